@@ -1,0 +1,72 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+func ExampleDo() {
+	errBusy := errors.New("server busy")
+	busyIsHarmless := func(err error) retry.Verdict {
+		if errors.Is(err, errBusy) {
+			return retry.Again
+		}
+		return retry.Fatal
+	}
+
+	attempts := 0
+	err := retry.Do(context.Background(), retry.Fixed(5, time.Millisecond), busyIsHarmless,
+		func(context.Context) error {
+			attempts++
+			if attempts < 3 {
+				return errBusy
+			}
+			return nil
+		})
+	fmt.Println(attempts, err)
+	// Output: 3 <nil>
+}
+
+// A write whose answer was lost is handed back, not sent a second time.
+func ExampleDo_unknownOutcome() {
+	errNoAnswer := errors.New("connection lost after the request was sent")
+	lostIsUnknown := func(error) retry.Verdict { return retry.Unknown }
+
+	transfers := 0
+	err := retry.Do(context.Background(), retry.Policy{}, lostIsUnknown,
+		func(context.Context) error {
+			transfers++
+			return errNoAnswer
+		})
+	fmt.Println(transfers, err)
+	// Output: 1 connection lost after the request was sent
+}
+
+// A loop of one's own, such as one that keeps a connection up.
+func ExamplePolicy_Start() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	dials := 0
+	dial := func() error {
+		dials++
+		if dials < 3 {
+			return errors.New("connection refused")
+		}
+		return nil
+	}
+
+	schedule := retry.Exponential(time.Millisecond, 10*time.Millisecond).Start()
+	for dial() != nil {
+		delay, more := schedule.Next()
+		if !more || retry.Sleep(ctx, delay) != nil {
+			return
+		}
+	}
+	schedule.Reset() // connected: the next failure starts with a short delay again
+	fmt.Println("connected at dial", dials)
+	// Output: connected at dial 3
+}
