@@ -1,0 +1,135 @@
+package jute
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// ErrMalformed is wrapped by every error of a [Decoder] and of [ReadFrame].
+var ErrMalformed = errors.New("jute: malformed input")
+
+// Decoder reads the fields of records out of one frame. After the first fault every method returns a zero value and
+// [Decoder.Err] tells what was wrong.
+type Decoder struct {
+	rest []byte
+	err  error
+}
+
+// NewDecoder returns a Decoder over b. Buffers it returns share b's memory, so b must not be changed afterwards.
+func NewDecoder(b []byte) *Decoder { return &Decoder{rest: b} }
+
+// Err returns the first fault met, or nil.
+func (d *Decoder) Err() error { return d.err }
+
+// Len returns how many bytes are unread.
+func (d *Decoder) Len() int { return len(d.rest) }
+
+// Rest returns the unread bytes.
+func (d *Decoder) Rest() []byte { return d.rest }
+
+// take returns the next n bytes, or nil after noting a fault if there are fewer.
+func (d *Decoder) take(n int, what string) []byte {
+	if d.err != nil {
+		return nil
+	}
+	if n > len(d.rest) {
+		d.err = fmt.Errorf("%w: %s needs %d bytes, %d are left", ErrMalformed, what, n, len(d.rest))
+		d.rest = nil
+		return nil
+	}
+	b := d.rest[:n:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+// Int32 reads an int.
+func (d *Decoder) Int32() int32 {
+	b := d.take(4, "an int")
+	if b == nil {
+		return 0
+	}
+	return int32(binary.BigEndian.Uint32(b))
+}
+
+// Int64 reads a long.
+func (d *Decoder) Int64() int64 {
+	b := d.take(8, "a long")
+	if b == nil {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(b))
+}
+
+// Bool reads a boolean; any byte but 0 is true.
+func (d *Decoder) Bool() bool {
+	b := d.take(1, "a boolean")
+	return b != nil && b[0] != 0
+}
+
+// length reads the length of a string or buffer. ok is false for null and after a fault.
+func (d *Decoder) length(what string) (n int, ok bool) {
+	v := d.Int32()
+	switch {
+	case d.err != nil || v == nullLength:
+		return 0, false
+	case v < 0:
+		d.err = fmt.Errorf("%w: %s of length %d", ErrMalformed, what, v)
+		d.rest = nil
+		return 0, false
+	}
+	return int(v), true
+}
+
+// String reads a string; null reads as the empty string.
+func (d *Decoder) String() string {
+	n, ok := d.length("a string")
+	if !ok {
+		return ""
+	}
+	return string(d.take(n, "a string"))
+}
+
+// Buffer reads bytes; null reads as nil, and only null does.
+func (d *Decoder) Buffer() []byte {
+	n, ok := d.length("a buffer")
+	if !ok {
+		return nil
+	}
+	b := d.take(n, "a buffer")
+	if b == nil && d.err == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// count reads the length of a vector. ZooKeeper takes a negative length for an empty vector. Each element takes at
+// least size bytes, so a count that cannot fit is a fault at once: nobody must be made to loop a billion times.
+func (d *Decoder) count(size int) int {
+	n := int(d.Int32())
+	if d.err != nil || n <= 0 {
+		return 0
+	}
+	if n > len(d.rest)/size {
+		d.err = fmt.Errorf("%w: a vector of %d elements in %d bytes", ErrMalformed, n, len(d.rest))
+		d.rest = nil
+		return 0
+	}
+	return n
+}
+
+// Strings reads a vector of strings.
+func (d *Decoder) Strings() []string {
+	n := d.count(4)
+	if n == 0 {
+		return nil
+	}
+	v := make([]string, 0, min(n, 64))
+	for range n {
+		v = append(v, d.String())
+		if d.err != nil {
+			return nil
+		}
+	}
+	return v
+}

@@ -1,0 +1,154 @@
+package zktest
+
+import (
+	"crypto/sha1"
+	"crypto/subtle"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/jute"
+)
+
+// passwordLen is the length of a session's password in bytes.
+const passwordLen = 16
+
+// handshake handles the connect request and tells whether the connection goes on.
+func (c *conn) handshake(frame []byte) bool {
+	s := c.server
+	d := jute.NewDecoder(frame)
+	req := d.ConnectRequest()
+	if d.Err() != nil {
+		return false
+	}
+	call := Call{Client: c.client, Session: req.SessionID, Op: OpConnect, Phase: PhaseConnect}
+	if !c.enrol(req.SessionID) {
+		return false
+	}
+	proceed, refusal := c.before(&call)
+	if !proceed {
+		if c.ended() {
+			return false
+		}
+		c.silence() // an unanswered connect leaves nothing to talk about
+		return true
+	}
+	if refusal != OK {
+		return false // there is no way to tell a connecting client what is wrong
+	}
+	p, ok := s.establish(c, &req, &call)
+	if p != nil && p.held {
+		c.after(call, p)
+	}
+	return ok
+}
+
+// enrol makes the handshake an event of the stepper's and gives the connection its key after that: a client may open two
+// connections at once, and which of them is accepted first is chance. What they are for is not.
+func (c *conn) enrol(session int64) bool {
+	s := c.server
+	if s.stepper == nil {
+		return true
+	}
+	if !s.step(fmt.Sprintf("%s#connect%016x", c.client, session)) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.key = fmt.Sprintf("%s#%06d", c.client, s.clients[c.client])
+	s.clients[c.client]++
+	return true
+}
+
+// establish does a connect request and queues its reply. ok is false if no requests are to be read from the
+// connection, p is nil if there is not even a reply.
+func (s *Server) establish(c *conn, req *jute.ConnectRequest, call *Call) (p *parcel, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.closed {
+		return nil, false
+	}
+	reply, ok := s.connectLocked(c, req)
+	s.counts[countKey{"", OpConnect}]++
+	s.counts[countKey{c.client, OpConnect}]++
+	if !ok {
+		return nil, false
+	}
+	p = &parcel{frame: reply, last: c.session == nil, held: s.faults.armed()}
+	c.lastQueued = p.last
+	c.out.put(p)
+	e := Event{Client: c.client, Session: call.Session, Op: OpConnect, Phase: PhaseAfterApply, Zxid: s.zxid, Code: SessionExpired}
+	if c.session != nil {
+		call.Session = c.session.id
+		e.Session, e.Code = c.session.id, OK
+	}
+	s.recordLocked(e)
+	return p, !p.last
+}
+
+// connectLocked opens or resumes a session. ok is false if the client must be hung up on without a word. Without a
+// session afterwards the reply says that the session has expired.
+func (s *Server) connectLocked(c *conn, req *jute.ConnectRequest) (reply []byte, ok bool) {
+	if req.LastZxidSeen > c.replica.zxid {
+		return nil, false // the client knows a future this server does not
+	}
+	timeout := min(max(time.Duration(req.TimeOut)*time.Millisecond, s.cfg.minTimeout), s.cfg.maxTimeout)
+	if req.SessionID == 0 {
+		s.openSessionLocked(c, timeout)
+	} else {
+		s.resumeSessionLocked(c, req, timeout)
+	}
+	e := jute.NewFrame(40)
+	e.Int32(0)
+	if c.session != nil {
+		e.Int32(int32(c.session.timeout.Milliseconds()))
+		e.Int64(c.session.id)
+		e.Buffer(password(c.session.id))
+	} else {
+		e.Int32(0)
+		e.Int64(0)
+		e.Buffer(make([]byte, passwordLen))
+	}
+	if req.HasReadOnly {
+		e.Bool(false)
+	}
+	return e.Frame(), true
+}
+
+// openSessionLocked gives the connection a new session, which is a transaction.
+func (s *Server) openSessionLocked(c *conn, timeout time.Duration) {
+	s.lastSession++
+	x := &session{id: s.lastSession, timeout: timeout, client: c.client, conn: c}
+	s.sessions[x.id] = x
+	c.session = x
+	s.touchLocked(x)
+	s.commitLocked(commit{zxid: s.nextZxidLocked()}) // changes nothing, so there are no events
+	s.watchSessionLocked(x)
+}
+
+// resumeSessionLocked moves an existing session to the connection. Whoever had it before loses his connection, even
+// when the password then proves wrong: that is how the real server does it.
+func (s *Server) resumeSessionLocked(c *conn, req *jute.ConnectRequest, timeout time.Duration) {
+	x := s.sessions[req.SessionID]
+	if x == nil {
+		return
+	}
+	if x.conn != nil {
+		x.conn.detachLocked()
+	}
+	if subtle.ConstantTimeCompare(req.Password, password(x.id)) != 1 {
+		return
+	}
+	x.conn, x.timeout, x.client = c, timeout, c.client
+	c.session = x
+	s.touchLocked(x)
+	s.watchSessionLocked(x) // the new timeout may be shorter
+}
+
+// password returns the password of a session. It is a function of the id, so that runs repeat; nothing here is secret.
+func password(id int64) []byte {
+	var seed [8]byte
+	binary.BigEndian.PutUint64(seed[:], uint64(id))
+	sum := sha1.Sum(append([]byte("zktest session "), seed[:]...))
+	return sum[:passwordLen]
+}

@@ -1,0 +1,66 @@
+package zktest
+
+import "strings"
+
+// Paths of the nodes every server is born with. They cannot be deleted.
+const (
+	rootPath   = "/"
+	procPath   = "/zookeeper"
+	quotaPath  = "/zookeeper/quota"
+	configPath = "/zookeeper/config"
+)
+
+// splitPath cuts a path before its last slash. The parent of a node under the root is "", which the tree takes for
+// the root. ok is false when there is no slash or a NUL: the one check that comes before the parent is looked at.
+func splitPath(path string) (parent, name string, ok bool) {
+	slash := strings.LastIndexByte(path, '/')
+	if slash < 0 || strings.IndexByte(path, 0) >= 0 {
+		return "", "", false
+	}
+	return path[:slash], path[slash+1:], true
+}
+
+// validPath tells whether a path may name a node: absolute, no empty, "." or ".." element, no trailing slash and
+// none of the characters ZooKeeper forbids.
+func validPath(path string) bool {
+	if path == rootPath {
+		return true
+	}
+	if path == "" || path[0] != '/' || path[len(path)-1] == '/' {
+		return false
+	}
+	for _, element := range strings.Split(path[1:], "/") {
+		if element == "" || element == "." || element == ".." {
+			return false
+		}
+	}
+	for _, c := range path {
+		if forbidden(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// forbidden tells whether a character may not stand in a path. ZooKeeper checks UTF-16 units and forbids the
+// surrogates, so that every character beyond the basic plane is out, and so is U+FFFD, which bad UTF-8 reads as.
+func forbidden(c rune) bool {
+	return c <= 0x1f || c >= 0x7f && c <= 0x9f || c >= 0xd800 && c <= 0xf8ff || c >= 0xfff0
+}
+
+// protected tells whether a node may not be deleted.
+func protected(path string) bool {
+	return path == rootPath || path == procPath || path == configPath || path == quotaPath
+}
+
+// ancestors calls visit for the path itself and then for each parent up to the root.
+func ancestors(path string, visit func(path string)) {
+	visit(path)
+	for path != rootPath && path != "" {
+		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
+		if path == "" {
+			path = rootPath
+		}
+		visit(path)
+	}
+}

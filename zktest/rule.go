@@ -1,0 +1,137 @@
+package zktest
+
+import (
+	"sync"
+	"time"
+)
+
+// Rule is a fault for requests of one kind below one path. It is made by [Server.On], narrowed by its methods, and
+// takes force with the first of Cut, DropReply, Delay, Expire, Fail, Mute and Do:
+//
+//	lost := server.On(zktest.OpCreate, "/locks").Nth(1).After().Cut()
+//	...
+//	<-lost.Fired()
+//
+// It strikes once unless told [Rule.Always]. Its methods may be called concurrently, except that narrowing a rule
+// that is in force changes it for calls to come only.
+type Rule struct {
+	server *Server
+	fired  chan struct{}
+
+	mu      sync.Mutex
+	op      Op
+	prefix  string
+	client  string
+	anyone  bool
+	phase   Phase
+	nth     int
+	always  bool
+	seen    int
+	done    bool
+	inForce bool
+	action  Action
+}
+
+// On begins a rule for requests of kind op, or [AnyOp], whose path begins with pathPrefix, before they are applied.
+func (s *Server) On(op Op, pathPrefix string) *Rule {
+	r := &Rule{server: s, fired: make(chan struct{}), op: op, prefix: pathPrefix, anyone: true, nth: 1, phase: PhaseBeforeApply}
+	if op == OpConnect {
+		r.phase = PhaseConnect
+	}
+	return r
+}
+
+// set changes the rule under its lock.
+func (r *Rule) set(change func()) *Rule {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change()
+	return r
+}
+
+// Client narrows the rule to one client, as named by [Server.Dial].
+func (r *Rule) Client(name string) *Rule {
+	return r.set(func() { r.client, r.anyone = name, false })
+}
+
+// Nth makes the rule wait for the nth call that fits, counted from 1.
+func (r *Rule) Nth(n int) *Rule { return r.set(func() { r.nth = n }) }
+
+// Always makes the rule strike at every call that fits, from the nth on.
+func (r *Rule) Always() *Rule { return r.set(func() { r.always = true }) }
+
+// Before makes the rule strike before the request is applied, which it does anyway.
+func (r *Rule) Before() *Rule {
+	return r.set(func() {
+		r.phase = PhaseBeforeApply
+		if r.op == OpConnect {
+			r.phase = PhaseConnect
+		}
+	})
+}
+
+// After makes the rule strike after the request was applied and before its reply is sent.
+func (r *Rule) After() *Rule { return r.set(func() { r.phase = PhaseAfterApply }) }
+
+// OnEvent makes the rule strike at watch events that such a request causes; the path is then the event's.
+func (r *Rule) OnEvent() *Rule { return r.set(func() { r.phase = PhaseEvent }) }
+
+// Cut ends the connection. See [CutConnection].
+func (r *Rule) Cut() *Rule { return r.Do(CutConnection) }
+
+// DropReply loses the reply or, before the request is applied, the request. See [DropReply].
+func (r *Rule) DropReply() *Rule { return r.Do(DropReply) }
+
+// Expire ends the session. See [ExpireSession].
+func (r *Rule) Expire() *Rule { return r.Do(ExpireSession) }
+
+// Mute makes the connection silent. See [Mute].
+func (r *Rule) Mute() *Rule { return r.Do(Mute) }
+
+// Delay holds the request, the reply or the event up. See [Delay].
+func (r *Rule) Delay(d time.Duration) *Rule { return r.Do(Delay(d)) }
+
+// Fail answers with an error. See [Fail].
+func (r *Rule) Fail(code Code) *Rule { return r.Do(Fail(code)) }
+
+// Do takes any action, and puts the rule into force.
+func (r *Rule) Do(a Action) *Rule {
+	r.mu.Lock()
+	r.action = a
+	first := !r.inForce
+	r.inForce = true
+	r.mu.Unlock()
+	if first {
+		f := r.server.faults
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.rule = append(f.rule[:len(f.rule):len(f.rule)], r)
+		f.on.Store(true)
+	}
+	return r
+}
+
+// Fired returns a channel that is closed when the rule has struck for the first time.
+func (r *Rule) Fired() <-chan struct{} { return r.fired }
+
+// Remove takes the rule out of force.
+func (r *Rule) Remove() {
+	r.set(func() { r.done = true })
+}
+
+// strike returns what the rule does at a call.
+func (r *Rule) strike(call Call) Action {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done || call.Phase != r.phase || !matches(r.op, r.prefix, &call) || !r.anyone && r.client != call.Client {
+		return Pass
+	}
+	if r.seen++; r.seen < r.nth {
+		return Pass
+	}
+	if r.seen == r.nth {
+		close(r.fired)
+	}
+	r.done = !r.always
+	return r.action
+}

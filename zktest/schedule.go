@@ -1,0 +1,114 @@
+package zktest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Step is one fault of a [Schedule]: what to do at the call with a number.
+type Step struct {
+	N      int    // as in Call.N
+	Action Action // what to do then
+}
+
+// Schedule is a list of faults. Together with the seed of a stepper it is all that is needed to run a failure again.
+type Schedule []Step
+
+// RandomSchedule makes a schedule of n faults within the first calls calls, each one of actions, as a function of seed.
+func RandomSchedule(seed uint64, n, calls int, actions ...Action) Schedule {
+	r := rand.New(rand.NewPCG(seed, 0x7363686564756c65))
+	out := make(Schedule, 0, n)
+	for range n {
+		out = append(out, Step{N: 1 + r.IntN(calls), Action: actions[r.IntN(len(actions))]})
+	}
+	slices.SortStableFunc(out, func(a, b Step) int { return a.N - b.N })
+	return slices.CompactFunc(out, func(a, b Step) bool { return a.N == b.N })
+}
+
+// Faults returns the function for [Server.SetFaults] that carries the schedule out.
+func (s Schedule) Faults() func(Call) Action {
+	at := make(map[int]Action, len(s))
+	for _, step := range s {
+		at[step.N] = step.Action
+	}
+	return func(c Call) Action { return at[c.N] }
+}
+
+// Shrink looks for the few faults that a failure needs. fails must run the scenario with a schedule and tell whether it
+// still fails. Shrink leaves out what can be left out, then makes delays shorter, and returns the smallest schedule it saw
+// fail; if s itself does not fail, it returns s.
+func (s Schedule) Shrink(fails func(Schedule) bool) Schedule {
+	best := slices.Clone(s)
+	if !fails(best) {
+		return best
+	}
+	for size := max(len(best)/2, 1); size >= 1; size /= 2 {
+		for i := 0; i+size <= len(best); {
+			if tried := slices.Delete(slices.Clone(best), i, i+size); fails(tried) {
+				best = tried
+				continue
+			}
+			i++
+		}
+	}
+	for i := range best {
+		for best[i].Action.kind() == kindDelay && best[i].Action.delay() > time.Millisecond {
+			tried := slices.Clone(best)
+			tried[i].Action = Delay(best[i].Action.delay() / 2)
+			if !fails(tried) {
+				break
+			}
+			best = tried
+		}
+	}
+	return best
+}
+
+// String lists the faults.
+func (s Schedule) String() string {
+	parts := make([]string, len(s))
+	for i, step := range s {
+		parts[i] = fmt.Sprintf("at call %d %s", step.N, step.Action)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// GoTest prints a test that calls a function of the test's package, which must have the form
+//
+//	func run(t *testing.T, seed uint64, faults zktest.Schedule)
+func (s Schedule) GoTest(name, run string, seed uint64) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "func %s(t *testing.T) {\n\t%s(t, %d, zktest.Schedule{\n", name, run, seed)
+	for _, step := range s {
+		fmt.Fprintf(&b, "\t\t{N: %d, Action: %#v},\n", step.N, step.Action)
+	}
+	b.WriteString("\t})\n}\n")
+	return b.String()
+}
+
+// GoString returns the action as it is written in Go outside the package.
+func (a Action) GoString() string {
+	switch a.kind() {
+	case kindPass:
+		return "zktest.Pass"
+	case kindCut:
+		return "zktest.CutConnection"
+	case kindDropReply:
+		return "zktest.DropReply"
+	case kindExpire:
+		return "zktest.ExpireSession"
+	case kindMute:
+		return "zktest.Mute"
+	case kindFail:
+		return fmt.Sprintf("zktest.Fail(%d)", int32(a.code()))
+	case kindDelay:
+		if d := a.delay(); d%time.Millisecond == 0 {
+			return fmt.Sprintf("zktest.Delay(%d * time.Millisecond)", d/time.Millisecond)
+		}
+		return fmt.Sprintf("zktest.Delay(%d)", int64(a.delay()))
+	}
+	return fmt.Sprintf("zktest.Action(%d)", int64(a))
+}

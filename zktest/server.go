@@ -1,0 +1,246 @@
+package zktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Server is a single ZooKeeper server in memory. All its methods may be called concurrently and, except Close and Settle,
+// which wait for the server, from fault hooks.
+type Server struct {
+	cfg      config
+	addr     string
+	listener net.Listener // nil on a Network
+	started  time.Time
+	faults   *faults
+	stepper  *stepper // nil unless asked for
+
+	done   chan struct{} // closed by Close
+	kick   chan struct{} // wakes the clock
+	wg     sync.WaitGroup
+	closer sync.Once
+
+	// mu guards everything below, and the guarded parts of connections. It is never held while anything is waited
+	// for; the only locks taken under it are the queues' and those of in-memory pipes.
+	mu          sync.Mutex
+	main        *replica
+	lagging     map[string]*replica // by client
+	sessions    map[int64]*session
+	lastSession int64
+	zxid        int64
+	conns       []*conn // in the order they came
+	lingering   []*conn // ended, but behind a severed link
+	clients     map[string]int
+	labels      map[string]string // clients' names by local address, for TCP
+	links       map[string]link
+	linkChanged chan struct{} // closed and replaced when links or paused change
+	paused      bool
+	closing     bool
+	alarms      alarms
+	wakeAt      time.Time // when the clock will look next, zero for never
+	reapAt      time.Time // when the reaper runs next, zero for never
+	counts      map[countKey]int
+	received    int64
+	trace       trace
+}
+
+// NewServer starts a server and stops it when the test ends. A failure to start is fatal to the test.
+func NewServer(tb testing.TB, opts ...Option) *Server {
+	tb.Helper()
+	s, err := Start(opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// Start starts a server that the caller must close. It fails only if the address cannot be listened on.
+func Start(opts ...Option) (*Server, error) {
+	s := &Server{
+		cfg: newConfig(opts), started: time.Now(), faults: &faults{}, done: make(chan struct{}), kick: make(chan struct{}, 1),
+		main: newReplica(), lagging: map[string]*replica{}, sessions: map[int64]*session{},
+		clients: map[string]int{}, labels: map[string]string{}, links: map[string]link{}, linkChanged: make(chan struct{}),
+		counts: map[countKey]int{},
+	}
+	s.trace.limit = s.cfg.traceLimit
+	// As in a real server, ids begin with the time so that they are not used twice. The top byte is the server's number.
+	s.lastSession = 1<<56 | (s.started.UnixMilli()&0xffffffffff)<<16
+	if err := s.listen(); err != nil {
+		return nil, err
+	}
+	if s.cfg.settle != nil {
+		s.stepper = newStepper(s.cfg.seed, s.cfg.settle, s.done)
+		s.wg.Go(s.stepper.run)
+	}
+	s.wg.Go(s.runClock)
+	return s, nil
+}
+
+func (s *Server) listen() (err error) {
+	if s.cfg.network != nil {
+		s.addr, err = s.cfg.network.listen(s, s.cfg.addr)
+		return err
+	}
+	addr := s.cfg.addr
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	if s.listener, err = net.Listen("tcp", addr); err != nil {
+		return fmt.Errorf("zktest: %w", err)
+	}
+	s.addr = s.listener.Addr().String()
+	s.wg.Go(s.acceptTCP)
+	return nil
+}
+
+// Addr returns the server's host:port.
+func (s *Server) Addr() string { return s.addr }
+
+// Close stops the server: all connections end, all state is lost, and every goroutine of the server has ended when it
+// returns. Further calls do nothing.
+func (s *Server) Close() {
+	s.closer.Do(func() {
+		if s.listener != nil {
+			_ = s.listener.Close()
+		} else {
+			s.cfg.network.unlisten(s.addr)
+		}
+		s.mu.Lock()
+		s.closing = true
+		close(s.done)
+		s.links = map[string]link{}
+		s.paused = false
+		s.changedLocked()
+		for len(s.conns) > 0 {
+			s.conns[0].detachLocked()
+		}
+		s.hangUpLingeringLocked()
+		s.mu.Unlock()
+	})
+	s.wg.Wait()
+}
+
+// Dial returns a function that connects to a server under a client's name, at which faults can then be aimed. It has the
+// form of net.Dialer.DialContext. On a [Network] it reaches all servers of the network; over TCP the name is known only
+// to the server it was made by.
+func (s *Server) Dial(client string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	if s.cfg.network != nil {
+		return func(ctx context.Context, _, addr string) (net.Conn, error) {
+			return s.cfg.network.dial(ctx, client, addr)
+		}
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if err := s.reach(ctx, client); err != nil {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+		}
+		var d net.Dialer
+		nc, err := d.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		s.labels[nc.LocalAddr().String()] = client
+		s.mu.Unlock()
+		return nc, nil
+	}
+}
+
+// acceptTCP is the goroutine that takes connections. It ends when Close closes the listener.
+func (s *Server) acceptTCP() {
+	for {
+		nc, err := s.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // out of files, or a connection that was gone before it was taken
+			select {
+			case <-time.After(10 * time.Millisecond):
+				continue
+			case <-s.done:
+				return
+			}
+		}
+		if !s.accept(nc, "") {
+			_ = nc.Close()
+		}
+	}
+}
+
+// accept starts to serve a connection. It refuses if the server is closing.
+func (s *Server) accept(nc net.Conn, client string) bool {
+	remote := nc.RemoteAddr().String()
+	host, _, _ := net.SplitHostPort(remote)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return false
+	}
+	c := &conn{
+		server: s, nc: nc, client: client, address: host, since: time.Now(), out: newOutQueue(), done: make(chan struct{}),
+		replica: s.main, auth: initialAuth(host),
+	}
+	if client == "" {
+		c.client = remote
+	} else {
+		s.nameLocked(c, client)
+	}
+	s.conns = append(s.conns, c)
+	s.wg.Add(2)
+	go c.read()
+	go c.write()
+	return true
+}
+
+// name finds out, when the first bytes have come, what the client of a TCP connection calls itself.
+func (s *Server) name(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	remote := c.nc.RemoteAddr().String()
+	label, ok := s.labels[remote]
+	if s.cfg.network != nil {
+		return
+	}
+	if !ok {
+		label = remote
+	}
+	delete(s.labels, remote)
+	s.nameLocked(c, label)
+	if s.linkLocked(label).refused {
+		c.detachLocked()
+	}
+}
+
+func (s *Server) nameLocked(c *conn, client string) {
+	c.client = client
+	if r := s.lagging[client]; r != nil {
+		c.replica = r
+	}
+}
+
+// reach waits while the link from a client is severed and tells whether it can connect.
+func (s *Server) reach(ctx context.Context, client string) error {
+	for {
+		s.mu.Lock()
+		l, changed, closing := s.linkLocked(client), s.linkChanged, s.closing
+		s.mu.Unlock()
+		switch {
+		case closing || l.refused:
+			return syscall.ECONNREFUSED
+		case !l.severed():
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.done:
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package zktest
+
+import "github.com/zkrecipes/zkrecipes/internal/jute"
+
+// Kinds of watches a client can ask to check or remove, as on the wire. They are bits: 2 is the watches on data.
+const (
+	watcherChildren int32 = 1
+	watcherAny      int32 = 3
+)
+
+// watchRequestLocked does a request that is about watches only.
+func (s *Server) watchRequestLocked(c *conn, r request) result {
+	d := jute.NewDecoder(r.body)
+	res := result{zxid: c.replica.zxid}
+	switch r.op {
+	case OpSetWatches, OpSetWatches2:
+		res.events, res.code = c.setWatches(d, r.op == OpSetWatches2)
+	case OpAddWatch:
+		res.code = c.addWatch(d)
+		// The reply has a body of its own, an error again; some clients hang up when it is missing.
+		res.body = func(e *jute.Encoder) { e.Int32(0) }
+	case OpCheckWatches, OpRemoveWatches:
+		res.code = c.findWatch(d, r.op == OpRemoveWatches)
+	}
+	return res
+}
+
+// addWatch sets a persistent watch, on data and children both.
+func (c *conn) addWatch(d *jute.Decoder) Code {
+	path, mode := d.String(), d.Int32()
+	if d.Err() != nil || mode < 0 || mode > 1 {
+		return MarshallingError
+	}
+	c.keepWatch(path, []watchMode{persisting, recursive}[mode])
+	return OK
+}
+
+func (c *conn) keepWatch(path string, mode watchMode) {
+	c.replica.children.add(path, c, mode)
+	c.replica.data.add(path, c, mode)
+}
+
+// findWatch tells whether the connection watches a path in one of the ways asked for, and can take the watches away.
+func (c *conn) findWatch(d *jute.Decoder, remove bool) Code {
+	path, kind := d.String(), d.Int32()
+	if d.Err() != nil || kind < watcherChildren || kind > watcherAny {
+		return MarshallingError
+	}
+	found := false
+	for i, table := range []*watchTable{c.replica.children, c.replica.data} {
+		if kind&(watcherChildren<<i) == 0 {
+			continue
+		}
+		if table.has(path, c) {
+			found = true
+		}
+		if remove {
+			table.remove(path, c)
+		}
+	}
+	if !found {
+		return NoWatcher
+	}
+	return OK
+}
+
+// setWatches sets the watches of a client that reconnected, and tells it at once of what it missed since the
+// transaction it saw last.
+func (c *conn) setWatches(d *jute.Decoder, persistentToo bool) ([]firing, Code) {
+	seen := d.Int64()
+	data, exist, children := d.Strings(), d.Strings(), d.Strings()
+	var kept, deep []string
+	if persistentToo {
+		kept, deep = d.Strings(), d.Strings()
+	}
+	if d.Err() != nil {
+		return nil, MarshallingError
+	}
+	var missed []firing
+	tell := func(event eventType, path string) { missed = append(missed, firing{c, event, path}) }
+	for _, path := range data {
+		switch n := c.replica.tree.get(path); {
+		case n == nil:
+			tell(nodeDeleted, path)
+		case n.stat.Mzxid > seen:
+			tell(nodeDataChanged, path)
+		default:
+			c.replica.data.add(path, c, oneShot)
+		}
+	}
+	for _, path := range exist {
+		if c.replica.tree.get(path) != nil {
+			tell(nodeCreated, path)
+		} else {
+			c.replica.data.add(path, c, oneShot)
+		}
+	}
+	for _, path := range children {
+		switch n := c.replica.tree.get(path); {
+		case n == nil:
+			tell(nodeDeleted, path)
+		case n.stat.Pzxid > seen:
+			tell(nodeChildrenChanged, path)
+		default:
+			c.replica.children.add(path, c, oneShot)
+		}
+	}
+	for _, path := range kept {
+		c.keepWatch(path, persisting)
+	}
+	for _, path := range deep {
+		c.keepWatch(path, recursive)
+	}
+	return missed, OK
+}
