@@ -1,0 +1,106 @@
+package framework
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Permissions of an ACL entry; combine them with |.
+const (
+	PermRead   = 1 << iota // read data and list children
+	PermWrite              // set data
+	PermCreate             // create children
+	PermDelete             // delete children
+	PermAdmin              // set the ACL
+	PermAll    = PermRead | PermWrite | PermCreate | PermDelete | PermAdmin
+)
+
+// An ACL is one entry of a node's access control list.
+type ACL struct {
+	// Perms is the sum of the permissions granted.
+	Perms int32
+	// Scheme and ID say to whom, for example "digest" and "user:hash".
+	Scheme, ID string
+}
+
+// WorldACL grants permissions to everybody.
+func WorldACL(perms int32) []ACL { return []ACL{{Perms: perms, Scheme: "world", ID: "anyone"}} }
+
+// CreatorACL grants permissions to whoever the creating session has
+// authenticated as.
+func CreatorACL(perms int32) []ACL { return []ACL{{Perms: perms, Scheme: "auth", ID: ""}} }
+
+// DigestACL grants permissions to a user of the digest scheme.
+func DigestACL(perms int32, user, password string) []ACL {
+	sum := sha1.Sum([]byte(user + ":" + password))
+	return []ACL{{Perms: perms, Scheme: "digest", ID: user + ":" + base64.StdEncoding.EncodeToString(sum[:])}}
+}
+
+// schemes are the ACL schemes that a server with default settings knows.
+var schemes = map[string]bool{"world": true, "auth": true, "digest": true, "ip": true, "x509": true, "sasl": true, "host": true, "super": true}
+
+func validateACL(acl []ACL) error {
+	if len(acl) == 0 {
+		return fmt.Errorf("%w: empty", ErrInvalidACL)
+	}
+	for i, a := range acl {
+		if !schemes[a.Scheme] {
+			return fmt.Errorf("%w: entry %d: unknown scheme %q", ErrInvalidACL, i, a.Scheme)
+		}
+		if a.Perms&^int32(PermAll) != 0 || a.Perms == 0 {
+			return fmt.Errorf("%w: entry %d: permissions %#x", ErrInvalidACL, i, a.Perms)
+		}
+		if a.Scheme == "digest" && !strings.Contains(a.ID, ":") {
+			return fmt.Errorf("%w: entry %d: a digest id is user:hash", ErrInvalidACL, i)
+		}
+	}
+	return nil
+}
+
+func toWireACL(acl []ACL) []zk.ACL {
+	out := make([]zk.ACL, len(acl))
+	for i, a := range acl {
+		out[i] = zk.ACL{Perms: a.Perms, Scheme: a.Scheme, ID: a.ID}
+	}
+	return out
+}
+
+// GetACL returns a node's ACL and Stat.
+func (c *Client) GetACL(ctx context.Context, path string) ([]ACL, Stat, error) {
+	type result struct {
+		acl  []zk.ACL
+		stat *zk.Stat
+	}
+	r, err := read(ctx, c, "getACL", path, func(s *Session, path string) (result, error) {
+		acl, stat, err := s.conn.GetACL(path)
+		return result{acl, stat}, err
+	})
+	if err != nil {
+		return nil, Stat{}, err
+	}
+	acl := make([]ACL, len(r.acl))
+	for i, a := range r.acl {
+		acl[i] = ACL{Perms: a.Perms, Scheme: a.Scheme, ID: a.ID}
+	}
+	return acl, toStat(r.stat), nil
+}
+
+// SetACL replaces a node's ACL if its ACL version is aversion, or whatever it is
+// if that is AnyVersion, and returns the new Stat.
+func (c *Client) SetACL(ctx context.Context, path string, acl []ACL, aversion int32) (Stat, error) {
+	if err := validateACL(acl); err != nil {
+		return Stat{}, &OpError{Op: "setACL", Path: path, Outcome: Failed, Err: err}
+	}
+	stat, err := write(ctx, c, "setACL", path, func(s *Session, path string) (*zk.Stat, error) {
+		return s.conn.SetACL(path, toWireACL(acl), aversion)
+	})
+	if err != nil {
+		return Stat{}, err
+	}
+	return toStat(stat), nil
+}

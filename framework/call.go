@@ -1,0 +1,201 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// A request is one operation on one path.
+type request[T any] struct {
+	op         string
+	path       string // as the caller gave it
+	sequential bool   // the path may end with a slash
+	idempotent bool   // may be repeated after an unknown outcome
+
+	// send makes the library's blocking call in a session, with the path on the server.
+	send func(s *Session, path string) (T, error)
+	// late gets the result if the caller left before it came. It may be nil, and
+	// runs in a task of the session.
+	late func(s *Session, v T, err error)
+}
+
+// read runs an operation that changes nothing.
+func read[T any](ctx context.Context, c *Client, op, path string, send func(*Session, string) (T, error)) (T, error) {
+	return do(ctx, c, request[T]{op: op, path: path, idempotent: true, send: send})
+}
+
+// write runs an operation that is not repeated after an unknown outcome.
+func write[T any](ctx context.Context, c *Client, op, path string, send func(*Session, string) (T, error)) (T, error) {
+	return do(ctx, c, request[T]{op: op, path: path, send: send})
+}
+
+// do runs a request, repeating it where that is safe, until ctx ends.
+func do[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
+	var value T
+	if err := validatePath(r.path, r.sequential); err != nil {
+		return value, &OpError{Op: r.op, Path: r.path, Outcome: Failed, Err: err}
+	}
+	attempt := func(ctx context.Context) error {
+		var err error
+		value, err = once(ctx, c, r)
+		return err
+	}
+	err := attempt(ctx)
+	if err == nil || c.once || ctx.Err() != nil || !c.repeatable(err, r.idempotent) {
+		return value, err
+	}
+	first := true // the attempt that was just made counts as the loop's first
+	again := func(ctx context.Context) error {
+		if first {
+			first = false
+			return err
+		}
+		return attempt(ctx)
+	}
+	loop := retry.Do
+	if r.idempotent {
+		loop = retry.DoIdempotent
+	}
+	ctx, cancel := c.lifetime(ctx)
+	defer cancel()
+	return value, loop(ctx, c.core.cfg.Retry, c.verdict, again)
+}
+
+// lifetime returns a context that also ends when nothing can succeed any more: the
+// client was closed, or the session is over that the view is pinned to.
+func (c *Client) lifetime(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := func() bool { return true }
+	if c.pinned != nil {
+		over := c.pinned.ctx
+		stop = context.AfterFunc(over, func() { cancel(context.Cause(over)) })
+	}
+	stopClose := context.AfterFunc(c.core.ctx, func() { cancel(ErrClosed) })
+	return ctx, func() {
+		stop()
+		stopClose()
+		cancel(nil)
+	}
+}
+
+// verdict is the package's, but knows of the end of sessions: an unpinned client
+// carries on in the next one with what was never sent, a pinned one cannot.
+func (c *Client) verdict(err error) retry.Verdict {
+	v := verdict(err)
+	switch lost := errors.Is(err, ErrSessionLost); {
+	case errors.Is(err, ErrClosed), lost && c.pinned != nil:
+		return retry.Fatal // there is nowhere to repeat it
+	case lost && v == retry.Fatal:
+		return retry.Again
+	}
+	return v
+}
+
+func (c *Client) repeatable(err error, idempotent bool) bool {
+	v := c.verdict(err)
+	return v == retry.Again || (v == retry.Unknown && idempotent)
+}
+
+// once sends a request one time, in a session to which requests may be sent.
+func once[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
+	start := time.Now()
+	s, err := c.AwaitSession(ctx)
+	var value T
+	outcome := Failed
+	if err == nil {
+		value, outcome, err = send(ctx, s, c.full(r.path), r)
+	} else {
+		s = nil // nothing was sent in it
+	}
+	if f := c.core.cfg.Observer.Called; f != nil {
+		f(Call{Op: r.op, Path: c.full(r.path), Session: sessionID(s), Duration: time.Since(start), Err: err})
+	}
+	if err == nil {
+		return value, nil
+	}
+	return value, &OpError{Op: r.op, Path: r.path, Session: sessionID(s), Outcome: outcome, Err: err}
+}
+
+func sessionID(s *Session) int64 {
+	if s == nil {
+		return 0
+	}
+	return s.ID()
+}
+
+// The stages of a sent request; whoever moves it on from waiting owns the result.
+const (
+	waiting   = iota
+	delivered // the caller gets it
+	abandoned // the caller has left; late gets it
+)
+
+// send hands a request to the library and waits for the answer, ctx, or the end
+// of the session. The library's calls cannot be cancelled, so each runs in a
+// task of its own that outlives an impatient caller; the request may then still
+// be carried out, and its outcome is unknown to the caller.
+func send[T any](ctx context.Context, s *Session, path string, r request[T]) (value T, outcome Outcome, err error) {
+	select {
+	case s.slots <- struct{}{}:
+	case <-ctx.Done():
+		return value, Failed, context.Cause(ctx)
+	case <-s.ctx.Done():
+		return value, Failed, context.Cause(s.ctx)
+	}
+	type result struct {
+		value T
+		err   error
+	}
+	answer := make(chan result, 1)
+	var stage atomic.Int32
+	started := s.tasks.start(func() {
+		v, err := r.send(s, path)
+		<-s.slots
+		wanted := stage.CompareAndSwap(waiting, delivered)
+		if errors.Is(err, zk.ErrSessionExpired) { // also if the caller has left
+			s.end(ErrSessionExpired)
+		}
+		switch {
+		case wanted:
+			answer <- result{v, err}
+		case r.late != nil:
+			r.late(s, v, err)
+		}
+	})
+	if !started {
+		<-s.slots
+		return value, Failed, context.Cause(s.ctx)
+	}
+	var cause error
+	select {
+	case res := <-answer:
+		return judge(s, res.value, res.err)
+	case <-ctx.Done():
+		cause = context.Cause(ctx)
+	case <-s.ctx.Done():
+		cause = context.Cause(s.ctx)
+	}
+	if !stage.CompareAndSwap(waiting, abandoned) {
+		res := <-answer
+		return judge(s, res.value, res.err)
+	}
+	return value, Unknown, cause
+}
+
+// judge tells how a request ended from what the library says. If the session is
+// over, that is the reason to give; what the library says then is only how it
+// noticed.
+func judge[T any](s *Session, value T, err error) (T, Outcome, error) {
+	outcome, err := classify(err)
+	if over := context.Cause(s.ctx); err != nil && over != nil && !errors.Is(err, over) {
+		err = fmt.Errorf("%w (%w)", over, err)
+	}
+	return value, outcome, err
+}

@@ -1,0 +1,147 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// DeleteGuaranteed removes a node, whatever its version, and does not give up on
+// an uncertain end: if the answer does not come, or ctx ends first, removing is
+// carried on in the background until it is confirmed, the session is over (for
+// a view pinned to one) or the client is closed.
+//
+// It returns nil if the node was removed, ErrNoNode if there was none, and
+// another refusal as it is. After any other error, such as ErrUnknownOutcome or
+// the cause of ctx, the background has taken over.
+//
+// A delete by path may hit a later node of the same name: use it only for names
+// that are never used twice, such as protected ones.
+func (c *Client) DeleteGuaranteed(ctx context.Context, path string) error {
+	_, err := do(ctx, c, deleteRequest(path, AnyVersion))
+	if err == nil || errors.Is(err, ErrSessionLost) && c.pinned != nil || errors.Is(err, ErrClosed) {
+		return err
+	}
+	if !errors.Is(err, ErrNoNode) && !refused(err) {
+		c.pursueDelete(path)
+	}
+	return err
+}
+
+// pursueDelete removes a node in the background.
+func (c *Client) pursueDelete(path string) {
+	c.background(path, func(ctx context.Context, c *Client) error { return c.makeGone(ctx, path) })
+}
+
+// makeGone removes a node unless there is none: one delete of several may have been
+// carried out without an answer, or somebody else was first.
+func (c *Client) makeGone(ctx context.Context, path string) error {
+	r := deleteRequest(path, AnyVersion)
+	r.idempotent = true
+	if _, err := do(ctx, c, r); !errors.Is(err, ErrNoNode) {
+		return err
+	}
+	return nil
+}
+
+// sweepLater removes all nodes made under an id in the background.
+func (c *Client) sweepLater(parent string, id ProtectionID, mode Mode) {
+	path := join(parent, protectedPrefix+string(id))
+	if !mode.ephemeral() { // it does not end with the session, nor may the search
+		unpinned := *c
+		unpinned.pinned = nil
+		c = &unpinned
+	}
+	yield := c.State() != Connected
+	c.background(path, func(ctx context.Context, c *Client) error {
+		if yield { // to callers, who have waited for the connection to come back, too
+			yield = false
+			if _, err := c.AwaitSession(ctx); err != nil {
+				return err
+			}
+			if err := retry.Sleep(ctx, nextDelay(c.core.cfg.Reconnect.Start())); err != nil {
+				return err
+			}
+		}
+		all, err := c.listProtected(ctx, parent, id, mode)
+		for _, node := range all {
+			if e := c.Delete(ctx, node.Path, AnyVersion); e != nil && !errors.Is(e, ErrNoNode) {
+				err = errors.Join(err, e)
+			}
+		}
+		return err
+	})
+}
+
+// background runs a clean-up until it succeeds, is refused, or has become
+// pointless. It goes on as long as what it cleans up can exist: until the session
+// is over for nodes that end with it, until the client is closed for others.
+func (c *Client) background(path string, clean func(ctx context.Context, c *Client) error) {
+	run := func(ctx context.Context) {
+		pace := c.core.cfg.Reconnect.Start()
+		for {
+			err := clean(ctx, c)
+			if err == nil || ctx.Err() != nil || refused(err) {
+				c.cleaned(path, err)
+				return
+			}
+			if retry.Sleep(ctx, nextDelay(pace)) != nil {
+				c.cleaned(path, err)
+				return
+			}
+		}
+	}
+	if c.pinned != nil {
+		c.pinned.Go(run)
+		return
+	}
+	c.core.tasks.start(func() { run(c.core.ctx) })
+}
+
+// refused reports whether the server has said no, so that asking again is of no use.
+func refused(err error) bool {
+	for _, no := range []error{ErrNoAuth, ErrNotEmpty, ErrInvalidPath, ErrInvalidArgument} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Client) cleaned(path string, err error) {
+	full := c.full(path)
+	if err != nil && !errors.Is(err, ErrSessionLost) && !errors.Is(err, ErrClosed) {
+		c.core.cfg.Logger.Warn("clean-up failed", "path", full, "error", err)
+	}
+	if f := c.core.cfg.Observer.Cleaned; f != nil {
+		f(full, err)
+	}
+}
+
+// DeleteTree removes a node and all below it. Nodes that others create or delete
+// meanwhile do not make it fail; it goes on until the node is gone. ErrNoNode
+// means that there was none.
+func (c *Client) DeleteTree(ctx context.Context, path string) error {
+	if path == "/" {
+		return &OpError{Op: "delete tree", Path: path, Outcome: Failed, Err: fmt.Errorf("%w: the root cannot be deleted", ErrInvalidArgument)}
+	}
+	for {
+		names, _, err := c.Children(ctx, path)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := c.DeleteTree(ctx, join(path, name)); err != nil && !errors.Is(err, ErrNoNode) {
+				return err
+			}
+		}
+		if err := c.makeGone(ctx, path); !errors.Is(err, ErrNotEmpty) {
+			return err
+		}
+	}
+}
+
+// DeleteInBackground is DeleteGuaranteed without waiting for anything.
+func (c *Client) DeleteInBackground(path string) { c.pursueDelete(path) }

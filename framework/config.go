@@ -1,0 +1,239 @@
+package framework
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// Defaults and limits of a Config.
+const (
+	// DefaultSessionTimeout is the session timeout asked for when Config names none.
+	DefaultSessionTimeout = 15 * time.Second
+	// DefaultMaxRequestBytes keeps every request below the megabyte at which a
+	// server with default settings drops the connection.
+	DefaultMaxRequestBytes = 1<<20 - 8<<10
+	// DefaultMaxReplyBytes is room for a listing of some 250,000 locks.
+	DefaultMaxReplyBytes = 16 << 20
+	// DefaultMaxEphemeralBytes keeps the paths of one session's ephemeral nodes
+	// well below the size at which closing it makes a log record that ZooKeeper
+	// cannot read back (ZOOKEEPER-4306).
+	DefaultMaxEphemeralBytes = 900 << 10
+	// DefaultMaxOutstanding is how many requests may await their answers at once.
+	DefaultMaxOutstanding = 4096
+
+	minSessionTimeout = 100 * time.Millisecond
+	maxSessionTimeout = time.Hour
+)
+
+// A Config says how to reach ZooKeeper. Only Servers is required; the zero
+// value of every other field is a good default.
+type Config struct {
+	// Servers are the addresses of the ensemble, each "host" or "host:port"
+	// (port 2181 when absent). An element may also be a whole connection string,
+	// "h1:2181,h2:2181/chroot". Names are looked up anew for every round of
+	// connection attempts.
+	Servers []string
+	// Chroot is an absolute path under which all other paths lie, as in a
+	// connection string. It is created with the client's ACL when it is missing.
+	Chroot string
+	// Namespace is a relative path, such as "billing/eu", under which all paths
+	// of this client lie. It comes below Chroot.
+	Namespace string
+
+	// SessionTimeout is how long a session outlives its last contact with the
+	// ensemble; servers may negotiate another value. 0 means DefaultSessionTimeout.
+	// A shorter one frees the locks of a crashed process sooner and loses locks
+	// in shorter blips.
+	SessionTimeout time.Duration
+	// StopOnSuspend ends every lease as soon as the connection breaks, instead
+	// of when the trust deadline passes.
+	StopOnSuspend bool
+
+	// Auth are the credentials presented in every session.
+	Auth []Credential
+	// ACL returns the ACL for a new node, parents included, at a path (with
+	// chroot and namespace). nil means that anybody may do anything with every
+	// node; with credentials, CreatorACL(PermAll) keeps others out.
+	ACL func(path string) []ACL
+	// TLS makes connections encrypted; ServerName is set to the host's name
+	// when it is empty.
+	TLS *tls.Config
+	// Dial opens connections instead of a net.Dialer. It must obey ctx. Names
+	// are then not looked up: addr is as it stands in Servers.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// Retry spaces the repetition of operations that certainly had no effect,
+	// and of reads. The zero value repeats with growing delays until the
+	// context of the operation ends.
+	Retry retry.Policy
+	// Reconnect spaces attempts to reach a server, and those of clean-ups in the
+	// background. The zero value is 20 ms growing to 1 s, with jitter.
+	Reconnect retry.Policy
+	// RequestTimeout is how long an answer may take before the connection is
+	// given up as broken. 0 means two thirds of the session timeout.
+	RequestTimeout time.Duration
+	// MaxRequestBytes is the largest request that is sent; raise it together
+	// with the servers' jute.maxbuffer. 0 means DefaultMaxRequestBytes.
+	MaxRequestBytes int
+	// MaxReplyBytes is the largest answer that is accepted; a larger one breaks
+	// the connection. 0 means DefaultMaxReplyBytes.
+	MaxReplyBytes int
+	// MaxEphemeralBytes bounds the sum of the path lengths of the ephemeral
+	// nodes one session owns. 0 means DefaultMaxEphemeralBytes.
+	MaxEphemeralBytes int
+	// MaxOutstanding bounds the requests that await an answer; more wait their
+	// turn. 0 means DefaultMaxOutstanding.
+	MaxOutstanding int
+
+	// Rand is where the random part of the names of protected nodes comes from. nil
+	// means crypto/rand. It is for tests that have to repeat; names that repeat in
+	// one ensemble make clients take each other's nodes for their own. It must be
+	// safe for concurrent use.
+	Rand io.Reader
+
+	// Logger gets state changes and what goes on in the background. nil means
+	// slog.Default().
+	Logger *slog.Logger
+	// Observer is told of state changes and operations.
+	Observer Observer
+
+	_ struct{}
+}
+
+// A Credential is presented to the server in every session. Secret never
+// appears in errors or logs.
+type Credential struct {
+	// Scheme is the authentication scheme, such as "digest".
+	Scheme string
+	// Secret is what the scheme wants; for digest, "user:password".
+	Secret []byte
+}
+
+// String returns the scheme alone.
+func (c Credential) String() string { return c.Scheme + ":[redacted]" }
+
+// LogValue returns the scheme alone.
+func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// MarshalText returns the scheme alone.
+func (c Credential) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// GoString returns the scheme alone.
+func (c Credential) GoString() string { return c.String() }
+
+// DigestAuth returns the credential of the digest scheme for a user.
+func DigestAuth(user, password string) Credential {
+	return Credential{Scheme: "digest", Secret: []byte(user + ":" + password)}
+}
+
+// An Observer is told what the client does. Its functions run on the client's
+// own goroutines: they must return at once and be safe for concurrent use. Any
+// of them may be nil.
+type Observer struct {
+	// StateChanged is called for every transition, in order.
+	StateChanged func(StateChange)
+	// Called is called after every request.
+	Called func(Call)
+	// Cleaned is called when a background clean-up has ended, with nil if the
+	// znode is confirmed to be gone.
+	Cleaned func(path string, err error)
+}
+
+// A Call describes one request that has ended.
+type Call struct {
+	// Op and Path are the operation and the path with chroot and namespace.
+	Op, Path string
+	// Session is the id of the session it was sent in.
+	Session int64
+	// Duration is how long the caller waited for it.
+	Duration time.Duration
+	// Err is nil or its failure.
+	Err error
+}
+
+// Validate reports the fields that make no sense.
+func (cfg Config) Validate() error {
+	_, _, err := cfg.addresses()
+	return errors.Join(err, cfg.validateRest())
+}
+
+func (cfg Config) validateRest() error {
+	if cfg.Namespace != "" {
+		if err := validatePath("/"+cfg.Namespace, false); err != nil {
+			return fmt.Errorf("config.Namespace: %w", err)
+		}
+	}
+	switch t := cfg.SessionTimeout; {
+	case t == 0:
+	case t < minSessionTimeout, t > maxSessionTimeout:
+		return fmt.Errorf("config.SessionTimeout: %w: %v is not between %v and %v", ErrInvalidArgument, t, minSessionTimeout, maxSessionTimeout)
+	}
+	for i, c := range cfg.Auth {
+		if c.Scheme == "" || len(c.Secret) == 0 {
+			return fmt.Errorf("config.Auth[%d]: %w: scheme and secret must not be empty", i, ErrInvalidArgument)
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"RequestTimeout", int64(cfg.RequestTimeout)},
+		{"MaxRequestBytes", int64(cfg.MaxRequestBytes)},
+		{"MaxReplyBytes", int64(cfg.MaxReplyBytes)},
+		{"MaxEphemeralBytes", int64(cfg.MaxEphemeralBytes)},
+		{"MaxOutstanding", int64(cfg.MaxOutstanding)},
+	} {
+		if f.value < 0 {
+			return fmt.Errorf("config.%s: %w: negative", f.name, ErrInvalidArgument)
+		}
+	}
+	if err := cfg.Retry.Validate(); err != nil {
+		return fmt.Errorf("config.Retry: %w: %w", ErrInvalidArgument, err)
+	}
+	if err := cfg.Reconnect.Validate(); err != nil {
+		return fmt.Errorf("config.Reconnect: %w: %w", ErrInvalidArgument, err)
+	}
+	return nil
+}
+
+// withDefaults returns a copy in which every field has a usable value.
+func (cfg Config) withDefaults() Config {
+	if cfg.SessionTimeout == 0 {
+		cfg.SessionTimeout = DefaultSessionTimeout
+	}
+	if cfg.MaxRequestBytes == 0 {
+		cfg.MaxRequestBytes = DefaultMaxRequestBytes
+	}
+	if cfg.MaxReplyBytes == 0 {
+		cfg.MaxReplyBytes = DefaultMaxReplyBytes
+	}
+	if cfg.MaxEphemeralBytes == 0 {
+		cfg.MaxEphemeralBytes = DefaultMaxEphemeralBytes
+	}
+	if cfg.MaxOutstanding == 0 {
+		cfg.MaxOutstanding = DefaultMaxOutstanding
+	}
+	if cfg.Reconnect == (retry.Policy{}) {
+		cfg.Reconnect = retry.Exponential(20*time.Millisecond, time.Second)
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.ACL == nil {
+		open := WorldACL(PermAll)
+		cfg.ACL = func(string) []ACL { return open }
+	}
+	return cfg
+}

@@ -1,0 +1,247 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Mode is the kind of node that a create makes.
+type Mode int
+
+// The modes of a create.
+const (
+	// Persistent nodes stay until deleted.
+	Persistent Mode = iota
+	// PersistentSequential is Persistent, with a number appended to the name.
+	PersistentSequential
+	// Ephemeral nodes vanish with the session that made them.
+	Ephemeral
+	// EphemeralSequential is Ephemeral, with a number appended to the name.
+	EphemeralSequential
+	// Container nodes are removed by the server some time after their last child.
+	Container
+)
+
+// String returns the mode's name.
+func (m Mode) String() string {
+	switch m {
+	case Persistent:
+		return "persistent"
+	case PersistentSequential:
+		return "persistent sequential"
+	case Ephemeral:
+		return "ephemeral"
+	case EphemeralSequential:
+		return "ephemeral sequential"
+	case Container:
+		return "container"
+	}
+	return "invalid mode"
+}
+
+func (m Mode) sequential() bool { return m == PersistentSequential || m == EphemeralSequential }
+func (m Mode) ephemeral() bool  { return m == Ephemeral || m == EphemeralSequential }
+
+// A Created is the result of a create.
+type Created struct {
+	// Path is the node's path, with the number appended if it is sequential.
+	Path string
+	// Czxid is the id of the transaction that created the node.
+	Czxid int64
+	// Session is the id of the session that created it, and owns it if it is ephemeral.
+	Session int64
+}
+
+// A CreateOption changes what a create does.
+type CreateOption func(*createOptions)
+
+type createOptions struct {
+	acl    []ACL
+	ttl    time.Duration
+	onSent func()
+}
+
+// WithACL gives the node this ACL instead of the one Config.ACL returns.
+func WithACL(acl []ACL) CreateOption { return func(o *createOptions) { o.acl = acl } }
+
+// WithTTL lets the server delete a Persistent or PersistentSequential node when
+// it has had no children and no change for that time, in milliseconds precision.
+// Servers must be configured to allow it; others answer ErrUnsupported.
+func WithTTL(ttl time.Duration) CreateOption { return func(o *createOptions) { o.ttl = ttl } }
+
+// WithOnSent calls f when the request is about to be written to the connection,
+// for every attempt; if several creates of one path are under way, possibly for
+// another of them. What is sent in the same session after that call reaches the
+// server after the create, and costs no round trip of its own. f must not block.
+func WithOnSent(f func()) CreateOption { return func(o *createOptions) { o.onSent = f } }
+
+// Create makes a node. Errors: ErrNodeExists, ErrNoNode if the parent is
+// missing, ErrNoChildrenForEphemerals, ErrTooLarge, ErrTooManyEphemerals,
+// ErrUnsupported. After an unknown outcome the node may exist; for an ephemeral
+// sequential node CreateProtected finds out.
+func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
+	o, err := c.createOptions(path, data, mode, opts)
+	if err != nil {
+		return Created{}, err
+	}
+	return c.create(ctx, path, data, mode, o, nil)
+}
+
+func (c *Client) createOptions(path string, data []byte, mode Mode, opts []CreateOption) (createOptions, error) {
+	var o createOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	fail := func(err error) (createOptions, error) {
+		return o, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
+	}
+	if err := validatePath(path, mode.sequential()); err != nil {
+		return fail(err)
+	}
+	if o.acl == nil {
+		o.acl = c.core.cfg.ACL(c.full(path))
+	}
+	if err := validateACL(o.acl); err != nil {
+		return fail(err)
+	}
+	switch {
+	case mode < Persistent || mode > Container:
+		return fail(fmt.Errorf("%w: mode %d", ErrInvalidArgument, int(mode)))
+	case o.ttl == 0:
+	case mode != Persistent && mode != PersistentSequential:
+		return fail(fmt.Errorf("%w: a %v node cannot have a time to live", ErrInvalidArgument, mode))
+	case o.ttl < time.Millisecond || o.ttl.Milliseconds() > maxTTLMillis:
+		return fail(fmt.Errorf("%w: time to live %v", ErrInvalidArgument, o.ttl))
+	}
+	return o, c.checkSize("create", path, c.createSize(path, data, o.acl))
+}
+
+// maxTTLMillis is the largest time to live the server's encoding has room for.
+const maxTTLMillis = 0x00ffffffffff
+
+// lateCreate gets the result of a create whose caller has left.
+type lateCreate func(s *Session, path string, err error)
+
+// create sends one create request, and repeats it only if it certainly had no effect.
+func (c *Client) create(ctx context.Context, path string, data []byte, mode Mode, o createOptions, late lateCreate) (Created, error) {
+	type reply struct {
+		path    string
+		czxid   int64
+		session int64
+	}
+	r := request[reply]{op: "create", path: path, sequential: mode.sequential()}
+	r.send = func(s *Session, path string) (reply, error) {
+		if mode.ephemeral() {
+			if err := s.quota.reserve(path); err != nil {
+				return reply{}, err
+			}
+		}
+		s.guard.creates.expect(path, o.onSent)
+		made, err := sendCreate(s.conn, path, data, mode, o)
+		s.guard.creates.forget(path)
+		zxid := s.guard.creates.take(made)
+		if mode.ephemeral() {
+			if err != nil {
+				made = ""
+			}
+			s.quota.settle(path, made)
+		}
+		return reply{made, zxid, s.ID()}, err
+	}
+	if late != nil {
+		r.late = func(s *Session, v reply, err error) { late(s, v.path, err) }
+	}
+	v, err := do(ctx, c, r)
+	if err != nil {
+		return Created{}, err
+	}
+	return Created{Path: c.local(v.path), Czxid: v.czxid, Session: v.session}, nil
+}
+
+// sendCreate chooses the library's call. Its Create silently makes a persistent
+// node when asked for a container.
+func sendCreate(conn *zk.Conn, path string, data []byte, mode Mode, o createOptions) (string, error) {
+	acl := toWireACL(o.acl)
+	switch {
+	case o.ttl != 0 && mode == PersistentSequential:
+		return conn.CreateTTL(path, data, zk.FlagPersistentSequentialWithTTL, acl, o.ttl)
+	case o.ttl != 0:
+		return conn.CreateTTL(path, data, zk.FlagTTL, acl, o.ttl)
+	case mode == Container:
+		return conn.CreateContainer(path, data, zk.FlagContainer, acl)
+	}
+	return conn.Create(path, data, createFlags[mode], acl)
+}
+
+var createFlags = map[Mode]int32{
+	Persistent:           zk.FlagPersistent,
+	PersistentSequential: zk.FlagSequence,
+	Ephemeral:            zk.FlagEphemeral,
+	EphemeralSequential:  zk.FlagEphemeralSequential,
+}
+
+// CreateParents makes all missing nodes above path, as containers where the
+// server knows them, so that they go when nobody uses them any more.
+func (c *Client) CreateParents(ctx context.Context, path string) error {
+	if err := validatePath(path, true); err != nil {
+		return &OpError{Op: "create parents of", Path: path, Outcome: Failed, Err: err}
+	}
+	parent := parentOf(c.full(path))
+	if parent == "/" {
+		return nil
+	}
+	bare := *c // above the namespace, too
+	bare.prefix = ""
+	if err := bare.makePath(ctx, parent, Container); err != nil {
+		return fmt.Errorf("create parents of %s: %w", path, err)
+	}
+	return nil
+}
+
+// makePath creates a node and what is missing above it, from the bottom up, so
+// that nothing needs to be allowed on nodes that exist. A container may be
+// reaped between the creation of two levels; then it starts over.
+func (c *Client) makePath(ctx context.Context, path string, mode Mode) error {
+	for {
+		err := c.makeNode(ctx, path, mode)
+		if !errors.Is(err, ErrNoNode) || path == "/" {
+			return err
+		}
+		if err := c.makePath(ctx, parentOf(path), mode); err != nil {
+			return err
+		}
+	}
+}
+
+// makeNode creates a node without data unless it exists. A create whose outcome
+// is unknown may be repeated: that it exists is all that matters.
+func (c *Client) makeNode(ctx context.Context, path string, mode Mode) error {
+	for unknown := 0; ; {
+		if exists, _, err := c.Exists(ctx, path); err != nil || exists {
+			return err
+		}
+		_, err := c.Create(ctx, path, nil, mode)
+		switch {
+		case err == nil, errors.Is(err, ErrNodeExists):
+			return nil
+		case ctx.Err() != nil:
+			return err
+		case mode == Container && errors.Is(err, ErrUnsupported):
+			mode = Persistent
+		case errors.Is(err, ErrUnknownOutcome):
+			// A server that does not know the operation may also just hang up.
+			if unknown++; unknown >= 3 && mode == Container {
+				mode = Persistent
+			}
+			if errors.Is(err, ErrSessionLost) && c.pinned != nil || errors.Is(err, ErrClosed) {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+}

@@ -1,0 +1,65 @@
+// Package framework keeps one ZooKeeper session at a time and everything hard
+// about it: connecting, retrying, telling "failed" from "unknown", and noticing
+// that a session may be over before the server gives its ephemeral nodes away.
+//
+// It does not make the network reliable. A process that is paused longer than
+// its session timeout can wake up and act before it notices; only a fencing
+// token checked by the resource, or a [CheckOp] inside a [Client.Multi],
+// protects against that.
+//
+// # Sessions and states
+//
+// A [Client] lives through many sessions, one after another:
+//
+//	             reattached within the trust window
+//	           +-------------------------------------+
+//	           v                                     |
+//	      Connected ---- no server answers ----> Suspended
+//	        ^   |                                    |
+//	        |   | expired by the server              | expired by the server, or
+//	        |   v                                    v the trust deadline passed
+//	  new   +- Lost <--------------------------------+
+//	session                 Close from any state ----> Closed
+//
+// Connected means that the session is attached to a server. Suspended means
+// that no server is reachable, and that the session may still live. Lost means
+// that this session is over for us; the next state is Connected with another
+// session id, or Closed.
+//
+// # The trust deadline
+//
+// The leader expires a session a timeout after it was last told of it. A client
+// never sees that moment, and an answer is no proof: the server a client is
+// attached to answers pings and reads by itself, and goes on doing so for up to
+// syncLimit ticks after it was cut off from the leader. So the framework makes a
+// round trip through the leader every twelfth of the timeout, a sync, and of two
+// such trips, one after the other, it knows what the leader must have been told by
+// the end of the second (the source of trust.go has the argument). Five sixths of
+// the timeout after the time that is proved in this way lies the
+//
+//	trust deadline
+//
+// on the local clock; with an ensemble that answers it is about half a timeout
+// away. Until then no server can have expired the session, nor for another sixth
+// of the timeout, which is margin for clocks that run at different rates and for
+// work that needs a moment to stop. When the deadline passes the session ends here,
+// whatever the servers think, and once that sixth has passed the framework closes
+// it there as soon as one can be reached. The argument needs a session timeout of at
+// least two ticks, which is the least that servers grant by default.
+//
+// # Outcomes
+//
+// Every request ends in one of three ways: done, failed (certainly without
+// effect), or unknown: sent and never answered, so it may have happened and may
+// still happen until the session has re-attached or its timeout has passed.
+// Errors of operations are [*OpError] values; [OutcomeOf] tells the two kinds of
+// failure apart, and errors.Is(err, [ErrUnknownOutcome]) is true for the second.
+// Reads are repeated after both. Writes are repeated only after a certain
+// failure to have any effect, never after an unknown outcome.
+//
+// # Sessions do not mix
+//
+// A request that was queued in one session is never sent in another. Operations
+// of a Client that must not even be repeated in another session, such as those
+// of a lock, go through a view that is pinned to one: [Client.In].
+package framework

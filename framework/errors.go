@@ -1,0 +1,145 @@
+package framework
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// What the server answers, and what this package finds out by itself. Test for
+// them with errors.Is.
+var (
+	// ErrNoNode means that the znode, or for a create its parent, does not exist.
+	ErrNoNode = errors.New("node does not exist")
+	// ErrNodeExists means that a create found a znode of that name.
+	ErrNodeExists = errors.New("node already exists")
+	// ErrNotEmpty means that a delete found children under the znode.
+	ErrNotEmpty = errors.New("node has children")
+	// ErrBadVersion means that the znode's version is not the one that was asked for.
+	ErrBadVersion = errors.New("version does not match")
+	// ErrNoChildrenForEphemerals means that the parent of a create is ephemeral.
+	ErrNoChildrenForEphemerals = errors.New("ephemeral nodes cannot have children")
+	// ErrNoAuth means that the node's ACL does not allow the operation.
+	ErrNoAuth = errors.New("not permitted by the node's acl")
+	// ErrInvalidACL means that the server refused the ACL of a create or SetACL.
+	ErrInvalidACL = errors.New("invalid acl")
+	// ErrAuthFailed means that the server refused a credential or does not know its scheme.
+	ErrAuthFailed = errors.New("authentication refused")
+	// ErrUnsupported means that the server does not know the operation, as old
+	// servers do not know container or TTL nodes.
+	ErrUnsupported = errors.New("operation not supported by the server")
+	// ErrThrottled means that the server refused the request because it is overloaded.
+	ErrThrottled = errors.New("refused by an overloaded server")
+	// ErrInvalidPath means that a path breaks the rules for ZooKeeper paths. Nothing was sent.
+	ErrInvalidPath = errors.New("invalid path")
+	// ErrInvalidArgument means that another argument makes no sense. Nothing was sent.
+	ErrInvalidArgument = errors.New("invalid argument")
+	// ErrTooLarge means that the request is larger than Config.MaxRequestBytes. Nothing was sent.
+	ErrTooLarge = errors.New("request too large")
+	// ErrTooManyEphemerals means that the session owns as many ephemeral nodes
+	// as Config.MaxEphemeralBytes allows. Nothing was sent.
+	ErrTooManyEphemerals = errors.New("too many ephemeral nodes in one session")
+	// ErrUnknownOutcome means that a request was sent and never answered: it may
+	// have taken effect, or may still do so.
+	ErrUnknownOutcome = errors.New("outcome unknown")
+	// ErrSessionLost means that the session an operation belongs to is over.
+	ErrSessionLost = errors.New("session lost")
+	// ErrClosed means that the client was closed.
+	ErrClosed = errors.New("client is closed")
+	// ErrNotConnected means that no server could be reached; the error names
+	// the addresses tried and what happened there.
+	ErrNotConnected = errors.New("not connected to zookeeper")
+
+	errMoved = errors.New("session moved to another server")
+)
+
+// Reasons for the end of a session. Each is also an ErrSessionLost.
+var (
+	// ErrSessionExpired means that the server expired the session.
+	ErrSessionExpired = fmt.Errorf("%w: expired by the server", ErrSessionLost)
+	// ErrTrustExpired means that the trust deadline passed without an answer
+	// from a server, so that the session could no longer be proved to live.
+	ErrTrustExpired = fmt.Errorf("%w: no answer from a server until the trust deadline", ErrSessionLost)
+	// ErrSessionReplaced means that a server answered with another session than the one asked for.
+	ErrSessionReplaced = fmt.Errorf("%w: the server replaced it with another", ErrSessionLost)
+)
+
+// An OpError tells which operation on which path failed and whether it may have
+// taken effect all the same.
+type OpError struct {
+	// Op is the operation, such as "create".
+	Op string
+	// Path is the path as the caller gave it.
+	Path string
+	// Session is the id of the session the request was sent in, 0 if it was never sent.
+	Session int64
+	// Outcome is Failed or Unknown.
+	Outcome Outcome
+	// Err is the reason.
+	Err error
+}
+
+// Error describes the failure in one line.
+func (e *OpError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op)
+	if e.Path != "" {
+		b.WriteString(" " + e.Path)
+	}
+	b.WriteString(": ")
+	if e.Outcome == Unknown {
+		b.WriteString("outcome unknown: ")
+	}
+	b.WriteString(e.Err.Error())
+	if e.Session != 0 {
+		fmt.Fprintf(&b, " (session 0x%x)", uint64(e.Session))
+	}
+	return b.String()
+}
+
+// Unwrap returns the reason.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// Is reports whether target is ErrUnknownOutcome and the outcome is unknown.
+func (e *OpError) Is(target error) bool {
+	return target == ErrUnknownOutcome && e.Outcome == Unknown
+}
+
+// A ConnectError tells which addresses were tried without success. It is an
+// ErrNotConnected. It does not wrap the failures themselves: a dial that timed out
+// must not make it look as if a context of the caller's had.
+type ConnectError struct {
+	// Attempts holds the newest attempt for each address, in the order tried.
+	Attempts []ConnectAttempt
+}
+
+// A ConnectAttempt is one failed attempt to attach to a server.
+type ConnectAttempt struct {
+	// Addr is the host and port that was tried.
+	Addr string
+	// At is when it failed.
+	At time.Time
+	// Err is why.
+	Err error
+}
+
+// Error names every address and its failure.
+func (e *ConnectError) Error() string {
+	var b strings.Builder
+	b.WriteString(ErrNotConnected.Error())
+	if len(e.Attempts) == 0 {
+		b.WriteString(": no server tried yet")
+	}
+	for i, a := range e.Attempts {
+		sep := "; "
+		if i == 0 {
+			sep = ": tried "
+		}
+		fmt.Fprintf(&b, "%s%s: %v", sep, a.Addr, a.Err)
+	}
+	return b.String()
+}
+
+// Is reports whether target is ErrNotConnected.
+func (e *ConnectError) Is(target error) bool { return target == ErrNotConnected }

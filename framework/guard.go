@@ -1,0 +1,315 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// A guard makes a zk.Conn serve exactly one session. It is the library's dialer
+// and host provider: it finds servers, paces attempts, lets the library attach
+// to one session only, and once sealed lets it do nothing any more.
+type guard struct {
+	cfg    *Config
+	book   *addressBook
+	trust  *trust
+	events guardEvents
+
+	creates createWatch
+
+	mu       sync.Mutex
+	conn     *guardConn // the present connection, nil between two
+	latest   *guardConn // the newest, also when it is closed
+	id       int64      // 0 until the first handshake
+	password []byte
+	timeout  time.Duration
+	isSealed bool
+
+	parked      chan struct{}   // closed when the library has come to the dialer after that
+	release     chan struct{}   // closed when it may leave it for good
+	closed      chan struct{}   // closed when the server has answered our close request
+	ctx         context.Context // ends with retire
+	cancel      context.CancelFunc
+	parkedOnce  sync.Once
+	closedOnce  sync.Once
+	releaseOnce sync.Once
+}
+
+// guardEvents is what a guard tells its session. The functions must not block.
+type guardEvents interface {
+	established(id int64, timeout time.Duration, asked time.Time)
+	ended(cause error)
+	suspended(cause error)
+	watchesRestored(ok bool)
+}
+
+func newGuard(cfg *Config, book *addressBook, t *trust, events guardEvents) *guard {
+	g := &guard{
+		cfg: cfg, book: book, trust: t, events: events,
+		parked: make(chan struct{}), release: make(chan struct{}), closed: make(chan struct{}),
+	}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	return g
+}
+
+// handshakeLimit bounds dialing and handshake together, so that one paused
+// server costs at most a sixth of the session.
+func (g *guard) handshakeLimit() time.Duration {
+	t := g.cfg.SessionTimeout
+	if n := g.negotiated(); n != 0 {
+		t = n
+	}
+	return min(t/6, 2*time.Second)
+}
+
+func (g *guard) negotiated() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.timeout
+}
+
+var errSealed = errors.New("session is over")
+
+// dial is the library's dialer. The address it asks for is a placeholder: which
+// server is next, and how long to wait before trying it, is the book's business.
+func (g *guard) dial(_, _ string, _ time.Duration) (net.Conn, error) {
+	addr, err := g.book.next(g.ctx)
+	if err != nil {
+		return nil, g.refuse()
+	}
+	deadline := time.Now().Add(g.handshakeLimit())
+	ctx, cancel := context.WithDeadline(g.ctx, deadline)
+	defer cancel()
+	g.book.trying(addr.String())
+	conn, err := g.book.dial(ctx, addr)
+	if err != nil {
+		if g.ctx.Err() != nil {
+			return nil, g.refuse()
+		}
+		g.book.failed(addr.String(), err)
+		return nil, err
+	}
+	gc := newGuardConn(g, addr.String(), conn, deadline)
+	g.mu.Lock()
+	old := g.latest
+	g.mu.Unlock()
+	if old != nil {
+		// The library may be back before it has closed what broke. The session must
+		// hear of the end of one connection before the beginning of the next.
+		_ = old.Close()
+		<-old.told
+	}
+	g.mu.Lock()
+	sealed := g.isSealed
+	if !sealed {
+		g.conn, g.latest = gc, gc
+	}
+	g.mu.Unlock()
+	if sealed {
+		_ = gc.Close()
+		return nil, g.refuse()
+	}
+	return gc, nil
+}
+
+// refuse parks the library until Close has been called on it; see Session.finish.
+func (g *guard) refuse() error {
+	g.parkedOnce.Do(func() { close(g.parked) })
+	<-g.release
+	return errSealed
+}
+
+// Init, Len, Next and Connected make the guard a zk.HostProvider. Next says
+// "start over", which makes the library fail what it has queued and look whether
+// it was closed, only when the library was let go; its fixed pause of a second
+// between rounds is thus never taken.
+
+// Init does nothing.
+func (g *guard) Init([]string) error { return nil }
+
+// Len returns 1: there is one placeholder.
+func (g *guard) Len() int { return 1 }
+
+// Next returns the placeholder.
+func (g *guard) Next() (server string, retryStart bool) {
+	select {
+	case <-g.release:
+		return "zookeeper", true
+	default:
+		return "zookeeper", false
+	}
+}
+
+// Connected does nothing; the handshake tells more.
+func (g *guard) Connected() {}
+
+// leastTimeout is the least that a server may negotiate: the library's and our
+// timers are fractions of it.
+const leastTimeout = 10 * time.Millisecond
+
+// handshake decides on a connect reply.
+func (g *guard) handshake(c *guardConn, r connectReply, asked time.Time) error {
+	timeout := time.Duration(r.timeoutMillis) * time.Millisecond
+	if r.session != 0 && timeout < leastTimeout {
+		return fmt.Errorf("%w: session timeout %v", errShortFrame, timeout)
+	}
+	g.mu.Lock()
+	known := g.id
+	switch {
+	case g.isSealed:
+		g.mu.Unlock()
+		return errSealed
+	case r.session != 0 && known == 0:
+		g.id, g.password, g.timeout = r.session, r.password, timeout
+	}
+	g.mu.Unlock()
+	switch {
+	case r.session == 0:
+		g.events.ended(ErrSessionExpired)
+		return ErrSessionExpired
+	case known != 0 && r.session != known:
+		g.events.ended(ErrSessionReplaced)
+		return ErrSessionReplaced
+	}
+	g.book.attached(c.addr)
+	g.events.established(r.session, timeout, asked)
+	return nil
+}
+
+// failed notes why a connection broke.
+func (g *guard) failed(addr string, err error) {
+	if g.ctx.Err() == nil {
+		g.book.failed(addr, err)
+	}
+}
+
+// detached notes that a connection is gone.
+func (g *guard) detached(c *guardConn) {
+	g.mu.Lock()
+	present := g.conn == c
+	if present {
+		g.conn = nil
+	}
+	g.mu.Unlock()
+	if present {
+		g.events.suspended(g.book.lastFailure())
+	}
+}
+
+func (g *guard) watchesSet(code int32) { g.events.watchesRestored(code == 0) }
+
+func (g *guard) closeAnswered() { g.closedOnce.Do(func() { close(g.closed) }) }
+
+// live returns the present connection if its handshake is complete.
+func (g *guard) live() *guardConn {
+	g.mu.Lock()
+	c := g.conn
+	g.mu.Unlock()
+	if c == nil || !c.isAttached() {
+		return nil
+	}
+	return c
+}
+
+// drop breaks the present connection; the library attaches anew.
+func (g *guard) drop(cause error) {
+	g.mu.Lock()
+	c := g.conn
+	g.mu.Unlock()
+	if c != nil {
+		g.failed(c.addr, cause)
+		_ = c.Close()
+	}
+}
+
+// retire makes the present connection the last one.
+func (g *guard) retire() {
+	g.mu.Lock()
+	g.isSealed = true
+	g.mu.Unlock()
+	g.cancel()
+}
+
+// seal ends all traffic for good. It is idempotent.
+func (g *guard) seal() {
+	g.retire()
+	g.mu.Lock()
+	c := g.conn
+	g.mu.Unlock()
+	if c != nil {
+		_ = c.Close()
+	}
+}
+
+// letGo lets the parked library run into the end of its loop.
+func (g *guard) letGo() { g.releaseOnce.Do(func() { close(g.release) }) }
+
+// credentials returns what is needed to re-attach the session.
+func (g *guard) credentials() (id int64, password []byte, timeout time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.id, g.password, g.timeout
+}
+
+// createWatch collects what only the wire shows of creates: when each is sent,
+// and its zxid. The answer to a write carries the zxid of that write, which for a
+// create is the czxid of the new node; the library throws it away.
+type createWatch struct {
+	mu     sync.Mutex
+	onSent map[string][]func() // by the path asked for, in the order of the calls
+	zxids  map[string]int64    // by the path of the new node
+}
+
+// expect makes f be called when the next create of that path is sent.
+func (w *createWatch) expect(path string, f func()) {
+	if f == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.onSent == nil {
+		w.onSent = map[string][]func(){}
+	}
+	w.onSent[path] = append(w.onSent[path], f)
+}
+
+// sending is called when a create is about to be written.
+func (w *createWatch) sending(path string) {
+	w.mu.Lock()
+	waiting := w.onSent[path]
+	delete(w.onSent, path)
+	w.mu.Unlock()
+	for _, f := range waiting {
+		f()
+	}
+}
+
+// forget ends what expect began, for a create that was never sent.
+func (w *createWatch) forget(path string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.onSent, path)
+}
+
+// answered notes the zxid of a create that has made the node at path.
+func (w *createWatch) answered(path string, zxid int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.zxids == nil {
+		w.zxids = map[string]int64{}
+	}
+	w.zxids[path] = zxid
+}
+
+// take returns the zxid of the create that made the node at path, 0 if it is not
+// known, and forgets it.
+func (w *createWatch) take(path string) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	zxid := w.zxids[path]
+	delete(w.zxids, path)
+	return zxid
+}

@@ -1,0 +1,54 @@
+package framework
+
+import (
+	"slices"
+	"time"
+)
+
+// The library sends what is in its queue as soon as it has re-attached, and the
+// request that sets its watches again behind that. The guard turns the order round.
+
+// holdBack makes requests wait until one to set watches was sent, or sendHeld.
+func (c *guardConn) holdBack() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holding = true
+}
+
+// hold keeps a copy of a request that has to wait.
+func (c *guardConn) hold(frame []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.holding {
+		return false
+	}
+	switch operation(frame) {
+	case opSetWatches, opSetAuth, opPing:
+		return false
+	}
+	c.held = append(c.held, slices.Clone(frame))
+	return true
+}
+
+// writeHeld sends what was held back. The caller has the slot.
+func (c *guardConn) writeHeld() {
+	c.mu.Lock()
+	held := c.held
+	c.held, c.holding = nil, false
+	c.mu.Unlock()
+	for _, frame := range held {
+		c.write(frame)
+	}
+}
+
+// sendHeld sends what was held back. It takes as long as a handshake may, at most.
+func (c *guardConn) sendHeld() {
+	select {
+	case c.slot <- struct{}{}:
+		_ = c.Conn.SetWriteDeadline(time.Now().Add(c.guard.handshakeLimit()))
+		c.writeHeld()
+		_ = c.Conn.SetWriteDeadline(time.Time{})
+		<-c.slot
+	case <-c.gone:
+	}
+}

@@ -1,0 +1,72 @@
+package framework
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// connectLibrary is the only place where a zk.Conn is made. The library gets a
+// placeholder for an address (the guard knows the real ones), buffers that fit
+// what this package sends and accepts, and a callback for events, because its
+// event channel drops what nobody reads at once.
+func connectLibrary(g *guard, cfg *Config, onEvent func(zk.Event)) (*zk.Conn, <-chan zk.Event, error) {
+	conn, events, err := zk.Connect([]string{"zookeeper"}, cfg.SessionTimeout,
+		zk.WithDialer(g.dial),
+		zk.WithHostProvider(g),
+		zk.WithEventCallback(onEvent),
+		zk.WithMaxBufferSize(cfg.MaxReplyBytes),
+		zk.WithMaxConnBufferSize(setWatchesBytes+cfg.MaxRequestBytes+8<<10),
+		zk.WithLogger(libraryLog{cfg.Logger}),
+		zk.WithLogInfo(false),
+	)
+	if err != nil {
+		return nil, nil, fmt.Errorf("start zookeeper client: %w", err)
+	}
+	return conn, events, nil
+}
+
+// setWatchesBytes has room for the library's own largest request, but for one path:
+// it stops to add paths of watches at 128 KiB. A request that did not fit would be
+// dropped without a word, and all those watches with it.
+const setWatchesBytes = 128 << 10
+
+// libraryLog passes the library's messages on at debug level: what matters in
+// them is reported as state changes and errors.
+type libraryLog struct{ log *slog.Logger }
+
+// Printf logs one message.
+func (l libraryLog) Printf(format string, args ...any) {
+	if l.log.Enabled(context.Background(), slog.LevelDebug) {
+		l.log.Debug("zookeeper client", "message", fmt.Sprintf(format, args...))
+	}
+}
+
+// closeHeadStart is the time that Close gets; see finish.
+const closeHeadStart = 2 * time.Millisecond
+
+// finish ends the library's goroutines. The session must be sealed: the library's
+// loop is then on its way into the guard's dialer, where it is parked.
+//
+// Close queues a close request and waits up to a second for its end, which comes
+// when the loop fails all that is queued. The loop does that once, when it is let
+// go; so it is let go only when Close has had time to queue its request. Should
+// Close lose that race all the same, ending takes a second longer, and that is all.
+func (s *Session) finish() {
+	<-s.guard.parked
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		s.conn.Close()
+	}()
+	_ = retry.Sleep(context.Background(), closeHeadStart)
+	s.guard.letGo()
+	<-closed
+	for range s.closed { // drained until the loop has ended
+	}
+}

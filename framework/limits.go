@@ -1,0 +1,98 @@
+package framework
+
+import (
+	"fmt"
+	"sync"
+)
+
+// The server drops a connection that sends a frame larger than it accepts,
+// which looks like any other connection loss and would be repeated for ever; and
+// the library crashes on some requests that just exceed its buffer. So sizes are
+// checked before anything is sent.
+
+// requestOverhead is a bound on what frame, header, version and flags need.
+const requestOverhead = 64
+
+func (c *Client) setSize(path string, data []byte) int {
+	return requestOverhead + len(c.prefix) + len(path) + len(data)
+}
+
+func (c *Client) createSize(path string, data []byte, acl []ACL) int {
+	n := c.setSize(path, data)
+	for _, a := range acl {
+		n += 12 + len(a.Scheme) + len(a.ID)
+	}
+	return n
+}
+
+func (c *Client) checkSize(op, path string, bytes int) error {
+	if limit := c.core.cfg.MaxRequestBytes; bytes > limit {
+		return &OpError{Op: op, Path: path, Outcome: Failed, Err: fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, bytes, limit)}
+	}
+	return nil
+}
+
+// ephemeralQuota counts the paths of a session's ephemeral nodes as the record of
+// its close does: a server cannot read back a record of about a megabyte.
+type ephemeralQuota struct {
+	limit int
+
+	mu    sync.Mutex
+	used  int
+	paths map[string]struct{}
+}
+
+func ephemeralCost(path string) int { return len(path) + 4 }
+
+// sequenceDigits is how much longer than asked for a sequential node's name is, at most.
+const sequenceDigits = 11
+
+// reserve makes room for a node that is about to be created.
+func (q *ephemeralQuota) reserve(path string) error {
+	cost := ephemeralCost(path) + sequenceDigits
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.used+cost > q.limit {
+		return fmt.Errorf("%w: their paths have %d bytes, the limit is %d", ErrTooManyEphemerals, q.used, q.limit)
+	}
+	q.used += cost
+	return nil
+}
+
+// settle replaces a reservation by the node that was created, "" for none.
+func (q *ephemeralQuota) settle(asked, created string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.used -= ephemeralCost(asked) + sequenceDigits
+	if created != "" {
+		q.hold(created)
+	}
+}
+
+// found counts a node that exists after all.
+func (q *ephemeralQuota) found(path string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.hold(path)
+}
+
+func (q *ephemeralQuota) hold(path string) {
+	if _, ok := q.paths[path]; ok {
+		return
+	}
+	if q.paths == nil {
+		q.paths = map[string]struct{}{}
+	}
+	q.paths[path] = struct{}{}
+	q.used += ephemeralCost(path)
+}
+
+// gone gives back what a deleted node had; other paths do not matter.
+func (q *ephemeralQuota) gone(path string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, ok := q.paths[path]; ok {
+		delete(q.paths, path)
+		q.used -= ephemeralCost(path)
+	}
+}

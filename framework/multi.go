@@ -1,0 +1,259 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// An Op is one operation of a Multi.
+type Op struct {
+	kind     opKind
+	path     string
+	absolute bool // path is the one on the server
+	data     []byte
+	mode     Mode
+	acl      []ACL
+	version  int32
+}
+
+type opKind int
+
+const (
+	opNone opKind = iota
+	opMakes
+	opSets
+	opRemoves
+	opChecks
+)
+
+// CreateOp creates a node. acl nil means the one Config.ACL returns. Containers
+// and nodes with a time to live cannot be made in a Multi: the library cannot
+// read the answer.
+func CreateOp(path string, data []byte, mode Mode, acl []ACL) Op {
+	return Op{kind: opMakes, path: path, data: data, mode: mode, acl: acl}
+}
+
+// SetOp replaces a node's data, if its version is the one given.
+func SetOp(path string, data []byte, version int32) Op {
+	return Op{kind: opSets, path: path, data: data, version: version}
+}
+
+// DeleteOp removes a node, if its version is the one given.
+func DeleteOp(path string, version int32) Op {
+	return Op{kind: opRemoves, path: path, version: version}
+}
+
+// CheckOp makes the whole Multi fail unless the node exists and has the version
+// given, or exists at all if that is AnyVersion.
+func CheckOp(path string, version int32) Op {
+	return Op{kind: opChecks, path: path, version: version}
+}
+
+// CheckExists is CheckOp with AnyVersion for a path of this client, whichever
+// view of it the Multi is run on.
+func (c *Client) CheckExists(path string) Op {
+	return Op{kind: opChecks, path: c.full(path), absolute: true, version: AnyVersion}
+}
+
+// An OpResult is the result of one operation of a Multi.
+type OpResult struct {
+	// Path is the path of the node that was created, else "".
+	Path string
+	// Stat is the new Stat of a node whose data was set, else zero.
+	Stat Stat
+	// Err is why this operation made the Multi fail, nil for those before it;
+	// for those behind it that they were not tried.
+	Err error
+}
+
+// ErrNotTried is the result of the operations of a failed Multi behind the one
+// that failed.
+var ErrNotTried = errors.New("not tried, an operation before it failed")
+
+// Multi carries out all operations as one transaction, or none. The error is
+// that of the operation that failed, and names it; the results then say so too.
+// After an unknown outcome, all or none may have been carried out. A Multi of
+// nothing but checks is a read through the leader, and repeated as reads are.
+func (c *Client) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
+	_, results, err := c.multi(ctx, ops, nil)
+	return results, err
+}
+
+// lateMulti gets the result of a Multi whose caller has left: the paths of the
+// nodes that it made, on the server.
+type lateMulti func(made []string, err error)
+
+// multi also returns the id of the transaction, if its first operation was a
+// create, and 0 if that is not known.
+func (c *Client) multi(ctx context.Context, ops []Op, late lateMulti) (zxid int64, results []OpResult, err error) {
+	requests, size, err := c.multiRequests(ops)
+	if err == nil {
+		err = c.checkSize("multi", "", size)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	type reply struct {
+		results []zk.MultiResponse
+		zxid    int64
+	}
+	r := request[reply]{op: "multi", path: "/", idempotent: onlyChecks(ops)}
+	r.send = func(s *Session, _ string) (reply, error) {
+		release, err := s.reserveMulti(requests)
+		if err != nil {
+			return reply{}, err
+		}
+		results, err := s.conn.Multi(requests...)
+		release(results, err)
+		v := reply{results: results}
+		if len(results) > 0 && err == nil {
+			v.zxid = s.guard.creates.take(results[0].String)
+		}
+		return v, err
+	}
+	if late != nil {
+		r.late = func(_ *Session, v reply, err error) { late(madeBy(v.results), err) }
+	}
+	v, err := do(ctx, c, r)
+	var opErr *OpError
+	if err != nil && errors.As(err, &opErr) {
+		opErr.Path = ""
+	}
+	results, failed := c.multiResults(ops, v.results, err)
+	if failed >= 0 {
+		session := int64(0)
+		if opErr != nil {
+			session = opErr.Session
+		}
+		err = &OpError{
+			Op: fmt.Sprintf("multi: operation %d of %d", failed+1, len(ops)), Path: ops[failed].path,
+			Session: session, Outcome: Failed, Err: results[failed].Err,
+		}
+	}
+	return v.zxid, results, err
+}
+
+// madeBy returns the paths of all nodes that a Multi made.
+func madeBy(results []zk.MultiResponse) (paths []string) {
+	for _, r := range results {
+		if r.String != "" {
+			paths = append(paths, r.String)
+		}
+	}
+	return paths
+}
+
+// onlyChecks reports whether the operations change nothing, so that they may be
+// repeated as reads are.
+func onlyChecks(ops []Op) bool {
+	for _, op := range ops {
+		if op.kind != opChecks {
+			return false
+		}
+	}
+	return true
+}
+
+// multiRequests translates the operations for the library.
+func (c *Client) multiRequests(ops []Op) (requests []any, size int, err error) {
+	size = requestOverhead
+	for i, op := range ops {
+		fail := func(err error) error {
+			return &OpError{Op: fmt.Sprintf("multi: operation %d of %d", i+1, len(ops)), Path: op.path, Outcome: Failed, Err: err}
+		}
+		if err := validatePath(op.path, op.kind == opMakes && op.mode.sequential()); err != nil {
+			return nil, 0, fail(err)
+		}
+		path := op.path
+		if !op.absolute {
+			path = c.full(path)
+		}
+		switch op.kind {
+		case opMakes:
+			flags, ok := createFlags[op.mode]
+			if !ok {
+				return nil, 0, fail(fmt.Errorf("%w: a %v node cannot be made in a multi", ErrInvalidArgument, op.mode))
+			}
+			acl := op.acl
+			if acl == nil {
+				acl = c.core.cfg.ACL(path)
+			}
+			if err := validateACL(acl); err != nil {
+				return nil, 0, fail(err)
+			}
+			size += c.createSize(path, op.data, acl)
+			requests = append(requests, &zk.CreateRequest{Path: path, Data: op.data, Acl: toWireACL(acl), Flags: flags})
+		case opSets:
+			size += c.setSize(path, op.data)
+			requests = append(requests, &zk.SetDataRequest{Path: path, Data: op.data, Version: op.version})
+		case opRemoves:
+			size += c.setSize(path, nil)
+			requests = append(requests, &zk.DeleteRequest{Path: path, Version: op.version})
+		case opChecks:
+			size += c.setSize(path, nil)
+			requests = append(requests, &zk.CheckVersionRequest{Path: path, Version: op.version})
+		default:
+			return nil, 0, fail(fmt.Errorf("%w: empty operation", ErrInvalidArgument))
+		}
+	}
+	return requests, size, nil
+}
+
+// reserveMulti counts the ephemeral nodes of a Multi.
+func (s *Session) reserveMulti(requests []any) (settle func([]zk.MultiResponse, error), err error) {
+	reserved := map[int]string{}
+	settle = func(results []zk.MultiResponse, err error) {
+		for i, asked := range reserved {
+			made := ""
+			if err == nil && i < len(results) {
+				made = results[i].String
+			}
+			s.quota.settle(asked, made)
+		}
+		for _, r := range requests {
+			if d, ok := r.(*zk.DeleteRequest); ok && err == nil {
+				s.quota.gone(d.Path)
+			}
+		}
+	}
+	for i, r := range requests {
+		create, ok := r.(*zk.CreateRequest)
+		if !ok || create.Flags&zk.FlagEphemeral == 0 {
+			continue
+		}
+		if err := s.quota.reserve(create.Path); err != nil {
+			settle(nil, err)
+			return nil, err
+		}
+		reserved[i] = create.Path
+	}
+	return settle, nil
+}
+
+// multiResults translates the library's results and finds the operation that
+// failed, -1 if none did. Those behind it have a code that means "rolled back".
+func (c *Client) multiResults(ops []Op, theirs []zk.MultiResponse, err error) (results []OpResult, failed int) {
+	failed = -1
+	if len(theirs) != len(ops) {
+		return nil, failed
+	}
+	results = make([]OpResult, len(ops))
+	for i, r := range theirs {
+		switch {
+		case failed >= 0:
+			results[i].Err = ErrNotTried
+		case r.Error != nil:
+			_, results[i].Err = classify(r.Error)
+			failed = i
+		case err == nil:
+			if r.String != "" {
+				results[i].Path = c.local(r.String)
+			}
+			results[i].Stat = toStat(r.Stat)
+		}
+	}
+	return results, failed
+}

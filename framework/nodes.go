@@ -1,0 +1,139 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// AnyVersion makes a set or delete unconditional.
+const AnyVersion int32 = -1
+
+// A Stat describes a znode.
+type Stat struct {
+	// Czxid and Mzxid are the ids of the transactions that created the node and
+	// last changed its data; Pzxid of the one that last changed its children.
+	Czxid, Mzxid, Pzxid int64
+	// Ctime and Mtime are the server's wall clock times of the first two.
+	Ctime, Mtime time.Time
+	// Version, Cversion and Aversion count the changes of data, children and ACL.
+	Version, Cversion, Aversion int32
+	// EphemeralOwner is the id of the session an ephemeral node belongs to, 0
+	// for all other nodes.
+	EphemeralOwner int64
+	// DataLength is the size of the data in bytes.
+	DataLength int32
+	// NumChildren is the number of children.
+	NumChildren int32
+}
+
+func toStat(s *zk.Stat) Stat {
+	if s == nil {
+		return Stat{}
+	}
+	return Stat{
+		Czxid: s.Czxid, Mzxid: s.Mzxid, Pzxid: s.Pzxid,
+		Ctime: time.UnixMilli(s.Ctime), Mtime: time.UnixMilli(s.Mtime),
+		Version: s.Version, Cversion: s.Cversion, Aversion: s.Aversion,
+		EphemeralOwner: s.EphemeralOwner, DataLength: s.DataLength, NumChildren: s.NumChildren,
+	}
+}
+
+type dataReply struct {
+	data []byte
+	stat *zk.Stat
+}
+
+// Get returns a node's data and Stat, or ErrNoNode. The data may lag behind the
+// ensemble's; Sync first to see all that was written before.
+func (c *Client) Get(ctx context.Context, path string) ([]byte, Stat, error) {
+	r, err := read(ctx, c, "get", path, func(s *Session, path string) (dataReply, error) {
+		data, stat, err := s.conn.Get(path)
+		return dataReply{data, stat}, err
+	})
+	if err != nil {
+		return nil, Stat{}, err
+	}
+	return r.data, toStat(r.stat), nil
+}
+
+type existsReply struct {
+	exists bool
+	stat   *zk.Stat
+}
+
+// Exists reports whether a node exists and returns its Stat if it does.
+func (c *Client) Exists(ctx context.Context, path string) (bool, Stat, error) {
+	r, err := read(ctx, c, "exists", path, func(s *Session, path string) (existsReply, error) {
+		exists, stat, err := s.conn.Exists(path)
+		return existsReply{exists, stat}, err
+	})
+	if err != nil || !r.exists {
+		return false, Stat{}, err
+	}
+	return true, toStat(r.stat), nil
+}
+
+type childrenReply struct {
+	names []string
+	stat  *zk.Stat
+}
+
+// Children returns the names of a node's children, in no order, and the node's
+// Stat, or ErrNoNode.
+func (c *Client) Children(ctx context.Context, path string) ([]string, Stat, error) {
+	r, err := read(ctx, c, "children", path, func(s *Session, path string) (childrenReply, error) {
+		names, stat, err := s.conn.Children(path)
+		return childrenReply{names, stat}, err
+	})
+	if err != nil {
+		return nil, Stat{}, err
+	}
+	return r.names, toStat(r.stat), nil
+}
+
+// Set replaces a node's data if its version is the one given, or whatever it is
+// if that is AnyVersion, and returns the new Stat. Errors: ErrNoNode,
+// ErrBadVersion.
+func (c *Client) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
+	if err := c.checkSize("set", path, c.setSize(path, data)); err != nil {
+		return Stat{}, err
+	}
+	stat, err := write(ctx, c, "set", path, func(s *Session, path string) (*zk.Stat, error) {
+		return s.conn.Set(path, data, version)
+	})
+	if err != nil {
+		return Stat{}, err
+	}
+	return toStat(stat), nil
+}
+
+// Delete removes a node without children if its version is the one given, or
+// whatever it is if that is AnyVersion. Errors: ErrNoNode, ErrBadVersion,
+// ErrNotEmpty. See DeleteGuaranteed for a node that must go in any case.
+func (c *Client) Delete(ctx context.Context, path string, version int32) error {
+	_, err := do(ctx, c, deleteRequest(path, version))
+	return err
+}
+
+// deleteRequest returns the request of a delete.
+func deleteRequest(path string, version int32) request[struct{}] {
+	return request[struct{}]{op: "delete", path: path, send: func(s *Session, path string) (struct{}, error) {
+		err := s.conn.Delete(path, version)
+		if err == nil || errors.Is(err, zk.ErrNoNode) {
+			s.quota.gone(path)
+		}
+		return struct{}{}, err
+	}}
+}
+
+// Sync waits until the server that the session is attached to has caught up with
+// the leader: reads that follow see every write that was complete before.
+func (c *Client) Sync(ctx context.Context, path string) error {
+	_, err := read(ctx, c, "sync", path, func(s *Session, path string) (string, error) {
+		return s.conn.Sync(path)
+	})
+	return err
+}

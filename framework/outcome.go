@@ -1,0 +1,135 @@
+package framework
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// Outcome is how a request ended.
+type Outcome int
+
+// The three ways in which a request can end.
+const (
+	// Done means that the request took effect and its result is known.
+	Done Outcome = iota
+	// Failed means that the request certainly had no effect and never will.
+	Failed
+	// Unknown means that the request may have taken effect, or may still.
+	Unknown
+)
+
+// String returns the outcome in one word.
+func (o Outcome) String() string {
+	switch o {
+	case Done:
+		return "done"
+	case Failed:
+		return "failed"
+	case Unknown:
+		return "unknown"
+	}
+	return "invalid outcome"
+}
+
+// OutcomeOf returns Done for nil, the outcome recorded in an error of this
+// package, and Unknown for any other error, because nothing is known of it.
+func OutcomeOf(err error) Outcome {
+	if err == nil {
+		return Done
+	}
+	if errors.Is(err, ErrUnknownOutcome) { // also if only an earlier attempt ended so
+		return Unknown
+	}
+	var op *OpError
+	if errors.As(err, &op) {
+		return op.Outcome
+	}
+	for _, certain := range neverSent {
+		if errors.Is(err, certain) {
+			return Failed
+		}
+	}
+	return Unknown
+}
+
+// neverSent lists the errors found before anything was sent.
+var neverSent = []error{
+	ErrInvalidPath, ErrInvalidArgument, ErrTooLarge, ErrTooManyEphemerals, ErrNotConnected,
+	ErrClosed, ErrSessionLost, context.Canceled, context.DeadlineExceeded,
+}
+
+// answers maps what the server says, as the client library renders it, to the
+// errors of this package. Each means that the server looked at the request and
+// refused it, so it certainly had no effect.
+//
+// The library makes an unnamed error of a code it does not know, which would
+// have to be told by its text. Where the code matters the wire guard replaces
+// it by one the library knows and a server never sends (see standIns); the last
+// two entries are those.
+var answers = map[error]error{
+	zk.ErrNoNode:                  ErrNoNode,
+	zk.ErrNodeExists:              ErrNodeExists,
+	zk.ErrNotEmpty:                ErrNotEmpty,
+	zk.ErrBadVersion:              ErrBadVersion,
+	zk.ErrNoChildrenForEphemerals: ErrNoChildrenForEphemerals,
+	zk.ErrNoAuth:                  ErrNoAuth,
+	zk.ErrInvalidACL:              ErrInvalidACL,
+	zk.ErrAuthFailed:              ErrAuthFailed,
+	zk.ErrBadArguments:            ErrInvalidArgument,
+	zk.ErrInvalidFlags:            ErrInvalidArgument,
+	zk.ErrInvalidPath:             ErrInvalidPath,
+	zk.ErrShortBuffer:             ErrTooLarge,
+	zk.ErrSessionExpired:          ErrSessionExpired,
+	zk.ErrSessionMoved:            errMoved,
+	zk.ErrNoServer:                ErrNotConnected,
+	zk.ErrNothing:                 ErrUnsupported,
+	zk.ErrReconfigDisabled:        ErrThrottled,
+}
+
+// classify turns an error of the client library into one of ours and says
+// whether the request may have taken effect. Everything that is not a plain
+// answer of the server counts as unknown: a closed connection does not tell
+// whether the request had been sent, raw network errors come from writes that
+// may have been partial, and a reply that cannot be decoded belongs to a request
+// that was carried out.
+func classify(err error) (Outcome, error) {
+	if err == nil {
+		return Done, nil
+	}
+	if known, ok := answers[err]; ok {
+		return Failed, known
+	}
+	for theirs, ours := range answers {
+		if errors.Is(err, theirs) {
+			return Failed, ours
+		}
+	}
+	if errors.Is(err, ErrTooManyEphemerals) {
+		return Failed, err
+	}
+	return Unknown, err
+}
+
+// verdict decides whether an operation is tried again. Only what certainly had
+// no effect and may succeed next time is: the request was never sent, was
+// refused by a server that is overloaded, or came through a server that no
+// longer owns the session.
+func verdict(err error) retry.Verdict {
+	switch {
+	case err == nil:
+		return retry.Done
+	case errors.Is(err, ErrClosed):
+		return retry.Fatal
+	case errors.Is(err, ErrUnknownOutcome):
+		return retry.Unknown
+	case errors.Is(err, ErrSessionLost):
+		return retry.Fatal
+	case errors.Is(err, errMoved), errors.Is(err, ErrThrottled), errors.Is(err, ErrNotConnected):
+		return retry.Again
+	}
+	return retry.Fatal
+}

@@ -1,0 +1,102 @@
+package framework
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// validatePath applies ZooKeeper's rules for paths and says which is broken.
+// With sequential true the last element may be empty, since the server appends
+// the sequence number to it.
+func validatePath(path string, sequential bool) error {
+	bad := func(why string) error { return fmt.Errorf("%w %q: %s", ErrInvalidPath, path, why) }
+	switch {
+	case path == "":
+		return bad("empty")
+	case path[0] != '/':
+		return bad("does not begin with a slash")
+	case !utf8.ValidString(path):
+		return bad("not valid utf-8")
+	case path == "/":
+		return nil
+	}
+	elements := strings.Split(path[1:], "/")
+	for i, e := range elements {
+		switch {
+		case e == "" && i == len(elements)-1 && sequential:
+		case e == "" && i == len(elements)-1:
+			return bad("ends with a slash")
+		case e == "":
+			return bad("empty element")
+		case e == "." || e == "..":
+			return bad("relative element")
+		}
+	}
+	for _, r := range path {
+		if r <= 0x1f || (r >= 0x7f && r <= 0x9f) || (r >= 0xf000 && r <= 0xf8ff) || (r >= 0xfff0 && r <= 0xffff) {
+			return bad(fmt.Sprintf("character %U not allowed", r))
+		}
+	}
+	return nil
+}
+
+// parentOf returns the path above path; "/" for a top-level one.
+func parentOf(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i > 0 {
+		return path[:i]
+	}
+	return "/"
+}
+
+// join appends a name to a path.
+func join(path, name string) string {
+	if path == "/" {
+		return path + name
+	}
+	return path + "/" + name
+}
+
+// full puts chroot and namespace before a path that a caller gave.
+func (c *Client) full(path string) string {
+	switch {
+	case c.prefix == "":
+		return path
+	case path == "/":
+		return c.prefix
+	}
+	return c.prefix + path
+}
+
+// local takes them away again.
+func (c *Client) local(path string) string {
+	rest, ok := strings.CutPrefix(path, c.prefix)
+	switch {
+	case !ok:
+		return path
+	case rest == "":
+		return "/"
+	}
+	return rest
+}
+
+// FullPath returns the path on the server of a path of this client: with chroot
+// and namespace. Two clients of one ensemble mean the same znode if and only if
+// their full paths are equal.
+func (c *Client) FullPath(path string) string { return c.full(path) }
+
+// Namespace returns a view of the client whose paths lie under a further
+// relative path, such as "billing/eu". The view shares the session; closing
+// either closes both.
+func (c *Client) Namespace(ns string) (*Client, error) {
+	if err := validatePath("/"+ns, false); err != nil {
+		return nil, fmt.Errorf("namespace: %w", err)
+	}
+	view := *c
+	view.prefix += "/" + ns
+	return &view, nil
+}
+
+// ValidatePath returns an ErrInvalidPath that says which of ZooKeeper's rules for
+// paths is broken, or nil.
+func ValidatePath(path string) error { return validatePath(path, false) }

@@ -1,0 +1,272 @@
+package framework
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// protectedPrefix begins the name of a node whose creator can find it again:
+// "_c_", a UUID in its usual form, "-", and the name asked for. It is the form
+// that Apache Curator writes and recognizes.
+const protectedPrefix = "_c_"
+
+// A ProtectionID marks the nodes of one CreateProtected, of which there is only
+// ever one that counts.
+type ProtectionID string
+
+// newProtectionID returns a random UUID of version 4.
+func newProtectionID(random io.Reader) (ProtectionID, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return "", fmt.Errorf("config.Rand: %w", err)
+	}
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return ProtectionID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil
+}
+
+// Marks reports whether a node of that name was made under this id.
+func (id ProtectionID) Marks(name string) bool {
+	rest, ok := strings.CutPrefix(name, protectedPrefix)
+	if !ok {
+		return false
+	}
+	rest, ok = strings.CutPrefix(rest, string(id))
+	return ok && strings.HasPrefix(rest, "-")
+}
+
+// ProtectionOf returns the id in a node's name, if it has one.
+func ProtectionOf(name string) (ProtectionID, bool) {
+	rest, ok := strings.CutPrefix(name, protectedPrefix)
+	const length = 36
+	if !ok || len(rest) <= length || rest[length] != '-' {
+		return "", false
+	}
+	for i, r := range rest[:length] {
+		hyphen := i == 8 || i == 13 || i == 18 || i == 23
+		if hyphen != (r == '-') || (!hyphen && !strings.ContainsRune("0123456789abcdefABCDEF", r)) {
+			return "", false
+		}
+	}
+	return ProtectionID(rest[:length]), true
+}
+
+// CreateProtected makes an ephemeral or sequential node, and leaves none behind on
+// failure: the name carries a random id, by which the node is found again when
+// the server's answer was lost. Then it is either used or, if ctx or the session
+// has ended, removed in the background. It all happens in one session, the
+// present one or the view's.
+//
+// Besides the errors of Create it returns ErrSessionLost, with nothing left that
+// outlives that session, and the cause of ctx. The source of the method is
+// ZOOKEEPER-1262 and Curator's protected mode; unlike the latter it looks only
+// after a sync, only in the session of the create, and checks the owner.
+func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
+	if !mode.sequential() && !mode.ephemeral() {
+		err := fmt.Errorf("%w: a protected node must be ephemeral or sequential", ErrInvalidArgument)
+		return Created{}, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
+	}
+	p, err := c.protect(ctx, path, mode)
+	if err != nil {
+		return Created{}, err
+	}
+	o, err := c.createOptions(p.path(), data, mode, opts)
+	if err != nil {
+		return Created{}, err
+	}
+	late := func(_ *Session, made string, err error) { p.late([]string{made}, err) }
+	made, err := p.pursue(ctx, func() ([]Created, error) {
+		made, err := p.client.create(ctx, p.path(), data, mode, o, late)
+		return []Created{made}, err
+	})
+	if err != nil {
+		return Created{}, err
+	}
+	return p.first(made), nil
+}
+
+// CreateProtectedAll makes n ephemeral sequential nodes, all under one random id,
+// and carries out the other operations in the same transaction, which happens as
+// a whole or not at all, and if it does exactly once. Otherwise it is like
+// CreateProtected. The nodes are returned in the order of their numbers; they
+// have the same czxid. ErrNoNode also means that somebody else deleted one of them
+// before the call had returned; the others are then removed.
+func (c *Client) CreateProtectedAll(ctx context.Context, path string, data []byte, n int, others ...Op) ([]Created, error) {
+	if n < 1 {
+		err := fmt.Errorf("%w: %d nodes", ErrInvalidArgument, n)
+		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
+	}
+	p, err := c.protect(ctx, path, EphemeralSequential)
+	if err != nil {
+		return nil, err
+	}
+	ops := make([]Op, n, n+len(others))
+	for i := range ops {
+		ops[i] = CreateOp(p.path(), data, EphemeralSequential, nil)
+	}
+	ops = append(ops, others...)
+	made, err := p.pursue(ctx, func() ([]Created, error) {
+		zxid, results, err := p.client.multi(ctx, ops, p.late)
+		if err != nil {
+			return nil, err
+		}
+		made := make([]Created, n)
+		for i := range made {
+			made[i] = Created{Path: results[i].Path, Czxid: zxid, Session: p.session.ID()}
+		}
+		return made, nil
+	})
+	if err == nil && len(made) != n { // found again, and not all any more
+		p.client.sweepLater(p.parent, p.id, p.mode)
+		return nil, &OpError{Op: "create", Path: path, Session: p.session.ID(), Outcome: Failed, Err: ErrNoNode}
+	}
+	if err == nil {
+		p.removed(others)
+	}
+	return made, err
+}
+
+// removed counts the nodes that were removed in the same transaction, whose answer
+// may have been lost.
+func (p *protected) removed(others []Op) {
+	for _, op := range others {
+		if op.kind == opRemoves && op.absolute {
+			p.session.quota.gone(op.path)
+		} else if op.kind == opRemoves {
+			p.session.quota.gone(p.client.full(op.path))
+		}
+	}
+}
+
+// A protected is the making of nodes under one id, in one session.
+type protected struct {
+	client  *Client // pinned to session
+	session *Session
+	id      ProtectionID
+	parent  string
+	name    string // asked for
+	mode    Mode
+}
+
+func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protected, error) {
+	if err := validatePath(path, true); err != nil {
+		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
+	}
+	id, err := newProtectionID(c.core.cfg.Rand)
+	if err != nil {
+		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
+	}
+	s, err := c.AwaitSession(ctx)
+	if err != nil {
+		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
+	}
+	return &protected{
+		client: c.In(s), session: s, id: id,
+		parent: parentOf(path), name: path[strings.LastIndexByte(path, '/')+1:], mode: mode,
+	}, nil
+}
+
+// path is the one to ask for.
+func (p *protected) path() string {
+	return join(p.parent, protectedPrefix+string(p.id)+"-"+p.name)
+}
+
+// pursue attempts to make the nodes until it is known that they are made, or that
+// they are not and never will be, or seen to by the background.
+func (p *protected) pursue(ctx context.Context, attempt func() ([]Created, error)) ([]Created, error) {
+	unknown := false
+	for {
+		made, err := attempt()
+		outcome := OutcomeOf(err)
+		if outcome == Done || outcome == Failed && !unknown {
+			return made, err
+		}
+		// After an attempt without an answer, a refusal may only say that it was
+		// carried out after all: the name is taken, or what else it was to remove
+		// has gone.
+		unknown = true
+		if ctx.Err() != nil || p.session.Err() != nil {
+			// In flight still: late will see to it. Answered by a broken
+			// connection: nobody else will.
+			p.client.sweepLater(p.parent, p.id, p.mode)
+			// The attempt may have ended before the session was known to be over.
+			return nil, errors.Join(err, p.session.Err())
+		}
+		found, lookErr := p.client.listProtected(ctx, p.parent, p.id, p.mode)
+		switch {
+		case lookErr != nil:
+			p.client.sweepLater(p.parent, p.id, p.mode)
+			return nil, errors.Join(err, lookErr)
+		case len(found) > 0:
+			return found, nil
+		case outcome == Failed && !errors.Is(err, ErrNodeExists):
+			return nil, err
+		}
+	}
+}
+
+// first returns the node that counts of one or several. There are several if a
+// create given up for lost was carried out after all; the others are removed.
+func (p *protected) first(all []Created) Created {
+	first := all[0]
+	for _, other := range all[1:] {
+		p.client.pursueDelete(other.Path)
+	}
+	return first
+}
+
+// late removes what was made for a caller who has left.
+func (p *protected) late(made []string, err error) {
+	outcome, _ := classify(err)
+	switch outcome {
+	case Done:
+		for _, path := range made {
+			p.client.pursueDelete(p.client.local(path))
+		}
+	case Unknown:
+		p.client.sweepLater(p.parent, p.id, p.mode)
+	case Failed:
+	}
+}
+
+// listProtected returns the nodes made under an id, the oldest first, as seen by a
+// server that knows every write that preceded the call.
+func (c *Client) listProtected(ctx context.Context, parent string, id ProtectionID, mode Mode) ([]Created, error) {
+	if err := c.Sync(ctx, parent); err != nil {
+		return nil, err
+	}
+	names, _, err := c.Children(ctx, parent)
+	if errors.Is(err, ErrNoNode) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []Created
+	for _, name := range names {
+		if !id.Marks(name) {
+			continue
+		}
+		path := join(parent, name)
+		exists, stat, err := c.Exists(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if !exists || (mode.ephemeral() && stat.EphemeralOwner != c.pinned.ID()) {
+			continue
+		}
+		if mode.ephemeral() {
+			c.pinned.quota.found(c.full(path))
+		}
+		found = append(found, Created{Path: path, Czxid: stat.Czxid, Session: stat.EphemeralOwner})
+	}
+	slices.SortFunc(found, func(a, b Created) int {
+		return cmp.Or(cmp.Compare(a.Czxid, b.Czxid), strings.Compare(a.Path, b.Path))
+	})
+	return found, nil
+}

@@ -1,0 +1,372 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A Session is one ZooKeeper session. Ephemeral nodes belong to it and vanish
+// with it; once over it never comes back. Its methods are safe for concurrent
+// use.
+type Session struct {
+	core   *core
+	guard  *guard
+	trust  trust
+	conn   *zk.Conn
+	closed <-chan zk.Event // the library's event channel; its end is the library's end
+	slots  chan struct{}   // one per request that may await its answer
+	watch  watchTable
+	quota  ephemeralQuota
+
+	ctx    context.Context // ends with the session, with the reason as cause
+	cancel context.CancelCauseFunc
+	tasks  tasks
+
+	mu          sync.Mutex
+	id          int64
+	timeout     time.Duration
+	ready       bool          // credentials presented; the session may be used
+	open        bool          // requests may be sent
+	changed     chan struct{} // closed and replaced when open changes
+	down        chan struct{} // closed at the next suspension
+	watching    bool          // a watch was asked for in this session
+	settled     time.Time     // when the library has looked, since it attached, which watches to set again
+	openAt      time.Time     // when to open at the latest while watches are set again; zero if not waiting
+	onePacket   bool          // the library sets all watches again with one request
+	restored    bool          // it has been answered, in this connection
+	first       chan struct{} // closed at the first attachment
+	isFirstOver bool
+	nudge       chan struct{} // wakes supervise
+}
+
+// ID returns the session's id.
+func (s *Session) ID() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id
+}
+
+// Timeout returns the timeout that was negotiated with the ensemble.
+func (s *Session) Timeout() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.timeout
+}
+
+// Done returns a channel that is closed when the session is over.
+func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
+
+// Err returns nil while the session can be proved to live, by the clock at the
+// moment of the call, and then the reason for its end: an ErrSessionLost or
+// ErrClosed.
+func (s *Session) Err() error {
+	s.checkTrust(time.Now())
+	return context.Cause(s.ctx)
+}
+
+// TrustedUntil returns the trust deadline: until then no server can have expired
+// the session, nor for another sixth of the timeout. It moves forward while the
+// ensemble answers, and is then about half a timeout away.
+func (s *Session) TrustedUntil() time.Time { return s.trust.until() }
+
+// Suspended returns a channel that is closed when the connection breaks; if it
+// is broken now the channel is closed already.
+func (s *Session) Suspended() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.down
+}
+
+// Go runs f in a goroutine that Client.Close waits for, with a context that ends
+// with the session. It reports false, and does not run f, if the session is over.
+func (s *Session) Go(f func(ctx context.Context)) bool {
+	return s.tasks.start(func() { f(s.ctx) })
+}
+
+// closedChannel is what Suspended returns while there is no connection.
+var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+func newSession(c *core) (*Session, error) {
+	s := &Session{
+		core: c, slots: make(chan struct{}, c.cfg.MaxOutstanding),
+		changed: make(chan struct{}), down: closedChannel, first: make(chan struct{}), nudge: make(chan struct{}, 1),
+	}
+	s.quota.limit = c.cfg.MaxEphemeralBytes
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.guard = newGuard(&c.cfg, c.book, &s.trust, s)
+	conn, events, err := connectLibrary(s.guard, &c.cfg, s.onEvent)
+	if err != nil {
+		return nil, err
+	}
+	s.conn, s.closed = conn, events
+	return s, nil
+}
+
+// established implements guardEvents: a handshake succeeded.
+func (s *Session) established(id int64, timeout time.Duration, asked time.Time) {
+	s.mu.Lock()
+	s.id, s.timeout = id, timeout
+	s.mu.Unlock()
+	s.trust.begin(asked, time.Now(), timeout)
+}
+
+// onEvent is the library's event callback. It runs on the library's goroutines,
+// sometimes under the library's locks: it must not block or call an operation.
+func (s *Session) onEvent(ev zk.Event) {
+	switch {
+	case ev.Type == zk.EventSession && ev.State == zk.StateHasSession:
+		s.attached()
+	case ev.Type > 0:
+		if ev.Type == zk.EventNodeDeleted {
+			s.quota.gone(ev.Path) // whoever deleted it
+		}
+		s.watch.fire(ev)
+	}
+}
+
+// attached is called when the library may send requests. They are let through
+// at once, unless watches may have to be set again: then not before the server
+// has answered that, so that nobody reads a change before the event for it. What
+// is in the library's queue already is held back until that request is sent: the
+// library reads the last zxid for it without a lock, and too late if an answer
+// comes first.
+func (s *Session) attached() {
+	c := s.guard.live()
+	if c == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.isFirstOver {
+		s.isFirstOver = true
+		close(s.first)
+	}
+	if !s.watching {
+		s.settled = time.Now().Add(watchGrace)
+	}
+	switch {
+	case !s.ready:
+	case s.watching:
+		c.holdBack()
+		s.onePacket, s.restored = s.watch.bytes() < onePacket, false
+		s.openAt = time.Now().Add(watchGrace)
+		s.wake()
+	default:
+		s.setOpen(true)
+	}
+}
+
+// watchGrace is how long to wait for the library to begin setting watches again.
+// It has none to set if all have fired; there is no way to ask it.
+const watchGrace = 20 * time.Millisecond
+
+// watchesRestored implements guardEvents.
+func (s *Session) watchesRestored(ok bool) {
+	if !ok { // nobody will hear of changes any more: let all look for themselves
+		s.watch.fireAll(Event{Type: EventRecheck})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restored = ok
+	switch {
+	case s.openAt.IsZero():
+	case s.onePacket:
+		s.setOpen(true)
+	default: // there may be more packets; the library sends one after the other
+		s.openAt = time.Now().Add(watchGrace)
+	}
+}
+
+// onePacket is a bound on the paths that the library sets watches on in one
+// request; it splits at 128 KiB.
+const onePacket = 100 << 10
+
+// suspended implements guardEvents: the connection is gone.
+func (s *Session) suspended(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.setOpen(false) {
+		s.core.suspended(s, cause)
+	}
+}
+
+// ended implements guardEvents: the server said that the session is over.
+func (s *Session) ended(cause error) { s.end(cause) }
+
+// setOpen lets requests through, or no more. It reports whether that is a change,
+// and needs s.mu.
+func (s *Session) setOpen(open bool) bool {
+	s.openAt = time.Time{}
+	if open && (context.Cause(s.ctx) != nil || s.guard.live() == nil) {
+		return false
+	}
+	if s.open == open {
+		return false
+	}
+	s.open = open
+	close(s.changed)
+	s.changed = make(chan struct{})
+	if open {
+		s.down = make(chan struct{})
+		s.core.connected(s)
+	} else {
+		close(s.down)
+		s.down = closedChannel
+	}
+	return true
+}
+
+// wake needs no lock.
+func (s *Session) wake() {
+	select {
+	case s.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until requests may be sent. It fails when the session or ctx ends.
+func (s *Session) await(ctx context.Context) error {
+	for {
+		if err := s.Err(); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		open, changed := s.open, s.changed
+		s.mu.Unlock()
+		if open {
+			return context.Cause(ctx)
+		}
+		select {
+		case <-changed:
+		case <-s.ctx.Done():
+		case <-ctx.Done():
+			return s.core.book.waitedInVain(ctx)
+		}
+	}
+}
+
+// supervise keeps the session trusted, ends it at its trust deadline, breaks
+// connections that do not answer, and opens the gate if no watches had to be set
+// again.
+func (s *Session) supervise(ctx context.Context) {
+	timeout := s.Timeout()
+	limit := s.core.cfg.RequestTimeout
+	if limit == 0 {
+		limit = timeout / 3 * 2
+	}
+	// A server that is silent although it was asked something is left while
+	// there is time to attach to another.
+	silence := min(limit, max(timeout/6, min(500*time.Millisecond, timeout/3)))
+	trips := tripMaker{last: time.Now()} // the handshake was one
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		now := time.Now()
+		s.checkTrust(now)
+		if c := s.guard.live(); c != nil && c.stuck(now, silence, limit) {
+			s.guard.drop(errSilent)
+		} else if c != nil && c.leaderless(now, timeout/4) {
+			s.guard.drop(errNoLeader) // others may have one
+		}
+		next := min(s.trust.until().Sub(now), silence/4, trips.make(s, now), s.checkGate(now))
+		timer.Reset(max(next, time.Millisecond))
+		select {
+		case <-timer.C:
+		case <-s.nudge:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// checkGate opens the gate when the library has had time to begin setting watches
+// again, and has not or is done. It returns the time until it should look again.
+func (s *Session) checkGate(now time.Time) time.Duration {
+	c := s.guard.live()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch due := s.openAt; {
+	case due.IsZero():
+	case now.Before(due):
+		return due.Sub(now)
+	case c == nil: // the next attachment begins anew
+		s.openAt = time.Time{}
+	case c.settingWatches():
+		return watchGrace
+	default:
+		s.openAt = time.Time{}
+		restored := s.restored
+		s.tasks.start(func() { s.openGate(c, restored) }) // writes, so not here
+	}
+	return time.Hour
+}
+
+// openGate lets requests through on a connection, those first that were held back.
+func (s *Session) openGate(c *guardConn, restored bool) {
+	c.sendHeld()
+	if !restored {
+		// The library has dropped its request to set watches, or had none to make.
+		// Whoever waits looks for himself.
+		s.watch.fireAll(Event{Type: EventRecheck})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.guard.live() == c {
+		s.setOpen(true)
+	}
+}
+
+// A tripMaker sends a sync, which is a round trip through the leader, every twelfth
+// of the timeout, one at a time.
+type tripMaker struct {
+	last     time.Time
+	underWay atomic.Bool
+}
+
+// make sends a sync if one is due and returns the time until the next is.
+func (m *tripMaker) make(s *Session, now time.Time) time.Duration {
+	period := s.Timeout() / 12
+	if wait := m.last.Add(period).Sub(now); wait > 0 {
+		return wait
+	}
+	s.mu.Lock()
+	open := s.open
+	s.mu.Unlock()
+	if !open || !m.underWay.CompareAndSwap(false, true) {
+		return period / 2
+	}
+	m.last = now
+	s.tasks.start(func() {
+		_, _ = s.conn.Sync("/") // what it proves, the guard sees
+		m.underWay.Store(false)
+	})
+	return period
+}
+
+var (
+	errSilent   = errors.New("no answer in time")
+	errNoLeader = errors.New("no answer from the leader in time")
+)
+
+// checkTrust ends the session if its trust deadline has passed. The end is for
+// good: an answer that comes later does not revive it.
+func (s *Session) checkTrust(now time.Time) {
+	if s.trust.expired(now) {
+		s.end(ErrTrustExpired)
+	}
+}
+
+// end makes the session over, once, for the given reason.
+func (s *Session) end(cause error) {
+	s.cancel(cause) // only the first cause counts
+	s.mu.Lock()
+	s.setOpen(false)
+	s.mu.Unlock()
+	s.watch.fireAll(Event{Type: EventSessionEnded, Err: context.Cause(s.ctx)})
+	s.guard.seal()
+}

@@ -1,0 +1,139 @@
+package framework
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+)
+
+// State is what the client knows of its present session.
+type State int
+
+// The states of a Client; the package documentation shows the transitions.
+const (
+	// Connecting means that the first session does not exist yet.
+	Connecting State = iota
+	// Connected means that the session is attached to a server.
+	Connected
+	// Suspended means that no server answers; the session may still live.
+	Suspended
+	// Lost means that the session is over for us. Another follows.
+	Lost
+	// Closed means that Close was called. It is the last state.
+	Closed
+)
+
+// String returns the state's name.
+func (s State) String() string {
+	switch s {
+	case Connecting:
+		return "connecting"
+	case Connected:
+		return "connected"
+	case Suspended:
+		return "suspended"
+	case Lost:
+		return "lost"
+	case Closed:
+		return "closed"
+	}
+	return "invalid state"
+}
+
+// A StateChange is one transition of a Client.
+type StateChange struct {
+	// State is the state entered.
+	State State
+	// Session is the id of the session it is about, 0 if there is none.
+	Session int64
+	// At is when it was entered.
+	At time.Time
+	// Err is why, for Suspended and Lost; nil otherwise.
+	Err error
+}
+
+// timeline is the list of all transitions from some moment on. It is a linked
+// list whose end is a channel that closes when the next element exists, so a
+// reader can lag as far as it likes: it blocks nobody, loses nothing, and what
+// no reader holds any more is garbage.
+type timeline struct {
+	mu   sync.Mutex
+	last *moment
+}
+
+type moment struct {
+	change StateChange
+	ready  chan struct{} // closed when next is set
+	next   *moment
+}
+
+func newTimeline() *timeline {
+	return &timeline{last: &moment{change: StateChange{State: Connecting, At: time.Now()}, ready: make(chan struct{})}}
+}
+
+// add appends a transition if it is legal. Reports about an older session, or of
+// a suspension that comes after the loss, are thus ignored.
+func (t *timeline) add(change StateChange) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !legal(t.last.change, change) {
+		return
+	}
+	next := &moment{change: change, ready: make(chan struct{})}
+	t.last.next = next
+	close(t.last.ready)
+	t.last = next
+}
+
+// legal holds the transitions drawn in the package documentation.
+func legal(from, to StateChange) bool {
+	same := from.Session == to.Session
+	switch to.State {
+	case Connected:
+		switch from.State {
+		case Connecting:
+			return true
+		case Suspended:
+			return same
+		case Lost:
+			return !same
+		}
+		return false
+	case Suspended:
+		return from.State == Connected && same
+	case Lost:
+		return (from.State == Connected || from.State == Suspended) && same
+	case Closed:
+		return from.State != Closed
+	}
+	return false
+}
+
+func (t *timeline) present() *moment {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
+}
+
+// States returns the client's states as they happen, beginning with the present
+// one. The sequence never skips a transition and never delays the client,
+// however slow the reader is. It ends after Closed, or when ctx ends.
+func (c *Client) States(ctx context.Context) iter.Seq[StateChange] {
+	start := c.core.states.present()
+	return func(yield func(StateChange) bool) {
+		for m := start; ; m = m.next {
+			if !yield(m.change) || m.change.State == Closed {
+				return
+			}
+			select {
+			case <-m.ready:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// State returns the present state.
+func (c *Client) State() State { return c.core.states.present().change.State }

@@ -1,0 +1,147 @@
+package framework
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+const sessionLength = 9 * time.Second
+
+// exchange is a request and its answer on one connection.
+type exchange struct {
+	sent, back time.Time
+	byLeader   bool
+}
+
+// provable is the plainest form of the rule that trust implements: the handshake,
+// and every request that was answered a quarter of the timeout before the first of
+// two round trips through the leader, one after the other.
+func provable(handshake time.Time, log []exchange) time.Time {
+	newest := handshake
+	for i, first := range log {
+		for _, second := range log[i+1:] {
+			if !first.byLeader || !second.byLeader || second.sent.Before(first.back) {
+				continue
+			}
+			for _, r := range log {
+				if !r.back.After(first.sent.Add(-sessionLength/4)) && r.sent.After(newest) {
+					newest = r.sent
+				}
+			}
+		}
+	}
+	return newest
+}
+
+// Whatever is answered when, trust never claims more than can be proved, and not
+// much less.
+func TestTrustClaimsWhatCanBeProvedAndNoMore(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		now := time.Now()
+		handshake := now
+		var tr trust
+		now = now.Add(50 * time.Millisecond)
+		tr.begin(handshake, now, sessionLength)
+		var log []exchange
+		gap := 1 + random.IntN(800)
+		for range 40 {
+			now = now.Add(time.Duration(random.IntN(gap)) * time.Millisecond)
+			x := exchange{now, now.Add(time.Duration(random.IntN(200)) * time.Millisecond), random.IntN(3) > 0}
+			if random.IntN(2) == 0 { // else the next one is sent before this is answered
+				now = x.back
+			}
+			log = append(log, x)
+			tr.answer(x.sent, x.back, x.byLeader)
+			claimed, proved := tr.until().Add(-trustWindow(sessionLength)), provable(handshake, log)
+			if !assert.False(t, claimed.After(proved), "claims %v too much", claimed.Sub(proved)) {
+				return
+			}
+			if !assert.Less(t, proved.Sub(claimed), 2*time.Second) {
+				return
+			}
+		}
+	}
+}
+
+func TestTrustOfASteadyExchange(t *testing.T) {
+	t.Parallel()
+	begun := time.Now()
+	var tr trust
+	tr.begin(begun, begun, sessionLength)
+	for i := range 100 {
+		sent := begun.Add(time.Duration(i) * sessionLength / 12)
+		tr.answer(sent, sent, true)
+		if i > 12 {
+			assert.Equal(t, sent.Add(-sessionLength/12-sessionLength/4+trustWindow(sessionLength)), tr.until())
+		}
+	}
+}
+
+// What the server before knew, it may have kept to itself.
+func TestTrustStartsAfreshOnAnotherConnection(t *testing.T) {
+	t.Parallel()
+	begun := time.Now()
+	at := func(s float64) time.Time { return begun.Add(time.Duration(s * float64(time.Second))) }
+	var tr trust
+	tr.begin(at(0), at(0.1), sessionLength)
+	tr.answer(at(4), at(4.1), false)
+	tr.begin(at(5), at(5.1), sessionLength)
+	assert.Equal(t, at(5).Add(trustWindow(sessionLength)), tr.until())
+	tr.answer(at(7), at(7.1), true)
+	tr.answer(at(7.2), at(7.3), true)
+	assert.Equal(t, at(5).Add(trustWindow(sessionLength)), tr.until(), "nothing on this connection is old enough")
+}
+
+func TestTrustLeavesTheServerASixthOfTheTimeout(t *testing.T) {
+	t.Parallel()
+	begun := time.Now()
+	for _, timeout := range []time.Duration{100 * time.Millisecond, 4*time.Second + 1, 40 * time.Second, time.Hour} {
+		var tr trust
+		tr.begin(begun, begun, timeout)
+		assert.GreaterOrEqual(t, timeout-tr.until().Sub(begun), stopMargin(timeout))
+		assert.GreaterOrEqual(t, 6*stopMargin(timeout)+6, timeout)
+	}
+}
+
+// A machine that slept has a monotonic clock that stood still meanwhile.
+func TestTrustExpiresByTheWallClockToo(t *testing.T) {
+	t.Parallel()
+	sent := time.Now()
+	var tr trust
+	assert.False(t, tr.expired(sent.Add(time.Hour)), "there was no handshake yet")
+	tr.begin(sent, sent, sessionLength)
+	window := trustWindow(sessionLength)
+	for _, later := range []time.Time{sent.Add(window), sent.Round(0).Add(window)} {
+		assert.True(t, tr.expired(later))
+		assert.False(t, tr.expired(later.Add(-1)))
+	}
+	assert.False(t, tr.expired(sent.Round(0).Add(-time.Hour)), "a clock that was set back proves nothing")
+}
+
+// Err must not depend on a goroutine that notices in time: a process that was
+// stopped asks it first thing after it goes on.
+func TestErrLooksAtTheClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := Config{Servers: []string{"nowhere"}, Logger: slog.New(slog.DiscardHandler)}.withDefaults()
+		s := &Session{core: &core{cfg: cfg, states: newTimeline()}, down: closedChannel, changed: make(chan struct{})}
+		s.ctx, s.cancel = context.WithCancelCause(t.Context())
+		s.guard = newGuard(&cfg, newAddressBook(&cfg, cfg.Servers), &s.trust, s)
+		assert.NoError(t, s.Err(), "before the first handshake there is nothing to trust or not")
+		s.established(1, sessionLength, time.Now())
+		time.Sleep(trustWindow(sessionLength) - 1)
+		assert.NoError(t, s.Err())
+		time.Sleep(time.Nanosecond)
+		assert.ErrorIs(t, s.Err(), ErrTrustExpired)
+		s.trust.begin(time.Now(), time.Now(), sessionLength)
+		assert.ErrorIs(t, s.Err(), ErrTrustExpired)
+	})
+}

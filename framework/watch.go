@@ -1,0 +1,245 @@
+package framework
+
+import (
+	"context"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// EventType is what a watch reports.
+type EventType int
+
+// The events of a watch.
+const (
+	// EventCreated means that the node now exists.
+	EventCreated EventType = iota + 1
+	// EventDeleted means that the node is gone.
+	EventDeleted
+	// EventDataChanged means that the node's data was set.
+	EventDataChanged
+	// EventChildrenChanged means that a child was created or deleted.
+	EventChildrenChanged
+	// EventRecheck means that the watch could not be kept and that a change may
+	// have been missed: read again.
+	EventRecheck
+	// EventSessionEnded means that the session of the watch is over; Err says why.
+	EventSessionEnded
+)
+
+// String returns the event's name.
+func (t EventType) String() string {
+	switch t {
+	case EventCreated:
+		return "created"
+	case EventDeleted:
+		return "deleted"
+	case EventDataChanged:
+		return "data changed"
+	case EventChildrenChanged:
+		return "children changed"
+	case EventRecheck:
+		return "recheck"
+	case EventSessionEnded:
+		return "session ended"
+	}
+	return "invalid event"
+}
+
+// An Event is what a watch has seen.
+type Event struct {
+	// Type says what happened.
+	Type EventType
+	// Err is the reason of an EventSessionEnded, else nil.
+	Err error
+}
+
+// A Watch reports the first change after the read that it came with. An event
+// may be spurious, so read again after one.
+//
+// The server keeps a watch until it fires or the session ends, even if nobody
+// waits for it any more: ZooKeeper clients cannot take one back. Waiting for the
+// same node again uses the watch that is there.
+type Watch struct {
+	events chan Event
+
+	mu    sync.Mutex
+	over  bool
+	leave func() bool // stops waiting for the context
+}
+
+// Events returns the channel on which the one event comes. It is closed after
+// it, and without one when the context given to the read ends.
+func (w *Watch) Events() <-chan Event { return w.events }
+
+func (w *Watch) deliver(ev Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	w.over = true
+	if w.leave != nil {
+		w.leave()
+	}
+	w.events <- ev
+	close(w.events)
+}
+
+func (w *Watch) cancel() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.over {
+		w.over = true
+		close(w.events)
+	}
+}
+
+// bind ends the watch with ctx. The server keeps its own until it fires.
+func (w *Watch) bind(ctx context.Context, spot *watchSpot) {
+	stop := context.AfterFunc(ctx, func() { spot.drop(w) })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.leave = stop
+	if w.over {
+		stop()
+	}
+}
+
+// The kinds of watches a server keeps apart.
+type watchKind int
+
+const (
+	dataWatch watchKind = iota
+	existsWatch
+	childWatch
+)
+
+type watchKey struct {
+	kind watchKind
+	path string
+}
+
+// watchTable shares one server watch per kind and path among all who wait for
+// it. Events come from the library's callback, in the order the server sent
+// them; the library's own watch channels are ignored.
+type watchTable struct {
+	mu    sync.Mutex
+	spots map[watchKey]*watchSpot
+}
+
+// A watchSpot is one (possible) watch on the server.
+type watchSpot struct {
+	table   *watchTable
+	key     watchKey
+	armed   bool // the server has it
+	gone    bool
+	waiters map[*Watch]struct{}
+}
+
+// bytes is the size of the paths of all watches.
+func (t *watchTable) bytes() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key := range t.spots {
+		n += 4 + len(key.path)
+	}
+	return n
+}
+
+// join adds a waiter before the read is sent, so that no event can come too
+// early. armed says that the server has the watch already, so that a plain read
+// will do: what changes after that read fires it, and a change before makes the
+// event spurious.
+func (t *watchTable) join(key watchKey) (spot *watchSpot, w *Watch, armed bool) {
+	w = &Watch{events: make(chan Event, 1)}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	spot = t.spots[key]
+	if spot == nil {
+		if t.spots == nil {
+			t.spots = map[watchKey]*watchSpot{}
+		}
+		spot = &watchSpot{table: t, key: key, waiters: map[*Watch]struct{}{}}
+		t.spots[key] = spot
+	}
+	spot.waiters[w] = struct{}{}
+	return spot, w, spot.armed
+}
+
+// arm notes that the server has the watch. It concerns the spot that was joined
+// only: if that has fired since, a new one of the same key has its own watch.
+func (spot *watchSpot) arm() {
+	spot.table.mu.Lock()
+	defer spot.table.mu.Unlock()
+	spot.armed = true
+}
+
+// drop removes a waiter, and the spot with it if the server does not have the watch.
+func (spot *watchSpot) drop(w *Watch) {
+	spot.table.mu.Lock()
+	delete(spot.waiters, w)
+	if !spot.gone && !spot.armed && len(spot.waiters) == 0 {
+		spot.gone = true
+		delete(spot.table.spots, spot.key)
+	}
+	spot.table.mu.Unlock()
+	w.cancel()
+}
+
+// kindsOf says which watches an event of the server consumes.
+var kindsOf = map[zk.EventType][]watchKind{
+	zk.EventNodeCreated:         {existsWatch},
+	zk.EventNodeDeleted:         {dataWatch, existsWatch, childWatch},
+	zk.EventNodeDataChanged:     {dataWatch, existsWatch},
+	zk.EventNodeChildrenChanged: {childWatch},
+}
+
+var eventTypes = map[zk.EventType]EventType{
+	zk.EventNodeCreated:         EventCreated,
+	zk.EventNodeDeleted:         EventDeleted,
+	zk.EventNodeDataChanged:     EventDataChanged,
+	zk.EventNodeChildrenChanged: EventChildrenChanged,
+}
+
+// fire hands an event of the server to all who wait for it.
+func (t *watchTable) fire(ev zk.Event) {
+	for _, kind := range kindsOf[ev.Type] {
+		key := watchKey{kind, ev.Path}
+		t.mu.Lock()
+		spot := t.spots[key]
+		if spot != nil {
+			spot.gone = true
+			delete(t.spots, key)
+		}
+		t.mu.Unlock()
+		spot.tell(Event{Type: eventTypes[ev.Type]})
+	}
+}
+
+// fireAll hands one event to all who wait for anything.
+func (t *watchTable) fireAll(ev Event) {
+	t.mu.Lock()
+	spots := t.spots
+	t.spots = nil
+	for _, spot := range spots {
+		spot.gone = true
+	}
+	t.mu.Unlock()
+	for _, spot := range spots {
+		spot.tell(ev)
+	}
+}
+
+func (spot *watchSpot) tell(ev Event) {
+	if spot == nil {
+		return
+	}
+	spot.table.mu.Lock()
+	waiters := spot.waiters
+	spot.waiters = map[*Watch]struct{}{}
+	spot.table.mu.Unlock()
+	for w := range waiters {
+		w.deliver(ev)
+	}
+}

@@ -1,0 +1,128 @@
+package framework
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// What the guard reads off the wire. Every message is a frame: a 4-byte length,
+// then the body. The first frame each way is the connect request and its reply;
+// after that a request body begins with xid and operation code, and a reply body
+// with xid, zxid and error code. All integers are big-endian.
+const (
+	frameHeader = 4
+	replyHeader = 16 // xid, zxid, error code
+
+	codeExpired = -112
+	codeMoved   = -118
+
+	xidEvent = -1
+	xidPing  = -2
+	// xidClose marks the guard's own close request; servers do not interpret it
+	// and the library numbers its requests from 1 up.
+	xidClose = -3
+
+	opCreate     = 1
+	opDelete     = 2
+	opSetData    = 5
+	opSetACL     = 7
+	opSync       = 9
+	opMulti      = 14
+	opContainer  = 19
+	opCreateTTL  = 21
+	opSetWatches = 101
+	opSetAuth    = 100
+	opPing       = 11
+	opClose      = -11
+)
+
+// standIns replaces error codes that the client library has no name for by ones
+// that it knows and that servers never send, so that they need not be told by
+// the text of an error: unimplemented becomes "nothing to process", throttled
+// becomes "reconfig disabled" (this package never asks for a reconfig).
+var standIns = map[int32]int32{
+	-6:   -117,
+	-127: -123,
+}
+
+// byLeader holds the requests that only the leader can answer.
+var byLeader = map[int32]bool{
+	opCreate: true, opContainer: true, opCreateTTL: true, opDelete: true,
+	opSetData: true, opSetACL: true, opSync: true, opMulti: true,
+}
+
+var errShortFrame = errors.New("malformed frame")
+
+func be32(b []byte) int32 { return int32(binary.BigEndian.Uint32(b)) }
+func be64(b []byte) int64 { return int64(binary.BigEndian.Uint64(b)) }
+
+// connectReply is the server's answer to a connect request.
+type connectReply struct {
+	timeoutMillis int32
+	session       int64 // 0: the session asked for has expired
+	password      []byte
+}
+
+func parseConnectReply(body []byte) (connectReply, error) {
+	const fixed = 4 + 4 + 8 + 4
+	if len(body) < fixed {
+		return connectReply{}, errShortFrame
+	}
+	r := connectReply{timeoutMillis: be32(body[4:]), session: be64(body[8:])}
+	n := int(be32(body[16:]))
+	if n < 0 || n > len(body)-fixed {
+		return connectReply{}, errShortFrame
+	}
+	r.password = append(r.password, body[fixed:fixed+n]...)
+	return r, nil
+}
+
+// connectRequest returns the frame that asks to re-attach a session.
+func connectRequest(session int64, password []byte, timeoutMillis int32) []byte {
+	b := make([]byte, 0, 64)
+	b = binary.BigEndian.AppendUint32(b, 0) // length, below
+	b = binary.BigEndian.AppendUint32(b, 0) // protocol version
+	b = binary.BigEndian.AppendUint64(b, 0) // last zxid seen
+	b = binary.BigEndian.AppendUint32(b, uint32(timeoutMillis))
+	b = binary.BigEndian.AppendUint64(b, uint64(session))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(password)))
+	b = append(b, password...)
+	binary.BigEndian.PutUint32(b, uint32(len(b)-frameHeader))
+	return b
+}
+
+// closeRequest returns the frame that ends the session of a connection.
+func closeRequest() []byte {
+	b := make([]byte, 12)
+	binary.BigEndian.PutUint32(b, 8)
+	xid, op := int32(xidClose), int32(opClose)
+	binary.BigEndian.PutUint32(b[4:], uint32(xid))
+	binary.BigEndian.PutUint32(b[8:], uint32(op))
+	return b
+}
+
+// operation returns the code of a request's frame, 0 if it has none.
+func operation(frame []byte) int32 {
+	if len(frame) < frameHeader+8 {
+		return 0
+	}
+	return be32(frame[8:])
+}
+
+// createPath returns the path in a frame if it is a create request.
+func createPath(frame []byte) (string, bool) {
+	const start = frameHeader + 8
+	if len(frame) < start+4 {
+		return "", false
+	}
+	switch operation(frame) {
+	case opCreate, opContainer, opCreateTTL:
+	default:
+		return "", false
+	}
+	n := int(be32(frame[start:]))
+	if n < 0 || n > len(frame)-start-4 {
+		return "", false
+	}
+	return string(frame[start+4 : start+4+n]), true
+}

@@ -1,0 +1,279 @@
+package framework
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// script is a connection on which the server says what it says, whatever it hears.
+type script struct {
+	io.Reader
+	heard bytes.Buffer
+}
+
+func (s *script) Write(p []byte) (int, error)      { return s.heard.Write(p) }
+func (s *script) Close() error                     { return nil }
+func (s *script) LocalAddr() net.Addr              { return nil }
+func (s *script) RemoteAddr() net.Addr             { return nil }
+func (s *script) SetDeadline(time.Time) error      { return nil }
+func (s *script) SetReadDeadline(time.Time) error  { return nil }
+func (s *script) SetWriteDeadline(time.Time) error { return nil }
+
+// scripted returns a guarded connection on which the server will say that.
+func scripted(says []byte) (*guardConn, *script) {
+	cfg := Config{Servers: []string{"a"}, Logger: slog.New(slog.DiscardHandler)}.withDefaults()
+	s := &Session{core: &core{cfg: cfg, states: newTimeline()}, down: closedChannel, changed: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.guard = newGuard(&cfg, newAddressBook(&cfg, cfg.Servers), &s.trust, s)
+	conn := &script{Reader: bytes.NewReader(says)}
+	c := newGuardConn(s.guard, "a", conn, time.Now().Add(time.Minute))
+	s.guard.conn = c
+	return c, conn
+}
+
+// hello is a connect request and the reply to it.
+func hello(session int64) (request, reply []byte) {
+	body := binary.BigEndian.AppendUint32(nil, 0)
+	body = binary.BigEndian.AppendUint32(body, 9000)
+	body = binary.BigEndian.AppendUint64(body, uint64(session))
+	body = binary.BigEndian.AppendUint32(body, 16)
+	body = append(body, make([]byte, 16)...)
+	return connectRequest(0, make([]byte, 16), 9000), framed(body)
+}
+
+func framed(body []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+}
+
+func ask(xid, op int32, rest ...byte) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
+	return framed(append(binary.BigEndian.AppendUint32(b, uint32(op)), rest...))
+}
+
+func answer(xid int32, zxid int64, code int32, rest ...byte) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
+	b = binary.BigEndian.AppendUint64(b, uint64(zxid))
+	return framed(append(binary.BigEndian.AppendUint32(b, uint32(code)), rest...))
+}
+
+func text(s string) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...)
+}
+
+func tell(t *testing.T, c *guardConn, frames ...[]byte) {
+	t.Helper()
+	for _, frame := range frames {
+		n, err := c.Write(frame)
+		require.NoError(t, err)
+		require.Len(t, frame, n)
+	}
+}
+
+// The bytes that reach the library are those the server sent, however they are
+// cut up, but for codes that the library has no names for.
+func TestGuardPassesFramesOnAndReplacesCodes(t *testing.T) {
+	t.Parallel()
+	request, reply := hello(7)
+	stream := bytes.Join([][]byte{
+		reply, answer(1, 5, -6, 1, 2, 3), answer(2, 6, -101), answer(3, 7, -127), answer(xidEvent, 0, 0, 9, 9), answer(xidPing, 8, 0),
+		answer(4, 9, 0, bytes.Repeat([]byte{0xff}, 300_000)...),
+	}, nil)
+	want := bytes.Join([][]byte{
+		reply, answer(1, 5, -117, 1, 2, 3), answer(2, 6, -101), answer(3, 7, -123), answer(xidEvent, 0, 0, 9, 9), answer(xidPing, 8, 0),
+		answer(4, 9, 0, bytes.Repeat([]byte{0xff}, 300_000)...),
+	}, nil)
+	for _, size := range []int{1, 3, 4, 17, 1000, 1 << 20} {
+		c, _ := scripted(stream)
+		tell(t, c, request)
+		var got []byte
+		buf := make([]byte, size)
+		for first := true; ; first = false {
+			n, err := c.Read(buf)
+			got = append(got, buf[:n]...)
+			if err != nil {
+				require.ErrorIs(t, err, io.EOF)
+				break
+			}
+			if first {
+				tell(t, c, ask(1, 999), ask(2, 3), ask(3, 3), ask(xidPing, 11), ask(4, 4))
+			}
+		}
+		require.True(t, bytes.Equal(want, got), "read in pieces of %d", size)
+	}
+}
+
+func TestGuardRemembersTheZxidOfCreates(t *testing.T) {
+	t.Parallel()
+	request, reply := hello(7)
+	c, _ := scripted(bytes.Join([][]byte{
+		reply, answer(1, 5, 0, text("/a0000000001")...), answer(2, 6, -110), answer(3, 7, 0, text("/b")...),
+		answer(4, 8, 0, text("/"+strings.Repeat("x", 100<<10))...),
+	}, nil))
+	tell(t, c, request)
+	_, err := io.ReadFull(c, make([]byte, len(reply)))
+	require.NoError(t, err)
+	sent := 0
+	c.guard.creates.expect("/a", func() { sent++ })
+	tell(t, c, ask(1, opCreate, text("/a")...), ask(2, opContainer, text("/c")...), ask(3, opDelete, text("/b")...), ask(4, opCreate, text("/x")...))
+	_, err = io.Copy(io.Discard, c)
+	require.NoError(t, err)
+	assert.Equal(t, 1, sent)
+	assert.EqualValues(t, 5, c.guard.creates.take("/a0000000001"))
+	assert.Zero(t, c.guard.creates.take("/a0000000001"), "forgotten when taken")
+	assert.Zero(t, c.guard.creates.take("/c"))
+	assert.Zero(t, c.guard.creates.take("/b"), "not a create")
+}
+
+// Nothing is sent after the connection has ended, and no write ever fails: the
+// library locks itself up over some that do.
+func TestGuardSwallowsWritesToADeadConnection(t *testing.T) {
+	t.Parallel()
+	request, reply := hello(7)
+	c, conn := scripted(reply)
+	tell(t, c, request)
+	_, err := io.ReadFull(c, make([]byte, len(reply)))
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	require.NoError(t, c.Close(), "twice")
+	before := conn.heard.Len()
+	tell(t, c, ask(1, opCreate, text("/a")...), ask(xidPing, 11))
+	assert.Equal(t, before, conn.heard.Len())
+
+	c, conn = scripted(reply)
+	tell(t, c, request)
+	_, err = io.ReadFull(c, make([]byte, len(reply)))
+	require.NoError(t, err)
+	require.NoError(t, c.sendClose(t.Context()))
+	before = conn.heard.Len()
+	tell(t, c, ask(1, opCreate, text("/a")...))
+	assert.Equal(t, before, conn.heard.Len(), "nothing comes after the close request")
+}
+
+func TestGuardRefusesASecondSession(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[int64]error{0: ErrSessionExpired, 8: ErrSessionReplaced} {
+		request, reply := hello(id)
+		c, _ := scripted(reply)
+		c.guard.id = 7
+		tell(t, c, request)
+		n, err := c.Read(make([]byte, 100))
+		require.ErrorIs(t, err, want)
+		assert.Zero(t, n, "the library hears nothing of it")
+		assert.True(t, c.guard.isSealed)
+	}
+}
+
+func FuzzGuardReadsAnything(f *testing.F) {
+	request, reply := hello(7)
+	f.Add([]byte{})
+	f.Add(reply)
+	f.Add(append(bytes.Clone(reply), answer(1, 5, 0, text("/a")...)...))
+	f.Add(append(bytes.Clone(reply), answer(1, 5, -6)...))
+	f.Add(append(bytes.Clone(reply), answer(1, 5, 0, 0xff, 0xff, 0xff, 0xff)...))
+	f.Add(append(bytes.Clone(reply), answer(xidClose, 5, 0)...))
+	f.Add(framed(nil))
+	f.Add([]byte{0x7f, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, says []byte) {
+		c, _ := scripted(says)
+		tell(t, c, request)
+		buf := make([]byte, 64)
+		total := 0
+		for first := true; ; first = false {
+			n, err := c.Read(buf)
+			total += n
+			if err != nil {
+				break
+			}
+			if n == 0 {
+				t.Fatal("no progress")
+			}
+			if first {
+				tell(t, c, ask(1, opCreate, text("/a")...), ask(2, opSync), ask(xidPing, 11), ask(3, opSetWatches))
+			}
+		}
+		if total > len(says) {
+			t.Fatalf("%d bytes out of %d", total, len(says))
+		}
+	})
+}
+
+func FuzzFramesOfTheLibrary(f *testing.F) {
+	f.Add(ask(1, opCreate, text("/a")...))
+	f.Add(ask(1, opCreate, 0xff, 0xff, 0xff, 0xff))
+	f.Add([]byte{0, 0, 0, 1})
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		if path, ok := createPath(frame); ok && !bytes.Contains(frame, []byte(path)) {
+			t.Fatal("a path that is not in the frame")
+		}
+		if r, err := parseConnectReply(frame); err == nil && len(r.password) > len(frame) {
+			t.Fatal("a password that is not in the reply")
+		}
+		c, _ := scripted(nil)
+		c.note(frame)
+	})
+}
+
+func FuzzAddresses(f *testing.F) {
+	for _, seed := range []string{"a", "a:1,b:2/c", "[::1]:2181", "::1", "a//b", "/", "//", ",", "zk://a", "a:1:2", "a/b/", "[", "]:1", "a%eth0", " a , b ", "[ 0"} {
+		f.Add(seed, "")
+	}
+	f.Add("a", "//")
+	f.Add("a//", "/b")
+	f.Fuzz(func(t *testing.T, servers, chroot string) {
+		addrs, root, err := Config{Servers: []string{servers}, Chroot: chroot}.addresses()
+		if err != nil {
+			assert.True(t, errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrInvalidPath), "%v", err)
+			assert.Contains(t, err.Error(), "config.")
+			return
+		}
+		assert.NotEmpty(t, addrs)
+		for _, addr := range addrs {
+			host, port, err := net.SplitHostPort(addr)
+			assert.NoError(t, err)
+			assert.NotEmpty(t, host)
+			assert.NotEmpty(t, port)
+		}
+		if root != "" {
+			assert.NoError(t, validatePath(root, false))
+			assert.NotEqual(t, "/", root)
+		}
+		again, sameRoot, err := Config{Servers: addrs, Chroot: root}.addresses()
+		assert.NoError(t, err)
+		assert.Equal(t, addrs, again)
+		assert.Equal(t, root, sameRoot)
+	})
+}
+
+func FuzzPaths(f *testing.F) {
+	for _, seed := range []string{"", "/", "a", "/a", "/a/", "/a/b", "//", "/.", "/..", "/a/./b", "/a\x00", "/\u0085", "/\ufff0", "/\ud7ff", "/é"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		err := validatePath(path, false)
+		if err != nil {
+			assert.ErrorIs(t, err, ErrInvalidPath)
+			return
+		}
+		assert.NoError(t, validatePath(path, true), "what may be created may be created with a number")
+		assert.True(t, strings.HasPrefix(path, "/"))
+		assert.NoError(t, validatePath(parentOf(path), false))
+		assert.NoError(t, validatePath(join(path, "x"), false))
+		assert.Equal(t, path, parentOf(join(path, "x")))
+		for _, prefix := range []string{"", "/ns", "/ns/deep"} {
+			c := &Client{prefix: prefix}
+			assert.NoError(t, validatePath(c.full(path), false))
+			assert.Equal(t, path, c.local(c.full(path)))
+		}
+	})
+}
