@@ -1,0 +1,233 @@
+package hold_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+func stopping(cfg *framework.Config) { cfg.StopOnSuspend = true }
+
+// Work under a lost lease has the time to stop that it would have had if the
+// session had been lost; then the next one may come.
+func TestMaxHoldWindsDownBeforeTheNodeGoes(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context(), maxHold(5*time.Second))
+		end := time.Now().Add(5 * time.Second)
+		assert.Equal(t, end, h.TrustedUntil())
+		time.Sleep(time.Until(end) - 1)
+		require.NoError(t, h.Err())
+		require.True(t, stands(h))
+		<-h.Context().Done()
+		assert.Equal(t, end, time.Now())
+		lostTo(t, h, hold.ErrMaxHold)
+		time.Sleep(grace - 1)
+		assert.Equal(t, 1, p.nodes())
+		time.Sleep(2 * time.Nanosecond)
+		synctest.Wait()
+		assert.Zero(t, p.nodes())
+		require.ErrorIs(t, h.Release(), hold.ErrMaxHold)
+		assert.NoError(t, p.Session().Err())
+	})
+}
+
+func TestReleaseDuringTheWindDownFreesThePlaceAtOnce(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context(), maxHold(5*time.Second))
+		<-h.Context().Done()
+		require.ErrorIs(t, h.Release(), hold.ErrMaxHold)
+		synctest.Wait()
+		assert.Zero(t, p.nodes())
+	})
+}
+
+func TestReleaseInTimeIsNoLoss(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context(), maxHold(5*time.Second))
+		time.Sleep(4 * time.Second)
+		require.NoError(t, h.Release())
+		time.Sleep(timeout)
+		require.ErrorIs(t, context.Cause(h.Context()), hold.ErrReleased)
+	})
+}
+
+func TestMaxHoldEndsTheContextWhileSuspended(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		time.Sleep(2 * timeout)
+		h := p.grant(t, t.Context(), maxHold(time.Second))
+		begun := time.Now()
+		p.suspend() // before the hold has looked at its node for the first time
+		<-h.Context().Done()
+		assert.Equal(t, time.Second, time.Since(begun))
+		lostTo(t, h, hold.ErrMaxHold)
+		p.resume()
+		time.Sleep(grace)
+		assert.Zero(t, p.nodes())
+		assert.NoError(t, p.Session().Err())
+	})
+}
+
+func TestStopOnSuspendEndsTheHoldAtOnce(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context())
+		time.Sleep(time.Second)
+		p.suspend()
+		assert.False(t, stands(h))
+		lostTo(t, h, hold.ErrSuspended)
+		p.resume()
+		time.Sleep(grace)
+		assert.Zero(t, p.nodes(), "the session lives, so the node has to be removed")
+		assert.NoError(t, p.Session().Err())
+		require.ErrorIs(t, h.Release(), hold.ErrSuspended)
+
+		h = p.grant(t, t.Context())
+		time.Sleep(time.Second)
+		require.NoError(t, h.Err(), "a hold that begins afterwards is not concerned")
+		require.NoError(t, h.Release())
+	}, stopping)
+}
+
+func TestStopOnSuspendEndsTheContextDuringALook(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		p.server.On(zktest.OpGetData, "/ns/lock").DropReply()
+		h := p.grant(t, t.Context())
+		time.Sleep(time.Second) // the read is under way
+		p.suspend()
+		assert.False(t, stands(h))
+		lostTo(t, h, hold.ErrSuspended)
+	}, stopping)
+}
+
+// A connection that broke and came back before anybody looked is noticed all the same.
+func TestStopOnSuspendIsNotMissedOverAShortBreak(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context())
+		p.server.DropConnections("client")
+		time.Sleep(time.Second)
+		require.Equal(t, framework.Connected, p.State())
+		lostTo(t, h, hold.ErrSuspended)
+	}, stopping)
+}
+
+func TestHoldThatBeginsWhileSuspendedStopsAtOnce(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context(), func(*hold.Grant) { p.suspend() })
+		synctest.Wait()
+		assert.False(t, stands(h))
+		lostTo(t, h, hold.ErrSuspended)
+	}, stopping)
+}
+
+func TestReleaseWhileSuspendedReturnsAtOnce(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context())
+		time.Sleep(timeout)
+		p.suspend()
+		begun := time.Now()
+		require.NoError(t, h.Release(), "it was intact to the end")
+		assert.Zero(t, time.Since(begun))
+		assert.Equal(t, 1, p.nodes())
+		p.resume()
+		assert.Zero(t, p.nodes(), "the node goes in the background")
+		assert.NoError(t, p.Session().Err())
+	})
+}
+
+// CURATOR-678, scenario 39.
+func TestReleaseWhoseAnswerIsLost(t *testing.T) {
+	for name, aim := range map[string]func(*zktest.Rule) *zktest.Rule{
+		"applied": (*zktest.Rule).After, "not applied": (*zktest.Rule).Before,
+	} {
+		t.Run(name, func(t *testing.T) {
+			granting(t, func(t *testing.T, p place) {
+				h := p.grant(t, t.Context())
+				time.Sleep(time.Second)
+				aim(p.server.On(zktest.OpDelete, "")).Cut()
+				aim(p.server.On(zktest.OpDelete, "").Nth(2)).Cut()
+				require.NoError(t, h.Release())
+				time.Sleep(time.Second)
+				assert.Zero(t, p.nodes())
+				assert.NoError(t, p.Session().Err())
+			})
+		})
+	}
+}
+
+func TestReleaseIsBounded(t *testing.T) {
+	for name, freeze := range map[string]func(p place){
+		"unanswered":  func(p place) { p.server.On(zktest.OpDelete, "").DropReply() },
+		"partitioned": func(p place) { p.server.Partition("client", true) },
+		"paused":      func(p place) { p.server.Pause() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			granting(t, func(t *testing.T, p place) {
+				h := p.grant(t, t.Context())
+				time.Sleep(timeout)
+				freeze(p)
+				begun := time.Now()
+				require.NoError(t, h.Release())
+				assert.LessOrEqual(t, time.Since(begun), timeout/3)
+				p.server.Resume()
+				p.server.Partition("client", false)
+				time.Sleep(timeout)
+				assert.Zero(t, p.nodes())
+			})
+		})
+	}
+}
+
+func TestReleaseAfterTheClientWasClosed(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context())
+		require.NoError(t, p.Close())
+		assert.Zero(t, p.nodes())
+		err := h.Release()
+		require.ErrorIs(t, err, hold.ErrLost)
+		require.ErrorIs(t, err, framework.ErrClosed)
+	})
+}
+
+func TestReleaseThatIsRefusedSaysSo(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context())
+		p.server.On(zktest.OpDelete, "").Fail(zktest.NoAuth)
+		err := h.Release()
+		require.ErrorIs(t, err, framework.ErrNoAuth)
+		assert.NotErrorIs(t, err, hold.ErrLost)
+		assert.Contains(t, err.Error(), "/ns"+h.Path())
+	})
+}
+
+// Most holds are over before they would have looked at their node.
+func TestShortHoldCostsNoRead(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		p.server.ResetCounts()
+		for range 10 {
+			require.NoError(t, p.grant(t, t.Context()).Release())
+		}
+		assert.Equal(t, 10, p.server.Count(zktest.OpCreate))
+		assert.Equal(t, 10, p.server.Count(zktest.OpDelete))
+		assert.Zero(t, p.server.Count(zktest.OpGetData)+p.server.Count(zktest.OpExists)+p.server.Count(zktest.OpGetChildren2))
+	})
+}
+
+func TestManyHoldsLeaveNothing(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		for i := range 100 {
+			h := p.grant(t, t.Context())
+			time.Sleep(time.Duration(i) * time.Millisecond / 2)
+			require.NoError(t, h.Release())
+		}
+		synctest.Wait()
+		assert.Zero(t, p.nodes())
+		assert.Zero(t, p.server.Watches())
+	})
+}

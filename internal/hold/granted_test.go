@@ -1,0 +1,96 @@
+package hold_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+const (
+	timeout = 9 * time.Second
+	grace   = timeout / 6 // what work under a lost lease has to stop in
+)
+
+// A place is a client that can be granted places, in a bubble with its server.
+type place struct {
+	*framework.Client
+	server *zktest.Server
+}
+
+type setting func(*framework.Config)
+
+// granting runs a test in virtual time with a client named "client" that has the
+// parent of all places.
+func granting(t *testing.T, test func(t *testing.T, p place), settings ...setting) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
+		p := place{dial(t, s, "client", settings...), s}
+		require.NoError(t, p.CreateParents(t.Context(), "/lock/n-"))
+		test(t, p)
+	})
+}
+
+func dial(t *testing.T, s *zktest.Server, name string, settings ...setting) *framework.Client {
+	t.Helper()
+	cfg := framework.Config{
+		Servers: []string{s.Addr()}, Dial: s.Dial(name), SessionTimeout: timeout, Namespace: "ns",
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	for _, set := range settings {
+		set(&cfg)
+	}
+	c, err := framework.Connect(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// grant makes a node and a hold on it.
+func (p place) grant(t *testing.T, ctx context.Context, change ...func(*hold.Grant)) *hold.Handle { //nolint:revive // the test comes first here
+	t.Helper()
+	session := p.Session()
+	made, err := p.In(session).CreateProtected(t.Context(), "/lock/n-", nil, framework.EphemeralSequential)
+	require.NoError(t, err)
+	g := hold.Grant{
+		Client: p.In(session), Session: session, Key: p.key(), Path: made.Path, Token: made.Czxid,
+	}
+	for _, f := range change {
+		f(&g)
+	}
+	return hold.Start(ctx, g)
+}
+
+func (p place) key() hold.Key {
+	return hold.Key{Client: p.Client, Path: p.FullPath("/lock"), Kind: "mutex"}
+}
+
+func maxHold(d time.Duration) func(*hold.Grant) { return func(g *hold.Grant) { g.MaxHold = d } }
+
+// nodes returns how many places there are on the server.
+func (p place) nodes() int { return len(p.server.Children("/ns/lock")) }
+
+// stands tells whether a handle's context has not ended.
+func stands(h *hold.Handle) bool { return h.Context().Err() == nil }
+
+// suspend breaks the connection and refuses new ones.
+func (p place) suspend() {
+	p.server.RefuseConnections("client", true)
+	p.server.DropConnections("client")
+	synctest.Wait()
+}
+
+// resume lets the client connect again and waits until it has.
+func (p place) resume() {
+	p.server.RefuseConnections("client", false)
+	time.Sleep(1200 * time.Millisecond)
+}

@@ -1,0 +1,100 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+)
+
+// A Handle is one claim on a hold. It is safe for concurrent use.
+type Handle struct {
+	hold   *Hold
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// Context ends with the claim; its cause says why.
+func (h *Handle) Context() context.Context { return h.ctx }
+
+// Token returns the fencing token.
+func (h *Handle) Token() int64 { return h.hold.Token }
+
+// Path returns the znode as the client that acquired it names it.
+func (h *Handle) Path() string { return h.hold.Path }
+
+// TrustedUntil returns the time until which the hold is certain to stand if
+// nothing more is heard from a server, as far as is known now.
+func (h *Handle) TrustedUntil() time.Time {
+	until := h.hold.Session.TrustedUntil()
+	if h.hold.MaxHold > 0 {
+		if end := h.hold.since.Add(h.hold.MaxHold); end.Before(until) {
+			return end
+		}
+	}
+	return until
+}
+
+// Err returns nil while the claim stands by the clock at this moment.
+func (h *Handle) Err() error {
+	h.hold.mu.Lock()
+	_, open := h.hold.handles[h]
+	h.hold.mu.Unlock()
+	if !open {
+		return h.releasedError()
+	}
+	return h.hold.err()
+}
+
+func (h *Handle) releasedError() error { return &releasedError{h.hold} }
+
+// Revoked is closed when somebody has asked the holder to give way.
+func (h *Handle) Revoked() <-chan struct{} { return h.hold.revoked }
+
+// Release gives the claim up, and the place with the last one.
+func (h *Handle) Release() error {
+	h.hold.mu.Lock()
+	_, open := h.hold.handles[h]
+	delete(h.hold.handles, h)
+	last := open && len(h.hold.handles) == 0
+	h.hold.mu.Unlock()
+	if !open {
+		return h.releasedError()
+	}
+	defer h.cancel(h.releasedError())
+	if last {
+		// Work that goes on under this claim must end before the place is free.
+		if h.hold.err() == nil {
+			h.cancel(h.releasedError())
+		}
+		return h.hold.close()
+	}
+	return h.hold.Loss() // not what another, which was the last, does meanwhile
+}
+
+// Confirm asks the leader whether the znode stands.
+func (h *Handle) Confirm(ctx context.Context) error {
+	if err := h.Err(); err != nil {
+		return err
+	}
+	ops := []framework.Op{h.Check()}
+	for _, path := range h.hold.Also {
+		ops = append(ops, h.hold.Client.CheckExists(path))
+	}
+	_, err := h.hold.Client.Multi(ctx, ops...)
+	if errors.Is(err, framework.ErrNoNode) {
+		h.hold.lose(ErrDeleted)
+	}
+	if own := h.Err(); own != nil {
+		return own
+	}
+	if err != nil {
+		return fmt.Errorf("confirm %s: %w", h.hold.Path, err)
+	}
+	return nil
+}
+
+// Check returns the operation that makes a Multi fail unless the znode stands.
+func (h *Handle) Check() framework.Op { return h.hold.Client.CheckExists(h.hold.Path) }

@@ -1,0 +1,220 @@
+package hold_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+)
+
+func TestHandleOfAPlaceThatIsHeld(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context())
+		time.Sleep(3 * timeout)
+		require.NoError(t, h.Err())
+		require.True(t, stands(h))
+		require.NoError(t, h.Confirm(t.Context()))
+		info, ok := p.server.Node("/ns" + h.Path())
+		require.True(t, ok)
+		assert.Equal(t, info.Czxid, h.Token())
+		assert.Equal(t, p.Session().TrustedUntil(), h.TrustedUntil())
+		_, err := p.Multi(t.Context(), h.Check(), framework.CreateOp("/done", nil, framework.Persistent, nil))
+		require.NoError(t, err)
+
+		require.NoError(t, h.Release())
+		assert.Zero(t, p.nodes())
+		assert.Zero(t, p.server.Watches(), "scenario 24")
+		require.ErrorIs(t, h.Err(), hold.ErrReleased)
+		assert.NotErrorIs(t, h.Err(), hold.ErrLost)
+		require.ErrorIs(t, context.Cause(h.Context()), hold.ErrReleased)
+		require.ErrorIs(t, h.Release(), hold.ErrReleased)
+		require.ErrorIs(t, h.Confirm(t.Context()), hold.ErrReleased)
+		assert.Contains(t, h.Release().Error(), h.Path())
+		_, err = p.Multi(t.Context(), h.Check(), framework.CreateOp("/again", nil, framework.Persistent, nil))
+		assert.ErrorIs(t, err, framework.ErrNoNode)
+	})
+}
+
+func TestHandleCarriesTheValuesAndTheEndOfItsContext(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		type key struct{}
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+		h := p.grant(t, ctx)
+		assert.Equal(t, "value", h.Context().Value(key{}))
+		cancel()
+		assert.False(t, stands(h))
+		require.NoError(t, h.Err(), "the place is held until it is released")
+		assert.Equal(t, 1, p.nodes())
+		require.NoError(t, h.Release())
+		assert.Zero(t, p.nodes())
+	})
+}
+
+// Work that goes on under a claim must be told before the next one can be let in.
+func TestContextEndsBeforeTheNodeGoes(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context())
+		deletions := 0
+		p.server.SetFaults(p.onDelete(func() {
+			deletions++
+			assert.False(t, stands(h))
+		}))
+		require.NoError(t, h.Release())
+		assert.Positive(t, deletions)
+	})
+}
+
+func TestHoldEndsWithItsLastHandle(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {1, 2, 0}} {
+			first := p.grant(t, t.Context())
+			handles := []*hold.Handle{first}
+			ctx := context.WithoutCancel(first.Context())
+			for range 2 {
+				h, err := hold.Enter(ctx, p.key())
+				require.NoError(t, err)
+				require.NotNil(t, h)
+				assert.Equal(t, first.Token(), h.Token())
+				handles = append(handles, h)
+				ctx = context.WithoutCancel(h.Context()) //nolint:fatcontext // two turns, each inside the one before
+			}
+			assert.Equal(t, 1, p.nodes())
+			for i, which := range order {
+				require.NoError(t, handles[which].Release())
+				assert.False(t, stands(handles[which]))
+				require.ErrorIs(t, handles[which].Err(), hold.ErrReleased)
+				require.ErrorIs(t, handles[which].Release(), hold.ErrReleased, "twice")
+				for _, later := range order[i+1:] {
+					require.NoError(t, handles[later].Err(), "the others stand")
+					assert.True(t, stands(handles[later]))
+				}
+				assert.Equal(t, i < 2, p.nodes() == 1)
+			}
+			h, err := hold.Enter(ctx, p.key())
+			require.NoError(t, err)
+			assert.Nil(t, h, "a place that was given up is not re-entered")
+		}
+	})
+}
+
+func TestEnterNeedsTheContextOfAHolder(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context())
+		other := p.key()
+		other.Kind = "semaphore"
+		elsewhere := p.key()
+		elsewhere.Path += "2"
+		stranger := p.key()
+		stranger.Client = dial(t, p.server, "stranger")
+		view := p.key()
+		view.Client = p.In(p.Session())
+		for name, tc := range map[string]struct {
+			ctx  context.Context
+			key  hold.Key
+			want bool
+		}{
+			"the holder's":              {h.Context(), p.key(), true},
+			"derived":                   {context.WithValue(h.Context(), p, 1), p.key(), true},
+			"through another view":      {h.Context(), view, true},
+			"a plain one":               {t.Context(), p.key(), false},
+			"stripped":                  {hold.WithoutOwner(h.Context()), p.key(), false},
+			"another kind":              {h.Context(), other, false},
+			"another path":              {h.Context(), elsewhere, false},
+			"another client":            {h.Context(), stranger, false},
+			"stripped and derived from": {context.WithValue(hold.WithoutOwner(h.Context()), p, 1), p.key(), false},
+		} {
+			got, err := hold.Enter(tc.ctx, tc.key)
+			require.NoError(t, err, name)
+			require.Equal(t, tc.want, got != nil, name)
+			if got != nil {
+				require.NoError(t, got.Release())
+			}
+		}
+		require.NoError(t, h.Release())
+	})
+}
+
+func TestEnterFindsOuterHoldsThroughInnerOnes(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		outer := p.grant(t, t.Context())
+		kind := p.key()
+		kind.Kind = "other"
+		inner := p.grant(t, outer.Context(), func(g *hold.Grant) { g.Key = kind })
+		again, err := hold.Enter(inner.Context(), p.key())
+		require.NoError(t, err)
+		require.NotNil(t, again)
+		assert.Equal(t, outer.Token(), again.Token())
+		same, err := hold.Enter(again.Context(), kind)
+		require.NoError(t, err)
+		require.NotNil(t, same)
+		assert.Equal(t, inner.Token(), same.Token())
+		// The stripped context owns what is acquired with it.
+		fresh := p.grant(t, hold.WithoutOwner(inner.Context()))
+		h, err := hold.Enter(fresh.Context(), p.key())
+		require.NoError(t, err)
+		assert.Equal(t, fresh.Token(), h.Token())
+		missing, err := hold.Enter(fresh.Context(), kind)
+		require.NoError(t, err)
+		assert.Nil(t, missing)
+		for _, h := range []*hold.Handle{h, fresh, same, again, inner, outer} {
+			require.NoError(t, h.Release())
+		}
+		assert.Zero(t, p.nodes())
+	})
+}
+
+// Handles come and go from many goroutines; the place is free after the last.
+func TestHandlesAreCountedUnderLoad(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		first := p.grant(t, t.Context())
+		ctx := context.WithoutCancel(first.Context())
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				for range 20 {
+					h, err := hold.Enter(ctx, p.key())
+					if !assert.NoError(t, err) || !assert.NotNil(t, h) {
+						return
+					}
+					time.Sleep(time.Duration(rand.IntN(10)) * time.Millisecond)
+					assert.NoError(t, h.Err())
+					assert.NoError(t, h.Release())
+				}
+			})
+		}
+		all.Wait()
+		assert.Equal(t, 1, p.nodes())
+		require.NoError(t, first.Release())
+		assert.Zero(t, p.nodes())
+	})
+}
+
+func TestHandleReleasedByManyAtATime(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		for range 20 {
+			h := p.grant(t, t.Context())
+			time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+			results := make(chan error, 10)
+			for range 10 {
+				go func() { results <- h.Release() }()
+			}
+			intact := 0
+			for range 10 {
+				if err := <-results; err == nil {
+					intact++
+				} else {
+					assert.ErrorIs(t, err, hold.ErrReleased)
+				}
+			}
+			assert.Equal(t, 1, intact)
+			assert.Zero(t, p.nodes())
+		}
+	})
+}

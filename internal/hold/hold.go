@@ -1,0 +1,253 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+)
+
+// A Grant describes a place that was just granted.
+type Grant struct {
+	// Client is pinned to the session that owns the place.
+	Client *framework.Client
+	// Session is that session.
+	Session *framework.Session
+	// Key says what the place is a place of.
+	Key Key
+	// Path is the znode of the place.
+	Path string
+	// Also are further znodes that stand and fall with it, made by the same
+	// transaction.
+	Also []string
+	// Token is the fencing token.
+	Token int64
+	// Czxid is the one of the znodes; 0 if the token is it.
+	Czxid int64
+	// MaxHold ends the hold after that time; 0 is no limit.
+	MaxHold time.Duration
+	// Watch is on the znode, set when it was seen to be the session's under that
+	// token. Nil if there is none: the hold then sets its own.
+	Watch *framework.Watch
+	// Unwatch ends Watch; nil if there is none. The hold calls it.
+	Unwatch context.CancelFunc
+	// Asked is set if the holder was asked to give way before Watch was set.
+	Asked bool
+}
+
+// A Hold is one granted place.
+type Hold struct {
+	Grant
+
+	since     time.Time
+	over      context.Context // ends when the hold is released or lost
+	end       context.CancelFunc
+	released  chan struct{}   // closed when the last handle is released
+	revoked   chan struct{}   // closed when the holder was asked to give way
+	suspended <-chan struct{} // closed when the connection breaks; nil if that does not matter
+
+	mu      sync.Mutex
+	handles map[*Handle]struct{}
+	closed  bool  // the last handle was released
+	loss    error // why it was lost; nil if it was not
+	cleanup bool  // somebody sees to the removal of the znodes
+	asked   bool  // revoked is closed
+
+	interrupt context.CancelFunc // stops what watch is doing; nil until it runs
+}
+
+// Start begins the hold and returns its first handle, whose context derives from
+// ctx. It never fails: if the session is over already, so is the hold.
+func Start(ctx context.Context, g Grant) *Handle {
+	if g.Czxid == 0 {
+		g.Czxid = g.Token
+	}
+	h := &Hold{
+		Grant: g, since: time.Now(), handles: map[*Handle]struct{}{},
+		released: make(chan struct{}), revoked: make(chan struct{}),
+	}
+	h.over, h.end = context.WithCancel(context.Background())
+	if g.Client.StopOnSuspend() {
+		h.suspended = g.Session.Suspended()
+	}
+	if g.Asked {
+		h.ask()
+	}
+	handle := h.open(ctx)
+	alive := g.Session.Go(h.watch)
+	if !alive {
+		h.unwatch()
+	}
+	for _, path := range g.Also {
+		alive = alive && g.Session.Go(func(ctx context.Context) { h.watchAlso(ctx, path) })
+	}
+	if !alive {
+		h.lose(g.Session.Err())
+	}
+	return handle
+}
+
+// open adds a handle.
+func (h *Hold) open(ctx context.Context) *Handle {
+	handle := &Handle{hold: h}
+	bound, cancel := context.WithCancelCause(h.bind(ctx))
+	handle.ctx, handle.cancel = bound, cancel
+	h.mu.Lock()
+	loss := h.loss
+	h.handles[handle] = struct{}{}
+	h.mu.Unlock()
+	if loss != nil {
+		cancel(loss)
+	}
+	return handle
+}
+
+// err returns nil while the hold stands by the clock at this moment.
+func (h *Hold) err() error {
+	if h.MaxHold > 0 && time.Since(h.since) >= h.MaxHold {
+		h.lose(ErrMaxHold)
+	}
+	select {
+	case <-h.suspended:
+		h.lose(ErrSuspended)
+	default:
+	}
+	if err := h.Session.Err(); err != nil {
+		h.lose(err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.loss != nil:
+		return h.loss
+	case h.closed:
+		return &releasedError{h}
+	}
+	return nil
+}
+
+// lose ends the hold for a reason, unless it has ended before.
+func (h *Hold) lose(reason error) {
+	h.mu.Lock()
+	if h.loss != nil || h.closed {
+		h.mu.Unlock()
+		return
+	}
+	h.loss = &LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: time.Since(h.since), Reason: reason}
+	handles := make([]*Handle, 0, len(h.handles))
+	for handle := range h.handles {
+		handles = append(handles, handle)
+	}
+	loss := h.loss
+	h.mu.Unlock()
+	h.end()
+	for _, handle := range handles {
+		handle.cancel(loss)
+	}
+}
+
+// remains reports whether a znode of a lost hold may still be there to be removed:
+// not if the session is over or the only znode was what was lost.
+func (h *Hold) remains() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	gone := (errors.Is(h.loss, ErrDeleted) || errors.Is(h.loss, errReplaced)) && len(h.Also) == 0
+	return h.loss != nil && !gone && h.Session.Err() == nil
+}
+
+// remove makes the znodes go in the background, once.
+func (h *Hold) remove() {
+	h.mu.Lock()
+	mine := !h.cleanup
+	h.cleanup = true
+	h.mu.Unlock()
+	if !mine {
+		return
+	}
+	for _, path := range h.paths() {
+		h.Client.DeleteInBackground(path)
+	}
+}
+
+// paths returns all znodes.
+func (h *Hold) paths() []string { return append([]string{h.Path}, h.Also...) }
+
+// removeNow removes the znodes, all at once, and leaves to the background what is
+// not certain to have gone.
+func (h *Hold) removeNow(ctx context.Context) error {
+	if len(h.Also) == 0 {
+		return h.Client.DeleteGuaranteed(ctx, h.Path)
+	}
+	var ops []framework.Op
+	for _, path := range h.paths() {
+		ops = append(ops, framework.DeleteOp(path, framework.AnyVersion))
+	}
+	_, err := h.Client.Multi(ctx, ops...)
+	if err != nil {
+		h.remove()
+	}
+	return err
+}
+
+// close gives the place up: the last handle was released.
+func (h *Hold) close() error {
+	if err := h.err(); err != nil {
+		h.letGo()
+		if h.remains() {
+			h.remove()
+		}
+		return err
+	}
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.letGo()
+	ctx, cancel := h.releaseContext()
+	defer cancel()
+	err := h.removeNow(ctx)
+	lost := func(reason error) error {
+		return &LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: time.Since(h.since), Reason: reason}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, framework.ErrNoNode):
+		return lost(ErrDeleted)
+	case framework.OutcomeOf(err) == framework.Unknown, ctx.Err() != nil:
+		// It stood when it was given up, and the framework sees to the rest.
+		return nil
+	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, framework.ErrClosed):
+		return lost(err)
+	case errors.Is(err, framework.ErrNoAuth): // an ACL that lets us create, but not delete
+		return fmt.Errorf("release %s: %w", h.Client.FullPath(h.Path), err)
+	}
+	return nil // the background has it
+}
+
+// letGo ends watch.
+func (h *Hold) letGo() {
+	h.end()
+	close(h.released)
+	h.mu.Lock()
+	interrupt := h.interrupt
+	h.mu.Unlock()
+	if interrupt != nil {
+		interrupt()
+	}
+}
+
+// releaseContext bounds a release: by a third of the session timeout, and by
+// nothing at all while there is no connection, because then the delete has to be
+// left to the background anyway.
+func (h *Hold) releaseContext() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), h.Session.Timeout()/3)
+	select {
+	case <-h.Session.Suspended():
+		cancel()
+	default:
+	}
+	return ctx, cancel
+}

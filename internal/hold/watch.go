@@ -1,0 +1,182 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// lookDelay is how long a hold that was granted without waiting, and so without a
+// watch on its own znode, waits before it sets one. A hold that is over by then, as
+// most are, saves the read; one that lasts learns of a deletion that came earlier
+// when it sets the watch.
+const lookDelay = 10 * time.Millisecond
+
+// lookAgain is how long it waits after a look that got no answer.
+const lookAgain = 100 * time.Millisecond
+
+// watch ends the hold when it must end. ctx ends with the session.
+func (h *Hold) watch(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	h.mu.Lock()
+	h.interrupt = cancel // a release need not wait for a read that goes on here
+	h.mu.Unlock()
+	maxHold := after(h.MaxHold)
+	defer maxHold.Stop()
+	defer h.unwatch()
+	due, events := h.begin()
+	defer due.Stop()
+	looks := make(chan (<-chan framework.Event), 1)
+	looking := false
+	defer func() { // of the one goroutine that this one starts
+		cancel()
+		if looking {
+			<-looks
+		}
+	}()
+	for {
+		select {
+		case <-h.released:
+			return
+		case <-ctx.Done():
+			if err := h.Session.Err(); err != nil {
+				h.lose(err)
+			}
+			return
+		case <-h.over.Done(): // somebody else has found out
+		case <-h.suspended:
+			h.lose(ErrSuspended)
+		case <-maxHold.C:
+			h.lose(ErrMaxHold)
+		case <-due.C: // beside this loop: the read may take as long as there is no connection
+			looking = true
+			go func() { looks <- h.look(ctx) }()
+		case events = <-looks:
+			looking = false
+			if events == nil {
+				due.Reset(lookAgain)
+			}
+		case ev, ok := <-events:
+			events = nil
+			switch {
+			case ok && ev.Type == framework.EventDeleted:
+				h.lose(ErrDeleted)
+			case !ok || ev.Type != framework.EventSessionEnded:
+				due.Reset(0)
+			}
+		}
+		if h.remains() {
+			h.windDown(ctx)
+			return
+		}
+		if h.err() != nil {
+			return
+		}
+	}
+}
+
+// begin returns the events of the watch that came with the grant, or a timer for
+// the first look.
+func (h *Hold) begin() (*time.Timer, <-chan framework.Event) {
+	if h.Watch != nil {
+		return after(0), h.Watch.Events()
+	}
+	return after(lookDelay), nil
+}
+
+// unwatch ends the watch that came with the grant.
+func (h *Hold) unwatch() {
+	if h.Unwatch != nil {
+		h.Unwatch()
+	}
+}
+
+// look reads the hold's first znode and watches it. nil means that it has no watch:
+// the hold is over, or there was no answer.
+func (h *Hold) look(ctx context.Context) <-chan framework.Event {
+	return h.lookAt(ctx, h.Path)
+}
+
+// watchAlso ends the hold when one of its further znodes goes.
+func (h *Hold) watchAlso(ctx context.Context, path string) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.over, cancel)()
+	pause := lookDelay
+	for retry.Sleep(ctx, pause) == nil {
+		pause = lookAgain
+		events := h.lookAt(ctx, path)
+		if events == nil {
+			continue
+		}
+		select {
+		case ev, ok := <-events:
+			switch {
+			case ok && ev.Type == framework.EventDeleted:
+				h.lose(ErrDeleted)
+				return
+			case ok && ev.Type == framework.EventSessionEnded:
+				return // the first znode's watch says so
+			}
+			pause = 0
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (h *Hold) lookAt(ctx context.Context, path string) <-chan framework.Event {
+	data, stat, w, err := h.Client.GetWatch(ctx, path)
+	switch {
+	case errors.Is(err, framework.ErrNoNode):
+		h.lose(ErrDeleted)
+	case framework.OutcomeOf(err) == framework.Failed && errors.Is(err, framework.ErrNoAuth):
+		h.lose(err) // its ACL was changed: it cannot be watched any more
+	case err != nil:
+		return nil // no answer: look again
+	case stat.Czxid != h.Czxid || stat.EphemeralOwner != h.Session.ID():
+		h.lose(errReplaced)
+	default:
+		if Revoked(data) {
+			h.ask()
+		}
+		return w.Events()
+	}
+	return nil
+}
+
+// ask tells the holder, once, that it was asked to give way.
+func (h *Hold) ask() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.asked {
+		h.asked = true
+		close(h.revoked)
+	}
+}
+
+// windDown gives work under a lost lease the time that it would have had if the
+// session had been lost, before the znode goes and the next one is let in.
+func (h *Hold) windDown(ctx context.Context) {
+	grace := after(h.Session.Timeout() / 6)
+	defer grace.Stop()
+	select {
+	case <-grace.C:
+		h.remove()
+	case <-h.released: // close has seen to it
+	case <-ctx.Done():
+	}
+}
+
+// after returns a timer that fires after d, or never if d is 0.
+func after(d time.Duration) *time.Timer {
+	if d > 0 {
+		return time.NewTimer(d)
+	}
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}

@@ -1,0 +1,28 @@
+package queue
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+)
+
+// CheckPath returns why a recipe cannot be at a path. What the recipe makes there, as
+// in "a mutex", is for the error.
+func CheckPath(recipe, what, path string) error {
+	if err := framework.ValidatePath(path); err != nil {
+		return fmt.Errorf("%s: %w", recipe, err)
+	}
+	if path == "/" {
+		return fmt.Errorf("%s: %w %q: %s needs a node of its own", recipe, framework.ErrInvalidPath, path, what)
+	}
+	return nil
+}
+
+// CheckMaxHold returns why a recipe at a path cannot have that maximum hold time.
+func CheckMaxHold(recipe, path string, d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("%s %s: %w: maximum hold time %v", recipe, path, framework.ErrInvalidArgument, d)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+)
+
+// AcquireBeside takes a place for the owner of another hold in the same line, right
+// where that one is: behind the same contenders, before the same ones. It is for
+// holders of a write lock who read. Nobody has to be waited for, and nobody who
+// waits for the other hold's end is let in as long as either is held.
+//
+// The node's number is that of the other hold's, as with Apache Curator since
+// CURATOR-621. What makes it safe is a listing behind the create: if the other
+// node is in it then the new one was there before the other went, and any writer
+// that it kept out looks again when it has gone.
+//
+// The place has the other's token: writers who wait already have nodes that are
+// older than this one.
+//
+// If the other hold is lost before the place is safe, that is the error. If it is
+// released, who comes is a stranger and waits like one.
+func (q *Queue) AcquireBeside(ctx context.Context, timeout time.Duration, owner *hold.Hold) (*hold.Handle, error) {
+	w, cancel := q.begin(ctx, timeout)
+	defer cancel()
+	for {
+		handle, err := w.tryBeside(owner)
+		if err == nil {
+			return handle, nil
+		}
+		lost := owner.Loss()
+		switch {
+		case lost != nil:
+			return nil, fmt.Errorf("acquire %s: %w", q.root(), lost)
+		case w.ctx.Err() != nil:
+			return nil, w.explain(err)
+		case errors.Is(err, errOtherGone), errors.Is(err, framework.ErrSessionLost):
+			return w.run() // it was released
+		case errors.Is(err, ErrEvicted):
+			// Somebody deleted the new node. The other one stands.
+		default:
+			return nil, w.explain(err)
+		}
+	}
+}
+
+// EnterBeside is Enter for who may own another hold, nil if not, from which the
+// place was taken with AcquireBeside: the release of that one, also of a further
+// claim on it, does not end the handle's context.
+func (q *Queue) EnterBeside(ctx context.Context, owner *hold.Hold) (*hold.Handle, error) {
+	if owner == nil {
+		return q.Enter(ctx)
+	}
+	outlived, done := owner.Outlive(ctx)
+	handle, err := hold.EnterAfter(outlived, done, q.Key())
+	return q.entered(ctx, handle, err)
+}
+
+// errOtherGone means that the node to take a place beside has gone.
+var errOtherGone = errors.New("the znode to stand beside has gone")
+
+func (w *wait) tryBeside(owner *hold.Hold) (*hold.Handle, error) {
+	q, session := w.queue, owner.Session
+	p := &place{wait: w, queue: q, client: q.cfg.Client.In(session), session: session}
+	if w.atOnce {
+		select {
+		case <-session.Suspended(): // it does not wait for a connection either
+			return nil, ErrNotFree
+		default:
+		}
+	}
+	if err := p.joinBeside(w.ctx, owner); err != nil {
+		return nil, err
+	}
+	outlived, done := owner.Outlive(w.work)
+	handle := hold.StartAfter(outlived, done, hold.Grant{
+		Client: p.client, Session: session, Key: q.Key(),
+		Path: p.path, Token: owner.Token, Czxid: p.token, MaxHold: q.cfg.MaxHold,
+	})
+	if err := session.Err(); err != nil { // over before anybody saw the lease
+		_ = handle.Release()
+		return nil, err
+	}
+	return handle, nil
+}
+
+// joinBeside creates the node, and makes certain that the other one stood then. On
+// failure no node stays, or it is being removed.
+func (p *place) joinBeside(ctx context.Context, owner *hold.Hold) error {
+	other := owner.Path[strings.LastIndexByte(owner.Path, '/')+1:]
+	name := p.queue.cfg.Name + other[max(0, len(other)-sequenceDigits):]
+	listing := p.listBehind(ctx)
+	made, err := p.client.CreateProtected(ctx, p.queue.node(name), p.queue.data(), framework.Ephemeral, framework.WithOnSent(listing.start))
+	children := listing.finish(err == nil)
+	if err == nil {
+		p.path, p.token = made.Path, made.Czxid
+		if err = p.standsBeside(ctx, other, children); err == nil {
+			err = p.complete(ctx)
+		}
+		if err == nil {
+			err = owner.Loss() // the place would be safe, but is not wanted
+		}
+		if err == nil && p.wait.work.Err() != nil {
+			err = context.Cause(p.wait.work)
+		}
+		if err != nil {
+			p.leave()
+		}
+	}
+	if errors.Is(err, framework.ErrNoNode) { // of the parent, which goes after its children only
+		err = errOtherGone
+	}
+	if errors.Is(err, errOtherGone) {
+		owner.Lost()
+	}
+	return err
+}
+
+// standsBeside finds out whether the other node is in a listing that shows the own
+// one.
+func (p *place) standsBeside(ctx context.Context, other string, children []string) error {
+	own := p.path[strings.LastIndexByte(p.path, '/')+1:]
+	if !slices.Contains(children, own) { // it may have overtaken the create
+		var err error
+		if children, _, err = p.client.Children(ctx, p.queue.cfg.Path); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !slices.Contains(children, other):
+		return errOtherGone
+	case !slices.Contains(children, own):
+		return ErrEvicted
+	}
+	return nil
+}

@@ -1,0 +1,224 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+)
+
+// Forever as a timeout leaves the bound of a wait to the context.
+const Forever = time.Duration(1<<63 - 1)
+
+// A Config says what a Queue is a queue for.
+type Config struct {
+	// Client is any client; the queue picks sessions itself.
+	Client *framework.Client
+	// Path is the parent of the contenders' nodes.
+	Path string
+	// Root is the path of the recipe for errors; "" if it is Path.
+	Root string
+	// Recipe names the recipe, for re-entering; "" if its places are not entered
+	// again.
+	Recipe string
+	// Name is the kind of node this queue makes.
+	Name string
+	// Names are all kinds that contend.
+	Names []string
+	// Policy decides who is admitted.
+	Policy Policy
+	// Size tells the size that the policy is given. It may be nil.
+	Size SizeFunc
+	// Refuse looks for children that make it impossible to use the path, and returns
+	// the error that says so. It may be nil.
+	Refuse func(children []string) error
+	// Who labels the holder; "" is the program's name.
+	Who string
+	// ID, if it is not "", is all that the nodes say about their holder.
+	ID string
+	// MaxHold bounds each hold; 0 is no limit.
+	MaxHold time.Duration
+}
+
+// A SizeFunc tells the size of a recipe, with a watch on it if asked for one. Its
+// error ends a wait.
+type SizeFunc func(ctx context.Context, c *framework.Client, ask SizeAsk) (int, *framework.Watch, error)
+
+// SizeAsk says what a size is asked for.
+type SizeAsk int
+
+// What a size can be asked for.
+const (
+	// Peek is for somebody who has no place in line.
+	Peek SizeAsk = iota
+	// Decide is for a place in line that may be admitted by the answer.
+	Decide
+	// Await is for a place in line that waits: the answer needs a watch.
+	Await
+)
+
+// A Queue admits contenders in order. It has no state of its own and is safe for
+// concurrent use.
+type Queue struct {
+	cfg  Config
+	self Holder
+}
+
+// New returns the queue. The parent is not made before somebody joins.
+func New(cfg Config) *Queue { return &Queue{cfg: cfg, self: self(cfg.Who)} }
+
+// Named returns the queue with another kind of node to make.
+func (q *Queue) Named(name string) *Queue {
+	named := *q
+	named.cfg.Name = name
+	return &named
+}
+
+// Sized returns the queue with another way to learn the size.
+func (q *Queue) Sized(size SizeFunc) *Queue {
+	sized := *q
+	sized.cfg.Size = size
+	return &sized
+}
+
+// Key is the one of the places in this queue.
+func (q *Queue) Key() hold.Key {
+	return hold.Key{Client: q.cfg.Client, Path: q.fullPath(), Kind: q.cfg.Recipe}
+}
+
+func (q *Queue) fullPath() string { return q.cfg.Client.FullPath(q.cfg.Path) }
+
+// root is the path that errors name.
+func (q *Queue) root() string {
+	if q.cfg.Root != "" {
+		return q.cfg.Client.FullPath(q.cfg.Root)
+	}
+	return q.fullPath()
+}
+
+// Enter re-enters the hold that ctx owns. It returns nil if there is none.
+func (q *Queue) Enter(ctx context.Context) (*hold.Handle, error) {
+	handle, err := hold.Enter(ctx, q.Key())
+	return q.entered(ctx, handle, err)
+}
+
+// entered turns back who has entered with a context that has ended.
+func (q *Queue) entered(ctx context.Context, handle *hold.Handle, err error) (*hold.Handle, error) {
+	if handle == nil || ctx.Err() == nil {
+		return handle, err
+	}
+	_ = handle.Release() // an ended context enters nothing
+	return nil, fmt.Errorf("acquire %s: %w", q.root(), context.Cause(ctx))
+}
+
+// Acquire re-enters the hold that ctx owns, or waits for a place for up to
+// timeout; 0 or less takes it only if it is free now.
+func (q *Queue) Acquire(ctx context.Context, timeout time.Duration) (*hold.Handle, error) {
+	if handle, err := q.Enter(ctx); handle != nil || err != nil {
+		return handle, err
+	}
+	return q.acquire(ctx, timeout, nil)
+}
+
+// AcquireThrough waits for the first place in line, and there for the door to let
+// it pass; the policy must be InLine. Without a door it waits for a place as
+// Acquire does. It does not re-enter.
+func (q *Queue) AcquireThrough(ctx context.Context, timeout time.Duration, door Door) (*hold.Handle, error) {
+	return q.acquire(ctx, timeout, door)
+}
+
+func (q *Queue) acquire(ctx context.Context, timeout time.Duration, door Door) (*hold.Handle, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("acquire %s: %w", q.root(), context.Cause(ctx))
+	}
+	w, cancel := q.begin(ctx, timeout)
+	defer cancel()
+	w.door = door
+	return w.run()
+}
+
+// begin starts the clock of a wait.
+func (q *Queue) begin(ctx context.Context, timeout time.Duration) (*wait, context.CancelFunc) {
+	w := &wait{queue: q, work: ctx, start: time.Now(), ahead: -1}
+	var cancel context.CancelFunc
+	switch {
+	case timeout <= 0:
+		w.atOnce = true
+		w.ctx, cancel = context.WithTimeoutCause(ctx, q.patience(), errWaitOver)
+	case timeout == Forever:
+		w.ctx, cancel = context.WithCancel(ctx)
+	default:
+		w.ctx, cancel = context.WithTimeoutCause(ctx, timeout, errWaitOver)
+	}
+	return w, cancel
+}
+
+// patience bounds an acquire that does not wait for others: it still has to ask
+// the server, and a server that does not answer must not hold it up.
+func (q *Queue) patience() time.Duration {
+	if s := q.cfg.Client.Session(); s != nil && s.Timeout() > 0 {
+		return s.Timeout() / 3
+	}
+	return time.Second
+}
+
+func (q *Queue) refuse(children []string) error {
+	if q.cfg.Refuse == nil {
+		return nil
+	}
+	return q.cfg.Refuse(children)
+}
+
+// Parse returns the contenders in a listing, in order.
+func (q *Queue) Parse(children []string) []Name { return q.contenders(children) }
+
+// Names lists the contenders, in order.
+func (q *Queue) Names(ctx context.Context, c *framework.Client) ([]Name, error) {
+	children, _, err := c.Children(ctx, q.cfg.Path)
+	if err != nil && !errors.Is(err, framework.ErrNoNode) {
+		return nil, err
+	}
+	return q.contenders(children), nil
+}
+
+// contenders parses and sorts a listing.
+func (q *Queue) contenders(children []string) []Name {
+	names := make([]Name, 0, len(children))
+	for _, child := range children {
+		if n, ok := Parse(child, q.cfg.Names...); ok {
+			names = append(names, n)
+		}
+	}
+	slices.SortFunc(names, func(a, b Name) int {
+		switch {
+		case a.Before(b):
+			return -1
+		case b.Before(a):
+			return 1
+		}
+		return cmp.Compare(a.Node, b.Node)
+	})
+	return names
+}
+
+func (q *Queue) node(name string) string {
+	if q.cfg.Path == "/" {
+		return "/" + name
+	}
+	return q.cfg.Path + "/" + name
+}
+
+// data is what a node made now says about its holder.
+func (q *Queue) data() []byte {
+	if q.cfg.ID != "" {
+		return []byte(q.cfg.ID)
+	}
+	return q.self.encodeNow()
+}
+
+func (q *Queue) parseHolder(data []byte) Holder { return holderOf(q.cfg.Name, data) }

@@ -1,0 +1,205 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+)
+
+// A wait is one call of Acquire: any number of places in line, one at a time,
+// until one is admitted or the caller's patience ends.
+type wait struct {
+	queue  *Queue
+	work   context.Context // the caller's, for the life of the work
+	ctx    context.Context // derived from it, bounded by the timeout
+	start  time.Time
+	atOnce bool // do not wait for others
+	door   Door // to be passed by the first in line; nil if being first is all
+	over   bool // there is no session to wait in, and will be none
+
+	// For the error.
+	ahead  int
+	head   string // node
+	headIn string // and its parent
+	holder Holder
+}
+
+// run takes places in line until one is admitted.
+func (w *wait) run() (*hold.Handle, error) {
+	for {
+		handle, err := w.tryPlace()
+		switch {
+		case err == nil:
+			return handle, nil
+		case w.ctx.Err() != nil, w.over, errors.Is(err, framework.ErrClosed), errors.Is(err, ErrNotFree):
+			return nil, w.explain(err)
+		case errors.Is(err, framework.ErrSessionLost), errors.Is(err, ErrEvicted):
+			// The place is gone; the time is not.
+		default:
+			return nil, w.explain(err)
+		}
+	}
+}
+
+// tryPlace goes through one place in line, in one session.
+func (w *wait) tryPlace() (*hold.Handle, error) {
+	session, err := w.session()
+	if err != nil {
+		w.over = true // also for a view of the client that is pinned to a session
+		return nil, err
+	}
+	client := w.queue.cfg.Client.In(session)
+	if w.atOnce {
+		if err := w.lookFirst(client); err != nil {
+			return nil, err
+		}
+	}
+	p := &place{wait: w, queue: w.queue, client: client, session: session}
+	if err := p.join(w.ctx); err != nil {
+		return nil, err
+	}
+	if err := p.await(w.ctx); err != nil {
+		p.forget()
+		w.askHead(client, w.ahead)
+		p.leave()
+		return nil, err
+	}
+	grant := hold.Grant{
+		Client: client, Session: session, Key: w.queue.Key(),
+		Path: p.path, Token: p.token, MaxHold: w.queue.cfg.MaxHold,
+	}
+	if w.door == nil {
+		grant.Watch, grant.Unwatch = p.handOver()
+		grant.Asked = p.asked
+	} else if err := w.pass(p, &grant); err != nil {
+		p.forget()
+		w.askHead(client, 0)
+		p.leave()
+		return nil, err
+	}
+	if w.work.Err() != nil { // an ended context wins over a place that is free too
+		if grant.Unwatch != nil {
+			grant.Unwatch()
+		}
+		leave(client, session, append(grant.Also, grant.Path)...)
+		return nil, context.Cause(w.work)
+	}
+	handle := hold.Start(w.work, grant)
+	if err := session.Err(); err != nil { // over before anybody saw the lease
+		_ = handle.Release()
+		return nil, err
+	}
+	return handle, nil
+}
+
+// session returns the session to wait in. An acquire that does not wait for
+// others does not wait for a connection either.
+func (w *wait) session() (*framework.Session, error) {
+	client := w.queue.cfg.Client
+	if s := client.Session(); w.atOnce && s != nil && client.State() != framework.Connected {
+		now, cancel := context.WithCancel(w.ctx)
+		cancel()
+		if _, err := client.AwaitSession(now); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNotFree, err)
+		}
+	}
+	return client.AwaitSession(w.ctx)
+}
+
+// lookFirst finds out with one read that a place is not free.
+func (w *wait) lookFirst(client *framework.Client) error {
+	if w.door != nil {
+		inTheWay, err := w.door.Free(w.ctx, client)
+		if errors.Is(err, ErrNotFree) {
+			w.note(w.door.Dir(), inTheWay)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	children, _, err := client.Children(w.ctx, w.queue.cfg.Path)
+	if errors.Is(err, framework.ErrNoNode) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.queue.refuse(children); err != nil {
+		return err
+	}
+	contenders := w.queue.contenders(children)
+	newcomer, _ := Parse(w.queue.cfg.Name+"0000000000", w.queue.cfg.Names...)
+	size := 0
+	if w.queue.cfg.Size != nil {
+		if size, _, err = w.queue.cfg.Size(w.ctx, client, Peek); err != nil {
+			return err
+		}
+	}
+	if len(w.queue.cfg.Policy(newcomer, contenders, size)) > 0 {
+		w.note(w.queue.cfg.Path, contenders)
+		return ErrNotFree
+	}
+	return nil
+}
+
+// note remembers who is ahead, and in which parent, for the error.
+func (w *wait) note(in string, ahead []Name) {
+	w.ahead = len(ahead)
+	if len(ahead) > 0 && ahead[0].Node != w.head {
+		w.headIn, w.head, w.holder = in, ahead[0].Node, Holder{}
+	}
+}
+
+// askPatience bounds the question who is in the way, which delays an answer that
+// is late already.
+const askPatience = 50 * time.Millisecond
+
+// askHead reads what the first in line says about itself, for the error. Where
+// there is a door it is those inside who are in the way, and then those in line.
+func (w *wait) askHead(client *framework.Client, inLine int) {
+	if w.atOnce || !errors.Is(context.Cause(w.ctx), errWaitOver) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), askPatience)
+	defer cancel()
+	if w.door != nil {
+		if inside, err := w.door.Inside(ctx, client); err == nil {
+			w.note(w.door.Dir(), inside)
+			w.ahead += max(inLine, 0)
+		}
+	}
+	if w.head == "" || w.holder != (Holder{}) {
+		return
+	}
+	if data, _, err := client.Get(ctx, w.headIn+"/"+w.head); err == nil {
+		w.holder = w.queue.parseHolder(data)
+	}
+}
+
+// explain turns the end of a failed wait into the error for the caller.
+func (w *wait) explain(err error) error {
+	path := w.queue.root()
+	timedOut := errors.Is(context.Cause(w.ctx), errWaitOver) && w.work.Err() == nil
+	switch {
+	case errors.Is(err, framework.ErrClosed):
+		return fmt.Errorf("acquire %s: %w", path, err)
+	case timedOut || errors.Is(err, ErrNotFree):
+		timeout := &TimeoutError{
+			Path: path, Waited: time.Since(w.start), Ahead: w.ahead, Head: w.head, Holder: w.holder,
+		}
+		if connect := (*framework.ConnectError)(nil); errors.As(err, &connect) {
+			timeout.Err = connect
+		}
+		if w.atOnce {
+			timeout.Waited = 0
+		}
+		return timeout
+	case w.work.Err() != nil:
+		return fmt.Errorf("acquire %s: %w", path, context.Cause(w.work))
+	}
+	return fmt.Errorf("acquire %s: %w", path, err)
+}

@@ -1,0 +1,112 @@
+package lease
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+)
+
+// A Token is a fencing token. Of two leases on one path, the later one has the
+// greater token, for the life of the ensemble and also when the path was deleted
+// and made again: it is the id of the transaction that created the lease's znode.
+// A store that refuses any token smaller than the greatest it has seen is safe
+// even from a holder that was paused and does not know that it lost its lease.
+type Token int64
+
+// String returns the token as a decimal number.
+func (t Token) String() string { return strconv.FormatInt(int64(t), 10) }
+
+// A Lease is one claim on an acquired place. It is valid until it is released or
+// lost, and safe for concurrent use.
+type Lease struct{ handle *hold.Handle }
+
+// Of makes the result of a recipe from that of the packages below. It is for
+// recipes only: nobody else can have such a handle.
+func Of(handle *hold.Handle, err error) (*Lease, error) {
+	if err != nil {
+		return nil, public(err)
+	}
+	return &Lease{handle}, nil
+}
+
+// Context derives from the context given to Acquire and ends when that does, when
+// the lease is released, or when it is lost; context.Cause then returns, in that
+// order, the caller's cause, an ErrReleased or an ErrLost. It carries the
+// ownership of the place: Acquire with it, or one derived from it, re-enters.
+//
+// The end of the caller's context does not release the lease. The work winds
+// down first; then it releases.
+func (l *Lease) Context() context.Context { return l.handle.Context() }
+
+// Token returns the fencing token, which all leases on one hold share.
+func (l *Lease) Token() Token { return Token(l.handle.Token()) }
+
+// Path returns the lease's znode, without the client's chroot and namespace.
+func (l *Lease) Path() string { return l.handle.Path() }
+
+// Err returns nil while the lease is valid and then why it is not: ErrReleased or
+// ErrLost. It looks at the clock, so it knows at once when the trust deadline has
+// passed, even in a process that has just been woken. It asks no server.
+func (l *Lease) Err() error { return public(l.handle.Err()) }
+
+// TrustedUntil returns the time at which the lease will be lost if no server
+// answers any more. While the ensemble answers it moves forward, about every
+// twelfth of the session timeout, and is then about half a timeout away.
+func (l *Lease) TrustedUntil() time.Time { return l.handle.TrustedUntil() }
+
+// Confirm asks the ensemble, through its leader, whether the lease stands; it
+// costs one round trip. nil means that it stood at some moment during the call.
+// ErrLost and ErrReleased mean that it did not; any other error, such as the
+// cause of ctx, that there was no answer.
+func (l *Lease) Confirm(ctx context.Context) error { return public(l.handle.Confirm(ctx)) }
+
+// Revoked is closed when somebody has asked the holder to give way; see Revoke.
+// It is up to the holder what to do about that: the lease stays valid until it is
+// released. All leases on one place are asked at once. A place that is held for
+// less than a few milliseconds may not notice.
+func (l *Lease) Revoked() <-chan struct{} { return l.handle.Revoked() }
+
+// Check returns an operation for framework.Client.Multi, on any view of the same
+// client, that makes the whole transaction fail with framework.ErrNoNode unless
+// the lease's znode stands when it commits. Writes to ZooKeeper itself are then
+// safe even from a holder that does not know that it lost its lease.
+func (l *Lease) Check() framework.Op { return l.handle.Check() }
+
+// Release gives the lease up, and the place with the last lease on it. It returns
+// nil if the lease was valid until now, ErrLost if it was not, and ErrReleased
+// if it was released before, so that a second, deferred call is harmless.
+//
+// It needs no context, so it works in a deferred call after cancellation, and
+// takes at most a third of the session timeout. If the server does not confirm
+// in that time the znode's removal is carried on in the background until it is
+// confirmed or the session is over. A framework.ErrNoAuth means that the path's
+// ACL does not allow its removal, so that the place stays taken.
+func (l *Lease) Release() error { return public(l.handle.Release()) }
+
+// Forever as the timeout of Acquire leaves the bound of the wait to the context.
+const Forever = queue.Forever
+
+// An Acquirer is what all recipes have in common.
+type Acquirer interface {
+	// Acquire waits up to timeout for the place and returns a lease on it.
+	//
+	// ctx is the life of the work: the lease's context derives from it. timeout
+	// bounds only the wait, all server time included: a timeout of 0 or less takes
+	// the place only if it is free now, Forever waits until ctx ends.
+	//
+	// On failure nothing is held, and a znode that may exist on the server is
+	// being removed. The error is an ErrTimeout, the cause of ctx, an ErrLost if
+	// ctx belongs to a lease that was lost, framework.ErrClosed, or another error
+	// of the framework. If the session ends while it waits, it waits again in the
+	// next one, at the end of the line.
+	Acquire(ctx context.Context, timeout time.Duration) (*Lease, error)
+}
+
+// WithoutOwner returns a context that owns nothing: Acquire with it waits like a
+// stranger. Use it for work that is started under a lease but must be excluded by
+// it, and never wait for such work under that lease.
+func WithoutOwner(ctx context.Context) context.Context { return hold.WithoutOwner(ctx) }

@@ -1,0 +1,39 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+)
+
+// Revoke asks the holder of the znode at path, a Contender's or a Lease's, to give
+// way: Lease.Revoked is closed there. It does not wait for that, and nothing makes
+// the holder obey. One that still waits in line learns of it when its turn comes,
+// but at a semaphore perhaps not if its turn comes at that very moment.
+//
+// Holders that use Apache Curator are asked as by its Revoker. Errors:
+// framework.ErrNoNode if the place has been given back, and others of the framework.
+func Revoke(ctx context.Context, client *framework.Client, path string) error {
+	for {
+		data, stat, err := client.Get(ctx, path)
+		if err != nil {
+			return fmt.Errorf("revoke %s: %w", path, err)
+		}
+		marked, change := queue.MarkRevoked(path, data)
+		if !change {
+			return nil
+		}
+		// The version keeps it from undoing what another says meanwhile, and makes
+		// it safe to try again when the outcome is not known.
+		switch _, err = client.Set(ctx, path, marked, stat.Version); {
+		case err == nil:
+			return nil
+		case errors.Is(err, framework.ErrBadVersion), errors.Is(err, framework.ErrUnknownOutcome) && ctx.Err() == nil:
+		default:
+			return fmt.Errorf("revoke %s: %w", path, err)
+		}
+	}
+}
