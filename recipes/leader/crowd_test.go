@@ -1,0 +1,217 @@
+package leader_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/leader"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Five participants, three rounds: all lead once in each round.
+func TestRotatingLeadership_Curator(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		o := newOffice()
+		for i := range 5 {
+			id := fmt.Sprint(i)
+			lead(w, newElection(t, w.Client(id), id), o.during(id, time.Second))
+		}
+		for range 15 {
+			o.next(t)
+		}
+		for round := range slices.Chunk(o.leaders()[:15], 5) {
+			require.ElementsMatch(t, []string{"0", "1", "2", "3", "4"}, round)
+		}
+		o.check(t)
+	})
+}
+
+// Ten goroutines, ten terms each, never two at once.
+func TestWaiting_Curator(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		e := newElection(t, w.Client("a"), "a")
+		referee := conformance.Referee{Places: 1}
+		var inside atomic.Int32
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				for range 10 {
+					term, err := e.Acquire(t.Context(), time.Hour)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					referee.Grant("a goroutine", term)
+					if inside.Add(1) != 1 {
+						t.Error("two at once")
+					}
+					time.Sleep(7 * time.Millisecond)
+					inside.Add(-1)
+					if err := term.Release(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		require.Len(t, referee.Tokens(), 100)
+		require.Empty(t, referee.Faults())
+	})
+}
+
+// Ten participants, whose server goes away: nobody leads while it is down for longer
+// than a session, and one does afterwards.
+func TestLostConnection_Curator(t *testing.T) {
+	for name, strike := range map[string]func(w *conformance.World){
+		"refused": func(w *conformance.World) {
+			w.Server.RefuseConnections("", true)
+			w.Server.DropConnections("")
+		},
+		"partition": func(w *conformance.World) { w.Server.Partition("", true) },
+		"paused":    func(w *conformance.World) { w.Server.Pause() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				o := newOffice()
+				for i := range 10 {
+					id := fmt.Sprint(i)
+					lead(w, newElection(t, w.Client(id), id), o.until(id, 0))
+				}
+				term := o.next(t)
+				strike(w)
+				w.After(3 * conformance.SessionTimeout)
+				require.ErrorIs(t, context.Cause(term.Context()), lease.ErrLost)
+				require.Len(t, o.leaders(), 1, "nobody leads")
+				w.Heal()
+				o.next(t)
+				w.After(3 * conformance.SessionTimeout)
+				require.Len(t, o.leaders(), 2, "one leads")
+				require.Len(t, children(w), 10)
+				o.check(t)
+			})
+		})
+	}
+}
+
+// Ten participants, who stop in turn while they lead, and before they ever did.
+func TestClosing_Curator(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		o := newOffice()
+		var all []*campaign
+		for i := range 10 {
+			id := fmt.Sprint(i)
+			all = append(all, lead(w, newElection(t, w.Client(id), id), o.until(id, 10*time.Millisecond)))
+		}
+		for i, c := range all {
+			if i%3 == 1 {
+				require.ErrorIs(t, c.stop(), context.Canceled) // it has not led yet
+			}
+		}
+		for i, c := range all {
+			if i%3 != 1 {
+				o.next(t)
+				require.ErrorIs(t, c.stop(), context.Canceled)
+			}
+		}
+		require.Equal(t, []string{"0", "2", "3", "5", "6", "8", "9"}, o.leaders())
+		require.Empty(t, children(w))
+		o.check(t)
+	})
+}
+
+// A leader's process dies: another leads after its session timeout.
+func TestKilledLeaderIsReplaced_Curator595(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		o := newOffice()
+		lead(w, newElection(t, w.Client("a"), "a"), o.until("a", 0))
+		lead(w, newElection(t, w.Client("b"), "b"), o.until("b", 0))
+		o.next(t)
+		w.Server.Partition("a", true)
+		died := time.Now()
+		o.next(t)
+		require.Less(t, time.Since(died), conformance.SessionTimeout*3/2)
+		o.check(t)
+	})
+}
+
+// Containers are reaped all the time.
+func TestContainersAreReaped_Curator(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		o := newOffice()
+		for i := range 3 {
+			id := fmt.Sprint(i)
+			lead(w, newElection(t, w.Client(id), id), o.during(id, 3*time.Millisecond))
+		}
+		c := w.Client("observer")
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		changes := 0
+		for _, err := range newElection(t, c, "").Observe(ctx) {
+			require.NoError(t, err)
+			changes++
+		}
+		require.Greater(t, len(o.leaders()), 50)
+		require.Greater(t, changes, 50)
+		o.check(t)
+	}, zktest.WithReapInterval(time.Millisecond))
+}
+
+// What an election costs does not grow with those who take part.
+func TestCost(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		e := newElection(t, w.Client("a"), "a")
+		require.NoError(t, w.Acquire(e).Release())
+		var attempts []*conformance.Attempt
+		for range 30 {
+			attempts = append(attempts, w.Start(newElection(t, w.Client("b"), "b"), lease.Forever))
+		}
+		for _, at := range attempts[:29] {
+			w.After(100 * time.Millisecond)
+			w.Server.ResetCounts()
+			require.NoError(t, at.Granted().Release())
+			w.After(100 * time.Millisecond)
+			counts := w.Server.Counts()
+			delete(counts, zktest.OpSync)
+			require.LessOrEqual(t, counts[zktest.OpGetChildren2], 1)
+			require.LessOrEqual(t, counts[zktest.OpGetData], 2)
+			require.Equal(t, 1, counts[zktest.OpDelete])
+		}
+		require.NoError(t, attempts[29].Granted().Release())
+	})
+}
+
+// Several elections share one client, and none disturbs another.
+func TestManyElectionsOneClient(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		clients := []*framework.Client{w.Client("a"), w.Client("b")}
+		offices := map[string]*office{}
+		for i := range 10 {
+			at := fmt.Sprintf("/elections/%d", i)
+			offices[at] = newForcedOffice(w)
+			for _, c := range clients {
+				e, err := leader.New(c, at, "")
+				require.NoError(t, err)
+				who := fmt.Sprintf("%p", c)
+				lead(w, e, offices[at].until(who, 0))
+			}
+		}
+		w.After(time.Second)
+		w.Expire(clients[0])
+		w.After(time.Second)
+		for at, o := range offices {
+			require.Len(t, o.leaders(), 2, at)
+			require.Len(t, w.Server.Children(at), 2)
+			o.check(t)
+		}
+	})
+}

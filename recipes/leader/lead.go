@@ -1,0 +1,197 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// ErrStop is what the function given to Lead returns, alone or wrapped, to end Lead.
+var ErrStop = errors.New("take part no longer")
+
+// ErrRevoked is the cause of the end of a context that Lead made: somebody has asked
+// the leader to give way, with lease.Revoke. The term is valid until the function
+// returns.
+var ErrRevoked = errors.New("the leader was asked to give way")
+
+// steady is how long a term lasts after which a failure is not one of a row.
+const steady = time.Minute
+
+// Lead campaigns, runs fn when it leads, resigns when fn has returned, and campaigns
+// again, until ctx ends. It runs one fn at a time, on the calling goroutine.
+//
+// fn gets the term and a context for its work, which ends when ctx does, when the
+// term is lost (the cause is then an ErrLost), and when somebody has asked the leader
+// to give way (ErrRevoked; the term is then still valid, and work can be handed over
+// in order). It should return when its context ends. It must not release the term
+// itself, nor leave anything behind that is the leader's: goroutines that act as that,
+// or leases on the term that it acquired with its context.
+//
+// What fn returns:
+//
+//   - nil: it does not want to lead any longer just now. Lead campaigns again at
+//     once, or, so that it cannot spin, one pause after the term began.
+//   - ErrStop: Lead ends. It returns nil if fn returned ErrStop itself, and what fn
+//     returned if that wraps ErrStop with something to say. If the term was lost
+//     before fn returned the error is an ErrLost as well.
+//   - any other error: it is logged, and Lead campaigns again after a pause, which
+//     grows as long as terms fail within a minute: see WithPace.
+//   - the error of its context, when that has ended: nothing went wrong. Lead
+//     campaigns again, in the next session if that was lost.
+//
+// If fn panics Lead resigns, and panics on.
+//
+// Lead returns the cause of ctx when ctx has ended, and an error at once that no
+// repetition can help, such as framework.ErrClosed or framework.ErrNoAuth. Everything
+// else that goes wrong is logged, and tried again. Before a client is closed, end ctx
+// and wait for Lead: then the next leader begins at once, and not before fn is done.
+//
+// With the context of a term of the same election fn runs as a part of that term.
+func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *lease.Lease) error) error {
+	if fn == nil {
+		return fmt.Errorf("lead %s: %w: no function", e.path, framework.ErrInvalidArgument)
+	}
+	l := &lead{
+		Election: e, fn: fn, pauses: e.pace.Start(),
+		log: e.client.Logger().With("election", e.path, "id", e.id),
+	}
+	for {
+		if over, err := l.turn(ctx); over {
+			return err
+		}
+	}
+}
+
+// A lead is one call of Lead.
+type lead struct {
+	*Election
+	fn     func(ctx context.Context, term *lease.Lease) error
+	pauses *retry.Schedule // of the present row of failures
+	log    *slog.Logger
+}
+
+// turn is one campaign, the term, and the pause after it. over tells that there is to
+// be no other.
+func (l *lead) turn(ctx context.Context) (over bool, err error) {
+	began := time.Now()
+	term, err := l.Acquire(ctx, lease.Forever)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil, hopeless(err),
+		errors.Is(err, lease.ErrLost),            // ctx belongs to a lease that is over
+		errors.Is(err, framework.ErrSessionLost): // the client is pinned to a session
+		return true, fmt.Errorf("lead: %w", err)
+	default:
+		l.log.Warn("campaign failed", "error", err)
+		return l.restAfter(ctx, began, err)
+	}
+	began = time.Now()
+	l.log.Info("leading", "token", term.Token())
+	failed, ended := l.serve(term)
+	l.tell(term, failed, ended)
+	switch {
+	case errors.Is(failed, ErrStop):
+		if failed == ErrStop { //nolint:errorlint // wrapped, it says something
+			failed = nil
+		}
+		return true, errors.Join(failed, ended)
+	case ctx.Err() != nil:
+		err := fmt.Errorf("lead %s: %w", l.path, context.Cause(ctx))
+		if !errors.Is(ended, lease.ErrLost) { // a place that could not be given up
+			err = errors.Join(err, ended)
+		}
+		return true, err
+	case hopeless(ended):
+		return true, fmt.Errorf("lead %s: %w", l.path, ended)
+	case ended != nil: // what fn says of a term that was lost is no failure of its own
+		return l.restAfter(ctx, began, nil)
+	}
+	return l.restAfter(ctx, began, failed)
+}
+
+// serve runs fn for a term, and resigns. failed is what went wrong in fn, and ended
+// is nil unless the term did not last.
+func (l *lead) serve(term *lease.Lease) (failed, ended error) {
+	defer func() { // also if fn panics
+		ended = term.Release()
+		if errors.Is(ended, lease.ErrReleased) {
+			ended = nil // by fn, against the rules
+		}
+	}()
+	if term.Err() != nil { // between the grant and now
+		return nil, nil
+	}
+	ctx, cancel := context.WithCancelCause(term.Context())
+	defer cancel(nil)
+	returned, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-term.Revoked():
+			cancel(ErrRevoked)
+		case <-returned:
+		}
+	}()
+	defer func() {
+		close(returned)
+		<-watched
+	}()
+	failed = l.fn(ctx, term)
+	if ctx.Err() != nil && (errors.Is(failed, ctx.Err()) || errors.Is(failed, context.Cause(ctx))) {
+		failed = nil // it did as it was told
+	}
+	return failed, nil
+}
+
+// tell logs the end of a term.
+func (l *lead) tell(term *lease.Lease, failed, ended error) {
+	log := l.log.With("token", term.Token())
+	switch {
+	case ended != nil:
+		log.Warn("leadership lost", "error", errors.Join(ended, failed))
+	case failed != nil && !errors.Is(failed, ErrStop):
+		log.Warn("resigned after a failure", "error", failed)
+	default:
+		log.Info("resigned")
+	}
+}
+
+// restAfter pauses. After a failure, which begins or continues a row, it is for as
+// long as the pace says; otherwise only so long that terms cannot follow each other
+// in a spin.
+func (l *lead) restAfter(ctx context.Context, began time.Time, failed error) (over bool, err error) {
+	took := time.Since(began)
+	if failed == nil || took >= steady {
+		l.pauses = l.pace.Start()
+	}
+	pause, more := l.pauses.Next()
+	switch {
+	case failed == nil:
+		l.pauses = l.pace.Start()
+		pause -= took
+	case !more:
+		return true, fmt.Errorf("lead %s: %w", l.path, failed)
+	}
+	_ = retry.Sleep(ctx, pause) // the next campaign says that ctx has ended
+	return false, nil
+}
+
+// hopeless tells whether no repetition can help.
+func hopeless(err error) bool {
+	for _, final := range []error{
+		framework.ErrClosed, framework.ErrNoAuth, framework.ErrInvalidACL, framework.ErrAuthFailed,
+		framework.ErrInvalidPath, framework.ErrInvalidArgument, framework.ErrTooLarge,
+		framework.ErrNoChildrenForEphemerals, lease.ErrSequenceExhausted,
+	} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,110 @@
+package leader
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// Forever as the timeout of Acquire leaves the bound of the wait to the context.
+const Forever = lease.Forever
+
+// An Election is one participant's view of the election of one path. It holds no
+// state: any number of goroutines may use one value, and each Acquire or Lead is a
+// participant of its own.
+type Election struct {
+	queue  *queue.Queue
+	client *framework.Client
+	path   string // for errors and the log
+	id     string
+	pace   retry.Policy
+}
+
+var _ lease.Acquirer = (*Election)(nil)
+
+// New returns the election of a path. id is what others see of this participant; it
+// need not be unique. "" stands for the name of the host and the process's id, as in
+// "db1:4711".
+//
+// It sends nothing: the path is created, as a container where the server knows
+// those, with the first campaign. The children of the path belong to the election.
+// Errors: framework.ErrInvalidPath, framework.ErrInvalidArgument.
+func New(client *framework.Client, path, id string, opts ...Option) (*Election, error) {
+	o := options{}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if o.pace == (retry.Policy{}) {
+		o.pace = retry.Exponential(DefaultPause, DefaultMaxPause)
+	}
+	if id == "" {
+		host, _ := os.Hostname() // unknown is as good as no name
+		id = fmt.Sprintf("%s:%d", host, os.Getpid())
+	}
+	if err := queue.CheckPath("leader", "an election", path); err != nil {
+		return nil, err
+	}
+	invalid := func(format string, args ...any) error {
+		return fmt.Errorf("leader %s: %w: %s", path, framework.ErrInvalidArgument, fmt.Sprintf(format, args...))
+	}
+	switch err := o.pace.Validate(); {
+	case !utf8.ValidString(id):
+		return nil, invalid("id %q is not UTF-8", id)
+	case hold.Revoked([]byte(id)):
+		return nil, invalid("id %q ends like a request to give way", id)
+	case o.maxHold < 0:
+		return nil, invalid("maximum hold time %v", o.maxHold)
+	case err != nil:
+		return nil, invalid("pace: %v", err)
+	}
+	return &Election{
+		queue: queue.New(queue.Config{
+			Client: client, Path: path, Recipe: "leader",
+			Name: queue.LatchName, Names: []string{queue.LatchName}, Policy: queue.InLine,
+			ID: strings.Clone(id), MaxHold: o.maxHold,
+		}),
+		client: client, path: client.FullPath(path), id: id, pace: o.pace,
+	}, nil
+}
+
+// ID returns the id of this participant.
+func (e *Election) ID() string { return e.id }
+
+// Acquire campaigns for up to timeout. The lease is the term: it leads until it
+// releases it or loses it. See lease.Acquirer for everything that all recipes have
+// in common, and Lead for an election that goes on.
+func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	return lease.Of(e.queue.Acquire(ctx, timeout))
+}
+
+// Leader returns the present leader: the first of the participants in line. ok is
+// false if nobody takes part, also if nobody ever has. A leader that has just come
+// to be the first may not know it yet, and one whose process has died is the
+// leader until its session ends.
+func (e *Election) Leader(ctx context.Context) (leader lease.Contender, ok bool, err error) {
+	head, ok, err := e.queue.Head(ctx)
+	if !ok {
+		return lease.Contender{}, false, err
+	}
+	return contender(head), true, nil
+}
+
+// Participants lists the leader and, behind it, all who campaign, in order. The list
+// is that of one moment during the call, less those who left since.
+func (e *Election) Participants(ctx context.Context) ([]lease.Contender, error) {
+	return lease.Contenders(e.queue.Contenders(ctx))
+}
+
+func contender(c queue.Contender) lease.Contender {
+	list, _ := lease.Contenders([]queue.Contender{c}, nil) // it only passes errors on
+	return list[0]
+}

@@ -1,0 +1,140 @@
+package mutex_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// contextWithCause returns a context that has ended.
+func contextWithCause(t *testing.T, cause error) (context.Context, context.CancelFunc) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	return ctx, func() { cancel(nil) }
+}
+
+func TestCostOfFreeMutex(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a := w.Client("a")
+		warm(w, a)
+		m := newMutex(t, a)
+		var held *lease.Lease
+		acquiring := requests(w, func() { held = w.Acquire(m) })
+		require.Equal(t, map[zktest.Op]int{zktest.OpCreate: 1, zktest.OpGetChildren2: 1}, acquiring)
+		releasing := requests(w, func() { require.NoError(t, held.Release()) })
+		require.Equal(t, map[zktest.Op]int{zktest.OpDelete: 1}, releasing)
+
+		held = w.Acquire(m)
+		watching := requests(w, func() { w.After(10 * time.Second) })
+		require.Equal(t, map[zktest.Op]int{zktest.OpGetData: 1}, watching, "a long hold watches its node, once")
+		require.NoError(t, held.Release())
+	})
+}
+
+func TestCostOfTryingInVain(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		held := w.Acquire(newMutex(t, a))
+		w.After(time.Second)
+		m := newMutex(t, b)
+		for _, timeout := range []time.Duration{0, -1, -time.Hour} {
+			counts := requests(w, func() {
+				began := time.Now()
+				require.ErrorIs(t, w.Start(m, timeout).Failed(), lease.ErrTimeout)
+				require.Zero(t, time.Since(began))
+			})
+			require.Equal(t, map[zktest.Op]int{zktest.OpGetChildren2: 1}, counts, "one read")
+		}
+		require.Len(t, children(w), 1)
+		require.Equal(t, 1, w.Server.Watches(), "the holder's own")
+		require.NoError(t, held.Release())
+	})
+}
+
+func TestCostOfReEntering(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		m := newMutex(t, w.Client("a"))
+		held := w.Acquire(m)
+		w.After(time.Second)
+		counts := requests(w, func() {
+			inner, err := m.Acquire(held.Context(), 0)
+			require.NoError(t, err)
+			require.NoError(t, inner.Release())
+		})
+		require.Empty(t, counts)
+		require.NoError(t, held.Release())
+	})
+}
+
+// One holder, one waiter: the hand-over is one delete and one event.
+func TestCostOfHandOffToTheOnlyWaiter(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		held := w.Acquire(newMutex(t, a))
+		w.After(time.Second)
+		var attempt *conformance.Attempt
+		waiting := requests(w, func() { attempt = w.Start(newMutex(t, b), lease.Forever) })
+		require.Equal(t, map[zktest.Op]int{zktest.OpCreate: 1, zktest.OpGetChildren2: 1, zktest.OpGetData: 2}, waiting)
+		require.Empty(t, requests(w, func() { w.After(time.Minute) }), "it waits without a request")
+		var got *lease.Lease
+		handOff := requests(w, func() {
+			require.NoError(t, held.Release())
+			got = attempt.Granted()
+		})
+		require.Equal(t, map[zktest.Op]int{zktest.OpDelete: 1}, handOff, "no listing")
+		require.Less(t, attempt.Took, 2*time.Minute)
+		require.NoError(t, got.Release())
+	})
+}
+
+func TestCostOfHandOffDoesNotGrowWithWaiters(t *testing.T) {
+	costs := map[int]int{}
+	for _, waiters := range []int{2, 10, 50} {
+		t.Run(fmt.Sprint(waiters), func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				a, b := w.Client("a"), w.Client("b")
+				held := w.Acquire(newMutex(t, a))
+				attempts := queueUp(w, b, waiters)
+				w.After(time.Second)
+				for i, at := range attempts {
+					cost := total(requests(w, func() {
+						require.NoError(t, held.Release())
+						held = at.Granted()
+					}))
+					if i == 1 { // the first one that had more than one ahead
+						costs[waiters] = cost
+					}
+					require.LessOrEqual(t, cost, 3, "the delete, at most a listing, and a look")
+				}
+				require.NoError(t, held.Release())
+			})
+		})
+	}
+	require.Equal(t, costs[2], costs[50])
+	require.Equal(t, costs[2], costs[10])
+}
+
+// A waiter that leaves costs itself a delete and its successor a look.
+func TestCostOfLeavingTheQueue(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		held := w.Acquire(newMutex(t, a))
+		attempts := queueUp(w, b, 5)
+		w.After(time.Second)
+		counts := requests(w, func() {
+			attempts[2].Cancel(nil)
+			require.Error(t, attempts[2].Failed())
+		})
+		require.Equal(t, 1, counts[zktest.OpDelete])
+		require.LessOrEqual(t, total(counts), 3, "%v", counts)
+		require.NoError(t, held.Release())
+	})
+}

@@ -1,0 +1,54 @@
+package mutex
+
+import (
+	"context"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// Forever as the timeout of Acquire leaves the bound of the wait to the context.
+const Forever = lease.Forever
+
+// A Mutex is the mutex of one path. It holds no state: any number of goroutines
+// may use one value, and two values of one path and client are the same mutex.
+type Mutex struct{ queue *queue.Queue }
+
+var _ lease.Acquirer = (*Mutex)(nil)
+
+// New returns the mutex of a path. It sends nothing: the path is created, as a
+// container where the server knows those, when the mutex is first acquired. The
+// children of the path belong to the mutex. Errors: framework.ErrInvalidPath,
+// framework.ErrInvalidArgument.
+func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) {
+	o := options{}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if err := queue.CheckPath("mutex", "a mutex", path); err != nil {
+		return nil, err
+	}
+	if err := queue.CheckMaxHold("mutex", path, o.maxHold); err != nil {
+		return nil, err
+	}
+	return &Mutex{queue.New(queue.Config{
+		Client: client, Path: path, Recipe: "mutex",
+		Name: queue.MutexName, Names: queue.LockNames, Policy: queue.InLine,
+		Who: o.who, MaxHold: o.maxHold,
+	})}, nil
+}
+
+// Acquire waits up to timeout for the mutex. See lease.Acquirer for everything
+// that all recipes have in common. A timeout of 0 or less costs one read when the
+// mutex is not free.
+func (m *Mutex) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	return lease.Of(m.queue.Acquire(ctx, timeout))
+}
+
+// Contenders lists the holder and, behind it, all who wait, in order. The list is
+// that of one moment during the call, less those who left since.
+func (m *Mutex) Contenders(ctx context.Context) ([]lease.Contender, error) {
+	return lease.Contenders(m.queue.Contenders(ctx))
+}

@@ -1,0 +1,343 @@
+package mutex_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// The parent's counter comes to its end while the lock is held and waited for.
+// ZooKeeper is documented to go on with -2147483648; 3.8 in fact gives 2147483647
+// to all nodes from there on, which then have no order that could be read from
+// their names. Those that still had an order are served, the others are refused.
+func TestSequenceEndsWhileHeldAndWaited(t *testing.T) {
+	for name, opts := range map[string][]zktest.Option{"it stays": nil, "it wraps": {zktest.WithSequenceWrap()}} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				a, b := w.Client("a"), w.Client("b")
+				warm(w, a)
+				require.True(t, w.Server.SetSequence(path, math.MaxInt32-3))
+				referee := &conformance.Referee{Places: 1}
+				held := w.Acquire(newMutex(t, a))
+				referee.Grant("first", held)
+				attempts := queueUp(w, b, 8)
+				for i, at := range attempts {
+					if i < 2 {
+						require.True(t, at.Waiting())
+					} else {
+						require.ErrorIs(t, at.Failed(), lease.ErrSequenceExhausted)
+						require.ErrorContains(t, at.Err, path)
+					}
+				}
+				w.Settle()
+				require.Len(t, children(w), 3, "the refused have left nothing")
+				require.ErrorIs(t, w.Start(newMutex(t, a), 0).Failed(), lease.ErrTimeout)
+				for _, at := range attempts[:2] {
+					require.NoError(t, held.Err())
+					require.NoError(t, held.Release())
+					held = at.Granted()
+					referee.Grant("next", held)
+				}
+				require.NoError(t, held.Release())
+				require.ErrorIs(t, w.Start(newMutex(t, a), 0).Failed(), lease.ErrSequenceExhausted)
+				w.Settle()
+				require.Empty(t, children(w))
+
+				w.Remove(a, path)
+				after := w.Acquire(newMutex(t, b))
+				referee.Grant("after", after)
+				require.NoError(t, after.Release())
+				require.Empty(t, referee.Faults())
+			}, opts...)
+		})
+	}
+}
+
+// Nobody is to blame for not having deleted the path: an idle container goes by itself.
+func TestSequenceBeginsAnewWithTheContainer(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		m := newMutex(t, w.Client("a"))
+		require.NoError(t, w.Acquire(m).Release())
+		require.True(t, w.Server.SetSequence(path, math.MaxInt32))
+		require.ErrorIs(t, w.Start(m, time.Second).Failed(), lease.ErrSequenceExhausted)
+		w.After(3 * zktest.DefaultReapInterval)
+		require.NoError(t, w.Acquire(m).Release())
+	})
+}
+
+func TestTokensGrowWhenParentIsMadeAnew(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a := w.Client("a")
+		m := newMutex(t, a)
+		var last lease.Token
+		for range 5 {
+			held := w.Acquire(m)
+			require.True(t, strings.HasSuffix(held.Path(), "-lock-0000000000"), "the counter begins anew")
+			require.Greater(t, held.Token(), last)
+			info, ok := w.Server.Node(held.Path())
+			require.True(t, ok)
+			require.EqualValues(t, info.Czxid, held.Token())
+			last = held.Token()
+			require.NoError(t, held.Release())
+			w.Remove(a, path)
+		}
+	})
+}
+
+// Somebody deletes the whole queue, parent and all, under its users.
+func TestParentIsDeletedUnderWaiters(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b, operator := w.Client("a"), w.Client("b"), w.Client("operator")
+		held := w.Acquire(newMutex(t, a))
+		attempts := queueUp(w, b, 3)
+		var all []framework.Op
+		for _, name := range children(w) {
+			all = append(all, framework.DeleteOp(path+"/"+name, framework.AnyVersion))
+		}
+		all = append(all, framework.DeleteOp(path, framework.AnyVersion), framework.DeleteOp("/locks", framework.AnyVersion))
+		_, err := operator.Multi(t.Context(), all...)
+		require.NoError(t, err)
+		w.After(time.Second)
+		require.ErrorIs(t, held.Err(), lease.ErrDeleted)
+		require.ErrorIs(t, held.Release(), lease.ErrLost)
+		referee := &conformance.Referee{Places: 1}
+		// The first waiter is told of the holder's node first and of its own right
+		// after that: it may be granted in between, on a place that it loses at once.
+		if at := attempts[0]; !at.Waiting() && errors.Is(at.Granted().Err(), lease.ErrDeleted) {
+			referee.Grant("b", at.Granted())
+			require.ErrorIs(t, at.Granted().Release(), lease.ErrDeleted)
+			attempts[0] = nil
+		}
+		for range attempts {
+			w.After(time.Second)
+			for i, at := range attempts {
+				if at == nil || at.Waiting() {
+					continue
+				}
+				got := at.Granted()
+				referee.Grant("b", got)
+				require.NoError(t, got.Release())
+				attempts[i] = nil
+			}
+		}
+		require.Len(t, referee.Tokens(), 3)
+		require.Empty(t, referee.Faults())
+	})
+}
+
+func TestGrantsFollowTheOrderOfTheNodes(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a := w.Client("a")
+		held := w.Acquire(newMutex(t, a))
+		clients := []*framework.Client{a, w.Client("b"), w.Client("c")}
+		var attempts []*conformance.Attempt
+		for i := range 12 {
+			attempts = append(attempts, w.Start(newMutex(t, clients[i%3]), lease.Forever))
+		}
+		attempts[4].Cancel(errors.New("gives up"))
+		require.Error(t, attempts[4].Failed())
+		var got []lease.Token
+		for i, at := range attempts {
+			if i == 4 {
+				continue
+			}
+			require.NoError(t, held.Release())
+			held = at.Granted()
+			got = append(got, held.Token())
+			for _, later := range attempts[i+1:] {
+				require.True(t, later.Waiting() || later == attempts[4])
+			}
+		}
+		require.IsIncreasing(t, got)
+		require.NoError(t, held.Release())
+	})
+}
+
+// Of several waiters only the one whose node was deleted goes to the end.
+func TestDeletedWaiterGoesToTheEnd(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		held := w.Acquire(newMutex(t, a))
+		attempts := queueUp(w, b, 3)
+		list, err := newMutex(t, a).Contenders(t.Context())
+		require.NoError(t, err)
+		w.Remove(a, path+"/"+list[1].Node)
+		w.After(time.Second)
+		require.NoError(t, held.Release())
+		for _, i := range []int{1, 2, 0} {
+			require.NoError(t, attempts[i].Granted().Release())
+		}
+	})
+}
+
+func TestTwoGoroutinesOfOneMutexExcludeEachOther(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		m := newMutex(t, w.Client("a"))
+		held := w.Acquire(m)
+		attempt := w.Start(m, lease.Forever)
+		require.True(t, attempt.Waiting())
+		require.NoError(t, held.Release())
+		require.NoError(t, attempt.Granted().Release())
+	})
+}
+
+// The context ends at the moment of the grant. Either way is right, but nothing
+// may be half done.
+func TestCancelAtTheInstantOfTheGrant(t *testing.T) {
+	for range 50 {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			a, b := w.Client("a"), w.Client("b")
+			held := w.Acquire(newMutex(t, a))
+			attempt := w.Start(newMutex(t, b), lease.Forever)
+			reason := errors.New("too late")
+			released := make(chan error, 1)
+			go func() { released <- held.Release() }()
+			attempt.Cancel(reason)
+			require.NoError(t, <-released)
+			<-attempt.Done()
+			if attempt.Err == nil {
+				require.ErrorIs(t, context.Cause(attempt.Lease.Context()), reason)
+				require.NoError(t, attempt.Lease.Err(), "the end of the context does not release")
+				require.NoError(t, attempt.Lease.Release())
+			} else {
+				require.ErrorIs(t, attempt.Err, reason)
+			}
+			w.After(100 * time.Millisecond)
+			require.Empty(t, children(w))
+			require.NoError(t, w.Acquire(newMutex(t, a)).Release())
+		})
+	}
+}
+
+// The timeout ends at the moment of the grant.
+func TestTimeoutAtTheInstantOfTheGrant(t *testing.T) {
+	for range 50 {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			a, b := w.Client("a"), w.Client("b")
+			held := w.Acquire(newMutex(t, a))
+			attempt := w.Start(newMutex(t, b), time.Second)
+			time.Sleep(time.Second)
+			require.NoError(t, held.Release())
+			<-attempt.Done()
+			if attempt.Err == nil {
+				require.NoError(t, attempt.Lease.Release())
+			} else {
+				require.ErrorIs(t, attempt.Err, lease.ErrTimeout)
+			}
+			w.After(100 * time.Millisecond)
+			require.Empty(t, children(w))
+		})
+	}
+}
+
+func TestContextEndedBeforehand(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a := w.Client("a")
+		warm(w, a)
+		attempt := (*conformance.Attempt)(nil)
+		counts := requests(w, func() {
+			ctx, cancel := contextWithCause(t, errors.New("never began"))
+			defer cancel()
+			attempt = w.StartWith(ctx, newMutex(t, a), lease.Forever)
+		})
+		require.ErrorContains(t, attempt.Failed(), "never began")
+		require.Empty(t, counts)
+	})
+}
+
+func TestContendersInOrder(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		none, err := newMutex(t, a).Contenders(t.Context())
+		require.NoError(t, err, "a mutex that was never used has no contenders")
+		require.Empty(t, none)
+
+		began := time.Now()
+		held := w.Acquire(newMutex(t, a, mutex.WithHolder("first")))
+		w.After(time.Minute)
+		w.Start(newMutex(t, b, mutex.WithHolder("second")), lease.Forever)
+		w.Start(newMutex(t, a), lease.Forever)
+		list, err := newMutex(t, b).Contenders(t.Context())
+		require.NoError(t, err)
+		require.Len(t, list, 3)
+		require.Equal(t, "first", list[0].Holder.Who)
+		require.Equal(t, "second", list[1].Holder.Who)
+		require.Equal(t, filepath.Base(os.Args[0]), list[2].Holder.Who, "the program's name")
+		require.Equal(t, held.Token(), list[0].Token)
+		require.Equal(t, a.Session().ID(), list[0].Session)
+		require.Equal(t, b.Session().ID(), list[1].Session)
+		require.True(t, strings.HasSuffix(held.Path(), list[0].Node))
+		require.WithinDuration(t, began, list[0].Holder.Since, time.Second)
+		require.WithinDuration(t, began, list[0].Enqueued, time.Second)
+		require.WithinDuration(t, began.Add(time.Minute), list[1].Holder.Since, time.Second)
+		require.Positive(t, list[0].Holder.PID)
+		require.Contains(t, list[0].String(), "first (")
+		require.NoError(t, held.Release())
+	})
+}
+
+// A lagging server is made to catch up first.
+func TestContendersAreUpToDate(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		warm(w, a)
+		w.Server.Lag("b", true)
+		held := w.Acquire(newMutex(t, a))
+		list, err := newMutex(t, b).Contenders(t.Context())
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		require.NoError(t, held.Release())
+	})
+}
+
+func TestTimeoutErrorTellsWhoIsInTheWay(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a := w.Client("a", func(cfg *framework.Config) { cfg.Namespace = "shop" })
+		held := w.Acquire(newMutex(t, a, mutex.WithHolder("nightly backup")))
+		queueUp(w, a, 2)
+		var timeout *lease.TimeoutError
+		require.ErrorAs(t, w.Start(newMutex(t, a), 1500*time.Millisecond).Failed(), &timeout)
+		require.Equal(t, "/shop"+path, timeout.Path)
+		require.Equal(t, 3, timeout.Ahead)
+		require.Equal(t, "nightly backup", timeout.Holder.Who)
+		require.True(t, strings.HasSuffix(held.Path(), timeout.Node))
+		require.InDelta(t, 1500*time.Millisecond, timeout.Waited, float64(60*time.Millisecond))
+		require.Regexp(t, `^/shop/locks/orders: not acquired in time: waited 1\.5\ds, 3 ahead, held by nightly backup \(.*, pid \d+, since 2000-01-01T00:00:00Z\)$|^/shop/locks/orders: not acquired in time: waited 1\.5s, 3 ahead, held by nightly backup \(.*, pid \d+, since 2000-01-01T00:00:00Z\)$`, timeout.Error())
+
+		require.ErrorAs(t, w.Start(newMutex(t, a), 0).Failed(), &timeout)
+		require.Zero(t, timeout.Waited)
+		require.Equal(t, 3, timeout.Ahead)
+		require.Contains(t, timeout.Error(), timeout.Node)
+
+		require.NoError(t, held.Release())
+		w.Server.RefuseConnections("a", true)
+		w.Server.DropConnections("a")
+		err := w.Start(newMutex(t, a), 10*time.Second).Failed()
+		require.ErrorAs(t, err, &timeout)
+		require.ErrorIs(t, err, framework.ErrNotConnected)
+		require.Contains(t, err.Error(), w.Server.Addr(), "it names the servers it tried")
+	})
+}
+
+func TestNewRefusesBadPaths(t *testing.T) {
+	for _, bad := range []string{"", "locks", "/", "/locks/", "/a//b", "/a/../b", "/a\x00b"} {
+		_, err := mutex.New(nil, bad)
+		require.ErrorIs(t, err, framework.ErrInvalidPath, bad)
+		require.ErrorContains(t, err, "mutex")
+	}
+	_, err := mutex.New(nil, "/a", mutex.WithMaxHold(-1))
+	require.ErrorIs(t, err, framework.ErrInvalidArgument)
+}

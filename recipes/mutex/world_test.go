@@ -1,0 +1,69 @@
+package mutex_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// The names of tests that end in "_Curator45" or "_Kazoo6" are those of bugs that
+// Apache Curator and kazoo had under that number of their trackers, or that were
+// found by reading their sources ("_CuratorR1"): what happened to their users must
+// not happen to ours.
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const path = "/locks/orders"
+
+func newMutex(tb testing.TB, c *framework.Client, opts ...mutex.Option) *mutex.Mutex {
+	tb.Helper()
+	m, err := mutex.New(c, path, opts...)
+	require.NoError(tb, err)
+	return m
+}
+
+// warm has the mutex used once, so that its parent exists.
+func warm(w *conformance.World, c *framework.Client) {
+	w.T.Helper()
+	require.NoError(w.T, w.Acquire(newMutex(w.T, c)).Release())
+	w.Settle()
+}
+
+// requests counts what is asked of the server while f runs and until all has come
+// to rest, less the syncs by which every session keeps itself trusted.
+func requests(w *conformance.World, f func()) map[zktest.Op]int {
+	w.T.Helper()
+	w.Settle()
+	w.Server.ResetCounts()
+	f()
+	w.Settle()
+	counts := w.Server.Counts()
+	delete(counts, zktest.OpSync)
+	return counts
+}
+
+// total adds them up.
+func total(counts map[zktest.Op]int) int {
+	n := 0
+	for _, k := range counts {
+		n += k
+	}
+	return n
+}
+
+// children returns the nodes of the mutex's queue.
+func children(w *conformance.World) []string { return w.Server.Children(path) }
+
+// ownerOf returns the session that owns a node.
+func ownerOf(w *conformance.World, node string) int64 {
+	w.T.Helper()
+	info, ok := w.Server.Node(node)
+	require.True(w.T, ok, "no node %s", node)
+	return info.EphemeralOwner
+}

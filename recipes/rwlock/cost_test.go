@@ -1,0 +1,211 @@
+package rwlock_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+type counts = map[zktest.Op]int
+
+func TestCostOfFreeLock(t *testing.T) {
+	for _, side := range "RW" {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			a := w.Client("a")
+			warm(w, a)
+			var held *lease.Lease
+			acquiring := requests(w, func() { held = w.Acquire(sideOf(t, a, side)) })
+			require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 1}, acquiring)
+			require.Equal(t, counts{zktest.OpDelete: 1}, requests(w, func() { require.NoError(t, held.Release()) }))
+		})
+	}
+}
+
+func TestCostOfTryingInVain(t *testing.T) {
+	for _, sides := range []string{"RW", "WR", "WW"} {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			held := w.Acquire(sideOf(t, w.Client("a"), rune(sides[0])))
+			w.After(time.Second)
+			b := sideOf(t, w.Client("b"), rune(sides[1]))
+			require.Equal(t, counts{zktest.OpGetChildren2: 1}, requests(w, func() {
+				require.ErrorIs(t, w.Start(b, 0).Failed(), lease.ErrTimeout)
+			}))
+			require.NoError(t, held.Release())
+		})
+	}
+}
+
+func TestCostOfDowngrade(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		held := w.Acquire(l.Write())
+		w.After(time.Second)
+		var reading *lease.Lease
+		require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 1, zktest.OpDelete: 1}, requests(w, func() {
+			reading = downgrade(t, l, held)
+		}))
+		require.Empty(t, requests(w, func() {
+			again, err := l.Read().Acquire(reading.Context(), 0)
+			require.NoError(t, err)
+			require.NoError(t, again.Release())
+		}), "re-entering")
+		require.NoError(t, reading.Release())
+	})
+}
+
+// The end of a writer wakes the readers that it admits, and nobody else. None of
+// them asks for anything.
+func TestWriterWakesOnlyTheReadersThatItAdmits_CuratorR8(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		first := w.Acquire(newLock(t, w.Client("first")).Write())
+		attempts := line(w, "RRRRRRRRWRRRRWR")
+		w.After(time.Second)
+		release := func(l *lease.Lease, granted string) (counts, int) {
+			w.Settle()
+			woken := eventsOf(w)
+			cost := requests(w, func() { require.NoError(t, l.Release()) })
+			w.Server.SetFaults(nil)
+			require.Equal(t, granted, state(attempts))
+			return cost, *woken
+		}
+		cost, woken := release(first, "HHHHHHHHwwwwwww")
+		require.Equal(t, counts{zktest.OpDelete: 1}, cost, "no reader asks for anything")
+		require.Equal(t, 9, woken, "eight readers, and the holder's own")
+		w.After(time.Second) // they set watches on their own nodes
+
+		// Readers that are not the last one ahead of the writer wake nobody.
+		for i, at := range attempts[:7] {
+			cost, woken = release(at.Lease, strings.Repeat(".", i+1)+strings.Repeat("H", 7-i)+"wwwwwww")
+			require.Equal(t, counts{zktest.OpDelete: 1}, cost)
+			require.Equal(t, 1, woken, "the holder's own")
+		}
+		cost, woken = release(attempts[7].Lease, "........Hwwwwww")
+		require.Equal(t, 2, woken)
+		require.Equal(t, counts{zktest.OpDelete: 1, zktest.OpGetChildren2: 1}, cost, "more than one was ahead of the writer")
+		w.After(time.Second)
+
+		cost, woken = release(attempts[8].Lease, ".........HHHHww")
+		require.Equal(t, 5, woken, "four readers, and the holder's own")
+		require.Equal(t, counts{zktest.OpDelete: 1, zktest.OpGetChildren2: 4}, cost, "these had others ahead, too")
+		for _, at := range attempts[9:] {
+			require.NoError(t, at.Granted().Release())
+		}
+	})
+}
+
+// The readers behind the second writer do not hear of the first one's end.
+func TestReaderWaitsForTheNearestWriter_Kazoo2(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		attempts := line(w, "WWWRRRR")
+		w.After(time.Second)
+		for i, at := range attempts[:3] {
+			woken := eventsOf(w)
+			require.NoError(t, at.Granted().Release())
+			w.Settle()
+			w.Server.SetFaults(nil)
+			if i < 2 {
+				require.LessOrEqual(t, *woken, 2, "the next writer, and the holder's own")
+			}
+		}
+		require.Equal(t, "...HHHH", state(attempts))
+		for _, at := range attempts[3:] {
+			require.NoError(t, at.Lease.Release())
+		}
+	})
+}
+
+// eventsOf counts the events that are sent from now on.
+func eventsOf(w *conformance.World) *int {
+	events := new(int)
+	w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+		if c.Phase == zktest.PhaseEvent {
+			*events++
+		}
+		return zktest.Pass
+	})
+	return events
+}
+
+// A writer behind a writer looks once whether that has become a reader.
+func TestCostOfHandOffBetweenWriters(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		attempts := line(w, "WWWW")
+		w.After(time.Second)
+		for i, at := range attempts[:3] {
+			require.Equal(t, counts{zktest.OpDelete: 1, zktest.OpGetChildren2: 1}, requests(w, func() {
+				require.NoError(t, at.Lease.Release())
+				attempts[i+1].Granted()
+			}))
+			w.After(time.Second)
+		}
+		require.NoError(t, attempts[3].Lease.Release())
+	})
+}
+
+// Readers that wait are not woken by other readers, who come and go.
+func TestReadersDoNotWakeReaders(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		attempts := line(w, "RRWRRRR")
+		w.After(time.Second)
+		require.Equal(t, counts{zktest.OpDelete: 1}, requests(w, func() { require.NoError(t, attempts[0].Lease.Release()) }))
+		require.Equal(t, counts{zktest.OpDelete: 1}, requests(w, func() {
+			attempts[4].Cancel(nil)
+			require.Error(t, attempts[4].Failed())
+		}))
+		require.Empty(t, requests(w, func() { w.After(time.Minute) }), "it is waited without a request")
+		require.NoError(t, attempts[1].Lease.Release())
+		require.NoError(t, attempts[2].Granted().Release())
+		for _, i := range []int{3, 5, 6} {
+			require.NoError(t, attempts[i].Granted().Release())
+		}
+	})
+}
+
+// Who asks a writer to give way does not make all who wait for it list the queue.
+func TestCostOfRevoking(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		attempts := line(w, "WRRRRRW")
+		operator := w.Client("operator")
+		w.After(time.Second)
+		writing := attempts[0].Lease
+		for _, target := range []string{writing.Path(), writing.Path()} {
+			asking := requests(w, func() { require.NoError(t, lease.Revoke(t.Context(), operator, target)) })
+			require.Zero(t, asking[zktest.OpGetChildren2], "%v", asking)
+			require.LessOrEqual(t, asking[zktest.OpGetData], 7, "who asks, the writer and five readers")
+		}
+		<-writing.Revoked()
+		require.Equal(t, "Hwwwwww", state(attempts))
+		require.NoError(t, writing.Release())
+		w.Settle()
+		require.Equal(t, ".HHHHHw", state(attempts))
+		// One that waits is asked, too.
+		list, err := newLock(t, operator).Contenders(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, lease.Revoke(t.Context(), operator, list[5].Path))
+		for _, at := range attempts[1:6] {
+			require.NoError(t, at.Lease.Release())
+		}
+		got := attempts[6].Granted()
+		w.After(time.Second)
+		<-got.Revoked()
+		require.NoError(t, got.Release())
+	})
+}
+
+// The reader that a writer has become is asked by its own node.
+func TestRevokingTheReaderThatAWriterBecame(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		reading := downgrade(t, l, w.Acquire(l.Write()))
+		w.After(time.Second)
+		require.NoError(t, lease.Revoke(t.Context(), w.Client("operator"), reading.Path()))
+		<-reading.Revoked()
+		require.NoError(t, reading.Release())
+	})
+}

@@ -1,0 +1,206 @@
+package rwlock_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
+)
+
+// The tests of Curator's TestInterProcessReadWriteLock, less that of the upgrade,
+// which is in upgrade_test.go.
+
+// spin reads, writes and downgrades n times at random.
+func spin(t *testing.T, referee *conformance.Referee, who string, l *rwlock.Lock, seed uint64, n int) {
+	rnd := rand.New(rand.NewPCG(seed, 2))
+	work := func() {
+		<-time.After(time.Duration(1+rnd.IntN(20)) * time.Millisecond)
+		referee.Look()
+	}
+	for range n {
+		side := l.Read()
+		write := rnd.IntN(2) == 0
+		if write {
+			side = l.Write()
+		}
+		held, err := side.Acquire(t.Context(), time.Hour)
+		if err != nil {
+			t.Errorf("%s: %v", who, err)
+			return
+		}
+		referee.Grant(who, held)
+		work()
+		if write && rnd.IntN(2) == 0 {
+			reading, err := l.Read().Acquire(held.Context(), 0)
+			if err != nil {
+				t.Errorf("%s: %v", who, err)
+				return
+			}
+			referee.Grant(who, reading)
+			err = held.Release()
+			if err != nil {
+				t.Errorf("%s: %v", who, err)
+			}
+			held = reading
+			work()
+		}
+		if err := held.Release(); err != nil {
+			t.Errorf("%s: %v", who, err)
+		}
+		<-time.After(time.Duration(rnd.IntN(20)) * time.Millisecond)
+	}
+}
+
+// 8 clients, 100 operations each: writers alone, readers together.
+func TestBasic(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		referee := &conformance.Referee{Shares: shares}
+		together := 0
+		var all sync.WaitGroup
+		for i := range 8 {
+			l := newLock(t, w.Client(fmt.Sprint("client", i)))
+			all.Go(func() { spin(t, referee, fmt.Sprint("client", i), l, uint64(i), 100) })
+		}
+		done := make(chan struct{})
+		go func() { all.Wait(); close(done) }()
+		for running := true; running; {
+			select {
+			case <-time.After(7 * time.Millisecond):
+				together = max(together, referee.Valid())
+			case <-done:
+				running = false
+			}
+		}
+		require.Empty(t, referee.Faults())
+		require.GreaterOrEqual(t, len(referee.Tokens()), 800)
+		require.Greater(t, together, 2, "readers were together")
+	})
+}
+
+// 20 readers and 8 writers, counted by kind.
+func TestGetParticipantNodes(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		held := w.Acquire(newLock(t, a).Write())
+		var attempts []*conformance.Attempt
+		for i := range 27 {
+			side := 'R'
+			if i%4 == 3 || i == 0 {
+				side = 'W'
+			}
+			attempts = append(attempts, w.Start(sideOf(t, b, side), lease.Forever))
+		}
+		list, err := newLock(t, a, rwlock.WithHolder("who asks")).Contenders(t.Context())
+		require.NoError(t, err)
+		kinds := map[string]int{}
+		for i, c := range list {
+			kinds[c.Kind]++
+			require.Equal(t, i == 0, c.Holding)
+		}
+		require.Equal(t, map[string]int{lease.KindReader: 20, lease.KindWriter: 8}, kinds)
+		require.NoError(t, held.Release())
+		for _, at := range attempts {
+			require.NoError(t, at.Granted().Release())
+		}
+	})
+}
+
+// The ownership is the context's, not the client's: another goroutine of the same
+// process does not read beside a writer.
+func TestThatDowngradingRespectsThreads(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		writing := w.Acquire(l.Write())
+		other := w.Start(l.Read(), lease.Forever)
+		require.True(t, other.Waiting())
+		require.ErrorIs(t, w.Start(l.Read(), 5*time.Second).Failed(), lease.ErrTimeout)
+		reading, err := l.Read().Acquire(writing.Context(), 0)
+		require.NoError(t, err)
+		require.True(t, other.Waiting())
+		require.NoError(t, writing.Release())
+		got := other.Granted()
+		require.NoError(t, reading.Err())
+		require.NoError(t, reading.Release())
+		require.NoError(t, got.Release())
+	})
+}
+
+func TestDowngrading(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		writing := w.Acquire(l.Write())
+		reading := downgrade(t, l, writing)
+		require.Len(t, children(w), 1)
+		require.NoError(t, reading.Confirm(t.Context()))
+		require.ErrorIs(t, writing.Err(), lease.ErrReleased)
+		require.NoError(t, reading.Release())
+		require.NoError(t, w.Acquire(l.Write()).Release())
+	})
+}
+
+func TestContendingDowngrading_Curator621(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		referee := &conformance.Referee{Shares: shares}
+		var all sync.WaitGroup
+		for i := range 5 {
+			who := fmt.Sprint("client", i)
+			l := newLock(t, w.Client(who))
+			all.Go(func() {
+				for range 10 {
+					writing, err := l.Write().Acquire(t.Context(), time.Hour)
+					if err != nil {
+						t.Errorf("%s: %v", who, err)
+						return
+					}
+					referee.Grant(who, writing)
+					reading, err := l.Read().Acquire(writing.Context(), time.Hour)
+					if err != nil {
+						t.Errorf("%s: %v", who, err)
+						return
+					}
+					referee.Grant(who, reading)
+					<-time.After(time.Millisecond)
+					err = writing.Release()
+					for range 5 {
+						<-time.After(time.Millisecond)
+						referee.Look()
+					}
+					if err := errors.Join(err, reading.Release()); err != nil {
+						t.Errorf("%s: %v", who, err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		require.Empty(t, referee.Faults())
+		require.Len(t, referee.Tokens(), 100)
+	})
+}
+
+// A killed writer's node goes while a reader is in.
+func TestLockPath(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		writing := w.Acquire(newLock(t, a).Write())
+		reader := w.Start(newLock(t, b).Read(), lease.Forever)
+		_, ok := w.Server.Node(writing.Path())
+		require.True(t, ok)
+		w.Expire(a)
+		reading := reader.Granted()
+		_, ok = w.Server.Node(writing.Path())
+		require.False(t, ok)
+		_, ok = w.Server.Node(reading.Path())
+		require.True(t, ok)
+		w.After(time.Second)
+		require.ErrorIs(t, writing.Release(), lease.ErrLost)
+		require.NoError(t, reading.Release())
+	})
+}

@@ -1,0 +1,142 @@
+package rwlock_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// A function that writes and then reads works alike at the top and within another
+// that has done so.
+func TestDowngradeWithinADowngrade(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		ctx, stop := context.WithCancel(t.Context())
+		outer, err := l.Write().Acquire(ctx, 0)
+		require.NoError(t, err)
+		read, err := l.Read().Acquire(outer.Context(), 0)
+		require.NoError(t, err)
+
+		within, stopWithin := context.WithCancel(read.Context())
+		again, err := l.Write().Acquire(within, 0)
+		require.NoError(t, err)
+		inner, err := l.Read().Acquire(again.Context(), 0)
+		require.NoError(t, err)
+		require.Len(t, children(w), 2, "both were entered again")
+		require.NoError(t, again.Release())
+		w.Settle()
+		require.NoError(t, inner.Context().Err(), "it outlives the claim on the write lease")
+		stopWithin()
+		w.Settle()
+		require.ErrorIs(t, inner.Context().Err(), context.Canceled, "but not what that was made in")
+		require.NoError(t, inner.Err())
+		require.NoError(t, inner.Release())
+
+		require.NoError(t, outer.Release())
+		w.Settle()
+		require.NoError(t, read.Context().Err())
+		stop()
+		w.Settle()
+		require.ErrorIs(t, read.Context().Err(), context.Canceled)
+		require.NoError(t, read.Release())
+	})
+}
+
+// The context of the reader carries what the writer's did.
+func TestContextOfTheReaderThatAWriterBecame(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		type key struct{}
+		ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "value"), time.Minute)
+		defer cancel()
+		writing, err := l.Write().Acquire(ctx, 0)
+		require.NoError(t, err)
+		detached, err := l.Read().Acquire(context.WithoutCancel(writing.Context()), 0)
+		require.NoError(t, err)
+		reading := downgrade(t, l, writing)
+		w.Settle()
+		require.NoError(t, reading.Context().Err())
+		require.Equal(t, "value", reading.Context().Value(key{}))
+		ends, ok := reading.Context().Deadline()
+		require.True(t, ok)
+		require.Equal(t, time.Minute, time.Until(ends).Round(time.Minute))
+		w.After(time.Minute)
+		require.ErrorIs(t, reading.Context().Err(), context.DeadlineExceeded)
+		require.NoError(t, detached.Context().Err())
+		require.NoError(t, reading.Err(), "the end of the context does not release")
+		require.NoError(t, detached.Release())
+		require.NoError(t, reading.Release())
+	})
+}
+
+// counting is a context without end that knows how many functions wait for it.
+type counting struct {
+	context.Context
+	done chan struct{}
+	n    *atomic.Int64
+}
+
+func (c counting) Done() <-chan struct{} { return c.done }
+
+func (c counting) AfterFunc(func()) func() bool {
+	c.n.Add(1)
+	return sync.OnceValue(func() bool {
+		c.n.Add(-1)
+		return true
+	})
+}
+
+// However a downgrade ends, nothing of it hangs on to the caller's context.
+func TestDowngradeLeavesNothingInTheContext(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a := w.Client("a")
+		l := newLock(t, a)
+		ctx := counting{context.WithoutCancel(t.Context()), make(chan struct{}), new(atomic.Int64)}
+		empty := func() {
+			t.Helper()
+			w.Settle()
+			require.Zero(t, ctx.n.Load())
+		}
+		acquire := func(a lease.Acquirer, ctx context.Context) *lease.Lease {
+			got, err := a.Acquire(ctx, time.Minute)
+			require.NoError(t, err)
+			return got
+		}
+		for range 3 {
+			writing := acquire(l.Write(), ctx)
+			reading := acquire(l.Read(), writing.Context())
+			require.Positive(t, ctx.n.Load())
+			again := acquire(l.Write(), reading.Context())
+			inner := acquire(l.Read(), again.Context())
+			for _, held := range []*lease.Lease{again, inner, writing, reading} {
+				require.NoError(t, held.Release())
+			}
+			empty()
+
+			writing = acquire(l.Write(), ctx)
+			reading = acquire(l.Read(), writing.Context())
+			w.Expire(a)
+			w.After(time.Second)
+			empty()
+			require.ErrorIs(t, reading.Release(), lease.ErrLost)
+			require.ErrorIs(t, writing.Release(), lease.ErrLost)
+
+			writing = acquire(l.Write(), ctx)
+			w.Server.On(zktest.OpGetChildren2, path).Fail(zktest.NoAuth)
+			w.Server.On(zktest.OpGetChildren2, path).Fail(zktest.NoAuth)
+			_, err := l.Read().Acquire(writing.Context(), time.Minute)
+			require.ErrorIs(t, err, framework.ErrNoAuth)
+			require.NoError(t, writing.Release())
+			empty()
+		}
+	})
+}

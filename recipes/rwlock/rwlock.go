@@ -1,0 +1,99 @@
+package rwlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// Forever as the timeout of Acquire leaves the bound of the wait to the context.
+const Forever = lease.Forever
+
+// ErrUpgrade means that the context belongs to a holder of the read lock. It must
+// release that before it can acquire the write lock.
+var ErrUpgrade = errors.New("a read lock cannot be upgraded to a write lock: release it first")
+
+// A Lock is the read-write lock of one path. It holds no state: any number of
+// goroutines may use one value, and two values of one path and client are the same
+// lock.
+type Lock struct{ readers, writers *queue.Queue }
+
+// New returns the read-write lock of a path. It sends nothing: the path is created,
+// as a container where the server knows those, when the lock is first acquired. The
+// children of the path belong to the lock. Errors: framework.ErrInvalidPath,
+// framework.ErrInvalidArgument.
+func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
+	o := options{}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if err := queue.CheckPath("rwlock", "a lock", path); err != nil {
+		return nil, err
+	}
+	if err := queue.CheckMaxHold("rwlock", path, o.maxHold); err != nil {
+		return nil, err
+	}
+	side := func(recipe, name string) *queue.Queue {
+		return queue.New(queue.Config{
+			Client: client, Path: path, Recipe: recipe,
+			Name: name, Names: queue.LockNames, Policy: queue.InLine,
+			Who: o.who, MaxHold: o.maxHold,
+		})
+	}
+	return &Lock{readers: side("read lock", queue.ReadName), writers: side("write lock", queue.WriteName)}, nil
+}
+
+// Read returns the lock for readers. Acquire with the context of a write lease
+// downgrades: see the package.
+func (l *Lock) Read() lease.Acquirer { return reader{l} }
+
+// Write returns the lock for writers. Acquire with the context of a read lease
+// fails with ErrUpgrade.
+func (l *Lock) Write() lease.Acquirer { return writer{l} }
+
+// Contenders lists all who hold the lock and, behind them, all who wait, in order.
+// The list is that of one moment during the call, less those who left since.
+func (l *Lock) Contenders(ctx context.Context) ([]lease.Contender, error) {
+	return lease.Contenders(l.readers.Contenders(ctx))
+}
+
+type reader struct{ lock *Lock }
+
+func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	readers := r.lock.readers
+	writing, lost := hold.Owner(ctx, r.lock.writers.Key())
+	handle, err := readers.EnterBeside(ctx, writing)
+	switch {
+	case handle != nil || err != nil:
+		return lease.Of(handle, err)
+	case lost != nil:
+		return lease.Of(nil, lost)
+	case writing != nil && ctx.Err() == nil:
+		return lease.Of(readers.AcquireBeside(ctx, timeout, writing))
+	}
+	return lease.Of(readers.Acquire(ctx, timeout))
+}
+
+type writer struct{ lock *Lock }
+
+func (w writer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	writers := w.lock.writers
+	handle, err := writers.Enter(ctx)
+	if handle != nil || err != nil {
+		return lease.Of(handle, err)
+	}
+	reading, err := hold.Owner(ctx, w.lock.readers.Key())
+	switch {
+	case err != nil:
+		return lease.Of(nil, err)
+	case reading != nil:
+		return nil, fmt.Errorf("acquire %s: %w", reading.Key.Path, ErrUpgrade)
+	}
+	return lease.Of(writers.Acquire(ctx, timeout))
+}

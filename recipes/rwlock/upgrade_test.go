@@ -1,0 +1,182 @@
+package rwlock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
+)
+
+// Curator's waits for ever there.
+func TestThatUpgradingIsDisallowed(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		reading := w.Acquire(l.Read())
+		for _, timeout := range []time.Duration{0, time.Minute, lease.Forever} {
+			require.Empty(t, requests(w, func() {
+				at := w.StartWith(reading.Context(), l.Write(), timeout)
+				require.False(t, at.Waiting(), "it is told at once")
+				require.ErrorIs(t, at.Failed(), rwlock.ErrUpgrade)
+				require.ErrorContains(t, at.Err, "acquire "+path)
+			}))
+		}
+		require.NoError(t, reading.Err())
+		again, err := l.Read().Acquire(reading.Context(), 0)
+		require.NoError(t, err)
+		_, err = l.Write().Acquire(again.Context(), lease.Forever)
+		require.ErrorIs(t, err, rwlock.ErrUpgrade)
+		require.NoError(t, again.Release())
+		require.NoError(t, reading.Release())
+
+		_, err = l.Write().Acquire(reading.Context(), 0)
+		require.ErrorIs(t, err, lease.ErrReleased, "its context has ended")
+	})
+}
+
+// Who has released what it read is a stranger.
+func TestWriteWithTheContextOfAReleasedReader(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		reading := w.Acquire(l.Read())
+		kept := context.WithoutCancel(reading.Context())
+		require.NoError(t, reading.Release())
+		writing, err := l.Write().Acquire(kept, 0)
+		require.NoError(t, err)
+		require.NoError(t, writing.Release())
+	})
+}
+
+// Once a downgraded writer has released what it wrote it is a reader like any other.
+func TestUpgradeAfterADowngrade(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		writing := w.Acquire(l.Write())
+		reading, err := l.Read().Acquire(writing.Context(), 0)
+		require.NoError(t, err)
+		again, err := l.Write().Acquire(reading.Context(), 0)
+		require.NoError(t, err, "it still writes")
+		require.Equal(t, writing.Path(), again.Path())
+		require.NoError(t, again.Release())
+		require.NoError(t, writing.Release())
+		for range 2 {
+			_, err = l.Write().Acquire(reading.Context(), lease.Forever)
+			require.ErrorIs(t, err, rwlock.ErrUpgrade)
+		}
+		_, err = l.Write().Acquire(writing.Context(), lease.Forever)
+		require.ErrorIs(t, err, lease.ErrReleased)
+		require.NoError(t, reading.Release())
+		require.NoError(t, w.Acquire(l.Write()).Release())
+	})
+}
+
+// What the context owns counts for one client and one path.
+func TestUpgradeIsByPathAndClient(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		reading := w.Acquire(newLock(t, a).Read())
+		_, err := newLock(t, b).Write().Acquire(reading.Context(), 0)
+		require.ErrorIs(t, err, lease.ErrTimeout, "another client is another owner")
+		_, err = newLock(t, a).Write().Acquire(lease.WithoutOwner(reading.Context()), 0)
+		require.ErrorIs(t, err, lease.ErrTimeout, "a stranger")
+		other, err := rwlock.New(a, "/locks/other")
+		require.NoError(t, err)
+		writing, err := other.Write().Acquire(reading.Context(), 0)
+		require.NoError(t, err, "another lock")
+		_, err = newLock(t, a).Write().Acquire(writing.Context(), 0)
+		require.ErrorIs(t, err, rwlock.ErrUpgrade, "what was acquired first is still owned")
+		m, err := mutex.New(a, path)
+		require.NoError(t, err)
+		_, err = m.Acquire(reading.Context(), 0)
+		require.ErrorIs(t, err, lease.ErrTimeout, "a mutex is not entered by a reader")
+		require.NoError(t, writing.Release())
+		require.NoError(t, reading.Release())
+	})
+}
+
+func TestWithoutOwnerNothingIsDowngraded(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		writing := w.Acquire(l.Write())
+		_, err := l.Read().Acquire(lease.WithoutOwner(writing.Context()), 0)
+		require.ErrorIs(t, err, lease.ErrTimeout)
+		_, err = newLock(t, w.Client("b")).Read().Acquire(writing.Context(), 0)
+		require.ErrorIs(t, err, lease.ErrTimeout, "another client is another owner")
+		stranger := w.StartWith(lease.WithoutOwner(t.Context()), l.Read(), lease.Forever)
+		require.True(t, stranger.Waiting())
+		require.NoError(t, writing.Release())
+		got := stranger.Granted()
+		require.Greater(t, got.Token(), writing.Token())
+		require.NoError(t, got.Release())
+	})
+}
+
+// The context of a lost lease opens neither side.
+func TestContextOfALostLeaseGivesErrLost(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a := w.Client("a")
+		l := newLock(t, a)
+		for _, side := range "RW" {
+			held := w.Acquire(sideOf(t, a, side))
+			w.Expire(a)
+			w.After(time.Second)
+			for _, ctx := range []context.Context{held.Context(), context.WithoutCancel(held.Context())} {
+				_, err := l.Read().Acquire(ctx, time.Minute)
+				require.ErrorIs(t, err, lease.ErrLost)
+				_, err = l.Write().Acquire(ctx, time.Minute)
+				require.ErrorIs(t, err, lease.ErrLost)
+			}
+			require.ErrorIs(t, held.Release(), lease.ErrLost)
+		}
+	})
+}
+
+// A reader whose writer's node was deleted is told by its context, and keeps out
+// writers until it has released.
+func TestWriteLeaseIsLostAfterADowngrade(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		writing := w.Acquire(l.Write())
+		reading, err := l.Read().Acquire(writing.Context(), 0)
+		require.NoError(t, err)
+		at := w.Start(newLock(t, w.Client("b")).Write(), lease.Forever)
+		w.After(time.Second)
+		w.Remove(w.Client("operator"), writing.Path())
+		w.After(time.Second)
+		require.ErrorIs(t, writing.Err(), lease.ErrDeleted)
+		require.ErrorIs(t, context.Cause(reading.Context()), lease.ErrDeleted)
+		require.NoError(t, reading.Err())
+		require.True(t, at.Waiting())
+		require.ErrorIs(t, writing.Release(), lease.ErrLost)
+		require.NoError(t, reading.Release())
+		require.NoError(t, at.Granted().Release())
+	})
+}
+
+// The node of the reader is deleted: it is lost, and the writer is not.
+func TestReaderThatAWriterBecameIsLostWithItsNode(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		writing := w.Acquire(l.Write())
+		reading, err := l.Read().Acquire(writing.Context(), 0)
+		require.NoError(t, err)
+		w.After(time.Second)
+		w.Remove(w.Client("operator"), reading.Path())
+		w.After(time.Second)
+		require.ErrorIs(t, reading.Err(), lease.ErrDeleted)
+		require.ErrorIs(t, reading.Confirm(t.Context()), lease.ErrLost)
+		require.NoError(t, writing.Confirm(t.Context()))
+		_, err = l.Read().Acquire(context.WithoutCancel(reading.Context()), 0)
+		require.ErrorIs(t, err, lease.ErrLost)
+		once, err := l.Read().Acquire(writing.Context(), 0)
+		require.NoError(t, err)
+		require.NoError(t, once.Release())
+		require.ErrorIs(t, reading.Release(), lease.ErrLost)
+		require.NoError(t, writing.Release())
+	})
+}

@@ -1,0 +1,145 @@
+package semaphore_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+type counts = map[zktest.Op]int
+
+// Three writes for a permit that is taken and returned, where Curator has four.
+func TestCostOfAFreePermit(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		s := newSemaphore(t, w.Client("a"), 3)
+		warm(w, s)
+		var held *lease.Lease
+		require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 2, zktest.OpGetData: 1, zktest.OpMulti: 1},
+			requests(w, func() { held = w.Acquire(s) }))
+		require.Zero(t, w.Server.Watches(), "nobody waits for anything")
+		require.Equal(t, counts{zktest.OpDelete: 1}, requests(w, func() { release(w, held) }))
+
+		require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 2, zktest.OpGetData: 1, zktest.OpMulti: 1},
+			requests(w, func() { held = take(w, s, 3) }), "many cost no more than one")
+		require.Equal(t, counts{zktest.OpGetData: 3}, requests(w, func() { w.After(10 * time.Second) }), "a long hold watches its nodes, once")
+		require.Equal(t, counts{zktest.OpMulti: 1}, requests(w, func() { release(w, held) }))
+	})
+}
+
+func TestCostOfAFreePermitOfASingleQueue(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		s := newSemaphore(t, w.Client("a"), 3, semaphore.WithSingleQueue())
+		warm(w, s)
+		for n := 1; n <= 3; n++ {
+			var held *lease.Lease
+			require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 1, zktest.OpGetData: 1},
+				requests(w, func() { held = take(w, s, n) }))
+			require.Zero(t, w.Server.Watches(), "nobody waits for anything")
+			require.Equal(t, counts{zktest.OpDelete: 1}, requests(w, func() { release(w, held) }))
+		}
+	})
+}
+
+func TestCostOfTryingInVain(t *testing.T) {
+	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
+		a, b := make(w.Client("a"), 2), make(w.Client("b"), 2)
+		held := []*lease.Lease{w.Acquire(a), w.Acquire(a)}
+		w.After(time.Second)
+		watches := w.Server.Watches()
+		for _, n := range []int{1, 2} {
+			require.Equal(t, counts{zktest.OpGetChildren2: 1, zktest.OpGetData: 1},
+				requests(w, func() { require.ErrorIs(t, w.Start(several{b, n}, 0).Failed(), lease.ErrTimeout) }), "nothing but reads")
+		}
+		require.Equal(t, watches, w.Server.Watches())
+		release(w, held...)
+	})
+}
+
+// One permit is returned, one waiter is woken, and it costs the same however many
+// others wait.
+func TestCostOfHandOffDoesNotGrowWithWaiters(t *testing.T) {
+	for _, waiters := range []int{2, 10, 50} {
+		t.Run(fmt.Sprint(waiters), func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				a, b := newSemaphore(t, w.Client("a"), 2), newSemaphore(t, w.Client("b"), 2)
+				held := []*lease.Lease{w.Acquire(a), w.Acquire(a)}
+				var attempts []*conformance.Attempt
+				for range waiters {
+					attempts = append(attempts, ask(w, b, 1))
+				}
+				w.After(time.Second)
+				require.Empty(t, requests(w, func() { w.After(time.Minute) }), "they wait without a request")
+				for i, at := range attempts {
+					events := 0
+					w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+						if c.Phase == zktest.PhaseEvent && c.Client == "b" {
+							events++
+						}
+						return zktest.Pass
+					})
+					cost := requests(w, func() {
+						require.NoError(t, held[i].Release())
+						held = append(held, at.Granted())
+					})
+					w.Server.SetFaults(nil)
+					require.Equal(t, 2, cost[zktest.OpDelete]+cost[zktest.OpMulti], "the return and the permit")
+					require.LessOrEqual(t, total(cost), 12, "%v", cost)
+					require.LessOrEqual(t, events, 4, "of the head, of its own doing, and of the next in line")
+				}
+				release(w, held[waiters:]...)
+			})
+		})
+	}
+}
+
+// With a single queue, a return wakes at most as many as there are permits.
+func TestCostOfHandOffInASingleQueue(t *testing.T) {
+	const size = 3
+	for _, waiters := range []int{4, 50} {
+		t.Run(fmt.Sprint(waiters), func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				opt := semaphore.WithSingleQueue()
+				a, b := newSemaphore(t, w.Client("a"), size, opt), newSemaphore(t, w.Client("b"), size, opt)
+				held := []*lease.Lease{w.Acquire(a), w.Acquire(a), w.Acquire(a)}
+				var attempts []*conformance.Attempt
+				for range waiters {
+					attempts = append(attempts, ask(w, b, 1))
+				}
+				w.After(time.Second)
+				require.Empty(t, requests(w, func() { w.After(time.Minute) }), "they wait without a request")
+				for i, at := range attempts {
+					cost := requests(w, func() {
+						require.NoError(t, held[i].Release())
+						held = append(held, at.Granted())
+					})
+					require.Equal(t, 1, cost[zktest.OpDelete], "the return is the only write")
+					require.Zero(t, cost[zktest.OpMulti]+cost[zktest.OpCreate])
+					require.LessOrEqual(t, total(cost), 1+size*(size+2), "%v", cost)
+				}
+				release(w, held[waiters:]...)
+			})
+		})
+	}
+}
+
+// Acquiring again and again leaves no watches behind.
+func TestWatchesDoNotAdd(t *testing.T) {
+	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
+		a, b := make(w.Client("a"), 1), make(w.Client("b"), 1)
+		for range 20 {
+			held := w.Acquire(a)
+			at := ask(w, b, 1)
+			require.ErrorIs(t, w.Start(b, 100*time.Millisecond).Failed(), lease.ErrTimeout)
+			release(w, held)
+			release(w, at.Granted())
+		}
+		require.LessOrEqual(t, w.Server.Watches(), 2, "on the path and on its permits")
+	})
+}

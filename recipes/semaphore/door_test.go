@@ -1,0 +1,251 @@
+package semaphore_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// The permits are made if and only if the place in line stands at that moment.
+func TestPlaceAtTheDoorIsDeletedBeforeThePermitIsMade(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, operator := w.Client("a"), w.Client("operator")
+		s := newSemaphore(t, a, 2)
+		warm(w, s)
+		// Everything has been looked at; the transaction is under way.
+		w.Server.On(zktest.OpMulti, path).Client("a").Before().Delay(time.Second)
+		at := ask(w, s, 2)
+		require.True(t, at.Waiting())
+		old := inLine(w)
+		require.Len(t, old, 1)
+		w.Remove(operator, old[0])
+		w.After(time.Second)
+		got := at.Granted()
+		require.Len(t, inside(w), 2, "by a place that was taken anew")
+		require.Empty(t, inLine(w))
+		release(w, got)
+	})
+}
+
+// The head waits for room, its place is deleted, and the next comes in first.
+func TestPlaceAtTheDoorIsDeletedWhileTheHeadWaits(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := newSemaphore(t, w.Client("a"), 1), newSemaphore(t, w.Client("b"), 1)
+		held := w.Acquire(a)
+		first, second := ask(w, a, 1), ask(w, b, 1)
+		w.Remove(w.Client("operator"), inLine(w)[0])
+		w.Settle()
+		release(w, held)
+		got := second.Granted()
+		require.True(t, first.Waiting())
+		require.Len(t, inLine(w), 1, "it has joined again")
+		require.Len(t, inside(w), 1)
+		release(w, got)
+		release(w, first.Granted())
+	})
+}
+
+// The answer to the transaction is lost, in every way.
+func TestPermitsWhoseOutcomeIsUnknown(t *testing.T) {
+	for name, strike := range map[string]func(*zktest.Rule) *zktest.Rule{
+		"cut before":  func(r *zktest.Rule) *zktest.Rule { return r.Before().Cut() },
+		"cut after":   func(r *zktest.Rule) *zktest.Rule { return r.After().Cut() },
+		"late before": func(r *zktest.Rule) *zktest.Rule { return r.Before().Delay(4 * time.Second) },
+		"late after":  func(r *zktest.Rule) *zktest.Rule { return r.After().Delay(4 * time.Second) },
+		"mute before": func(r *zktest.Rule) *zktest.Rule { return r.Before().Mute() },
+		"mute after":  func(r *zktest.Rule) *zktest.Rule { return r.After().Mute() },
+		"end before":  func(r *zktest.Rule) *zktest.Rule { return r.Before().Expire() },
+		"end after":   func(r *zktest.Rule) *zktest.Rule { return r.After().Expire() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				s := newSemaphore(t, w.Client("a"), 3)
+				warm(w, s)
+				strike(w.Server.On(zktest.OpMulti, path))
+				got := take(w, s, 2)
+				w.After(conformance.SessionTimeout)
+				require.Len(t, inside(w), 2)
+				require.Empty(t, inLine(w))
+				require.NoError(t, got.Confirm(t.Context()))
+				info, ok := w.Server.Node(got.Path())
+				require.True(t, ok)
+				require.EqualValues(t, info.Czxid, got.Token())
+				release(w, got)
+				require.Empty(t, places(w))
+			})
+		})
+	}
+}
+
+// The caller leaves while the transaction is under way.
+func TestCancelledWhileThePermitIsMade_Curator462(t *testing.T) {
+	for name, strike := range map[string]func(*zktest.Rule) *zktest.Rule{
+		"reply late":    func(r *zktest.Rule) *zktest.Rule { return r.After().Delay(time.Second) },
+		"request late":  func(r *zktest.Rule) *zktest.Rule { return r.Before().Delay(time.Second) },
+		"reply lost":    func(r *zktest.Rule) *zktest.Rule { return r.After().DropReply() },
+		"reply never":   func(r *zktest.Rule) *zktest.Rule { return r.After().Mute() },
+		"request never": func(r *zktest.Rule) *zktest.Rule { return r.Before().Mute() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				a := newSemaphore(t, w.Client("a"), 3)
+				warm(w, a)
+				strike(w.Server.On(zktest.OpMulti, path).Client("a"))
+				at := ask(w, a, 3)
+				w.After(100 * time.Millisecond)
+				require.True(t, at.Waiting())
+				at.Cancel(errStopped)
+				w.After(60 * time.Millisecond)
+				require.False(t, at.Waiting(), "a cancelled caller does not wait for the server")
+				require.ErrorIs(t, at.Failed(), errStopped)
+				w.After(conformance.SessionTimeout)
+				require.Empty(t, places(w), "nothing is left")
+				release(w, take(w, newSemaphore(t, w.Client("b"), 3), 3))
+			})
+		})
+	}
+}
+
+// The size changes between the look and the transaction.
+func TestResizeWhileThePermitIsMade(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := newSemaphore(t, w.Client("a"), 2), newSemaphore(t, w.Client("b"), 2)
+		held := w.Acquire(b)
+		late := w.Server.On(zktest.OpMulti, path).Client("a").Before().Delay(time.Second)
+		at := ask(w, a, 1)
+		<-late.Fired()
+		require.NoError(t, b.Resize(t.Context(), 1))
+		w.After(time.Minute)
+		require.True(t, at.Waiting(), "a permit that was free a moment ago is none now")
+		require.Len(t, inside(w), 1)
+		release(w, held)
+		release(w, at.Granted())
+	})
+}
+
+// What is behind the door is reaped at every moment.
+func TestRoomIsReapedBetweenTheSteps_CuratorD502(t *testing.T) {
+	for _, op := range []zktest.Op{zktest.OpGetChildren2, zktest.OpMulti, zktest.OpCreate, zktest.OpGetData} {
+		t.Run(fmt.Sprint(op), func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				s, operator := newSemaphore(t, w.Client("a"), 2), w.Client("operator")
+				warm(w, s)
+				for nth := 1; nth < 4; nth++ {
+					late := w.Server.On(op, path).Client("a").Nth(nth).Before().Delay(time.Second)
+					at := ask(w, s, 1)
+					if at.Waiting() {
+						<-late.Fired()
+						for _, parent := range []string{"/leases", "/locks", ""} {
+							_ = operator.Delete(t.Context(), path+parent, framework.AnyVersion) // if it is empty
+						}
+					}
+					release(w, at.Granted())
+					late.Remove()
+				}
+				require.Empty(t, places(w))
+			})
+		})
+	}
+}
+
+// An event says that the head has passed, and then the connection breaks. The next
+// server may not know yet: a sync comes before the permits are counted.
+func TestNewsOfTheHeadIsCheckedAfterAReconnect(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := newSemaphore(t, w.Client("a"), 3), newSemaphore(t, w.Client("b"), 3)
+		held := take(w, a, 3)
+		head, next := ask(w, a, 1), ask(w, b, 1)
+		w.After(time.Second)
+		w.Server.On(zktest.OpGetChildren2, path+"/leases").Client("b").Before().Cut()
+		synced := w.Server.On(zktest.OpSync, path).Client("b").Before().Delay(time.Millisecond)
+		release(w, held)
+		got := head.Granted()
+		also := next.Granted()
+		select {
+		case <-synced.Fired():
+		default:
+			t.Fatal("no sync")
+		}
+		require.Len(t, inside(w), 2)
+		release(w, got, also)
+	})
+}
+
+// A listing, unlike an event, no server is behind that the session can attach to.
+func TestNoSyncWithoutNeed(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		s := newSemaphore(t, w.Client("a"), 1)
+		warm(w, s)
+		w.Server.On(zktest.OpGetChildren2, path+"/leases").Before().Cut()
+		synced := w.Server.On(zktest.OpSync, path)
+		synced.Delay(0)
+		release(w, w.Acquire(s))
+		select {
+		case <-synced.Fired():
+			t.Fatal("a sync")
+		default:
+		}
+		synced.Remove()
+	})
+}
+
+// A Java program at the head of the line makes its permit first and then waits until
+// there are not too many.
+func TestBesideCurator(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, java := newSemaphore(t, w.Client("a"), 2), w.Client("java")
+		held := []*lease.Lease{w.Acquire(a), w.Acquire(a)}
+		const id = "/_c_01234567-89ab-4def-8123-456789abcdef-"
+		ticket, err := java.Create(t.Context(), path+"/locks"+id+"lock-", []byte("10.0.0.1"), framework.EphemeralSequential)
+		require.NoError(t, err)
+		permit, err := java.Create(t.Context(), path+"/leases"+id+"lease-", []byte("10.0.0.1"), framework.EphemeralSequential)
+		require.NoError(t, err)
+		at := ask(w, a, 1)
+		release(w, held[0])
+		w.After(time.Second)
+		require.True(t, at.Waiting(), "the permit is Java's")
+		w.Remove(java, ticket.Path)
+		require.True(t, at.Waiting())
+		w.Remove(java, permit.Path)
+		got := at.Granted()
+		release(w, got, held[1])
+	})
+}
+
+// Somebody's permit counts whoever made it; what is none does not.
+func TestForeignChildrenAreIgnored_Curator43(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		s := newSemaphore(t, c, 2)
+		warm(w, s)
+		foreign := []string{
+			"/leases/abc", "/leases/lease-", "/leases/x-lease-1", "/leases/lock-0000000000", "/leases/0123456789abcdef0123456789abcdef",
+			"/locks/abc", "/locks/lease-0000000000", "/locks/x-lock-", "/abc", "/lock-0000000000", "/0123456789abcdef0123456789abcdef",
+		}
+		for _, name := range foreign {
+			_, err := c.Create(t.Context(), path+name, nil, framework.Persistent)
+			require.NoError(t, err)
+		}
+		held := []*lease.Lease{w.Start(s, 0).Granted(), w.Start(s, 0).Granted()}
+		require.ErrorIs(t, w.Start(s, 0).Failed(), lease.ErrTimeout)
+		release(w, held...)
+		for _, name := range []string{"lease-0000000000", "x-lease-0000000001", "lease--2147483648"} {
+			_, err := c.Create(t.Context(), path+"/leases/"+name, nil, framework.Persistent)
+			require.NoError(t, err)
+			require.ErrorIs(t, w.Start(several{s, 2}, 0).Failed(), lease.ErrTimeout)
+			release(w, w.Start(s, 0).Granted())
+			w.Remove(c, path+"/leases/"+name)
+		}
+		release(w, w.Start(several{s, 2}, 0).Granted())
+		for _, name := range foreign {
+			w.Remove(c, path+name)
+		}
+	})
+}

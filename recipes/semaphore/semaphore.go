@@ -1,0 +1,169 @@
+package semaphore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// Forever as the timeout of Acquire leaves the bound of the wait to the context.
+const Forever = lease.Forever
+
+// The errors of a semaphore, for errors.Is, besides those of package lease.
+var (
+	// ErrSizeMismatch means that the semaphore was made for another number of permits
+	// than are stored at its path. The text says both.
+	ErrSizeMismatch = errors.New("the number of permits differs from the one stored at the path")
+	// ErrNoSize means that the semaphore was made to adopt the size stored at the
+	// path, and that none is stored there.
+	ErrNoSize = errors.New("no number of permits is stored at the path")
+	// ErrTooMany means that more permits were asked for than there are.
+	ErrTooMany = errors.New("more permits than there are")
+	// ErrForeignData means that the data of the path is no size, so it is somebody
+	// else's and is not overwritten.
+	ErrForeignData = errors.New("the data of the path is not a number of permits")
+	// ErrLayout means that the path is in use with the other layout: see
+	// WithSingleQueue.
+	ErrLayout = errors.New("the path is in use with another layout")
+)
+
+// A Semaphore is the semaphore of one path. Any number of goroutines may use one
+// value. Two values of one path and client are the same semaphore; each compares
+// the number it was made with once.
+type Semaphore struct {
+	client  *framework.Client
+	path    string
+	permits int // 0: whatever is stored
+	single  bool
+	line    *queue.Queue // at the door, or of all
+	inside  *queue.Queue // those behind the door; nil if there is none
+
+	agreed atomic.Bool // permits was compared with what is stored
+}
+
+var _ lease.Acquirer = (*Semaphore)(nil)
+
+// New returns the semaphore of a path with that many permits, or, if that is 0, with
+// as many as are stored at the path. It sends nothing: the path is created, and the
+// number stored or compared, when the semaphore is first used. The children of the
+// path belong to the semaphore. Errors: framework.ErrInvalidPath,
+// framework.ErrInvalidArgument.
+func New(client *framework.Client, path string, permits int, opts ...Option) (*Semaphore, error) {
+	o := options{}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if err := queue.CheckPath("semaphore", "a semaphore", path); err != nil {
+		return nil, err
+	}
+	if permits < 0 || permits > math.MaxInt32 {
+		return nil, fmt.Errorf("semaphore %s: %w: %d permits", path, framework.ErrInvalidArgument, permits)
+	}
+	if err := queue.CheckMaxHold("semaphore", path, o.maxHold); err != nil {
+		return nil, err
+	}
+	s := &Semaphore{client: client, path: path, permits: permits, single: o.single}
+	cfg := queue.Config{Client: client, Path: path, Root: path, Who: o.who, MaxHold: o.maxHold}
+	if o.single {
+		cfg.Name, cfg.Names, cfg.Policy = queue.PermitsNameFor(1), []string{queue.PermitsName}, queue.Permits
+		cfg.Size, cfg.Refuse = s.weigh(1), refuseDoor
+		s.line = queue.New(cfg)
+		return s, nil
+	}
+	cfg.Path, cfg.Name, cfg.Names, cfg.Policy = s.door(), queue.MutexName, queue.LockNames, queue.InLine
+	s.line = queue.New(cfg)
+	cfg.Path, cfg.Name, cfg.Names, cfg.Policy = s.leases(), queue.LeaseName, []string{queue.LeaseName}, queue.All
+	s.inside = queue.New(cfg)
+	return s, nil
+}
+
+func (s *Semaphore) door() string   { return s.path + "/" + queue.DoorNode }
+func (s *Semaphore) leases() string { return s.path + "/" + queue.LeasesNode }
+
+// Acquire waits up to timeout for a permit. See lease.Acquirer for everything that
+// all recipes have in common, except that a semaphore is not re-entered. A timeout
+// of 0 or less costs reads only when no permit is free.
+func (s *Semaphore) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	return s.AcquireN(ctx, 1, timeout)
+}
+
+// AcquireN is Acquire for n permits at once: all of them or none, and one lease for
+// all, which is lost when any of them is. The lease's Path and Check are those of
+// the first; Confirm asks for all. It returns ErrTooMany as soon as the size is
+// smaller than n. How many one request can take is limited by
+// framework.Config.MaxRequestBytes, unless the semaphore has a single queue.
+func (s *Semaphore) AcquireN(ctx context.Context, n int, timeout time.Duration) (*lease.Lease, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("acquire %s: %w: %d permits", s.fullPath(), framework.ErrInvalidArgument, n)
+	}
+	if s.single {
+		line := s.line.Named(queue.PermitsNameFor(n)).Sized(s.weigh(n))
+		return lease.Of(line.AcquireThrough(ctx, timeout, nil))
+	}
+	line := s.line
+	if n > 1 || !s.agreed.Load() { // else only the first in line has to know the size
+		line = line.Sized(s.vet(n))
+	}
+	return lease.Of(line.AcquireThrough(ctx, timeout, door{s, n}))
+}
+
+// Available returns how many permits could be had at once, as seen by a server that
+// has caught up with the leader: those that nobody holds, and none while anybody
+// waits in line, who comes first, nor after Resize has made the semaphore smaller
+// than what is held.
+func (s *Semaphore) Available(ctx context.Context) (int, error) {
+	size, err := s.Size(ctx) // with a sync
+	if err != nil {
+		return 0, err
+	}
+	asked, err := s.asked(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("count permits of %s: %w", s.fullPath(), err)
+	}
+	return max(size-asked, 0), nil
+}
+
+// asked counts the permits that are held or waited for, or enough of them.
+func (s *Semaphore) asked(ctx context.Context) (sum int, err error) {
+	line, err := s.line.Names(ctx, s.client)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range line {
+		if sum += name.Weight; !s.single {
+			return math.MaxInt, nil // for how many it waits only it knows
+		}
+	}
+	if s.single {
+		return sum, nil
+	}
+	inside, err := s.inside.Names(ctx, s.client)
+	return len(inside), err
+}
+
+// Contenders lists all who hold permits and, behind them, all who wait in line. It
+// has one entry for each permit that is held, or, with a single queue, one for each
+// lease. Who gets a permit during the call may be in it twice, as waiting and as
+// holding; nobody who is there all the time is left out. With a single queue, those
+// for whose permits a Resize has left no room count as waiting.
+func (s *Semaphore) Contenders(ctx context.Context) ([]lease.Contender, error) {
+	waiting, err := s.line.Contenders(ctx)
+	if err != nil || s.single {
+		return lease.Contenders(waiting, err)
+	}
+	holding, err := s.inside.Contenders(ctx)
+	for _, c := range waiting {
+		c.Kind, c.Holding, c.Token = queue.LeaseName, false, 0
+		holding = append(holding, c)
+	}
+	return lease.Contenders(holding, err)
+}
+
+func (s *Semaphore) fullPath() string { return s.client.FullPath(s.path) }

@@ -1,0 +1,202 @@
+package semaphore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+)
+
+// sizeBytes is the length of a stored size: a big-endian 32-bit number, as Curator's
+// SharedCount has it.
+const sizeBytes = 4
+
+// A record is what the path says about the size.
+type record struct {
+	exists bool
+	data   []byte
+	stat   framework.Stat
+	watch  *framework.Watch
+}
+
+// unset reports whether a size may be written.
+func (r record) unset() bool { return len(r.data) == 0 }
+
+func (r record) foreign() bool { return len(r.data) != 0 && len(r.data) != sizeBytes }
+
+// stored is the size; a negative one, which only others can write, is 0.
+func (r record) stored() int { return int(max(int32(binary.BigEndian.Uint32(r.data)), 0)) }
+
+func encode(size int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(size)) }
+
+// Size returns the number of permits there are, as seen by a server that has caught
+// up with the leader.
+func (s *Semaphore) Size(ctx context.Context) (int, error) {
+	err := s.client.Sync(ctx, s.path)
+	if err == nil {
+		var r record
+		if r, err = s.read(ctx, s.client, false); err == nil {
+			var size int
+			if size, err = s.agree(r); err == nil {
+				return size, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("size of %s: %w", s.fullPath(), err)
+}
+
+// Resize changes the number of permits, for all users of the path and at once. Who
+// holds permits keeps them: nobody gets one before fewer than n are held. Who waits
+// for more than n gets ErrTooMany. The path is created if it does not exist.
+//
+// Of several at the same time, the last one counts. It can also be used to store
+// the size of a path in advance. It returns ErrForeignData rather than overwrite
+// data that is not a size.
+func (s *Semaphore) Resize(ctx context.Context, n int) error {
+	if n < 1 || n > math.MaxInt32 {
+		return fmt.Errorf("resize %s: %w: %d permits", s.fullPath(), framework.ErrInvalidArgument, n)
+	}
+	if err := s.resize(ctx, n); err != nil {
+		return fmt.Errorf("resize %s to %d permits: %w", s.fullPath(), n, err)
+	}
+	s.agreed.Store(true) // whoever changes it knows it
+	return nil
+}
+
+func (s *Semaphore) resize(ctx context.Context, n int) error {
+	unknown := false
+	for {
+		if unknown { // what may have been written must show
+			if err := s.client.Sync(ctx, s.path); err != nil {
+				return err
+			}
+		}
+		r, err := s.read(ctx, s.client, false)
+		switch {
+		case err != nil:
+			return err
+		case r.foreign():
+			return ErrForeignData
+		case !r.exists:
+			if err := s.client.CreateParents(ctx, s.door()); err != nil {
+				return err
+			}
+			continue
+		case unknown && !r.unset() && r.stored() == n:
+			return nil
+		}
+		// With its version, so that it cannot take effect after a later one.
+		_, err = s.client.Set(ctx, s.path, encode(n), r.stat.Version)
+		unknown = unknown || errors.Is(err, framework.ErrUnknownOutcome)
+		if err == nil || ctx.Err() != nil || !unsettled(err) {
+			return err
+		}
+	}
+}
+
+// unsettled reports whether a write of the size has to be followed by another look.
+// One that was lost with its session cannot take effect after another either.
+func unsettled(err error) bool {
+	for _, again := range []error{framework.ErrBadVersion, framework.ErrNoNode, framework.ErrUnknownOutcome, framework.ErrSessionLost} {
+		if errors.Is(err, again) {
+			return !errors.Is(err, framework.ErrClosed)
+		}
+	}
+	return false
+}
+
+// read reads the path, with a watch if there is something to watch.
+func (s *Semaphore) read(ctx context.Context, c *framework.Client, watch bool) (r record, err error) {
+	if watch {
+		r.data, r.stat, r.watch, err = c.GetWatch(ctx, s.path)
+	} else {
+		r.data, r.stat, err = c.Get(ctx, s.path)
+	}
+	if errors.Is(err, framework.ErrNoNode) {
+		return record{}, nil
+	}
+	r.exists = err == nil
+	return r, err
+}
+
+// agree returns the size, and compares it with the own number once.
+func (s *Semaphore) agree(r record) (int, error) {
+	switch {
+	case r.unset() && s.permits == 0:
+		return 0, ErrNoSize
+	case r.foreign() && s.permits == 0:
+		return 0, fmt.Errorf("%w: %w", ErrNoSize, ErrForeignData)
+	case r.unset(), r.foreign():
+		return s.permits, nil
+	}
+	size := r.stored()
+	if !s.agreed.Load() && s.permits != 0 && s.permits != size {
+		return 0, fmt.Errorf("%w: %d given, %d stored", ErrSizeMismatch, s.permits, size)
+	}
+	s.agreed.Store(true)
+	return size, nil
+}
+
+// settle is read and agree for somebody about to take permits: if no size is stored
+// it stores the own one, and goes by what then is there, whoever wrote it.
+func (s *Semaphore) settle(ctx context.Context, c *framework.Client, watch bool) (int, record, error) {
+	for {
+		r, err := s.read(ctx, c, watch)
+		if err == nil && !r.exists { // under a place in line: then that has gone, too
+			err = queue.ErrEvicted
+		}
+		if err != nil {
+			return 0, r, err
+		}
+		size, err := s.agree(r)
+		if err != nil || !r.unset() {
+			return size, r, err
+		}
+		if _, err := c.Set(ctx, s.path, encode(size), r.stat.Version); err != nil && !unsettled(err) {
+			return 0, r, err
+		}
+	}
+}
+
+// fits reports whether n permits can ever be had.
+func fits(n, size int) error {
+	if n > size {
+		return fmt.Errorf("%w: %d asked for, %d in all", ErrTooMany, n, size)
+	}
+	return nil
+}
+
+// vet is the size for those who wait at the door for n permits. They decide nothing
+// by it, so they do not write it either.
+func (s *Semaphore) vet(n int) queue.SizeFunc {
+	return func(ctx context.Context, c *framework.Client, ask queue.SizeAsk) (int, *framework.Watch, error) {
+		r, err := s.read(ctx, c, ask == queue.Await)
+		if err != nil {
+			return 0, nil, err
+		}
+		size, err := s.agree(r)
+		if err == nil {
+			err = fits(n, size)
+		}
+		return size, r.watch, err
+	}
+}
+
+// weigh is the size for those who take n permits in a single queue.
+func (s *Semaphore) weigh(n int) queue.SizeFunc {
+	vet := s.vet(n)
+	return func(ctx context.Context, c *framework.Client, ask queue.SizeAsk) (int, *framework.Watch, error) {
+		if ask == queue.Peek {
+			return vet(ctx, c, ask)
+		}
+		size, r, err := s.settle(ctx, c, ask == queue.Await)
+		if err == nil {
+			err = fits(n, size)
+		}
+		return size, r.watch, err
+	}
+}
