@@ -1,0 +1,32 @@
+// Package faultsweep breaks everything that a recipe asks of a server, one thing
+// at a time and then several at random, and looks whether the invariants hold:
+//
+//	I1  never more valid leases than places; one writer, or readers
+//	I2  tokens grow from holder to holder, of those that exclude each other
+//	I3  grants follow the order of the nodes
+//	I4  everybody is granted, in bounded time
+//	I5  when all clients are closed nothing of theirs is left
+//
+// A [Plan] is a script for a few clients of one recipe and the faults that strike
+// them; [Plan.Run] carries it out in virtual time on a server whose stepper makes
+// the order of what happens a function of a seed.
+//
+// There are rich plans and lean ones. In a rich plan every client acquires in ways
+// that may fail, too, and holders ask whether they still hold. In a lean one three
+// clients contend once, which costs a fifth. All invariants are looked at in both.
+//
+// # What makes a plan repeat
+//
+// A lean plan does the same each time, whatever GOMAXPROCS is; under the race
+// detector, which makes the scheduler choose at random, a few do not. That takes more than a stepper, because a client has goroutines of
+// its own. What they send at one moment is let through in an order that the seed
+// picks ([zktest.WithConcurrency]), each of them is woken by one answer, event or
+// broken connection at a time, the names of nodes come from the seed, and no two
+// timers of one client go off at the same time and race: hence the odd times
+// here.
+//
+// In about one of a hundred rich plans a client has two equal requests under way,
+// such as the syncs of two searches for lost nodes that began when a connection came
+// back. Which is whose does not show on the wire, so the order of what follows from
+// them is up to the Go scheduler.
+package faultsweep

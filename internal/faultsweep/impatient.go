@@ -1,0 +1,67 @@
+package faultsweep
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// errChanged is why an impatient acquire is cancelled.
+var errChanged = errors.New("changed its mind")
+
+// impatient acquires in one of the ways that may fail.
+func (r *run) impatient(ctx context.Context, c *framework.Client, who string, way int) {
+	a := r.side(c, 32+way)
+	var l *lease.Lease
+	var err error
+	name := "the impatient " + who
+	switch way % 4 {
+	case 0:
+		l, err = a.Acquire(ctx, 0)
+	case 1:
+		l, err = a.Acquire(ctx, 35300*time.Microsecond)
+	case 2:
+		limited, cancel := context.WithTimeoutCause(ctx, 25700*time.Microsecond, errChanged)
+		defer cancel()
+		l, err = a.Acquire(limited, lease.Forever)
+	case 3:
+		r.quit(ctx, quitter+who)
+		return
+	}
+	switch {
+	case err == nil:
+		r.hold(name, c, l, 13100*time.Microsecond)
+	case way%4 == 2 && errors.Is(err, errChanged), way%4 != 2 && errors.Is(err, lease.ErrTimeout):
+	default:
+		r.brokenf("errors: way %d failed with %v", way%4, err)
+	}
+}
+
+// quitter begins the names of clients that are closed in the middle of an acquire.
+const quitter = "quitter "
+
+// quit is the life of a client that is closed in the middle of an acquire.
+func (r *run) quit(ctx context.Context, name string) {
+	c, err := framework.Connect(ctx, r.config(name))
+	if err != nil {
+		r.brokenf("I4: a quitter could not connect: %v", err)
+		return
+	}
+	closed := make(chan struct{})
+	go func() {
+		<-time.After(17170 * time.Microsecond)
+		_ = c.Close()
+		close(closed)
+	}()
+	l, err := r.side(c, 48).Acquire(ctx, lease.Forever)
+	switch {
+	case err == nil:
+		r.hold(name, c, l, 23450*time.Microsecond)
+	case !errors.Is(err, framework.ErrClosed):
+		r.brokenf("errors: an acquire whose client was closed failed with %v", err)
+	}
+	<-closed
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package faultsweep
+
+const slowdown = 1

@@ -1,0 +1,85 @@
+package faultsweep
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// onProcs runs a plan with a value of GOMAXPROCS.
+func onProcs(t *testing.T, p Plan, n int) Report {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
+	return p.Run(t)
+}
+
+// hash is a hash of all that happened on the server, and when.
+func hash(trace []zktest.Event) string {
+	h := sha256.New()
+	for _, e := range trace {
+		fmt.Fprintln(h, e.Time.UnixNano(), e.Session, e)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:8])
+}
+
+// parting describes where two traces part.
+func parting(a, b []zktest.Event) string {
+	for i := range max(len(a), len(b)) {
+		if i < len(a) && i < len(b) && a[i] == b[i] {
+			continue
+		}
+		text := ""
+		for _, trace := range [][]zktest.Event{a, b} {
+			text += "  one run\n"
+			for _, e := range trace[min(max(0, i-5), len(trace)):min(i+5, len(trace))] {
+				text += fmt.Sprintf("    %s %v\n", e.Time.Format("05.000000"), e)
+			}
+		}
+		return text
+	}
+	return ""
+}
+
+// TestPlansRepeat demands that lean plans do the same whatever GOMAXPROCS is; with the
+// race detector, which slows one goroutine or another down for so long that the Go
+// scheduler takes turns, that nearly all do. ZKRECIPES_REPEAT is how many plans.
+func TestPlansRepeat(t *testing.T) {
+	plans := amount(t, "ZKRECIPES_REPEAT", 300/slowdown)
+	all, same := sha256.New(), 0
+	for seed := range plans {
+		p := RandomLean(aMutex, uint64(seed))
+		once, again := onProcs(t, p, 1).Trace, onProcs(t, p, 2).Trace
+		if hash(once) == hash(again) {
+			same++
+		} else {
+			t.Logf("%v\n%s", p, parting(once, again))
+		}
+		fmt.Fprintln(all, hash(once))
+	}
+	t.Logf("%d of %d lean plans did the same twice, all together %x", same, plans, all.Sum(nil)[:8])
+	require.GreaterOrEqual(t, same, plans-plans*(slowdown-1)/100) // all of them without the race detector
+}
+
+// TestMostRichPlansRepeat counts. A client of a rich plan may have two equal requests
+// under way, such as those of two searches for lost nodes: it does not show whose
+// was first, and that is up to the Go scheduler.
+func TestMostRichPlansRepeat(t *testing.T) {
+	const plans = 64 / slowdown
+	same := 0
+	for seed := range uint64(plans) {
+		p := Random(aMutex, seed)
+		once, again := onProcs(t, p, 1).Trace, onProcs(t, p, 2).Trace
+		if hash(once) == hash(again) {
+			same++
+		} else {
+			t.Logf("%v\n%s", p, parting(once, again))
+		}
+	}
+	t.Logf("%d of %d rich plans did the same twice", same, plans)
+	require.GreaterOrEqual(t, same, plans*7/8)
+}

@@ -1,0 +1,140 @@
+package histories
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+)
+
+// A line of a history is written by hand as an op with the interval in which it took
+// effect.
+func during(call, returned int64, o op) op {
+	o.Call, o.Return = call, returned
+	return o
+}
+
+func granted(token int64) op   { return op{What: opAcquire, Token: token} }
+func entered(token int64) op   { return op{What: opAcquire, Token: token, Inner: true} }
+func ended(token int64) op     { return op{What: opEnd, Token: token, Err: errors.New("over")} }
+func confirmed(token int64) op { return op{What: opConfirm, Token: token} }
+
+func reads(o op) op  { o.Place = read; return o }
+func writes(o op) op { o.Place = write; return o }
+
+func takes(n int) op   { return op{What: opAcquire, N: n} }
+func returns(n int) op { return op{What: opEnd, N: n, Err: errors.New("over")} }
+func resized(n int) op { return op{What: opResize, N: n} }
+func sized(n int) op   { return op{What: opSize, N: n} }
+
+func TestModels(t *testing.T) {
+	lost := errors.New("no answer")
+	inDoubt := func(o op) op { o.Err = lost; return o }
+	tests := map[string]struct {
+		model   func(int) porcupine.Model
+		legal   bool
+		history []op
+	}{
+		"mutex: one after the other": {exclusiveModel, true, []op{
+			during(1, 2, granted(10)), during(3, 4, ended(10)), during(5, 6, granted(11)), during(7, 8, ended(11)),
+		}},
+		"mutex: granted while the other ends": {exclusiveModel, true, []op{
+			during(1, 2, granted(10)), during(3, 9, ended(10)), during(4, 6, granted(11)),
+		}},
+		"mutex: two holders": {exclusiveModel, false, []op{
+			during(1, 2, granted(10)), during(3, 4, granted(11)), during(5, 6, ended(10)), during(7, 8, ended(11)),
+		}},
+		"mutex: two holders, one for ever": {exclusiveModel, false, []op{
+			during(1, 2, granted(10)), during(7, never, ended(10)), during(3, 4, granted(11)),
+		}},
+		"mutex: two holders for a moment": {exclusiveModel, false, []op{
+			during(1, 2, granted(10)), during(6, 7, ended(10)), during(3, 5, granted(11)),
+		}},
+		"mutex: tokens that shrink": {exclusiveModel, false, []op{
+			during(1, 2, granted(11)), during(3, 4, ended(11)), during(5, 6, granted(10)),
+		}},
+		"mutex: a token twice": {exclusiveModel, false, []op{
+			during(1, 2, granted(10)), during(3, 4, ended(10)), during(5, 6, granted(10)),
+		}},
+		"mutex: the place lasts as long as the last lease on it": {exclusiveModel, false, []op{
+			during(1, 2, granted(10)), during(3, 4, entered(10)), during(5, 6, ended(10)), during(7, 8, granted(11)), during(9, 10, ended(10)),
+		}},
+		"mutex: entered when it was over": {exclusiveModel, false, []op{
+			during(1, 2, granted(10)), during(3, 4, ended(10)), during(5, 6, entered(10)),
+		}},
+		"mutex: entered and left": {exclusiveModel, true, []op{
+			during(1, 2, granted(10)), during(3, 4, entered(10)), during(5, 6, ended(10)), during(7, 8, ended(10)), during(9, 10, granted(11)),
+		}},
+		"mutex: confirmed after another was granted": {exclusiveModel, false, []op{
+			during(1, 2, granted(10)), during(2, 3, ended(10)), during(4, 5, granted(11)), during(6, 7, confirmed(10)),
+		}},
+		"mutex: confirmed": {exclusiveModel, true, []op{during(1, 2, granted(10)), during(3, 4, confirmed(10))}},
+
+		"rwlock: readers together": {sharedModel, true, []op{
+			during(1, 2, reads(granted(10))), during(3, 4, reads(granted(11))), during(5, 6, reads(ended(10))), during(7, 8, reads(ended(11))),
+			during(9, 10, writes(granted(12))),
+		}},
+		"rwlock: a writer beside a reader": {sharedModel, false, []op{
+			during(1, 2, reads(granted(10))), during(3, 4, writes(granted(11))), during(5, 6, reads(ended(10))),
+		}},
+		"rwlock: a reader beside a writer": {sharedModel, false, []op{
+			during(1, 2, writes(granted(10))), during(3, 4, reads(granted(11))), during(5, 6, writes(ended(10))),
+		}},
+		"rwlock: two writers": {sharedModel, false, []op{
+			during(1, 2, writes(granted(10))), during(3, 4, writes(granted(11))), during(5, 6, writes(ended(10))),
+		}},
+		"rwlock: a writer becomes a reader": {sharedModel, true, []op{
+			during(1, 2, writes(granted(10))), during(3, 4, reads(entered(10))), during(5, 6, writes(ended(10))),
+			during(7, 8, reads(granted(12))), during(9, 10, reads(ended(10))), during(11, 12, reads(ended(12))), during(13, 14, writes(granted(13))),
+		}},
+		"rwlock: a writer beside the reader that a writer became": {sharedModel, false, []op{
+			during(1, 2, writes(granted(10))), during(3, 4, reads(entered(10))), during(5, 6, writes(ended(10))),
+			during(7, 8, writes(granted(11))), during(9, 10, reads(ended(10))),
+		}},
+		"rwlock: a reader becomes a writer": {sharedModel, false, []op{
+			during(1, 2, reads(granted(10))), during(3, 4, writes(entered(10))),
+		}},
+		"rwlock: a writer's token is not the greatest": {sharedModel, false, []op{
+			during(1, 2, reads(granted(11))), during(3, 4, reads(ended(11))), during(5, 6, writes(granted(10))),
+		}},
+		"rwlock: readers in any order": {sharedModel, true, []op{
+			during(1, 2, reads(granted(11))), during(3, 4, reads(granted(10))),
+		}},
+		"rwlock: a reader older than the writer before it": {sharedModel, false, []op{
+			during(1, 2, writes(granted(11))), during(3, 4, writes(ended(11))), during(5, 6, reads(granted(10))),
+		}},
+
+		"semaphore: full": {countedModel, true, []op{
+			during(1, 2, takes(2)), during(3, 4, takes(1)), during(5, 6, returns(2)), during(7, 8, takes(2)),
+		}},
+		"semaphore: one too many": {countedModel, false, []op{
+			during(1, 2, takes(2)), during(3, 4, takes(2)), during(5, 6, returns(2)), during(7, 8, returns(2)),
+		}},
+		"semaphore: one too many for the new size": {countedModel, false, []op{
+			during(1, 2, takes(2)), during(3, 4, resized(2)), during(5, 6, takes(1)), during(7, 8, returns(2)),
+		}},
+		"semaphore: nobody loses a permit when it shrinks": {countedModel, true, []op{
+			during(1, 2, takes(2)), during(3, 4, resized(1)), during(5, 6, returns(2)), during(7, 8, takes(1)),
+		}},
+		"semaphore: more when it has grown":      {countedModel, true, []op{during(1, 2, resized(4)), during(3, 4, takes(4))}},
+		"semaphore: more when it may have grown": {countedModel, true, []op{during(1, 2, inDoubt(resized(4))), during(8, 9, takes(4))}},
+		"semaphore: no more when it may not have grown": {countedModel, true, []op{
+			during(1, 2, inDoubt(resized(4))), during(3, 4, sized(3)), during(5, 6, takes(3)),
+		}},
+		"semaphore: it did not grow, and then it did": {countedModel, false, []op{
+			during(1, 2, inDoubt(resized(4))), during(3, 4, sized(4)), during(5, 6, sized(3)),
+		}},
+		"semaphore: an old size": {countedModel, false, []op{during(1, 2, resized(4)), during(3, 4, sized(3))}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := check(test.model(3), test.history)
+			if test.legal {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, "no order")
+			}
+		})
+	}
+}

@@ -1,0 +1,167 @@
+package histories
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// A subject is a recipe whose histories are made.
+type subject struct {
+	name  string
+	model func(size int) porcupine.Model
+	size  int // of a semaphore
+	// prepare is done before anything else, with a client of its own. It may be nil.
+	prepare func(ctx context.Context, c *framework.Client, s Scenario) error
+	// open returns the recipe for a step of a thread.
+	open func(c *framework.Client, th *thread) player
+	// choose fills in what a random step does, inside a step or nil.
+	choose func(d die, st *Step, outer *Step)
+	// nests tells whether steps have steps inside.
+	nests bool
+	// lines are the nodes below the path whose children contend; "" is the path.
+	lines []string
+	// names are what these children are called.
+	names []string
+	// blocked tells whether one who was granted should not have been, because of
+	// those ahead of it in the first line. It may be nil.
+	blocked func(s Scenario, ahead []queue.Name, own queue.Name) bool
+	// watch is told of each call to the server. It may be nil.
+	watch func(r *run, c zktest.Call)
+	// allowed tells whether an acquire may fail with an error that is the recipe's own.
+	allowed func(s Scenario, outer *tenure, st Step, err error) bool
+}
+
+// contenders returns the nodes of all who hold or wait.
+func (r *run) contenders() []string {
+	var found []string
+	for _, line := range r.subject.lines {
+		for _, child := range r.server.Children(path + line) {
+			if _, ok := queue.Parse(child, r.subject.names...); ok {
+				found = append(found, child)
+			}
+		}
+	}
+	return found
+}
+
+// A player is a recipe in the hands of a thread.
+type player interface {
+	acquire(ctx context.Context, st Step) (*lease.Lease, error)
+	// other does what is not an acquire.
+	other(ctx context.Context, th *thread, st Step)
+}
+
+// plain is a recipe that consists of places to acquire.
+type plain map[string]lease.Acquirer
+
+func (p plain) acquire(ctx context.Context, st Step) (*lease.Lease, error) {
+	return p[st.Place].Acquire(ctx, st.Wait)
+}
+
+func (plain) other(context.Context, *thread, Step) {}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// subjects are all recipes, by name.
+var subjects = map[string]*subject{
+	"mutex": {
+		name: "mutex", model: exclusiveModel, nests: true, lines: []string{""}, names: queue.LockNames,
+		open: func(c *framework.Client, _ *thread) player {
+			return plain{"": must(mutex.New(c, path))}
+		},
+		choose:  func(die, *Step, *Step) {},
+		blocked: func(_ Scenario, ahead []queue.Name, _ queue.Name) bool { return len(ahead) > 0 },
+	},
+	"rwlock": {
+		name: "rwlock", model: sharedModel, nests: true, lines: []string{""}, names: queue.LockNames,
+		open: func(c *framework.Client, _ *thread) player {
+			l := must(rwlock.New(c, path))
+			return plain{read: l.Read(), write: l.Write()}
+		},
+		choose: func(d die, st, outer *Step) {
+			writes := 45
+			switch {
+			case outer != nil && outer.Place == write:
+				writes = 25
+			case outer != nil:
+				writes = 15
+			}
+			st.Place = read
+			if d.chance(writes) {
+				st.Place = write
+			}
+		},
+		blocked: func(_ Scenario, ahead []queue.Name, own queue.Name) bool {
+			return slices.ContainsFunc(ahead, func(n queue.Name) bool {
+				return own.Kind != queue.ReadName || n.Kind != queue.ReadName
+			})
+		},
+		allowed: func(_ Scenario, outer *tenure, st Step, err error) bool {
+			return errors.Is(err, rwlock.ErrUpgrade) && outer != nil && outer.op.Place == read && st.Place == write
+		},
+	},
+	"semaphore":    countedSubject("semaphore"),
+	"single queue": countedSubject("single queue", semaphore.WithSingleQueue()),
+	"leader":       leaderSubject(),
+}
+
+// examine notes a lease that was granted just now, and looks at its node and those
+// ahead of it, without any protocol.
+func (th *thread) examine(o op, l *lease.Lease, outer *tenure, st Step) *tenure {
+	info, ok := th.server.Node(l.Path())
+	if outer != nil && outer.op.Token == int64(l.Token()) { // entered, or downgraded
+		return th.granted(o, l, outer.session)
+	}
+	if outer != nil && !errors.Is(outer.lease.Err(), lease.ErrReleased) {
+		th.brokenf("errors: thread %d was granted another place with the context of a lease that is %v", th.number, outer.lease.Err())
+	}
+	o.Inner = false
+	t := th.granted(o, l, info.EphemeralOwner)
+	switch {
+	case !ok && l.Err() != nil:
+	case !ok && th.anyExpired():
+		th.excuse(t)
+	case !ok:
+		th.brokenf("I1: thread %d was granted a node that does not exist: %s", th.number, l.Path())
+	case info.Czxid != int64(l.Token()):
+		th.brokenf("I2: thread %d has token %d, its node %d", th.number, l.Token(), info.Czxid)
+	case th.subject.blocked != nil:
+		th.fair(l.Path())
+	}
+	return t
+}
+
+// fair looks whether somebody who must be let in first is still in line.
+func (th *thread) fair(node string) {
+	own, ok := queue.Parse(node[strings.LastIndexByte(node, '/')+1:], th.subject.names...)
+	if !ok {
+		th.brokenf("I3: %s is not a contender's name", node)
+		return
+	}
+	var ahead []queue.Name
+	for _, child := range th.server.Children(path + th.subject.lines[0]) {
+		if name, ok := queue.Parse(child, th.subject.names...); ok && name.Before(own) {
+			ahead = append(ahead, name)
+		}
+	}
+	if th.subject.blocked(th.scenario, ahead, own) {
+		th.brokenf("I3: thread %d was granted %s although these are ahead of it: %v", th.number, own.Node, ahead)
+	}
+}

@@ -1,0 +1,211 @@
+package histories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// An op is one line of a history: something that took effect at one moment, as all
+// see it, between its Call and its Return. These are numbers that order the history;
+// in virtual time many things happen at the same instant.
+type op struct {
+	Thread int
+	What   string // see below
+	Place  string // as in Step
+	N      int    // permits, or a size
+	Lease  int    // numbers the leases from 1
+	Token  int64
+	Inner  bool  // acquired with the context of a lease
+	Err    error // of what failed
+
+	Call, Return     int64
+	CallAt, ReturnAt time.Duration // virtual
+}
+
+// What ops are about. The end of a lease is an op of its own, whose moment lies
+// between the last time that it was seen valid and the first that it was not.
+const (
+	opAcquire = "acquire"
+	opEnd     = "end"
+	opConfirm = "confirm"
+	opResize  = "resize"
+	opSize    = "size"
+	opFree    = "free"
+	opLook    = "look"
+)
+
+// never is the Return of what may still take effect, or not at all.
+const never = math.MaxInt64
+
+// A tenure is a lease and what is known of its end.
+type tenure struct {
+	op      op // the acquire
+	lease   *lease.Lease
+	session int64
+	excused bool // it may have been over all the time
+
+	valid, over     int64 // when it was last seen valid and first seen over; 0 if never
+	validAt, overAt time.Duration
+}
+
+// A record is the history of a run while it is made.
+type record struct {
+	mu      sync.Mutex
+	began   time.Time
+	seq     int64
+	ops     []op
+	tenures []*tenure
+	broken  []string
+	expired map[int64]int64 // sessions that were ended by force, and when
+}
+
+func newRecord() *record { return &record{began: time.Now(), expired: map[int64]int64{}} }
+
+func (r *record) nextLocked() (seq int64, at time.Duration) {
+	r.seq++
+	return r.seq, time.Since(r.began)
+}
+
+// brokenf notes a broken invariant. The text begins with the invariant's name.
+func (r *record) brokenf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.brokenLocked(format, args...)
+}
+
+func (r *record) brokenLocked(format string, args ...any) {
+	r.broken = append(r.broken, fmt.Sprintf("%v: ", time.Since(r.began))+fmt.Sprintf(format, args...))
+}
+
+// call begins an op.
+func (r *record) call(o op) op {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o.Call, o.CallAt = r.nextLocked()
+	return o
+}
+
+// returned ends an op and adds it to the history.
+func (r *record) returned(o op) op {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.returnedLocked(o)
+}
+
+func (r *record) returnedLocked(o op) op {
+	o.Return, o.ReturnAt = r.nextLocked()
+	r.ops = append(r.ops, o)
+	return o
+}
+
+// granted ends an acquire that succeeded, and looks at all leases: whatever is valid
+// now was so after the grant.
+func (r *record) granted(o op, l *lease.Lease, session int64) *tenure {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := &tenure{lease: l, session: session}
+	r.tenures = append(r.tenures, t)
+	o.Lease, o.Token = len(r.tenures), int64(l.Token())
+	t.op = r.returnedLocked(o)
+	t.valid, t.validAt = t.op.Call, t.op.CallAt
+	r.lookLocked()
+	context.AfterFunc(l.Context(), r.look)
+	return t
+}
+
+// look looks at all leases.
+func (r *record) look() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lookLocked()
+}
+
+func (r *record) lookLocked() {
+	for _, t := range r.tenures {
+		switch err := t.lease.Err(); {
+		case err == nil && t.over != 0:
+			r.brokenLocked("I1: lease %d was over and is valid again", t.op.Lease)
+			t.over = 0
+		case err == nil:
+			t.valid, t.validAt = r.nextLocked()
+		case t.over == 0:
+			t.over, t.overAt = r.nextLocked()
+		}
+	}
+}
+
+// expire notes that a session is ended by force.
+func (r *record) expire(session int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.expired[session] == 0 {
+		r.expired[session], _ = r.nextLocked()
+	}
+}
+
+// excuse is for a lease whose session is not known any more, because it was ended by
+// force before the grant could be looked at.
+func (r *record) excuse(t *tenure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.excused = true
+}
+
+func (r *record) anyExpired() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.expired) > 0
+}
+
+// history returns all ops, with the ends of the leases. A lease whose session was
+// ended by force may have been over from then on without knowing, and may have been
+// entered again all the same, which is then left out.
+func (r *record) history() []op {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ghosts := map[int]bool{}
+	for _, t := range r.tenures {
+		if forced, ok := r.expired[t.session]; ok && t.op.Inner && forced < t.op.Call {
+			ghosts[t.op.Lease] = true
+		}
+	}
+	ops := slices.DeleteFunc(slices.Clone(r.ops), func(o op) bool { return o.What == opAcquire && ghosts[o.Lease] })
+	for _, t := range r.tenures {
+		if ghosts[t.op.Lease] {
+			continue
+		}
+		end := t.op
+		end.What, end.Err = opEnd, t.lease.Err()
+		end.Call, end.CallAt, end.Return, end.ReturnAt = t.valid, t.validAt, t.over, t.overAt
+		if t.over == 0 {
+			end.Return = never
+		}
+		if forced, ok := r.expired[t.session]; ok {
+			end.Call = min(end.Call, forced)
+		}
+		if t.excused {
+			end.Call = t.op.Call
+		}
+		ops = append(ops, end)
+	}
+	return ops
+}
+
+// counts returns how many leases were granted and how many of them were lost.
+func (r *record) counts() (grants, lost int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.tenures {
+		if errors.Is(t.lease.Context().Err(), context.Canceled) && errors.Is(context.Cause(t.lease.Context()), lease.ErrLost) {
+			lost++
+		}
+	}
+	return len(r.tenures), lost
+}

@@ -1,0 +1,150 @@
+package histories
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// A Scenario is a program for each of several threads, on one path of one recipe,
+// and what goes wrong meanwhile.
+type Scenario struct {
+	Recipe   string          // the name of a subject
+	Seed     uint64          // orders what happens at once
+	Threads  []Thread        // what is done
+	Faults   zktest.Schedule // strike at calls, numbered as in faultsweep
+	Troubles []Trouble       // strike at times
+}
+
+// A Thread carries out its steps, one after the other, through one client. Threads
+// of one client share it.
+type Thread struct {
+	Client int
+	Steps  []Step
+}
+
+// A Step is one thing that a thread does. Most acquire something and hold it.
+type Step struct {
+	Do       Verb          // what; "" is to acquire
+	Place    string        // of a recipe with several kinds of places
+	N        int           // permits, or a size
+	Pause    time.Duration // before it
+	Wait     time.Duration // the timeout of the acquire
+	Cancel   time.Duration // after which the context ends; 0 is never
+	Quit     time.Duration // after which the client is closed; 0 is never
+	Hold     time.Duration // how long it is held
+	Confirm  bool          // in the middle of the hold
+	Early    bool          // release the outer lease once this one is granted
+	Abandon  bool          // close the client instead of releasing
+	Detached bool          // with the values of the outer lease's context, but not its end
+	Inner    []Step        // done in the middle of the hold, with the lease's context
+}
+
+// A Verb is what a step does, other than to acquire.
+type Verb string
+
+// The verbs.
+const (
+	Acquire   Verb = ""          // and hold, and release
+	Look      Verb = "Look"      // ask who holds or leads, or how much is free
+	Resize    Verb = "Resize"    // of a semaphore
+	Campaign  Verb = "Campaign"  // Lead for a while
+	Observing Verb = "Observing" // to the end of the run
+)
+
+// A Trouble is a fault that strikes at a time.
+type Trouble struct {
+	What   string        // one of the kinds below
+	Client string        // whom, "" is all
+	At     time.Duration // after the start
+	For    time.Duration // how long, for those that last
+}
+
+// The kinds of troubles. The last one is what no server does by itself: it takes a
+// session away from a client that is alive.
+const (
+	partitioned = "partition"
+	stalled     = "stall"
+	refused     = "refuse"
+	lagging     = "lag"
+	paused      = "pause"
+	restarted   = "restart"
+	dropped     = "drop"
+	expired     = "expire"
+)
+
+// holds is how long things are held, all together.
+func holds(steps []Step) time.Duration {
+	var d time.Duration
+	for _, st := range steps {
+		d += st.Hold + st.Pause + holds(st.Inner)
+	}
+	return d
+}
+
+// String returns the scenario as Go source.
+func (s Scenario) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Scenario{Recipe: %q, Seed: %d,", s.Recipe, s.Seed)
+	if len(s.Faults) > 0 {
+		b.WriteString("\n\tFaults: zktest.Schedule{")
+		for _, f := range s.Faults {
+			fmt.Fprintf(&b, "{N: %d, Action: %#v}, ", f.N, f.Action)
+		}
+		b.WriteString("},")
+	}
+	if len(s.Troubles) > 0 {
+		b.WriteString("\n\tTroubles: []Trouble{")
+		for _, tr := range s.Troubles {
+			fmt.Fprintf(&b, "{What: %q, Client: %q, At: %d, For: %d}, ", tr.What, tr.Client, tr.At, tr.For)
+		}
+		b.WriteString("},")
+	}
+	b.WriteString("\n\tThreads: []Thread{\n")
+	for _, th := range s.Threads {
+		fmt.Fprintf(&b, "\t\t{Client: %d, Steps: %v},\n", th.Client, source(th.Steps))
+	}
+	b.WriteString("\t}}")
+	return b.String()
+}
+
+func source(steps []Step) string {
+	parts := make([]string, len(steps))
+	for i, st := range steps {
+		parts[i] = st.String()
+	}
+	return "[]Step{" + strings.Join(parts, ", ") + "}"
+}
+
+// String returns the step as Go source, with what is zero left out.
+func (st Step) String() string {
+	var parts []string
+	add := func(set bool, format string, value any) {
+		if set {
+			parts = append(parts, fmt.Sprintf(format, value))
+		}
+	}
+	add(st.Do != Acquire, "Do: %s", st.Do)
+	add(st.Place != "", "Place: %q", st.Place)
+	add(st.N != 0, "N: %d", st.N)
+	add(st.Pause != 0, "Pause: %d", st.Pause)
+	if st.Wait == lease.Forever {
+		parts = append(parts, "Wait: lease.Forever")
+	} else {
+		add(st.Wait != 0, "Wait: %d", st.Wait)
+	}
+	add(st.Cancel != 0, "Cancel: %d", st.Cancel)
+	add(st.Quit != 0, "Quit: %d", st.Quit)
+	add(st.Hold != 0, "Hold: %d", st.Hold)
+	add(st.Confirm, "Confirm: %v", true)
+	add(st.Early, "Early: %v", true)
+	add(st.Detached, "Detached: %v", true)
+	add(st.Abandon, "Abandon: %v", true)
+	if len(st.Inner) > 0 {
+		parts = append(parts, "Inner: "+source(st.Inner))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
