@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// silencePatience is how long a user is left without news while connecting.
+const silencePatience = 3 * time.Second
+
+// lookPatience bounds a look at the queue that is only for a message.
+const lookPatience = time.Second
+
+// connect opens a session, and tells who waits that it takes long.
+func (j *job) connect(ctx context.Context, patience time.Duration) error {
+	slow := time.AfterFunc(silencePatience, func() {
+		j.report.note(event{Event: "connecting"}, "no server has answered yet; trying for %v", patience)
+	})
+	client, err := connect(ctx, j.cfg, patience)
+	slow.Stop()
+	if err != nil {
+		return err
+	}
+	j.client = client
+	if _, err := j.graceFor(client.Session().Timeout()); err != nil {
+		return fmt.Errorf("the servers have changed the session timeout to %v: %w", client.Session().Timeout(), err)
+	}
+	j.watcher.Go(j.reportConnection)
+	return nil
+}
+
+// acquire takes the place. ctx ends when the user loses patience; start is when the
+// wait began, and remaining tells how long it may still be.
+func (j *job) acquire(ctx context.Context, start time.Time, remaining func() time.Duration) error {
+	won, err := j.waitFor(ctx, remaining)
+	if err != nil {
+		return j.explain(ctx, err)
+	}
+	// A lease that still stands belongs to the present session.
+	j.held, j.session = won, j.client.Session()
+	if err := won.Err(); err != nil {
+		return fmt.Errorf("the command was not started: %w", err)
+	}
+	j.phase.Store(holding)
+	token, waited := won.Token(), time.Since(start)
+	e := event{Event: "acquired", Kind: j.contest.kind, Token: token, Session: hexSession(j.session.ID()), Waited: seconds(waited)}
+	switch {
+	case j.contest.kind == lease.KindLeader: // one term of many
+		j.report.note(e, "%s leading %s, token %v", clock(time.Now()), j.path, token)
+	case j.waited:
+		j.report.note(e, "acquired %s after %v, token %v", j.path, waited.Round(time.Millisecond), token)
+	default:
+		j.report.note(e, "")
+	}
+	return nil
+}
+
+// waitFor takes the place, having said who has it if that is somebody.
+func (j *job) waitFor(ctx context.Context, remaining func() time.Duration) (held, error) {
+	if left := remaining(); left > 0 && !j.quiet {
+		if queue := j.look(ctx, min(lookPatience, left)); j.contest.mustWait(queue) {
+			j.waited = true
+			first := queue[0]
+			j.report.note(event{Event: "waiting", Kind: j.contest.kind, Ahead: len(queue), Holder: personOf(first.Holder)},
+				"waiting for %s: %s", j.path, inTheWay(queue))
+		}
+	}
+	return j.contest.acquire(ctx, remaining())
+}
+
+// look lists the queue, or returns nil if that takes too long or fails: the
+// acquire that follows, or has failed, says why better.
+func (j *job) look(ctx context.Context, patience time.Duration) []lease.Contender {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	queue, err := j.contest.contenders(ctx)
+	if err != nil {
+		return nil
+	}
+	return queue
+}
+
+// inTheWay describes a queue that is not empty.
+func inTheWay(queue []lease.Contender) string {
+	holder := queue[0].Holder.String()
+	if holder == "" { // a client that says nothing about itself
+		holder = fmt.Sprintf("session %s, node %s", hexSession(queue[0].Session), queue[0].Node)
+	}
+	return fmt.Sprintf("%d ahead, held by %s", len(queue), holder)
+}
+
+// explain names the holder in the error of an acquire that came too late. After
+// --try, or when there was no time to look, the error does not say it.
+func (j *job) explain(ctx context.Context, err error) error {
+	timeout := (*lease.TimeoutError)(nil)
+	if !errors.As(err, &timeout) || timeout.Err != nil || timeout.Holder != (lease.Holder{}) {
+		return err
+	}
+	own := j.client.Session().ID() // its place may not be gone yet
+	queue := slices.DeleteFunc(j.look(ctx, lookPatience), func(c lease.Contender) bool { return c.Session == own })
+	switch {
+	case len(queue) == 0 && timeout.Ahead < 0:
+		return err
+	case len(queue) == 0:
+		return fmt.Errorf("%w (it was given back just now)", err)
+	case timeout.Node != "" && queue[0].Node != timeout.Node:
+		return fmt.Errorf("%w (by now: %s)", err, inTheWay(queue))
+	}
+	named := *timeout
+	named.Node, named.Holder = queue[0].Node, queue[0].Holder
+	if named.Ahead < 0 {
+		named.Ahead = len(queue)
+	}
+	return &named
+}
+
+// reportConnection tells of broken and mended connections, until the client is closed.
+func (j *job) reportConnection() {
+	broken := false
+	for change := range j.client.States(context.Background()) {
+		phase := j.phase.Load()
+		switch {
+		case phase == finished:
+		case change.State == framework.Suspended:
+			broken = true
+			j.report.note(event{Event: "suspended", Reason: reasonOf(change)}, "%s connection lost: %s", clock(change.At), reasonOf(change))
+		case change.State == framework.Lost && phase == acquiring: // else the supervisor says more
+			broken = true
+			j.report.note(event{Event: "session lost", Reason: reasonOf(change), Session: hexSession(change.Session)},
+				"%s session lost: %s", clock(change.At), reasonOf(change))
+		case change.State == framework.Connected && broken:
+			broken = false
+			j.report.note(event{Event: "connected", Session: hexSession(change.Session)}, "%s connected again", clock(change.At))
+		}
+	}
+}
+
+func reasonOf(change framework.StateChange) string {
+	if change.Err == nil {
+		return "no reason known"
+	}
+	return change.Err.Error()
+}

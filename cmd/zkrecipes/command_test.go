@@ -1,0 +1,138 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// playCommand is what the test binary does under a lock.
+func playCommand(part string, args []string) int {
+	signals := make(chan os.Signal, 16)
+	switch part {
+	case "exit": // with that code
+		code, _ := strconv.Atoi(args[0])
+		return code
+	case "environment": // print our variables
+		for _, name := range []string{envLockPath, envLockToken, envLockSession} {
+			fmt.Println(os.Getenv(name))
+		}
+	case "killed": // by a signal
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	case "polite": // say which signals come, and end with 3 at TERM
+		signal.Notify(signals)
+		fmt.Println("ready")
+		for sig := range signals {
+			switch sig {
+			case syscall.SIGURG: // the Go runtime's own
+			case syscall.SIGTERM:
+				fmt.Println("got", sig)
+				return 3
+			default:
+				fmt.Println("got", sig)
+			}
+		}
+	case "unhurried": // say that TERM came, and go on until the input ends
+		signal.Notify(signals, syscall.SIGTERM)
+		fmt.Println("ready")
+		go func() {
+			for sig := range signals {
+				fmt.Println("got", sig)
+			}
+		}()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "stubborn": // live until killed
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("ready")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		select {}
+	case "parent": // of a stubborn one; ends at TERM itself
+		child := exec.Command(os.Args[0], asCommand, "stubborn")
+		child.Stdout = os.Stdout
+		if err := child.Start(); err != nil {
+			return 1
+		}
+		select {}
+	case "reader": // until its input ends
+		fmt.Println("ready")
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			fmt.Println("read", in.Text())
+		}
+	}
+	return 0
+}
+
+func TestFindCommand(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	require.NoError(t, os.WriteFile(plain, []byte("no program"), 0o600))
+	for _, test := range []struct {
+		name string
+		code int
+	}{
+		{os.Args[0], 0},
+		{"no-such-command-anywhere", exitNotFound},
+		{filepath.Join(dir, "missing"), exitNotFound},
+		{plain, exitCannotRun},
+		{dir, exitCannotRun},
+	} {
+		_, err := findCommand(test.name)
+		require.Equal(t, test.code, exitCode(err, exitConflict), test.name)
+		if test.code != 0 {
+			require.ErrorContains(t, err, strconv.Quote(test.name))
+		}
+	}
+}
+
+func TestCommandIsLookedUpBeforeConnecting(t *testing.T) {
+	// Nobody listens there: a run that connected first would end with 69.
+	env := []string{envServers + "=127.0.0.1:1"}
+	code, _, stderr := invoke(t, env, "run", "--lock", "/l", "--timeout", "1h", "--", "no-such-command-anywhere")
+	require.Equal(t, exitNotFound, code)
+	require.Contains(t, stderr, `cannot run "no-such-command-anywhere"`)
+}
+
+func TestEnding(t *testing.T) {
+	require.Equal(t, 7, ending{code: 7}.exitCode())
+	require.Equal(t, "exit code 7", ending{code: 7}.String())
+	require.Equal(t, 143, ending{signal: syscall.SIGTERM}.exitCode())
+	require.Contains(t, ending{signal: syscall.SIGTERM}.String(), "killed by signal 15")
+}
+
+func TestPrintable(t *testing.T) {
+	require.Equal(t, "tür ?[31mred? x", printable("tür \x1b[31mred\x07 x"))
+	require.Equal(t, "a?b", printable("a\nb"))
+	require.NotContains(t, printable(strings.Repeat("\u202e", 2)), "\u202e")
+}
+
+// A blockedWriter is a terminal after Ctrl-S.
+type blockedWriter struct{ release chan struct{} }
+
+func (w blockedWriter) Write(p []byte) (int, error) {
+	<-w.release
+	return len(p), nil
+}
+
+func TestReportsNeverBlock(t *testing.T) {
+	w := blockedWriter{make(chan struct{})}
+	r := newReporter(w, "/l", false, false)
+	for range 2 * reportBacklog {
+		r.alarm(event{Event: "lost"}, "lost")
+	}
+	r.close() // gives up after a while
+	close(w.release)
+	<-r.done
+}

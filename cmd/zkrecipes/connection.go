@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+)
+
+// connectPatience is how long connecting may take when --timeout does not say.
+const connectPatience = 15 * time.Second
+
+// connection is what the flags and the environment say about how to reach
+// ZooKeeper.
+type connection struct {
+	servers        string
+	sessionTimeout time.Duration
+	authFile       string
+}
+
+// register adds the flags that all commands have in common.
+func (c *connection) register(fs *flag.FlagSet) {
+	fs.StringVar(&c.servers, "servers", "", "")
+	fs.StringVar(&c.authFile, "auth-file", "", "")
+	c.sessionTimeout = framework.DefaultSessionTimeout
+	fs.Var(&durationFlag{value: &c.sessionTimeout}, "session-timeout", "")
+}
+
+// addresses returns the connection string without its chroot, and the chroot.
+func (c *connection) addresses(env environ) (hosts, chroot string, err error) {
+	servers := c.servers
+	if servers == "" {
+		servers = env.get(envServers)
+	}
+	if servers == "" {
+		return "", "", usageErrorf("no servers: say --servers HOST:PORT[,HOST:PORT...][/CHROOT] or set %s", envServers)
+	}
+	hosts, chroot = servers, ""
+	if slash := strings.IndexByte(servers, '/'); slash >= 0 {
+		hosts, chroot = servers[:slash], strings.TrimSuffix(servers[slash:], "/")
+	}
+	return hosts, chroot, nil
+}
+
+// credentials returns those of the environment and of the file, and never one
+// from a flag: flags can be seen by everybody on the machine. Errors do not show
+// what was found.
+func (c *connection) credentials(env environ) ([]framework.Credential, error) {
+	var all []framework.Credential
+	if text := env.get(envAuth); text != "" {
+		cred, ok := parseCredential(text)
+		if !ok {
+			return nil, usageErrorf("%s is not SCHEME:SECRET, such as digest:user:password (its value is not shown)", envAuth)
+		}
+		all = append(all, cred)
+	}
+	if c.authFile == "" {
+		return all, nil
+	}
+	file, err := os.Open(c.authFile)
+	if err != nil {
+		return nil, usageErrorf("--auth-file: %v", err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		cred, ok := parseCredential(line)
+		if !ok {
+			return nil, usageErrorf("--auth-file: line %d of %s is not SCHEME:SECRET, such as digest:user:password (it is not shown)", n, c.authFile)
+		}
+		all = append(all, cred)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, usageErrorf("--auth-file: %s: %v", c.authFile, err)
+	}
+	return all, nil
+}
+
+// parseCredential splits "scheme:secret".
+func parseCredential(text string) (framework.Credential, bool) {
+	scheme, secret, _ := strings.Cut(text, ":")
+	return framework.Credential{Scheme: scheme, Secret: []byte(secret)}, scheme != "" && secret != ""
+}
+
+// config returns the client's configuration; the chroot is left to the caller.
+func (c *connection) config(env environ) (cfg framework.Config, chroot string, err error) {
+	hosts, chroot, err := c.addresses(env)
+	if err != nil {
+		return cfg, "", err
+	}
+	auth, err := c.credentials(env)
+	if err != nil {
+		return cfg, "", err
+	}
+	cfg = framework.Config{
+		Servers: []string{hosts}, SessionTimeout: c.sessionTimeout, Auth: auth,
+		Logger: slog.New(slog.DiscardHandler), // what matters to the user is reported as events
+	}
+	if err := cfg.Validate(); err != nil {
+		return cfg, "", usageErrorf("%s", flagNames.Replace(err.Error()))
+	}
+	return cfg, chroot, nil
+}
+
+// flagNames turns the names of the fields of a Config into those of our flags.
+var flagNames = strings.NewReplacer(
+	"config.SessionTimeout", "--session-timeout", "config.Servers[0]", "--servers", "config.Chroot", "--servers",
+)
+
+// ownedBelow returns an ACL function for a client with credentials: the nodes at
+// and below a path belong to them, and others may look. What lies above is
+// everybody's, as it is without credentials: other locks lie there too.
+func ownedBelow(path string) func(string) []framework.ACL {
+	owned := append(framework.CreatorACL(framework.PermAll), framework.WorldACL(framework.PermRead)...)
+	open := framework.WorldACL(framework.PermAll)
+	return func(node string) []framework.ACL {
+		if node == path || strings.HasPrefix(node, path+"/") {
+			return owned
+		}
+		return open
+	}
+}
+
+// connect waits for a session for no longer than patience.
+func connect(ctx context.Context, cfg framework.Config, patience time.Duration) (*framework.Client, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no session within %v", patience))
+	defer cancel()
+	return framework.Connect(ctx, cfg)
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+)
+
+const forever = lease.Forever
+
+// held is what a job asks of the lease that it holds.
+type held interface {
+	claim
+	Token() lease.Token
+	Release() error
+}
+
+// A contest is what a command has to win before it may run.
+type contest struct {
+	kind string // a lease.KindMutex, or another of these
+	// acquire waits for the place.
+	acquire func(ctx context.Context, timeout time.Duration) (held, error)
+	// contenders lists who holds, and who waits.
+	contenders func(ctx context.Context) ([]lease.Contender, error)
+	// mustWait tells whether a newcomer would have to wait for these.
+	mustWait func(queue []lease.Contender) bool
+}
+
+// contest returns what the flags say is to be won.
+func (f *runFlags) contest(client *framework.Client) (contest, error) {
+	c := contest{kind: lease.KindMutex, mustWait: anybody}
+	switch {
+	case f.shared, f.write:
+		lock, err := rwlock.New(client, f.path, rwlock.WithHolder(f.label), rwlock.WithMaxHold(*f.maxHold.value))
+		if err != nil {
+			return c, err
+		}
+		c.kind, c.contenders, c.acquire = lease.KindWriter, lock.Contenders, acquireFrom(lock.Write())
+		if f.shared {
+			c.kind, c.acquire = lease.KindReader, acquireFrom(lock.Read())
+			c.mustWait = func(queue []lease.Contender) bool {
+				return slices.ContainsFunc(queue, func(ahead lease.Contender) bool { return ahead.Kind != lease.KindReader })
+			}
+		}
+	case f.permits > 0:
+		permits, err := semaphore.New(client, f.path, f.permits, semaphore.WithHolder(f.label), semaphore.WithMaxHold(*f.maxHold.value))
+		if err != nil {
+			return c, err
+		}
+		c.kind, c.contenders, c.acquire = lease.KindSemaphore, permits.Contenders, acquireFrom(permits)
+		c.mustWait = func(queue []lease.Contender) bool { return len(queue) >= f.permits }
+	default:
+		// Not the write side of a read-write lock, though it excludes readers as well:
+		// these nodes exclude Java's InterProcessMutex.
+		lock, err := mutex.New(client, f.path, mutex.WithHolder(f.label), mutex.WithMaxHold(*f.maxHold.value))
+		if err != nil {
+			return c, err
+		}
+		c.contenders, c.acquire = lock.Contenders, acquireFrom(lock)
+	}
+	return c, nil
+}
+
+// anybody is for places that one can have at a time.
+func anybody(queue []lease.Contender) bool { return len(queue) > 0 }
+
+// acquireFrom hides which recipe it is.
+func acquireFrom(from lease.Acquirer) func(context.Context, time.Duration) (held, error) {
+	return func(ctx context.Context, timeout time.Duration) (held, error) {
+		won, err := from.Acquire(ctx, timeout)
+		if err != nil {
+			return nil, err // and not a nil lease in an interface that is not nil
+		}
+		return won, nil
+	}
+}

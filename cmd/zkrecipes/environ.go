@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// The environment variables that zkrecipes reads and, for the command, sets.
+const (
+	envServers     = "ZKRECIPES_SERVERS"
+	envAuth        = "ZKRECIPES_AUTH"
+	envLockPath    = "ZKRECIPES_LOCK_PATH"
+	envLockToken   = "ZKRECIPES_LOCK_TOKEN"
+	envLockSession = "ZKRECIPES_LOCK_SESSION"
+)
+
+// environ is an environment: "NAME=value" strings.
+type environ []string
+
+// get returns the value of a variable, "" if it is not set. Of several the last
+// one counts, as it does for package os/exec.
+func (e environ) get(name string) string {
+	value := ""
+	for _, entry := range e {
+		if v, ok := strings.CutPrefix(entry, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// with returns a copy in which the variables have these values. Earlier entries
+// are taken out and not only followed by ours, because programs differ in which
+// of two they use.
+func (e environ) with(names, values []string) environ {
+	merged := make(environ, 0, len(e)+len(names))
+next:
+	for _, entry := range e {
+		for _, name := range names {
+			if strings.HasPrefix(entry, name+"=") {
+				continue next
+			}
+		}
+		merged = append(merged, entry)
+	}
+	for i, name := range names {
+		merged = append(merged, name+"="+values[i])
+	}
+	return merged
+}
+
+// forCommand returns the environment of a command that runs under a lock.
+func (e environ) forCommand(lock string, token lease.Token, session int64) environ {
+	return e.with(
+		[]string{envLockPath, envLockToken, envLockSession},
+		[]string{lock, strconv.FormatInt(int64(token), 10), hexSession(session)},
+	)
+}
+
+// hexSession writes a session's id as ZooKeeper's own tools and logs do. Ids of
+// servers with a number above 127 are negative as int64.
+func hexSession(id int64) string { return fmt.Sprintf("0x%x", uint64(id)) }

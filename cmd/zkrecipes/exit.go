@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"syscall"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+)
+
+// Exit codes. Those below 126 lie in the band of sysexits.h, which commands
+// rarely use; the rest is what shells do. The command's own code is passed on as
+// it is.
+const (
+	exitNobody      = 1  // "revoke" found nobody to ask
+	exitUsage       = 64 // wrong flags or arguments
+	exitUnavailable = 69 // no server could be used
+	exitConflict    = 75 // not acquired in time; --conflict-exit-code changes it
+	exitLost        = 76 // the lock was lost while the command ran
+	exitNoPerm      = 77 // credentials refused, or not permitted
+	exitCannotRun   = 126
+	exitNotFound    = 127
+	exitSignal      = 128 // plus the signal's number
+)
+
+// A usageError is a mistake on the command line.
+type usageError struct{ text string }
+
+// Error says what the mistake is.
+func (e *usageError) Error() string { return e.text }
+
+func usageErrorf(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// A signalError ends a wait that a signal interrupted.
+type signalError struct{ signal syscall.Signal }
+
+// Error names the signal.
+func (e *signalError) Error() string {
+	return fmt.Sprintf("interrupted by signal %d (%v) while waiting", int(e.signal), e.signal)
+}
+
+// A commandError means that the command cannot be started.
+type commandError struct {
+	name string
+	code int // exitCannotRun or exitNotFound
+	err  error
+}
+
+// Error says which command, and why.
+func (e *commandError) Error() string { return fmt.Sprintf("cannot run %q: %v", e.name, e.err) }
+
+// Unwrap returns the reason.
+func (e *commandError) Unwrap() error { return e.err }
+
+// exitCode maps what ended a run to the code that tells a script; conflict is
+// the one for "somebody else has the lock".
+func exitCode(err error, conflict int) int {
+	var (
+		usage   *usageError
+		signal  *signalError
+		command *commandError
+		timeout *lease.TimeoutError
+	)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, errNobody):
+		return exitNobody
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &signal):
+		return exitSignal + int(signal.signal)
+	case errors.As(err, &command):
+		return command.code
+	case errors.As(err, &timeout) && timeout.Ahead < 0 && timeout.Err != nil:
+		return exitUnavailable // nobody was in the way: no server was reached to ask
+	case errors.Is(err, lease.ErrTimeout):
+		return conflict
+	case errors.Is(err, lease.ErrLost):
+		return exitLost
+	case errors.Is(err, framework.ErrAuthFailed), errors.Is(err, framework.ErrNoAuth):
+		return exitNoPerm
+	case errors.Is(err, framework.ErrInvalidArgument), errors.Is(err, framework.ErrInvalidPath),
+		errors.Is(err, semaphore.ErrSizeMismatch), errors.Is(err, semaphore.ErrLayout):
+		return exitUsage
+	}
+	return exitUnavailable
+}

@@ -1,0 +1,214 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+func TestUsageErrors(t *testing.T) {
+	withServers := []string{envServers + "=127.0.0.1:1"}
+	for _, test := range []struct {
+		args string // separated by spaces
+		env  []string
+		says string
+	}{
+		{"start", nil, `there is no command "start"`},
+		{"help me", nil, `no help on "me"`},
+		{"version 2", nil, "takes no arguments"},
+
+		{"run", withServers, "--lock PATH"},
+		{"run --lock /l", withServers, "no command"},
+		{"run --lock /l --", withServers, "no command"},
+		{"run -- true", withServers, "no lock"},
+		{"run --lock l -- true", withServers, "does not begin with a slash"},
+		{"run --lock / -- true", withServers, "a node of its own"},
+		{"run --lock /l/ -- true", withServers, "ends with a slash"},
+		{"run --lock /l -- true", nil, "no servers"},
+		{"run --lock /l --servers zk1:port -- true", nil, "--servers"},
+		{"run --lock /l --servers zk1//x -- true", nil, "empty element"},
+		{"run --lock /l --locks /m -- true", withServers, "not defined: --locks"},
+		{"run --lock /l --timeout 30 -- true", withServers, "number with a unit"},
+		{"run --lock /l --timeout -1s -- true", withServers, "must not be negative"},
+		{"run --lock /l --timeout 0 -- true", withServers, "--try"},
+		{"run --lock /l --timeout 1s --try -- true", withServers, "contradict"},
+		{"run --lock /l --conflict-exit-code 256 -- true", withServers, "between 0 and 255"},
+		{"run --lock /l --session-timeout 1ms -- true", withServers, "--session-timeout"},
+		{"run --lock /l --grace 4s -- true", withServers, "at most a quarter of it, 3.75s"},
+		{"run --lock /l --auth-file /no/such/file -- true", withServers, "no such file"},
+		{"run --lock /l -- true", append(withServers, envAuth+"=hunter2"), "SCHEME:SECRET"},
+
+		{"run --lock /l --shared --permits 3 -- true", withServers, "--shared and --permits contradict"},
+		{"run --lock /l --shared --write -- true", withServers, "--shared and --write contradict"},
+		{"run --lock /l --write --permits 3 -- true", withServers, "--write and --permits contradict"},
+		{"run --lock /l --permits 0 -- true", withServers, "at least one permit"},
+		{"run --lock /l --permits -1 -- true", withServers, "at least one permit"},
+		{"run --lock /l --permits x -- true", withServers, "--permits"},
+		{"run --lock /l --permits 3000000000 -- true", withServers, "--permits"},
+		{"run --lock /l --max-hold 2s -- true", withServers, "leaves no time"},
+		{"run --lock /l --max-hold 1s --grace 1s -- true", withServers, "leaves no time"},
+		{"run --lock /l --max-hold 0s -- true", withServers, "leaves no time"},
+
+		{"elect", withServers, "no election: say --path PATH"},
+		{"elect --path /e", withServers, "no command"},
+		{"elect --path /e --id \xff -- true", withServers, "UTF-8"},
+		{"elect --path / -- true", withServers, "a node of its own"},
+		{"elect --path e -- true", withServers, "does not begin with a slash"},
+		{"elect --path /e --lock /l -- true", withServers, "not defined: --lock"},
+		{"elect --path /e --max-hold 1ms -- true", withServers, "leaves no time"},
+		{"elect --path /e -- true", nil, "no servers"},
+
+		{"revoke", withServers, "no path"},
+		{"revoke /", withServers, "a node of its own"},
+		{"revoke /l /m", withServers, "only one path"},
+		{"revoke /l --all --node x", withServers, "contradict"},
+		{"revoke /l", nil, "no servers"},
+
+		{"ls", withServers, "no path"},
+		{"ls x", withServers, "does not begin with a slash"},
+		{"ls /", withServers, "a node of its own"},
+		{"ls /l /m", withServers, "only one path"},
+		{"ls /l --joson", withServers, "not defined: --joson"},
+		{"ls /l", nil, "no servers"},
+	} {
+		code, stdout, stderr := invoke(t, test.env, strings.Fields(test.args)...)
+		require.Equal(t, exitUsage, code, "%s: %s", test.args, stderr)
+		require.Contains(t, stderr, test.says, test.args)
+		require.Empty(t, stdout, test.args)
+		require.NotContains(t, stderr, "hunter2")
+	}
+}
+
+func TestAuthFileIsNotShown(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "auth")
+	require.NoError(t, os.WriteFile(file, []byte("# ours\n\ndigest:me:secret\nhunter2\n"), 0o600))
+	code, _, stderr := invoke(t, []string{envServers + "=127.0.0.1:1"}, "run", "--lock", "/l", "--auth-file", file, "--", "true")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "line 4")
+	require.NotContains(t, stderr, "hunter2")
+	require.NotContains(t, stderr, "secret")
+}
+
+func TestCredentials(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "auth")
+	require.NoError(t, os.WriteFile(file, []byte(" digest:me:pass:word \n# not this one\n"), 0o600))
+	c := connection{authFile: file}
+	all, err := c.credentials(environ{envAuth + "=digest:you:secret"})
+	require.NoError(t, err)
+	require.Equal(t, []framework.Credential{
+		{Scheme: "digest", Secret: []byte("you:secret")},
+		{Scheme: "digest", Secret: []byte("me:pass:word")},
+	}, all)
+}
+
+func TestAddresses(t *testing.T) {
+	for _, test := range []struct{ flag, env, hosts, chroot string }{
+		{"a:1,b:2", "", "a:1,b:2", ""},
+		{"a/x/y", "b", "a", "/x/y"},
+		{"", "b:1/", "b:1", ""},
+	} {
+		c := connection{servers: test.flag}
+		hosts, chroot, err := c.addresses(environ{envServers + "=" + test.env})
+		require.NoError(t, err)
+		require.Equal(t, test.hosts, hosts)
+		require.Equal(t, test.chroot, chroot)
+	}
+}
+
+func TestNodesBelongToTheCredentialsBelowTheLockOnly(t *testing.T) {
+	acl := ownedBelow("/app/locks/a")
+	open := framework.WorldACL(framework.PermAll)
+	for _, path := range []string{"/app", "/app/locks", "/app/locks/ab"} {
+		require.Equal(t, open, acl(path), path)
+	}
+	for _, path := range []string{"/app/locks/a", "/app/locks/a/node"} {
+		require.Equal(t, append(framework.CreatorACL(framework.PermAll), framework.WorldACL(framework.PermRead)...), acl(path), path)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"--help"}, {"-h"}, {"help", "run"}, {"run", "--help"}, {"run", "-h"}, {"help", "ls"}, {"ls", "--help"}, {"ls", "/l", "--help"}, {"help", "elect"}, {"elect", "--help"}, {"help", "revoke"}, {"revoke", "/l", "-h"}, {"version", "--help"}} {
+		code, stdout, stderr := invoke(t, nil, args...)
+		require.Equal(t, 0, code, args)
+		require.Empty(t, stderr, args)
+		require.NotEmpty(t, stdout, args)
+	}
+	code, stdout, stderr := invoke(t, nil)
+	require.Equal(t, exitUsage, code)
+	require.Empty(t, stdout)
+	require.Equal(t, helpOverview, stderr)
+}
+
+// The help must name every flag and every exit code, and its timeline must be
+// what the program does.
+func TestHelpIsComplete(t *testing.T) {
+	job := []string{"--grace", "--max-hold", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, " 76 ", " 126 ", " 127 ", "128+N"}
+	all := []string{"--servers", "--session-timeout", "--auth-file", envServers, envAuth, "64 ", "69 ", "77 "}
+	for topic, words := range map[string][]string{
+		"run": append(job, "--lock", "--shared", "--write", "--permits", "--timeout", "--try", "--label", "--conflict-exit-code",
+			" 75 ", "  5 s", "7.5 s", "10 s", "15 s"),
+		"elect":  append(job, "--path", "--id"),
+		"ls":     {"--json", lease.KindMutex, lease.KindReader, lease.KindWriter, lease.KindSemaphore, lease.KindLeader},
+		"revoke": {"--node", "--all", "--json", " 1 nobody"},
+	} {
+		_, text, _ := invoke(t, nil, "help", topic)
+		for _, word := range slices.Concat(all, words) {
+			require.Contains(t, text, word, topic)
+		}
+	}
+	for topic, text := range helpTopics {
+		for line := range strings.SplitSeq(text, "\n") {
+			require.LessOrEqual(t, len(line), 110, "%s: %s", topic, line)
+		}
+	}
+	session := framework.DefaultSessionTimeout
+	grace, err := graceOf(&durationFlag{value: new(time.Duration)}, session)
+	require.NoError(t, err)
+	require.Equal(t, 15*time.Second, session)
+	require.Equal(t, 5*time.Second, session/2-grace)
+	require.Equal(t, 15*time.Second, connectPatience)
+}
+
+func TestGrace(t *testing.T) {
+	given := func(d time.Duration) *durationFlag { return &durationFlag{value: &d, given: true} }
+	for _, test := range []struct {
+		asked   *durationFlag
+		session time.Duration
+		want    time.Duration // -1: refused
+	}{
+		{&durationFlag{value: new(time.Duration)}, 12 * time.Second, 2 * time.Second},
+		{given(0), 12 * time.Second, 0},
+		{given(3 * time.Second), 12 * time.Second, 3 * time.Second},
+		{given(3*time.Second + 1), 12 * time.Second, -1},
+	} {
+		grace, err := graceOf(test.asked, test.session)
+		if test.want < 0 {
+			require.Equal(t, exitUsage, exitCode(err, exitConflict))
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, test.want, grace)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	info := &debug.BuildInfo{}
+	info.Main.Version = "v1.2.3"
+	info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}}
+	require.Contains(t, versionText(info, true), "zkrecipes v1.2.3, commit 0123456789ab, with changes, go")
+	require.Contains(t, versionText(nil, false), "unknown version")
+	code, stdout, _ := invoke(t, nil, "version")
+	require.Equal(t, 0, code)
+	require.Contains(t, stdout, "zkrecipes ")
+}

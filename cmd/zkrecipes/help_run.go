@@ -1,0 +1,135 @@
+package main
+
+const helpRun = `usage: zkrecipes run --lock PATH [flags] -- COMMAND [ARGS...]
+
+Waits for the lock PATH, runs COMMAND while holding it, and gives it back when COMMAND has ended. Of
+all who do so with the same PATH, on any machine, one runs at a time, in the order in which they came.
+The command is executed as it stands, without a shell, on the standard input, output and error of
+zkrecipes.
+
+The lock:
+  --lock PATH             a ZooKeeper path, such as /locks/backup; it is created when missing
+  --shared                run beside others that say --shared, and never beside one that does not
+  --permits N             run beside at most N-1 others: a semaphore. All must say the same N, which is
+                          stored at PATH; who disagrees is told so, and gets exit code 64.
+  --timeout D             wait at most that long, connecting included (default: for ever, with 15 s
+                          for connecting)
+  --try                   do not wait: take the lock only if it is free
+  --max-hold D            hold it for at most that long: the command gets TERM --grace before that, KILL
+                          at that time, and the exit code is 76
+  --label NAME            what others see as the holder (default: the command's name)
+  --write                 exclude everybody, as without flags, with the nodes of a read-write lock of Java
+                          (see below)
+  --conflict-exit-code N  the exit code when somebody else has the lock (75)
+
+The command:
+  --grace D               how long before the end of trust the command gets TERM (default: a sixth of
+                          the session timeout; at most a quarter; 0 means KILL without TERM)
+  --ignore-revoke         do not pass on to the command that somebody asks for the lock
+  --json                  say what happens as JSON, one object per line, on standard error
+  --quiet                 say only what goes wrong, and that somebody asks for it
+` + helpConnection + `
+With credentials, the lock's nodes belong to them: others can look at the queue but not enter it or
+delete from it. Without, everybody can.
+
+` + helpEnvironment + `
+What is guaranteed:
+  As long as zkrecipes itself runs and nobody takes the lock away by hand, the command does not outlive
+  the lock. ZooKeeper gives a lock away when its leader has not heard of the holder for the session
+  timeout. zkrecipes asks the leader something every twelfth of that, and counts what the answers prove
+  to have reached it. With the default, 15 s, and nothing but silence from some moment on:
+
+       0 s    the last question that is answered is asked
+       1.25 s the next one is asked, and not answered
+       5 s    the command and all that it started get TERM          (1/2 - grace; grace is 1/6)
+       7.5 s  whatever is left of them gets KILL                    (1/2 of the session timeout)
+      10 s    the servers may give the lock to the next at the earliest
+
+  (Each up to 1.25 s earlier, depending on when the servers were asked before.) An answer before TERM is
+  sent ends the matter: a server that is restarted or an election does no harm. After that the command
+  is stopped even if contact comes back. If the lock is taken away (its node deleted, its session ended),
+  TERM is sent at once and KILL after the grace.
+  In each case the exit code is 76, and standard error says what happened and when.
+
+What is not:
+  - While zkrecipes itself is stopped (SIGSTOP, a frozen virtual machine) it stops nothing. When it goes
+    on after too long it kills the command and exits with 76, but meanwhile another may have run. If the
+    command writes where two at a time do damage, let it pass on ZKRECIPES_LOCK_TOKEN, and let the
+    receiver refuse a token smaller than the greatest it has seen.
+  - If zkrecipes is killed with SIGKILL, the command is killed by the kernel (on Linux; not if it is
+    set-user-ID), but not what the command has started. The lock is free one session timeout later.
+  - What leaves the process group (setsid, daemons), and what the command leaves running when it ends, is
+    neither stopped nor protected. Nor is a command that zkrecipes may not signal, such as one that has
+    become another user.
+  - One PATH is for one purpose. A lock, a semaphore and an election do not heed each other.
+
+Somebody asks for it ("zkrecipes revoke PATH", or a program's lease.Revoke): the command and all in its
+process group get TERM, once. It is up to the command what to do about that. It is not killed, the lock
+is held until it has ended, and the exit code is the command's own: nothing went wrong. A command that
+does not handle TERM ends by it, with exit code 143.
+
+Signals: INT, TERM, HUP, QUIT, USR1, USR2, WINCH, TSTP and CONT go to the command and all in its process
+group. While zkrecipes still waits, INT, TERM, HUP and QUIT end the wait, and nothing is left behind.
+The command gets the terminal as soon as it reads from it. Ctrl-Z stops both; after "fg" the command goes
+on only if the lock is still held.
+
+Beside Java: the nodes are those of Apache Curator. Without flags, of InterProcessMutex; with --shared
+and --write, of InterProcessReadWriteLock; with --permits, of InterProcessSemaphoreV2 with a SharedCount
+at the same path. Runs exclude each other with and without --write. But Java's readers do not see
+InterProcessMutex: where Java has a read-write lock, say --write or --shared.
+
+Exit codes:
+  0-255    the command's own; 128+N if signal N killed it
+  64       usage: wrong flags or arguments, or --permits differs from what PATH has
+  69       ZooKeeper cannot be used: the error names the addresses and what happened at each
+  75       not acquired in time; the error names the holder and how many are ahead
+           (--conflict-exit-code changes it)
+  76       the lock was lost, or could not be proved to be held, or held for --max-hold, before the
+           command had ended
+  77       credentials refused, or not permitted
+  126      COMMAND cannot be executed          (checked before the lock is taken,
+  127      COMMAND was not found                as far as that is possible)
+  128+N    signal N ended the wait for the lock
+
+` + helpEvents + `
+Examples:
+  A job in the crontab of three machines, which must run on one of them:
+      zkrecipes run --lock /locks/report --try --conflict-exit-code 0 -- /usr/local/bin/report
+  Pipes and variables need a shell:
+      zkrecipes run --lock /locks/dump -- sh -c 'pg_dump orders | gzip > /backup/orders.gz'
+  Readers beside each other, and a writer alone:
+      zkrecipes run --lock /locks/catalog --shared -- ./report.sh
+      zkrecipes run --lock /locks/catalog -- ./rebuild.sh
+  At most three downloads at a time, on all machines together:
+      zkrecipes run --lock /locks/downloads --permits 3 -- wget -q https://example.org/big.iso
+  A lock that survives longer trouble, and is free later after a crash:
+      zkrecipes run --lock /locks/migrate --session-timeout 40s --grace 8s -- ./migrate.sh
+  A job that must not block the others for longer than an hour:
+      zkrecipes run --lock /locks/backup --max-hold 1h -- backup.sh
+  What happened, for a program to read:
+      zkrecipes run --lock /locks/backup --json -- backup.sh 2>events.json
+`
+
+const helpEnvironment = `The command finds in its environment, whatever was there before:
+  ZKRECIPES_LOCK_PATH     the path, as given
+  ZKRECIPES_LOCK_TOKEN    the fencing token: a number that grows from each holder to the next
+  ZKRECIPES_LOCK_SESSION  the ZooKeeper session, in hexadecimal
+Everything else it inherits, ZKRECIPES_AUTH included; with --auth-file it does not see the secret.
+`
+
+const helpEvents = `Events of --json: each has "time", "event" and "lock", and what else there is to say.
+  connecting    no server has answered for 3 s
+  waiting       somebody else is ahead: "kind", "ahead", "holder"
+  acquired      "kind", "token", "session", "waited_seconds"
+  suspended     no server answers, for a "reason"; connected: one does again
+  session lost  while waiting; it waits again in the next session, at the end of the line
+  revoked       somebody asks for it; "reason" is "ignored" with --ignore-revoke
+  lost          "reason", "trusted_until", "kill_at": the command is being stopped
+  stopped       it has been: "command" says how it ended
+  unprotected   it had ended when the loss was noticed
+  unstoppable   the command cannot be signalled
+  released      given back: "held_seconds", "command"
+  campaigning   elect only: waiting for another term
+  failed        the command did not run: "reason", and of others "ahead" and "holder"
+The last one has "exit_code".
+`

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+)
+
+// inspect parses the command line of a command that looks at one path, connects,
+// and calls look with a client and the path as the client names it. The client has
+// no chroot, because it would create that: looking changes nothing.
+func (p *program) inspect(fs *flag.FlagSet, conn *connection, path string, look func(ctx context.Context, client *framework.Client, full string) error) error {
+	cfg, chroot, err := conn.config(p.env)
+	if err != nil {
+		return err
+	}
+	client, err := connect(context.Background(), cfg, connectPatience)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeoutCause(context.Background(), connectPatience, fmt.Errorf("no answer within %v", connectPatience))
+	defer cancel()
+	if err := look(ctx, client, chroot+path); err != nil {
+		return fmt.Errorf("%s: %w", fs.Name(), err)
+	}
+	return nil
+}
+
+// parseAround parses flags before and behind the one argument, the path.
+func (p *program) parseAround(fs *flag.FlagSet, args []string) (path string, err error) {
+	if err := p.parse(fs, args); err != nil {
+		return "", err
+	}
+	if fs.NArg() > 0 {
+		path = fs.Arg(0)
+		if err := p.parse(fs, fs.Args()[1:]); err != nil {
+			return "", err
+		}
+	}
+	verb := fs.Name()
+	switch {
+	case path == "":
+		return "", usageErrorf("%s: no path: say which lock, as in: zkrecipes %s /locks/backup", verb, verb)
+	case fs.NArg() > 0:
+		return "", usageErrorf("%s: only one path at a time: what is %q?", verb, fs.Arg(0))
+	case path == "/":
+		return "", usageErrorf("%s: /: a lock has a node of its own, such as /locks/backup", verb)
+	}
+	if err := framework.ValidatePath(path); err != nil {
+		return "", usageErrorf("%s: %v", verb, err)
+	}
+	return path, nil
+}

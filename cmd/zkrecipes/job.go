@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// jobFlags are what the command lines of "run" and "elect" have in common: where
+// ZooKeeper is, what to run, and how to treat it.
+type jobFlags struct {
+	connection
+	path           string // of the lock or the election
+	what           string // is to be held: a lock, a permit, the leadership
+	grace, maxHold durationFlag
+	ignoreRevoke   bool
+	json, quiet    bool
+	command        []string
+}
+
+// register adds the flags; path is the name of the one for the path.
+func (f *jobFlags) register(fs *flag.FlagSet, path string) {
+	f.connection.register(fs)
+	f.grace.value, f.maxHold.value = new(time.Duration), new(time.Duration)
+	fs.StringVar(&f.path, path, "", "")
+	fs.Var(&f.grace, "grace", "")
+	fs.Var(&f.maxHold, "max-hold", "")
+	fs.BoolVar(&f.ignoreRevoke, "ignore-revoke", false, "")
+	fs.BoolVar(&f.json, "json", false, "")
+	fs.BoolVar(&f.quiet, "quiet", false, "")
+}
+
+// check finds the mistakes that can be seen without a server. verb is "run" or
+// "elect", path the name of the flag for the path.
+func (f *jobFlags) check(verb, path, what string) error {
+	example := map[string]string{"run": "/locks/backup", "elect": "/elections/scheduler"}[verb]
+	switch {
+	case f.path == "":
+		return usageErrorf("%s: no %s: say --%s PATH, such as --%s %s", verb, what, path, path, example)
+	case len(f.command) == 0:
+		return usageErrorf("%s: no command: put it last, behind --, as in: zkrecipes %s --%s %s -- COMMAND ARGS...", verb, verb, path, f.path)
+	case f.command[0] == "":
+		return usageErrorf("%s: the command's name is empty", verb)
+	}
+	if err := framework.ValidatePath(f.path); err != nil {
+		return usageErrorf("%s: --%s: %v", verb, path, err)
+	}
+	if f.path == "/" {
+		return usageErrorf("%s: --%s /: it needs a node of its own, such as %s", verb, path, example)
+	}
+	if _, err := f.graceFor(f.sessionTimeout); err != nil {
+		return usageErrorf("%s: %v", verb, err)
+	}
+	return nil
+}
+
+// The phases of a job.
+const (
+	acquiring int32 = iota
+	holding
+	finished
+)
+
+// A job is one "run" or "elect": a command, and what it must hold to be running.
+type job struct {
+	*program
+	*jobFlags
+	cfg     framework.Config
+	file    string // of the command
+	report  *reporter
+	contest contest
+
+	signals chan os.Signal
+	client  *framework.Client
+	held    held
+	session *framework.Session
+	waited  bool // somebody else was seen to have the lock
+	watcher sync.WaitGroup
+	phase   atomic.Int32 // for watcher
+}
+
+// perform prepares a job, does it, and returns the exit code; conflict is the one
+// for "somebody else has the lock".
+func (p *program) perform(f *jobFlags, conflict int, do func(*job) (int, error)) int {
+	j := &job{program: p, jobFlags: f, signals: make(chan os.Signal, 64)}
+	j.report = newReporter(p.stderr, f.path, f.json, f.quiet)
+	j.report.what = f.what
+	defer j.report.close()
+	code, err := j.execute(do)
+	if err != nil {
+		code = exitCode(err, conflict)
+		e := event{Event: "failed", Reason: err.Error(), ExitCode: &code}
+		if timeout := (*lease.TimeoutError)(nil); errors.As(err, &timeout) {
+			e.Ahead, e.Holder = max(timeout.Ahead, 0), personOf(timeout.Holder)
+		}
+		j.report.alarm(e, "%v", err)
+	}
+	return code
+}
+
+// execute returns the exit code, or why the command did not run.
+func (j *job) execute(do func(*job) (int, error)) (code int, err error) {
+	var chroot string
+	if j.cfg, chroot, err = j.config(j.env); err != nil {
+		return 0, err
+	}
+	j.cfg.Chroot = chroot
+	if len(j.cfg.Auth) > 0 {
+		j.cfg.ACL = ownedBelow(chroot + j.path)
+	}
+	if err := j.cfg.Validate(); err != nil { // again, for the chroot
+		return 0, usageErrorf("%s", flagNames.Replace(err.Error()))
+	}
+	if j.file, err = findCommand(j.command[0]); err != nil {
+		return 0, err
+	}
+	watchSignals(j.signals)
+	defer signal.Stop(j.signals)
+	defer j.disconnect()
+	return do(j)
+}
+
+// disconnect ends the session, and with it whatever is left of it on the servers.
+func (j *job) disconnect() {
+	j.phase.Store(finished)
+	if j.client != nil {
+		j.client.Close()
+	}
+	j.watcher.Wait()
+}
+
+// untilSignal runs f, and cancels its context when a signal ends the wait.
+func untilSignal(ctx context.Context, cancel context.CancelCauseFunc, signals <-chan os.Signal, f func(context.Context) error) error {
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	for {
+		select {
+		case err := <-done:
+			if cause := context.Cause(ctx); cause != nil {
+				return cause // which may have come too late for f to notice
+			}
+			return err
+		case sig := <-signals:
+			if number, ok := sig.(syscall.Signal); ok && endsWait(sig) {
+				cancel(&signalError{number})
+			}
+		}
+	}
+}
+
+// underLock runs the command while the place is held, and says how it ended.
+func (j *job) underLock() (outcome, time.Duration, error) {
+	start := time.Now()
+	if err := j.held.Err(); err != nil {
+		return outcome{}, 0, fmt.Errorf("the command was not started: %w", err)
+	}
+	env := j.env.forCommand(j.path, j.held.Token(), j.session.ID())
+	command, err := startProcess(j.file, j.command, env, [3]*os.File{j.stdin, j.stdout, j.stderr})
+	if err != nil {
+		return outcome{}, 0, err
+	}
+	watchStops(j.signals)
+	defer unwatchStops()
+	s := &supervisor{
+		lock: j.held, group: command, signals: j.signals, report: j.report,
+		grace: j.graceNow(), sessionTimeout: j.session.Timeout(), ignoreRevoke: j.ignoreRevoke,
+	}
+	if j.maxHold.given {
+		s.sessionTrust = j.session.TrustedUntil
+	}
+	if s.terminal = lendTerminal(command, j.signals); s.terminal != nil {
+		defer s.terminal.close()
+	}
+	o := s.run()
+	j.phase.Store(finished)
+	return o, time.Since(start), nil
+}
+
+// graceNow is the grace for the session that holds the lock. If the session was
+// replaced while waiting, and servers differ in what they allow, it may be shorter
+// than the one the user asked for.
+func (j *job) graceNow() time.Duration {
+	limit := j.session.Timeout() / maxGraceShare
+	grace, err := j.graceFor(j.session.Timeout())
+	if err != nil {
+		return limit
+	}
+	return grace
+}
+
+// conclude gives the place back, says what there is to say, and returns the exit
+// code: the command's own only if the place was held to the end. again tells that the
+// job goes on, so that the code does not matter yet.
+func (j *job) conclude(o outcome, lasted time.Duration, again bool) int {
+	code, ended := o.end.exitCode(), time.Now()
+	released := j.held.Release() // of what was lost, the rest goes in the background, or with the session
+	lost := o.lost || errors.Is(released, lease.ErrLost)
+	consequence := ""
+	if lost {
+		code = exitLost
+		consequence = fmt.Sprintf("; exit code %d, for the loss of the %s", code, j.report.what)
+	}
+	e := event{Event: "released", Held: seconds(lasted), Command: o.end.String()}
+	if again {
+		consequence = ""
+	} else {
+		e.ExitCode = &code
+	}
+	if released != nil && !o.lost { // else its reason was told when it happened
+		e.Reason = released.Error()
+	}
+	switch {
+	case o.lost:
+		e.Event = "stopped"
+		j.report.alarm(e, "%s the command has ended: %v%s", clock(ended), o.end, consequence)
+	case lost:
+		e.Event = "unprotected"
+		j.report.alarm(e, "%s the command ran to its end (%v) but was not protected to the end: %v%s", clock(ended), o.end, released, consequence)
+	case released != nil:
+		j.report.alarm(e, "%s will be free when the session has ended: %v", j.path, released)
+	case o.revoked:
+		j.report.note(e, "%s the command has ended (%v), and %s is given back", clock(ended), o.end, j.path)
+	default:
+		j.report.note(e, "")
+	}
+	return code
+}

@@ -1,0 +1,148 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// shortSession makes losses come soon; the servers must allow it.
+const shortSession = 3 * time.Second
+
+func shortLived(t *testing.T) *zktest.Server {
+	t.Helper()
+	return zktest.NewServer(t, zktest.WithSessionTimeouts(time.Second, time.Minute))
+}
+
+func TestExpiredSessionStopsTheCommand(t *testing.T) {
+	server := zktest.NewServer(t)
+	p := hold(t, server)
+	require.True(t, server.ExpireSession(server.Sessions()[0].ID))
+	require.Equal(t, "got terminated", p.line())
+	require.Equal(t, exitLost, p.end())
+	lost := p.event("lost")
+	require.Contains(t, lost.Reason, "expired")
+	require.Equal(t, testLock, lost.Lock)
+	stopped := p.event("stopped")
+	require.Equal(t, "exit code 3", stopped.Command)
+	require.Equal(t, exitLost, *stopped.ExitCode)
+}
+
+func TestDeletedNodeStopsTheCommandAndItsChildren(t *testing.T) {
+	server := zktest.NewServer(t)
+	operator := connectClient(t, server)
+	p := start(t, server, flagsFor(command("parent"), "--lock", testLock, "--grace", "300ms")...)
+	require.Equal(t, "ready", p.line(), "of the grandchild, which ignores TERM")
+	deleteHolder(t, server, operator)
+	require.Equal(t, exitLost, p.end(), "and nobody holds standard output any more")
+	require.Contains(t, p.event("lost").Reason, "deleted by somebody else")
+	require.Contains(t, p.event("stopped").Command, "killed by signal")
+}
+
+func deleteHolder(t *testing.T, server *zktest.Server, operator *framework.Client) {
+	t.Helper()
+	nodes := server.Children(testLock)
+	require.Len(t, nodes, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, operator.Delete(ctx, testLock+"/"+nodes[0], framework.AnyVersion))
+}
+
+// A server that falls silent can still hold the session when the command is
+// dead: that is the point of it all.
+func TestSilentServerStopsTheCommandBeforeTheSessionCanExpire(t *testing.T) {
+	t.Parallel()
+	server := shortLived(t)
+	p := start(t, server, flagsFor(command("stubborn"), "--lock", testLock, "--session-timeout", shortSession.String())...)
+	require.Equal(t, "ready", p.line())
+	acquired := p.event("acquired")
+	server.Pause()
+	deadline := server.Sessions()[0].Deadline
+	stopped := p.event("stopped")
+	require.True(t, time.Now().Before(deadline), "the session could have expired before the command was dead")
+	require.Contains(t, stopped.Command, "killed by signal 9")
+	server.Resume()
+	require.Equal(t, exitLost, p.end())
+	require.Equal(t, testLock, acquired.Lock)
+}
+
+func TestStoppedWrapperKillsTheCommandWhenItGoesOn(t *testing.T) {
+	t.Parallel()
+	server := shortLived(t)
+	p := start(t, server, flagsFor(command("stubborn"), "--lock", testLock, "--session-timeout", shortSession.String())...)
+	require.Equal(t, "ready", p.line())
+	p.signal(syscall.SIGSTOP)
+	until(t, "the session has expired", func() bool { return len(server.Sessions()) == 0 })
+	next := hold(t, server)
+	p.signal(syscall.SIGCONT)
+	require.Equal(t, exitLost, p.end())
+	require.NotNil(t, p.event("lost").KillAt)
+	require.Contains(t, p.event("stopped").Command, "killed by signal 9")
+	next.signal(syscall.SIGTERM)
+	require.Equal(t, 3, next.end(), "the next holder is not disturbed")
+}
+
+func TestKilledWrapperTakesTheCommandWithIt(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only linux has a death signal")
+	}
+	p := start(t, zktest.NewServer(t), flagsFor(command("stubborn"), "--lock", testLock)...)
+	require.Equal(t, "ready", p.line())
+	p.signal(syscall.SIGKILL)
+	require.Equal(t, -1, p.end(), "and nobody holds standard output any more")
+}
+
+// The loss is not noticed before the lock is given back: too late to stop the
+// command, but not too late to say so.
+func TestCommandThatEndedWithoutTheLock(t *testing.T) {
+	server := zktest.NewServer(t)
+	operator := connectClient(t, server)
+	p := start(t, server, flagsFor(command("reader"), "--lock", testLock)...)
+	require.Equal(t, "ready", p.line())
+	unnoticed := server.On(zktest.OpDelete, testLock+"/").OnEvent().DropReply()
+	until(t, "the holder watches its node", func() bool { return server.Watches() > 0 })
+	deleteHolder(t, server, operator)
+	<-unnoticed.Fired()
+	require.NoError(t, p.stdin.Close())
+	require.Equal(t, exitLost, p.end())
+	e := p.event("unprotected")
+	require.Equal(t, "exit code 0", e.Command)
+	require.Contains(t, e.Reason, "deleted by somebody else")
+	require.Equal(t, exitLost, *e.ExitCode)
+}
+
+// A short trouble harms nobody.
+func TestReconnectKeepsTheLock(t *testing.T) {
+	server := zktest.NewServer(t)
+	p := hold(t, server)
+	server.DropConnections("")
+	p.event("suspended")
+	p.event("connected")
+	p.signal(syscall.SIGTERM)
+	require.Equal(t, 3, p.end())
+	require.Equal(t, "exit code 3", p.event("released").Command)
+}
+
+// What is said to people has the same content as what is said to programs.
+func TestTextOfALoss(t *testing.T) {
+	server := zktest.NewServer(t)
+	operator := connectClient(t, server)
+	args := append([]string{"run", "--lock", testLock, "--label", "x\x1b[31m"}, command("polite")...)
+	p := start(t, server, args...)
+	require.Equal(t, "ready", p.line())
+	deleteHolder(t, server, operator)
+	require.Equal(t, exitLost, p.end())
+	text := strings.Join(p.said(2), "\n")
+	require.Regexp(t, `zkrecipes: \d\d:\d\d:\d\d\.\d{3} lock `+testLock+`: lease lost: .*deleted by somebody else; stopping the command: TERM now, KILL at \d\d:`, text)
+	require.Regexp(t, `the command has ended: exit code 3; exit code 76, for the loss of the lock`, text)
+}

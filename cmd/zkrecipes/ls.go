@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+)
+
+// A listing is the output of "ls --json".
+type listing struct {
+	Lock      string   `json:"lock"`
+	Exists    bool     `json:"exists"` // the lock's node; servers remove it when it is not used
+	Queue     []place  `json:"queue"`  // first in line first
+	Semaphore *permits `json:"semaphore,omitempty"`
+	Others    []string `json:"others,omitempty"`
+}
+
+// ls prints who holds what below a path, and who waits for it.
+func (p *program) ls(args []string) error {
+	var (
+		conn   connection
+		asJSON bool
+	)
+	fs := flag.NewFlagSet("ls", flag.ContinueOnError)
+	conn.register(fs)
+	fs.BoolVar(&asJSON, "json", false, "")
+	path, err := p.parseAround(fs, args)
+	if err != nil {
+		return err
+	}
+	return p.inspect(fs, &conn, path, func(ctx context.Context, client *framework.Client, full string) error {
+		s, err := lookAround(ctx, client, full)
+		if err != nil {
+			return err
+		}
+		l := &listing{Lock: path, Exists: s.exists, Queue: s.places(), Semaphore: s.semaphore, Others: s.others}
+		if asJSON {
+			return p.printJSON(l)
+		}
+		return l.print(p.stdout)
+	})
+}
+
+func (p *program) printJSON(v any) error {
+	out := json.NewEncoder(p.stdout)
+	out.SetIndent("", "  ")
+	return out.Encode(v)
+}
+
+// print writes the listing as a table.
+func (l *listing) print(out io.Writer) error {
+	var text strings.Builder
+	switch {
+	case !l.Exists && len(l.Queue) == 0:
+		fmt.Fprintf(&text, "%s is free: there is no such node (servers remove it some time after its last use)\n", printable(l.Lock))
+	case len(l.Queue) == 0:
+		fmt.Fprintf(&text, "%s is free: nobody holds it or waits for it\n", printable(l.Lock))
+	default:
+		l.table(&text)
+	}
+	switch s := l.Semaphore; {
+	case s == nil:
+	case s.Known:
+		fmt.Fprintf(&text, "%d of %d permits are free\n", s.Free, s.Size)
+	default:
+		fmt.Fprintf(&text, "how many permits there are is not stored at %s\n", printable(l.Lock))
+	}
+	if n := len(l.Others); n > 0 {
+		fmt.Fprintf(&text, "%s has children that contend for nothing, %d in number: %s\n", printable(l.Lock), n, someOf(l.Others))
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+func (l *listing) table(out *strings.Builder) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "POS\tKIND\tSTATE\tTOKEN\tSESSION\tWHO\tHOST\tPID\tSINCE\tAGE")
+	for _, c := range l.Queue {
+		age := time.Duration(c.Age * float64(time.Second)).Round(time.Second)
+		token, pid := "", ""
+		if c.Token != 0 {
+			token = c.Token.String()
+		}
+		if c.PID != 0 {
+			pid = strconv.Itoa(c.PID)
+		}
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%v\n", c.Position, c.Kind, c.State, cell(token), c.Session,
+			cell(c.Who), cell(c.Host), cell(pid), c.Since.Format(time.RFC3339), age)
+	}
+	_ = table.Flush() // which fails when writing to out does; memory does not
+}
+
+// someOf names a few of many.
+func someOf(names []string) string {
+	const few = 5
+	more := ""
+	if len(names) > few {
+		more = fmt.Sprintf(" and %d more", len(names)-few)
+		names = names[:few]
+	}
+	return printable(strings.Join(names, ", ")) + more
+}
+
+// cell makes text that others wrote fit for a table that is split at spaces by
+// some who read it.
+func cell(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return printable(text)
+}

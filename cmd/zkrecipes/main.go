@@ -1,0 +1,125 @@
+// Command zkrecipes runs a command under a ZooKeeper lock, so that of all the
+// machines that try only one runs it at a time, or so many, or one as long as it
+// leads; shows who holds a lock and who waits for it; and asks holders to give way.
+//
+//	zkrecipes run --servers zk1:2181,zk2:2181 --lock /locks/backup -- /usr/local/bin/backup --full
+//	zkrecipes elect --servers zk1:2181,zk2:2181 --path /elections/scheduler -- /usr/local/bin/scheduler
+//	zkrecipes ls /locks/backup --servers zk1:2181
+//	zkrecipes revoke /locks/backup --servers zk1:2181
+//
+// "zkrecipes help run" says what it guarantees and what it does not, with the
+// exit codes and the timeline of a loss.
+//
+// # How it works
+//
+// The journey of one run (job.go): look the command up, connect, take the lock, start
+// the command in a process group of its own, supervise both, give the lock back. An
+// election (elect.go) repeats all but the first two. What is to be won, a lock, a
+// permit or a term, is a contest (contest.go).
+//
+// Supervision is one loop (supervise.go) over five kinds of events: the command
+// stopped or ended, a signal to forward, somebody asks for the lock, the lease said
+// that it is over, and the moment came at which the lease has too little time left. Everything it depends
+// on is an interface, so that its timeline is tested in virtual time.
+//
+// The command is started by a goroutine that keeps its thread until the command
+// has ended (process_unix.go), because the kernel ties the death signal that a
+// command gets when zkrecipes is killed to the thread that started it.
+//
+// A process group of its own is what makes the command and its descendants
+// killable without killing others in the pipeline. Its price is that the
+// terminal belongs to another group: a command that reads from it is stopped by
+// the kernel. zkrecipes then lends it the terminal (terminal_unix.go). It does so
+// on demand only, because others in the pipeline, as in "zkrecipes run ... |
+// less", may be the ones who need it.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+}
+
+// program is what one invocation works with. The standard streams are files,
+// because the command inherits them.
+type program struct {
+	stdin, stdout, stderr *os.File
+	env                   environ
+}
+
+// run is the whole program but for the process around it; it returns the exit code.
+func run(args []string, stdin, stdout, stderr *os.File, env []string) int {
+	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	if len(args) == 0 {
+		fmt.Fprint(stderr, helpOverview)
+		return exitUsage
+	}
+	var err error
+	switch verb, rest := args[0], args[1:]; verb {
+	case "run":
+		return p.run(rest)
+	case "elect":
+		return p.elect(rest)
+	case "ls":
+		err = p.ls(rest)
+	case "revoke":
+		err = p.revoke(rest)
+	case "testserver":
+		err = p.testserver(rest)
+	case "version", "--version", "-version":
+		err = p.version(rest)
+	case "help", "--help", "-help", "-h":
+		err = p.help(rest)
+	default:
+		err = usageErrorf("there is no command %q; there are run, elect, ls, revoke, testserver, help and version", verb)
+	}
+	return p.failed(err)
+}
+
+// failed says why a command failed and returns its exit code.
+func (p *program) failed(err error) int {
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(p.stderr, "zkrecipes: %s\n", printable(err.Error()))
+	}
+	return exitCode(err, exitConflict)
+}
+
+// parse parses the flags of a command, whose name is that of the flag set. If
+// they ask for help it prints that and returns flag.ErrHelp.
+func (p *program) parse(fs *flag.FlagSet, args []string) error {
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	err := fs.Parse(args)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(p.stdout, helpTopics[fs.Name()])
+		return err
+	}
+	// The flag package names flags with one dash; people type two.
+	text := strings.Replace(err.Error(), "flag -", "flag --", 1)
+	text = strings.Replace(text, "defined: -", "defined: --", 1)
+	return usageErrorf("%s: %s (see \"zkrecipes help %s\")", fs.Name(), text, fs.Name())
+}
+
+// help prints the overview or the page about one command.
+func (p *program) help(args []string) error {
+	topic := ""
+	if len(args) > 0 {
+		topic = args[0]
+	}
+	text, ok := helpTopics[topic]
+	if !ok || len(args) > 1 {
+		return usageErrorf("there is no help on %q; there is on run, elect, ls, revoke, testserver and version", strings.Join(args, " "))
+	}
+	fmt.Fprint(p.stdout, text)
+	return nil
+}

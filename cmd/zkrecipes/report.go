@@ -1,0 +1,152 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// An event is one line of "run --json" or "elect --json".
+type event struct {
+	Time   time.Time `json:"time"`
+	Event  string    `json:"event"`
+	Lock   string    `json:"lock"`
+	Kind   string    `json:"kind,omitempty"` // of what is held or waited for
+	Reason string    `json:"reason,omitempty"`
+
+	Ahead  int     `json:"ahead,omitempty"`  // how many hold or wait before us
+	Holder *person `json:"holder,omitempty"` // the first of them
+
+	Token   lease.Token `json:"token,omitempty"`
+	Session string      `json:"session,omitempty"`
+	Waited  float64     `json:"waited_seconds,omitempty"`
+	Held    float64     `json:"held_seconds,omitempty"`
+
+	TrustedUntil *time.Time `json:"trusted_until,omitempty"`
+	KillAt       *time.Time `json:"kill_at,omitempty"`
+	Command      string     `json:"command,omitempty"` // how it ended
+	ExitCode     *int       `json:"exit_code,omitempty"`
+}
+
+// A person is a lease.Holder in JSON.
+type person struct {
+	Who   string    `json:"who"`
+	Host  string    `json:"host"`
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since,omitzero"`
+}
+
+func personOf(h lease.Holder) *person {
+	if h == (lease.Holder{}) {
+		return nil
+	}
+	return &person{Who: h.Who, Host: h.Host, PID: h.PID, Since: h.Since}
+}
+
+// A reporter tells the user of a job what happens, as text or as JSON. It is
+// safe for concurrent use and never blocks: a terminal that somebody has stopped
+// with Ctrl-S must not keep a command from being killed.
+type reporter struct {
+	lock        string // the path
+	what        string // is held there
+	json, quiet bool
+
+	lines chan []byte
+	last  chan struct{} // closed when no more lines count
+	done  chan struct{} // closed when all is written
+}
+
+const (
+	reportBacklog = 256 // lines; what is more is dropped
+	flushPatience = time.Second
+)
+
+func newReporter(out io.Writer, lock string, asJSON, quiet bool) *reporter {
+	r := &reporter{
+		lock: lock, what: "lock", json: asJSON, quiet: quiet,
+		lines: make(chan []byte, reportBacklog), last: make(chan struct{}), done: make(chan struct{}),
+	}
+	go func() {
+		defer close(r.done)
+		for line := range r.pending() {
+			_, _ = out.Write(line) // nobody is left to be told if it fails
+		}
+	}()
+	return r
+}
+
+// pending yields the lines until close was called and there are no more.
+func (r *reporter) pending() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for more := true; more; {
+			select {
+			case line := <-r.lines:
+				more = yield(line)
+				continue
+			default:
+			}
+			select {
+			case line := <-r.lines:
+				more = yield(line)
+			case <-r.last:
+				more = len(r.lines) > 0
+			}
+		}
+	}
+}
+
+// close waits for what was reported to be written, but not for ever. What is
+// reported after it is lost.
+func (r *reporter) close() {
+	close(r.last)
+	select {
+	case <-r.done:
+	case <-time.After(flushPatience):
+	}
+}
+
+// note reports what is good to know; --quiet silences it.
+func (r *reporter) note(e event, format string, args ...any) {
+	if !r.quiet {
+		r.alarm(e, format, args...)
+	}
+}
+
+// alarm reports what must be known. An empty format is for events that are worth
+// a line to a program only.
+func (r *reporter) alarm(e event, format string, args ...any) {
+	line := []byte("zkrecipes: " + printable(fmt.Sprintf(format, args...)))
+	if r.json {
+		e.Time, e.Lock = time.Now().UTC().Truncate(time.Millisecond), r.lock
+		line, _ = json.Marshal(e) // strings, numbers and times always can be
+	} else if format == "" {
+		return
+	}
+	select {
+	case r.lines <- append(line, '\n'):
+	default:
+	}
+}
+
+// clock writes a moment as a person at a terminal wants it.
+func clock(t time.Time) string { return t.Format("15:04:05.000") }
+
+// seconds writes a duration as a number for JSON, in milliseconds precision.
+func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
+
+// printable replaces what would act on a terminal: labels, host names and node
+// names are written by others.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// errNobody means that there was nobody to ask.
+var errNobody = errors.New("nobody is there to be asked")
+
+// revokeFlags is what the command line of "revoke" says.
+type revokeFlags struct {
+	connection
+	path      string
+	node      string
+	all, json bool
+}
+
+// A request is the output of "revoke --json".
+type request struct {
+	Lock  string  `json:"lock"`
+	Asked []place `json:"asked"`
+}
+
+// revoke asks holders to give way.
+func (p *program) revoke(args []string) error {
+	f := &revokeFlags{}
+	fs := flag.NewFlagSet("revoke", flag.ContinueOnError)
+	f.register(fs)
+	fs.StringVar(&f.node, "node", "", "")
+	fs.BoolVar(&f.all, "all", false, "")
+	fs.BoolVar(&f.json, "json", false, "")
+	var err error
+	if f.path, err = p.parseAround(fs, args); err != nil {
+		return err
+	}
+	if f.node != "" && f.all {
+		return usageErrorf("revoke: --node and --all contradict each other")
+	}
+	return p.inspect(fs, &f.connection, f.path, func(ctx context.Context, client *framework.Client, full string) error {
+		s, err := lookAround(ctx, client, full)
+		if err != nil {
+			return err
+		}
+		return p.ask(ctx, client, f, s)
+	})
+}
+
+// ask asks those of a survey whom the flags choose. Whoever was asked before
+// something went wrong is named all the same.
+func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFlags, s *survey) error {
+	done := request{Lock: f.path, Asked: []place{}}
+	var failed error
+	for _, queue := range s.queues {
+		for i, c := range queue {
+			if failed != nil || !f.chooses(c) {
+				continue
+			}
+			err := lease.Revoke(ctx, client, c.Path)
+			if errors.Is(err, framework.ErrNoNode) {
+				continue // given back since we looked
+			}
+			if failed = err; err == nil {
+				done.Asked = append(done.Asked, placeOf(c, i+1))
+				if !f.json {
+					fmt.Fprintln(p.stdout, "asked", describe(c))
+				}
+			}
+		}
+	}
+	if f.json {
+		failed = errors.Join(failed, p.printJSON(done))
+	}
+	if failed == nil && len(done.Asked) == 0 {
+		what := f.path
+		if f.node != "" {
+			what += ": " + f.node
+		}
+		return fmt.Errorf("%s: %w", what, errNobody)
+	}
+	return failed
+}
+
+// chooses tells whether a contender is to be asked.
+func (f *revokeFlags) chooses(c lease.Contender) bool {
+	switch {
+	case f.node != "":
+		return c.Node == f.node || c.Token != 0 && c.Token.String() == f.node
+	case f.all:
+		return true
+	}
+	return c.Holding
+}
+
+// describe writes a contender in one line.
+func describe(c lease.Contender) string {
+	state := "waiting"
+	if c.Holding {
+		state = "held"
+	}
+	who := c.Holder.String()
+	if who == "" { // a client that says nothing about itself
+		who = "session " + hexSession(c.Session)
+	}
+	return printable(fmt.Sprintf("%s (%s, %s): %s", c.Node, c.Kind, state, who))
+}

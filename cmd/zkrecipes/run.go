@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"math"
+	"path/filepath"
+	"time"
+)
+
+// runFlags is what the command line of "run" says.
+type runFlags struct {
+	jobFlags
+	label         string
+	shared, write bool
+	permits       int
+	timeout       durationFlag
+	try           bool
+	conflict      int
+}
+
+func (p *program) parseRun(args []string) (*runFlags, error) {
+	f := &runFlags{timeout: durationFlag{value: new(time.Duration)}}
+	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	f.register(fs, "lock")
+	fs.StringVar(&f.label, "label", "", "")
+	fs.BoolVar(&f.shared, "shared", false, "")
+	fs.BoolVar(&f.write, "write", false, "")
+	fs.IntVar(&f.permits, "permits", 0, "")
+	fs.Var(&f.timeout, "timeout", "")
+	fs.BoolVar(&f.try, "try", false, "")
+	fs.IntVar(&f.conflict, "conflict-exit-code", exitConflict, "")
+	if err := p.parse(fs, args); err != nil {
+		return nil, err
+	}
+	f.command = fs.Args()
+	permitsGiven := false
+	fs.Visit(func(given *flag.Flag) { permitsGiven = permitsGiven || given.Name == "permits" })
+	if permitsGiven && (f.permits < 1 || f.permits > math.MaxInt32) {
+		return nil, usageErrorf("run: --permits %d: a semaphore has at least one permit, and at most %d", f.permits, math.MaxInt32)
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if f.label == "" {
+		f.label = filepath.Base(f.command[0])
+	}
+	if f.what = "lock"; f.permits > 0 {
+		f.what = "permit"
+	}
+	return f, nil
+}
+
+// check finds the mistakes that can be seen without a server.
+func (f *runFlags) check() error {
+	switch err := f.jobFlags.check("run", "lock", "lock"); {
+	case err != nil:
+		return err
+	case f.shared && f.write:
+		return usageErrorf("run: --shared and --write contradict each other")
+	case f.shared && f.permits > 0:
+		return usageErrorf("run: --shared and --permits contradict each other: the one is for any number of readers, the other for at most that many holders")
+	case f.write && f.permits > 0:
+		return usageErrorf("run: --write and --permits contradict each other")
+	case f.try && f.timeout.given:
+		return usageErrorf("run: --try and --timeout contradict each other")
+	case f.timeout.given && *f.timeout.value == 0:
+		return usageErrorf("run: --timeout 0 leaves no time to ask; say --try to take the lock only if it is free")
+	case f.conflict < 0 || f.conflict > 255:
+		return usageErrorf("run: --conflict-exit-code %d is not between 0 and 255", f.conflict)
+	}
+	return nil
+}
+
+// run waits for its turn once, and runs the command once.
+func (p *program) run(args []string) int {
+	f, err := p.parseRun(args)
+	if err != nil {
+		return p.failed(err)
+	}
+	return p.perform(&f.jobFlags, f.conflict, func(j *job) (int, error) {
+		// The lease lives under this context, so it lasts until all is done.
+		ctx, cancel := context.WithCancelCause(context.Background())
+		defer cancel(nil)
+		err := untilSignal(ctx, cancel, j.signals, func(ctx context.Context) error { return j.await(ctx, f) })
+		if err != nil {
+			return 0, err
+		}
+		o, lasted, err := j.underLock()
+		if err != nil {
+			return 0, err
+		}
+		return j.conclude(o, lasted, false), nil
+	})
+}
+
+// await connects and takes the lock. ctx ends when the user loses patience.
+func (j *job) await(ctx context.Context, f *runFlags) error {
+	start := time.Now()
+	patience := connectPatience
+	if f.timeout.given {
+		patience = *f.timeout.value
+	}
+	if err := j.connect(ctx, patience); err != nil {
+		return err
+	}
+	var err error
+	if j.contest, err = f.contest(j.client); err != nil {
+		return err
+	}
+	return j.acquire(ctx, start, f.remaining(start))
+}
+
+// remaining tells how long acquiring may take, of a wait that began at start.
+func (f *runFlags) remaining(start time.Time) func() time.Duration {
+	return func() time.Duration {
+		switch {
+		case f.try:
+			return 0
+		case f.timeout.given:
+			return max(*f.timeout.value-time.Since(start), time.Millisecond)
+		}
+		return forever
+	}
+}

@@ -1,0 +1,271 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// These tests run in virtual time. The session timeout is 15 s, so trust lasts
+// 10 s after an answer, and the grace is 2.5 s.
+const (
+	testSession = 15 * time.Second
+	testTrust   = 10 * time.Second
+	testGrace   = 2500 * time.Millisecond
+)
+
+// fakeLease is a claim whose trust is moved forward by hand.
+type fakeLease struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	asked  chan struct{}
+
+	mu    sync.Mutex
+	until time.Time
+}
+
+func newFakeLease() *fakeLease {
+	l := &fakeLease{until: time.Now().Add(testTrust), asked: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancelCause(context.Background())
+	return l
+}
+
+func (l *fakeLease) Context() context.Context { return l.ctx }
+
+func (l *fakeLease) Revoked() <-chan struct{} { return l.asked }
+
+func (l *fakeLease) Err() error {
+	if !time.Now().Before(l.TrustedUntil()) {
+		l.cancel(lease.ErrLost)
+	}
+	return context.Cause(l.ctx)
+}
+
+func (l *fakeLease) TrustedUntil() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.until
+}
+
+// answered is called when a server has answered what was asked just now.
+func (l *fakeLease) answered() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = time.Now().Add(testTrust)
+}
+
+// fakeGroup is a process group that remembers what it got when.
+type fakeGroup struct {
+	start  time.Time
+	events chan processEvent
+	dies   map[syscall.Signal]bool // of these signals its leader dies
+	rest   map[syscall.Signal]bool // and of these all others do
+	refuse error
+
+	mu    sync.Mutex
+	got   []string
+	alive bool // others than the leader
+}
+
+func newFakeGroup(dies ...syscall.Signal) *fakeGroup {
+	g := &fakeGroup{start: time.Now(), events: make(chan processEvent, 4), dies: map[syscall.Signal]bool{syscall.SIGKILL: true}, rest: map[syscall.Signal]bool{syscall.SIGKILL: true}}
+	for _, sig := range dies {
+		g.dies[sig] = true
+	}
+	return g
+}
+
+func (g *fakeGroup) Events() <-chan processEvent { return g.events }
+
+func (g *fakeGroup) Signal(sig syscall.Signal) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.refuse != nil {
+		return g.refuse
+	}
+	g.got = append(g.got, fmt.Sprintf("%v at %v", sig, time.Since(g.start)))
+	if g.rest[sig] {
+		g.alive = false
+	}
+	if g.dies[sig] {
+		clear(g.dies) // once
+		g.events <- processEvent{end: ending{signal: sig}}
+	}
+	return nil
+}
+
+func (g *fakeGroup) Alive() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.alive
+}
+
+// A supervision is a supervisor with all fakes around it.
+type supervision struct {
+	lease   *fakeLease
+	group   *fakeGroup
+	signals chan os.Signal
+	stderr  bytes.Buffer
+	grace   time.Duration
+	done    chan outcome
+}
+
+func supervise(group *fakeGroup, grace time.Duration) *supervision {
+	s := &supervision{lease: newFakeLease(), group: group, signals: make(chan os.Signal, 4), grace: grace, done: make(chan outcome, 1)}
+	return s
+}
+
+func (s *supervision) start() { s.startWith(func(*supervisor) {}) }
+
+func (s *supervision) startWith(change func(*supervisor)) {
+	sup := &supervisor{
+		lock: s.lease, group: s.group, signals: s.signals, grace: s.grace, sessionTimeout: testSession,
+		report: newReporter(&s.stderr, "/l", true, false),
+	}
+	change(sup)
+	go func() {
+		o := sup.run()
+		sup.report.close()
+		s.done <- o
+	}()
+}
+
+func TestHealthyLeaseLeavesTheCommandAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeGroup(), testGrace)
+		s.start()
+		for range 1000 { // each answer comes a moment before it would be too late
+			time.Sleep(testTrust - testGrace - time.Millisecond)
+			s.lease.answered()
+		}
+		s.group.events <- processEvent{end: ending{code: 4}}
+		require.Equal(t, outcome{end: ending{code: 4}}, <-s.done)
+		require.Empty(t, s.group.got)
+		require.Empty(t, s.stderr.String())
+	})
+}
+
+func TestSilenceStopsTheCommandInTime(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		group func() *fakeGroup
+		grace time.Duration
+		want  []string
+	}{
+		{"polite", func() *fakeGroup { return newFakeGroup(syscall.SIGTERM) }, testGrace, []string{"terminated at 7.5s"}},
+		{"stubborn", func() *fakeGroup { return newFakeGroup() }, testGrace, []string{"terminated at 7.5s", "killed at 10s"}},
+		{"polite leader of stubborn others", func() *fakeGroup {
+			g := newFakeGroup(syscall.SIGTERM)
+			g.alive = true
+			return g
+		}, testGrace, []string{"terminated at 7.5s", "killed at 10s"}},
+		{"no grace", func() *fakeGroup { return newFakeGroup(syscall.SIGTERM) }, 0, []string{"killed at 10s"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := supervise(test.group(), test.grace)
+				s.start()
+				o := <-s.done
+				require.True(t, o.lost)
+				require.Equal(t, test.want, s.group.got)
+				require.LessOrEqual(t, time.Since(s.group.start), testTrust)
+				require.Contains(t, s.stderr.String(), `"event":"lost"`)
+			})
+		})
+	}
+}
+
+// That contact comes back does not take back what the command was told.
+func TestAnswerAfterTermChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeGroup(), testGrace)
+		s.start()
+		time.Sleep(8 * time.Second)
+		s.lease.answered()
+		require.True(t, (<-s.done).lost)
+		require.Equal(t, []string{"terminated at 7.5s", "killed at 10s"}, s.group.got)
+	})
+}
+
+func TestLossStopsTheCommandAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeGroup(), testGrace)
+		s.start()
+		time.Sleep(time.Second)
+		s.lease.cancel(fmt.Errorf("%w: on purpose", lease.ErrLost))
+		require.True(t, (<-s.done).lost)
+		require.Equal(t, []string{"terminated at 1s", "killed at 3.5s"}, s.group.got)
+		var e event
+		require.NoError(t, json.Unmarshal(s.stderr.Bytes(), &e))
+		require.Equal(t, "lost", e.Event)
+		require.Equal(t, "/l", e.Lock)
+		require.Contains(t, e.Reason, "on purpose")
+		require.WithinDuration(t, s.group.start.Add(3500*time.Millisecond), *e.KillAt, 0)
+	})
+}
+
+// As after SIGSTOP: much is due at once, and nothing but KILL is in order.
+func TestAwokenTooLate(t *testing.T) {
+	for range 20 { // select is random
+		synctest.Test(t, func(t *testing.T) {
+			s := supervise(newFakeGroup(syscall.SIGTERM), testGrace)
+			s.signals <- syscall.SIGCONT
+			s.lease.until = time.Now().Add(-time.Minute)
+			s.start()
+			require.True(t, (<-s.done).lost)
+			require.Equal(t, []string{"killed at 0s"}, s.group.got)
+		})
+	}
+}
+
+func TestEndedCommandIsNotStopped(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			s := supervise(newFakeGroup(), testGrace)
+			s.lease.cancel(lease.ErrLost)
+			s.group.events <- processEvent{end: ending{code: 0}}
+			s.start()
+			require.Equal(t, outcome{}, <-s.done)
+			require.Empty(t, s.group.got)
+		})
+	}
+}
+
+func TestSignalsAreForwarded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeGroup(syscall.SIGTERM), testGrace)
+		s.start()
+		for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGTERM} {
+			s.signals <- sig
+			synctest.Wait()
+		}
+		require.Equal(t, outcome{end: ending{signal: syscall.SIGTERM}, asked: true}, <-s.done)
+		require.Equal(t, []string{"hangup at 0s", "stopped at 0s", "continued at 0s", "terminated at 0s"}, s.group.got)
+	})
+}
+
+func TestCommandThatMayNotBeSignalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeGroup(), testGrace)
+		s.group.refuse = syscall.EPERM
+		s.lease.cancel(lease.ErrLost)
+		s.start()
+		time.Sleep(time.Hour)
+		s.group.events <- processEvent{end: ending{code: 0}}
+		require.True(t, (<-s.done).lost)
+		require.Contains(t, s.stderr.String(), `"event":"unstoppable"`)
+	})
+}

@@ -1,0 +1,105 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"unsafe"
+)
+
+const signalContinue = syscall.SIGCONT
+
+// terminal is the controlling terminal. It belongs to one process group at a
+// time, at first to that of zkrecipes and the rest of its pipeline. A command
+// that wants it is stopped by the kernel; then it is lent to the command.
+//
+// Ctrl-Z must look to the shell as if zkrecipes and the command were one: when
+// the command stops, zkrecipes stops; when the shell continues zkrecipes, it
+// continues the command, unless the lock was lost meanwhile.
+type terminal struct {
+	fd    int
+	own   int // our process group
+	group *process
+	lent  bool // the command has asked for it
+
+	signals chan<- os.Signal // gets those of job control
+}
+
+// lendTerminal returns nil if there is no controlling terminal.
+func lendTerminal(group *process, signals chan<- os.Signal) terminalLender {
+	fd, err := syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	return &terminal{fd: fd, own: syscall.Getpgrp(), group: group, signals: signals}
+}
+
+// commandStopped gives the command the terminal, if that is what it was stopped
+// for, or stops zkrecipes with it.
+func (t *terminal) commandStopped(by syscall.Signal) {
+	if wants := by == syscall.SIGTTIN || by == syscall.SIGTTOU; wants && t.foreground() == t.own {
+		t.lent = true
+		t.setForeground(t.group.pid)
+		_ = t.group.Signal(syscall.SIGCONT)
+		return
+	}
+	if !continuable() { // nobody could continue us, so Ctrl-Z has no effect here
+		_ = t.group.Signal(syscall.SIGCONT)
+		return
+	}
+	t.takeBack()
+	// Ctrl-Z stops all of a pipeline. We have caught its signal, and Go cannot undo
+	// that, so the others get it and we get one that cannot be caught.
+	signal.Ignore(syscall.SIGTSTP)
+	_ = syscall.Kill(0, syscall.SIGTSTP)
+	_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
+	watchStops(t.signals)
+}
+
+// resume continues the command after zkrecipes was continued, with the terminal
+// if it had that and the shell has put us into the foreground.
+func (t *terminal) resume() {
+	if t.lent && t.foreground() == t.own {
+		t.setForeground(t.group.pid)
+	}
+	_ = t.group.Signal(syscall.SIGCONT)
+}
+
+// close takes the terminal back and wakes what was stopped for wanting it meanwhile.
+func (t *terminal) close() {
+	if t.takeBack() {
+		_ = syscall.Kill(0, syscall.SIGCONT)
+	}
+	_ = syscall.Close(t.fd)
+}
+
+func (t *terminal) takeBack() bool {
+	lent := t.lent && t.foreground() == t.group.pid
+	if lent {
+		t.setForeground(t.own)
+	}
+	return lent
+}
+
+// foreground returns the process group that the terminal belongs to, -1 if that
+// cannot be told.
+func (t *terminal) foreground() int {
+	var group int32
+	if t.control(syscall.TIOCGPGRP, &group) != 0 {
+		return -1
+	}
+	return int(group)
+}
+
+// setForeground fails if the group or the terminal is gone, and then it does not matter.
+func (t *terminal) setForeground(group int) {
+	id := int32(group)
+	_ = t.control(syscall.TIOCSPGRP, &id)
+}
+
+func (t *terminal) control(request uintptr, group *int32) syscall.Errno {
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(t.fd), request, uintptr(unsafe.Pointer(group)))
+	return errno
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+const helpTestserver = `usage: zkrecipes testserver [--port N] [--host ADDR]
+
+Runs an in-memory ZooKeeper server until it is interrupted (Ctrl-C), for trying things out without
+a ZooKeeper. It speaks the real protocol, to any client, and forgets everything when it ends. It has
+no authentication worth the name and is no server for production.
+
+  --port N     the port to listen on (2181; 0 for any that is free)
+  --host ADDR  the address to listen on (127.0.0.1)
+
+The first line of output is the address, in the form that --servers takes:
+
+  $ zkrecipes testserver --port 0 &
+  127.0.0.1:40123
+  $ zkrecipes run --servers 127.0.0.1:40123 --lock /locks/demo -- echo mine
+
+Exit codes: 0 interrupted; 64 usage; 69 cannot listen there.
+`
+
+// testserver runs an in-memory server until a signal ends it.
+func (p *program) testserver(args []string) error {
+	fs := flag.NewFlagSet("testserver", flag.ContinueOnError)
+	port := fs.Uint("port", 2181, "")
+	host := fs.String("host", "127.0.0.1", "")
+	if err := p.parse(fs, args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 || *port > 65535 {
+		return usageErrorf("testserver: takes a port up to 65535 and nothing else (see \"zkrecipes help testserver\")")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	return p.serve(ctx, net.JoinHostPort(*host, strconv.FormatUint(uint64(*port), 10)))
+}
+
+// serve runs the server until ctx ends.
+func (p *program) serve(ctx context.Context, addr string) error {
+	server, err := zktest.Start(zktest.WithAddr(addr))
+	if err != nil {
+		return fmt.Errorf("testserver: %w", err)
+	}
+	defer server.Close()
+	fmt.Fprintln(p.stdout, server.Addr())
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,117 @@
+// Command mutex shows a lock that works across goroutines, processes and
+// machines: several workers book amounts into one account, each in its turn.
+//
+//	go run ./examples/mutex 127.0.0.1:2181
+//
+// Start it twice at the same time, and the two programs take turns as well.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+)
+
+const (
+	workers  = 3
+	bookings = 4 // of each worker
+)
+
+func main() {
+	servers := os.Getenv("ZKRECIPES_SERVERS")
+	if len(os.Args) > 1 {
+		servers = os.Args[1]
+	}
+	if servers == "" {
+		fmt.Fprintln(os.Stderr, "usage: mutex HOST:PORT[,HOST:PORT...] (or set ZKRECIPES_SERVERS)")
+		os.Exit(64)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, servers, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run connects and lets the workers work.
+func run(ctx context.Context, servers string, out io.Writer) error {
+	connecting, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	client, err := framework.Connect(connecting, framework.Config{Servers: []string{servers}})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+
+	// One value serves all goroutines. Each Acquire is an owner of its own.
+	orders, err := mutex.New(client, "/examples/orders")
+	if err != nil {
+		return err
+	}
+	account := &account{out: out}
+	failed := make([]error, workers)
+	var all sync.WaitGroup
+	for i := range workers {
+		all.Go(func() { failed[i] = work(ctx, i+1, orders, account) })
+	}
+	all.Wait()
+	fmt.Fprintf(out, "balance %d\n", account.balance)
+	return errors.Join(failed...)
+}
+
+// work books a few times. Acquire by hand suits work that begins and ends in
+// different places; lease.Do below is shorter where it does not.
+func work(ctx context.Context, worker int, orders *mutex.Mutex, to *account) error {
+	held, err := orders.Acquire(ctx, 5*time.Second)
+	if err != nil {
+		return fmt.Errorf("worker %d: %w", worker, err) // an ErrTimeout says who has it
+	}
+	err = to.book(held.Context(), worker, held.Token())
+	if err := errors.Join(err, held.Release()); err != nil {
+		return fmt.Errorf("worker %d: %w", worker, err)
+	}
+	for range bookings - 1 {
+		err := lease.Do(ctx, orders, 5*time.Second, func(ctx context.Context, held *lease.Lease) error {
+			return to.book(ctx, worker, held.Token())
+		})
+		if err != nil {
+			return fmt.Errorf("worker %d: %w", worker, err)
+		}
+	}
+	return nil
+}
+
+// An account has no lock of its own: it relies on the one in ZooKeeper. It is
+// also careful: a holder that was paused may not know that it lost its lock, but
+// its token gives it away.
+type account struct {
+	out     io.Writer
+	balance int
+	newest  lease.Token
+}
+
+// book needs the lock. ctx ends when that is lost, so work that takes time
+// should pass it on and stop.
+func (a *account) book(ctx context.Context, worker int, token lease.Token) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if token < a.newest {
+		return fmt.Errorf("refused: token %v is older than %v", token, a.newest)
+	}
+	a.newest = token
+	a.balance++
+	fmt.Fprintf(a.out, "worker %d books with token %v\n", worker, token)
+	return nil
+}
