@@ -1,0 +1,8 @@
+package ensemble
+
+import "syscall"
+
+// dieWithParent lets the system kill a child when this program ends, however it ends.
+func dieWithParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+}

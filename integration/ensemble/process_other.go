@@ -1,0 +1,8 @@
+//go:build !linux
+
+package ensemble
+
+import "syscall"
+
+// dieWithParent would need a helper process here: a test binary that is killed leaves its servers behind.
+func dieWithParent() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,243 @@
+package integration
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+
+	"github.com/zkrecipes/zkrecipes/integration/ensemble"
+	"github.com/zkrecipes/zkrecipes/integration/proxy"
+)
+
+// The server is killed and restarted while contenders in several processes are
+// at it: nobody hangs, nobody overlaps, and nothing stays.
+func TestServerKilledAndRestartedUnderContention(t *testing.T) {
+	servers, server := single(t)
+	const path = "/locks/restarted"
+	observer := connect(t, server)
+	require.NoError(t, observer.CreateParents(within(t, 5*time.Second), path+"/x"))
+	wait := startContenders(t, 2, plan{Servers: []string{server}, Path: path, Workers: 4, Grants: 300, Tolerant: true})
+	for range 3 {
+		awaitGrants(t, observer, path, 50)
+		require.NoError(t, servers.Node(0).Kill())
+		require.NoError(t, servers.Node(0).Start(within(t, 20*time.Second)))
+		require.NoError(t, servers.AwaitReady(within(t, 20*time.Second)))
+	}
+	grants := wait()
+	assert.Len(t, grants, 2*4*300)
+	requireExclusive(t, grants)
+	requireEmpty(t, server, path, 10*time.Second)
+}
+
+// awaitGrants waits until that many more znodes have been made under the path.
+func awaitGrants(t *testing.T, observer *framework.Client, path string, more int32) {
+	t.Helper()
+	ctx := within(t, time.Minute)
+	var first int32 = -1
+	for {
+		_, stat, w, err := observer.ChildrenWatch(ctx, path)
+		require.NoError(t, err)
+		if first < 0 {
+			first = stat.Cversion
+		}
+		if stat.Cversion-first >= 2*more {
+			return
+		}
+		select {
+		case <-w.Events():
+		case <-ctx.Done():
+			t.Fatalf("no %d grants under %s in time", more, path)
+		}
+	}
+}
+
+// A server that is paused for longer than the session lasts: the holder is told
+// at its trust deadline, while the server still sleeps, and the waiter gets the
+// mutex afterwards.
+func TestServerPausedBeyondTheSessionTimeout(t *testing.T) {
+	servers, server := single(t)
+	const path = "/locks/paused"
+	holder, waiter := connect(t, server), connect(t, server)
+	held, err := newMutex(t, holder, path).Acquire(within(t, time.Minute), time.Second)
+	require.NoError(t, err)
+	granted := make(chan *lease.Lease, 1)
+	var group sync.WaitGroup
+	group.Go(func() {
+		next, err := newMutex(t, waiter, path).Acquire(within(t, time.Minute), 50*time.Second)
+		assert.NoError(t, err)
+		granted <- next
+	})
+	require.NoError(t, servers.Node(0).Pause())
+	deadline := held.TrustedUntil()
+	select {
+	case <-held.Context().Done():
+	case <-time.After(2 * sessionTimeout):
+		t.Fatal("the holder was not told")
+	}
+	assert.WithinDuration(t, deadline, time.Now(), time.Second)
+	require.ErrorIs(t, context.Cause(held.Context()), lease.ErrLost)
+	require.ErrorIs(t, held.Err(), lease.ErrLost)
+	require.NoError(t, servers.Node(0).Resume())
+	next := <-granted
+	group.Wait()
+	require.NotNil(t, next)
+	assert.Greater(t, next.Token(), held.Token())
+	require.ErrorIs(t, held.Release(), lease.ErrLost)
+	require.NoError(t, next.Release())
+	requireEmpty(t, server, path, 10*time.Second)
+}
+
+// The connection is cut right before, or right after, the create took effect:
+// the acquire ends in one lease on one znode all the same.
+func TestConnectionCutAtTheCreate(t *testing.T) {
+	_, server := single(t)
+	for name, cut := range map[string]func(*proxy.Proxy, int32, string, ...proxy.HookOption) <-chan struct{}{
+		"before": (*proxy.Proxy).CutBefore,
+		"after":  (*proxy.Proxy).CutAfter,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := "/locks/cut-" + name
+			between := proxy.New(t, server)
+			client := connect(t, between.Addr())
+			require.NoError(t, client.CreateParents(within(t, 5*time.Second), path+"/x"))
+			fired := cut(between, proxy.OpCreate, path+"/_c_")
+			m := newMutex(t, client, path)
+			held, err := m.Acquire(within(t, 20*time.Second), 10*time.Second)
+			require.NoError(t, err)
+			<-fired
+			children, _, err := connect(t, server).Children(within(t, 5*time.Second), path)
+			require.NoError(t, err)
+			require.Len(t, children, 1)
+			require.NoError(t, held.Release())
+			requireEmpty(t, server, path, 5*time.Second)
+		})
+	}
+}
+
+// The same, but the server stays out of reach for longer than the caller waits:
+// an error in time, and once the server is back nothing is left, in the same
+// session.
+func TestConnectionCutAtTheCreateAndRefused(t *testing.T) {
+	_, server := single(t)
+	for name, cut := range map[string]func(*proxy.Proxy, int32, string, ...proxy.HookOption) <-chan struct{}{
+		"before": (*proxy.Proxy).CutBefore,
+		"after":  (*proxy.Proxy).CutAfter,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := "/locks/refused-" + name
+			between := proxy.New(t, server)
+			client := connectWith(t, framework.Config{Servers: []string{between.Addr()}, SessionTimeout: 10 * time.Second})
+			session := client.Session().ID()
+			require.NoError(t, client.CreateParents(within(t, 5*time.Second), path+"/x"))
+			fired := cut(between, proxy.OpCreate, path+"/_c_", proxy.ThenRefuse())
+			start := time.Now()
+			_, err := newMutex(t, client, path).Acquire(context.Background(), 500*time.Millisecond)
+			took := time.Since(start)
+			<-fired
+			require.ErrorIs(t, err, lease.ErrTimeout)
+			assert.Less(t, took, 700*time.Millisecond)
+			between.Refuse(false)
+			requireEmpty(t, server, path, 8*time.Second)
+			s, err := client.AwaitSession(within(t, 10*time.Second))
+			require.NoError(t, err)
+			require.Equal(t, session, s.ID(), "the session must have survived, or this shows nothing")
+		})
+	}
+}
+
+// A release whose answer is lost: the place is free, and the same client can
+// take it again.
+func TestConnectionCutAtTheRelease(t *testing.T) {
+	_, server := single(t)
+	for name, cut := range map[string]func(*proxy.Proxy, int32, string, ...proxy.HookOption) <-chan struct{}{
+		"before": (*proxy.Proxy).CutBefore,
+		"after":  (*proxy.Proxy).CutAfter,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := "/locks/release-" + name
+			between := proxy.New(t, server)
+			m := newMutex(t, connect(t, between.Addr()), path)
+			held, err := m.Acquire(within(t, 20*time.Second), 10*time.Second)
+			require.NoError(t, err)
+			fired := cut(between, proxy.OpDelete, path+"/_c_")
+			require.NoError(t, held.Release())
+			<-fired
+			again, err := m.Acquire(within(t, 20*time.Second), 10*time.Second)
+			require.NoError(t, err)
+			require.NoError(t, again.Release())
+			requireEmpty(t, server, path, 5*time.Second)
+		})
+	}
+}
+
+// The leader of three servers is killed: sessions and leases survive, since the
+// others take over within the trust window.
+func TestLeaderKilledSessionAndLeaseSurvive(t *testing.T) {
+	servers := ensemble.New(t, ensemble.Options{Nodes: 3})
+	client := connectWith(t, framework.Config{Servers: servers.Servers(), SessionTimeout: 10 * time.Second})
+	const path = "/locks/ensemble"
+	m := newMutex(t, client, path)
+	held, err := m.Acquire(within(t, 20*time.Second), 10*time.Second)
+	require.NoError(t, err)
+	leader, err := servers.Leader(within(t, 20*time.Second))
+	require.NoError(t, err)
+	require.NoError(t, servers.Node(leader).Kill())
+	require.NoError(t, held.Confirm(within(t, 20*time.Second)))
+	require.NoError(t, held.Err())
+	require.NoError(t, held.Release())
+	requireEmpty(t, servers.Servers()[(leader+1)%3], path, 10*time.Second)
+}
+
+// Three servers, of which one after the other is paused and killed, with
+// contenders in two processes all the while.
+func TestEnsembleFaultsUnderContention(t *testing.T) {
+	servers := ensemble.New(t, ensemble.Options{Nodes: 3})
+	const path = "/locks/storm"
+	observer := connect(t, servers.Servers()...)
+	require.NoError(t, observer.CreateParents(within(t, 5*time.Second), path+"/x"))
+	wait := startContenders(t, 2, plan{Servers: servers.Servers(), Path: path, Workers: 4, Grants: 150, Tolerant: true})
+	for i := range 3 {
+		awaitGrants(t, observer, path, 20)
+		node := servers.Node(i)
+		if i%2 == 0 {
+			require.NoError(t, node.Kill())
+			awaitGrants(t, observer, path, 20)
+			require.NoError(t, node.Start(within(t, 20*time.Second)))
+		} else {
+			require.NoError(t, node.Pause())
+			awaitGrants(t, observer, path, 20)
+			require.NoError(t, node.Resume())
+		}
+		require.NoError(t, servers.AwaitReady(within(t, 30*time.Second)))
+	}
+	grants := wait()
+	assert.Len(t, grants, 2*4*150)
+	requireExclusive(t, grants)
+	requireEmpty(t, servers.Servers()[0], path, 15*time.Second)
+}
+
+// No server at all: the context is obeyed to within 100 ms, and the error says
+// what was tried.
+func TestNoServer(t *testing.T) {
+	servers := ensemble.New(t, ensemble.Options{Publish: true})
+	server := servers.Servers()[0]
+	require.NoError(t, servers.Node(0).Kill())
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	_, err := framework.Connect(ctx, framework.Config{Servers: []string{server}})
+	assert.Less(t, time.Since(start), 400*time.Millisecond)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	var connect *framework.ConnectError
+	require.ErrorAs(t, err, &connect)
+	require.NotEmpty(t, connect.Attempts)
+	assert.Equal(t, server, connect.Attempts[0].Addr)
+	assert.ErrorContains(t, err, server)
+	assert.ErrorContains(t, err, "refused")
+}

@@ -1,0 +1,106 @@
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.Stat;
+
+/**
+ * Writes down, as a line of JSON each, when one contender begins and ends to hold something. All times are readings of
+ * the machine's monotonic clock.
+ *
+ * <p>Curator does not tell a holder that its session is over. A hold therefore counts only for as long as it is sure:
+ * the nodes were seen, with our session as their owner, by a request that was sent after the hold had begun, and the
+ * server keeps a session for its timeout after each request.
+ */
+final class Ledger {
+    private static final AtomicInteger HOLDS = new AtomicInteger();
+
+    private final CuratorFramework client;
+    private final String who;
+
+    Ledger(CuratorFramework client, String who) {
+        this.client = client;
+        this.who = who;
+    }
+
+    /** One time of holding. */
+    final class Hold {
+        private final int id = HOLDS.incrementAndGet();
+        private long token;
+        private long trust;
+
+        /** Holds on for that long. */
+        void linger(long micros) {
+            LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(micros));
+        }
+
+        /** Says that the hold ends; to be called before what is held is given back. */
+        void end() {
+            long now = System.nanoTime();
+            write("\"Event\":\"end\",\"Hold\":%d,\"At\":%d,\"Lost\":%b", id, Math.min(now, trust), now - trust > 0);
+        }
+    }
+
+    /**
+     * Says that a hold has begun, on something that was asked for at that time.
+     *
+     * @param under the hold that this one is a downgrade of, whose token it has; or null
+     * @return null if the nodes, or one of them, went with their session before that was sure
+     */
+    Hold begin(String kind, long asked, Hold under, String... nodes) throws Exception {
+        Hold hold = new Hold();
+        long from = System.nanoTime();
+        ZooKeeper session = client.getZookeeperClient().getZooKeeper();
+        for (String node : nodes) {
+            Stat stat = client.checkExists().forPath(node);
+            if (stat == null || stat.getEphemeralOwner() != session.getSessionId()) {
+                miss("void");
+                return null;
+            }
+            hold.token = Math.max(hold.token, stat.getCzxid());
+        }
+        if (under != null) {
+            hold.token = under.token;
+        }
+        hold.trust = from + TimeUnit.MILLISECONDS.toNanos(session.getSessionTimeout());
+        write(
+                "\"Event\":\"begin\",\"Hold\":%d,\"Kind\":\"%s\",\"Under\":%d,\"Permits\":%d,\"Node\":\"%s\","
+                        + "\"Token\":%d,\"Asked\":%d,\"At\":%d,\"Trust\":%d",
+                hold.id,
+                kind,
+                under == null ? 0 : under.id,
+                nodes.length,
+                nodes[0],
+                hold.token,
+                asked,
+                from,
+                hold.trust);
+        return hold;
+    }
+
+    /** Says why nothing was held. */
+    void miss(String why) {
+        write("\"Event\":\"miss\",\"Why\":\"%s\"", why);
+    }
+
+    private void write(String form, Object... values) {
+        String line = String.format("{\"Who\":\"" + who + "\"," + form + "}\n", values);
+        System.out.print(line); // in one piece, so that a kill leaves none behind
+    }
+
+    /** Returns how long to hold something this time: some milliseconds, and now and then far longer. */
+    static long span() {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        return random.nextInt(25) == 0 ? random.nextLong(100_000, 400_000) : random.nextLong(1_000, 15_000);
+    }
+
+    /** Returns for how many milliseconds to wait this time: long enough, but now and then almost not at all. */
+    static long patience() {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        return random.nextInt(12) == 0
+                ? random.nextLong(30)
+                : TimeUnit.SECONDS.toMillis(Clients.LIMIT_SECONDS);
+    }
+}

@@ -1,0 +1,15 @@
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+
+/** Curator's mutex, which keeps the name of the node to itself. */
+final class NamedMutex extends InterProcessMutex {
+    NamedMutex(CuratorFramework client, String path) {
+        super(client, path);
+    }
+
+    /** Returns the name of the node by which this thread holds the mutex. */
+    String node() {
+        String path = getLockPath();
+        return path.substring(path.lastIndexOf('/') + 1);
+    }
+}

@@ -1,0 +1,158 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/zktest"
+	"go.uber.org/goleak"
+
+	"github.com/zkrecipes/zkrecipes/integration/ensemble"
+)
+
+// tick of both kinds of servers, which bounds session timeouts to between one
+// and ten seconds.
+const tick = 500 * time.Millisecond
+
+// sessionTimeout lets no session of a test end because the machine is busy.
+const sessionTimeout = 10 * time.Second
+
+// limit is how long anything may take that is expected to happen.
+const limit = 30 * time.Second
+
+var update = flag.Bool("update", false, "record the real server's transcripts in testdata")
+
+// asContestant runs the Go process of a contest if this binary was started as one.
+var asContestant = func() (code int, is bool) { return 0, false }
+
+func TestMain(m *testing.M) {
+	if code, is := asContestant(); is {
+		os.Exit(code)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(classDir)
+		os.Exit(code)
+	}))
+}
+
+// A backend starts a server of its own for one test and returns its address.
+type backend struct {
+	name  string
+	start func(t *testing.T) string
+}
+
+// backends are the real server, whose results count, and the one that must have
+// the same.
+var backends = []backend{{"zookeeper", startZooKeeper}, {"zktest", startZktest}}
+
+func startZooKeeper(t *testing.T) string {
+	t.Helper()
+	return ensemble.New(t, ensemble.Options{TickTime: tick, ExtendedTypes: true, NoSync: true}).Servers()[0]
+}
+
+func startZktest(t *testing.T) string {
+	t.Helper()
+	server := zktest.NewServer(t, zktest.WithTick(tick))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(server.Dump())
+		}
+	})
+	return server.Addr()
+}
+
+// onBoth runs a test against either kind of server.
+func onBoth(t *testing.T, test func(t *testing.T, addr string)) {
+	t.Helper()
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) { test(t, b.start(t)) })
+	}
+}
+
+// requireTranscript runs a client against either kind of server and compares
+// what it saw with what was recorded, line by line.
+func requireTranscript(t *testing.T, client func(t *testing.T, addr string) []string) {
+	t.Helper()
+	file := filepath.Join("testdata", filepath.Base(t.Name())+".txt")
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) {
+			got := strings.Join(client(t, b.start(t)), "\n") + "\n"
+			if *update && b.name == "zookeeper" {
+				require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+			}
+			want, err := os.ReadFile(filepath.Clean(file))
+			require.NoError(t, err)
+			require.Equal(t, string(want), got)
+		})
+	}
+}
+
+// connect returns a client that is closed when the test ends.
+func connect(t *testing.T, addr string) *framework.Client {
+	t.Helper()
+	client, err := framework.Connect(within(t, limit), framework.Config{
+		Servers: []string{addr}, SessionTimeout: sessionTimeout, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func newMutex(t *testing.T, client *framework.Client, path string) *mutex.Mutex {
+	t.Helper()
+	m, err := mutex.New(client, path)
+	require.NoError(t, err)
+	return m
+}
+
+// within returns a context for one step of a test.
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// awaitChildren waits until a node has n children.
+func awaitChildren(t *testing.T, client *framework.Client, path string, n int) {
+	t.Helper()
+	ctx := within(t, limit)
+	for {
+		children, _, watch, err := client.ChildrenWatch(ctx, path)
+		if n == 0 && errors.Is(err, framework.ErrNoNode) {
+			return // a server that was slow has reaped the empty container
+		}
+		require.NoError(t, err)
+		if len(children) == n {
+			return
+		}
+		select {
+		case <-watch.Events():
+		case <-ctx.Done():
+			require.Len(t, children, n, "%v", children)
+		}
+	}
+}
+
+// requireNothingLeft checks that no contender is left, and no watch, by clients
+// that are gone or idle.
+func requireNothingLeft(t *testing.T, addr, path string) {
+	t.Helper()
+	observer := connect(t, addr)
+	awaitChildren(t, observer, path, 0)
+	require.NoError(t, observer.Close()) // it has a watch itself
+	mntr, err := ensemble.Mntr(within(t, limit), addr)
+	require.NoError(t, err)
+	require.Equal(t, "0", mntr["zk_watch_count"])
+	require.Equal(t, "0", mntr["zk_ephemerals_count"])
+}

@@ -1,0 +1,103 @@
+package integration
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"go.uber.org/goleak"
+
+	"github.com/zkrecipes/zkrecipes/integration/ensemble"
+)
+
+// sessionTimeout is short, so that expiry is; the servers' tick of half a second
+// allows no less than one.
+const sessionTimeout = 4 * time.Second
+
+// TestMain runs the contender program instead of the tests when this binary was
+// started as one.
+func TestMain(m *testing.M) {
+	if plan := os.Getenv(contenderPlan); plan != "" {
+		os.Exit(contend(plan))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// single returns the address of a server of its own.
+func single(t *testing.T) (ensemble.Ensemble, string) {
+	t.Helper()
+	servers := ensemble.New(t, ensemble.Options{})
+	return servers, servers.Servers()[0]
+}
+
+// connect returns a client that is closed when the test ends.
+func connect(tb testing.TB, servers ...string) *framework.Client {
+	tb.Helper()
+	return connectWith(tb, framework.Config{Servers: servers})
+}
+
+func connectWith(tb testing.TB, cfg framework.Config) *framework.Client {
+	tb.Helper()
+	if cfg.SessionTimeout == 0 {
+		cfg.SessionTimeout = sessionTimeout
+	}
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	client, err := framework.Connect(ctx, cfg)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func newMutex(tb testing.TB, client *framework.Client, path string, opts ...mutex.Option) *mutex.Mutex {
+	tb.Helper()
+	m, err := mutex.New(client, path, opts...)
+	require.NoError(tb, err)
+	return m
+}
+
+// within returns a context for one step of a test.
+func within(tb testing.TB, d time.Duration) context.Context {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	tb.Cleanup(cancel)
+	return ctx
+}
+
+// requireEmpty waits until the path has no children, as seen by a client of its
+// own. What is still in the background's hands may take a moment.
+func requireEmpty(tb testing.TB, server, path string, limit time.Duration) {
+	tb.Helper()
+	observer := connect(tb, server)
+	ctx := within(tb, limit)
+	for {
+		children, _, w, err := observer.ChildrenWatch(ctx, path)
+		if err == nil && len(children) == 0 {
+			return
+		}
+		if framework.OutcomeOf(err) == framework.Failed && ctx.Err() == nil {
+			require.ErrorIs(tb, err, framework.ErrNoNode)
+			return
+		}
+		require.NoError(tb, err, "left behind under %s: %v", path, children)
+		select {
+		case <-w.Events():
+		case <-ctx.Done():
+			require.Empty(tb, children, "left behind under %s", path)
+		}
+	}
+}
+
+// requireNoWatches checks that the server keeps no watch for anybody.
+func requireNoWatches(tb testing.TB, server string) {
+	tb.Helper()
+	mntr, err := ensemble.Mntr(within(tb, 5*time.Second), server)
+	require.NoError(tb, err)
+	require.Equal(tb, "0", mntr["zk_watch_count"])
+}
