@@ -1,0 +1,65 @@
+# "make" or "make help" lists what there is. Everything here is a short form of
+# a command that can be typed by hand.
+
+GOLANGCI_LINT_VERSION := v2.15.0
+GO                    ?= go
+BIN                   := $(CURDIR)/bin
+LINT                  := $(BIN)/golangci-lint
+
+# Nested modules are linted and formatted like the main one.
+MODULES := $(patsubst %/,%,$(dir $(wildcard go.mod */go.mod)))
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: try
+try: ## see it work: two commands contend for a lock on a throwaway ZooKeeper
+	@.ci/install-zookeeper
+	@mkdir -p $(BIN)
+	@$(GO) build -o $(BIN)/zkrecipes ./cmd/zkrecipes
+	@$(GO) build -o $(BIN)/throwaway ./integration/cmd/throwaway
+	@$(BIN)/throwaway -- sh .ci/try $(BIN)/zkrecipes
+
+.PHONY: test
+test: ## everything that needs only Go
+	$(GO) test ./...
+
+.PHONY: race
+race: ## the same with the race detector
+	$(GO) test -race ./...
+
+.PHONY: lint
+lint: $(LINT) ## go vet and the chosen linters, in every module
+	@set -e; for dir in $(MODULES); do \
+		echo "lint $$dir"; \
+		(cd $$dir && $(GO) vet ./... && $(LINT) run --allow-parallel-runners ./...); \
+	done
+
+.PHONY: fmt
+fmt: $(LINT) ## format all Go files and sort their imports
+	@set -e; for dir in $(MODULES); do (cd $$dir && $(LINT) fmt ./...); done
+
+.PHONY: integration
+integration: ## tests against a real ZooKeeper, started as plain processes
+	cd integration && $(GO) test -count=1 ./...
+
+.PHONY: integration-docker
+integration-docker: ## the same against ZooKeeper in containers
+	cd integration && ZKRECIPES_BACKEND=docker $(GO) test -count=1 ./...
+
+.PHONY: bench
+bench: ## a mutex beside the least it could cost, zktest beside a real ZooKeeper (BENCH=regexp picks some)
+	cd integration && $(GO) test -run '^$$' -bench '$(or $(BENCH),.)' -count 3 .
+
+.PHONY: ci
+ci: ## exactly what the build server runs
+	bash .ci/run
+
+.PHONY: tools
+tools: $(LINT) ## install the tools used here into ./bin
+
+$(LINT):
+	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
