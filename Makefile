@@ -42,6 +42,10 @@ lint: $(LINT) ## go vet and the chosen linters, in every module
 fmt: $(LINT) ## format all Go files and sort their imports
 	@set -e; for dir in $(MODULES); do (cd $$dir && $(LINT) fmt ./...); done
 
+.PHONY: fuzz
+fuzz: ## every fuzz target, a minute each (FUZZTIME=10m for longer)
+	.ci/fuzz $(or $(FUZZTIME),1m)
+
 .PHONY: integration
 integration: ## tests against a real ZooKeeper, started as plain processes
 	cd integration && $(GO) test -count=1 ./...
