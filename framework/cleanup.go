@@ -46,9 +46,11 @@ func (c *Client) makeGone(ctx context.Context, path string) error {
 	return nil
 }
 
-// sweepLater removes all nodes made under an id in the background.
+// sweepLater removes all nodes made under an id in the background. The view is pinned
+// to the session in which they were asked for.
 func (c *Client) sweepLater(parent string, id ProtectionID, mode Mode) {
 	path := join(parent, protectedPrefix+string(id))
+	session := c.pinned
 	if !mode.ephemeral() { // it does not end with the session, nor may the search
 		unpinned := *c
 		unpinned.pinned = nil
@@ -65,6 +67,12 @@ func (c *Client) sweepLater(parent string, id ProtectionID, mode Mode) {
 				return err
 			}
 		}
+		if !mode.ephemeral() {
+			var err error
+			if c, err = c.inOrAfter(ctx, session); err != nil {
+				return err
+			}
+		}
 		all, err := c.listProtected(ctx, parent, id, mode)
 		for _, node := range all {
 			if e := c.Delete(ctx, node.Path, AnyVersion); e != nil && !errors.Is(e, ErrNoNode) {
@@ -73,6 +81,22 @@ func (c *Client) sweepLater(parent string, id ProtectionID, mode Mode) {
 		}
 		return err
 	})
+}
+
+// inOrAfter returns a view that sees all that a session has done or ever will: one
+// pinned to it, or, if it is over, an unpinned one when it is over on the server too.
+// Until then another session may look too early, because the server may still carry
+// out what it was sent over a connection that we have given up.
+func (c *Client) inOrAfter(ctx context.Context, s *Session) (*Client, error) {
+	if s.Err() == nil {
+		return c.In(s), nil
+	}
+	select {
+	case <-s.disposed:
+		return c, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // background runs a clean-up until it succeeds, is refused, or has become

@@ -208,6 +208,7 @@ func (c *core) live(s *Session) {
 // once and not only when it times out.
 func (c *core) dispose(s *Session) {
 	c.tasks.start(func() {
+		defer close(s.disposed)
 		s.guard.seal()
 		s.finish()
 		s.tasks.wait()

@@ -27,6 +27,8 @@ type Session struct {
 	cancel context.CancelCauseFunc
 	tasks  tasks
 
+	disposed chan struct{} // closed when it is over on the server, too, as far as can be done
+
 	mu          sync.Mutex
 	id          int64
 	timeout     time.Duration
@@ -95,6 +97,7 @@ func newSession(c *core) (*Session, error) {
 	s := &Session{
 		core: c, slots: make(chan struct{}, c.cfg.MaxOutstanding),
 		changed: make(chan struct{}), down: closedChannel, first: make(chan struct{}), nudge: make(chan struct{}, 1),
+		disposed: make(chan struct{}),
 	}
 	s.quota.limit = c.cfg.MaxEphemeralBytes
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
