@@ -45,7 +45,9 @@
 // work that needs a moment to stop. When the deadline passes the session ends here,
 // whatever the servers think, and once that sixth has passed the framework closes
 // it there as soon as one can be reached. The argument needs a session timeout of at
-// least two ticks, which is the least that servers grant by default.
+// least two ticks, which is the least that servers grant by default, and a server that
+// reports to the leader itself. An observer behind an observer master (observerMasterPort)
+// does not: list no such servers.
 //
 // # Outcomes
 //

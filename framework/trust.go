@@ -29,6 +29,10 @@ import (
 // So two round trips through the leader, one after the other, prove the newest
 // request that was answered at least a quarter of the timeout before the first was
 // sent. supervise makes a round trip every twelfth of the timeout.
+//
+// It does not hold for an observer behind an observer master. That keeps the
+// observer's report until the leader's next ping, while it passes requests on at once,
+// so the second round trip may overtake the report.
 type trust struct {
 	mu       sync.Mutex
 	timeout  time.Duration // negotiated; 0 before the first handshake
