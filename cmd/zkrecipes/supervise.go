@@ -49,7 +49,7 @@ type outcome struct {
 	end     ending
 	lost    bool // it was stopped because the lock was lost or about to be
 	revoked bool // it was told to stop because somebody asked for the lock
-	asked   bool // a signal from outside that usually ends a program was passed on to it
+	asked   bool // a signal from outside that usually ends a program has come
 }
 
 // A danger is the reason to stop a command.
@@ -84,6 +84,8 @@ func (s *supervisor) run() (o outcome) {
 		case <-s.lock.Context().Done():
 		case <-deadline.C:
 		}
+		// Before anything else that may be due as well: nobody sees this signal again.
+		o.asked = o.asked || endsPrograms(sig)
 		if !event { // a command that has ended by now need not be stopped
 			select {
 			case ev = <-s.group.Events():
@@ -104,7 +106,6 @@ func (s *supervisor) run() (o outcome) {
 		}
 		resume := sig == signalContinue && s.terminal != nil
 		if sig != nil && !resume {
-			o.asked = o.asked || endsPrograms(sig)
 			s.forward(sig)
 		}
 		switch {

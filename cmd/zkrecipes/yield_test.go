@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // TERM once, no KILL, however long the command takes.
@@ -114,4 +116,25 @@ func TestEndOfTheMaximumHoldTimeIsToldAsSuch(t *testing.T) {
 		require.Contains(t, e.Reason, "maximum hold time")
 		require.NotContains(t, e.Reason, "answered")
 	})
+}
+
+// Who tells an election to end is heard, whatever is due at the same time: the
+// signal is noted, or left to the wait for the next term.
+func TestSignalBesideTheEndOfATerm(t *testing.T) {
+	for name, ends := range map[string]func(*supervision){
+		"the command has ended": func(s *supervision) { s.group.events <- processEvent{end: ending{code: 0}} },
+		"the lease is lost":     func(s *supervision) { s.lease.cancel(lease.ErrLost) },
+		"awoken too late":       func(s *supervision) { s.lease.until = time.Now().Add(-time.Minute) },
+	} {
+		for range 20 { // select is random
+			synctest.Test(t, func(t *testing.T) {
+				s := supervise(newFakeGroup(), testGrace)
+				s.signals <- syscall.SIGTERM
+				ends(s)
+				s.start()
+				o := <-s.done
+				require.NotEqual(t, o.asked, len(s.signals) > 0, "%s: %+v", name, o)
+			})
+		}
+	}
 }
