@@ -12,7 +12,7 @@ func HistoryMutants() []Mutant {
 		File: "internal/queue/policy.go", Old: "if ahead[i].Kind != ReadName {\n\t\t\treturn ahead[i : i+1]", New: "if ahead[i].Kind != ReadName && i == 0 {\n\t\t\treturn ahead[i : i+1]",
 	}, {
 		Name: "one permit too many", Package: histories, Tests: "TestSemaphoreWithSingleQueue",
-		File: "internal/queue/policy.go", Old: "if sum += ahead[i].Weight; sum > size {", New: "if sum += ahead[i].Weight; sum > size+1 {",
+		File: "internal/queue/policy.go", Old: "if ahead[i].Weight > room {", New: "if ahead[i].Weight > room+1 {",
 	}, {
 		Name: "a release returns one permit of several", Package: histories, Tests: "TestSemaphore$",
 		File: "internal/hold/hold.go", Old: "ops = append(ops, framework.DeleteOp(path, framework.AnyVersion))", New: "if len(ops) == 0 {\n\t\t\tops = append(ops, framework.DeleteOp(path, framework.AnyVersion))\n\t\t}",

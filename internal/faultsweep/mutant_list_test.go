@@ -107,7 +107,7 @@ func Mutants() []Mutant {
 		File: "recipes/semaphore/door.go", Old: "case len(r.inside)+p.n <= r.size:", New: "case len(r.inside)+p.n <= r.size+1:",
 	}, {
 		Name: "one permit too many in a single queue", Package: sweeps, Tests: "^TestEveryCallOfSemaphoresFails$/aMixedSingleQueue",
-		File: "internal/queue/policy.go", Old: "if sum += ahead[i].Weight; sum > size {", New: "if sum += ahead[i].Weight; sum > size+1 {",
+		File: "internal/queue/policy.go", Old: "if ahead[i].Weight > room {", New: "if ahead[i].Weight > room+1 {",
 	}, {
 		Name: "a permit is made although the place in line has gone", Package: permits, Tests: "PlaceAtTheDoorIsDeleted",
 		File: "recipes/semaphore/door.go", Old: "framework.DeleteOp(p.turn.Node, framework.AnyVersion),", New: "",

@@ -34,14 +34,15 @@ func All(Name, []Name, int) (wait []Name) { return nil }
 // heavy for it: while all of those stand it cannot be admitted. Whoever is too heavy
 // even alone waits for itself.
 func Permits(self Name, ahead []Name, size int) (wait []Name) {
-	sum := self.Weight
-	if sum > size {
+	if self.Weight > size {
 		return []Name{self}
 	}
+	room := size - self.Weight // a sum could overflow where an int has 32 bits
 	for i := len(ahead) - 1; i >= 0; i-- {
-		if sum += ahead[i].Weight; sum > size {
+		if ahead[i].Weight > room {
 			return ahead[i:]
 		}
+		room -= ahead[i].Weight
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -133,6 +134,15 @@ func TestPermitsRefusesTheTooHeavy(t *testing.T) {
 	require.Equal(t, []Name{self}, Permits(self, nil, 3))
 	require.Equal(t, ahead, Permits(self, ahead, 4))
 	require.Empty(t, Permits(self, nil, 4))
+}
+
+// However heavy they are, and also where an int has 32 bits.
+func TestPermitsAddsUpWithoutOverflow(t *testing.T) {
+	t.Parallel()
+	ahead := []Name{{Node: "a", Weight: math.MaxInt32}, {Node: "b", Weight: math.MaxInt32}, {Node: "c", Weight: 1}}
+	require.Equal(t, ahead[1:], Permits(Name{Node: "d", Weight: 1}, ahead, math.MaxInt32))
+	require.Equal(t, ahead[:1], Permits(Name{Node: "d", Weight: 1}, ahead[:1], math.MaxInt32))
+	require.Empty(t, Permits(Name{Node: "d", Weight: math.MaxInt32 - 1}, ahead[2:], math.MaxInt32))
 }
 
 // A writer whose place was taken over by a reader has gone, but that reader stands.
