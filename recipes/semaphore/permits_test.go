@@ -2,6 +2,7 @@ package semaphore_test
 
 import (
 	"context"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -110,7 +111,9 @@ func TestTooManyIsSaidAtOnce(t *testing.T) {
 		}
 		release(w, held)
 		release(w, waiting.Granted())
-		require.ErrorIs(t, w.Start(several{b, 4}, lease.Forever).Failed(), semaphore.ErrTooMany)
+		for _, n := range []int{4, math.MaxInt32, math.MaxInt} {
+			require.ErrorIs(t, w.Start(several{b, n}, lease.Forever).Failed(), semaphore.ErrTooMany)
+		}
 		w.Settle()
 		require.Empty(t, places(w))
 	})
@@ -251,6 +254,22 @@ func TestContendersOfASingleQueue(t *testing.T) {
 		require.Equal(t, held.Token(), list[0].Token)
 		release(w, held)
 		release(w, first.Granted(), second.Granted())
+	})
+}
+
+// The line can be looked at although nobody is let in.
+func TestContendersWhileThereAreNoPermits(t *testing.T) {
+	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
+		c := w.Client("a")
+		s := make(c, 1)
+		held := w.Acquire(s)
+		_, err := c.Set(t.Context(), path, bytes(0), framework.AnyVersion)
+		require.NoError(t, err)
+		list, err := s.Contenders(t.Context())
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		require.Equal(t, held.Path(), list[0].Path)
+		release(w, held)
 	})
 }
 

@@ -73,7 +73,7 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 	cfg := queue.Config{Client: client, Path: path, Root: path, Who: o.who, MaxHold: o.maxHold}
 	if o.single {
 		cfg.Name, cfg.Names, cfg.Policy = queue.PermitsNameFor(1), []string{queue.PermitsName}, queue.Permits
-		cfg.Size, cfg.Refuse = s.weigh(1), refuseDoor
+		cfg.Size, cfg.Refuse = s.weigh(0), refuseDoor // who only looks asks for none
 		s.line = queue.New(cfg)
 		return s, nil
 	}
@@ -103,6 +103,9 @@ func (s *Semaphore) AcquireN(ctx context.Context, n int, timeout time.Duration) 
 	if n < 1 {
 		return nil, fmt.Errorf("acquire %s: %w: %d permits", s.fullPath(), framework.ErrInvalidArgument, n)
 	}
+	if n > math.MaxInt32 { // a node's name could not say it
+		return nil, fmt.Errorf("acquire %s: %w", s.fullPath(), fits(n, math.MaxInt32))
+	}
 	if s.single {
 		line := s.line.Named(queue.PermitsNameFor(n)).Sized(s.weigh(n))
 		return lease.Of(line.AcquireThrough(ctx, timeout, nil))
@@ -127,25 +130,25 @@ func (s *Semaphore) Available(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("count permits of %s: %w", s.fullPath(), err)
 	}
-	return max(size-asked, 0), nil
+	return int(max(int64(size)-asked, 0)), nil
 }
 
 // asked counts the permits that are held or waited for, or enough of them.
-func (s *Semaphore) asked(ctx context.Context) (sum int, err error) {
+func (s *Semaphore) asked(ctx context.Context) (sum int64, err error) {
 	line, err := s.line.Names(ctx, s.client)
 	if err != nil {
 		return 0, err
 	}
 	for _, name := range line {
-		if sum += name.Weight; !s.single {
-			return math.MaxInt, nil // for how many it waits only it knows
+		if sum += int64(name.Weight); !s.single {
+			return math.MaxInt64, nil // for how many it waits only it knows
 		}
 	}
 	if s.single {
 		return sum, nil
 	}
 	inside, err := s.inside.Names(ctx, s.client)
-	return len(inside), err
+	return int64(len(inside)), err
 }
 
 // Contenders lists all who hold permits and, behind them, all who wait in line. It
