@@ -124,7 +124,7 @@ func (l *lead) serve(term *lease.Lease) (failed, ended error) {
 			ended = nil // by fn, against the rules
 		}
 	}()
-	if term.Err() != nil { // between the grant and now
+	if term.Err() != nil || term.Context().Err() != nil { // between the grant and now
 		return nil, nil
 	}
 	ctx, cancel := context.WithCancelCause(term.Context())

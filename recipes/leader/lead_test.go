@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
@@ -230,5 +232,40 @@ func TestLeadWithinATerm(t *testing.T) {
 		w.Remove(w.Client("operator"), term.Path())
 		require.ErrorIs(t, <-done, lease.ErrLost, "a context that owns what was lost cannot lead again")
 		require.ErrorIs(t, term.Release(), lease.ErrLost)
+	})
+}
+
+// cancelAt is a log that ends a context with the first record of that text.
+type cancelAt struct {
+	slog.Handler
+	text   string
+	cancel context.CancelCauseFunc
+}
+
+func (c cancelAt) Enabled(context.Context, slog.Level) bool { return true }
+func (c cancelAt) WithAttrs([]slog.Attr) slog.Handler       { return c }
+
+func (c cancelAt) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == c.text {
+		c.cancel(errWork)
+	}
+	return nil
+}
+
+// The context of Lead ends between the grant and the call of the function, which is
+// then not called.
+func TestCancelledAfterTheGrant(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		a := w.Client("a", func(cfg *framework.Config) {
+			cfg.Logger = slog.New(cancelAt{slog.DiscardHandler, "leading", cancel})
+		})
+		err := newElection(t, a, "a").Lead(ctx, func(context.Context, *lease.Lease) error {
+			t.Error("called with a context that has ended")
+			return leader.ErrStop
+		})
+		require.ErrorIs(t, err, errWork)
+		w.Settle()
+		require.Empty(t, children(w))
 	})
 }
