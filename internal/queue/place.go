@@ -141,19 +141,23 @@ func (p *place) await(ctx context.Context) error {
 }
 
 // complete sees to it that the token is known.
-func (p *place) complete(ctx context.Context) error {
-	if p.token != 0 {
-		return nil
+func (p *place) complete(ctx context.Context) (err error) {
+	if p.token == 0 {
+		p.token, err = p.czxid(ctx, p.path)
 	}
-	exists, stat, err := p.client.Exists(ctx, p.path)
+	return err
+}
+
+// czxid asks for that of a node of the session, for when its create did not tell.
+func (p *place) czxid(ctx context.Context, node string) (int64, error) {
+	exists, stat, err := p.client.Exists(ctx, node)
 	switch {
 	case err != nil:
-		return err
+		return 0, err
 	case !exists || stat.EphemeralOwner != p.session.ID():
-		return ErrEvicted
+		return 0, ErrEvicted
 	}
-	p.token = stat.Czxid
-	return nil
+	return stat.Czxid, nil
 }
 
 // lineUp returns the contenders ahead. It uses the listing that came with the
