@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
 )
 
 // A claim is what supervision asks of a lease.
@@ -151,8 +154,12 @@ func (s *supervisor) danger(now time.Time) *danger {
 	}
 	if err != nil {
 		killAt := now.Add(s.grace)
-		if until.Before(killAt) {
+		switch {
+		case until.Before(killAt):
 			killAt = until
+		case errors.Is(err, framework.ErrTrustExpired):
+			// The machine has slept, and until is on a clock that stood still.
+			killAt = now
 		}
 		return &danger{reason: err.Error(), killAt: killAt}
 	}

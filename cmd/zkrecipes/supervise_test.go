@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -229,6 +230,18 @@ func TestAwokenTooLate(t *testing.T) {
 			require.Equal(t, []string{"killed at 0s"}, s.group.got)
 		})
 	}
+}
+
+// The same, but of the clocks only that of the wall went on: the lease is over, and
+// the time until which it was trusted seems to lie ahead.
+func TestAwokenFromSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeGroup(syscall.SIGTERM), testGrace)
+		s.lease.cancel(&lease.LossError{Reason: framework.ErrTrustExpired})
+		s.start()
+		require.True(t, (<-s.done).lost)
+		require.Equal(t, []string{"killed at 0s"}, s.group.got)
+	})
 }
 
 func TestEndedCommandIsNotStopped(t *testing.T) {
