@@ -112,7 +112,11 @@ func (s *survey) addSemaphore(ctx context.Context, client *framework.Client, pat
 		return err
 	}
 	s.semaphore = &known
-	return s.add(adopted.Contenders(ctx))
+	line, err := adopted.Contenders(ctx)
+	if errors.Is(err, semaphore.ErrSizeMismatch) || errors.Is(err, semaphore.ErrNoSize) { // it has changed just now
+		return s.addSemaphore(ctx, client, path, layout...)
+	}
+	return s.add(line, err)
 }
 
 // knows reports whether a child of the path is part of what was found.
