@@ -65,7 +65,8 @@ func do[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 	}
 	ctx, cancel := c.lifetime(ctx)
 	defer cancel()
-	return value, loop(ctx, c.core.cfg.Retry, c.verdict, again)
+	err = loop(ctx, c.core.cfg.Retry, c.verdict, again)
+	return value, err
 }
 
 // lifetime returns a context that also ends when nothing can succeed any more: the

@@ -43,6 +43,7 @@ type guardEvents interface {
 	established(id int64, timeout time.Duration, asked time.Time)
 	ended(cause error)
 	suspended(cause error)
+	settingWatches()
 	watchesRestored(ok bool)
 }
 

@@ -8,11 +8,12 @@ import (
 // The library sends what is in its queue as soon as it has re-attached, and the
 // request that sets its watches again behind that. The guard turns the order round.
 
-// holdBack makes requests wait until one to set watches was sent, or sendHeld.
-func (c *guardConn) holdBack() {
+// holdBack makes requests wait until one to set watches was sent, or sendHeld. With
+// all, those to set watches wait for sendHeld, too.
+func (c *guardConn) holdBack(all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.holding = true
+	c.holding, c.holdingAll = true, all
 }
 
 // hold keeps a copy of a request that has to wait.
@@ -22,8 +23,8 @@ func (c *guardConn) hold(frame []byte) bool {
 	if !c.holding {
 		return false
 	}
-	switch operation(frame) {
-	case opSetWatches, opSetAuth, opPing:
+	switch op := operation(frame); {
+	case op == opSetAuth, op == opPing, op == opSetWatches && !c.holdingAll:
 		return false
 	}
 	c.held = append(c.held, slices.Clone(frame))
@@ -36,8 +37,12 @@ func (c *guardConn) writeHeld() {
 	held := c.held
 	c.held, c.holding = nil, false
 	c.mu.Unlock()
-	for _, frame := range held {
-		c.write(frame)
+	for _, first := range []bool{true, false} {
+		for _, frame := range held {
+			if (operation(frame) == opSetWatches) == first {
+				c.write(frame)
+			}
+		}
 	}
 }
 

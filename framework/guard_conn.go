@@ -40,11 +40,12 @@ type guardConn struct {
 	patch     int32
 	patchEnd  int // bytes of the frame behind the error code
 
-	holding  bool     // requests wait until watches were set again
-	held     [][]byte // these
-	isClosed atomic.Bool
-	gone     chan struct{} // closed when the connection is closed
-	told     chan struct{} // closed when the session has been told of that, too
+	holding    bool     // requests wait until watches were set again
+	holdingAll bool     // the requests to set watches as well
+	held       [][]byte // these
+	isClosed   atomic.Bool
+	gone       chan struct{} // closed when the connection is closed
+	told       chan struct{} // closed when the session has been told of that, too
 }
 
 type inFlight struct {
@@ -117,11 +118,15 @@ func (c *guardConn) Write(frame []byte) (int, error) {
 		return len(frame), nil
 	}
 	defer func() { <-c.slot }()
+	setsWatches := c.isAttached() && operation(frame) == opSetWatches
+	if setsWatches {
+		c.guard.events.settingWatches()
+	}
 	if c.hold(frame) {
 		return len(frame), nil
 	}
 	c.write(frame)
-	if operation(frame) == opSetWatches {
+	if setsWatches {
 		c.writeHeld()
 	}
 	return len(frame), nil

@@ -41,6 +41,7 @@ type Session struct {
 	openAt      time.Time     // when to open at the latest while watches are set again; zero if not waiting
 	onePacket   bool          // the library sets all watches again with one request
 	restored    bool          // it has been answered, in this connection
+	unsent      int           // requests to set watches that the library may still have in its queue
 	first       chan struct{} // closed at the first attachment
 	isFirstOver bool
 	nudge       chan struct{} // wakes supervise
@@ -132,67 +133,13 @@ func (s *Session) onEvent(ev zk.Event) {
 	}
 }
 
-// attached is called when the library may send requests. They are let through
-// at once, unless watches may have to be set again: then not before the server
-// has answered that, so that nobody reads a change before the event for it. What
-// is in the library's queue already is held back until that request is sent: the
-// library reads the last zxid for it without a lock, and too late if an answer
-// comes first.
-func (s *Session) attached() {
-	c := s.guard.live()
-	if c == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.isFirstOver {
-		s.isFirstOver = true
-		close(s.first)
-	}
-	if !s.watching {
-		s.settled = time.Now().Add(watchGrace)
-	}
-	switch {
-	case !s.ready:
-	case s.watching:
-		c.holdBack()
-		s.onePacket, s.restored = s.watch.bytes() < onePacket, false
-		s.openAt = time.Now().Add(watchGrace)
-		s.wake()
-	default:
-		s.setOpen(true)
-	}
-}
-
-// watchGrace is how long to wait for the library to begin setting watches again.
-// It has none to set if all have fired; there is no way to ask it.
-const watchGrace = 20 * time.Millisecond
-
-// watchesRestored implements guardEvents.
-func (s *Session) watchesRestored(ok bool) {
-	if !ok { // nobody will hear of changes any more: let all look for themselves
-		s.watch.fireAll(Event{Type: EventRecheck})
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.restored = ok
-	switch {
-	case s.openAt.IsZero():
-	case s.onePacket:
-		s.setOpen(true)
-	default: // there may be more packets; the library sends one after the other
-		s.openAt = time.Now().Add(watchGrace)
-	}
-}
-
-// onePacket is a bound on the paths that the library sets watches on in one
-// request; it splits at 128 KiB.
-const onePacket = 100 << 10
-
 // suspended implements guardEvents: the connection is gone.
 func (s *Session) suspended(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.open && s.watching && !s.onePacket {
+		s.unsent = max(s.unsent, 1) // the second of several
+	}
 	if s.setOpen(false) {
 		s.core.suspended(s, cause)
 	}
@@ -200,29 +147,6 @@ func (s *Session) suspended(cause error) {
 
 // ended implements guardEvents: the server said that the session is over.
 func (s *Session) ended(cause error) { s.end(cause) }
-
-// setOpen lets requests through, or no more. It reports whether that is a change,
-// and needs s.mu.
-func (s *Session) setOpen(open bool) bool {
-	s.openAt = time.Time{}
-	if open && (context.Cause(s.ctx) != nil || s.guard.live() == nil) {
-		return false
-	}
-	if s.open == open {
-		return false
-	}
-	s.open = open
-	close(s.changed)
-	s.changed = make(chan struct{})
-	if open {
-		s.down = make(chan struct{})
-		s.core.connected(s)
-	} else {
-		close(s.down)
-		s.down = closedChannel
-	}
-	return true
-}
 
 // wake needs no lock.
 func (s *Session) wake() {
@@ -284,43 +208,6 @@ func (s *Session) supervise(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-	}
-}
-
-// checkGate opens the gate when the library has had time to begin setting watches
-// again, and has not or is done. It returns the time until it should look again.
-func (s *Session) checkGate(now time.Time) time.Duration {
-	c := s.guard.live()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch due := s.openAt; {
-	case due.IsZero():
-	case now.Before(due):
-		return due.Sub(now)
-	case c == nil: // the next attachment begins anew
-		s.openAt = time.Time{}
-	case c.settingWatches():
-		return watchGrace
-	default:
-		s.openAt = time.Time{}
-		restored := s.restored
-		s.tasks.start(func() { s.openGate(c, restored) }) // writes, so not here
-	}
-	return time.Hour
-}
-
-// openGate lets requests through on a connection, those first that were held back.
-func (s *Session) openGate(c *guardConn, restored bool) {
-	c.sendHeld()
-	if !restored {
-		// The library has dropped its request to set watches, or had none to make.
-		// Whoever waits looks for himself.
-		s.watch.fireAll(Event{Type: EventRecheck})
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.guard.live() == c {
-		s.setOpen(true)
 	}
 }
 
