@@ -179,7 +179,7 @@ func TestConnectionCutAtTheRelease(t *testing.T) {
 // The leader of three servers is killed: sessions and leases survive, since the
 // others take over within the trust window.
 func TestLeaderKilledSessionAndLeaseSurvive(t *testing.T) {
-	servers := ensemble.New(t, ensemble.Options{Nodes: 3})
+	servers := ensemble.New(t, ensemble.Options{Nodes: 3, NoSync: true})
 	client := connectWith(t, framework.Config{Servers: servers.Servers(), SessionTimeout: 10 * time.Second})
 	const path = "/locks/ensemble"
 	m := newMutex(t, client, path)
@@ -197,7 +197,7 @@ func TestLeaderKilledSessionAndLeaseSurvive(t *testing.T) {
 // Three servers, of which one after the other is paused and killed, with
 // contenders in two processes all the while.
 func TestEnsembleFaultsUnderContention(t *testing.T) {
-	servers := ensemble.New(t, ensemble.Options{Nodes: 3})
+	servers := ensemble.New(t, ensemble.Options{Nodes: 3, NoSync: true})
 	const path = "/locks/storm"
 	observer := connect(t, servers.Servers()...)
 	require.NoError(t, observer.CreateParents(within(t, 5*time.Second), path+"/x"))
@@ -225,7 +225,7 @@ func TestEnsembleFaultsUnderContention(t *testing.T) {
 // No server at all: the context is obeyed to within 100 ms, and the error says
 // what was tried.
 func TestNoServer(t *testing.T) {
-	servers := ensemble.New(t, ensemble.Options{Publish: true})
+	servers := ensemble.New(t, ensemble.Options{Publish: true, NoSync: true})
 	server := servers.Servers()[0]
 	require.NoError(t, servers.Node(0).Kill())
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)

@@ -28,10 +28,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// single returns the address of a server of its own.
+// single returns the address of a server of its own. Like all servers of the tests, it
+// does not wait for the disk: on a busy one that takes longer than sessions last.
 func single(t *testing.T) (ensemble.Ensemble, string) {
 	t.Helper()
-	servers := ensemble.New(t, ensemble.Options{})
+	servers := ensemble.New(t, ensemble.Options{NoSync: true})
 	return servers, servers.Servers()[0]
 }
 

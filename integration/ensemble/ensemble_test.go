@@ -12,7 +12,7 @@ import (
 )
 
 func TestSingleServerServes(t *testing.T) {
-	e := ensemble.New(t, ensemble.Options{})
+	e := ensemble.New(t, ensemble.Options{NoSync: true})
 	require.Equal(t, 1, e.Size())
 	leader, err := e.Leader(probe.Deadline(t))
 	require.NoError(t, err)
@@ -24,7 +24,7 @@ func TestSingleServerServes(t *testing.T) {
 }
 
 func TestThreeServersServeTheSameTree(t *testing.T) {
-	e := ensemble.New(t, ensemble.Options{Nodes: 3})
+	e := ensemble.New(t, ensemble.Options{Nodes: 3, NoSync: true})
 	require.Len(t, e.Servers(), 3)
 	probe.Create(t, probe.Connect(t, e.Servers()[0]), "/a")
 	for i := range e.Size() {
@@ -35,7 +35,7 @@ func TestThreeServersServeTheSameTree(t *testing.T) {
 }
 
 func TestDataAndAddressSurviveKillAndStop(t *testing.T) {
-	e := ensemble.New(t, ensemble.Options{})
+	e := ensemble.New(t, ensemble.Options{NoSync: true})
 	node, addr := e.Node(0), e.Node(0).Addr()
 	conn := probe.Connect(t, addr)
 	probe.Create(t, conn, "/before")
@@ -57,7 +57,7 @@ func TestDataAndAddressSurviveKillAndStop(t *testing.T) {
 }
 
 func TestAnotherServerLeadsAfterTheLeaderWasKilled(t *testing.T) {
-	e := ensemble.New(t, ensemble.Options{Nodes: 3})
+	e := ensemble.New(t, ensemble.Options{Nodes: 3, NoSync: true})
 	conn := probe.Connect(t, e.Servers()...)
 	probe.Create(t, conn, "/before")
 	session := conn.SessionID()
@@ -79,7 +79,7 @@ func TestAnotherServerLeadsAfterTheLeaderWasKilled(t *testing.T) {
 }
 
 func TestAnotherServerLeadsWhileTheLeaderIsPaused(t *testing.T) {
-	e := ensemble.New(t, ensemble.Options{Nodes: 3})
+	e := ensemble.New(t, ensemble.Options{Nodes: 3, NoSync: true})
 	old, err := e.Leader(probe.Deadline(t))
 	require.NoError(t, err)
 	require.NoError(t, e.Node(old).Pause())
@@ -102,7 +102,7 @@ func TestAnotherServerLeadsWhileTheLeaderIsPaused(t *testing.T) {
 }
 
 func TestIsolatedLeaderIsReplaced(t *testing.T) {
-	e := ensemble.New(t, ensemble.Options{Nodes: 3})
+	e := ensemble.New(t, ensemble.Options{Nodes: 3, NoSync: true})
 	old, err := e.Leader(probe.Deadline(t))
 	require.NoError(t, err)
 	if err := e.Node(old).Isolate(); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestFourLetterWordsTellWhatAServerHolds(t *testing.T) {
-	e := ensemble.New(t, ensemble.Options{})
+	e := ensemble.New(t, ensemble.Options{NoSync: true})
 	addr, ctx := e.Node(0).Addr(), probe.Deadline(t)
 
 	none, err := ensemble.Wchs(ctx, addr)

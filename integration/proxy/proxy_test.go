@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // start returns a server, a proxy in front of it, and clients that go through the proxy and past it.
 func start(t *testing.T) (p *proxy.Proxy, through, past *zk.Conn) {
 	t.Helper()
-	server := ensemble.New(t, ensemble.Options{}).Node(0).Addr()
+	server := ensemble.New(t, ensemble.Options{NoSync: true}).Node(0).Addr()
 	p = proxy.New(t, server)
 	return p, probe.Connect(t, p.Addr()), probe.Connect(t, server)
 }
@@ -94,7 +94,7 @@ func TestCutMeansTheFirstPathOfATransaction(t *testing.T) {
 }
 
 func TestCutOfTheConnectRequestCostsASession(t *testing.T) {
-	server := ensemble.New(t, ensemble.Options{}).Node(0).Addr()
+	server := ensemble.New(t, ensemble.Options{NoSync: true}).Node(0).Addr()
 	p := proxy.New(t, server)
 	before, after := p.CutBefore(proxy.OpConnect, ""), p.CutAfter(proxy.OpConnect, "")
 	probe.Connect(t, p.Addr())
@@ -106,7 +106,7 @@ func TestCutOfTheConnectRequestCostsASession(t *testing.T) {
 }
 
 func TestCutClosesConnectionsAndTakesNewOnes(t *testing.T) {
-	server := ensemble.New(t, ensemble.Options{}).Node(0).Addr()
+	server := ensemble.New(t, ensemble.Options{NoSync: true}).Node(0).Addr()
 	p := proxy.New(t, server)
 	conn := probe.Connect(t, p.Addr())
 	session, remote := conn.SessionID(), remoteOf(t, server, conn.SessionID())

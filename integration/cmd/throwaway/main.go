@@ -49,7 +49,7 @@ func run() int {
 	defer signal.Stop(signals)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	servers, err := ensemble.Start(ctx, ensemble.Options{Nodes: *nodes, ExtendedTypes: *ttl, ReapInterval: *reap})
+	servers, err := ensemble.Start(ctx, ensemble.Options{Nodes: *nodes, ExtendedTypes: *ttl, ReapInterval: *reap, NoSync: true})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "throwaway:", err)
 		return exitUnavailable
