@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,7 +27,7 @@ func TestElectTakesOver(t *testing.T) {
 	_, server := single(t)
 	const path = "/elections/killed"
 	candidate := func(id string) *running {
-		return startCommand(t, server, "elect", "--path", path, "--id", id, "--session-timeout", "4s", "--", "sh", "-c",
+		return startCommand(t, server, "elect", "--path", path, "--id", id, "--session-timeout", "10s", "--", "sh", "-c",
 			`echo $$ $ZKRECIPES_LOCK_TOKEN; exec cat`)
 	}
 	term := func(r *running) (pid, token int) {
@@ -59,13 +58,13 @@ func TestElectTakesOver(t *testing.T) {
 	term(second)
 	require.NoError(t, second.stdin.Close())
 	assert.Equal(t, 0, second.exit(t), "%s", &second.stderr)
-	requireEmpty(t, server, path, 5*time.Second)
+	requireEmpty(t, server, path, soon)
 }
 
 // awaitInLine waits until somebody is in line, and not the first.
 func awaitInLine(t *testing.T, server, path, who string) {
 	t.Helper()
-	for ctx := within(t, 10*time.Second); ctx.Err() == nil; {
+	for ctx := within(t, limit); ctx.Err() == nil; {
 		out, code := told(t, server, "ls", path)
 		require.Equal(t, 0, code)
 		for line := range strings.Lines(out) {

@@ -46,7 +46,7 @@ func contend(text string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	client, err := framework.Connect(ctx, framework.Config{
 		Servers: p.Servers, SessionTimeout: sessionTimeout, Logger: slog.New(slog.DiscardHandler),

@@ -15,9 +15,16 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
-// sessionTimeout is short, so that expiry is; the servers' tick of half a second
-// allows no less than one.
-const sessionTimeout = 4 * time.Second
+// sessionTimeout lets no session of a test end because the machine is busy. It is the
+// longest that the servers' tick of half a second allows.
+const sessionTimeout = 10 * time.Second
+
+// limit is how long anything may take that is expected to happen.
+const limit = 2 * time.Minute
+
+// soon is how long it may take to clean up: less than a session, whose end would do
+// it as well.
+const soon = 8 * time.Second
 
 // TestMain runs the contender program instead of the tests when this binary was
 // started as one.
@@ -48,7 +55,7 @@ func connectWith(tb testing.TB, cfg framework.Config) *framework.Client {
 		cfg.SessionTimeout = sessionTimeout
 	}
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	client, err := framework.Connect(ctx, cfg)
 	require.NoError(tb, err)
@@ -73,10 +80,10 @@ func within(tb testing.TB, d time.Duration) context.Context {
 
 // requireEmpty waits until the path has no children, as seen by a client of its
 // own. What is still in the background's hands may take a moment.
-func requireEmpty(tb testing.TB, server, path string, limit time.Duration) {
+func requireEmpty(tb testing.TB, server, path string, patience time.Duration) {
 	tb.Helper()
 	observer := connect(tb, server)
-	ctx := within(tb, limit)
+	ctx := within(tb, patience)
 	for {
 		children, _, w, err := observer.ChildrenWatch(ctx, path)
 		if err == nil && len(children) == 0 {
@@ -95,10 +102,17 @@ func requireEmpty(tb testing.TB, server, path string, limit time.Duration) {
 	}
 }
 
-// requireNoWatches checks that the server keeps no watch for anybody.
-func requireNoWatches(tb testing.TB, server string) {
+// requireNone waits until the server counts none of something. It answers a client
+// that leaves before it forgets the connection and its watches, and tells nobody when
+// it does.
+func requireNone(tb testing.TB, server, what string) {
 	tb.Helper()
-	mntr, err := ensemble.Mntr(within(tb, 5*time.Second), server)
-	require.NoError(tb, err)
-	require.Equal(tb, "0", mntr["zk_watch_count"])
+	for ctx := within(tb, soon); ; {
+		mntr, err := ensemble.Mntr(within(tb, limit), server)
+		require.NoError(tb, err)
+		if mntr[what] == "0" {
+			return
+		}
+		require.NoError(tb, ctx.Err(), "%s is %q", what, mntr[what])
+	}
 }
