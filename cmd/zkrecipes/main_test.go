@@ -48,7 +48,7 @@ func command(part string, args ...string) []string {
 }
 
 // patience is how long an event may take that is certain to come.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // A started program is zkrecipes as a process of its own.
 type started struct {

@@ -79,16 +79,17 @@ func TestEnvironmentOfTheCommand(t *testing.T) {
 }
 
 func TestConflictNamesTheHolder(t *testing.T) {
+	t.Parallel()
 	server := zktest.NewServer(t)
 	holder := hold(t, server, "--label", "nightly backup")
 	for _, test := range []struct {
 		flags []string
 		code  int
 	}{
-		{[]string{"--timeout", "1s"}, exitConflict},
+		{[]string{"--timeout", "5s"}, exitConflict},
 		{[]string{"--try"}, exitConflict},
 		{[]string{"--try", "--conflict-exit-code", "0"}, 0},
-		{[]string{"--timeout", "1s", "--quiet", "--conflict-exit-code", "9"}, 9},
+		{[]string{"--timeout", "5s", "--quiet", "--conflict-exit-code", "9"}, 9},
 	} {
 		p := start(t, server, flagsFor(command("exit", "1"), append(test.flags, "--lock", testLock)...)...)
 		require.Equal(t, test.code, p.end(), test.flags)
@@ -147,10 +148,11 @@ func TestCommandThatCannotBeExecuted(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	env := []string{envServers + "=127.0.0.1:1,127.0.0.1:2"}
-	code, _, stderr := invoke(t, env, "run", "--lock", testLock, "--timeout", "1s", "--conflict-exit-code", "0", "--", os.Args[0])
+	code, _, stderr := invoke(t, env, "run", "--lock", testLock, "--timeout", "3s", "--conflict-exit-code", "0", "--", os.Args[0])
 	require.Equal(t, exitUnavailable, code)
-	require.Contains(t, stderr, "no session within 1s")
+	require.Contains(t, stderr, "no session within 3s")
 	require.Contains(t, stderr, "127.0.0.1:1: ")
 	require.Contains(t, stderr, "127.0.0.1:2: ")
 	require.Contains(t, stderr, "connection refused")

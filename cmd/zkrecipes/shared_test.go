@@ -87,7 +87,7 @@ func TestMaximumHoldTime(t *testing.T) {
 		t.Run(part, func(t *testing.T) {
 			t.Parallel()
 			server := zktest.NewServer(t)
-			p := start(t, server, flagsFor(command(part), "--lock", testLock, "--max-hold", "700ms", "--grace", "300ms")...)
+			p := start(t, server, flagsFor(command(part), "--lock", testLock, "--max-hold", "5s", "--grace", "1s")...)
 			require.Equal(t, "ready", p.line())
 			require.Contains(t, p.event("lost").Reason, "maximum hold time")
 			require.Equal(t, ends, p.event("stopped").Command)
