@@ -11,7 +11,7 @@ import (
 
 const (
 	pollInterval = 20 * time.Millisecond
-	askLimit     = 400 * time.Millisecond // a paused server accepts the question and never answers
+	askLimit     = time.Second // a paused server accepts the question and never answers
 )
 
 // cluster is the Ensemble of every backend; what differs is in its nodes.

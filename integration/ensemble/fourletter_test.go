@@ -54,7 +54,7 @@ func TestFourLetterWordsTellWhatAServerHolds(t *testing.T) {
 		require.NotEmpty(t, c.Remote)
 		if c.Session != 0 {
 			sessions = append(sessions, c.Session)
-			require.Equal(t, "5000", c.Fields["to"], "the negotiated timeout")
+			require.Equal(t, "10000", c.Fields["to"], "the negotiated timeout")
 		}
 	}
 	require.Equal(t, []int64{conn.SessionID()}, sessions)

@@ -32,6 +32,14 @@ func (f fault) String() string {
 	return s
 }
 
+// kinds are the faults that there are.
+var kinds = []fault{
+	{name: "kill Go", kills: []string{goSide}},
+	{name: "kill Java", kills: []string{javaSide}},
+	{name: "kill both", kills: []string{goSide, javaSide}},
+	{name: "pause Go"},
+}
+
 // A schedule deals out faults: all kinds in each round, in random order.
 type schedule struct {
 	rng  *rand.Rand
@@ -40,12 +48,7 @@ type schedule struct {
 
 func (s *schedule) next() fault {
 	if len(s.left) == 0 {
-		s.left = []fault{
-			{name: "kill Go", kills: []string{goSide}},
-			{name: "kill Java", kills: []string{javaSide}},
-			{name: "kill both", kills: []string{goSide, javaSide}},
-			{name: "pause Go"},
-		}
+		s.left = slices.Clone(kinds)
 		s.rng.Shuffle(len(s.left), func(i, j int) { s.left[i], s.left[j] = s.left[j], s.left[i] })
 	}
 	f := s.left[0]
@@ -58,14 +61,18 @@ func (s *schedule) next() fault {
 	return f
 }
 
-// storm lets faults begin until ctx or the span ends.
+// storm lets faults begin until ctx or the span ends, but if the span is to be enough
+// for all kinds of them not before each has happened.
 func (c *contest) storm(ctx context.Context, span time.Duration) error {
 	window, cancel := context.WithTimeout(ctx, span)
 	defer cancel()
 	faults := schedule{rng: rand.New(rand.NewPCG(c.seed, 0))}
 	for {
-		f := faults.next()
-		if retry.Sleep(window, f.after) != nil {
+		f, open := faults.next(), window
+		if span >= enough && len(c.counts) < len(kinds) {
+			open = ctx
+		}
+		if retry.Sleep(open, f.after) != nil {
 			return context.Cause(ctx)
 		}
 		if err := c.suffer(ctx, f); err != nil {

@@ -28,9 +28,12 @@ const (
 	contestSession = 2 * time.Second
 	// margin is how much longer than a session lasts anybody may have to wait: a
 	// process has to start, and the machine is busy.
-	margin        = 12 * time.Second
+	margin        = time.Minute
 	semaphoreSize = 4
 	semaphoreMost = 3
+	// enough is a span in which all kinds of faults happen, though the last of them
+	// may come later than that.
+	enough = 30 * time.Second
 	// reaping is often, so that it happens during the contest too, and that what is
 	// left in the end goes unless it is more than empty containers.
 	reaping = 2 * time.Second
@@ -99,7 +102,7 @@ func TestGoAndJavaUnderKills(t *testing.T) {
 			c.require(t, counts, span)
 		})
 	}
-	if span >= 30*time.Second {
+	if span >= enough {
 		for _, what := range []string{"go killed while holding", "java killed while holding", "go told that it is lost"} {
 			assert.NotZero(t, hits[what], "%s: the faults have hit nobody", what)
 		}
@@ -227,8 +230,8 @@ func (c *contest) require(t *testing.T, counts map[string]int, span time.Duratio
 			assert.GreaterOrEqual(t, counts[side+" "+kind], int(span.Seconds())/10, side+" "+kind)
 		}
 	}
-	if span >= 30*time.Second {
-		assert.Len(t, c.counts, 4, "all kinds of faults")
+	if span >= enough {
+		assert.Len(t, c.counts, len(kinds), "all kinds of faults")
 	}
 }
 
@@ -288,10 +291,7 @@ func requireReaped(t *testing.T, addr string) {
 		}
 	}
 	require.NoError(t, observer.Close())
-	mntr, err := ensemble.Mntr(within(t, limit), addr)
-	require.NoError(t, err)
-	require.Equal(t, "0", mntr["zk_watch_count"])
-	require.Equal(t, "0", mntr["zk_ephemerals_count"])
+	requireNone(t, addr)
 }
 
 // children lists a node and all below it.

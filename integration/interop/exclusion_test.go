@@ -37,7 +37,7 @@ func TestGoIsKeptOutByJava(t *testing.T) {
 
 		_, err := m.Acquire(context.Background(), 0)
 		require.ErrorIs(t, err, lease.ErrTimeout)
-		_, err = m.Acquire(context.Background(), 100*time.Millisecond)
+		_, err = m.Acquire(context.Background(), 2*time.Second)
 		timeout := (*lease.TimeoutError)(nil)
 		require.ErrorAs(t, err, &timeout)
 		require.Equal(t, 1, timeout.Ahead)
@@ -74,7 +74,7 @@ func TestOneQueue(t *testing.T) {
 		m := newMutex(t, client, sharedPath)
 		first, err := m.Acquire(context.Background(), 0)
 		require.NoError(t, err)
-		p := startCurator(t, "hold", addr, sharedPath, "wait=30000")
+		p := startCurator(t, "hold", addr, sharedPath, "wait=120000")
 		awaitChildren(t, client, sharedPath, 2)
 		granted := acquireLater(t, m)
 		awaitChildren(t, client, sharedPath, 3)
@@ -111,7 +111,7 @@ func TestGoFollowsADeadJavaHolder(t *testing.T) {
 	onBoth(t, func(t *testing.T, addr string) {
 		client := connect(t, addr)
 		m := newMutex(t, client, sharedPath)
-		p, _ := javaHolds(t, addr, "session=2000")
+		p, _ := javaHolds(t, addr, "session=5000")
 		granted := acquireLater(t, m)
 		awaitChildren(t, client, sharedPath, 2)
 		require.NoError(t, p.cmd.Process.Kill())

@@ -73,7 +73,7 @@ var compile = sync.OnceValues(func() (_ string, err error) {
 	if classDir, err = os.MkdirTemp("", "zkrecipes-interop-"); err != nil {
 		return "", fmt.Errorf("folder for classes: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	quick := []string{"-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-proc:none"}
 	arguments := append(append(quick, "-d", classDir, "-cp", path), sources...)

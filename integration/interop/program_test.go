@@ -28,7 +28,7 @@ type program struct {
 // start starts a program. With merged its two outputs are one.
 func start(t *testing.T, merged bool, command string, arguments ...string) *program {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	cmd := exec.CommandContext(ctx, command, arguments...) //nolint:gosec // a test starts what it was told to
 	p := &program{cmd: cmd}
 	var err error

@@ -161,7 +161,7 @@ func TestStallHoldsBytesAndDeliversThemLater(t *testing.T) {
 
 func TestDelayHoldsEachFrameBothWays(t *testing.T) {
 	p, through, _ := start(t)
-	const delay = 100 * time.Millisecond
+	const delay = 300 * time.Millisecond
 	p.Delay(delay)
 	begin := time.Now()
 	require.NoError(t, create(through, "/a"))

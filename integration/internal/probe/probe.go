@@ -15,6 +15,10 @@ import (
 // limit bounds every wait; a healthy machine needs a tenth of it.
 const limit = time.Minute
 
+// session lets no session end because the machine is busy. It is the longest that the
+// servers' tick of half a second allows.
+const session = 10 * time.Second
+
 // Deadline returns a context that bounds what a healthy machine does in seconds.
 func Deadline(tb testing.TB) context.Context {
 	tb.Helper()
@@ -26,9 +30,14 @@ func Deadline(tb testing.TB) context.Context {
 // Connect returns a client with an established session, closed when the test ends.
 func Connect(tb testing.TB, servers ...string) *zk.Conn {
 	tb.Helper()
-	conn, events, err := zk.Connect(servers, 5*time.Second, zk.WithLogger(quiet{}))
+	conn, events, err := zk.Connect(servers, session, zk.WithLogger(quiet{}))
 	require.NoError(tb, err)
-	tb.Cleanup(conn.Close)
+	tb.Cleanup(func() {
+		conn.Close()
+		for range events { // until its goroutines have ended
+			continue
+		}
+	})
 	ctx := Deadline(tb)
 	for {
 		select {

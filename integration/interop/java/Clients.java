@@ -11,14 +11,14 @@ final class Clients {
     private Clients() {}
 
     /** How long anything may take that is expected to happen. */
-    static final int LIMIT_SECONDS = 30;
+    static final int LIMIT_SECONDS = 120;
 
     /** Returns a client with a session of its own. */
     static CuratorFramework connect(Interop.Arguments arguments) throws Exception {
         CuratorFramework client = CuratorFrameworkFactory.builder()
                 .connectString(arguments.server)
                 .sessionTimeoutMs(arguments.number("session", 10_000))
-                .connectionTimeoutMs(10_000)
+                .connectionTimeoutMs(30_000)
                 .retryPolicy(new ExponentialBackoffRetry(50, 5))
                 .build();
         client.start();

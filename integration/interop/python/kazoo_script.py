@@ -15,7 +15,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, LockTimeout, ZookeeperError
 from kazoo.security import make_digest_acl
 
-LIMIT = 30  # seconds that anything may take which is expected to happen
+LIMIT = 120  # seconds that anything may take which is expected to happen
 SHORT = 0.3  # seconds to wait for what must not happen
 
 SERVER = sys.argv[1]
