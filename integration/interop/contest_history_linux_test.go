@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 )
 
@@ -137,6 +138,30 @@ func (h *history) await(ctx context.Context, what string, so func(*history) bool
 
 // holds reports whether the process holds something.
 func (h *history) holds(process string) bool { return len(h.open[process]) > 0 }
+
+// kind returns the side that held something, and what it was.
+func (s stay) kind() (side, kind string) {
+	side, _, _ = strings.Cut(s.Who, "-")
+	kind = side + " " + s.Kind
+	if s.Under != 0 {
+		kind += " after write"
+	}
+	if s.Permits > 1 {
+		kind += fmt.Sprintf(" of %d", s.Permits)
+	}
+	return side, kind
+}
+
+// counts returns how often there was what, for await.
+func (h *history) counts() map[string]int {
+	counts := map[string]int{}
+	for _, s := range h.stays {
+		side, kind := s.kind()
+		counts[side]++
+		counts[kind]++
+	}
+	return counts
+}
 
 // all returns the stays of all processes, which have ended.
 func (h *history) all() []stay {
