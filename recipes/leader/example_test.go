@@ -114,7 +114,7 @@ func ExampleElection_Acquire() {
 	if err != nil {
 		panic(err)
 	}
-	term, err := first.Acquire(ctx, time.Second)
+	term, err := first.Acquire(ctx, 5*time.Second)
 	if err != nil {
 		panic(err)
 	}
@@ -124,7 +124,7 @@ func ExampleElection_Acquire() {
 	if err != nil {
 		panic(err)
 	}
-	_, err = second.Acquire(ctx, 50*time.Millisecond)
+	_, err = second.Acquire(ctx, time.Second)
 	var timeout *lease.TimeoutError
 	if errors.As(err, &timeout) {
 		fmt.Println("the leader is", timeout.Holder)
@@ -146,7 +146,7 @@ func ExampleElection_Observe() {
 	if err != nil {
 		panic(err)
 	}
-	term, err := election.Acquire(ctx, time.Second)
+	term, err := election.Acquire(ctx, 5*time.Second)
 	if err != nil {
 		panic(err)
 	}

@@ -69,7 +69,7 @@ func ExampleSemaphore_AcquireN() {
 	if err != nil {
 		panic(err)
 	}
-	job, err := cores.AcquireN(ctx, 3, time.Second)
+	job, err := cores.AcquireN(ctx, 3, 5*time.Second)
 	if err != nil {
 		panic(err)
 	}
@@ -95,7 +95,7 @@ func ExampleSemaphore_Resize() {
 	if err != nil {
 		panic(err)
 	}
-	held, err := workers.Acquire(ctx, time.Second)
+	held, err := workers.Acquire(ctx, 5*time.Second)
 	if err != nil {
 		panic(err)
 	}
@@ -137,7 +137,7 @@ func ExampleSemaphore_Contenders() {
 	if err != nil {
 		panic(err)
 	}
-	held, err := reports.Acquire(ctx, time.Second)
+	held, err := reports.Acquire(ctx, 5*time.Second)
 	if err != nil {
 		panic(err)
 	}
