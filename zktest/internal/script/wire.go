@@ -11,7 +11,7 @@ import (
 )
 
 // patience bounds every exchange with a server. It is only ever used up when something is wrong.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // Dialer connects to the server under test.
 type Dialer func(ctx context.Context) (net.Conn, error)
