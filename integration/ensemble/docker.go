@@ -24,7 +24,7 @@ import (
 const officialImage = "zookeeper:3.9"
 
 // callLimit bounds calls to the engine that are not bounded by a context of the caller.
-const callLimit = 30 * time.Second
+const callLimit = 2 * time.Minute
 
 // hostPart is the host number of the first server in its network; the engine itself takes the first.
 const hostPart = 10

@@ -14,7 +14,7 @@ import (
 )
 
 // stopLimit bounds how long an orderly end may take before the server is killed.
-const stopLimit = 10 * time.Second
+const stopLimit = time.Minute
 
 // A process is a Node that is a Java process of this host.
 type process struct {

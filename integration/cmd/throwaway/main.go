@@ -47,7 +47,7 @@ func run() int {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	servers, err := ensemble.Start(ctx, ensemble.Options{Nodes: *nodes, ExtendedTypes: *ttl, ReapInterval: *reap, NoSync: true})
 	if err != nil {
