@@ -40,14 +40,18 @@
 //	trust deadline
 //
 // on the local clock; with an ensemble that answers it is about half a timeout
-// away. Until then no server can have expired the session, nor for another sixth
-// of the timeout, which is margin for clocks that run at different rates and for
-// work that needs a moment to stop. When the deadline passes the session ends here,
-// whatever the servers think, and once that sixth has passed the framework closes
-// it there as soon as one can be reached. The argument needs a session timeout of at
-// least two ticks, which is the least that servers grant by default, and a server that
-// reports to the leader itself. An observer behind an observer master (observerMasterPort)
-// does not: list no such servers.
+// away, and for a moment after a re-attachment no less than a quarter. Until then
+// no server can have expired the session, nor for another sixth of the timeout,
+// which is margin for clocks that run at different rates and for work that needs
+// a moment to stop. When the deadline passes the session ends here, whatever the
+// servers think, and once that sixth has passed the framework closes it there as
+// soon as one can be reached.
+//
+// The argument needs a session timeout of at least two ticks, which is the least
+// that servers grant by default, and of five where a leader may be cut off from
+// its quorum together with clients. And it needs servers that report to the leader
+// themselves. An observer behind an observer master (observerMasterPort) does not:
+// list no such servers.
 //
 // # Outcomes
 //

@@ -14,8 +14,8 @@ import (
 // nothing. What does prove something is a round trip through the leader: a sync, a
 // write, or the handshake.
 //
-//   - The handshake makes or revalidates the session at the leader: it proves the
-//     time at which it was sent.
+//   - The handshake that makes a session is agreed on by a quorum: it proves the time
+//     at which it was sent. One that revalidates it asks the leader alone; see below.
 //   - The leader pings each server every half tick, and the server's answer tells it
 //     of all sessions heard of since the answer before. Pings, answers, forwarded
 //     requests and their results travel in order. So when a round trip that was sent
@@ -30,7 +30,15 @@ import (
 // request that was answered at least a quarter of the timeout before the first was
 // sent. supervise makes a round trip every twelfth of the timeout.
 //
-// It does not hold for an observer behind an observer master. That keeps the
+// A leader that is cut off from its quorum does not know at first. It answers syncs and
+// revalidates sessions for up to two ticks after the others may have a new leader,
+// whose clock for a session starts with its reign. So much must what is proved lie
+// before the round trips that prove it. It does in the steady exchange above, by a
+// third of the timeout; a handshake that revalidates proves no more than a quarter of
+// the timeout before itself. With the margin that covers all sessions of five ticks
+// and more.
+//
+// None of this holds for an observer behind an observer master. That keeps the
 // observer's report until the leader's next ping, while it passes requests on at once,
 // so the second round trip may overtake the report.
 type trust struct {
@@ -56,9 +64,13 @@ func stopMargin(timeout time.Duration) time.Duration { return timeout / 6 }
 func (t *trust) begin(sent, now time.Time, timeout time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	proves := sent
+	if t.timeout != 0 { // it is not the first
+		proves = sent.Add(-timeout / 4)
+	}
 	t.timeout = timeout
-	if sent.After(t.proved) {
-		t.proved = sent
+	if proves.After(t.proved) {
+		t.proved = proves
 	}
 	// Another server may answer now: what the one before was told it may have
 	// kept to itself.
