@@ -145,6 +145,10 @@ func (s *supervisor) forward(sig os.Signal) {
 	}
 }
 
+// trustIsOver tells that there is no time left to stop in, whatever TrustedUntil says:
+// if the machine has slept, that is on a clock that stood still.
+func trustIsOver(err error) bool { return errors.Is(err, framework.ErrTrustExpired) }
+
 // danger returns why the command must stop now, nil if it need not.
 func (s *supervisor) danger(now time.Time) *danger {
 	until := s.lock.TrustedUntil()
@@ -154,11 +158,10 @@ func (s *supervisor) danger(now time.Time) *danger {
 	}
 	if err != nil {
 		killAt := now.Add(s.grace)
-		switch {
-		case until.Before(killAt):
+		if until.Before(killAt) {
 			killAt = until
-		case errors.Is(err, framework.ErrTrustExpired):
-			// The machine has slept, and until is on a clock that stood still.
+		}
+		if trustIsOver(err) && now.Before(killAt) {
 			killAt = now
 		}
 		return &danger{reason: err.Error(), killAt: killAt}
@@ -176,8 +179,9 @@ func (s *supervisor) danger(now time.Time) *danger {
 	}
 }
 
-// groupPoll spaces the looks whether a group without its leader is gone: no
-// event tells of processes that are not our children.
+// groupPoll spaces the looks whether a group without its leader is gone, and whether the
+// machine has slept meanwhile: no event tells of processes that are not our children, and
+// timers stand still with the machine.
 const groupPoll = 10 * time.Millisecond
 
 // stop ends the command: TERM now, KILL when it is time, and at once if it is
@@ -199,17 +203,20 @@ func (s *supervisor) stop(d danger) (end ending) {
 	poll := time.NewTicker(groupPoll)
 	defer poll.Stop()
 	for !ended || (!killed && s.group.Alive()) {
+		due := false
 		select {
 		case ev := <-s.group.Events():
 			if ev.stopped == 0 {
 				ended, end = true, ev.end
 			}
 		case <-poll.C:
+			due = trustIsOver(s.lock.Err())
 		case <-kill.C:
-			if !killed {
-				killed = true
-				s.send(syscall.SIGKILL)
-			}
+			due = true
+		}
+		if due && !killed {
+			killed = true
+			s.send(syscall.SIGKILL)
 		}
 	}
 	return end

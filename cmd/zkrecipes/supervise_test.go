@@ -235,12 +235,27 @@ func TestAwokenTooLate(t *testing.T) {
 // The same, but of the clocks only that of the wall went on: the lease is over, and
 // the time until which it was trusted seems to lie ahead.
 func TestAwokenFromSleep(t *testing.T) {
+	for _, ahead := range []time.Duration{testTrust, testGrace, testGrace / 2} {
+		synctest.Test(t, func(t *testing.T) {
+			s := supervise(newFakeGroup(syscall.SIGTERM), testGrace)
+			s.lease.until = time.Now().Add(ahead)
+			s.lease.cancel(&lease.LossError{Reason: framework.ErrTrustExpired})
+			s.start()
+			require.True(t, (<-s.done).lost)
+			require.Equal(t, []string{"killed at 0s"}, s.group.got)
+		})
+	}
+}
+
+// It slept after the command had been told to stop.
+func TestAwokenFromSleepWhileStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := supervise(newFakeGroup(syscall.SIGTERM), testGrace)
-		s.lease.cancel(&lease.LossError{Reason: framework.ErrTrustExpired})
+		s := supervise(newFakeGroup(), testGrace)
 		s.start()
+		time.Sleep(8*time.Second + groupPoll/2)
+		s.lease.cancel(&lease.LossError{Reason: framework.ErrTrustExpired})
 		require.True(t, (<-s.done).lost)
-		require.Equal(t, []string{"killed at 0s"}, s.group.got)
+		require.Equal(t, []string{"terminated at 7.5s", "killed at 8.01s"}, s.group.got)
 	})
 }
 
