@@ -251,8 +251,12 @@ func (s *Session) checkTrust(now time.Time) {
 	}
 }
 
-// end makes the session over, once, for the given reason.
+// end makes the session over, once, for the given reason, unless its trust deadline has
+// passed, which was before that.
 func (s *Session) end(cause error) {
+	if s.trust.expired(time.Now()) {
+		cause = ErrTrustExpired
+	}
 	s.cancel(cause) // only the first cause counts
 	s.mu.Lock()
 	s.setOpen(false)

@@ -169,3 +169,21 @@ func TestErrLooksAtTheClock(t *testing.T) {
 		assert.ErrorIs(t, s.Err(), ErrTrustExpired)
 	})
 }
+
+// After a sleep of the machine the server may be heard before anybody here has looked at
+// the clock. What ended the session is the deadline all the same, and long ago.
+func TestEndBehindTheDeadlineIsThatOfTrust(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[time.Duration]error{-1: ErrSessionExpired, 0: ErrTrustExpired} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := Config{Servers: []string{"nowhere"}, Logger: slog.New(slog.DiscardHandler)}.withDefaults()
+			s := &Session{core: &core{cfg: cfg, states: newTimeline()}, down: closedChannel, changed: make(chan struct{})}
+			s.ctx, s.cancel = context.WithCancelCause(t.Context())
+			s.guard = newGuard(&cfg, newAddressBook(&cfg, cfg.Servers), &s.trust, s)
+			s.established(1, sessionLength, time.Now())
+			time.Sleep(trustWindow(sessionLength) + late)
+			s.ended(ErrSessionExpired)
+			assert.ErrorIs(t, s.Err(), want)
+		})
+	}
+}
