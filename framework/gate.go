@@ -19,6 +19,7 @@ func (s *Session) attached() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stale := s.unsent > 0
+	s.early = false
 	if s.watching {
 		s.unsent++ // also if the connection is gone: the library has not noticed
 	}
@@ -135,6 +136,7 @@ func (s *Session) openGate(c *guardConn, restored bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.guard.live() == c {
+		s.early = !restored && !s.onePacket
 		s.setOpen(true)
 	}
 }

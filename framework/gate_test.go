@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -121,6 +122,17 @@ func TestRequestsToSetWatchesThatMayBeStaleAreHeld(t *testing.T) {
 	session.setOpen(true)
 	session.mu.Unlock()
 	require.False(t, attach(0), "the library had all the time it needs")
+
+	// The gate opens as soon as those that were held are sent. Of several the library
+	// sends the second when the first is answered, be it on the next connection.
+	several := func() { session.watch.join(watchKey{dataWatch, "/" + strings.Repeat("x", onePacket)}) }
+	several()
+	require.True(t, attach(2))
+	session.openGate(session.guard.live(), false)
+	require.True(t, session.open)
+	several()
+	session.suspended(io.EOF)
+	require.True(t, attach(1), "the second of several")
 }
 
 // Connections that end as soon as they are made, several in a row.

@@ -41,6 +41,7 @@ type Session struct {
 	openAt      time.Time     // when to open at the latest while watches are set again; zero if not waiting
 	onePacket   bool          // the library sets all watches again with one request
 	restored    bool          // it has been answered, in this connection
+	early       bool          // the gate was opened before all of several were answered
 	unsent      int           // requests to set watches that the library may still have in its queue
 	first       chan struct{} // closed at the first attachment
 	isFirstOver bool
@@ -137,7 +138,7 @@ func (s *Session) onEvent(ev zk.Event) {
 func (s *Session) suspended(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.open && s.watching && !s.onePacket {
+	if (!s.open || s.early) && s.watching && !s.onePacket {
 		s.unsent = max(s.unsent, 1) // the second of several
 	}
 	if s.setOpen(false) {
