@@ -33,6 +33,8 @@ func TestConfigThatMakesNoSenseIsRefusedByName(t *testing.T) {
 		"trailing comma":      {framework.Config{Servers: []string{"a", "b,"}}, "Servers[1]", "empty"},
 		"only a chroot":       {framework.Config{Servers: []string{"/chroot"}}, "Servers[0]", "empty"},
 		"a scheme":            {framework.Config{Servers: []string{"zk://a:2181"}}, "Servers[0]", "scheme"},
+		"credentials":         {framework.Config{Servers: []string{"a,me:" + secret + "@b:2181"}}, "Servers[0]", "Config.Auth"},
+		"scheme, credentials": {framework.Config{Servers: []string{"zk://me:" + secret + "@b/c"}}, "Servers[0]", "Config.Auth"},
 		"no host":             {framework.Config{Servers: []string{":2181"}}, "Servers[0]", "no host"},
 		"a port name":         {framework.Config{Servers: []string{"a:zk"}}, "Servers[0]", "port"},
 		"port 0":              {framework.Config{Servers: []string{"a:0"}}, "Servers[0]", "port"},
@@ -63,6 +65,7 @@ func TestConfigThatMakesNoSenseIsRefusedByName(t *testing.T) {
 			require.Error(t, err)
 			assert.Contains(t, err.Error(), "config."+tc.field)
 			assert.Contains(t, err.Error(), tc.says)
+			keeps(t, err.Error())
 			c, err := framework.Connect(context.Background(), tc.cfg)
 			require.Error(t, err, "and nothing is started")
 			assert.Nil(t, c)
@@ -89,6 +92,7 @@ func TestConfigThatIsFine(t *testing.T) {
 		{Servers: []string{"a"}},
 		{Servers: []string{"a:2181, b:2182,[::1]:2183,::1,[fe80::1]/chroot/deep/"}},
 		{Servers: []string{"a/x", "b/x"}, Chroot: "/x/"},
+		{Servers: []string{"a/x@y"}},
 		{Servers: []string{"10.0.0.1", "a", "a"}, Chroot: "/", Namespace: "a/b", SessionTimeout: time.Hour},
 	} {
 		assert.NoError(t, cfg.Validate(), "%v", cfg.Servers)

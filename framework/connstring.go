@@ -16,6 +16,9 @@ func (cfg Config) addresses() (addrs []string, chroot string, err error) {
 	chroot = strings.TrimRight(cfg.Chroot, "/")
 	seen := map[string]bool{}
 	for i, element := range cfg.Servers {
+		if hasCredentials(element) {
+			return nil, "", fmt.Errorf("config.Servers[%d]: %w: an address has no credentials (it is not shown); Config.Auth is for those", i, ErrInvalidArgument)
+		}
 		if strings.Contains(element, "://") {
 			return nil, "", fmt.Errorf("config.Servers[%d]: %w: %q: an address has no scheme; Config.TLS is for encryption", i, ErrInvalidArgument, element)
 		}
@@ -50,6 +53,16 @@ func (cfg Config) addresses() (addrs []string, chroot string, err error) {
 		}
 	}
 	return addrs, chroot, nil
+}
+
+// hasCredentials tells whether an address has the form user:password@host, with or
+// without a scheme before it.
+func hasCredentials(element string) bool {
+	if _, behind, ok := strings.Cut(element, "://"); ok {
+		element = behind
+	}
+	hosts, _, _ := strings.Cut(element, "/") // a chroot may have that sign
+	return strings.Contains(hosts, "@")
 }
 
 // hostPort completes a server's address with the default port.

@@ -41,6 +41,9 @@ func (c *connection) addresses(env environ) (hosts, chroot string, err error) {
 	if servers == "" {
 		return "", "", usageErrorf("no servers: say --servers HOST:PORT[,HOST:PORT...][/CHROOT] or set %s", envServers)
 	}
+	if strings.Contains(servers, "://") {
+		return "", "", usageErrorf("--servers: an address has no scheme: write HOST:PORT")
+	}
 	hosts, chroot = servers, ""
 	if slash := strings.IndexByte(servers, '/'); slash >= 0 {
 		hosts, chroot = servers[:slash], strings.TrimSuffix(servers[slash:], "/")
@@ -115,6 +118,7 @@ func (c *connection) config(env environ) (cfg framework.Config, chroot string, e
 // flagNames turns the names of the fields of a Config into those of our flags.
 var flagNames = strings.NewReplacer(
 	"config.SessionTimeout", "--session-timeout", "config.Servers[0]", "--servers", "config.Chroot", "--servers",
+	"Config.Auth", envAuth,
 )
 
 // ownedBelow returns an ACL function for a client with credentials: the nodes at

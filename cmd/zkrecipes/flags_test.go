@@ -37,6 +37,8 @@ func TestUsageErrors(t *testing.T) {
 		{"run --lock /l/ -- true", withServers, "ends with a slash"},
 		{"run --lock /l -- true", nil, "no servers"},
 		{"run --lock /l --servers zk1:port -- true", nil, "--servers"},
+		{"run --lock /l --servers zk://zk1:2181 -- true", nil, "--servers: an address has no scheme"},
+		{"run --lock /l --servers me:hunter2@zk1 -- true", nil, envAuth + " is for those"},
 		{"run --lock /l --servers zk1//x -- true", nil, "empty element"},
 		{"run --lock /l --locks /m -- true", withServers, "not defined: --locks"},
 		{"run --lock /l --timeout 30 -- true", withServers, "number with a unit"},
