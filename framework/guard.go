@@ -187,6 +187,15 @@ func (g *guard) failed(addr string, err error) {
 	}
 }
 
+// broke notes why the connection broke. If we did that, it is our reason: the
+// socket only knows that it was closed.
+func (c *guardConn) broke(err error) {
+	if cause := c.dropped.Load(); cause != nil {
+		err = *cause
+	}
+	c.guard.failed(c.addr, err)
+}
+
 // detached notes that a connection is gone.
 func (g *guard) detached(c *guardConn) {
 	g.mu.Lock()
@@ -221,7 +230,8 @@ func (g *guard) drop(cause error) {
 	c := g.conn
 	g.mu.Unlock()
 	if c != nil {
-		g.failed(c.addr, cause)
+		c.dropped.Store(&cause)
+		c.broke(cause)
 		_ = c.Close()
 	}
 }

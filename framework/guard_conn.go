@@ -40,9 +40,10 @@ type guardConn struct {
 	patch     int32
 	patchEnd  int // bytes of the frame behind the error code
 
-	holding    bool     // requests wait until watches were set again
-	holdingAll bool     // the requests to set watches as well
-	held       [][]byte // these
+	holding    bool                  // requests wait until watches were set again
+	holdingAll bool                  // the requests to set watches as well
+	held       [][]byte              // these
+	dropped    atomic.Pointer[error] // why we break it, nil unless we do
 	isClosed   atomic.Bool
 	gone       chan struct{} // closed when the connection is closed
 	told       chan struct{} // closed when the session has been told of that, too
@@ -141,7 +142,7 @@ func (c *guardConn) write(frame []byte) {
 		c.guard.creates.sending(path)
 	}
 	if _, err := c.Conn.Write(frame); err != nil {
-		c.guard.failed(c.addr, err)
+		c.broke(err)
 		_ = c.Close()
 	}
 }
@@ -177,7 +178,7 @@ func (c *guardConn) Read(p []byte) (int, error) {
 	if c.remaining == 0 {
 		if err := c.beginFrame(); err != nil {
 			if !errors.Is(err, errCloseAnswered) {
-				c.guard.failed(c.addr, err)
+				c.broke(err)
 			}
 			_ = c.Close() // tells the session before the library can dial again
 			return 0, err
@@ -185,7 +186,7 @@ func (c *guardConn) Read(p []byte) (int, error) {
 	}
 	n, err := c.read.Read(p[:min(len(p), c.remaining)])
 	if err != nil {
-		c.guard.failed(c.addr, err)
+		c.broke(err)
 		_ = c.Close()
 	}
 	c.mu.Lock()

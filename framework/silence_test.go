@@ -223,3 +223,37 @@ func TestSlowAnswerIsNotSilence(t *testing.T) {
 		assert.Equal(t, []framework.State{framework.Connecting, connected}, seen.states())
 	})
 }
+
+// slowToClose is a connection whose reader learns of a close before the closer
+// goes on.
+type slowToClose struct{ net.Conn }
+
+func (c slowToClose) Close() error {
+	err := c.Conn.Close()
+	synctest.Wait()
+	return err
+}
+
+func TestSilenceIsTheReasonWhateverTheSocketSays(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
+		dial := s.Dial("client")
+		c := connect(t, s, func(cfg *framework.Config) {
+			cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				conn, err := dial(ctx, network, addr)
+				if err != nil {
+					return nil, err
+				}
+				return slowToClose{conn}, nil
+			}
+		})
+		s.Partition("", true)
+		for change := range c.States(within(t, timeout)) {
+			if change.State == framework.Suspended {
+				require.ErrorContains(t, change.Err, "no answer in time")
+				return
+			}
+		}
+		require.Fail(t, "never suspended")
+	})
+}
