@@ -168,7 +168,7 @@ func (cfg Config) Validate() error {
 
 func (cfg Config) validateRest() error {
 	if cfg.Namespace != "" {
-		if err := validatePath("/"+cfg.Namespace, false); err != nil {
+		if err := validateNamespace(cfg.Namespace); err != nil {
 			return fmt.Errorf("config.Namespace: %w", err)
 		}
 	}

@@ -45,7 +45,7 @@ func TestConfigThatMakesNoSenseIsRefusedByName(t *testing.T) {
 		"doubled slash":       {framework.Config{Servers: []string{"a"}, Chroot: "/a//b"}, "Chroot", "empty"},
 		"two chroots":         {framework.Config{Servers: []string{"a/b"}, Chroot: "/c"}, "Servers[0]", "contradicts"},
 		"two chroots again":   {framework.Config{Servers: []string{"a/b", "a/c"}}, "Servers[1]", "contradicts"},
-		"absolute namespace":  {framework.Config{Servers: []string{"a"}, Namespace: "/a"}, "Namespace", ""},
+		"absolute namespace":  {framework.Config{Servers: []string{"a"}, Namespace: "/a"}, "Namespace", `"/a": begins with a slash`},
 		"namespace with dots": {framework.Config{Servers: []string{"a"}, Namespace: "a/.."}, "Namespace", ""},
 		"short timeout":       {framework.Config{Servers: []string{"a"}, SessionTimeout: time.Millisecond}, "SessionTimeout", "1ms"},
 		"long timeout":        {framework.Config{Servers: []string{"a"}, SessionTimeout: 25 * time.Hour}, "SessionTimeout", "25h"},

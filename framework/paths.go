@@ -89,12 +89,20 @@ func (c *Client) FullPath(path string) string { return c.full(path) }
 // relative path, such as "billing/eu". The view shares the session; closing
 // either closes both.
 func (c *Client) Namespace(ns string) (*Client, error) {
-	if err := validatePath("/"+ns, false); err != nil {
+	if err := validateNamespace(ns); err != nil {
 		return nil, fmt.Errorf("namespace: %w", err)
 	}
 	view := *c
 	view.prefix += "/" + ns
 	return &view, nil
+}
+
+// validateNamespace returns why a namespace is not a relative path.
+func validateNamespace(ns string) error {
+	if strings.HasPrefix(ns, "/") {
+		return fmt.Errorf("%w %q: begins with a slash, but is relative", ErrInvalidPath, ns)
+	}
+	return validatePath("/"+ns, false)
 }
 
 // ValidatePath returns an ErrInvalidPath that says which of ZooKeeper's rules for
