@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -180,6 +181,9 @@ func (cfg Config) validateRest() error {
 	for i, c := range cfg.Auth {
 		if c.Scheme == "" || len(c.Secret) == 0 {
 			return fmt.Errorf("config.Auth[%d]: %w: scheme and secret must not be empty", i, ErrInvalidArgument)
+		}
+		if c.Scheme == "digest" && !bytes.Contains(c.Secret, []byte(":")) { // the server would take it for a user's name, which all may read
+			return fmt.Errorf("config.Auth[%d]: %w: a digest secret is a user and a password with a colon between", i, ErrInvalidArgument)
 		}
 	}
 	for _, f := range []struct {
