@@ -75,7 +75,8 @@ func (s *Session) Err() error {
 
 // TrustedUntil returns the trust deadline: until then no server can have expired
 // the session, nor for another sixth of the timeout. It moves forward while the
-// ensemble answers, and is then about half a timeout away.
+// ensemble answers, and is then about half a timeout away, or more if the session
+// was made just now.
 func (s *Session) TrustedUntil() time.Time { return s.trust.until() }
 
 // Suspended returns a channel that is closed when the connection breaks; if it

@@ -6,7 +6,9 @@ import "strconv"
 type Op int32
 
 // The requests the server knows. OpConnect is the first frame of a connection, which has no number on the wire;
-// the one here is that of the transaction it causes.
+// the one here is that of the transaction it causes. Clients differ in what they ask with: go-zookeeper, and with it all
+// recipes, creates with OpCreate, lists with OpGetChildren2 and sets watches again with OpSetWatches; Java's newer ones
+// create with OpCreate2.
 const (
 	OpCreate               Op = 1
 	OpDelete               Op = 2
