@@ -7,14 +7,17 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// CheckPath returns why a recipe cannot be at a path. What the recipe makes there, as
-// in "a mutex", is for the error.
-func CheckPath(recipe, what, path string) error {
+// CheckPlace returns why a recipe cannot be at a path of a client. What the recipe
+// makes there, as in "a mutex", is for the error.
+func CheckPlace(client *framework.Client, recipe, what, path string) error {
 	if err := framework.ValidatePath(path); err != nil {
 		return fmt.Errorf("%s: %w", recipe, err)
 	}
 	if path == "/" {
 		return fmt.Errorf("%s: %w %q: %s needs a node of its own", recipe, framework.ErrInvalidPath, path, what)
+	}
+	if client == nil {
+		return fmt.Errorf("%s %s: %w: no client", recipe, path, framework.ErrInvalidArgument)
 	}
 	return nil
 }

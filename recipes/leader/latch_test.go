@@ -38,6 +38,8 @@ func TestNewRefusesNonsense(t *testing.T) {
 			require.ErrorIs(t, err, tc.want, name)
 			require.ErrorContains(t, err, "leader", name)
 		}
+		_, err := leader.New(nil, path, "id")
+		require.ErrorIs(t, err, framework.ErrInvalidArgument)
 		require.ErrorIs(t, newElection(t, c, "a").Lead(t.Context(), nil), framework.ErrInvalidArgument)
 		require.Empty(t, w.Ephemerals("/"))
 	})

@@ -50,7 +50,7 @@ func New(client *framework.Client, path, id string, opts ...Option) (*Election, 
 		host, _ := os.Hostname() // unknown is as good as no name
 		id = fmt.Sprintf("%s:%d", host, os.Getpid())
 	}
-	if err := queue.CheckPath("leader", "an election", path); err != nil {
+	if err := queue.CheckPlace(client, "leader", "an election", path); err != nil {
 		return nil, err
 	}
 	invalid := func(format string, args ...any) error {

@@ -27,7 +27,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if err := queue.CheckPath("mutex", "a mutex", path); err != nil {
+	if err := queue.CheckPlace(client, "mutex", "a mutex", path); err != nil {
 		return nil, err
 	}
 	if err := queue.CheckMaxHold("mutex", path, o.maxHold); err != nil {

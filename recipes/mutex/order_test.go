@@ -338,6 +338,9 @@ func TestNewRefusesBadPaths(t *testing.T) {
 		require.ErrorIs(t, err, framework.ErrInvalidPath, bad)
 		require.ErrorContains(t, err, "mutex")
 	}
-	_, err := mutex.New(nil, "/a", mutex.WithMaxHold(-1))
+	_, err := mutex.New(new(framework.Client), "/a", mutex.WithMaxHold(-1))
 	require.ErrorIs(t, err, framework.ErrInvalidArgument)
+	_, err = mutex.New(nil, "/a")
+	require.ErrorIs(t, err, framework.ErrInvalidArgument)
+	require.ErrorContains(t, err, "mutex /a")
 }

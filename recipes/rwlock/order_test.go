@@ -169,6 +169,9 @@ func TestNewRefusesBadArguments(t *testing.T) {
 		require.ErrorIs(t, err, framework.ErrInvalidPath, bad)
 		require.ErrorContains(t, err, "rwlock")
 	}
-	_, err := rwlock.New(nil, "/a", rwlock.WithMaxHold(-1))
+	_, err := rwlock.New(new(framework.Client), "/a", rwlock.WithMaxHold(-1))
 	require.ErrorIs(t, err, framework.ErrInvalidArgument)
+	_, err = rwlock.New(nil, "/a")
+	require.ErrorIs(t, err, framework.ErrInvalidArgument)
+	require.ErrorContains(t, err, "rwlock /a")
 }

@@ -33,7 +33,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if err := queue.CheckPath("rwlock", "a lock", path); err != nil {
+	if err := queue.CheckPlace(client, "rwlock", "a lock", path); err != nil {
 		return nil, err
 	}
 	if err := queue.CheckMaxHold("rwlock", path, o.maxHold); err != nil {

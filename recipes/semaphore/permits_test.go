@@ -26,7 +26,9 @@ func TestInvalidArguments(t *testing.T) {
 			_, err := semaphore.New(a, path, permits)
 			require.ErrorIs(t, err, framework.ErrInvalidArgument)
 		}
-		_, err := semaphore.New(a, path, 1, semaphore.WithMaxHold(-1))
+		_, err := semaphore.New(nil, path, 1)
+		require.ErrorIs(t, err, framework.ErrInvalidArgument)
+		_, err = semaphore.New(a, path, 1, semaphore.WithMaxHold(-1))
 		require.ErrorIs(t, err, framework.ErrInvalidArgument)
 		s := newSemaphore(t, a, 1)
 		for _, n := range []int{0, -1} {

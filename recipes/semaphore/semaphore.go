@@ -60,7 +60,7 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if err := queue.CheckPath("semaphore", "a semaphore", path); err != nil {
+	if err := queue.CheckPlace(client, "semaphore", "a semaphore", path); err != nil {
 		return nil, err
 	}
 	if permits < 0 || permits > math.MaxInt32 {
