@@ -46,13 +46,15 @@ type dataReply struct {
 	stat *zk.Stat
 }
 
+func readData(conn *zk.Conn, path string) (dataReply, error) {
+	data, stat, err := conn.Get(path)
+	return dataReply{data, stat}, err
+}
+
 // Get returns a node's data and Stat, or ErrNoNode. The data may lag behind the
 // ensemble's; Sync first to see all that was written before.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, Stat, error) {
-	r, err := read(ctx, c, "get", path, func(s *Session, path string) (dataReply, error) {
-		data, stat, err := s.conn.Get(path)
-		return dataReply{data, stat}, err
-	})
+	r, err := read(ctx, c, "get", path, func(s *Session, path string) (dataReply, error) { return readData(s.conn, path) })
 	if err != nil {
 		return nil, Stat{}, err
 	}
@@ -64,12 +66,14 @@ type existsReply struct {
 	stat   *zk.Stat
 }
 
+func readExists(conn *zk.Conn, path string) (existsReply, error) {
+	exists, stat, err := conn.Exists(path)
+	return existsReply{exists, stat}, err
+}
+
 // Exists reports whether a node exists and returns its Stat if it does.
 func (c *Client) Exists(ctx context.Context, path string) (bool, Stat, error) {
-	r, err := read(ctx, c, "exists", path, func(s *Session, path string) (existsReply, error) {
-		exists, stat, err := s.conn.Exists(path)
-		return existsReply{exists, stat}, err
-	})
+	r, err := read(ctx, c, "exists", path, func(s *Session, path string) (existsReply, error) { return readExists(s.conn, path) })
 	if err != nil || !r.exists {
 		return false, Stat{}, err
 	}
@@ -81,13 +85,15 @@ type childrenReply struct {
 	stat  *zk.Stat
 }
 
+func readChildren(conn *zk.Conn, path string) (childrenReply, error) {
+	names, stat, err := conn.Children(path)
+	return childrenReply{names, stat}, err
+}
+
 // Children returns the names of a node's children, in no order, and the node's
 // Stat, or ErrNoNode.
 func (c *Client) Children(ctx context.Context, path string) ([]string, Stat, error) {
-	r, err := read(ctx, c, "children", path, func(s *Session, path string) (childrenReply, error) {
-		names, stat, err := s.conn.Children(path)
-		return childrenReply{names, stat}, err
-	})
+	r, err := read(ctx, c, "children", path, func(s *Session, path string) (childrenReply, error) { return readChildren(s.conn, path) })
 	if err != nil {
 		return nil, Stat{}, err
 	}

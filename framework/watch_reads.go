@@ -80,15 +80,11 @@ func ifNil(err error) bool { return err == nil }
 // GetWatch is Get with a watch for a change of the data or the deletion of the
 // node. There is no watch if it fails.
 func (c *Client) GetWatch(ctx context.Context, path string) ([]byte, Stat, *Watch, error) {
-	plain := func(conn *zk.Conn, path string) (dataReply, error) {
-		data, stat, err := conn.Get(path)
-		return dataReply{data, stat}, err
-	}
 	set := func(conn *zk.Conn, path string) (dataReply, error) {
 		data, stat, _, err := conn.GetW(path)
 		return dataReply{data, stat}, err
 	}
-	r, w, err := readWatch(ctx, c, "get", path, dataWatch, plain, set, ifNil)
+	r, w, err := readWatch(ctx, c, "get", path, dataWatch, readData, set, ifNil)
 	if err != nil {
 		return nil, Stat{}, nil, err
 	}
@@ -100,16 +96,12 @@ func (c *Client) GetWatch(ctx context.Context, path string) ([]byte, Stat, *Watc
 // never created stays for the life of the session: use GetWatch where the node
 // should exist.
 func (c *Client) ExistsWatch(ctx context.Context, path string) (bool, Stat, *Watch, error) {
-	plain := func(conn *zk.Conn, path string) (existsReply, error) {
-		exists, stat, err := conn.Exists(path)
-		return existsReply{exists, stat}, err
-	}
 	set := func(conn *zk.Conn, path string) (existsReply, error) {
 		exists, stat, _, err := conn.ExistsW(path)
 		return existsReply{exists, stat}, err
 	}
 	noNode := func(err error) bool { return err == nil || errors.Is(err, zk.ErrNoNode) }
-	r, w, err := readWatch(ctx, c, "exists", path, existsWatch, plain, set, noNode)
+	r, w, err := readWatch(ctx, c, "exists", path, existsWatch, readExists, set, noNode)
 	if err != nil {
 		return false, Stat{}, nil, err
 	}
@@ -122,15 +114,11 @@ func (c *Client) ExistsWatch(ctx context.Context, path string) (bool, Stat, *Wat
 // ChildrenWatch is Children with a watch for the creation or deletion of a child
 // and the deletion of the node. There is no watch if it fails.
 func (c *Client) ChildrenWatch(ctx context.Context, path string) ([]string, Stat, *Watch, error) {
-	plain := func(conn *zk.Conn, path string) (childrenReply, error) {
-		names, stat, err := conn.Children(path)
-		return childrenReply{names, stat}, err
-	}
 	set := func(conn *zk.Conn, path string) (childrenReply, error) {
 		names, stat, _, err := conn.ChildrenW(path)
 		return childrenReply{names, stat}, err
 	}
-	r, w, err := readWatch(ctx, c, "children", path, childWatch, plain, set, ifNil)
+	r, w, err := readWatch(ctx, c, "children", path, childWatch, readChildren, set, ifNil)
 	if err != nil {
 		return nil, Stat{}, nil, err
 	}
