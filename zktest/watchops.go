@@ -78,15 +78,19 @@ func (c *conn) setWatches(d *jute.Decoder, persistentToo bool) ([]firing, Code) 
 	}
 	var missed []firing
 	tell := func(event eventType, path string) { missed = append(missed, firing{c, event, path}) }
-	for _, path := range data {
+	// again sets a watch on a node, or tells that it has gone or was changed since.
+	again := func(watches *watchTable, path string, event eventType, changed func(*node) int64) {
 		switch n := c.replica.tree.get(path); {
 		case n == nil:
 			tell(nodeDeleted, path)
-		case n.stat.Mzxid > seen:
-			tell(nodeDataChanged, path)
+		case changed(n) > seen:
+			tell(event, path)
 		default:
-			c.replica.data.add(path, c, oneShot)
+			watches.add(path, c, oneShot)
 		}
+	}
+	for _, path := range data {
+		again(c.replica.data, path, nodeDataChanged, func(n *node) int64 { return n.stat.Mzxid })
 	}
 	for _, path := range exist {
 		if c.replica.tree.get(path) != nil {
@@ -96,14 +100,7 @@ func (c *conn) setWatches(d *jute.Decoder, persistentToo bool) ([]firing, Code) 
 		}
 	}
 	for _, path := range children {
-		switch n := c.replica.tree.get(path); {
-		case n == nil:
-			tell(nodeDeleted, path)
-		case n.stat.Pzxid > seen:
-			tell(nodeChildrenChanged, path)
-		default:
-			c.replica.children.add(path, c, oneShot)
-		}
+		again(c.replica.children, path, nodeChildrenChanged, func(n *node) int64 { return n.stat.Pzxid })
 	}
 	for _, path := range kept {
 		c.keepWatch(path, persisting)
