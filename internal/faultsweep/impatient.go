@@ -43,19 +43,29 @@ func (r *run) impatient(ctx context.Context, c *framework.Client, who string, wa
 // quitter begins the names of clients that are closed in the middle of an acquire.
 const quitter = "quitter "
 
-// quit is the life of a client that is closed in the middle of an acquire.
-func (r *run) quit(ctx context.Context, name string) {
+// connectFor starts a client that is closed after so long, which the channel tells.
+// The client is nil if it could not connect.
+func (r *run) connectFor(ctx context.Context, name string, d time.Duration) (*framework.Client, <-chan struct{}) {
 	c, err := framework.Connect(ctx, r.config(name))
 	if err != nil {
 		r.brokenf("I4: a quitter could not connect: %v", err)
-		return
+		return nil, nil
 	}
 	closed := make(chan struct{})
 	go func() {
-		<-time.After(17170 * time.Microsecond)
+		<-time.After(d)
 		_ = c.Close()
 		close(closed)
 	}()
+	return c, closed
+}
+
+// quit is the life of a client that is closed in the middle of an acquire.
+func (r *run) quit(ctx context.Context, name string) {
+	c, closed := r.connectFor(ctx, name, 17170*time.Microsecond)
+	if c == nil {
+		return
+	}
 	l, err := r.side(c, 48).Acquire(ctx, lease.Forever)
 	switch {
 	case err == nil:

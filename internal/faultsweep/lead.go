@@ -78,18 +78,11 @@ func (r *run) leadsForMoment(ctx context.Context, name string, c *framework.Clie
 
 // leadsUntilClosed is the life of a client that is closed while it leads or waits.
 func (r *run) leadsUntilClosed(ctx context.Context) {
-	c, err := framework.Connect(ctx, r.config(quitter))
-	if err != nil {
-		r.brokenf("I4: a quitter could not connect: %v", err)
+	c, closed := r.connectFor(ctx, quitter, 17*time.Millisecond)
+	if c == nil {
 		return
 	}
-	closed := make(chan struct{})
-	go func() {
-		<-time.After(17 * time.Millisecond)
-		_ = c.Close()
-		close(closed)
-	}()
-	err = r.election(c, quitter).Lead(ctx, func(ctx context.Context, term *lease.Lease) error {
+	err := r.election(c, quitter).Lead(ctx, func(ctx context.Context, term *lease.Lease) error {
 		defer r.enter(quitter, term)()
 		r.work(ctx, quitter, term, r.plan.Hold)
 		return nil
