@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -94,16 +93,6 @@ func TestStoppedWrapperKillsTheCommandWhenItGoesOn(t *testing.T) {
 	require.Contains(t, p.event("stopped").Command, "killed by signal 9")
 	next.signal(syscall.SIGTERM)
 	require.Equal(t, 3, next.end(), "the next holder is not disturbed")
-}
-
-func TestKilledWrapperTakesTheCommandWithIt(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only linux has a death signal")
-	}
-	p := start(t, zktest.NewServer(t), flagsFor(command("stubborn"), "--lock", testLock)...)
-	require.Equal(t, "ready", p.line())
-	p.signal(syscall.SIGKILL)
-	require.Equal(t, -1, p.end(), "and nobody holds standard output any more")
 }
 
 // The loss is not noticed before the lock is given back: too late to stop the
