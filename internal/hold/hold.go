@@ -136,7 +136,7 @@ func (h *Hold) lose(reason error) {
 		h.mu.Unlock()
 		return
 	}
-	h.loss = &LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: time.Since(h.since), Reason: reason}
+	h.loss = h.lost(reason)
 	handles := make([]*Handle, 0, len(h.handles))
 	for handle := range h.handles {
 		handles = append(handles, handle)
@@ -147,6 +147,11 @@ func (h *Hold) lose(reason error) {
 	for _, handle := range handles {
 		handle.cancel(loss)
 	}
+}
+
+// lost returns the error for a hold that is lost at this moment.
+func (h *Hold) lost(reason error) error {
+	return &LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: time.Since(h.since), Reason: reason}
 }
 
 // remains reports whether a znode of a lost hold may still be there to be removed:
@@ -208,19 +213,16 @@ func (h *Hold) close() error {
 	ctx, cancel := h.releaseContext()
 	defer cancel()
 	err := h.removeNow(ctx)
-	lost := func(reason error) error {
-		return &LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: time.Since(h.since), Reason: reason}
-	}
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, framework.ErrNoNode):
-		return lost(ErrDeleted)
+		return h.lost(ErrDeleted)
 	case framework.OutcomeOf(err) == framework.Unknown, ctx.Err() != nil:
 		// It stood when it was given up, and the framework sees to the rest.
 		return nil
 	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, framework.ErrClosed):
-		return lost(err)
+		return h.lost(err)
 	case errors.Is(err, framework.ErrNoAuth): // an ACL that lets us create, but not delete
 		return fmt.Errorf("release %s: %w", h.Client.FullPath(h.Path), err)
 	}
