@@ -53,7 +53,7 @@ func (h *Hold) watch(ctx context.Context) {
 			h.lose(ErrMaxHold)
 		case <-due.C: // beside this loop: the read may take as long as there is no connection
 			looking = true
-			go func() { looks <- h.look(ctx) }()
+			go func() { looks <- h.lookAt(ctx, h.Path) }()
 		case events = <-looks:
 			looking = false
 			if events == nil {
@@ -94,12 +94,6 @@ func (h *Hold) unwatch() {
 	}
 }
 
-// look reads the hold's first znode and watches it. nil means that it has no watch:
-// the hold is over, or there was no answer.
-func (h *Hold) look(ctx context.Context) <-chan framework.Event {
-	return h.lookAt(ctx, h.Path)
-}
-
 // watchAlso ends the hold when one of its further znodes goes.
 func (h *Hold) watchAlso(ctx context.Context, path string) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -128,6 +122,8 @@ func (h *Hold) watchAlso(ctx context.Context, path string) {
 	}
 }
 
+// lookAt reads a znode of the hold and watches it. nil means that there is no watch:
+// the hold is over, or there was no answer.
 func (h *Hold) lookAt(ctx context.Context, path string) <-chan framework.Event {
 	data, stat, w, err := h.Client.GetWatch(ctx, path)
 	switch {
