@@ -140,7 +140,7 @@ func (c *core) buryOnce(ctx context.Context, s *Session) (closed bool, err error
 		return false, nil
 	}
 	for _, t := range c.book.lookUp(ctx) {
-		if closed, err = c.buryAt(ctx, t, id, password, timeout); err == nil {
+		if closed, err = c.buryAt(ctx, t, id, password, timeout, s.guard.zxid.Load()); err == nil {
 			return closed, nil
 		}
 	}
@@ -150,7 +150,7 @@ func (c *core) buryOnce(ctx context.Context, s *Session) (closed bool, err error
 	return false, err
 }
 
-func (c *core) buryAt(ctx context.Context, t target, id int64, password []byte, timeout time.Duration) (bool, error) {
+func (c *core) buryAt(ctx context.Context, t target, id int64, password []byte, timeout time.Duration, zxid int64) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(timeout/6, 2*time.Second))
 	defer cancel()
 	conn, err := c.book.dial(ctx, t)
@@ -160,7 +160,7 @@ func (c *core) buryAt(ctx context.Context, t target, id int64, password []byte, 
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if _, err := conn.Write(connectRequest(id, password, int32(timeout.Milliseconds()))); err != nil {
+	if _, err := conn.Write(connectRequest(id, password, int32(timeout.Milliseconds()), zxid)); err != nil {
 		return false, err
 	}
 	body, err := readFrame(conn)

@@ -96,6 +96,7 @@ func (s *Session) setOpen(open bool) bool {
 		s.unsent = 0
 		s.down = make(chan struct{})
 		s.core.connected(s)
+		s.wake() // supervise has something to ask on each connection
 	} else {
 		close(s.down)
 		s.down = closedChannel

@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -195,4 +196,62 @@ func TestWatchesSurviveConnectionsThatEndAtOnce(t *testing.T) {
 		require.Len(t, w.Events(), 1)
 		require.Equal(t, EventDataChanged, (<-w.Events()).Type)
 	})
+}
+
+// attachedAgain is a session that has attached with a watch to be set again, the watch,
+// and the connection.
+func attachedAgain(t *testing.T) (*Session, *Watch, *guardConn) {
+	t.Helper()
+	request, reply := hello(17)
+	c, _ := scripted(reply)
+	session := c.guard.events.(*Session)
+	session.ready, session.watching, session.isFirstOver = true, true, true
+	spot, w, _ := session.watch.join(watchKey{dataWatch, "/a"})
+	spot.arm()
+	tell(t, c, request)
+	_, err := io.ReadFull(c, make([]byte, len(reply)))
+	require.NoError(t, err)
+	session.attached()
+	return session, w, c
+}
+
+// The library drops its request to set watches when the connection breaks before it was
+// sent, and then nobody hears of a change: all who wait have to look.
+func TestWatchesThatTheLibraryDidNotSetAgainAskForARecheck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		session, w, _ := attachedAgain(t)
+		<-time.After(session.checkGate(time.Now()))
+		session.checkGate(time.Now())
+		session.tasks.wait()
+		require.True(t, session.open)
+		require.Equal(t, Event{Type: EventRecheck}, <-w.Events())
+
+		session, w, c := attachedAgain(t)
+		tell(t, c, ask(1, opSetWatches))
+		session.watchesRestored(true)
+		session.openAt = time.Now() // more packets might have come
+		session.checkGate(time.Now())
+		session.tasks.wait()
+		require.True(t, session.open)
+		require.Empty(t, w.Events(), "it was set again")
+	})
+}
+
+// While the gate opens, which takes a write, another connection may have taken the place of
+// the one that it opens for. Its watches are not set yet.
+func TestGateIsNotOpenedForAnOlderConnection(t *testing.T) {
+	t.Parallel()
+	session, _, old := attachedAgain(t)
+	request, reply := hello(17)
+	c := newGuardConn(session.guard, "b", &script{Reader: bytes.NewReader(reply)}, time.Now().Add(time.Minute))
+	session.guard.conn = c
+	tell(t, c, request)
+	_, err := io.ReadFull(c, make([]byte, len(reply)))
+	require.NoError(t, err)
+	session.attached()
+	session.openGate(old, true)
+	require.False(t, session.open)
+	session.openGate(c, true)
+	require.True(t, session.open)
 }

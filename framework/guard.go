@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,8 @@ type guard struct {
 	events guardEvents
 
 	creates createWatch
+	zxid    atomic.Int64 // the greatest that was seen
+	vouches atomic.Int32 // how often a quorum was asked to vouch
 
 	mu       sync.Mutex
 	conn     *guardConn // the present connection, nil between two
@@ -45,6 +48,9 @@ type guardEvents interface {
 	suspended(cause error)
 	settingWatches()
 	watchesRestored(ok bool)
+	reliedNext() []*reliedNode // those to be checked next, none if nothing relies on the session
+	notThere(n *reliedNode, err error)
+	wake()
 }
 
 func newGuard(cfg *Config, book *addressBook, t *trust, events guardEvents) *guard {
@@ -165,6 +171,8 @@ func (g *guard) handshake(c *guardConn, r connectReply, asked time.Time) error {
 		return errSealed
 	case r.session != 0 && known == 0:
 		g.id, g.password, g.timeout = r.session, r.password, timeout
+	case r.session == known:
+		g.timeout = min(g.timeout, timeout)
 	}
 	g.mu.Unlock()
 	switch {
@@ -206,6 +214,16 @@ func (g *guard) detached(c *guardConn) {
 	g.mu.Unlock()
 	if present {
 		g.events.suspended(g.book.lastFailure())
+	}
+}
+
+// saw notes a zxid. A server that has not come as far is not to be attached to again: it
+// may follow a leader of the past. The library remembers only what it reads.
+func (g *guard) saw(zxid int64) {
+	for {
+		if seen := g.zxid.Load(); zxid <= seen || g.zxid.CompareAndSwap(seen, zxid) {
+			return
+		}
 	}
 }
 
@@ -263,64 +281,4 @@ func (g *guard) credentials() (id int64, password []byte, timeout time.Duration)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.id, g.password, g.timeout
-}
-
-// createWatch collects what only the wire shows of creates: when each is sent,
-// and its zxid. The answer to a write carries the zxid of that write, which for a
-// create is the czxid of the new node; the library throws it away.
-type createWatch struct {
-	mu     sync.Mutex
-	onSent map[string][]func() // by the path asked for, in the order of the calls
-	zxids  map[string]int64    // by the path of the new node
-}
-
-// expect makes f be called when the next create of that path is sent.
-func (w *createWatch) expect(path string, f func()) {
-	if f == nil {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.onSent == nil {
-		w.onSent = map[string][]func(){}
-	}
-	w.onSent[path] = append(w.onSent[path], f)
-}
-
-// sending is called when a create is about to be written.
-func (w *createWatch) sending(path string) {
-	w.mu.Lock()
-	waiting := w.onSent[path]
-	delete(w.onSent, path)
-	w.mu.Unlock()
-	for _, f := range waiting {
-		f()
-	}
-}
-
-// forget ends what expect began, for a create that was never sent.
-func (w *createWatch) forget(path string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.onSent, path)
-}
-
-// answered notes the zxid of a create that has made the node at path.
-func (w *createWatch) answered(path string, zxid int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.zxids == nil {
-		w.zxids = map[string]int64{}
-	}
-	w.zxids[path] = zxid
-}
-
-// take returns the zxid of the create that made the node at path, 0 if it is not
-// known, and forgets it.
-func (w *createWatch) take(path string) int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	zxid := w.zxids[path]
-	delete(w.zxids, path)
-	return zxid
 }

@@ -46,12 +46,15 @@ func (c *guardConn) writeHeld() {
 	}
 }
 
-// sendHeld sends what was held back. It takes as long as a handshake may, at most.
-func (c *guardConn) sendHeld() {
+// sendHeld sends what was held back.
+func (c *guardConn) sendHeld() { c.send(c.writeHeld) }
+
+// send runs what writes. It takes as long as a handshake may, at most.
+func (c *guardConn) send(write func()) {
 	select {
 	case c.slot <- struct{}{}:
 		_ = c.Conn.SetWriteDeadline(time.Now().Add(c.guard.handshakeLimit()))
-		c.writeHeld()
+		write()
 		_ = c.Conn.SetWriteDeadline(time.Time{})
 		<-c.slot
 	case <-c.gone:

@@ -31,9 +31,11 @@ type guardConn struct {
 	first     time.Time  // when the oldest of them could be answered next
 	inFrame   bool       // the rest of a frame has not arrived yet
 	pings     []time.Time
-	heard     time.Time // when the newest bytes arrived
-	attached  bool      // handshake complete
-	closing   bool      // our close request was sent
+	heard     time.Time     // when the newest bytes arrived
+	attached  bool          // handshake complete
+	closing   bool          // our close request was sent
+	begun     bool          // the library has presented the credentials and sent something else
+	vouching  []*reliedNode // what a quorum is being asked about; nil if it is not
 	dead      bool
 	remaining int  // bytes of the present inbound frame still to hand over
 	patching  bool // the frame's error code is to be replaced by patch
@@ -119,7 +121,14 @@ func (c *guardConn) Write(frame []byte) (int, error) {
 		return len(frame), nil
 	}
 	defer func() { <-c.slot }()
-	setsWatches := c.isAttached() && operation(frame) == opSetWatches
+	op, attached := operation(frame), c.isAttached()
+	switch {
+	case !attached:
+		frame = withZxid(frame, c.guard.zxid.Load())
+	case op != opSetAuth && op != opPing:
+		c.begin()
+	}
+	setsWatches := attached && op == opSetWatches
 	if setsWatches {
 		c.guard.events.settingWatches()
 	}
@@ -258,6 +267,7 @@ func (c *guardConn) beginSession(size int) error {
 
 // reply looks at the header of an answer or event.
 func (c *guardConn) reply(xid int32, zxid int64, code int32) error {
+	c.guard.saw(zxid)
 	if xid == xidEvent {
 		c.mu.Lock()
 		c.heard = time.Now()
@@ -274,11 +284,20 @@ func (c *guardConn) reply(xid int32, zxid int64, code int32) error {
 	if !ok {
 		return nil
 	}
-	switch code {
-	case codeExpired, codeMoved: // the server no longer has the session
-	default:
-		// A refusal may come from the server itself, such as one that throttles.
-		c.guard.trust.answer(f.at, time.Now(), byLeader[f.op] && code == 0)
+	end := multiEnd{committed: true}
+	if f.op == opMulti && code == 0 {
+		frame, err := c.read.Peek(min(c.remaining, readAhead))
+		if err != nil {
+			return err
+		}
+		end = parseMultiEnd(frame[frameHeader+replyHeader:])
+	}
+	c.prove(f, code, end)
+	if xid <= xidVouch {
+		return c.vouched(code, end)
+	}
+	if end.code == codeMoved { // releases from 3.6 on hang up themselves
+		return errMoved
 	}
 	switch f.op {
 	case opCreate, opContainer, opCreateTTL:
@@ -297,46 +316,6 @@ func (c *guardConn) reply(xid int32, zxid int64, code int32) error {
 			return errCloseAnswered
 		}
 	}
-	return nil
-}
-
-// createdFirst notes the zxid of a Multi whose first operation made a node. Its
-// answer begins with that operation's type, a flag and an error code.
-func (c *guardConn) createdFirst(zxid int64) error {
-	const start, skipped = frameHeader + replyHeader, 4 + 1 + 4
-	if c.remaining < start+skipped+4 {
-		return nil // only checks and deletes, or too short, which the library will say
-	}
-	frame, err := c.read.Peek(start + skipped)
-	if err != nil {
-		return err
-	}
-	if be32(frame[start:]) != opCreate {
-		return nil
-	}
-	return c.created(zxid, skipped)
-}
-
-// created notes the zxid of a create that succeeded; its answer begins with the
-// path of the node, behind so many bytes.
-func (c *guardConn) created(zxid int64, skipped int) error {
-	start := frameHeader + replyHeader + skipped
-	frame, err := c.read.Peek(min(c.remaining, start+4))
-	if err != nil || len(frame) < start+4 {
-		return errors.Join(err, errShortFrame)
-	}
-	n := int(be32(frame[start:]))
-	if n < 0 || n > c.remaining-start-4 {
-		return errShortFrame
-	}
-	frame, err = c.read.Peek(start + 4 + n)
-	if errors.Is(err, bufio.ErrBufferFull) {
-		return nil // a path of 16 KiB: whoever wants its czxid has to ask for it
-	}
-	if err != nil {
-		return err
-	}
-	c.guard.creates.answered(string(frame[start+4:]), zxid)
 	return nil
 }
 

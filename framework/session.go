@@ -21,6 +21,7 @@ type Session struct {
 	closed <-chan zk.Event // the library's event channel; its end is the library's end
 	slots  chan struct{}   // one per request that may await its answer
 	watch  watchTable
+	relied reliedNodes
 	quota  ephemeralQuota
 
 	ctx    context.Context // ends with the session, with the reason as cause
@@ -55,7 +56,8 @@ func (s *Session) ID() int64 {
 	return s.id
 }
 
-// Timeout returns the timeout that was negotiated with the ensemble.
+// Timeout returns the timeout that was negotiated with the ensemble, the least if
+// servers granted different ones.
 func (s *Session) Timeout() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +102,7 @@ func newSession(c *core) (*Session, error) {
 	s := &Session{
 		core: c, slots: make(chan struct{}, c.cfg.MaxOutstanding),
 		changed: make(chan struct{}), down: closedChannel, first: make(chan struct{}), nudge: make(chan struct{}, 1),
-		disposed: make(chan struct{}),
+		disposed: make(chan struct{}), relied: reliedNodes{turn: make(chan struct{}, 1)},
 	}
 	s.quota.limit = c.cfg.MaxEphemeralBytes
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
@@ -115,10 +117,14 @@ func newSession(c *core) (*Session, error) {
 
 // established implements guardEvents: a handshake succeeded.
 func (s *Session) established(id int64, timeout time.Duration, asked time.Time) {
+	now := time.Now()
+	s.checkTrust(now) // before the handshake counts, not after
+	s.trust.begin(asked, now, timeout)
 	s.mu.Lock()
-	s.id, s.timeout = id, timeout
-	s.mu.Unlock()
-	s.trust.begin(asked, time.Now(), timeout)
+	defer s.mu.Unlock()
+	if s.id == 0 || timeout < s.timeout {
+		s.id, s.timeout = id, timeout
+	}
 }
 
 // onEvent is the library's event callback. It runs on the library's goroutines,
@@ -191,7 +197,7 @@ func (s *Session) supervise(ctx context.Context) {
 	// A server that is silent although it was asked something is left while
 	// there is time to attach to another.
 	silence := min(limit, max(timeout/6, min(500*time.Millisecond, timeout/3)))
-	trips := tripMaker{last: time.Now()} // the handshake was one
+	trips := tripMaker{last: time.Now(), conn: s.guard.live()} // the handshake was one
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -202,7 +208,7 @@ func (s *Session) supervise(ctx context.Context) {
 		} else if c != nil && c.leaderless(now, timeout/4) {
 			s.guard.drop(errNoLeader) // others may have one
 		}
-		next := min(s.trust.until().Sub(now), silence/4, trips.make(s, now), s.checkGate(now))
+		next := min(s.trust.until().Sub(now), silence/4, trips.make(s, now), s.checkGate(now), s.checkVouch(now))
 		timer.Reset(max(next, time.Millisecond))
 		select {
 		case <-timer.C:
@@ -214,25 +220,27 @@ func (s *Session) supervise(ctx context.Context) {
 }
 
 // A tripMaker sends a sync, which is a round trip through the leader, every twelfth
-// of the timeout, one at a time.
+// of the timeout and at once on each further connection, one at a time.
 type tripMaker struct {
 	last     time.Time
+	conn     *guardConn // on which that was
 	underWay atomic.Bool
 }
 
 // make sends a sync if one is due and returns the time until the next is.
 func (m *tripMaker) make(s *Session, now time.Time) time.Duration {
 	period := s.Timeout() / 12
-	if wait := m.last.Add(period).Sub(now); wait > 0 {
+	c := s.guard.live()
+	if wait := m.last.Add(period).Sub(now); wait > 0 && c == m.conn {
 		return wait
 	}
 	s.mu.Lock()
 	open := s.open
 	s.mu.Unlock()
-	if !open || !m.underWay.CompareAndSwap(false, true) {
+	if c == nil || !open || !m.underWay.CompareAndSwap(false, true) {
 		return period / 2
 	}
-	m.last = now
+	m.last, m.conn = now, c
 	s.tasks.start(func() {
 		_, _ = s.conn.Sync("/") // what it proves, the guard sees
 		m.underWay.Store(false)

@@ -5,17 +5,65 @@ import (
 	"time"
 )
 
-// trust computes the trust deadline of a session.
+// trust computes the trust deadline of a session: the time until which no server can
+// have given its nodes away, less a margin. It is
 //
-// The moment that counts is when the leader was last told of the session; it
-// expires the session a timeout later. A client never sees that moment. The server
-// it is attached to answers pings and reads by itself, and goes on doing so for
-// syncLimit ticks after it was cut off from the leader, so an answered ping proves
-// nothing. What does prove something is a round trip through the leader: a sync, a
-// write, or the handshake.
+//	min(A, Q) + 5/6 T   while work relies on nodes of the session, see Client.Rely
+//	    A     + 5/6 T   else
 //
-//   - The handshake that makes a session is agreed on by a quorum: it proves the time
-//     at which it was sent. One that revalidates it asks the leader alone; see below.
+// A is a time at which the leader knew of the session, or an earlier one. Q is a time
+// since which no other leader's clock can have run. T is the session timeout.
+//
+// # Why two
+//
+// The leader alone expires sessions, each a timeout after it was last told of it, and
+// rounds that up. A client never sees the moment at which the leader is told, and the
+// server that it is attached to proves nothing: it answers pings and reads by itself,
+// and goes on doing so for syncLimit ticks after it was cut off from the leader.
+//
+// Nor does a leader prove that it still is the only one. Without a quorum it answers
+// syncs and revalidates sessions until it notices: for some ticks if it was cut off,
+// for any time if its process stood still. The others have elected another meanwhile,
+// whose clock for the session started with its reign. No client can bound how long.
+// But what such a leader cannot do is commit anything.
+//
+// # Q: no later leader's clock started before
+//
+// Q is the time at which the newest transaction of the session was sent that was
+// answered with success, or the connect request that made the session, which is a
+// transaction too. Let s be that time, and e the epoch of the leader that committed it.
+//
+//  1. The answer came after the commit, so a quorum of servers had acknowledged the
+//     proposal, which did not exist before s. (FinalRequestProcessor answers what
+//     CommitProcessor lets through, Leader.processAck commits.)
+//  2. A server acknowledges what its leader proposes while it follows that leader, on the
+//     thread that would leave it, over a connection that it closes before it looks for
+//     another. So each server of that quorum left the leader of e after s.
+//     (Follower.followLeader, Learner.shutdown; the leader's own acknowledgements end in
+//     SyncRequestProcessor.shutdown before it looks for another leader, too.)
+//  3. A later leader starts its clocks when a quorum has acknowledged its reign
+//     (Leader.lead: waitForNewLeaderAck, then startZkServer and in it createSessionTracker).
+//     Any two quorums share a server, and that one left the leader of e after s. So those
+//     clocks start after s; every session has its whole timeout again, and a clock rounds
+//     up (ExpiryQueue.roundToNextInterval). This one expires not before s + T.
+//  4. A leader of an earlier epoch than e cannot commit the end of a session any more,
+//     and what it had proposed before is part of the history in which the transaction
+//     succeeded, or never will be.
+//
+// So of all leaders but that of e none ends the session before Q + T. No other answer
+// brings Q forward: not that of a handshake that revalidates, which takes no quorum, not
+// the zxid of a read. A multi that failed is answered with success, in the header;
+// and an empty one is committed, but nobody looks for the session.
+//
+// The answer must be that to the request. A server matches a commit with the request that
+// waits for it by the session and the request's number, so no number may be used twice in
+// a session, not on another connection either. (CommitProcessor)
+//
+// # A: the leader of that epoch was told
+//
+// The leader of e itself may have had its clock running for long. What proves that it
+// knew of the session is two round trips through it, one after the other:
+//
 //   - The leader pings each server every half tick, and the server's answer tells it
 //     of all sessions heard of since the answer before. Pings, answers, forwarded
 //     requests and their results travel in order. So when a round trip that was sent
@@ -26,25 +74,58 @@ import (
 //     session timeout, so that is a quarter of it. What had been answered by then had
 //     been received.
 //
-// So two round trips through the leader, one after the other, prove the newest
-// request that was answered at least a quarter of the timeout before the first was
-// sent. supervise makes a round trip every twelfth of the timeout.
+// So two round trips through the leader prove the newest request that was answered at
+// least a quarter of the timeout before the first was sent. supervise makes a round trip
+// every twelfth of the timeout. Requests that a server does not report do not count: it
+// answers credentials by itself, before it looks for the session. In a race with a report a
+// server can forget one request (LearnerSessionTracker.touchSession and snapshot); the one
+// before is a twelfth of the timeout older, which the margin covers.
 //
-// A leader that is cut off from its quorum does not know at first. It answers syncs and
-// revalidates sessions for up to two ticks after the others may have a new leader,
-// whose clock for a session starts with its reign. So much must what is proved lie
-// before the round trips that prove it. It does in the steady exchange above, by a
-// third of the timeout; a handshake that revalidates proves no more than a quarter of
-// the timeout before itself. With the margin that covers all sessions of five ticks
-// and more.
+// A handshake counts as well. The server that is asked passes it on to its leader, which
+// starts its clock for the session anew (REVALIDATE, touchSession). If the session was
+// asked for twice at one server, its leader's answer to the first may be taken for that to
+// the second (Learner.pendingRevalidations), and A is then the later of the two for which
+// the leader may not have been told yet. That does no harm: Q is older than either until
+// a transaction on this connection has been answered, and that came to the leader behind
+// what told it.
 //
-// None of this holds for an observer behind an observer master. That keeps the
-// observer's report until the leader's next ping, while it passes requests on at once,
-// so the second round trip may overtake the report.
+// A must not be the word of an older leader than that of Q. A connection has one leader:
+// a server that changes its leader closes all connections (Learner.shutdown,
+// Leader.shutdown, closeAllConnections). And a client that has seen a transaction of e is
+// turned away by every server that has not (ZooKeeperServer.processConnectRequest): the
+// guard puts the greatest zxid it has seen into each connect request. So after a
+// transaction of e was answered, every later handshake is answered by a leader of e or
+// later, and so is each round trip on its connection; and the handshake of the connection
+// on which it was answered came before it, to the leader that committed it.
+//
+// # T: the least that was negotiated
+//
+// A leader's clock goes by what the last server granted that told it of the session, which
+// may be less than was granted before; a later leader's by what was granted to the connect
+// request that made the session. The least of all is the safe one to count with.
+//
+// # The end
+//
+// Reaching the deadline is for good: no answer that comes later brings the session back,
+// not that of a handshake or a transaction either. A leader takes all sessions that expire
+// in one tick out of its table first and then ends one after the other, and those that wait
+// for it are still revalidated. A wall clock that ran on while the machine slept counts for
+// both A and Q.
+//
+// # What is not covered
+//
+// An observer behind an observer master keeps its report until the leader's next ping,
+// while it passes requests on at once, so the second round trip may overtake the report:
+// A does not hold. Q needs quorums that intersect: not QuorumOracleMaj, not members that
+// were exchanged by hand instead of by reconfig, not a server whose data was wiped or
+// restored. docs/guarantees.md has the whole list.
 type trust struct {
 	mu       sync.Mutex
-	timeout  time.Duration // negotiated; 0 before the first handshake
-	proved   time.Time     // the leader knew of the session at this time, or later
+	timeout  time.Duration // the least that was negotiated; 0 before the first handshake
+	proved   time.Time     // A
+	vouched  time.Time     // Q
+	relied   int           // how often work relies on the session
+	reached  time.Time     // the deadline, once it was reached; else zero
 	answered []roundTrip   // answered requests on this connection, thinned out
 	trip     roundTrip     // the last one through the leader that counts
 }
@@ -64,13 +145,16 @@ func stopMargin(timeout time.Duration) time.Duration { return timeout / 6 }
 func (t *trust) begin(sent, now time.Time, timeout time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	proves := sent
-	if t.timeout != 0 { // it is not the first
-		proves = sent.Add(-timeout / 4)
+	switch {
+	case t.over(now):
+		return
+	case t.timeout == 0: // it made the session
+		t.timeout, t.vouched = timeout, sent
+	default:
+		t.timeout = min(t.timeout, timeout)
 	}
-	t.timeout = timeout
-	if proves.After(t.proved) {
-		t.proved = proves
+	if sent.After(t.proved) {
+		t.proved = sent
 	}
 	// Another server may answer now: what the one before was told it may have
 	// kept to itself.
@@ -83,7 +167,7 @@ func (t *trust) begin(sent, now time.Time, timeout time.Duration) {
 func (t *trust) answer(sent, now time.Time, byLeader bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.timeout == 0 {
+	if t.timeout == 0 || t.over(now) {
 		return
 	}
 	// A hundred per timeout will do. Keeping the earlier ones is the safe choice.
@@ -103,24 +187,95 @@ func (t *trust) answer(sent, now time.Time, byLeader bool) {
 	t.trip = roundTrip{sent, now}
 }
 
+// committed notes that a transaction sent at a time was answered with success now.
+func (t *trust) committed(sent, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over(now) && sent.After(t.vouched) {
+		t.vouched = sent
+	}
+}
+
+// rely makes Q count from now on, if it is young enough for that.
+func (t *trust) rely(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.young(now) {
+		return false
+	}
+	t.relied++
+	return true
+}
+
+// isVouched reports whether rely would succeed.
+func (t *trust) isVouched(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.young(now)
+}
+
+func (t *trust) young(now time.Time) bool {
+	return !t.over(now) && age(t.vouched, now) < t.timeout/2
+}
+
+// leave ends what rely began. A deadline that was reached before that stays so.
+func (t *trust) leave(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over(now)
+	t.relied--
+}
+
+// vouchIn returns the time until a quorum should be asked to vouch for the session
+// again. There is none, and it is false, while nothing relies on it.
+func (t *trust) vouchIn(now time.Time) (time.Duration, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.timeout/4 - age(t.vouched, now), t.relied > 0
+}
+
 // until returns the trust deadline.
 func (t *trust) until() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.proved.Add(trustWindow(t.timeout))
+	return t.deadline()
 }
 
-// expired reports whether the deadline has passed. It is on the monotonic clock,
-// which on some systems stands still while the machine sleeps; so the wall clock
-// may say so as well. A wall clock that is set forward by more than the window
-// thereby ends a session that lives, which is the safe mistake.
+func (t *trust) deadline() time.Time {
+	if !t.reached.IsZero() {
+		return t.reached
+	}
+	since := t.proved
+	if t.relied > 0 && t.vouched.Before(since) {
+		since = t.vouched
+	}
+	return since.Add(trustWindow(t.timeout))
+}
+
+// expired reports whether the deadline has been reached.
 func (t *trust) expired(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.timeout == 0 {
+	return t.over(now)
+}
+
+func (t *trust) over(now time.Time) bool {
+	switch window := trustWindow(t.timeout); {
+	case t.timeout == 0:
+		return false
+	case !t.reached.IsZero():
+		return true
+	case age(t.proved, now) < window && (t.relied == 0 || age(t.vouched, now) < window):
 		return false
 	}
-	window := trustWindow(t.timeout)
-	slept := now.Round(0).Sub(t.proved.Round(0)) // without monotonic readings
-	return now.Sub(t.proved) >= window || slept >= window
+	t.reached = t.deadline()
+	return true
+}
+
+// age is the time that has passed. The monotonic clock stands still on some systems
+// while the machine sleeps, so the wall clock may say more, and then counts. If it was
+// set forward by more than the window, it ends a session that lives, which is the safe
+// mistake.
+func age(then, now time.Time) time.Duration {
+	return max(now.Sub(then), now.Round(0).Sub(then.Round(0))) // without monotonic readings
 }

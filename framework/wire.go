@@ -3,6 +3,7 @@ package framework
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 )
 
 // What the guard reads off the wire. Every message is a frame: a 4-byte length,
@@ -13,6 +14,8 @@ const (
 	frameHeader = 4
 	replyHeader = 16 // xid, zxid, error code
 
+	codeNoNode  = -101
+	codeNoAuth  = -102
 	codeExpired = -112
 	codeMoved   = -118
 
@@ -21,12 +24,20 @@ const (
 	// xidClose marks the guard's own close request; servers do not interpret it
 	// and the library numbers its requests from 1 up.
 	xidClose = -3
+	// xidVouch is the first number of the transactions by which the guard has a quorum
+	// vouch for the session; the next has the next lower one. No number is used twice in a
+	// session: a server takes the commit of a request that came by a former connection for
+	// that of the present one, if they have the same. The library drops answers to negative
+	// numbers that it does not know, without noting their zxid, which it must not while
+	// it sets watches again.
+	xidVouch = -5
 
 	opCreate     = 1
 	opDelete     = 2
 	opSetData    = 5
 	opSetACL     = 7
 	opSync       = 9
+	opCheck      = 13
 	opMulti      = 14
 	opContainer  = 19
 	opCreateTTL  = 21
@@ -49,6 +60,13 @@ var standIns = map[int32]int32{
 var byLeader = map[int32]bool{
 	opCreate: true, opContainer: true, opCreateTTL: true, opDelete: true,
 	opSetData: true, opSetACL: true, opSync: true, opMulti: true,
+}
+
+// byQuorum holds the requests that are transactions: success is answered only when a
+// quorum has acknowledged them.
+var byQuorum = map[int32]bool{
+	opCreate: true, opContainer: true, opCreateTTL: true, opDelete: true,
+	opSetData: true, opSetACL: true, opMulti: true,
 }
 
 var errShortFrame = errors.New("malformed frame")
@@ -78,17 +96,29 @@ func parseConnectReply(body []byte) (connectReply, error) {
 }
 
 // connectRequest returns the frame that asks to re-attach a session.
-func connectRequest(session int64, password []byte, timeoutMillis int32) []byte {
+func connectRequest(session int64, password []byte, timeoutMillis int32, zxid int64) []byte {
 	b := make([]byte, 0, 64)
 	b = binary.BigEndian.AppendUint32(b, 0) // length, below
 	b = binary.BigEndian.AppendUint32(b, 0) // protocol version
-	b = binary.BigEndian.AppendUint64(b, 0) // last zxid seen
+	b = binary.BigEndian.AppendUint64(b, uint64(zxid))
 	b = binary.BigEndian.AppendUint32(b, uint32(timeoutMillis))
 	b = binary.BigEndian.AppendUint64(b, uint64(session))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(password)))
 	b = append(b, password...)
 	binary.BigEndian.PutUint32(b, uint32(len(b)-frameHeader))
 	return b
+}
+
+// withZxid returns the library's connect request, saying that this zxid was seen if it
+// says less.
+func withZxid(frame []byte, zxid int64) []byte {
+	const at = frameHeader + 4
+	if len(frame) < at+8 || be64(frame[at:]) >= zxid {
+		return frame
+	}
+	frame = slices.Clone(frame) // it is the library's buffer
+	binary.BigEndian.PutUint64(frame[at:], uint64(zxid))
+	return frame
 }
 
 // closeRequest returns the frame that ends the session of a connection.

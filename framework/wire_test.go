@@ -49,7 +49,7 @@ func hello(session int64) (request, reply []byte) {
 	body = binary.BigEndian.AppendUint64(body, uint64(session))
 	body = binary.BigEndian.AppendUint32(body, 16)
 	body = append(body, make([]byte, 16)...)
-	return connectRequest(0, make([]byte, 16), 9000), framed(body)
+	return connectRequest(0, make([]byte, 16), 9000, 0), framed(body)
 }
 
 func framed(body []byte) []byte {

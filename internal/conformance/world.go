@@ -147,6 +147,10 @@ func (w *World) Known(name string) *framework.Client {
 	return w.named[name]
 }
 
+// Vouched is how many transactions an idle client makes in that time while a lease is
+// held in its session.
+func Vouched(d time.Duration) int { return int(d / (SessionTimeout / 4)) }
+
 // Ephemerals returns the paths below a prefix of all ephemeral nodes, sorted.
 func (w *World) Ephemerals(prefix string) []string {
 	var paths []string

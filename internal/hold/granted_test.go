@@ -61,8 +61,10 @@ func (p place) grant(t *testing.T, ctx context.Context, change ...func(*hold.Gra
 	session := p.Session()
 	made, err := p.In(session).CreateProtected(t.Context(), "/lock/n-", nil, framework.EphemeralSequential)
 	require.NoError(t, err)
+	reliance, err := p.In(session).Rely(t.Context(), made.Path)
+	require.NoError(t, err)
 	g := hold.Grant{
-		Client: p.In(session), Session: session, Key: p.key(), Path: made.Path, Token: made.Czxid,
+		Client: p.In(session), Session: session, Reliance: reliance, Key: p.key(), Path: made.Path, Token: made.Czxid,
 	}
 	for _, f := range change {
 		f(&g)

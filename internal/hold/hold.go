@@ -16,6 +16,8 @@ type Grant struct {
 	Client *framework.Client
 	// Session is that session.
 	Session *framework.Session
+	// Reliance is on all its znodes. The hold ends it.
+	Reliance *framework.Reliance
 	// Key says what the place is a place of.
 	Key Key
 	// Path is the znode of the place.
@@ -143,6 +145,7 @@ func (h *Hold) lose(reason error) {
 	}
 	loss := h.loss
 	h.mu.Unlock()
+	h.Reliance.End()
 	h.end()
 	for _, handle := range handles {
 		handle.cancel(loss)
@@ -229,8 +232,9 @@ func (h *Hold) close() error {
 	return nil // the background has it
 }
 
-// letGo ends watch.
+// letGo ends watch, and before the znodes go that they are vouched for.
 func (h *Hold) letGo() {
+	h.Reliance.End()
 	h.end()
 	close(h.released)
 	h.mu.Lock()

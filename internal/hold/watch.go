@@ -51,6 +51,8 @@ func (h *Hold) watch(ctx context.Context) {
 			h.lose(ErrSuspended)
 		case <-maxHold.C:
 			h.lose(ErrMaxHold)
+		case err := <-h.Reliance.Failed():
+			h.lose(missing(err))
 		case <-due.C: // beside this loop: the read may take as long as there is no connection
 			looking = true
 			go func() { looks <- h.lookAt(ctx, h.Path) }()
@@ -127,10 +129,9 @@ func (h *Hold) watchAlso(ctx context.Context, path string) {
 func (h *Hold) lookAt(ctx context.Context, path string) <-chan framework.Event {
 	data, stat, w, err := h.Client.GetWatch(ctx, path)
 	switch {
-	case errors.Is(err, framework.ErrNoNode):
-		h.lose(ErrDeleted)
-	case framework.OutcomeOf(err) == framework.Failed && errors.Is(err, framework.ErrNoAuth):
-		h.lose(err) // its ACL was changed: it cannot be watched any more
+	case errors.Is(err, framework.ErrNoNode),
+		framework.OutcomeOf(err) == framework.Failed && errors.Is(err, framework.ErrNoAuth): // it cannot be watched any more
+		h.lose(missing(err))
 	case err != nil:
 		return nil // no answer: look again
 	case stat.Czxid != h.Czxid || stat.EphemeralOwner != h.Session.ID():
@@ -142,6 +143,15 @@ func (h *Hold) lookAt(ctx context.Context, path string) <-chan framework.Event {
 		return w.Events()
 	}
 	return nil
+}
+
+// missing returns the reason of a loss because a znode was not found, or may not be read
+// since its ACL was changed, so that nobody knows.
+func missing(err error) error {
+	if errors.Is(err, framework.ErrNoNode) {
+		return ErrDeleted
+	}
+	return err
 }
 
 // ask tells the holder, once, that it was asked to give way.

@@ -79,11 +79,16 @@ func (w *wait) tryBeside(owner *hold.Hold) (*hold.Handle, error) {
 	if err := p.joinBeside(w.ctx, owner); err != nil {
 		return nil, err
 	}
-	outlived, done := owner.Outlive(w.work)
-	handle := hold.StartAfter(outlived, done, hold.Grant{
+	grant := hold.Grant{
 		Client: p.client, Session: session, Key: q.Key(),
 		Path: p.path, Token: owner.Token, Czxid: p.token, MaxHold: q.cfg.MaxHold,
-	})
+	}
+	if err := w.rely(w.ctx, &grant); err != nil {
+		p.leave()
+		return nil, err
+	}
+	outlived, done := owner.Outlive(w.work)
+	handle := hold.StartAfter(outlived, done, grant)
 	if err := session.Err(); err != nil { // over before anybody saw the lease
 		_ = handle.Release()
 		return nil, err

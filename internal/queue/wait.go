@@ -81,12 +81,17 @@ func (w *wait) tryPlace() (*hold.Handle, error) {
 		p.leave()
 		return nil, err
 	}
-	if w.work.Err() != nil { // an ended context wins over a place that is free too
+	err = w.rely(w.ctx, &grant)
+	if err == nil && w.work.Err() != nil { // an ended context wins over a place that is free too
+		grant.Reliance.End()
+		err = context.Cause(w.work)
+	}
+	if err != nil {
 		if grant.Unwatch != nil {
 			grant.Unwatch()
 		}
 		leave(client, session, append(grant.Also, grant.Path)...)
-		return nil, context.Cause(w.work)
+		return nil, err
 	}
 	handle := hold.Start(w.work, grant)
 	if err := session.Err(); err != nil { // over before anybody saw the lease
@@ -94,6 +99,15 @@ func (w *wait) tryPlace() (*hold.Handle, error) {
 		return nil, err
 	}
 	return handle, nil
+}
+
+// rely makes a quorum vouch for a place that is about to be granted.
+func (w *wait) rely(ctx context.Context, g *hold.Grant) (err error) {
+	g.Reliance, err = g.Client.Rely(ctx, append(g.Also, g.Path)...)
+	if errors.Is(err, framework.ErrNoNode) {
+		return ErrEvicted
+	}
+	return err
 }
 
 // session returns the session to wait in. An acquire that does not wait for

@@ -31,7 +31,7 @@ func TestCostOfTryingInVain(t *testing.T) {
 	for _, sides := range []string{"RW", "WR", "WW"} {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 			held := w.Acquire(sideOf(t, w.Client("a"), rune(sides[0])))
-			w.After(time.Second)
+			w.After(100 * time.Millisecond)
 			b := sideOf(t, w.Client("b"), rune(sides[1]))
 			require.Equal(t, counts{zktest.OpGetChildren2: 1}, requests(w, func() {
 				require.ErrorIs(t, w.Start(b, 0).Failed(), lease.ErrTimeout)
@@ -45,7 +45,7 @@ func TestCostOfDowngrade(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
 		held := w.Acquire(l.Write())
-		w.After(time.Second)
+		w.After(100 * time.Millisecond)
 		var reading *lease.Lease
 		require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 1, zktest.OpDelete: 1}, requests(w, func() {
 			reading = downgrade(t, l, held)
@@ -65,7 +65,7 @@ func TestWriterWakesOnlyTheReadersThatItAdmits_CuratorR8(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		first := w.Acquire(newLock(t, w.Client("first")).Write())
 		attempts := line(w, "RRRRRRRRWRRRRWR")
-		w.After(time.Second)
+		w.After(100 * time.Millisecond)
 		release := func(l *lease.Lease, granted string) (counts, int) {
 			w.Settle()
 			woken := eventsOf(w)
@@ -77,7 +77,7 @@ func TestWriterWakesOnlyTheReadersThatItAdmits_CuratorR8(t *testing.T) {
 		cost, woken := release(first, "HHHHHHHHwwwwwww")
 		require.Equal(t, counts{zktest.OpDelete: 1}, cost, "no reader asks for anything")
 		require.Equal(t, 9, woken, "eight readers, and the holder's own")
-		w.After(time.Second) // they set watches on their own nodes
+		w.After(100 * time.Millisecond) // they set watches on their own nodes
 
 		// Readers that are not the last one ahead of the writer wake nobody.
 		for i, at := range attempts[:7] {
@@ -88,7 +88,7 @@ func TestWriterWakesOnlyTheReadersThatItAdmits_CuratorR8(t *testing.T) {
 		cost, woken = release(attempts[7].Lease, "........Hwwwwww")
 		require.Equal(t, 2, woken)
 		require.Equal(t, counts{zktest.OpDelete: 1, zktest.OpGetChildren2: 1}, cost, "more than one was ahead of the writer")
-		w.After(time.Second)
+		w.After(100 * time.Millisecond)
 
 		cost, woken = release(attempts[8].Lease, ".........HHHHww")
 		require.Equal(t, 5, woken, "four readers, and the holder's own")
@@ -103,7 +103,7 @@ func TestWriterWakesOnlyTheReadersThatItAdmits_CuratorR8(t *testing.T) {
 func TestReaderWaitsForTheNearestWriter_Kazoo2(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		attempts := line(w, "WWWRRRR")
-		w.After(time.Second)
+		w.After(100 * time.Millisecond)
 		for i, at := range attempts[:3] {
 			woken := eventsOf(w)
 			require.NoError(t, at.Granted().Release())
@@ -136,13 +136,13 @@ func eventsOf(w *conformance.World) *int {
 func TestCostOfHandOffBetweenWriters(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		attempts := line(w, "WWWW")
-		w.After(time.Second)
+		w.After(100 * time.Millisecond)
 		for i, at := range attempts[:3] {
 			require.Equal(t, counts{zktest.OpDelete: 1, zktest.OpGetChildren2: 1}, requests(w, func() {
 				require.NoError(t, at.Lease.Release())
 				attempts[i+1].Granted()
 			}))
-			w.After(time.Second)
+			w.After(100 * time.Millisecond)
 		}
 		require.NoError(t, attempts[3].Lease.Release())
 	})
@@ -152,13 +152,14 @@ func TestCostOfHandOffBetweenWriters(t *testing.T) {
 func TestReadersDoNotWakeReaders(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		attempts := line(w, "RRWRRRR")
-		w.After(time.Second)
+		w.After(100 * time.Millisecond)
 		require.Equal(t, counts{zktest.OpDelete: 1}, requests(w, func() { require.NoError(t, attempts[0].Lease.Release()) }))
 		require.Equal(t, counts{zktest.OpDelete: 1}, requests(w, func() {
 			attempts[4].Cancel(nil)
 			require.Error(t, attempts[4].Failed())
 		}))
-		require.Empty(t, requests(w, func() { w.After(time.Minute) }), "it is waited without a request")
+		require.Equal(t, counts{zktest.OpMulti: conformance.Vouched(time.Minute)},
+			requests(w, func() { w.After(time.Minute) }), "it is waited without a request; the holder is vouched for")
 		require.NoError(t, attempts[1].Lease.Release())
 		require.NoError(t, attempts[2].Granted().Release())
 		for _, i := range []int{3, 5, 6} {
@@ -172,7 +173,7 @@ func TestCostOfRevoking(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		attempts := line(w, "WRRRRRW")
 		operator := w.Client("operator")
-		w.After(time.Second)
+		w.After(100 * time.Millisecond)
 		writing := attempts[0].Lease
 		for _, target := range []string{writing.Path(), writing.Path()} {
 			asking := requests(w, func() { require.NoError(t, lease.Revoke(t.Context(), operator, target)) })
@@ -192,7 +193,7 @@ func TestCostOfRevoking(t *testing.T) {
 			require.NoError(t, at.Lease.Release())
 		}
 		got := attempts[6].Granted()
-		w.After(time.Second)
+		w.After(100 * time.Millisecond)
 		<-got.Revoked()
 		require.NoError(t, got.Release())
 	})
@@ -203,9 +204,33 @@ func TestRevokingTheReaderThatAWriterBecame(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
 		reading := downgrade(t, l, w.Acquire(l.Write()))
-		w.After(time.Second)
+		w.After(100 * time.Millisecond)
 		require.NoError(t, lease.Revoke(t.Context(), w.Client("operator"), reading.Path()))
 		<-reading.Revoked()
 		require.NoError(t, reading.Release())
+	})
+}
+
+// Readers of one session who are admitted together are vouched for together, if they have
+// waited for so long that it is needed.
+func TestReadersAdmittedTogetherAreVouchedForOnce(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		writing := w.Acquire(newLock(t, w.Client("writer")).Write())
+		readers := newLock(t, w.Client("readers")).Read()
+		var attempts []*conformance.Attempt
+		for range 20 {
+			attempts = append(attempts, w.Start(readers, lease.Forever))
+		}
+		w.After(time.Minute)
+		cost := requests(w, func() {
+			require.NoError(t, writing.Release())
+			for _, at := range attempts {
+				at.Granted()
+			}
+		})
+		require.Equal(t, 1, cost[zktest.OpMulti])
+		for _, at := range attempts {
+			require.NoError(t, at.Lease.Release())
+		}
 	})
 }

@@ -1,0 +1,100 @@
+package framework
+
+import "time"
+
+// The guard itself has a quorum vouch for the session, with a transaction that does
+// nothing but check nodes: on a new connection that comes first, before watches are set
+// again and anything else is asked, and the library could not send it there. It is sent
+// once at a time. If its answer is lost, so is the connection; on the next it is repeated,
+// which does no harm.
+
+// vouchLimit is how many nodes are checked by one transaction.
+const vouchLimit = 32
+
+// begin asks before the library's first request on this connection, behind which its
+// pings are. The caller has the slot.
+func (c *guardConn) begin() {
+	c.mu.Lock()
+	first := !c.begun
+	c.begun = true
+	c.mu.Unlock()
+	if first {
+		c.ask()
+	}
+}
+
+// ask asks a quorum to vouch for the session, if work relies on it. The caller has the
+// slot.
+func (c *guardConn) ask() {
+	var nodes []*reliedNode
+	c.mu.Lock()
+	if c.vouching == nil {
+		nodes = c.guard.events.reliedNext()
+		c.vouching = nodes
+	}
+	c.mu.Unlock()
+	if len(nodes) == 0 {
+		return
+	}
+	paths := make([]string, len(nodes))
+	for i, n := range nodes {
+		paths[i] = n.path
+	}
+	c.write(checkRequest(xidVouch+1-c.guard.vouches.Add(1), paths))
+}
+
+// vouched looks at the answer to what ask has sent.
+func (c *guardConn) vouched(code int32, end multiEnd) error {
+	c.mu.Lock()
+	nodes := c.vouching
+	c.vouching = nil
+	c.mu.Unlock()
+	switch {
+	case code == codeExpired, end.code == codeExpired:
+		c.guard.events.ended(ErrSessionExpired)
+		return ErrSessionExpired
+	case gone(code), gone(end.code):
+		return errMoved // by attaching again it moves here again
+	case code != 0, end.committed, end.failed >= len(nodes):
+	case end.code == codeNoNode:
+		c.guard.events.notThere(nodes[end.failed], ErrNoNode)
+	case end.code == codeNoAuth:
+		c.guard.events.notThere(nodes[end.failed], ErrNoAuth)
+	}
+	return nil
+}
+
+// checkVouch asks for the session when it is time to. It returns the time until it should
+// look again.
+func (s *Session) checkVouch(now time.Time) time.Duration {
+	wait, relied := s.trust.vouchIn(now)
+	c := s.guard.live()
+	switch {
+	case !relied, c == nil:
+		return time.Hour
+	case wait > 0:
+		return wait
+	case c.mayAsk():
+		s.tasks.start(func() { c.send(c.ask) }) // writes, so not here
+	}
+	return s.Timeout() / 24
+}
+
+// mayAsk tells whether nothing is being asked, and the server knows the credentials that
+// may be needed for it.
+func (c *guardConn) mayAsk() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.begun && c.vouching == nil
+}
+
+// reliedNext implements guardEvents.
+func (s *Session) reliedNext() []*reliedNode {
+	return s.relied.next(vouchLimit, s.core.cfg.MaxRequestBytes-requestOverhead)
+}
+
+// notThere implements guardEvents.
+func (s *Session) notThere(n *reliedNode, err error) {
+	s.relied.fail(n, err)
+	s.wake() // the others at once
+}
