@@ -72,6 +72,13 @@ func Run(t *testing.T, r Recipe) {
 		"a place is entered again":           reEntry,
 		"tokens grow when the path is anew":  tokensGrow,
 		"an unknown outcome leaves one node": unknownOutcome,
+
+		"a transaction breaks at a grant after a long wait": vouchingBreaks,
+		"a grant after a long wait is called off":           vouchingIsCancelled,
+		"nobody vouches for a grant after a long wait":      nobodyVouches,
+		"the node goes at a grant after a long wait":        nodeGoesInVouching,
+		"the node of a holder is deleted untold":            nodeGoesUntold,
+		"the node of a holder may not be read any more":     nodeMayNotBeRead,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

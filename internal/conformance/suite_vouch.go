@@ -1,0 +1,144 @@
+package conformance
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Who has waited for long has a quorum vouch for its session before it is granted its
+// place, with a transaction that can fail in every way. These rows break it.
+
+// afterLongWait queues up a client named "a" behind all places, for long, and frees them.
+func afterLongWait(w *World, r Recipe, timeout time.Duration) (at *Attempt, free func()) {
+	w.T.Helper()
+	held := fill(w, r)
+	at = w.Start(r.New(w.Client("a"), path), timeout)
+	w.After(2 * SessionTimeout)
+	require.True(w.T, at.Waiting())
+	return at, func() {
+		release(w.T, held...)
+		w.Settle()
+	}
+}
+
+func vouchingBreaks(t *testing.T, w *World, r Recipe) {
+	for _, strike := range []func(r *zktest.Rule){
+		func(r *zktest.Rule) { r.Cut() },
+		func(r *zktest.Rule) { r.After().Cut() },
+		func(r *zktest.Rule) { r.Mute() },
+		func(r *zktest.Rule) { r.Delay(SessionTimeout / 2) },
+		func(r *zktest.Rule) { r.Fail(zktest.ThrottledOp) },
+		func(r *zktest.Rule) { r.Expire() },
+		func(r *zktest.Rule) { r.After().Expire() },
+	} {
+		at, free := afterLongWait(w, r, lease.Forever)
+		rule := w.Server.On(zktest.OpMulti, "").Client("a")
+		strike(rule)
+		free()
+		<-rule.Fired()
+		got := at.Granted()
+		require.NoError(t, got.Err())
+		require.NoError(t, got.Confirm(t.Context()))
+		info, ok := w.Server.Node(got.Path())
+		require.True(t, ok)
+		require.Equal(t, w.Known("a").Session().ID(), info.EphemeralOwner)
+		release(t, got)
+		w.CloseAll()
+		w.clients = nil
+		w.After(2 * SessionTimeout)
+		require.Empty(t, w.Ephemerals("/"))
+	}
+}
+
+func vouchingIsCancelled(t *testing.T, w *World, r Recipe) {
+	at, free := afterLongWait(w, r, lease.Forever)
+	reason := errors.New("changed its mind")
+	w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+		if c.Client == "a" && c.Op == zktest.OpMulti && c.Phase == zktest.PhaseBeforeApply {
+			at.Cancel(reason)
+			return zktest.Delay(time.Millisecond)
+		}
+		return zktest.Pass
+	})
+	free()
+	require.ErrorIs(t, at.Failed(), reason)
+	w.Server.SetFaults(nil)
+	w.After(SessionTimeout)
+	require.Empty(t, w.Ephemerals("/"))
+	release(t, w.Acquire(r.New(w.Known("a"), path)))
+}
+
+// nobodyVouches has a place come free while no transaction of the waiter's is answered.
+func nobodyVouches(t *testing.T, w *World, r Recipe) {
+	at, free := afterLongWait(w, r, 4*SessionTimeout)
+	w.Server.On(zktest.OpMulti, "").Client("a").Always().Mute()
+	free()
+	require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
+	require.InDelta(t, 4*SessionTimeout, at.Took, float64(200*time.Millisecond))
+	w.After(2 * SessionTimeout)
+	require.Empty(t, w.Ephemerals("/"))
+}
+
+func nodeGoesInVouching(t *testing.T, w *World, r Recipe) {
+	operator := w.Client("operator")
+	at, free := afterLongWait(w, r, lease.Forever)
+	gone := map[string]bool{}
+	w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+		if c.Client == "a" && c.Op == zktest.OpMulti && c.Phase == zktest.PhaseBeforeApply && len(gone) == 0 {
+			for _, session := range w.Server.Sessions() {
+				if session.Client != "a" {
+					continue
+				}
+				for _, node := range session.Ephemeral {
+					gone[node] = true
+					require.NoError(t, operator.Delete(t.Context(), node, framework.AnyVersion))
+				}
+			}
+		}
+		return zktest.Pass
+	})
+	free()
+	got := at.Granted()
+	require.NotEmpty(t, gone)
+	require.False(t, gone[got.Path()], "the place that was deleted is not granted")
+	require.NoError(t, got.Confirm(t.Context()))
+	release(t, got)
+}
+
+// nodeGoesUntold deletes a holder's node without its being told, as servers do from 3.8.4
+// on if it may not read the node any more.
+func nodeGoesUntold(t *testing.T, w *World, r Recipe) {
+	held := w.Acquire(r.New(w.Client("a"), path))
+	operator := w.Client("operator")
+	w.After(time.Second)
+	hidden := []framework.ACL{{Perms: framework.PermAll, Scheme: "ip", ID: "192.0.2.1"}}
+	for _, node := range w.Ephemerals(path) {
+		_, err := operator.SetACL(t.Context(), node, hidden, framework.AnyVersion)
+		require.NoError(t, err)
+		w.Remove(operator, node)
+	}
+	w.After(SessionTimeout * 5 / 16)
+	require.ErrorIs(t, held.Err(), lease.ErrDeleted)
+	require.ErrorIs(t, held.Release(), lease.ErrLost)
+}
+
+// nodeMayNotBeRead takes the permission to look at its node from a holder.
+func nodeMayNotBeRead(t *testing.T, w *World, r Recipe) {
+	c := w.Client("a")
+	held := w.Acquire(r.New(c, path))
+	w.After(time.Second)
+	_, err := w.Client("operator").SetACL(t.Context(), held.Path(), framework.WorldACL(framework.PermDelete), framework.AnyVersion)
+	require.NoError(t, err)
+	w.After(SessionTimeout * 5 / 16)
+	require.ErrorIs(t, held.Err(), lease.ErrLost)
+	require.ErrorIs(t, held.Err(), framework.ErrNoAuth)
+	require.NoError(t, c.Session().Err(), "that lease only")
+	require.ErrorIs(t, held.Release(), lease.ErrLost)
+}
