@@ -52,15 +52,20 @@ var (
 	ErrNotConnected = errors.New("not connected to zookeeper")
 
 	errMoved = errors.New("session moved to another server")
+
+	// Which of the two proofs was missing at the trust deadline.
+	errUnanswered = fmt.Errorf("%w: no answer from the leader", ErrTrustExpired)
+	errNotVouched = fmt.Errorf("%w: servers answered, but no quorum committed a transaction", ErrTrustExpired)
 )
 
 // Reasons for the end of a session. Each is also an ErrSessionLost.
 var (
 	// ErrSessionExpired means that the server expired the session.
 	ErrSessionExpired = fmt.Errorf("%w: expired by the server", ErrSessionLost)
-	// ErrTrustExpired means that the trust deadline passed without an answer
-	// from a server, so that the session could no longer be proved to live.
-	ErrTrustExpired = fmt.Errorf("%w: no answer from a server until the trust deadline", ErrSessionLost)
+	// ErrTrustExpired means that the trust deadline passed, because no server
+	// answered, or none that has a quorum, so that the session could no longer be
+	// proved to live.
+	ErrTrustExpired = fmt.Errorf("%w: not proved to live by the trust deadline", ErrSessionLost)
 	// ErrSessionReplaced means that a server answered with another session than the one asked for.
 	ErrSessionReplaced = fmt.Errorf("%w: the server replaced it with another", ErrSessionLost)
 )

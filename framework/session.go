@@ -256,16 +256,16 @@ var (
 // checkTrust ends the session if its trust deadline has passed. The end is for
 // good: an answer that comes later does not revive it.
 func (s *Session) checkTrust(now time.Time) {
-	if s.trust.expired(now) {
-		s.end(ErrTrustExpired)
+	if missing := s.trust.expired(now); missing != nil {
+		s.end(missing)
 	}
 }
 
 // end makes the session over, once, for the given reason, unless its trust deadline has
 // passed, which was before that.
 func (s *Session) end(cause error) {
-	if s.trust.expired(time.Now()) {
-		cause = ErrTrustExpired
+	if missing := s.trust.expired(time.Now()); missing != nil {
+		cause = missing
 	}
 	s.cancel(cause) // only the first cause counts
 	s.mu.Lock()

@@ -126,6 +126,7 @@ type trust struct {
 	vouched  time.Time     // Q
 	relied   int           // how often work relies on the session
 	reached  time.Time     // the deadline, once it was reached; else zero
+	missing  error         // what was missing then
 	answered []roundTrip   // answered requests on this connection, thinned out
 	trip     roundTrip     // the last one through the leader that counts
 }
@@ -252,11 +253,14 @@ func (t *trust) deadline() time.Time {
 	return since.Add(trustWindow(t.timeout))
 }
 
-// expired reports whether the deadline has been reached.
-func (t *trust) expired(now time.Time) bool {
+// expired returns why the session is over if the deadline has been reached, else nil.
+func (t *trust) expired(now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.over(now)
+	if !t.over(now) {
+		return nil
+	}
+	return t.missing
 }
 
 func (t *trust) over(now time.Time) bool {
@@ -268,7 +272,10 @@ func (t *trust) over(now time.Time) bool {
 	case age(t.proved, now) < window && (t.relied == 0 || age(t.vouched, now) < window):
 		return false
 	}
-	t.reached = t.deadline()
+	t.reached, t.missing = t.deadline(), errUnanswered
+	if age(t.proved, now) < trustWindow(t.timeout) {
+		t.missing = errNotVouched
+	}
 	return true
 }
 

@@ -133,13 +133,13 @@ func TestTrustDeadlineThatWasReachedStays(t *testing.T) {
 			require.Equal(t, until, tr.until(), name)
 			if !reached {
 				late(&tr, until.Add(-1))
-				assert.False(t, tr.expired(until.Add(-1)), name)
+				assert.NoError(t, tr.expired(until.Add(-1)), name)
 				continue
 			}
 			late(&tr, until)
 			tr.begin(until, until, sessionLength)
 			tr.committed(until, until)
-			assert.True(t, tr.expired(until), name)
+			assert.ErrorIs(t, tr.expired(until), errNotVouched, name)
 			assert.Equal(t, until, tr.until(), name)
 			assert.False(t, tr.rely(until), name)
 		}
@@ -175,7 +175,7 @@ func TestTrustExpiresByTheWallClockToo(t *testing.T) {
 	sent := time.Now()
 	window := trustWindow(sessionLength)
 	var none trust
-	assert.False(t, none.expired(sent.Add(time.Hour)), "there was no handshake yet")
+	assert.NoError(t, none.expired(sent.Add(time.Hour)), "there was no handshake yet")
 	for name, set := range map[string]func(tr *trust){
 		"A": func(tr *trust) {
 			tr.begin(sent, sent, sessionLength)
@@ -192,9 +192,9 @@ func TestTrustExpiresByTheWallClockToo(t *testing.T) {
 		for _, now := range []time.Time{sent.Add(window), slept(sent, window), slept(sent.Add(time.Second), window-time.Second)} {
 			var tr trust
 			set(&tr)
-			assert.False(t, tr.expired(now.Add(-1)), name)
-			assert.False(t, tr.expired(slept(now.Add(-1), -time.Hour)), "%s: a clock that was set back proves nothing", name)
-			assert.True(t, tr.expired(now), name)
+			assert.NoError(t, tr.expired(now.Add(-1)), name)
+			assert.NoError(t, tr.expired(slept(now.Add(-1), -time.Hour)), "%s: a clock that was set back proves nothing", name)
+			assert.ErrorIs(t, tr.expired(now), ErrTrustExpired, name)
 		}
 	}
 	for _, now := range []time.Time{sent.Add(sessionLength / 2), slept(sent, sessionLength/2)} {
