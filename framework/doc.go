@@ -34,24 +34,34 @@
 // syncLimit ticks after it was cut off from the leader. So the framework makes a
 // round trip through the leader every twelfth of the timeout, a sync, and of two
 // such trips, one after the other, it knows what the leader must have been told by
-// the end of the second (the source of trust.go has the argument). Five sixths of
-// the timeout after the time that is proved in this way lies the
+// the end of the second. Call the time that is proved in this way A.
+//
+// Nor does a leader prove that there is no other. One that has lost its quorum
+// answers syncs and revalidates sessions until it notices, which no client can
+// bound, while a new leader's clock for the session runs. But it commits nothing.
+// So while work relies on the session ([Client.Rely], as every lease does) a second
+// time counts, Q: when the newest transaction was sent that was answered with
+// success. Unless something else does, the framework makes a small one every quarter
+// of the timeout and on each new connection: it checks that the nodes exist that are
+// relied on. The source of trust.go has the whole argument. Five sixths of the timeout
+// after A, or the earlier of A and Q, lies the
 //
 //	trust deadline
 //
 // on the local clock; with an ensemble that answers it is about half a timeout
-// away, and for a moment after a re-attachment no less than a quarter. Until then
-// no server can have expired the session, nor for another sixth of the timeout,
-// which is margin for clocks that run at different rates and for work that needs
-// a moment to stop. When the deadline passes the session ends here, whatever the
-// servers think, and once that sixth has passed the framework closes it there as
-// soon as one can be reached.
+// away. Until then no server can have expired the session, nor for another sixth of
+// the timeout, which is margin for clocks that run at different rates and for work
+// that needs a moment to stop. When the deadline passes the session ends here,
+// whatever the servers think, and once that sixth has passed the framework closes it
+// there as soon as one can be reached. A session on which nothing relies is lost by A
+// alone, which proves less: that some leader knew of it, perhaps a deposed one.
 //
-// The argument needs a session timeout of at least two ticks, which is the least
-// that servers grant by default, and of five where a leader may be cut off from
-// its quorum together with clients. And it needs servers that report to the leader
-// themselves. An observer behind an observer master (observerMasterPort) does not:
-// list no such servers.
+// The timeout is the least that was granted to any connection of the session. All
+// servers need the same tickTime, minSessionTimeout and maxSessionTimeout. The
+// argument needs a session timeout of at least two ticks, which is the least that
+// servers grant by default. And it needs servers that report to the leader themselves.
+// An observer behind an observer master (observerMasterPort) does not: list no such
+// servers.
 //
 // # Outcomes
 //

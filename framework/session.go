@@ -75,10 +75,10 @@ func (s *Session) Err() error {
 	return context.Cause(s.ctx)
 }
 
-// TrustedUntil returns the trust deadline: until then no server can have expired
-// the session, nor for another sixth of the timeout. It moves forward while the
-// ensemble answers, and is then about half a timeout away, or more if the session
-// was made just now.
+// TrustedUntil returns the trust deadline: while work relies on the session
+// ([Client.Rely]), no server can have expired it until then, nor for another sixth of
+// the timeout. It moves forward while the ensemble answers, and is then about half a
+// timeout away, or more if the session was made just now. Once it was reached it stays.
 func (s *Session) TrustedUntil() time.Time { return s.trust.until() }
 
 // Suspended returns a channel that is closed when the connection breaks; if it

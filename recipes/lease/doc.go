@@ -31,8 +31,14 @@
 //
 // A broken connection alone does not end a lease. It ends when the session can no
 // longer be proved to live, about half a session timeout after the ensemble stopped
-// answering ([Lease.TrustedUntil]). The ensemble cannot give the place away before
+// answering, or committing ([Lease.TrustedUntil]): a server that has lost its quorum
+// answers on, and does not count. The ensemble cannot give the place away before
 // another sixth of the timeout has passed, which is time to stop in.
+//
+// A lease costs a small transaction every quarter of the session timeout, one for up
+// to 32 leases of a client, if it commits nothing else: a quorum vouches for it, and
+// looks at its znode. That needs the permission to read the znode. Whoever takes that
+// away, ends the lease.
 //
 // # Ownership travels in the context
 //

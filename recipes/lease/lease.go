@@ -54,8 +54,9 @@ func (l *Lease) Path() string { return l.handle.Path() }
 func (l *Lease) Err() error { return public(l.handle.Err()) }
 
 // TrustedUntil returns the time at which the lease will be lost if no server
-// answers any more. While the ensemble answers it moves forward, about every
-// twelfth of the session timeout, and is then about half a timeout away.
+// answers any more, or none that has a quorum. While the ensemble answers it moves
+// forward, about every twelfth of the session timeout, and is then about half a
+// timeout away.
 func (l *Lease) TrustedUntil() time.Time { return l.handle.TrustedUntil() }
 
 // Confirm asks the ensemble, through its leader, whether the lease stands; it
