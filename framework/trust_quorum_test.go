@@ -91,14 +91,15 @@ func TestTrustGoesByTheLeastTimeout(t *testing.T) {
 	t.Parallel()
 	begun := time.Now()
 	at := func(s float64) time.Time { return begun.Add(time.Duration(s * float64(time.Second))) }
-	for _, granted := range [][]time.Duration{{40, 10, 20}, {40, 20, 10}, {10, 40, 20}} {
+	const long, least, other = 40 * time.Second, 10 * time.Second, 20 * time.Second
+	for _, granted := range [][]time.Duration{{long, least, other}, {long, other, least}, {least, long, other}} {
 		var tr trust
 		for i, timeout := range granted {
-			tr.begin(at(float64(i)), at(float64(i)), timeout*time.Second)
+			tr.begin(at(float64(i)), at(float64(i)), timeout)
 		}
-		assert.Equal(t, at(2).Add(trustWindow(10*time.Second)), tr.until())
+		assert.Equal(t, at(2).Add(trustWindow(least)), tr.until())
 		require.True(t, tr.rely(at(2)))
-		assert.Equal(t, at(0).Add(trustWindow(10*time.Second)), tr.until())
+		assert.Equal(t, at(0).Add(trustWindow(least)), tr.until())
 	}
 }
 

@@ -37,7 +37,8 @@ What is guaranteed:
   As long as zkrecipes itself runs and nobody takes the lock away by hand, the command does not outlive
   the lock. ZooKeeper gives a lock away when its leader has not heard of the holder for the session
   timeout. zkrecipes asks the leader something every twelfth of that, and counts what the answers prove
-  to have reached it. With the default, 15 s, and nothing but silence from some moment on:
+  to have reached it, but only as far as a quorum of the servers commits something, for which it asks
+  every quarter. With the default, 15 s, and nothing but silence from some moment on:
 
        0 s    the last question that is answered is asked
        1.25 s the next one is asked, and not answered
