@@ -28,6 +28,7 @@ type conn struct {
 	session    *session
 	auth       []jute.ID // replaced, never changed in place
 	replica    *replica
+	minority   *Minority // nil on the majority's side
 	closed     bool
 	mute       bool      // reads and answers nothing any more
 	waiting    bool      // has a whole request at hand that a pause may keep from being looked at

@@ -129,12 +129,12 @@ func (s *Server) Stall(client string, on bool) {
 func (s *Server) DropConnections(client string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dropLocked(client)
+	s.dropLocked(func(c *conn) bool { return client == "" || c.client == client })
 }
 
-func (s *Server) dropLocked(client string) {
+func (s *Server) dropLocked(which func(c *conn) bool) {
 	for _, c := range slices.Clone(s.conns) {
-		if client == "" || c.client == client {
+		if which(c) {
 			c.detachLocked()
 			_ = c.nc.Close()
 		}
@@ -180,18 +180,21 @@ func (s *Server) Resume() {
 // Restart ends all connections, as if the server process had been killed and started again. With keepState the tree and
 // the sessions survive, as on disk, and every session has its whole timeout again. Without it everything is gone, and
 // the transaction numbers begin anew, so that a client that has seen later ones is turned away.
+//
+// A [Minority] is another process: with keepState it stays as it is, and so do the connections to it. Without, it ends.
 func (s *Server) Restart(keepState bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dropLocked("")
+	s.dropLocked(func(c *conn) bool { return c.minority == nil })
 	if !keepState {
+		for len(s.minorities) > 0 {
+			s.minorities[0].endLocked()
+		}
 		s.main, s.lagging = newReplica(), map[string]*replica{}
 		s.sessions, s.alarms, s.zxid = map[int64]*session{}, nil, 0
 		return
 	}
-	for _, x := range s.sessions {
-		s.touchLocked(x)
-	}
+	s.reignLocked()
 	for _, r := range s.lagging {
 		r.catchUp()
 	}
@@ -199,7 +202,7 @@ func (s *Server) Restart(keepState bool) {
 
 // Lag makes a client read like one whose server has fallen behind: it does not see what others do, neither in reads nor
 // in watch events, until it asks for a sync, writes, or Lag is turned off. Then it sees all at once, in order, and falls
-// behind again. Transaction numbers in its replies stay behind too.
+// behind again. Transaction numbers in its replies stay behind too. On a [Minority] it has no effect.
 func (s *Server) Lag(client string, on bool) {
 	s.mu.Lock()
 	r := s.lagging[client]
@@ -218,7 +221,7 @@ func (s *Server) Lag(client string, on bool) {
 		delete(s.lagging, client)
 	}
 	for _, c := range s.conns {
-		if c.client == client {
+		if c.client == client && c.minority == nil {
 			c.replica.move(c, to)
 			c.replica = to
 		}

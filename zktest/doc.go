@@ -24,6 +24,10 @@
 // once: [Server.ExpireSession], [Server.DropConnections], [Server.RefuseConnections], [Server.Partition], [Server.Stall],
 // [Server.Pause], [Server.Restart], and [Server.Lag] for reads from a server that has fallen behind.
 //
+// [Server.Split] makes two servers of one: an old leader that has lost its quorum and does not know, and the others, with a new
+// leader whose clock for sessions is its own. The old one goes on answering what needs no quorum and revalidating sessions
+// that the others expire. Clients are put on either side at any time.
+//
 // A reply and an event take their place in the connection's queue when the thing they tell of happens. A fault that
 // holds one up holds up what comes after it on the connection, and never changes the order.
 //
@@ -49,8 +53,10 @@
 //
 // # What is not
 //
-//   - There is one server: no quorum, no leader, no observers; [Server.Lag] is the only trace of them. A reconfig is answered with
-//     [ReconfigDisabled], as by a real server that is not told to allow it.
+//   - There is one server: no quorum, no leader, no observers, no elections. Of what they do to clients there is a server that has
+//     fallen behind ([Server.Lag]), and an old leader or another server without a quorum beside the others ([Server.Split]).
+//     Such an old leader answers as long as a test likes; a real one as long as it takes to notice, which has no bound if it was
+//     frozen. A reconfig is answered with [ReconfigDisabled], as by a real server that is not told to allow it.
 //   - No durability, SASL, TLS, quotas (their nodes are plain nodes), read-only mode or request throttling. Requests the server
 //     does not know are answered with [Unimplemented] and the end of the connection, as a real server answers unknown ones.
 //   - Sessions expire exactly when their timeout has passed since they were last heard of, which is the earliest a real server

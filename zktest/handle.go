@@ -56,6 +56,10 @@ func (s *Server) perform(c *conn, r request, refusal Code) (p *parcel, events []
 	} else {
 		res = s.applyLocked(c, r)
 	}
+	if res.never {
+		s.hangLocked(c, r)
+		return nil, nil, true
+	}
 	s.countLocked(c, r, &res)
 	events = s.queueLocked(res.events)
 	if res.silent {
@@ -91,7 +95,10 @@ func (s *Server) countLocked(c *conn, r request, res *result) {
 	s.received++
 	c.stats.received++
 	c.stats.lastOp, c.stats.lastXid, c.stats.lastZxid = r.op, r.xid, res.zxid
-	e := Event{Client: c.client, Op: r.op, Path: r.path, Watch: r.set, Phase: PhaseAfterApply, Code: res.code, Zxid: res.zxid}
+	e := Event{
+		Client: c.client, Op: r.op, Path: r.path, Watch: r.set, Phase: PhaseAfterApply, Code: res.code, Zxid: res.zxid,
+		Minority: c.minority != nil,
+	}
 	if c.session != nil {
 		e.Session = c.session.id
 	}

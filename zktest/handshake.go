@@ -68,6 +68,10 @@ func (s *Server) establish(c *conn, req *jute.ConnectRequest, call *Call) (p *pa
 	if c.closed {
 		return nil, false
 	}
+	if c.minority != nil && req.SessionID == 0 && req.LastZxidSeen <= c.replica.zxid {
+		s.hangLocked(c, request{op: OpConnect})
+		return nil, true
+	}
 	reply, ok := s.connectLocked(c, req)
 	s.counts[countKey{"", OpConnect}]++
 	s.counts[countKey{c.client, OpConnect}]++
@@ -78,6 +82,9 @@ func (s *Server) establish(c *conn, req *jute.ConnectRequest, call *Call) (p *pa
 	c.lastQueued = p.last
 	c.out.put(p)
 	e := Event{Client: c.client, Session: call.Session, Op: OpConnect, Phase: PhaseAfterApply, Zxid: s.zxid, Code: SessionExpired}
+	if c.minority != nil {
+		e.Minority, e.Zxid = true, c.replica.zxid
+	}
 	if c.session != nil {
 		call.Session = c.session.id
 		e.Session, e.Code = c.session.id, OK
@@ -129,7 +136,11 @@ func (s *Server) openSessionLocked(c *conn, timeout time.Duration) {
 // resumeSessionLocked moves an existing session to the connection. Whoever had it before loses his connection, even
 // when the password then proves wrong: that is how the real server does it.
 func (s *Server) resumeSessionLocked(c *conn, req *jute.ConnectRequest, timeout time.Duration) {
-	x := s.sessions[req.SessionID]
+	known := s.sessions
+	if c.minority != nil {
+		known = c.minority.sessions
+	}
+	x := known[req.SessionID]
 	if x == nil {
 		return
 	}
@@ -142,7 +153,9 @@ func (s *Server) resumeSessionLocked(c *conn, req *jute.ConnectRequest, timeout 
 	x.conn, x.timeout, x.client = c, timeout, c.client
 	c.session = x
 	s.touchLocked(x)
-	s.watchSessionLocked(x) // the new timeout may be shorter
+	if c.minority == nil { // on whose side no session ends
+		s.watchSessionLocked(x) // the new timeout may be shorter
+	}
 }
 
 // password returns the password of a session. It is a function of the id, so that runs repeat; nothing here is secret.

@@ -97,6 +97,9 @@ func (s *Server) replicasLocked() []*replica {
 	for _, client := range slices.Sorted(maps.Keys(s.lagging)) {
 		all = append(all, s.lagging[client])
 	}
+	for _, m := range s.minorities {
+		all = append(all, m.replica)
+	}
 	return all
 }
 
@@ -121,6 +124,9 @@ func (s *Server) Dump() string {
 		}
 		fmt.Fprintf(&b, "session 0x%x of %s: %s, timeout %s, %d ephemeral nodes\n",
 			id, x.client, state, x.timeout, len(s.main.tree.ephemerals[id]))
+	}
+	for _, m := range s.minorities {
+		fmt.Fprintf(&b, "minority at zxid %d, reached by %v\n", m.replica.zxid, s.reachingLocked(m))
 	}
 	return b.String()
 }

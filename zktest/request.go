@@ -49,6 +49,7 @@ type result struct {
 	zxid   int64                 // for the reply's header
 	hangUp bool                  // the connection ends with the reply
 	silent bool                  // the connection ends without a reply
+	never  bool                  // there is no reply, nor to anything after it, and the connection stays
 }
 
 // codeOf turns an error of a check into a code.
@@ -96,6 +97,9 @@ func (s *Server) failLocked(c *conn, code Code) result {
 func (s *Server) applyLocked(c *conn, r request) result {
 	if s.cfg.unsupported[r.op] {
 		return unknown()
+	}
+	if c.minority != nil && needsQuorum(r.op) {
+		return result{never: true}
 	}
 	switch r.op {
 	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, OpSetData, OpSetACL:

@@ -30,7 +30,9 @@ type Server struct {
 	// for; the only locks taken under it are the queues' and those of in-memory pipes.
 	mu          sync.Mutex
 	main        *replica
-	lagging     map[string]*replica // by client
+	lagging     map[string]*replica  // by client
+	minorities  []*Minority          // in the order they were made
+	cutOff      map[string]*Minority // by client, whom it reaches
 	sessions    map[int64]*session
 	lastSession int64
 	zxid        int64
@@ -65,7 +67,7 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 func Start(opts ...Option) (*Server, error) {
 	s := &Server{
 		cfg: newConfig(opts), started: time.Now(), faults: &faults{}, done: make(chan struct{}), kick: make(chan struct{}, 1),
-		main: newReplica(), lagging: map[string]*replica{}, sessions: map[int64]*session{},
+		main: newReplica(), lagging: map[string]*replica{}, cutOff: map[string]*Minority{}, sessions: map[int64]*session{},
 		clients: map[string]int{}, labels: map[string]string{}, links: map[string]link{}, linkChanged: make(chan struct{}),
 		counts: map[countKey]int{},
 	}
@@ -219,7 +221,9 @@ func (s *Server) name(c *conn) {
 
 func (s *Server) nameLocked(c *conn, client string) {
 	c.client = client
-	if r := s.lagging[client]; r != nil {
+	if m := s.cutOff[client]; m != nil {
+		c.minority, c.replica = m, m.replica
+	} else if r := s.lagging[client]; r != nil {
 		c.replica = r
 	}
 }

@@ -20,6 +20,13 @@ func (s *Server) touchLocked(x *session) {
 	x.deadline = time.Now().Add(x.timeout)
 }
 
+// reignLocked makes the clock of every session begin anew, as a new leader's does.
+func (s *Server) reignLocked() {
+	for _, x := range s.sessions {
+		s.touchLocked(x)
+	}
+}
+
 // endSessionLocked ends a session, which deletes its ephemeral nodes in one transaction. It returns the events.
 func (s *Server) endSessionLocked(x *session) (zxid int64, events []firing) {
 	delete(s.sessions, x.id)

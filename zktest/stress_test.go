@@ -110,7 +110,7 @@ func work(t *testing.T, s *zktest.Server, name string, seed uint64) {
 // trouble does one of the things that a test can do to a server.
 func trouble(s *zktest.Server, r *rand.Rand) {
 	client := fmt.Sprintf("c%d", r.IntN(3))
-	switch r.IntN(9) {
+	switch r.IntN(10) {
 	case 0:
 		s.Partition(client, true)
 		s.Partition(client, false)
@@ -137,5 +137,12 @@ func trouble(s *zktest.Server, r *rand.Rand) {
 		_ = s.Dump()
 		_ = s.Trace()
 		_ = s.Watches()
+	case 9:
+		m := s.Split(client)
+		m.Return(client)
+		m.Take(client)
+		if r.IntN(2) == 0 {
+			m.End()
+		}
 	}
 }

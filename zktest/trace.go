@@ -20,6 +20,10 @@ type Event struct {
 	Code    Code      // the result
 	Zxid    int64     // as in the reply's header
 	Action  Action    // what a fault did, if the event is one
+
+	// Minority tells that it happened on a [Minority]. A request that hangs there is an event too, of PhaseConnect or
+	// PhaseBeforeApply.
+	Minority bool
 }
 
 // String says what happened, without what differs from run to run.
@@ -30,6 +34,12 @@ func (e Event) String() string {
 	}
 	if e.Action != Pass {
 		return text + ": fault: " + e.Action.String()
+	}
+	switch {
+	case e.Minority && e.Phase != PhaseAfterApply:
+		return text + ": hangs, there is no quorum"
+	case e.Minority:
+		text += " by the minority"
 	}
 	return fmt.Sprintf("%s: %s zxid %d", text, e.Code, e.Zxid)
 }
