@@ -15,6 +15,11 @@
 // that may fail, too, and holders ask whether they still hold. In a lean one three
 // clients contend once, which costs a fifth. All invariants are looked at in both.
 //
+// Faults strike at calls, outages and partings at times. A [Parting] is what locks on
+// ZooKeeper are most easily got wrong with: some clients are left with a leader that
+// has lost its quorum, which answers them as before, while the others expire their
+// sessions.
+//
 // # What makes a plan repeat
 //
 // A lean plan does the same each time, whatever GOMAXPROCS is; under the race
@@ -28,5 +33,7 @@
 // In about one of a hundred rich plans a client has two equal requests under way,
 // such as the syncs of two searches for lost nodes that began when a connection came
 // back. Which is whose does not show on the wire, so the order of what follows from
-// them is up to the Go scheduler.
+// them is up to the Go scheduler. Of lean plans that holds for three in ten thousand,
+// and for three in a thousand of those with a parting, after which clients reconnect
+// while they wait.
 package faultsweep

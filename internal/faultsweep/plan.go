@@ -36,6 +36,8 @@ type Plan struct {
 	Faults zktest.Schedule
 	// Outages strike at times.
 	Outages []Outage
+	// Partings strike at times, too.
+	Partings []Parting
 	// Lead has the clients elect leaders with leader.Lead, instead of acquiring.
 	Lead bool
 }
@@ -75,6 +77,13 @@ func (p Plan) String() string {
 		}
 		b.WriteString("}")
 	}
+	if len(p.Partings) > 0 {
+		b.WriteString(", Partings: []Parting{")
+		for _, split := range p.Partings {
+			fmt.Fprintf(&b, "%v, ", split)
+		}
+		b.WriteString("}")
+	}
 	b.WriteString("}")
 	return b.String()
 }
@@ -96,8 +105,8 @@ const (
 	callsPerLeanRun = 75
 )
 
-// Random makes a plan with one to three faults, and now and then an outage, as a
-// function of its seed.
+// Random makes a plan with one to three faults, and now and then an outage or a
+// parting, as a function of its seed.
 func Random(r conformance.Recipe, seed uint64) Plan {
 	p, rnd := random(r, seed, callsPerRun)
 	if rnd.IntN(12) == 0 { // one holds for longer than a session lives
@@ -105,6 +114,7 @@ func Random(r conformance.Recipe, seed uint64) Plan {
 		p.outage(rnd)
 	}
 	p.Impatient = p.Clients
+	p.partly(seed)
 	return p
 }
 
@@ -116,6 +126,7 @@ func RandomLean(r conformance.Recipe, seed uint64) Plan {
 	if seed%4 == 2 {
 		p.Impatient = 1
 	}
+	p.partly(seed)
 	return p
 }
 

@@ -28,6 +28,9 @@ type Report struct {
 	Calls int
 	// Grants is how many leases were granted, Lost how many of them did not last.
 	Grants, Lost int
+	// Struck are the nodes of the leases whose holder was with a leader that had lost
+	// its quorum when the others expired the session, and had not given them up.
+	Struck []string
 	// Became is how many writers became readers.
 	Became int
 	// Trace is what happened on the server.
@@ -57,7 +60,7 @@ func (p Plan) Run(t *testing.T) (report Report) {
 		}
 	}()
 	synctest.Test(t, func(*testing.T) {
-		r := &run{plan: p, referee: p.Recipe.Referee(), owners: map[*lease.Lease]int64{}, expired: map[int64]bool{}, leading: map[*lease.Lease]string{}}
+		r := &run{plan: p, referee: p.Recipe.Referee(), owners: map[*lease.Lease]int64{}, expired: map[int64]bool{}, leading: map[*lease.Lease]string{}, left: map[string]bool{}}
 		r.referee.Excuse = r.excused
 		r.carryOut()
 		report = r.report
@@ -80,6 +83,7 @@ type run struct {
 	recipes map[*framework.Client]lease.Acquirer
 	random  map[string]io.Reader
 	leading map[*lease.Lease]string
+	left    map[string]bool // clients that are with an old leader
 }
 
 func (r *run) brokenf(format string, args ...any) {
@@ -106,6 +110,7 @@ func (r *run) carryOut() {
 	defer server.Close()
 	faults := r.plan.Faults.Faults()
 	server.SetFaults(func(c zktest.Call) zktest.Action {
+		r.noteExpiry(c)
 		if c.Op == zktest.OpPing || c.Op == zktest.OpSync && c.Path == "/" {
 			return zktest.Pass // what keeps sessions alive is not counted; outages are for that
 		}
@@ -133,6 +138,9 @@ func (r *run) carryOut() {
 	}
 	for _, o := range r.plan.Outages {
 		others.Go(func() { r.outage(o, done) })
+	}
+	for _, p := range r.plan.Partings {
+		others.Go(func() { r.part(p, done) })
 	}
 	others.Go(func() { r.watch(done) })
 	if r.plan.Lead {
