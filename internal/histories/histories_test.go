@@ -30,7 +30,7 @@ const seeds = 600 / slowdown
 func explore(t *testing.T, name string) {
 	first, runs := amount(t, "ZKRECIPES_SEED", 1), amount(t, "ZKRECIPES_SCHEDULES", seeds)
 	began := time.Now()
-	grants, lost, calls, ops, failed := 0, 0, 0, 0, 0
+	grants, lost, struck, calls, ops, failed := 0, 0, 0, 0, 0, 0
 	for seed := first; seed < first+runs && failed < 3; seed++ {
 		if deadline, ok := t.Deadline(); ok && time.Until(deadline) < 2*hangs {
 			runs = seed - first
@@ -41,6 +41,7 @@ func explore(t *testing.T, name string) {
 		report := s.Run(t)
 		grants += report.Grants
 		lost += report.Lost
+		struck += min(report.Struck, 1)
 		calls += report.Calls
 		ops += len(report.History)
 		if len(report.Broken) > 0 {
@@ -53,9 +54,10 @@ func explore(t *testing.T, name string) {
 			complain(t, s, report)
 		}
 	}
-	t.Logf("%d histories, %d operations, %d calls, %d grants, %d leases lost, %.0f histories a minute",
-		runs, ops, calls, grants, lost, float64(runs)/time.Since(began).Minutes())
+	t.Logf("%d histories, %d operations, %d calls, %d grants, %d leases lost, %d holders struck who were cut off from the majority, %.0f histories a minute",
+		runs, ops, calls, grants, lost, struck, float64(runs)/time.Since(began).Minutes())
 	require.Positive(t, lost, "no fault hit a holder")
+	require.True(t, struck > 0 || failed > 0 || runs < 100, "nobody held who was cut off from the majority")
 }
 
 // complain reports a history that is against the rules, with what is needed to see it again.

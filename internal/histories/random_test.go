@@ -62,14 +62,18 @@ func random(s *subject, seed uint64) Scenario {
 		sc.Troubles = append(sc.Troubles, Trouble{What: lagging, Client: clientName(d.IntN(clients)), At: 1, For: faultsEnd})
 	}
 	if d.chance(15) {
-		d.strand(s, &sc)
+		d.strand(s, &sc, partitioned, stalled)
+	}
+	// A die of its own, so that the other scenarios are what they are without this.
+	if split := (die{rand.New(rand.NewPCG(seed, 0x73706c6974))}); split.chance(15) {
+		split.strand(s, &sc, cutOff)
 	}
 	return sc
 }
 
 // strand lets a client that holds something be cut off for longer than its session
 // lives, so that the next can be let in while it believes in its lease for too long.
-func (d die) strand(s *subject, sc *Scenario) {
+func (d die) strand(s *subject, sc *Scenario, kinds ...string) {
 	th := &sc.Threads[d.IntN(len(sc.Threads))]
 	st := Step{Pause: d.upTo(50 * time.Millisecond), Wait: lease.Forever, Hold: past + d.upTo(4*time.Second)}
 	for s.choose(d, &st, nil); st.Do != Acquire; s.choose(d, &st, nil) {
@@ -78,7 +82,7 @@ func (d die) strand(s *subject, sc *Scenario) {
 	st.Hold = max(st.Hold, past)
 	th.Steps = append([]Step{st}, th.Steps...)
 	sc.Troubles = append(sc.Troubles, Trouble{
-		What: []string{partitioned, stalled}[d.IntN(2)], Client: clientName(th.Client),
+		What: kinds[d.IntN(len(kinds))], Client: clientName(th.Client),
 		At: d.upTo(time.Second) + 100*time.Millisecond, For: past + d.upTo(2*time.Second),
 	})
 }

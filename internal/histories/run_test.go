@@ -20,6 +20,7 @@ type Report struct {
 	Broken       []string // which invariants were broken, and how
 	Grants, Lost int      // leases granted, and how many of them did not last
 	Calls        int      // how many times a fault could have struck
+	Struck       int      // leases not given up when a majority expired their session, by clients that were cut off from it
 	Trace        []zktest.Event
 }
 
@@ -73,6 +74,7 @@ func (r *run) report() (report Report) {
 	report.History = r.history()
 	report.Broken = r.broken
 	report.Calls = r.calls
+	report.Struck = r.struck
 	report.Trace = r.server.Trace()
 	return report
 }
@@ -86,6 +88,9 @@ type run struct {
 	clients  []*station
 	ctx      context.Context // of everything; it ends when everybody must have been granted
 	ending   chan struct{}   // closed when the threads are done
+
+	absences []absence // from the majority
+	struck   int
 
 	faultLock sync.Mutex
 	calls     int
@@ -169,6 +174,7 @@ func (r *run) prepare() error {
 func (r *run) faults() func(zktest.Call) zktest.Action {
 	scheduled := r.scenario.Faults.Faults()
 	return func(c zktest.Call) zktest.Action {
+		r.noteExpiry(c)
 		if r.subject.watch != nil {
 			r.subject.watch(r, c)
 		}
@@ -235,6 +241,8 @@ func (r *run) trouble(tr Trouble) {
 		lasts(r.server.RefuseConnections)
 	case lagging:
 		lasts(r.server.Lag)
+	case cutOff:
+		r.leave(tr)
 	case paused:
 		r.server.Pause()
 		r.sleep(tr.For)

@@ -73,6 +73,7 @@ const (
 	paused      = "pause"
 	restarted   = "restart"
 	dropped     = "drop"
+	cutOff      = "cut off" // left with a leader that has lost its quorum
 	expired     = "expire"
 )
 

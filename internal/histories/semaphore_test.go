@@ -139,11 +139,14 @@ func (s counter) other(ctx context.Context, th *thread, st Step) {
 	o := th.call(op{Thread: th.number, What: opSize})
 	o.N, o.Err = s.Size(ctx)
 	th.judgeOther(ctx, o)
+	if th.wasCutOff(o) {
+		o.Err = errCutOff
+	}
 	th.returned(o)
 	o = th.call(op{Thread: th.number, What: opFree})
 	o.N, o.Err = s.Available(ctx)
 	th.judgeOther(ctx, o)
-	if o = th.returned(o); o.Err == nil {
+	if o = th.returned(o); o.Err == nil && !th.wasCutOff(o) {
 		th.mayBeFree(o)
 	}
 }

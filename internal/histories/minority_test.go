@@ -1,0 +1,62 @@
+package histories
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// An absence is a time in which a client was left with a leader that had lost its
+// quorum. What it read then may have been long past; to is in the numbers of the history.
+type absence struct {
+	client string
+	to     int64 // 0 while it lasts
+}
+
+// leave leaves a client with such a leader for a while.
+func (r *run) leave(tr Trouble) {
+	r.mu.Lock()
+	n := len(r.absences)
+	r.absences = append(r.absences, absence{client: tr.Client})
+	r.mu.Unlock()
+	minority := r.server.Split(tr.Client)
+	r.sleep(tr.For)
+	minority.End()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.absences[n].to, _ = r.nextLocked()
+}
+
+// wasCutOff tells whether a thread's client was cut off at some time since an op began.
+func (th *thread) wasCutOff(o op) bool {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	return slices.ContainsFunc(th.absences, func(a absence) bool {
+		return a.client == th.station.name && (a.to == 0 || a.to > o.Call)
+	})
+}
+
+// errCutOff is noted of what cannot be judged because of that.
+var errCutOff = errors.New("asked while it was cut off")
+
+// noteExpiry counts the leases that their holder has not given up when their session
+// expires while it is cut off: whether they are valid, which would be a fault, or lost.
+func (r *run) noteExpiry(c zktest.Call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	absent := func(a absence) bool { return a.client == c.Client && a.to == 0 }
+	if c.Phase != zktest.PhaseExpire || !slices.ContainsFunc(r.absences, absent) {
+		return
+	}
+	for _, t := range r.tenures {
+		if t.session != c.Session {
+			continue
+		}
+		if t.lease.Err() == nil || errors.Is(context.Cause(t.lease.Context()), lease.ErrLost) {
+			r.struck++
+		}
+	}
+}
