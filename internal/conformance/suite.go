@@ -63,6 +63,8 @@ func Run(t *testing.T, r Recipe) {
 		"the session of a waiter ends":       waiterLosesSession,
 		"the session of a holder ends":       holderLosesSession,
 		"the network of a holder is cut":     holderIsCutOff,
+		"a holder's server loses its quorum": holderLosesQuorum,
+		"a holder comes to an old leader":    holderComesToOldLeader,
 		"the node of a holder is deleted":    holderLosesNode,
 		"the client of a holder is closed":   holderCloses,
 		"the client of a waiter is closed":   waiterCloses,

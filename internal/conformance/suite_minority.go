@@ -1,0 +1,88 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// A leader that has lost its quorum, and does not know, answers reads, syncs and pings
+// and revalidates sessions, while the others have a new one that expires them.
+
+// holderLosesQuorum leaves the holders with such a leader. Their connections break once.
+func holderLosesQuorum(t *testing.T, w *World, r Recipe) {
+	givenAway(t, w, r, func(holders []string) {
+		minority := w.Server.Split(holders...)
+		t.Cleanup(minority.End)
+		w.After(SessionTimeout / 2)
+		for _, name := range holders {
+			w.Server.DropConnections(name)
+		}
+	})
+}
+
+// holderComesToOldLeader has the holders come to such a leader from a server of the others.
+func holderComesToOldLeader(t *testing.T, w *World, r Recipe) {
+	givenAway(t, w, r, func(holders []string) {
+		minority := w.Server.Split()
+		t.Cleanup(minority.End)
+		w.After(SessionTimeout / 3)
+		for _, name := range holders {
+			minority.Take(name)
+		}
+	})
+}
+
+// givenAway makes the others give all places away, and looks that the leases on them had
+// ended before, and had not when it began.
+func givenAway(t *testing.T, w *World, r Recipe, part func(holders []string)) {
+	referee := r.Referee()
+	var held []*lease.Lease
+	var holders []string
+	var mu sync.Mutex
+	ended := map[*lease.Lease]time.Time{}
+	for i := range max(r.Places, 1) {
+		name := fmt.Sprintf("holder%d", i)
+		holders = append(holders, name)
+		l := w.Acquire(r.New(w.Client(name), path))
+		referee.Grant("a holder", l)
+		context.AfterFunc(l.Context(), func() {
+			mu.Lock()
+			defer mu.Unlock()
+			ended[l] = time.Now()
+		})
+		held = append(held, l)
+	}
+	next := r.New
+	if r.Places == 0 {
+		next = r.Block
+	}
+	at := w.Start(next(w.Client("b"), path), lease.Forever)
+	require.True(t, at.Waiting())
+	w.After(2 * SessionTimeout)
+	for _, l := range held {
+		require.NoError(t, l.Err())
+	}
+	part(holders)
+	got := at.Granted()
+	granted := time.Now()
+	referee.Grant("the next", got)
+	require.Empty(t, referee.Faults())
+	for _, l := range held {
+		require.ErrorIs(t, l.Err(), lease.ErrLost)
+		w.Settle()
+		mu.Lock()
+		end := ended[l]
+		mu.Unlock()
+		const timers = 10 * time.Millisecond // the context ends by a timer, Err by the clock
+		require.GreaterOrEqual(t, granted.Sub(end)+timers, SessionTimeout/6, "it ended in time for work to stop")
+		require.ErrorIs(t, l.Release(), lease.ErrLost)
+	}
+	release(t, got)
+}
