@@ -106,16 +106,27 @@ func (n *container) Heal() error {
 }
 
 func (n *container) Log() string {
+	text, err := n.logs("40")
+	if err != nil {
+		text += fmt.Sprintf("no log: %v", err)
+	}
+	return lastLines(text)
+}
+
+func (n *container) Logged(text string) ([]string, error) {
+	log, err := n.logs("all")
+	return containing(log, text), err
+}
+
+// logs returns the last lines that the container wrote, or "all".
+func (n *container) logs(lines string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
 	var text bytes.Buffer
 	err := n.client.Logs(docker.LogsOptions{
-		Container: n.id, OutputStream: &text, ErrorStream: &text, Stdout: true, Stderr: true, Tail: "40", Context: ctx,
+		Container: n.id, OutputStream: &text, ErrorStream: &text, Stdout: true, Stderr: true, Tail: lines, Context: ctx,
 	})
-	if err != nil {
-		fmt.Fprintf(&text, "no log: %v", err)
-	}
-	return lastLines(text.String())
+	return text.String(), wrap("logs", err)
 }
 
 func (n *container) alive() error {

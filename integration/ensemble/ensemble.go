@@ -56,6 +56,9 @@ type Node interface {
 	Heal() error
 	// Log returns the last lines the server wrote.
 	Log() string
+	// Logged returns all lines that it wrote, since it was first started, and that contain text. A process begins each
+	// with the time, as time.RFC3339Nano.
+	Logged(text string) ([]string, error)
 
 	// alive returns nil if the server runs or was ended on purpose, else why it is gone.
 	alive() error

@@ -17,6 +17,9 @@ func TestSingleServerServes(t *testing.T) {
 	leader, err := e.Leader(probe.Deadline(t))
 	require.NoError(t, err)
 	require.Equal(t, 0, leader)
+	lines, err := e.Node(0).Logged("tickTime")
+	require.NoError(t, err)
+	require.NotEmpty(t, lines)
 
 	conn := probe.Connect(t, e.Servers()...)
 	probe.Create(t, conn, "/a")

@@ -48,9 +48,20 @@ type Options struct {
 	Properties map[string]string
 	// Config holds further lines of zoo.cfg. Neither keys nor values may contain blanks.
 	Config map[string]string
+	// Hosts are where the servers run, one on each, if they are processes; by default on the loopback interface.
+	Hosts []Host
 	// Publish makes containers reachable through fixed ports of the loopback interface instead of their
 	// own addresses. It is always on where those cannot be reached, that is outside Linux.
 	Publish bool
+}
+
+// A Host is a place with an address of its own on this machine, such as a network namespace. The server on it has
+// ZooKeeper's usual ports.
+type Host struct {
+	// Addr is its IP address.
+	Addr string
+	// Command runs the command that follows it there, such as "ip netns exec host1".
+	Command []string
 }
 
 func (o Options) withDefaults(getenv func(string) string) (Options, error) {
@@ -59,6 +70,9 @@ func (o Options) withDefaults(getenv func(string) string) (Options, error) {
 	}
 	if o.Nodes != 1 && o.Nodes != 3 {
 		return o, fmt.Errorf("options: Nodes is %d, want 1 or 3", o.Nodes)
+	}
+	if len(o.Hosts) != 0 && len(o.Hosts) != o.Nodes {
+		return o, fmt.Errorf("options: %d Hosts for %d servers", len(o.Hosts), o.Nodes)
 	}
 	if o.TickTime == 0 {
 		o.TickTime = 500 * time.Millisecond
@@ -75,6 +89,9 @@ func (o Options) withDefaults(getenv func(string) string) (Options, error) {
 	}
 	if backends[o.Backend] == nil {
 		return o, fmt.Errorf("%s is %q, want %q or %q", origin, o.Backend, BackendProcess, BackendDocker)
+	}
+	if len(o.Hosts) != 0 && o.Backend != BackendProcess {
+		return o, fmt.Errorf("options: Hosts are for backend %q only", BackendProcess)
 	}
 	return o, nil
 }

@@ -15,9 +15,11 @@ import (
 
 func TestWrongOptionIsNamed(t *testing.T) {
 	for field, o := range map[string]ensemble.Options{
-		"Nodes":    {Nodes: 2},
-		"TickTime": {TickTime: -time.Second},
-		"Backend":  {Backend: "cloud"},
+		"Nodes":     {Nodes: 2},
+		"TickTime":  {TickTime: -time.Second},
+		"Backend":   {Backend: "cloud"},
+		"1 Hosts":   {Nodes: 3, Hosts: make([]ensemble.Host, 1)},
+		"Hosts are": {Backend: ensemble.BackendDocker, Hosts: make([]ensemble.Host, 1)},
 	} {
 		_, err := ensemble.Start(probe.Deadline(t), o)
 		require.ErrorContains(t, err, field)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,16 +20,42 @@ import (
 // Another installation, such as "/opt/zookeeper/lib/*", can be named by ZKRECIPES_CLASSPATH.
 const classPath = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar"
 
+// logTime is Java's pattern of the time that begins each line of a log; Go's is time.RFC3339Nano.
+const logTime = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
+
 const installServer = "install it with .ci/install-zookeeper, or on Debian and Ubuntu with " +
 	"apt-get install --no-install-recommends libzookeeper-java default-jre-headless"
 
-// Each process has three ports of a block: for clients, for its peers and for elections.
-const (
-	clientPort = iota
-	peerPort
-	electionPort
-	portsPerNode
-)
+// A place is where a process runs: the command that runs others there, if it takes one, and what its server listens to.
+type place struct {
+	command                []string
+	host                   string
+	client, peer, election int // ports
+}
+
+func (p place) addr() string { return net.JoinHostPort(p.host, strconv.Itoa(p.client)) }
+
+// places returns a place for each server, and what gives them back.
+func places(o Options) (all []place, release func(), err error) {
+	for _, h := range o.Hosts {
+		all = append(all, place{command: h.Command, host: h.Addr, client: 2181, peer: 2888, election: 3888})
+	}
+	if all != nil {
+		return all, func() {}, nil
+	}
+	block, err := ports.Reserve()
+	if err != nil {
+		return nil, nil, err
+	}
+	const each = 3
+	for i := range o.Nodes {
+		first := i * each
+		all = append(all, place{
+			host: "127.0.0.1", client: block.Port(first), peer: block.Port(first + 1), election: block.Port(first + 2),
+		})
+	}
+	return all, block.Release, nil
+}
 
 // prepareProcesses lays out the folders and ports of an ensemble of processes.
 func prepareProcesses(_ context.Context, o Options) (_ *cluster, err error) {
@@ -36,13 +63,13 @@ func prepareProcesses(_ context.Context, o Options) (_ *cluster, err error) {
 	if err != nil {
 		return nil, err
 	}
-	block, err := ports.Reserve()
+	where, release, err := places(o)
 	if err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp(o.DataDir, "zkrecipes-ensemble-")
 	if err != nil {
-		block.Release()
+		release()
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	c := &cluster{}
@@ -51,19 +78,19 @@ func prepareProcesses(_ context.Context, o Options) (_ *cluster, err error) {
 		for _, n := range c.nodes {
 			errs = append(errs, n.Kill())
 		}
-		block.Release()
+		release()
 		return errors.Join(append(errs, os.RemoveAll(dir))...)
 	}
-	for i := range o.Nodes {
+	for i, p := range where {
 		home := filepath.Join(dir, "server"+strconv.Itoa(i+1))
-		file, err := layOut(home, i, block, o)
+		file, err := layOut(home, i, where, o)
 		if err != nil {
 			return nil, errors.Join(err, c.teardown())
 		}
 		c.nodes = append(c.nodes, &process{
-			addr: block.Address(i*portsPerNode + clientPort),
+			addr: p.addr(),
 			log:  filepath.Join(home, "server.log"),
-			java: append(slices.Clone(command), file),
+			java: slices.Concat(p.command, command, []string{file}),
 		})
 	}
 	return c, nil
@@ -92,12 +119,12 @@ func javaCommand(o Options) ([]string, error) {
 	return append(command, // a log that is not filled with our own questions
 		"-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=warn",
 		"-Dorg.slf4j.simpleLogger.showDateTime=true",
-		"-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+		"-Dorg.slf4j.simpleLogger.dateTimeFormat="+logTime,
 		"-cp", path, "org.apache.zookeeper.server.quorum.QuorumPeerMain"), nil
 }
 
 // layOut makes the folder of server i and returns the path of its configuration file.
-func layOut(home string, i int, block *ports.Block, o Options) (file string, err error) {
+func layOut(home string, i int, all []place, o Options) (file string, err error) {
 	data := filepath.Join(home, "data")
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return "", fmt.Errorf("data folder: %w", err)
@@ -106,14 +133,14 @@ func layOut(home string, i int, block *ports.Block, o Options) (file string, err
 		return "", fmt.Errorf("write myid: %w", err)
 	}
 	file = filepath.Join(home, "zoo.cfg")
-	if err := os.WriteFile(file, []byte(zooCfg(data, block, o)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(zooCfg(data, all, o)), 0o600); err != nil {
 		return "", fmt.Errorf("write zoo.cfg: %w", err)
 	}
 	return file, nil
 }
 
 // zooCfg is the configuration of one server.
-func zooCfg(data string, block *ports.Block, o Options) string {
+func zooCfg(data string, all []place, o Options) string {
 	values := map[string]string{
 		"dataDir":                data,
 		"tickTime":               milliseconds(o.TickTime),
@@ -124,14 +151,12 @@ func zooCfg(data string, block *ports.Block, o Options) string {
 		"4lw.commands.whitelist": "*",
 	}
 	if o.Nodes == 1 {
-		values["clientPort"] = strconv.Itoa(block.Port(clientPort))
-		values["clientPortAddress"] = "127.0.0.1"
+		values["clientPort"] = strconv.Itoa(all[0].client)
+		values["clientPortAddress"] = all[0].host
 	} else {
 		values["standaloneEnabled"] = "false"
-		for n := range o.Nodes {
-			port := func(kind int) int { return block.Port(n*portsPerNode + kind) }
-			values["server."+strconv.Itoa(n+1)] = fmt.Sprintf("127.0.0.1:%d:%d;127.0.0.1:%d",
-				port(peerPort), port(electionPort), port(clientPort))
+		for n, p := range all {
+			values["server."+strconv.Itoa(n+1)] = fmt.Sprintf("%s:%d:%d;%s", p.host, p.peer, p.election, p.addr())
 		}
 	}
 	maps.Copy(values, o.Config)
@@ -150,6 +175,11 @@ func tail(file string) string {
 		return err.Error()
 	}
 	return lastLines(string(text))
+}
+
+// containing returns the lines of a log that contain text.
+func containing(log, text string) []string {
+	return slices.DeleteFunc(strings.Split(log, "\n"), func(line string) bool { return !strings.Contains(line, text) })
 }
 
 // lastLines returns the last forty lines of a log.

@@ -40,6 +40,11 @@ func (p *process) Heal() error    { return fmt.Errorf("heal: %w", ErrNotSupporte
 func (p *process) Pause() error   { return p.signal(syscall.SIGSTOP) }
 func (p *process) Resume() error  { return p.signal(syscall.SIGCONT) }
 
+func (p *process) Logged(text string) ([]string, error) {
+	log, err := os.ReadFile(filepath.Clean(p.log))
+	return containing(string(log), text), err
+}
+
 func (p *process) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
