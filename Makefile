@@ -9,6 +9,10 @@ LINT                  := $(BIN)/golangci-lint
 # Nested modules are linted and formatted like the main one.
 MODULES := $(patsubst %/,%,$(dir $(wildcard go.mod */go.mod)))
 
+# Package partition needs root: it is not among the other tests of its module.
+ELSEWHERE := $$($(GO) list ./... | grep -v /partition$$)
+AS_ROOT   := $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E')
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -48,11 +52,15 @@ fuzz: ## every fuzz target, a minute each (FUZZTIME=10m for longer)
 
 .PHONY: integration
 integration: ## tests against a real ZooKeeper, started as plain processes
-	cd integration && $(GO) test -count=1 ./...
+	cd integration && $(GO) test -count=1 $(ELSEWHERE)
 
 .PHONY: integration-docker
 integration-docker: ## the same against ZooKeeper in containers
-	cd integration && ZKRECIPES_BACKEND=docker $(GO) test -count=1 ./...
+	cd integration && ZKRECIPES_BACKEND=docker $(GO) test -count=1 $(ELSEWHERE)
+
+.PHONY: partitions
+partitions: ## three real servers whose network is cut, and that are frozen and restarted; asks for root
+	cd integration && $(GO) test -count=1 -timeout 15m $(AS_ROOT) ./partition
 
 .PHONY: bench
 bench: ## a mutex beside the least it could cost, zktest beside a real ZooKeeper (BENCH=regexp picks some)

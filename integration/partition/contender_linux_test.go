@@ -1,0 +1,180 @@
+package partition
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// contenderEnv is the environment variable that makes this binary a contender. It holds
+// a plan.
+const contenderEnv = "ZKRECIPES_TEST_CONTENDER"
+
+// glance is how often a contender looks whether its lease is valid.
+const glance = 10 * time.Millisecond
+
+// longestTurn is how long a contender holds a lease at most if it is not to keep it.
+const longestTurn = 150 * time.Millisecond
+
+// path is the mutex that all contend for.
+const path = "/locks/contested"
+
+// A plan says what a contender does: it takes the mutex again and again, until it is
+// killed. It holds each lease for a moment, or while it is to keep it, until it is lost.
+// A byte on its standard input says anew whether it is to: keep or letGo.
+type plan struct {
+	Servers []string
+	Session time.Duration
+	Seed    uint64
+	Keep    bool
+}
+
+const (
+	keep  byte = 'k'
+	letGo byte = 'l'
+)
+
+// The events of reports.
+const (
+	evState    = "state"    // the client's state has changed
+	evGranted  = "granted"  // a lease is valid
+	evValid    = "valid"    // it is still valid
+	evLost     = "lost"     // it is not any more
+	evReleased = "released" // it was given up
+	evMissed   = "missed"   // nothing was granted, or it was lost at once
+)
+
+// A report is what a contender writes on a line. At is on the machine's clock, and of
+// evGranted and evValid a moment at which the lease was valid for sure.
+type report struct {
+	Event   string
+	At      time.Time
+	Token   int64         `json:",omitempty"` // of evGranted, as the two that follow
+	Session int64         `json:",omitempty"`
+	Timeout time.Duration `json:",omitempty"`
+	Trusted time.Time     // also of evValid: how long it is valid without further news
+	Text    string        `json:",omitempty"` // the state, or an error
+}
+
+// contend runs a contender and returns its exit code.
+func contend(text string) int {
+	err := func() error {
+		var c contending
+		if err := json.Unmarshal([]byte(text), &c.plan); err != nil {
+			return err
+		}
+		return c.run(context.Background())
+	}()
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// contending is a contender in its own process.
+type contending struct {
+	plan
+	client *framework.Client
+	rng    *rand.Rand
+	keeps  atomic.Bool
+	out    sync.Mutex // of its standard output
+}
+
+func (c *contending) run(ctx context.Context) (err error) {
+	c.keeps.Store(c.Keep)
+	go c.listen()
+	c.rng = rand.New(rand.NewPCG(c.Seed, 0))
+	c.client, err = framework.Connect(ctx, framework.Config{
+		Servers: c.Servers, SessionTimeout: c.Session, Logger: slog.New(slog.DiscardHandler),
+		Reconnect: retry.Exponential(5*time.Millisecond, 100*time.Millisecond), // servers may be back for a moment only
+		Observer: framework.Observer{StateChanged: func(s framework.StateChange) {
+			c.tell(report{Event: evState, At: s.At, Session: s.Session, Text: s.State.String()})
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	m, err := mutex.New(c.client, path)
+	if err != nil {
+		return err
+	}
+	for {
+		held, err := m.Acquire(ctx, lease.Forever)
+		if err == nil {
+			err = c.hold(held)
+		}
+		if err != nil {
+			c.tell(report{Event: evMissed, At: time.Now(), Text: err.Error()})
+		}
+		if err := retry.Sleep(ctx, glance); err != nil { // others go first now and then
+			return err
+		}
+	}
+}
+
+// listen takes what it is told, and ends the process when nobody is there to tell more.
+func (c *contending) listen() {
+	told := make([]byte, 1)
+	for {
+		if _, err := os.Stdin.Read(told); err != nil {
+			os.Exit(0)
+		}
+		c.keeps.Store(told[0] == keep)
+	}
+}
+
+// hold holds a lease for one turn or until it is lost. The clock is read
+// before each look: a lease that is valid afterwards was valid then.
+func (c *contending) hold(held *lease.Lease) error {
+	over := time.Now().Add(time.Duration(c.rng.Int64N(int64(longestTurn))))
+	look := time.NewTicker(glance)
+	defer look.Stop()
+	event := report{
+		Event: evGranted, At: time.Now(), Token: int64(held.Token()),
+		Session: c.client.Session().ID(), Timeout: c.client.Session().Timeout(), Trusted: held.TrustedUntil(),
+	}
+	if err := held.Err(); err != nil {
+		return errors.Join(err, held.Release())
+	}
+	for {
+		c.tell(event)
+		select {
+		case <-look.C:
+		case <-held.Context().Done():
+		}
+		if !c.keeps.Load() && time.Now().After(over) {
+			err := held.Release()
+			c.tell(report{Event: evReleased, At: time.Now(), Text: fmt.Sprint(err)})
+			return nil
+		}
+		event = report{Event: evValid, At: time.Now(), Trusted: held.TrustedUntil()}
+		if err := held.Err(); err != nil {
+			c.tell(report{Event: evLost, At: time.Now(), Text: err.Error()})
+			_ = held.Release() // it says the same
+			return nil
+		}
+	}
+}
+
+// tell writes a line in one piece.
+func (c *contending) tell(r report) {
+	c.out.Lock()
+	defer c.out.Unlock()
+	line, err := json.Marshal(r)
+	if err == nil {
+		_, err = os.Stdout.Write(append(line, '\n'))
+	}
+	if err != nil {
+		panic(err) // nothing that this process does will be known
+	}
+}
