@@ -19,20 +19,26 @@ func (c *guardConn) begin() {
 	c.begun = true
 	c.mu.Unlock()
 	if first {
-		c.ask()
+		c.ask(c.claim())
 	}
 }
 
-// ask asks a quorum to vouch for the session, if work relies on it. The caller has the
-// slot.
-func (c *guardConn) ask() {
-	var nodes []*reliedNode
+// claim returns what a quorum should be asked about, for whoever is to ask it. There is
+// nothing while it is being asked, and before the server knows the credentials that may be
+// needed for it.
+func (c *guardConn) claim() []*reliedNode {
 	c.mu.Lock()
-	if c.vouching == nil {
-		nodes = c.guard.events.reliedNext()
-		c.vouching = nodes
+	defer c.mu.Unlock()
+	if !c.begun || c.vouching != nil {
+		return nil
 	}
-	c.mu.Unlock()
+	c.vouching = c.guard.events.reliedNext()
+	return c.vouching
+}
+
+// ask asks a quorum to vouch for the session, unless there is nothing to ask about. The
+// caller has the slot.
+func (c *guardConn) ask(nodes []*reliedNode) {
 	if len(nodes) == 0 {
 		return
 	}
@@ -74,18 +80,11 @@ func (s *Session) checkVouch(now time.Time) time.Duration {
 		return time.Hour
 	case wait > 0:
 		return wait
-	case c.mayAsk():
-		s.tasks.start(func() { c.send(c.ask) }) // writes, so not here
+	}
+	if nodes := c.claim(); nodes != nil {
+		s.tasks.start(func() { c.send(func() { c.ask(nodes) }) }) // writes, so not here
 	}
 	return s.Timeout() / 24
-}
-
-// mayAsk tells whether nothing is being asked, and the server knows the credentials that
-// may be needed for it.
-func (c *guardConn) mayAsk() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.begun && c.vouching == nil
 }
 
 // reliedNext implements guardEvents.

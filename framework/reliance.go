@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"fmt"
@@ -17,8 +18,8 @@ type Reliance struct {
 	entries []*list.Element // guarded by the table's mutex
 }
 
-// Rely says that work relies on nodes of the present session, as that of a lock's
-// holder does on its znode. From now until [Reliance.End] the session is trusted only
+// Rely says that work relies on nodes of the present session, or of that which the view
+// is pinned to, as the work of a lock's holder does on its znode. From now until [Reliance.End] the session is trusted only
 // as far as a quorum of the ensemble vouches for it: a leader that has lost its quorum,
 // and need not know it, answers everything but transactions. While nothing else
 // commits one, the client makes one every quarter of the session timeout and after
@@ -27,8 +28,9 @@ type Reliance struct {
 //
 // If the newest transaction is older than half the timeout, one is made first and
 // waited for. The error is then that of the transaction: an ErrNoNode if a node does
-// not exist, ErrNoAuth if it may not be read. Rely also fails when ctx ends and, on a
-// view that is pinned to a session, when that is over.
+// not exist, ErrNoAuth if it may not be read. Rely also fails when ctx ends, with its
+// cause, and when the session is over, with an ErrSessionLost. Recipes call it on a view
+// that is pinned to the session that has made the nodes.
 func (c *Client) Rely(ctx context.Context, nodes ...string) (*Reliance, error) {
 	if len(nodes) == 0 {
 		return nil, fmt.Errorf("%w: no node to rely on", ErrInvalidArgument)
@@ -41,7 +43,13 @@ func (c *Client) Rely(ctx context.Context, nodes ...string) (*Reliance, error) {
 		}
 	}
 	pinned := c.In(s)
-	for !s.trust.rely(time.Now()) {
+	for {
+		if err := cmp.Or(s.Err(), context.Cause(ctx)); err != nil {
+			return nil, err
+		}
+		if s.trust.rely(time.Now()) {
+			break
+		}
 		if err := pinned.makeVouch(ctx, nodes); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -67,9 +68,8 @@ func (s *Session) Timeout() time.Duration {
 // Done returns a channel that is closed when the session is over.
 func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
 
-// Err returns nil while the session can be proved to live, by the clock at the
-// moment of the call, and then the reason for its end: an ErrSessionLost or
-// ErrClosed.
+// Err returns nil until the trust deadline, by the clock at the moment of the call,
+// and then the reason for the session's end: an ErrSessionLost or ErrClosed.
 func (s *Session) Err() error {
 	s.checkTrust(time.Now())
 	return context.Cause(s.ctx)
@@ -189,21 +189,18 @@ func (s *Session) await(ctx context.Context) error {
 // connections that do not answer, and opens the gate if no watches had to be set
 // again.
 func (s *Session) supervise(ctx context.Context) {
-	timeout := s.Timeout()
-	limit := s.core.cfg.RequestTimeout
-	if limit == 0 {
-		limit = timeout / 3 * 2
-	}
-	// A server that is silent although it was asked something is left while
-	// there is time to attach to another.
-	silence := min(limit, max(timeout/6, min(500*time.Millisecond, timeout/3)))
 	trips := tripMaker{last: time.Now(), conn: s.guard.live()} // the handshake was one
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		now := time.Now()
 		s.checkTrust(now)
-		if c := s.guard.live(); c != nil && c.stuck(now, silence, limit) {
+		timeout := s.Timeout() // which may become less
+		limit := cmp.Or(s.core.cfg.RequestTimeout, timeout/3*2)
+		// A server that is silent although it was asked something is left while
+		// there is time to attach to another.
+		silence := min(limit, max(timeout/6, min(500*time.Millisecond, timeout/3)))
+		if c := s.guard.live(); c != nil && c.stuck(now, silence, min(limit, timeout/4), limit) {
 			s.guard.drop(errSilent)
 		} else if c != nil && c.leaderless(now, timeout/4) {
 			s.guard.drop(errNoLeader) // others may have one

@@ -26,15 +26,14 @@ func (h *Handle) Token() int64 { return h.hold.Token }
 func (h *Handle) Path() string { return h.hold.Path }
 
 // TrustedUntil returns the time until which the hold is certain to stand if
-// nothing more is heard from a server, as far as is known now.
+// nothing more is heard from a server, as far as is known now, or was when it was lost.
 func (h *Handle) TrustedUntil() time.Time {
-	until := h.hold.Session.TrustedUntil()
-	if h.hold.MaxHold > 0 {
-		if end := h.hold.since.Add(h.hold.MaxHold); end.Before(until) {
-			return end
-		}
+	h.hold.mu.Lock()
+	defer h.hold.mu.Unlock()
+	if h.hold.loss != nil {
+		return h.hold.trusted
 	}
-	return until
+	return h.hold.trustedUntil()
 }
 
 // Err returns nil while the claim stands by the clock at this moment.

@@ -53,10 +53,11 @@ type Hold struct {
 
 	mu      sync.Mutex
 	handles map[*Handle]struct{}
-	closed  bool  // the last handle was released
-	loss    error // why it was lost; nil if it was not
-	cleanup bool  // somebody sees to the removal of the znodes
-	asked   bool  // revoked is closed
+	closed  bool      // the last handle was released
+	loss    error     // why it was lost; nil if it was not
+	trusted time.Time // until when it would have been, if it was lost
+	cleanup bool      // somebody sees to the removal of the znodes
+	asked   bool      // revoked is closed
 
 	interrupt context.CancelFunc // stops what watch is doing; nil until it runs
 }
@@ -138,7 +139,7 @@ func (h *Hold) lose(reason error) {
 		h.mu.Unlock()
 		return
 	}
-	h.loss = h.lost(reason)
+	h.loss, h.trusted = h.lost(reason), h.trustedUntil()
 	handles := make([]*Handle, 0, len(h.handles))
 	for handle := range h.handles {
 		handles = append(handles, handle)
@@ -150,6 +151,18 @@ func (h *Hold) lose(reason error) {
 	for _, handle := range handles {
 		handle.cancel(loss)
 	}
+}
+
+// trustedUntil is the time until which the hold is certain to stand if nothing more is
+// heard from a server.
+func (h *Hold) trustedUntil() time.Time {
+	until := h.Session.TrustedUntil()
+	if h.MaxHold > 0 {
+		if end := h.since.Add(h.MaxHold); end.Before(until) {
+			return end
+		}
+	}
+	return until
 }
 
 // lost returns the error for a hold that is lost at this moment.

@@ -1,0 +1,72 @@
+package framework_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Many that come to rely on a session at once need one transaction, however long it takes.
+func TestThoseWhoRelyAtOnceShareATransaction(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
+		c := connect(t, s)
+		pinned := makeNodes(t, c, "/a")
+		time.Sleep(timeout)
+		s.On(zktest.OpMulti, "").Always().Delay(timeout / 10)
+		var all []<-chan result[*framework.Reliance]
+		for range 20 {
+			all = append(all, start(func() (*framework.Reliance, error) { return pinned.Rely(t.Context(), "/a") }))
+		}
+		for _, one := range all {
+			r := <-one
+			require.NoError(t, r.err)
+			assert.Less(t, r.took, timeout/8)
+			r.value.End()
+		}
+		assert.Equal(t, 1, s.Count(zktest.OpMulti))
+	})
+}
+
+// Who waits for another's transaction may leave, and is told of the session's end; and when
+// the other gives up it is the next one's turn.
+func TestWaitingForAnothersTransaction(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
+		c := connect(t, s)
+		pinned := makeNodes(t, c, "/a")
+		time.Sleep(timeout)
+		end := silenceTransactions(s)
+		first := start(func() (*framework.Reliance, error) { return pinned.Rely(within(t, timeout/2), "/a") })
+		time.Sleep(time.Millisecond)
+		_, err := pinned.Rely(within(t, timeout/9), "/a")
+		require.ErrorIs(t, err, errStopped)
+		require.Empty(t, first)
+		second := start(func() (*framework.Reliance, error) { return pinned.Rely(t.Context(), "/a") })
+		require.ErrorIs(t, (<-first).err, errStopped)
+		end()
+		time.Sleep(2 * timeout)
+		r := <-second
+		require.NoError(t, r.err)
+		r.value.End()
+
+		time.Sleep(timeout)
+		silenceTransactions(s)
+		var all []<-chan result[*framework.Reliance]
+		for range 3 {
+			all = append(all, start(func() (*framework.Reliance, error) { return pinned.Rely(t.Context(), "/a") }))
+		}
+		time.Sleep(time.Millisecond)
+		ended := time.Now()
+		c.Close()
+		for _, one := range all {
+			require.ErrorIs(t, (<-one).err, framework.ErrClosed)
+		}
+		assert.Less(t, time.Since(ended), 2*time.Second)
+	})
+}
