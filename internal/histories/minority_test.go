@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -58,5 +62,26 @@ func (r *run) noteExpiry(c zktest.Call) {
 		if t.lease.Err() == nil || errors.Is(context.Cause(t.lease.Context()), lease.ErrLost) {
 			r.struck++
 		}
+	}
+}
+
+// TestWhatIsReadWhileCutOffIsNotJudged has a client look at what has changed since it was
+// cut off.
+func TestWhatIsReadWhileCutOffIsNotJudged(t *testing.T) {
+	forever := lease.Forever
+	split := []Trouble{{What: cutOff, Client: clientName(0), At: 100 * time.Millisecond, For: 4 * time.Second}}
+	for _, s := range []Scenario{
+		{Recipe: "leader", Troubles: split, Threads: []Thread{
+			{Client: 0, Steps: []Step{{Do: Look, Pause: 2 * time.Second}}},
+			{Client: 1, Steps: []Step{{Wait: forever, Hold: 500 * time.Millisecond}}},
+			{Client: 2, Steps: []Step{{Wait: forever, Pause: time.Second, Hold: 3 * time.Second}}},
+		}},
+		{Recipe: "semaphore", Troubles: split, Threads: []Thread{
+			{Client: 0, Steps: []Step{{Do: Look, Pause: 2 * time.Second}}},
+			{Client: 1, Steps: []Step{{Do: Resize, N: 4, Pause: time.Second}, {N: 3, Wait: forever, Hold: 3 * time.Second}}},
+		}},
+	} {
+		s.Seed = 1
+		require.Empty(t, s.Run(t).Broken, s.Recipe)
 	}
 }
