@@ -54,7 +54,7 @@ func TestHoldersWithAnOldLeader(t *testing.T) {
 		t.Run(fmt.Sprint(kind.recipe.Name, kind.leads), func(t *testing.T) {
 			var all complaints
 			struck := map[string]int{}
-			for seed := range uint64(16 / slowdown) {
+			for seed := range uint64(16) {
 				for i := range 2 {
 					for _, late := range []time.Duration{0, 517 * time.Millisecond} {
 						p := Plan{
