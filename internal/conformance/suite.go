@@ -77,6 +77,7 @@ func Run(t *testing.T, r Recipe) {
 
 		"a transaction breaks at a grant after a long wait": vouchingBreaks,
 		"a grant after a long wait is called off":           vouchingIsCancelled,
+		"a holder hears late that a quorum vouched":         holderHearsLate,
 		"nobody vouches for a grant after a long wait":      nobodyVouches,
 		"the node goes at a grant after a long wait":        nodeGoesInVouching,
 		"the node of a holder is deleted untold":            nodeGoesUntold,

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // A leader that has lost its quorum, and does not know, answers reads, syncs and pings
@@ -36,6 +37,17 @@ func holderComesToOldLeader(t *testing.T, w *World, r Recipe) {
 		for _, name := range holders {
 			minority.Take(name)
 		}
+	})
+}
+
+// holderHearsLate loses the quorum right after it has vouched for a holder, which hears of
+// that late.
+func holderHearsLate(t *testing.T, w *World, r Recipe) {
+	givenAway(t, w, r, func(holders []string) {
+		vouched := w.Server.On(zktest.OpMulti, "").Client(holders[0]).After().Delay(SessionTimeout/6 - 100*time.Millisecond)
+		<-vouched.Fired()
+		minority := w.Server.Split(holders...)
+		t.Cleanup(minority.End)
 	})
 }
 
