@@ -258,3 +258,20 @@ func TestNoNumberIsUsedTwiceInASession(t *testing.T) {
 	}
 	assert.Equal(t, []int32{xidVouch, xidVouch - 1, xidVouch - 2}, numbers)
 }
+
+// What is asked for a session that is closed by hand is bounded by the least timeout.
+func TestGuardRemembersTheLeastTimeout(t *testing.T) {
+	t.Parallel()
+	request, reply := hello(17)
+	c, _ := scripted(reply)
+	for _, millis := range []uint32{9000, 4000, 6000} {
+		binary.BigEndian.PutUint32(reply[frameHeader+4:], millis)
+		c = newGuardConn(c.guard, "a", &script{Reader: bytes.NewReader(reply)}, time.Now().Add(time.Minute))
+		tell(t, c, request)
+		_, err := io.ReadFull(c, make([]byte, len(reply)))
+		require.NoError(t, err)
+	}
+	_, _, timeout := c.guard.credentials()
+	assert.Equal(t, 4*time.Second, timeout)
+	assert.Equal(t, 4*time.Second, c.guard.events.(*Session).Timeout())
+}

@@ -41,7 +41,7 @@ func TestSizeOfACheck(t *testing.T) {
 		tell(t, conn, ask(1, opSync))
 		sent := script.heard.Bytes()[before:]
 		size := frameHeader + int(be32(sent))
-		assert.Equal(t, c.want, len(conn.vouching), name)
+		assert.Len(t, conn.vouching, c.want, name)
 		assert.Equal(t, checkRequest(xidVouch, paths[:c.want]), sent[:size], name)
 		if c.want > 1 {
 			assert.LessOrEqual(t, size, c.limit, name)

@@ -57,6 +57,25 @@ func vouchingBreaks(t *testing.T, w *World, r Recipe) {
 	}
 }
 
+// nothingIsReliedOn looks whether sessions are as if there had been no lease: nothing is
+// left, nobody vouches for them, and they live.
+func nothingIsReliedOn(t *testing.T, w *World) {
+	t.Helper()
+	var before, after []int64
+	for _, s := range w.Server.Sessions() {
+		before = append(before, s.ID)
+	}
+	w.After(2 * SessionTimeout)
+	require.Empty(t, w.Ephemerals("/"))
+	w.Server.ResetCounts()
+	w.After(2 * SessionTimeout)
+	require.Zero(t, w.Server.Count(zktest.OpMulti))
+	for _, s := range w.Server.Sessions() {
+		after = append(after, s.ID)
+	}
+	require.Equal(t, before, after)
+}
+
 func vouchingIsCancelled(t *testing.T, w *World, r Recipe) {
 	at, free := afterLongWait(w, r, lease.Forever)
 	reason := errors.New("changed its mind")
@@ -70,20 +89,20 @@ func vouchingIsCancelled(t *testing.T, w *World, r Recipe) {
 	free()
 	require.ErrorIs(t, at.Failed(), reason)
 	w.Server.SetFaults(nil)
-	w.After(SessionTimeout)
-	require.Empty(t, w.Ephemerals("/"))
+	nothingIsReliedOn(t, w)
 	release(t, w.Acquire(r.New(w.Known("a"), path)))
 }
 
 // nobodyVouches has a place come free while no transaction of the waiter's is answered.
 func nobodyVouches(t *testing.T, w *World, r Recipe) {
 	at, free := afterLongWait(w, r, 4*SessionTimeout)
-	w.Server.On(zktest.OpMulti, "").Client("a").Always().Mute()
+	rule := w.Server.On(zktest.OpMulti, "").Client("a").Always()
+	rule.Mute()
 	free()
 	require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
 	require.InDelta(t, 4*SessionTimeout, at.Took, float64(200*time.Millisecond))
-	w.After(2 * SessionTimeout)
-	require.Empty(t, w.Ephemerals("/"))
+	rule.Remove()
+	nothingIsReliedOn(t, w)
 }
 
 func nodeGoesInVouching(t *testing.T, w *World, r Recipe) {
@@ -119,13 +138,19 @@ func nodeGoesUntold(t *testing.T, w *World, r Recipe) {
 	operator := w.Client("operator")
 	w.After(time.Second)
 	hidden := []framework.ACL{{Perms: framework.PermAll, Scheme: "ip", ID: "192.0.2.1"}}
-	for _, node := range w.Ephemerals(path) {
-		_, err := operator.SetACL(t.Context(), node, hidden, framework.AnyVersion)
-		require.NoError(t, err)
-		w.Remove(operator, node)
+	node := held.Path()
+	for _, other := range w.Ephemerals(path) {
+		if other != node { // one of several
+			node = other
+			break
+		}
 	}
+	_, err := operator.SetACL(t.Context(), node, hidden, framework.AnyVersion)
+	require.NoError(t, err)
+	w.Remove(operator, node)
 	w.After(SessionTimeout * 5 / 16)
 	require.ErrorIs(t, held.Err(), lease.ErrDeleted)
+	nothingIsReliedOn(t, w)
 	require.ErrorIs(t, held.Release(), lease.ErrLost)
 }
 

@@ -83,7 +83,7 @@ func (w *wait) tryBeside(owner *hold.Hold) (*hold.Handle, error) {
 		Client: p.client, Session: session, Key: q.Key(),
 		Path: p.path, Token: owner.Token, Czxid: p.token, MaxHold: q.cfg.MaxHold,
 	}
-	if err := w.rely(w.ctx, &grant); err != nil {
+	if err := w.rely(&grant); err != nil {
 		p.leave()
 		return nil, err
 	}

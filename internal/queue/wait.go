@@ -81,12 +81,7 @@ func (w *wait) tryPlace() (*hold.Handle, error) {
 		p.leave()
 		return nil, err
 	}
-	err = w.rely(w.ctx, &grant)
-	if err == nil && w.work.Err() != nil { // an ended context wins over a place that is free too
-		grant.Reliance.End()
-		err = context.Cause(w.work)
-	}
-	if err != nil {
+	if err := w.rely(&grant); err != nil {
 		if grant.Unwatch != nil {
 			grant.Unwatch()
 		}
@@ -102,10 +97,14 @@ func (w *wait) tryPlace() (*hold.Handle, error) {
 }
 
 // rely makes a quorum vouch for a place that is about to be granted.
-func (w *wait) rely(ctx context.Context, g *hold.Grant) (err error) {
-	g.Reliance, err = g.Client.Rely(ctx, append(g.Also, g.Path)...)
-	if errors.Is(err, framework.ErrNoNode) {
+func (w *wait) rely(g *hold.Grant) (err error) {
+	g.Reliance, err = g.Client.Rely(w.ctx, append(g.Also, g.Path)...)
+	switch {
+	case errors.Is(err, framework.ErrNoNode):
 		return ErrEvicted
+	case err == nil && w.work.Err() != nil: // an ended context wins over a place that is free too
+		g.Reliance.End()
+		return context.Cause(w.work)
 	}
 	return err
 }

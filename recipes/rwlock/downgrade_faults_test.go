@@ -308,3 +308,23 @@ func TestStopOnSuspendEndsTheReaderThatAWriterBecame(t *testing.T) {
 		require.NoError(t, w.Acquire(l.Write()).Release())
 	})
 }
+
+// Without a quorum a writer becomes no reader: nothing vouches for the reader's node.
+func TestWriterBecomesNoReaderWithoutAQuorum(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		writing := w.Acquire(l.Write())
+		w.After(2 * conformance.SessionTimeout)
+		require.NoError(t, w.Known("a").CreateParents(t.Context(), "/other/x")) // the newest transaction
+		rule := w.Server.On(zktest.OpMulti, "").Always()
+		rule.DropReply()
+		w.Server.On(zktest.OpCreate, path).After().Delay(time.Hour) // the reader's own is not answered
+		w.After(conformance.SessionTimeout * 4 / 10)
+		at := w.StartWith(writing.Context(), l.Read(), conformance.SessionTimeout*33/100)
+		require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
+		rule.Remove()
+		w.After(conformance.SessionTimeout)
+		require.Equal(t, []string{writing.Path()}, w.Ephemerals("/"))
+		require.NoError(t, writing.Release())
+	})
+}
