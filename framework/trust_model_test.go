@@ -38,9 +38,29 @@ func (q *modelEvents) Pop() any {
 	return last
 }
 
+// A simulation is a time that jumps from event to event.
+type simulation struct {
+	rand   *rand.Rand
+	now    time.Duration
+	events modelEvents
+	seq    int
+	start  time.Time
+}
+
+func newSimulation(seed uint64) simulation {
+	return simulation{rand: rand.New(rand.NewPCG(seed, 1)), start: time.Now()}
+}
+
+func (s *simulation) schedule(at time.Duration, f func()) {
+	s.seq++
+	heap.Push(&s.events, modelEvent{at, s.seq, f})
+}
+
+func (s *simulation) time() time.Time { return s.start.Add(s.now) }
+
 // A modelLink delivers in order. It holds everything back until open.
 type modelLink struct {
-	model *model
+	model *simulation
 	delay time.Duration // the longest
 	last  time.Duration // nothing is delivered before what was sent earlier
 	open  func(now time.Duration) (at time.Duration, ok bool)
@@ -60,11 +80,7 @@ func (l *modelLink) send(f func()) {
 }
 
 type model struct {
-	rand    *rand.Rand
-	now     time.Duration
-	events  modelEvents
-	seq     int
-	start   time.Time
+	simulation
 	timeout time.Duration
 	tick    time.Duration
 	trust   trust
@@ -75,13 +91,6 @@ type model struct {
 	touched time.Duration // the leader was last told of the session
 	expired time.Duration // when the leader expired it; 0 if it did not
 }
-
-func (m *model) schedule(at time.Duration, f func()) {
-	m.seq++
-	heap.Push(&m.events, modelEvent{at, m.seq, f})
-}
-
-func (m *model) time() time.Time { return m.start.Add(m.now) }
 
 // disturbance closes a link from some moment on, for a while or for good.
 func (m *model) disturbance() func(time.Duration) (time.Duration, bool) {
@@ -100,10 +109,10 @@ func (m *model) disturbance() func(time.Duration) (time.Duration, bool) {
 }
 
 func newModel(seed uint64) *model {
-	m := &model{rand: rand.New(rand.NewPCG(seed, 1)), start: time.Now(), timeout: 12 * time.Second}
+	m := &model{simulation: newSimulation(seed), timeout: 12 * time.Second}
 	m.tick = m.timeout / time.Duration(2+m.rand.IntN(12))
 	delay := []time.Duration{0, time.Millisecond, 50 * time.Millisecond, m.tick, m.timeout / 3}[m.rand.IntN(5)]
-	link := func() *modelLink { return &modelLink{model: m, delay: delay} }
+	link := func() *modelLink { return &modelLink{model: &m.simulation, delay: delay} }
 	m.up, m.down, m.toLeader, m.toFollower = link(), link(), link(), link()
 	for _, l := range []*modelLink{m.toLeader, m.toFollower, m.up, m.down} {
 		if m.rand.IntN(3) == 0 {
