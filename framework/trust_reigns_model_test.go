@@ -166,6 +166,43 @@ func TestNoLeaderEndsASessionThatIsReliedOn(t *testing.T) {
 	require.Greater(t, stale, 150, "deposed leaders must answer")
 }
 
+// The model would catch each of these mistakes, and it is the mistake that it catches.
+func TestModelOfReignsCatches(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		mistake  mistake
+		calamity func(*modelClient)
+	}{
+		"a deadline without Q":                  {mistake{withoutQ: true}, (*modelClient).suffer},
+		"a handshake that vouches":              {mistake{handshakeVouches: true}, (*modelClient).suffer},
+		"a sync that vouches":                   {mistake{syncVouches: true}, (*modelClient).suffer},
+		"a return to the leader of the past":    {mistake{withoutZxid: true}, (*modelClient).thereAndBack},
+		"a deadline that is revived":            {mistake{revives: true}, (*modelClient).suffer},
+		"a number that is used twice":           {mistake{sameNumber: true}, (*modelClient).heldBack},
+		"a timeout that is longer than another": {mistake{newestTimeout: true}, (*modelClient).suffer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := func(seed uint64, m mistake) *modelClient {
+				c := newReigns(seed, m)
+				if tc.mistake.newestTimeout {
+					c.voters[0].grants = max(2*c.tick, c.timeout*2/3)
+				}
+				c.run(func() { tc.calamity(c) })
+				return c
+			}
+			for seed := range uint64(3000) {
+				if c := run(seed, tc.mistake); c.wrong != "" {
+					t.Logf("seed %d: %s", seed, c.wrong)
+					assert.Empty(t, run(seed, mistake{}).wrong, "seed %d without the mistake", seed)
+					return
+				}
+			}
+			t.Error("it was not caught")
+		})
+	}
+}
+
 // A seed that fails must fail again.
 func TestModelOfReignsRepeats(t *testing.T) {
 	t.Parallel()
