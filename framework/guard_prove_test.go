@@ -114,6 +114,7 @@ func TestWhatAnAnswerProves(t *testing.T) {
 				<-time.After(3 * time.Second) // more than a quarter of the 9 s
 				tell(t, conn, ask(2, opSync))
 				read(sync1)
+				pass()
 				tell(t, conn, ask(3, opSync))
 				read(sync2)
 				at := map[bool]time.Time{false: begun, true: sent}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/zkrecipes/zkrecipes/retry"
 )
 
 // A Reliance says that work relies on nodes of a session. See [Client.Rely].
@@ -27,7 +29,8 @@ type Reliance struct {
 // needs the permission to read them.
 //
 // If the newest transaction is older than half the timeout, one is made first and
-// waited for. The error is then that of the transaction: an ErrNoNode if a node does
+// waited for; and if it was when the present connection was made, no earlier than about a
+// third of the timeout after that. The error is then that of the transaction: an ErrNoNode if a node does
 // not exist, ErrNoAuth if it may not be read. Rely also fails when ctx ends, with its
 // cause, and when the session is over, with an ErrSessionLost. Recipes call it on a view
 // that is pinned to the session that has made the nodes.
@@ -50,7 +53,11 @@ func (c *Client) Rely(ctx context.Context, nodes ...string) (*Reliance, error) {
 		if s.trust.rely(time.Now()) {
 			break
 		}
-		if err := pinned.makeVouch(ctx, nodes); err != nil {
+		settle := pinned.makeVouch
+		if s.trust.isVouched(time.Now()) { // then it takes time
+			settle = func(ctx context.Context, _ []string) error { return retry.Sleep(ctx, s.Timeout()/24) }
+		}
+		if err := settle(ctx, nodes); err != nil {
 			return nil, err
 		}
 	}

@@ -76,7 +76,9 @@ import (
 //
 // So two round trips through the leader prove the newest request that was answered at
 // least a quarter of the timeout before the first was sent. supervise makes a round trip
-// every twelfth of the timeout. Requests that a server does not report do not count: it
+// every twelfth of the timeout. Those that follow one another more closely than a
+// twenty-fourth do not count: a leader whose process stood still may answer several before
+// the thread that pings has run. Requests that a server does not report do not count: it
 // answers credentials by itself, before it looks for the session. In a race with a report a
 // server can forget one request (LearnerSessionTracker.touchSession and snapshot); the one
 // before is a twelfth of the timeout older, which the margin covers.
@@ -109,7 +111,8 @@ import (
 // Reaching the deadline is for good: no answer that comes later brings the session back,
 // not that of a handshake or a transaction either. A leader takes all sessions that expire
 // in one tick out of its table first and then ends one after the other, and those that wait
-// for it are still revalidated. A wall clock that ran on while the machine slept counts for
+// for it are still accepted (SessionTrackerImpl.run). That is also why what begins to rely
+// on a session that was on the brink has to wait: see rely. A wall clock that ran on while the machine slept counts for
 // both A and Q.
 //
 // # What is not covered
@@ -125,6 +128,7 @@ type trust struct {
 	proved   time.Time     // A
 	vouched  time.Time     // Q
 	relied   int           // how often work relies on the session
+	doubtful bool          // a leader may have begun to end it, see rely
 	reached  time.Time     // the deadline, once it was reached; else zero
 	missing  error         // what was missing then
 	answered []roundTrip   // answered requests on this connection, thinned out
@@ -153,6 +157,7 @@ func (t *trust) begin(sent, now time.Time, timeout time.Duration) {
 		t.timeout, t.vouched = timeout, sent
 	default:
 		t.timeout = min(t.timeout, timeout)
+		t.doubtful = t.doubtful || !t.young(now)
 	}
 	if sent.After(t.proved) {
 		t.proved = sent
@@ -175,15 +180,18 @@ func (t *trust) answer(sent, now time.Time, byLeader bool) {
 	if n := len(t.answered); n == 0 || sent.Sub(t.answered[n-1].sent) >= t.timeout/100 {
 		t.answered = append(t.answered, roundTrip{sent, now})
 	}
-	if !byLeader || sent.Before(t.trip.back) {
+	if !byLeader || sent.Before(t.trip.back) || sent.Sub(t.trip.sent) < t.timeout/24 {
 		return
 	}
 	limit := t.trip.sent.Add(-t.timeout / 4)
 	for len(t.answered) > 1 && !t.answered[1].back.After(limit) {
 		t.answered = t.answered[1:]
 	}
-	if oldest := t.answered[0]; !oldest.back.After(limit) && oldest.sent.After(t.proved) {
-		t.proved = oldest.sent
+	if oldest := t.answered[0]; !oldest.back.After(limit) {
+		t.doubtful = false
+		if oldest.sent.After(t.proved) {
+			t.proved = oldest.sent
+		}
 	}
 	t.trip = roundTrip{sent, now}
 }
@@ -198,17 +206,23 @@ func (t *trust) committed(sent, now time.Time) {
 }
 
 // rely makes Q count from now on, if it is young enough for that.
+//
+// A session that nothing relies on may live with an old Q, because a deposed leader
+// answers, and be found expired by another leader meanwhile. Until that one has come to
+// end it, it accepts it: a handshake, and a transaction, too. So after a connection was
+// made with an old Q nothing may rely on the session until two round trips on that
+// connection have proved something, which takes a quarter of the timeout and more.
 func (t *trust) rely(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.young(now) {
+	if t.doubtful || !t.young(now) {
 		return false
 	}
 	t.relied++
 	return true
 }
 
-// isVouched reports whether rely would succeed.
+// isVouched reports whether Q is young enough.
 func (t *trust) isVouched(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -42,7 +42,7 @@ const (
 
 // A mistake is one of the client, for tests of the model.
 type mistake struct {
-	withoutQ, handshakeVouches, syncVouches, withoutZxid, revives, sameNumber, newestTimeout bool
+	withoutQ, handshakeVouches, syncVouches, withoutZxid, revives, sameNumber, newestTimeout, doubtless bool
 }
 
 const (
@@ -68,10 +68,9 @@ func newReigns(seed uint64, m mistake) *modelClient {
 		apart:    []time.Duration{0, time.Millisecond, e.timeout / 100}[e.rand.IntN(3)],
 		races:    e.oneIn(2), isAttentive: !e.oneIn(4), isFickle: e.oneIn(2),
 	}
-	// A leader that has found the session expired revalidates it until it ends it. A client
-	// that begins to rely on it only then, for the first time in long, would be wrong.
-	if !c.isFickle && e.oneIn(2) {
-		c.backlog = e.tick
+	// A leader that has found the session expired accepts it until it comes to end it.
+	if e.oneIn(2) {
+		c.backlog = min(e.tick, e.timeout/4)
 	}
 	e.client = c
 	return c
@@ -218,14 +217,19 @@ func (c *modelClient) supervise() {
 // grant begins a lease, when the session is vouched for.
 func (c *modelClient) grant() {
 	now := c.time()
+	c.trust.doubtful = c.trust.doubtful && !c.doubtless
 	switch {
 	case c.trust.relied > 0 || c.trust.expired(now) != nil:
 	case c.withoutQ:
 		c.trust.relied, c.trust.vouched = 1, now.Add(time.Hour)
-	case !c.trust.rely(now):
+	case c.trust.rely(now):
+		if c.ended != 0 {
+			c.wrong = "granted after the end"
+		}
+	case c.trust.isVouched(now):
+		c.schedule(c.now+c.timeout/24, c.grant)
+	default:
 		c.vouch(c.grant)
-	case c.ended != 0:
-		c.wrong = "granted after the end"
 	}
 }
 

@@ -205,3 +205,37 @@ func TestTrustExpiresByTheWallClockToo(t *testing.T) {
 		assert.False(t, tr.rely(now), "what is that old does not vouch for a grant")
 	}
 }
+
+// A connection that was made with an old Q may be to a leader that is about to end the
+// session, which until then answers everything.
+func TestTrustIsNotReliedOnRightAfterTheBrink(t *testing.T) {
+	t.Parallel()
+	begun := time.Now()
+	at := func(s float64) time.Time { return begun.Add(time.Duration(s * float64(time.Second))) }
+	trips := func(tr *trust, from, to float64) {
+		for s := from; s <= to; s += 0.75 {
+			tr.answer(at(s), at(s), true)
+		}
+	}
+	var tr trust
+	tr.begin(at(0), at(0), sessionLength)
+	tr.begin(at(4), at(4), sessionLength)
+	assert.True(t, tr.rely(at(4)), "Q is young")
+	tr.leave(at(4))
+	trips(&tr, 4, 10)
+	tr.committed(at(10), at(10))
+	assert.True(t, tr.rely(at(10)), "it was old for a time, on one connection")
+	tr.leave(at(10))
+	trips(&tr, 10.75, 19)
+	tr.begin(at(20), at(20), sessionLength)
+	tr.committed(at(20.1), at(20.1))
+	assert.True(t, tr.isVouched(at(20.1)))
+	assert.False(t, tr.rely(at(20.1)))
+	trips(&tr, 20.5, 22)
+	tr.begin(at(22), at(22), sessionLength)
+	trips(&tr, 22.5, 24.7)
+	assert.False(t, tr.rely(at(24.7)), "trips on another connection do not count")
+	trips(&tr, 24.75, 25.5)
+	tr.committed(at(25.5), at(25.5))
+	assert.True(t, tr.rely(at(25.5)))
+}

@@ -142,6 +142,37 @@ func (c *modelClient) part(some uint) {
 	}
 }
 
+// brink leaves a client that nothing relies on with a deposed leader for so long that the
+// next one finds its session expired, and lets it go there right then.
+func (c *modelClient) brink() {
+	c.isFickle, c.backlog = true, min(c.tick, c.timeout/4)
+	if c.trust.relied > 0 {
+		c.trust.leave(c.time())
+	}
+	v, hidden := c.leader(), c.timeout+c.upTo(2*c.tick)
+	c.depose(v, false)
+	for i, w := range c.voters {
+		if w != v {
+			c.cut(c.self(), i, hidden)
+		}
+	}
+	c.schedule(c.now+hidden, func() { c.lost(c.at) })
+}
+
+func TestNothingBeginsToRelyOnASessionThatIsBeingEnded(t *testing.T) {
+	t.Parallel()
+	ended := 0
+	for seed := range uint64(1500) {
+		c := newReigns(seed, mistake{})
+		c.run(c.brink)
+		require.Empty(t, c.wrong, "seed %d", seed)
+		if c.ended != 0 {
+			ended++
+		}
+	}
+	require.Greater(t, ended, 500)
+}
+
 func TestNoLeaderEndsASessionThatIsReliedOn(t *testing.T) {
 	t.Parallel()
 	var ended, stale, saved int
@@ -180,6 +211,7 @@ func TestModelOfReignsCatches(t *testing.T) {
 		"a deadline that is revived":            {mistake{revives: true}, (*modelClient).suffer},
 		"a number that is used twice":           {mistake{sameNumber: true}, (*modelClient).heldBack},
 		"a timeout that is longer than another": {mistake{newestTimeout: true}, (*modelClient).suffer},
+		"a grant on the brink":                  {mistake{doubtless: true}, (*modelClient).brink},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

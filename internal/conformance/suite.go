@@ -81,6 +81,7 @@ func Run(t *testing.T, r Recipe) {
 		"nobody vouches for a grant after a long wait":      nobodyVouches,
 		"the node goes at a grant after a long wait":        nodeGoesInVouching,
 		"the node of a holder is deleted untold":            nodeGoesUntold,
+		"a grant after a break in an idle session":          grantAfterABreak,
 		"the node of a holder may not be read any more":     nodeMayNotBeRead,
 	}
 	for name, test := range tests {

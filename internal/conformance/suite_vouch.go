@@ -167,3 +167,22 @@ func nodeMayNotBeRead(t *testing.T, w *World, r Recipe) {
 	require.NoError(t, c.Session().Err(), "that lease only")
 	require.ErrorIs(t, held.Release(), lease.ErrLost)
 }
+
+// grantAfterABreak takes a place right after a connection was made anew in a session that
+// nothing has relied on for long. A leader might be about to end that: the grant takes a
+// moment, and no longer.
+func grantAfterABreak(t *testing.T, w *World, r Recipe) {
+	c := w.Client("a")
+	w.After(3 * SessionTimeout)
+	w.Server.DropConnections("a")
+	w.After(100 * time.Millisecond)
+	require.Equal(t, framework.Connected, c.State())
+	at := w.Start(r.New(c, path), lease.Forever)
+	held := at.Granted()
+	require.Greater(t, at.Took, SessionTimeout/5)
+	require.Less(t, at.Took, SessionTimeout/2)
+	release(t, held)
+	again := w.Start(r.New(c, path), 0)
+	release(t, again.Granted())
+	require.Less(t, again.Took, SessionTimeout/100)
+}

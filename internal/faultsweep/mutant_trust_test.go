@@ -37,6 +37,9 @@ func TrustMutants() []Mutant {
 		Name: "a deadline that was reached is left behind", Package: trusting, Tests: "DeadlineThatWasReached|NeverRevived",
 		File: "framework/trust.go", Old: "case t.over(now):\n\t\treturn\n", New: "",
 	}, {
+		Name: "a session on the brink is relied on", Package: trusting, Tests: "TheBrink|IsBeingEnded",
+		File: "framework/trust.go", Old: "t.doubtful = t.doubtful || !t.young(now)", New: "",
+	}, {
 		Name: "the wall clock does not count", Package: trusting, Tests: "ByTheWallClock",
 		File: "framework/trust.go", Old: "return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))", New: "return now.Sub(then)",
 	}, {
