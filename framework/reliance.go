@@ -29,8 +29,8 @@ type Reliance struct {
 // needs the permission to read them.
 //
 // If the newest transaction is older than half the timeout, one is made first and
-// waited for; and if it was when the present connection was made, no earlier than about a
-// third of the timeout after that. The error is then that of the transaction: an ErrNoNode if a node does
+// waited for. If it was older than five sixths of it when the present connection was made,
+// that takes until about a third of the timeout after that. The error is then that of the transaction: an ErrNoNode if a node does
 // not exist, ErrNoAuth if it may not be read. Rely also fails when ctx ends, with its
 // cause, and when the session is over, with an ErrSessionLost. Recipes call it on a view
 // that is pinned to the session that has made the nodes.
@@ -53,11 +53,11 @@ func (c *Client) Rely(ctx context.Context, nodes ...string) (*Reliance, error) {
 		if s.trust.rely(time.Now()) {
 			break
 		}
-		settle := pinned.makeVouch
-		if s.trust.isVouched(time.Now()) { // then it takes time
-			settle = func(ctx context.Context, _ []string) error { return retry.Sleep(ctx, s.Timeout()/24) }
+		settle := func() error { return pinned.makeVouch(ctx, nodes) }
+		if s.trust.isVouched(time.Now()) {
+			settle = func() error { return pinned.awaitTrips(ctx) }
 		}
-		if err := settle(ctx, nodes); err != nil {
+		if err := settle(); err != nil {
 			return nil, err
 		}
 	}
@@ -65,6 +65,13 @@ func (c *Client) Rely(ctx context.Context, nodes ...string) (*Reliance, error) {
 	s.relied.add(r, pinned, nodes)
 	s.wake()
 	return r, nil
+}
+
+// awaitTrips waits until there may have been a round trip more.
+func (c *Client) awaitTrips(ctx context.Context) error {
+	ctx, cancel := c.lifetime(ctx)
+	defer cancel()
+	return retry.Sleep(ctx, c.pinned.Timeout()/24)
 }
 
 // makeVouch has a transaction committed, unless somebody else has meanwhile: many may be

@@ -157,7 +157,7 @@ func (t *trust) begin(sent, now time.Time, timeout time.Duration) {
 		t.timeout, t.vouched = timeout, sent
 	default:
 		t.timeout = min(t.timeout, timeout)
-		t.doubtful = t.doubtful || !t.young(now)
+		t.doubtful = t.doubtful || age(t.vouched, now) >= trustWindow(t.timeout)
 	}
 	if sent.After(t.proved) {
 		t.proved = sent
@@ -210,8 +210,10 @@ func (t *trust) committed(sent, now time.Time) {
 // A session that nothing relies on may live with an old Q, because a deposed leader
 // answers, and be found expired by another leader meanwhile. Until that one has come to
 // end it, it accepts it: a handshake, and a transaction, too. So after a connection was
-// made with an old Q nothing may rely on the session until two round trips on that
-// connection have proved something, which takes a quarter of the timeout and more.
+// made with a Q so old nothing may rely on the session until two round trips on that
+// connection, or another, have proved something, which takes a quarter of the timeout and
+// more. While Q is younger than the window no other leader can have found the session
+// expired, and the handshake has told it of the session.
 func (t *trust) rely(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

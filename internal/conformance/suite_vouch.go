@@ -173,16 +173,18 @@ func nodeMayNotBeRead(t *testing.T, w *World, r Recipe) {
 // moment, and no longer.
 func grantAfterABreak(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
-	w.After(3 * SessionTimeout)
-	w.Server.DropConnections("a")
-	w.After(100 * time.Millisecond)
-	require.Equal(t, framework.Connected, c.State())
-	at := w.Start(r.New(c, path), lease.Forever)
-	held := at.Granted()
-	require.Greater(t, at.Took, SessionTimeout/5)
-	require.Less(t, at.Took, SessionTimeout/2)
-	release(t, held)
-	again := w.Start(r.New(c, path), 0)
-	release(t, again.Granted())
-	require.Less(t, again.Took, SessionTimeout/100)
+	for _, timeout := range []time.Duration{lease.Forever, 0} {
+		w.After(3 * SessionTimeout)
+		w.Server.DropConnections("a")
+		w.After(100 * time.Millisecond)
+		require.Equal(t, framework.Connected, c.State())
+		at := w.Start(r.New(c, path), timeout)
+		held := at.Granted()
+		require.Greater(t, at.Took, SessionTimeout/5)
+		require.Less(t, at.Took, SessionTimeout/2)
+		release(t, held)
+		again := w.Start(r.New(c, path), 0)
+		release(t, again.Granted())
+		require.Less(t, again.Took, SessionTimeout/100)
+	}
 }

@@ -38,7 +38,7 @@ func TrustMutants() []Mutant {
 		File: "framework/trust.go", Old: "case t.over(now):\n\t\treturn\n", New: "",
 	}, {
 		Name: "a session on the brink is relied on", Package: trusting, Tests: "TheBrink|IsBeingEnded",
-		File: "framework/trust.go", Old: "t.doubtful = t.doubtful || !t.young(now)", New: "",
+		File: "framework/trust.go", Old: "t.doubtful = t.doubtful || age(t.vouched, now) >= trustWindow(t.timeout)", New: "",
 	}, {
 		Name: "the wall clock does not count", Package: trusting, Tests: "ByTheWallClock",
 		File: "framework/trust.go", Old: "return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))", New: "return now.Sub(then)",
