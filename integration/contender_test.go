@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -24,6 +25,7 @@ type plan struct {
 	Path     string
 	Workers  int  // goroutines
 	Grants   int  // per goroutine
+	Until    bool // so many at least, and then more until standard input ends
 	Tolerant bool // a lost lease is no failure
 	Linger   bool // hold the first lease until it is lost
 }
@@ -63,13 +65,22 @@ func contend(text string) int {
 	if p.Linger {
 		return linger(ctx, m)
 	}
+	over := make(chan struct{})
+	if p.Until {
+		go func() { // as long as the process
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			close(over)
+		}()
+	} else {
+		close(over)
+	}
 	var out sync.Mutex
 	encoder := json.NewEncoder(os.Stdout)
 	failed := false
 	var group sync.WaitGroup
 	for range p.Workers {
 		group.Go(func() {
-			for range p.Grants {
+			for n := 0; n < p.Grants || !ended(over); n++ {
 				g, err := hold(ctx, m, p.Tolerant)
 				out.Lock()
 				if err != nil {
@@ -79,6 +90,9 @@ func contend(text string) int {
 					_ = encoder.Encode(g)
 				}
 				out.Unlock()
+				if ctx.Err() != nil {
+					return
+				}
 			}
 		})
 	}
@@ -88,6 +102,16 @@ func contend(text string) int {
 		return 1
 	}
 	return 0
+}
+
+// ended tells whether a channel is closed.
+func ended(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // hold takes the mutex once and observes how long the lease is valid. With

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -19,7 +20,7 @@ import (
 )
 
 // startContenders starts processes that contend as planned; the function it
-// returns waits for them and returns all their grants.
+// returns ends their standard input, waits for them and returns all their grants.
 func startContenders(t *testing.T, processes int, p plan) func() []grant {
 	t.Helper()
 	text, err := json.Marshal(p)
@@ -29,14 +30,21 @@ func startContenders(t *testing.T, processes int, p plan) func() []grant {
 	var group sync.WaitGroup
 	outs, errs := make([]bytes.Buffer, processes), make([]bytes.Buffer, processes)
 	fails := make([]error, processes)
+	inputs := make([]io.Closer, processes)
 	for i := range processes {
 		command := exec.CommandContext(ctx, os.Args[0])
+		input, err := command.StdinPipe()
+		require.NoError(t, err)
+		inputs[i] = input
 		command.Env = append(os.Environ(), contenderPlan+"="+string(text))
 		command.Stdout, command.Stderr = &outs[i], &errs[i]
 		require.NoError(t, command.Start())
 		group.Go(func() { fails[i] = command.Wait() })
 	}
 	return func() []grant {
+		for _, input := range inputs {
+			_ = input.Close()
+		}
 		group.Wait()
 		var all []grant
 		for i := range processes {

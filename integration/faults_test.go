@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func TestServerKilledAndRestartedUnderContention(t *testing.T) {
 	const path = "/locks/restarted"
 	observer := connect(t, server)
 	require.NoError(t, observer.CreateParents(within(t, limit), path+"/x"))
-	wait := startContenders(t, 2, plan{Servers: []string{server}, Path: path, Workers: 4, Grants: 300, Tolerant: true})
+	wait := startContenders(t, 2, plan{Servers: []string{server}, Path: path, Workers: 4, Grants: 300, Until: true, Tolerant: true})
 	for range 3 {
 		awaitGrants(t, observer, path, 50)
 		require.NoError(t, servers.Node(0).Kill())
@@ -30,7 +31,7 @@ func TestServerKilledAndRestartedUnderContention(t *testing.T) {
 		require.NoError(t, servers.AwaitReady(within(t, limit)))
 	}
 	grants := wait()
-	assert.Len(t, grants, 2*4*300)
+	assert.GreaterOrEqual(t, len(grants), 2*4*300)
 	requireExclusive(t, grants)
 	requireEmpty(t, server, path, limit)
 }
@@ -42,6 +43,10 @@ func awaitGrants(t *testing.T, observer *framework.Client, path string, more int
 	var first int32 = -1
 	for {
 		_, stat, w, err := observer.ChildrenWatch(ctx, path)
+		if errors.Is(err, framework.ErrNoNode) { // reaped while nobody was in line: who comes next makes it again
+			_, _, w, err = observer.ExistsWatch(ctx, path)
+			first, stat.Cversion = -1, 0
+		}
 		require.NoError(t, err)
 		if first < 0 {
 			first = stat.Cversion
@@ -205,7 +210,7 @@ func TestEnsembleFaultsUnderContention(t *testing.T) {
 	const path = "/locks/storm"
 	observer := connect(t, servers.Servers()...)
 	require.NoError(t, observer.CreateParents(within(t, limit), path+"/x"))
-	wait := startContenders(t, 2, plan{Servers: servers.Servers(), Path: path, Workers: 4, Grants: 150, Tolerant: true})
+	wait := startContenders(t, 2, plan{Servers: servers.Servers(), Path: path, Workers: 4, Grants: 150, Until: true, Tolerant: true})
 	for i := range 3 {
 		awaitGrants(t, observer, path, 20)
 		node := servers.Node(i)
@@ -221,7 +226,7 @@ func TestEnsembleFaultsUnderContention(t *testing.T) {
 		require.NoError(t, servers.AwaitReady(within(t, limit)))
 	}
 	grants := wait()
-	assert.Len(t, grants, 2*4*150)
+	assert.GreaterOrEqual(t, len(grants), 2*4*150)
 	requireExclusive(t, grants)
 	requireEmpty(t, servers.Servers()[0], path, limit)
 }
