@@ -28,7 +28,6 @@ type guard struct {
 	latest   *guardConn // the newest, also when it is closed
 	id       int64      // 0 until the first handshake
 	password []byte
-	timeout  time.Duration
 	isSealed bool
 
 	parked      chan struct{}   // closed when the library has come to the dialer after that
@@ -66,16 +65,10 @@ func newGuard(cfg *Config, book *addressBook, t *trust, events guardEvents) *gua
 // server costs at most a sixth of the session.
 func (g *guard) handshakeLimit() time.Duration {
 	t := g.cfg.SessionTimeout
-	if n := g.negotiated(); n != 0 {
+	if n := g.trust.least(); n != 0 {
 		t = n
 	}
 	return min(t/6, 2*time.Second)
-}
-
-func (g *guard) negotiated() time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.timeout
 }
 
 var errSealed = errors.New("session is over")
@@ -170,9 +163,7 @@ func (g *guard) handshake(c *guardConn, r connectReply, asked time.Time) error {
 		g.mu.Unlock()
 		return errSealed
 	case r.session != 0 && known == 0:
-		g.id, g.password, g.timeout = r.session, r.password, timeout
-	case r.session == known:
-		g.timeout = min(g.timeout, timeout)
+		g.id, g.password = r.session, r.password
 	}
 	g.mu.Unlock()
 	switch {
@@ -280,5 +271,5 @@ func (g *guard) letGo() { g.releaseOnce.Do(func() { close(g.release) }) }
 func (g *guard) credentials() (id int64, password []byte, timeout time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.id, g.password, g.timeout
+	return g.id, g.password, g.trust.least()
 }

@@ -47,24 +47,29 @@ func (c *Client) Rely(ctx context.Context, nodes ...string) (*Reliance, error) {
 	}
 	pinned := c.In(s)
 	for {
-		if err := cmp.Or(s.Err(), context.Cause(ctx)); err != nil {
-			return nil, err
+		err := cmp.Or(s.Err(), context.Cause(ctx))
+		switch {
+		case err != nil:
+		case s.trust.rely(time.Now()):
+			return pinned.reliance(nodes), nil
+		case s.trust.isVouched(time.Now()):
+			err = pinned.awaitTrips(ctx)
+		default:
+			err = pinned.makeVouch(ctx, nodes)
 		}
-		if s.trust.rely(time.Now()) {
-			break
-		}
-		settle := func() error { return pinned.makeVouch(ctx, nodes) }
-		if s.trust.isVouched(time.Now()) {
-			settle = func() error { return pinned.awaitTrips(ctx) }
-		}
-		if err := settle(); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// reliance returns the one on nodes of a session that is relied on.
+func (c *Client) reliance(nodes []string) *Reliance {
+	s := c.pinned
 	r := &Reliance{session: s, failed: make(chan error, 1)}
-	s.relied.add(r, pinned, nodes)
+	s.relied.add(r, c, nodes)
 	s.wake()
-	return r, nil
+	return r
 }
 
 // awaitTrips waits until there may have been a round trip more.

@@ -33,7 +33,6 @@ type Session struct {
 
 	mu          sync.Mutex
 	id          int64
-	timeout     time.Duration
 	ready       bool          // credentials presented; the session may be used
 	open        bool          // requests may be sent
 	changed     chan struct{} // closed and replaced when open changes
@@ -59,11 +58,7 @@ func (s *Session) ID() int64 {
 
 // Timeout returns the timeout that was negotiated with the ensemble, the least if
 // servers granted different ones.
-func (s *Session) Timeout() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.timeout
-}
+func (s *Session) Timeout() time.Duration { return s.trust.least() }
 
 // Done returns a channel that is closed when the session is over.
 func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
@@ -122,9 +117,7 @@ func (s *Session) established(id int64, timeout time.Duration, asked time.Time) 
 	s.trust.begin(asked, now, timeout)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.id == 0 || timeout < s.timeout {
-		s.id, s.timeout = id, timeout
-	}
+	s.id = id
 }
 
 // onEvent is the library's event callback. It runs on the library's goroutines,

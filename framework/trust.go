@@ -251,6 +251,13 @@ func (t *trust) vouchIn(now time.Time) (time.Duration, bool) {
 	return t.timeout/4 - age(t.vouched, now), t.relied > 0
 }
 
+// least returns the least timeout that was negotiated, 0 before the first handshake.
+func (t *trust) least() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.timeout
+}
+
 // until returns the trust deadline.
 func (t *trust) until() time.Time {
 	t.mu.Lock()

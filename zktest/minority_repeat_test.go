@@ -94,11 +94,7 @@ func parted(t *testing.T, seed uint64) (trace string) {
 		}
 		time.Sleep(10 * time.Second)
 		s.Settle()
-		var b strings.Builder
-		for _, e := range s.Trace() {
-			fmt.Fprintf(&b, "%v %s\n", e.Time.UnixNano(), e)
-		}
-		trace = b.String()
+		trace = written(s.Trace())
 	})
 	return trace
 }

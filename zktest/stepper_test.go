@@ -89,13 +89,18 @@ func contend(t *testing.T, seed uint64, faults zktest.Schedule) (trace string) {
 		}
 		time.Sleep(10 * time.Second) // sessions expire, all at once
 		s.Settle()
-		var b strings.Builder
-		for _, e := range s.Trace() {
-			fmt.Fprintf(&b, "%v %s\n", e.Time.UnixNano(), e)
-		}
-		trace = b.String()
+		trace = written(s.Trace())
 	})
 	return trace
+}
+
+// written is a trace to the nanosecond.
+func written(trace []zktest.Event) string {
+	var b strings.Builder
+	for _, e := range trace {
+		fmt.Fprintf(&b, "%v %s\n", e.Time.UnixNano(), e)
+	}
+	return b.String()
 }
 
 func TestStepperRepeats(t *testing.T) {
