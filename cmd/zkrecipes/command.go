@@ -47,8 +47,21 @@ func (e ending) String() string {
 	return fmt.Sprintf("exit code %d", e.code)
 }
 
-// A processEvent is the end of a command, or its being stopped, as by Ctrl-Z.
+// errGuardianEnded means that a command is no longer looked after as it has to be.
+var errGuardianEnded = errors.New("its guardian was killed")
+
+// A processEvent is what happens to a command and to what it has started.
 type processEvent struct {
-	stopped syscall.Signal // by which signal; 0: it ended
-	end     ending
+	stopped   syscall.Signal // it was stopped, as by Ctrl-Z
+	ended     bool           // it has ended, as end says
+	end       ending
+	unguarded bool // nobody looks after what it has started any more: that has to be killed
+	gone      bool // all of it has ended
+}
+
+// A processName is a process as people know it.
+type processName struct {
+	PID     int    `json:"pid"`
+	Name    string `json:"name"`
+	stopped bool
 }

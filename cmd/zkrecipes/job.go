@@ -23,7 +23,9 @@ type jobFlags struct {
 	path           string // of the lock or the election
 	what           string // is to be held: a lock, a permit, the leadership
 	grace, maxHold durationFlag
+	killAfter      durationFlag
 	ignoreRevoke   bool
+	namespace      bool // for the command
 	json, quiet    bool
 	command        []string
 }
@@ -31,10 +33,12 @@ type jobFlags struct {
 // register adds the flags; path is the name of the one for the path.
 func (f *jobFlags) register(fs *flag.FlagSet, path string) {
 	f.connection.register(fs)
-	f.grace.value, f.maxHold.value = new(time.Duration), new(time.Duration)
+	f.grace.value, f.maxHold.value, f.killAfter.value = new(time.Duration), new(time.Duration), new(time.Duration)
 	fs.StringVar(&f.path, path, "", "")
 	fs.Var(&f.grace, "grace", "")
 	fs.Var(&f.maxHold, "max-hold", "")
+	fs.Var(&f.killAfter, "kill-after", "")
+	fs.BoolVar(&f.namespace, "pid-namespace", false, "")
 	fs.BoolVar(&f.ignoreRevoke, "ignore-revoke", false, "")
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.quiet, "quiet", false, "")
@@ -110,6 +114,9 @@ func (p *program) perform(f *jobFlags, conflict int, do func(*job) (int, error))
 
 // execute returns the exit code, or why the command did not run.
 func (j *job) execute(do func(*job) (int, error)) (code int, err error) {
+	if err := checkSystem(j.command[0]); err != nil {
+		return 0, err
+	}
 	var chroot string
 	if j.cfg, chroot, err = j.config(j.env); err != nil {
 		return 0, err
@@ -123,6 +130,11 @@ func (j *job) execute(do func(*job) (int, error)) (code int, err error) {
 	}
 	if j.file, err = findCommand(j.command[0]); err != nil {
 		return 0, err
+	}
+	if j.namespace {
+		if err := checkNamespace(j.env); err != nil {
+			return 0, &commandError{name: j.command[0], code: exitCannotRun, err: err}
+		}
 	}
 	watchSignals(j.signals)
 	defer signal.Stop(j.signals)
@@ -165,15 +177,15 @@ func (j *job) underLock() (outcome, time.Duration, error) {
 		return outcome{}, 0, fmt.Errorf("the command was not started: %w", err)
 	}
 	env := j.env.forCommand(j.path, j.held.Token(), j.session.ID())
-	command, err := startProcess(j.file, j.command, env, [3]*os.File{j.stdin, j.stdout, j.stderr})
+	command, err := startProcess(j.file, j.command, env, [3]*os.File{j.stdin, j.stdout, j.stderr}, j.namespace)
 	if err != nil {
 		return outcome{}, 0, err
 	}
 	watchStops(j.signals)
 	defer unwatchStops()
 	s := &supervisor{
-		lock: j.held, group: command, signals: j.signals, report: j.report,
-		grace: j.graceNow(), sessionTimeout: j.session.Timeout(), ignoreRevoke: j.ignoreRevoke,
+		lock: j.held, tree: command, signals: j.signals, report: j.report,
+		grace: j.graceNow(), sessionTimeout: j.session.Timeout(), ignoreRevoke: j.ignoreRevoke, killAfter: *j.killAfter.value,
 	}
 	if j.maxHold.given {
 		s.sessionTrust = j.session.TrustedUntil

@@ -43,8 +43,15 @@ import (
 	"strings"
 )
 
-func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+func main() { os.Exit(runProcess()) }
+
+// runProcess is the program as a process of its own.
+func runProcess() int {
+	if len(os.Args) > 0 && os.Args[0] == guardianName {
+		return guard(os.Args[1:])
+	}
+	reapOrphans()
+	return run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
 }
 
 // program is what one invocation works with. The standard streams are files,

@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 2 && os.Args[1] == asCommand:
 		os.Exit(playCommand(os.Args[2], os.Args[3:]))
-	case os.Getenv(envProgram) != "":
-		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+	case os.Getenv(envProgram) != "" || os.Args[0] == guardianName:
+		os.Exit(runProcess())
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -2,12 +2,48 @@
 
 package main
 
-import "syscall"
+import (
+	"errors"
+	"os"
+	"syscall"
+)
 
 // commandAttributes puts the command into a process group of its own. These
-// systems do not all have a death signal: a command outlives a zkrecipes that
-// was killed with SIGKILL.
+// systems do not all have a death signal: if the guardian is killed zkrecipes kills the
+// command.
 func commandAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func guardianAttributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// ownProgram returns the file that this process runs.
+func ownProgram() (string, error) { return os.Executable() }
+
+func becomeGuardian(bool) error { return nil }
+
+var errNoNamespace = errors.New("--pid-namespace is for Linux only")
+
+// checkNamespace tells why there can be no PID namespace.
+func checkNamespace(environ) error { return errNoNamespace }
+
+// nobodyElse reports whether a guardian that has no children left has nothing left:
+// orphans of its group are children of others.
+func nobodyElse(t *tree) bool { return t.groupGone() }
+
+// Orphans are not ours here.
+
+func adoptOrphans() error { return nil }
+
+func reapOrphans() {}
+
+func reapNow() {}
+
+func childrenNow() map[int]bool { return nil }
+
+func startOwn(start func() (pid int, err error)) (int, error) { return start() }
+
+func waitedFor(int) {}
+
+func findCommandIn(_ int, command processID) processID { return command }
 
 // continuable reports whether a shell with job control could continue this
 // program once it is stopped. Only the parent can be asked about here.

@@ -1,16 +1,34 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"strings"
+	"strconv"
 	"syscall"
 )
 
 // commandAttributes puts the command into a process group of its own, and lets
-// the kernel kill it when this program dies without a chance to do so.
+// the kernel kill it when its guardian dies without a chance to do so.
 func commandAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// guardianAttributes keeps the guardian out of our process group, whose signals are not
+// for it. Our death continues it if somebody has stopped it: it has to kill then. In a
+// namespace of its own it need not even do that.
+func guardianAttributes(namespace bool) *syscall.SysProcAttr {
+	if namespace {
+		return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+	}
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGCONT}
+}
+
+// ownProgram returns the file that this process runs, also if another has its name by now.
+func ownProgram() (string, error) {
+	const self = "/proc/self/exe"
+	if _, err := os.Stat(self); err == nil {
+		return self, nil
+	}
+	return os.Executable()
 }
 
 // continuable reports whether a shell with job control could continue this
@@ -18,31 +36,15 @@ func commandAttributes() *syscall.SysProcAttr {
 // process group belongs to the same session. Otherwise the kernel does not obey
 // Ctrl-Z either.
 func continuable() bool {
-	_, own, session := family("self")
-	for pid := "self"; ; {
-		parent, _, _ := family(pid)
-		pid = fmt.Sprint(parent)
-		switch _, group, s := family(pid); {
-		case s != session || s == 0:
+	self, err := readStat("self")
+	for p := self; err == nil; {
+		p, err = readStat(strconv.Itoa(p.parent))
+		switch {
+		case p.session != self.session || p.session == 0:
 			return false
-		case group != own:
+		case p.group != self.group:
 			return true
 		}
 	}
-}
-
-// family returns the parent, process group and session of a process, zeros if it
-// cannot be seen.
-func family(pid string) (parent, group, session int) {
-	stat, err := os.ReadFile("/proc/" + pid + "/stat")
-	if err != nil {
-		return 0, 0, 0
-	}
-	// The name, in parentheses, may contain anything.
-	rest := string(stat[strings.LastIndexByte(string(stat), ')')+1:])
-	var state string
-	if _, err := fmt.Sscan(rest, &state, &parent, &group, &session); err != nil {
-		return 0, 0, 0
-	}
-	return parent, group, session
+	return false
 }

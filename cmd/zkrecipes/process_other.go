@@ -26,17 +26,37 @@ func endsWait(sig os.Signal) bool { return sig == os.Interrupt }
 
 type process struct{}
 
-func startProcess(_ string, argv []string, _ environ, _ [3]*os.File) (*process, error) {
-	return nil, &commandError{name: argv[0], code: exitCannotRun, err: errNoGroups}
+func startProcess(_ string, argv []string, _ environ, _ [3]*os.File, _ bool) (*process, error) {
+	return nil, checkSystem(argv[0])
 }
+
+// checkSystem tells why no command can be run under a lock here.
+func checkSystem(name string) error {
+	return &commandError{name: name, code: exitCannotRun, err: errNoGroups}
+}
+
+func checkNamespace(environ) error { return errNoGroups }
 
 func (*process) Events() <-chan processEvent { return nil }
 
-func (*process) Signal(syscall.Signal) error { return errNoGroups }
+func (*process) Signal(part, syscall.Signal) error { return errNoGroups }
 
-func (*process) Alive() bool { return false }
+func (*process) Kill() error { return errNoGroups }
+
+func (*process) Running() []processName { return nil }
 
 // lendTerminal returns nil: there is nothing to lend.
 func lendTerminal(*process, chan<- os.Signal) terminalLender { return nil }
 
-const signalContinue = syscall.Signal(-1) // there is none
+// There are none of these.
+const (
+	signalContinue = syscall.Signal(-1)
+	signalStop     = syscall.Signal(-2)
+	signalRead     = syscall.Signal(-3)
+)
+
+func reapOrphans() {}
+
+const guardianName = "zkr-guardian"
+
+func guard([]string) int { return exitUsage }

@@ -3,12 +3,16 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
+	"time"
 )
 
 // watchSignals passes on the signals that end a wait or go to the command.
@@ -50,82 +54,185 @@ func endsWait(sig os.Signal) bool {
 	return false
 }
 
-// A process is a command in a process group of its own, which has its id.
+// A process is a command with all that it has started, under the eyes of a guardian.
 type process struct {
-	pid    int
-	events chan processEvent
+	*tree
+	guardian int           // its number
+	unwatch  chan struct{} // closed when the guardian has ended
+	alive    *os.File      // the guardian's word that we are there: it ends with us
+	notices  *os.File
+	foreign  map[int]bool // children of ours that have nothing to do with it
+	events   chan processEvent
 }
 
-// startProcess starts a command on the standard streams of this program. Its
-// first event is about a stop or its end; the end is the last.
-func startProcess(path string, argv []string, env environ, streams [3]*os.File) (*process, error) {
-	p := &process{events: make(chan processEvent, 1)}
-	started := make(chan error)
-	go func() {
-		// The command gets the death signal when this thread ends: keep it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		files := make([]uintptr, len(streams))
-		for i, f := range streams {
-			files[i] = f.Fd()
-		}
-		// The command must be stopped when it wants the terminal, also where that is
-		// ignored, as it is under tmux: what is caught has its usual effect in a new
-		// program. We ourselves must be able to write and to take the terminal back.
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGTTIN, syscall.SIGTTOU)
-		pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{Env: env, Files: files, Sys: commandAttributes()})
-		signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
-		p.pid = pid
-		started <- err
-		if err == nil {
-			p.wait()
-		}
-	}()
-	if err := <-started; err != nil {
-		code := exitCannotRun
-		if errors.Is(err, fs.ErrNotExist) {
-			code = exitNotFound
-		}
-		return nil, &commandError{name: argv[0], code: code, err: err}
+// checkSystem tells why no command can be run under a lock here. It can.
+func checkSystem(string) error { return nil }
+
+// startProcess starts a command on the standard streams of this program. The last event
+// says that the command and all that it has started have ended.
+func startProcess(path string, argv []string, env environ, streams [3]*os.File, namespace bool) (*process, error) {
+	p := &process{unwatch: make(chan struct{}), events: make(chan processEvent, 1)}
+	if err := p.startGuardian(env, streams, namespace); err != nil {
+		return nil, &commandError{name: argv[0], code: exitCannotRun, err: fmt.Errorf("its guardian: %w", err)}
 	}
+	todo := order{File: path, Namespace: namespace, Args: make([][]byte, len(argv))}
+	for i, arg := range argv {
+		todo.Args[i] = []byte(arg)
+	}
+	_ = json.NewEncoder(p.alive).Encode(todo) // if it fails, there will be no notice
+	told := json.NewDecoder(p.notices)
+	var first notice
+	if err := told.Decode(&first); err != nil || first.PID == 0 {
+		return nil, p.notStarted(argv[0], first)
+	}
+	command := processID{pid: first.PID, started: first.Started}
+	if namespace {
+		command = findCommandIn(p.guardian, command)
+	}
+	p.tree = newTree(p.guardian, command)
+	go p.follow(told)
 	return p, nil
 }
 
-// wait sends the events of the command, until it has ended. Package os would not
-// tell of stops.
-func (p *process) wait() {
+// notStarted returns the error that the guardian has told of, or that it tells no more.
+func (p *process) notStarted(name string, told notice) error {
+	p.alive.Close() // what was started all the same is killed
+	<-p.unwatch
+	p.notices.Close()
+	reason := &commandError{name: name, code: exitCannotRun, err: errGuardianEnded}
+	switch {
+	case told.Why != "":
+		reason.err = errors.New(told.Why)
+	case told.Failed != 0:
+		reason.err = told.Failed
+	}
+	if errors.Is(reason.err, fs.ErrNotExist) {
+		reason.code = exitNotFound
+	}
+	return reason
+}
+
+// startGuardian starts the guardian.
+func (p *process) startGuardian(env environ, streams [3]*os.File, namespace bool) error {
+	program, err := ownProgram()
+	if err != nil {
+		return err
+	}
+	if err := adoptOrphans(); err != nil {
+		return err
+	}
+	control, alive, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer control.Close()
+	notices, tell, err := os.Pipe()
+	if err != nil {
+		alive.Close()
+		return err
+	}
+	defer tell.Close()
+	p.alive, p.notices, p.foreign = alive, notices, childrenNow()
+	argv := []string{guardianName, strconv.Itoa(int(control.Fd())), strconv.Itoa(int(tell.Fd()))}
+	attr := &syscall.ProcAttr{Env: env, Files: passedOn(streams, control.Fd(), tell.Fd()), Sys: guardianAttributes(namespace)}
+	started := make(chan error)
+	go p.watch(started, func() (int, error) { return syscall.ForkExec(program, argv, attr) })
+	if err := <-started; err != nil {
+		alive.Close()
+		notices.Close()
+		return err
+	}
+	return nil
+}
+
+// watch starts the guardian and waits for its end. It does both on one thread: the
+// kernel ties the signal that tells of our death to the thread that has started it.
+func (p *process) watch(started chan<- error, start func() (int, error)) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(p.unwatch)
+	// The command must be stopped when it wants the terminal, also where that is
+	// ignored, as it is under tmux: what is caught has its usual effect in a new
+	// program. We ourselves must be able to write and to take the terminal back.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTTIN, syscall.SIGTTOU)
+	pid, err := startOwn(start)
+	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
+	p.guardian = pid
+	started <- err
+	if err != nil {
+		return
+	}
 	for {
-		var status syscall.WaitStatus
-		_, err := syscall.Wait4(p.pid, &status, syscall.WUNTRACED, nil)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-		case err != nil: // cannot be: it is our child, and nobody else waits for it
-			p.events <- processEvent{end: ending{code: exitCannotRun}}
-			return
-		case status.Stopped():
-			p.events <- processEvent{stopped: status.StopSignal()}
-		case status.Signaled():
-			p.events <- processEvent{end: ending{signal: status.Signal()}}
-			return
-		case status.Exited():
-			p.events <- processEvent{end: ending{code: status.ExitStatus()}}
+		if _, err := syscall.Wait4(pid, nil, 0, nil); !errors.Is(err, syscall.EINTR) {
+			waitedFor(pid)
 			return
 		}
 	}
+}
+
+// passedOn lists the files of the guardian: the standard streams, two pipes under the
+// numbers that they have here, and whatever we were given to be passed on to the command.
+func passedOn(streams [3]*os.File, pipes ...uintptr) []uintptr {
+	files := make([]uintptr, max(pipes[0], pipes[1])+1)
+	for fd := range files {
+		files[fd] = uintptr(fd)
+		flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)
+		if errno != 0 || flags&syscall.FD_CLOEXEC != 0 {
+			files[fd] = ^uintptr(0) // closed there
+		}
+	}
+	for i, stream := range streams {
+		files[i] = stream.Fd()
+	}
+	for _, pipe := range pipes {
+		files[pipe] = pipe
+	}
+	return files
+}
+
+// follow turns what the guardian tells into events.
+func (p *process) follow(told *json.Decoder) {
+	last := processEvent{ended: true, end: ending{signal: syscall.SIGKILL}} // by the kernel, if the guardian is killed
+	for !last.gone {
+		var n notice
+		if err := told.Decode(&n); err != nil {
+			break // it has ended
+		}
+		ev := processEvent{stopped: n.Stopped, ended: n.Ended, gone: n.Gone, end: ending{code: n.Code, signal: n.Signal}}
+		switch {
+		case n.Gone:
+			last = ev
+		case n.Ended:
+			last = processEvent{}
+			fallthrough
+		default:
+			p.events <- ev
+		}
+	}
+	<-p.unwatch
+	p.alive.Close()
+	p.notices.Close()
+	if !last.gone {
+		p.moveTo(os.Getpid(), p.foreign)
+		p.events <- processEvent{unguarded: true}
+		for reapNow(); len(p.names()) > 0; reapNow() {
+			time.Sleep(treePoll)
+		}
+		last.gone = true
+	}
+	p.events <- last
 }
 
 // Events returns the channel of what happens to the command.
 func (p *process) Events() <-chan processEvent { return p.events }
 
-// Signal sends a signal to all processes of the command's group. A group that is
-// gone is no error.
-func (p *process) Signal(sig syscall.Signal) error {
-	err := syscall.Kill(-p.pid, sig)
-	if errors.Is(err, syscall.ESRCH) {
-		return nil
-	}
-	return err
-}
+// Signal sends a signal to a part of the tree. Nobody left to get it is no error.
+func (p *process) Signal(to part, sig syscall.Signal) error { return p.signal(to, sig) }
 
-// Alive reports whether any process of the group exists.
-func (p *process) Alive() bool { return !errors.Is(syscall.Kill(-p.pid, 0), syscall.ESRCH) }
+// Stop stops all that there is, and Kill kills it.
+func (p *process) Stop() error { return p.freeze(syscall.SIGSTOP) }
+
+func (p *process) Kill() error { return p.freeze(syscall.SIGKILL) }
+
+// Running tells what still runs.
+func (p *process) Running() []processName { return p.names() }

@@ -28,10 +28,11 @@ type event struct {
 	Waited  float64     `json:"waited_seconds,omitempty"`
 	Held    float64     `json:"held_seconds,omitempty"`
 
-	TrustedUntil *time.Time `json:"trusted_until,omitempty"`
-	KillAt       *time.Time `json:"kill_at,omitempty"`
-	Command      string     `json:"command,omitempty"` // how it ended
-	ExitCode     *int       `json:"exit_code,omitempty"`
+	TrustedUntil *time.Time    `json:"trusted_until,omitempty"`
+	KillAt       *time.Time    `json:"kill_at,omitempty"`
+	Command      string        `json:"command,omitempty"`   // how it ended
+	Processes    []processName `json:"processes,omitempty"` // that it has started and that run on
+	ExitCode     *int          `json:"exit_code,omitempty"`
 }
 
 // A person is a lease.Holder in JSON.

@@ -20,31 +20,49 @@ type claim interface {
 	Revoked() <-chan struct{}
 }
 
-// A processGroup is a running command with all that it started.
-type processGroup interface {
+// A processTree is a running command with all that it has started.
+type processTree interface {
 	Events() <-chan processEvent
-	Signal(sig syscall.Signal) error
-	Alive() bool
+	Signal(to part, sig syscall.Signal) error
+	Kill() error
+	Running() []processName
 }
+
+// A part of a processTree is what a signal goes to.
+type part int
+
+const (
+	commandGroup part = iota // the process group that the command was started in
+	outsideGroup             // what has left that
+	everything
+)
 
 // A terminalLender deals with job control; see terminal.
 type terminalLender interface {
-	commandStopped(by syscall.Signal)
+	commandStopped(by syscall.Signal) error
 	resume()
+	reclaim()
 	close()
 }
 
-// A supervisor watches over a command that runs under a lock.
+// A supervisor watches over a command that runs under a lock, and over all that it has
+// started, until the last of them has ended.
 type supervisor struct {
 	lock           claim
-	group          processGroup
+	tree           processTree
 	terminal       terminalLender // nil if there is none
 	signals        <-chan os.Signal
 	grace          time.Duration
 	sessionTimeout time.Duration
 	sessionTrust   func() time.Time // if the hold is limited: until when the session is trusted
 	ignoreRevoke   bool
+	killAfter      time.Duration // that it was told to end; 0: never
 	report         *reporter
+
+	to      part             // where signals go
+	told    syscall.Signal   // by which the command was told to end; 0: it was not
+	overdue <-chan time.Time // it was told so killAfter ago
+	rest    rest
 }
 
 // An outcome is how a supervised command ended.
@@ -61,7 +79,8 @@ type danger struct {
 	killAt time.Time
 }
 
-// run returns when the command has ended: by itself, or because it had to.
+// run returns when the command and all that it has started have ended: by themselves, or
+// because they had to.
 //
 // Whatever wakes the loop, the lease is looked at before anything is done: after a
 // pause of this process many things are due at once, and a stopped command must
@@ -70,53 +89,70 @@ func (s *supervisor) run() (o outcome) {
 	revoked := s.lock.Revoked()
 	deadline := time.NewTimer(0)
 	defer deadline.Stop()
+	defer s.rest.close()
 	for {
 		deadline.Reset(time.Until(s.lock.TrustedUntil().Add(-s.grace)))
 		var (
-			ev    processEvent
-			event bool
-			sig   os.Signal
-			asked bool
+			ev               processEvent
+			event            bool
+			sig              os.Signal
+			asked, late, due bool
 		)
 		select {
-		case ev = <-s.group.Events():
+		case ev = <-s.tree.Events():
 			event = true
 		case sig = <-s.signals:
 		case <-revoked:
 			asked, revoked = true, nil
 		case <-s.lock.Context().Done():
 		case <-deadline.C:
+		case <-s.overdue:
+			late = true
+		case <-s.rest.due:
+			due = true
 		}
 		// Before anything else that may be due as well: nobody sees this signal again.
 		o.asked = o.asked || endsPrograms(sig)
 		if !event { // a command that has ended by now need not be stopped
 			select {
-			case ev = <-s.group.Events():
-				event = true
+			case ev = <-s.tree.Events():
 			default:
 			}
 		}
-		if event && ev.stopped == 0 {
-			o.end = ev.end
+		if o.note(ev); ev.gone {
 			return o
 		}
 		if d := s.danger(time.Now()); d != nil {
-			o.lost, o.end = true, s.stop(*d)
+			s.lost(*d)
+			o.lost = true
+			s.stop(d.killAt, &o)
 			return o
 		}
-		if asked {
-			o.revoked = s.giveWay()
+		if late || ev.unguarded {
+			s.sayKill(ev.unguarded)
+			s.stop(time.Now(), &o)
+			return o
 		}
-		resume := sig == signalContinue && s.terminal != nil
-		if sig != nil && !resume {
-			s.forward(sig)
+		if ev.ended {
+			s.attendToRest()
 		}
-		switch {
-		case event && s.terminal != nil: // last, because it may stop this process as well
-			s.terminal.commandStopped(ev.stopped)
-		case resume:
-			s.terminal.resume()
+		if asked && s.giveWay() {
+			o.revoked = true
 		}
+		if due {
+			s.watchRest(o.end)
+		}
+		s.pass(sig)
+		if ev.stopped != 0 && s.terminal != nil { // last, because it may stop this process as well
+			s.stopped(ev.stopped)
+		}
+	}
+}
+
+// note keeps how the command has ended.
+func (o *outcome) note(ev processEvent) {
+	if ev.ended {
+		o.end = ev.end
 	}
 }
 
@@ -130,18 +166,45 @@ func (s *supervisor) giveWay() bool {
 		return false
 	}
 	s.report.alarm(event{Event: "revoked"}, "%s somebody asks for %s: the command gets TERM, once, and keeps the %s until it has ended", at, s.report.lock, s.report.what)
-	if err := s.group.Signal(syscall.SIGTERM); err != nil {
+	if err := s.tree.Signal(s.to, syscall.SIGTERM); err != nil {
 		s.report.alarm(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot send TERM to the command: %v; it goes on, with the %s", at, err, s.report.what)
 		return false
 	}
+	s.wasTold(syscall.SIGTERM)
 	return true
 }
 
-// forward passes a signal to the command. One that was caught for our own sake
+// wasTold begins the time that the command has to end, if that is limited.
+func (s *supervisor) wasTold(sig syscall.Signal) {
+	if s.told == 0 && s.killAfter > 0 {
+		s.overdue = time.After(s.killAfter)
+	}
+	s.told = sig
+}
+
+// pass passes on a signal that this process got. One that was caught for our own sake
 // stays here.
-func (s *supervisor) forward(sig os.Signal) {
-	if sig, ok := sig.(syscall.Signal); ok && sig != syscall.SIGPIPE {
-		_ = s.group.Signal(sig) // who sent it would not be told either
+func (s *supervisor) pass(sig os.Signal) {
+	number, ok := sig.(syscall.Signal)
+	switch {
+	case !ok || number == syscall.SIGPIPE:
+	case number == signalContinue && s.terminal != nil:
+		s.terminal.resume()
+	case number == signalStop && s.terminal != nil && s.to == everything:
+		s.stopped(number) // of the rest nobody says that it obeys
+	default:
+		_ = s.tree.Signal(s.to, number) // who sent it would not be told either
+		if endsPrograms(number) {
+			s.wasTold(number)
+		}
+	}
+}
+
+// stopped lets this process be stopped with the command. If not all of it can be, then it
+// must not: it has to watch over the others.
+func (s *supervisor) stopped(by syscall.Signal) {
+	if err := s.terminal.commandStopped(by); err != nil {
+		s.report.alarm(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot stop all of the command: %v; it goes on", clock(time.Now()), err)
 	}
 }
 
@@ -179,60 +242,79 @@ func (s *supervisor) danger(now time.Time) *danger {
 	}
 }
 
-// groupPoll spaces the looks whether a group without its leader is gone, and whether the
-// machine has slept meanwhile: no event tells of processes that are not our children, and
-// timers stand still with the machine.
-const groupPoll = 10 * time.Millisecond
+// wakePoll spaces the looks whether the machine has slept: timers stand still with it.
+const wakePoll = 10 * time.Millisecond
 
-// stop ends the command: TERM now, KILL when it is time, and at once if it is
-// past that. It returns when the command has ended, even if contact with the
+// killAgain spaces the attempts to kill what does not end: those that may not be
+// signalled can start others that may.
+const killAgain = 100 * time.Millisecond
+
+// stop ends the command with all that it has started: TERM now, KILL when it is time, and
+// at once if it is past that. It returns when all have ended, even if contact with the
 // servers comes back: the command was told to stop, and to know whether it did
 // all it had to do is beyond us.
-func (s *supervisor) stop(d danger) (end ending) {
-	ended := false
-	killed := !time.Now().Before(d.killAt)
+func (s *supervisor) stop(killAt time.Time, o *outcome) {
+	killed := !time.Now().Before(killAt)
+	wait := time.Until(killAt)
 	if killed {
-		s.lost(d, "killing the command at once, since the time to stop it gently is over")
-		s.send(syscall.SIGKILL)
+		s.complain(syscall.SIGKILL, s.tree.Kill())
+		wait = killAgain
 	} else {
-		s.lost(d, "stopping the command: TERM now, KILL at "+clock(d.killAt))
-		s.send(syscall.SIGTERM)
+		s.complain(syscall.SIGTERM, s.tree.Signal(everything, syscall.SIGTERM))
 	}
-	kill := time.NewTimer(time.Until(d.killAt))
+	kill := time.NewTimer(wait)
 	defer kill.Stop()
-	poll := time.NewTicker(groupPoll)
+	poll := time.NewTicker(wakePoll)
 	defer poll.Stop()
-	for !ended || (!killed && s.group.Alive()) {
+	for {
 		due := false
 		select {
-		case ev := <-s.group.Events():
-			if ev.stopped == 0 {
-				ended, end = true, ev.end
+		case ev := <-s.tree.Events():
+			if o.note(ev); ev.gone {
+				return
 			}
+			due = ev.unguarded
 		case <-poll.C:
-			due = trustIsOver(s.lock.Err())
+			due = !killed && trustIsOver(s.lock.Err())
 		case <-kill.C:
 			due = true
 		}
-		if due && !killed {
-			killed = true
-			s.send(syscall.SIGKILL)
+		if !due {
+			continue
 		}
+		if err := s.tree.Kill(); !killed {
+			s.complain(syscall.SIGKILL, err)
+		}
+		killed = true
+		kill.Reset(killAgain)
 	}
-	return end
 }
 
-func (s *supervisor) lost(d danger, what string) {
+// lost says why the command has to end, and how.
+func (s *supervisor) lost(d danger) {
 	killAt, until := d.killAt.UTC().Truncate(time.Millisecond), s.lock.TrustedUntil().UTC().Truncate(time.Millisecond)
+	what := "stopping the command: TERM now, KILL at " + clock(d.killAt)
+	if !time.Now().Before(d.killAt) {
+		what = "killing the command at once, since the time to stop it gently is over"
+	}
 	s.report.alarm(event{Event: "lost", Reason: d.reason, KillAt: &killAt, TrustedUntil: &until},
 		"%s %s %s: %s; %s", clock(time.Now()), s.report.what, s.report.lock, d.reason, what)
 }
 
-// send signals the group. It may not be allowed to, if the command has changed
-// its user; then all that is left is to say so.
-func (s *supervisor) send(sig syscall.Signal) {
-	if err := s.group.Signal(sig); err != nil {
+// sayKill tells why all is killed although nothing is lost.
+func (s *supervisor) sayKill(unguarded bool) {
+	reason := fmt.Sprintf("it was told to end %v ago", s.killAfter)
+	if unguarded {
+		reason = errGuardianEnded.Error()
+	}
+	s.report.alarm(event{Event: "killed", Reason: reason}, "%s killing the command and all that it has started: %s", clock(time.Now()), reason)
+}
+
+// complain tells that some could not be signalled. It may not be allowed, if the command
+// has changed its user; then all that is left is to say so.
+func (s *supervisor) complain(sig syscall.Signal, err error) {
+	if err != nil {
 		s.report.alarm(event{Event: "unstoppable", Reason: err.Error()},
-			"%s cannot send %v to the command: %v; it goes on WITHOUT THE %s", clock(time.Now()), sig, err, strings.ToUpper(s.report.what))
+			"%s cannot send %v to all of the command: %v; it goes on WITHOUT THE %s", clock(time.Now()), sig, err, strings.ToUpper(s.report.what))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -68,64 +69,96 @@ func (l *fakeLease) answered() {
 	l.until = time.Now().Add(testTrust)
 }
 
-// fakeGroup is a process group that remembers what it got when.
-type fakeGroup struct {
+// fakeTree is a command and others, who remember what they got when.
+type fakeTree struct {
 	start  time.Time
 	events chan processEvent
-	dies   map[syscall.Signal]bool // of these signals its leader dies
+	dies   map[syscall.Signal]bool // of these signals the command dies
 	rest   map[syscall.Signal]bool // and of these all others do
 	refuse error
 
-	mu    sync.Mutex
-	got   []string
-	alive bool // others than the leader
+	mu     sync.Mutex
+	got    []string
+	ended  bool          // the command
+	others []processName // than the command
+	unseen bool          // the others are not in its process group
 }
 
-func newFakeGroup(dies ...syscall.Signal) *fakeGroup {
-	g := &fakeGroup{start: time.Now(), events: make(chan processEvent, 4), dies: map[syscall.Signal]bool{syscall.SIGKILL: true}, rest: map[syscall.Signal]bool{syscall.SIGKILL: true}}
+func newFakeTree(dies ...syscall.Signal) *fakeTree {
+	t := &fakeTree{start: time.Now(), events: make(chan processEvent, 4), dies: map[syscall.Signal]bool{syscall.SIGKILL: true}, rest: map[syscall.Signal]bool{syscall.SIGKILL: true}}
 	for _, sig := range dies {
-		g.dies[sig] = true
+		t.dies[sig] = true
 	}
-	return g
+	return t
 }
 
-func (g *fakeGroup) Events() <-chan processEvent { return g.events }
+// with adds what the command has started, and what ends it.
+func (t *fakeTree) with(name string, dies ...syscall.Signal) *fakeTree {
+	t.others = append(t.others, processName{PID: 4711, Name: name})
+	for _, sig := range dies {
+		t.rest[sig] = true
+	}
+	return t
+}
 
-func (g *fakeGroup) Signal(sig syscall.Signal) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.refuse != nil {
-		return g.refuse
+// finished is the event of a command that has left nothing running.
+func endedAlone(end ending) processEvent { return processEvent{ended: true, gone: true, end: end} }
+
+func (t *fakeTree) Events() <-chan processEvent { return t.events }
+
+func (t *fakeTree) Signal(to part, sig syscall.Signal) error {
+	name := map[part]string{commandGroup: "", outsideGroup: " outside", everything: " all"}[to]
+	return t.signal(to, sig, fmt.Sprint(sig, name))
+}
+
+func (t *fakeTree) Kill() error { return t.signal(everything, syscall.SIGKILL, "killed") }
+
+func (t *fakeTree) signal(to part, sig syscall.Signal, name string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.refuse != nil {
+		return t.refuse
 	}
-	g.got = append(g.got, fmt.Sprintf("%v at %v", sig, time.Since(g.start)))
-	if g.rest[sig] {
-		g.alive = false
+	t.got = append(t.got, fmt.Sprintf("%s at %v", name, time.Since(t.start)))
+	if hears := to == everything || (to == outsideGroup) == t.unseen; hears && t.rest[sig] {
+		t.others = nil
 	}
-	if g.dies[sig] {
-		clear(g.dies) // once
-		g.events <- processEvent{end: ending{signal: sig}}
+	switch {
+	case !t.ended && to != outsideGroup && t.dies[sig]:
+		t.ended = true
+		t.events <- processEvent{ended: true, gone: len(t.others) == 0, end: ending{signal: sig}}
+	case t.ended && len(t.others) == 0:
+		t.events <- processEvent{gone: true}
 	}
 	return nil
 }
 
-func (g *fakeGroup) Alive() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.alive
+// end lets the command end, but not the others.
+func (t *fakeTree) end(end ending) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+	t.events <- processEvent{ended: true, gone: len(t.others) == 0, end: end}
+}
+
+func (t *fakeTree) Running() []processName {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.others)
 }
 
 // A supervision is a supervisor with all fakes around it.
 type supervision struct {
 	lease   *fakeLease
-	group   *fakeGroup
+	tree    *fakeTree
 	signals chan os.Signal
 	stderr  bytes.Buffer
 	grace   time.Duration
 	done    chan outcome
 }
 
-func supervise(group *fakeGroup, grace time.Duration) *supervision {
-	s := &supervision{lease: newFakeLease(), group: group, signals: make(chan os.Signal, 4), grace: grace, done: make(chan outcome, 1)}
+func supervise(tree *fakeTree, grace time.Duration) *supervision {
+	s := &supervision{lease: newFakeLease(), tree: tree, signals: make(chan os.Signal, 4), grace: grace, done: make(chan outcome, 1)}
 	return s
 }
 
@@ -133,7 +166,7 @@ func (s *supervision) start() { s.startWith(func(*supervisor) {}) }
 
 func (s *supervision) startWith(change func(*supervisor)) {
 	sup := &supervisor{
-		lock: s.lease, group: s.group, signals: s.signals, grace: s.grace, sessionTimeout: testSession,
+		lock: s.lease, tree: s.tree, signals: s.signals, grace: s.grace, sessionTimeout: testSession,
 		report: newReporter(&s.stderr, "/l", true, false),
 	}
 	change(sup)
@@ -146,15 +179,15 @@ func (s *supervision) startWith(change func(*supervisor)) {
 
 func TestHealthyLeaseLeavesTheCommandAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := supervise(newFakeGroup(), testGrace)
+		s := supervise(newFakeTree(), testGrace)
 		s.start()
 		for range 1000 { // each answer comes a moment before it would be too late
 			time.Sleep(testTrust - testGrace - time.Millisecond)
 			s.lease.answered()
 		}
-		s.group.events <- processEvent{end: ending{code: 4}}
+		s.tree.events <- endedAlone(ending{code: 4})
 		require.Equal(t, outcome{end: ending{code: 4}}, <-s.done)
-		require.Empty(t, s.group.got)
+		require.Empty(t, s.tree.got)
 		require.Empty(t, s.stderr.String())
 	})
 }
@@ -162,27 +195,25 @@ func TestHealthyLeaseLeavesTheCommandAlone(t *testing.T) {
 func TestSilenceStopsTheCommandInTime(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		group func() *fakeGroup
+		tree  func() *fakeTree
 		grace time.Duration
 		want  []string
 	}{
-		{"polite", func() *fakeGroup { return newFakeGroup(syscall.SIGTERM) }, testGrace, []string{"terminated at 7.5s"}},
-		{"stubborn", func() *fakeGroup { return newFakeGroup() }, testGrace, []string{"terminated at 7.5s", "killed at 10s"}},
-		{"polite leader of stubborn others", func() *fakeGroup {
-			g := newFakeGroup(syscall.SIGTERM)
-			g.alive = true
-			return g
-		}, testGrace, []string{"terminated at 7.5s", "killed at 10s"}},
-		{"no grace", func() *fakeGroup { return newFakeGroup(syscall.SIGTERM) }, 0, []string{"killed at 10s"}},
+		{"polite", func() *fakeTree { return newFakeTree(syscall.SIGTERM) }, testGrace, []string{"terminated all at 7.5s"}},
+		{"stubborn", func() *fakeTree { return newFakeTree() }, testGrace, []string{"terminated all at 7.5s", "killed at 10s"}},
+		{"polite leader of stubborn others", func() *fakeTree {
+			return newFakeTree(syscall.SIGTERM).with("worker")
+		}, testGrace, []string{"terminated all at 7.5s", "killed at 10s"}},
+		{"no grace", func() *fakeTree { return newFakeTree(syscall.SIGTERM) }, 0, []string{"killed at 10s"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := supervise(test.group(), test.grace)
+				s := supervise(test.tree(), test.grace)
 				s.start()
 				o := <-s.done
 				require.True(t, o.lost)
-				require.Equal(t, test.want, s.group.got)
-				require.LessOrEqual(t, time.Since(s.group.start), testTrust)
+				require.Equal(t, test.want, s.tree.got)
+				require.LessOrEqual(t, time.Since(s.tree.start), testTrust)
 				require.Contains(t, s.stderr.String(), `"event":"lost"`)
 			})
 		})
@@ -192,29 +223,29 @@ func TestSilenceStopsTheCommandInTime(t *testing.T) {
 // That contact comes back does not take back what the command was told.
 func TestAnswerAfterTermChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := supervise(newFakeGroup(), testGrace)
+		s := supervise(newFakeTree(), testGrace)
 		s.start()
 		time.Sleep(8 * time.Second)
 		s.lease.answered()
 		require.True(t, (<-s.done).lost)
-		require.Equal(t, []string{"terminated at 7.5s", "killed at 10s"}, s.group.got)
+		require.Equal(t, []string{"terminated all at 7.5s", "killed at 10s"}, s.tree.got)
 	})
 }
 
 func TestLossStopsTheCommandAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := supervise(newFakeGroup(), testGrace)
+		s := supervise(newFakeTree(), testGrace)
 		s.start()
 		time.Sleep(time.Second)
 		s.lease.cancel(fmt.Errorf("%w: on purpose", lease.ErrLost))
 		require.True(t, (<-s.done).lost)
-		require.Equal(t, []string{"terminated at 1s", "killed at 3.5s"}, s.group.got)
+		require.Equal(t, []string{"terminated all at 1s", "killed at 3.5s"}, s.tree.got)
 		var e event
 		require.NoError(t, json.Unmarshal(s.stderr.Bytes(), &e))
 		require.Equal(t, "lost", e.Event)
 		require.Equal(t, "/l", e.Lock)
 		require.Contains(t, e.Reason, "on purpose")
-		require.WithinDuration(t, s.group.start.Add(3500*time.Millisecond), *e.KillAt, 0)
+		require.WithinDuration(t, s.tree.start.Add(3500*time.Millisecond), *e.KillAt, 0)
 	})
 }
 
@@ -222,12 +253,12 @@ func TestLossStopsTheCommandAtOnce(t *testing.T) {
 func TestAwokenTooLate(t *testing.T) {
 	for range 20 { // select is random
 		synctest.Test(t, func(t *testing.T) {
-			s := supervise(newFakeGroup(syscall.SIGTERM), testGrace)
+			s := supervise(newFakeTree(syscall.SIGTERM), testGrace)
 			s.signals <- syscall.SIGCONT
 			s.lease.until = time.Now().Add(-time.Minute)
 			s.start()
 			require.True(t, (<-s.done).lost)
-			require.Equal(t, []string{"killed at 0s"}, s.group.got)
+			require.Equal(t, []string{"killed at 0s"}, s.tree.got)
 		})
 	}
 }
@@ -237,12 +268,12 @@ func TestAwokenTooLate(t *testing.T) {
 func TestAwokenFromSleep(t *testing.T) {
 	for _, ahead := range []time.Duration{testTrust, testGrace, testGrace / 2} {
 		synctest.Test(t, func(t *testing.T) {
-			s := supervise(newFakeGroup(syscall.SIGTERM), testGrace)
+			s := supervise(newFakeTree(syscall.SIGTERM), testGrace)
 			s.lease.until = time.Now().Add(ahead)
 			s.lease.cancel(&lease.LossError{Reason: framework.ErrTrustExpired})
 			s.start()
 			require.True(t, (<-s.done).lost)
-			require.Equal(t, []string{"killed at 0s"}, s.group.got)
+			require.Equal(t, []string{"killed at 0s"}, s.tree.got)
 		})
 	}
 }
@@ -250,49 +281,49 @@ func TestAwokenFromSleep(t *testing.T) {
 // It slept after the command had been told to stop.
 func TestAwokenFromSleepWhileStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := supervise(newFakeGroup(), testGrace)
+		s := supervise(newFakeTree(), testGrace)
 		s.start()
-		time.Sleep(8*time.Second + groupPoll/2)
+		time.Sleep(8*time.Second + wakePoll/2)
 		s.lease.cancel(&lease.LossError{Reason: framework.ErrTrustExpired})
 		require.True(t, (<-s.done).lost)
-		require.Equal(t, []string{"terminated at 7.5s", "killed at 8.01s"}, s.group.got)
+		require.Equal(t, []string{"terminated all at 7.5s", "killed at 8.01s"}, s.tree.got)
 	})
 }
 
 func TestEndedCommandIsNotStopped(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
-			s := supervise(newFakeGroup(), testGrace)
+			s := supervise(newFakeTree(), testGrace)
 			s.lease.cancel(lease.ErrLost)
-			s.group.events <- processEvent{end: ending{code: 0}}
+			s.tree.events <- endedAlone(ending{code: 0})
 			s.start()
 			require.Equal(t, outcome{}, <-s.done)
-			require.Empty(t, s.group.got)
+			require.Empty(t, s.tree.got)
 		})
 	}
 }
 
 func TestSignalsAreForwarded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := supervise(newFakeGroup(syscall.SIGTERM), testGrace)
+		s := supervise(newFakeTree(syscall.SIGTERM), testGrace)
 		s.start()
 		for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGTERM} {
 			s.signals <- sig
 			synctest.Wait()
 		}
 		require.Equal(t, outcome{end: ending{signal: syscall.SIGTERM}, asked: true}, <-s.done)
-		require.Equal(t, []string{"hangup at 0s", "stopped at 0s", "continued at 0s", "terminated at 0s"}, s.group.got)
+		require.Equal(t, []string{"hangup at 0s", "stopped at 0s", "continued at 0s", "terminated at 0s"}, s.tree.got)
 	})
 }
 
 func TestCommandThatMayNotBeSignalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := supervise(newFakeGroup(), testGrace)
-		s.group.refuse = syscall.EPERM
+		s := supervise(newFakeTree(), testGrace)
+		s.tree.refuse = syscall.EPERM
 		s.lease.cancel(lease.ErrLost)
 		s.start()
 		time.Sleep(time.Hour)
-		s.group.events <- processEvent{end: ending{code: 0}}
+		s.tree.events <- endedAlone(ending{code: 0})
 		require.True(t, (<-s.done).lost)
 		require.Contains(t, s.stderr.String(), `"event":"unstoppable"`)
 	})

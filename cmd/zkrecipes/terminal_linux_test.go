@@ -90,14 +90,3 @@ func TestTerminalIsLentToTheCommand(t *testing.T) {
 	}
 	require.Empty(t, server.Children(testLock))
 }
-
-func TestFamily(t *testing.T) {
-	parent, group, session := family("self")
-	require.Equal(t, os.Getppid(), parent)
-	require.Equal(t, syscall.Getpgrp(), group)
-	sid, _, errno := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
-	require.Zero(t, errno)
-	require.EqualValues(t, sid, session, "0 in a PID namespace that the session's leader is not in")
-	parent, group, session = family("no such process")
-	require.Zero(t, parent+group+session)
-}

@@ -9,7 +9,11 @@ import (
 	"unsafe"
 )
 
-const signalContinue = syscall.SIGCONT
+const (
+	signalContinue = syscall.SIGCONT
+	signalStop     = syscall.SIGTSTP
+	signalRead     = syscall.SIGTTIN
+)
 
 // terminal is the controlling terminal. It belongs to one process group at a
 // time, at first to that of zkrecipes and the rest of its pipeline. A command
@@ -22,7 +26,7 @@ type terminal struct {
 	fd    int
 	own   int // our process group
 	group *process
-	lent  bool // the command has asked for it
+	lent  bool // the command's process group has asked for it
 
 	signals chan<- os.Signal // gets those of job control
 }
@@ -37,17 +41,21 @@ func lendTerminal(group *process, signals chan<- os.Signal) terminalLender {
 }
 
 // commandStopped gives the command the terminal, if that is what it was stopped
-// for, or stops zkrecipes with it.
-func (t *terminal) commandStopped(by syscall.Signal) {
+// for, or stops zkrecipes with it; but first all that the command has started, for not all
+// of them obey Ctrl-Z, and nobody watches over them then. If some cannot be stopped it
+// continues the others, and says so.
+func (t *terminal) commandStopped(by syscall.Signal) error {
 	if wants := by == syscall.SIGTTIN || by == syscall.SIGTTOU; wants && t.foreground() == t.own {
 		t.lent = true
-		t.setForeground(t.group.pid)
-		_ = t.group.Signal(syscall.SIGCONT)
-		return
+		t.setForeground(t.group.group())
+		return t.group.Signal(commandGroup, syscall.SIGCONT)
 	}
 	if !continuable() { // nobody could continue us, so Ctrl-Z has no effect here
-		_ = t.group.Signal(syscall.SIGCONT)
-		return
+		return t.group.Signal(everything, syscall.SIGCONT)
+	}
+	if err := t.group.Stop(); err != nil {
+		_ = t.group.Signal(everything, syscall.SIGCONT)
+		return err
 	}
 	t.takeBack()
 	// Ctrl-Z stops all of a pipeline. We have caught its signal, and Go cannot undo
@@ -56,15 +64,25 @@ func (t *terminal) commandStopped(by syscall.Signal) {
 	_ = syscall.Kill(0, syscall.SIGTSTP)
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
 	watchStops(t.signals)
+	return nil
 }
 
 // resume continues the command after zkrecipes was continued, with the terminal
 // if it had that and the shell has put us into the foreground.
 func (t *terminal) resume() {
 	if t.lent && t.foreground() == t.own {
-		t.setForeground(t.group.pid)
+		t.setForeground(t.group.group())
 	}
-	_ = t.group.Signal(syscall.SIGCONT)
+	_ = t.group.Signal(everything, syscall.SIGCONT)
+}
+
+// reclaim takes the terminal back when nobody of the command's process group is left: the
+// terminal's signals would go nowhere.
+func (t *terminal) reclaim() {
+	if t.lent && t.group.groupGone() {
+		t.takeBack()
+		t.lent = false
+	}
 }
 
 // close takes the terminal back and wakes what was stopped for wanting it meanwhile.
@@ -76,7 +94,7 @@ func (t *terminal) close() {
 }
 
 func (t *terminal) takeBack() bool {
-	lent := t.lent && t.foreground() == t.group.pid
+	lent := t.lent && t.foreground() == t.group.group()
 	if lent {
 		t.setForeground(t.own)
 	}

@@ -18,7 +18,7 @@ import (
 // TERM once, no KILL, however long the command takes.
 func TestRevokedCommandIsNotKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := supervise(newFakeGroup(), testGrace)
+		s := supervise(newFakeTree(), testGrace)
 		s.start()
 		time.Sleep(time.Second)
 		close(s.lease.asked)
@@ -26,9 +26,9 @@ func TestRevokedCommandIsNotKilled(t *testing.T) {
 			time.Sleep(testTrust / 2)
 			s.lease.answered()
 		}
-		s.group.events <- processEvent{end: ending{code: 4}}
+		s.tree.events <- endedAlone(ending{code: 4})
 		require.Equal(t, outcome{end: ending{code: 4}, revoked: true}, <-s.done)
-		require.Equal(t, []string{"terminated at 1s"}, s.group.got)
+		require.Equal(t, []string{"terminated at 1s"}, s.tree.got)
 		require.Equal(t, 1, strings.Count(s.stderr.String(), `"event":"revoked"`))
 	})
 }
@@ -36,66 +36,74 @@ func TestRevokedCommandIsNotKilled(t *testing.T) {
 // A loss is another matter, also after a request.
 func TestRevokedCommandIsStoppedByALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := supervise(newFakeGroup(), testGrace)
+		s := supervise(newFakeTree(), testGrace)
 		close(s.lease.asked)
 		s.start()
 		require.Equal(t, outcome{end: ending{signal: syscall.SIGKILL}, lost: true, revoked: true}, <-s.done)
-		require.Equal(t, []string{"terminated at 0s", "terminated at 7.5s", "killed at 10s"}, s.group.got)
+		require.Equal(t, []string{"terminated at 0s", "terminated all at 7.5s", "killed at 10s"}, s.tree.got)
 	})
 }
 
 func TestRevokedAfterTheCommandHasEnded(t *testing.T) {
 	for range 20 { // select is random
 		synctest.Test(t, func(t *testing.T) {
-			s := supervise(newFakeGroup(), testGrace)
+			s := supervise(newFakeTree(), testGrace)
 			close(s.lease.asked)
-			s.group.events <- processEvent{end: ending{code: 0}}
+			s.tree.events <- endedAlone(ending{code: 0})
 			s.start()
 			require.Equal(t, outcome{}, <-s.done)
-			require.Empty(t, s.group.got)
+			require.Empty(t, s.tree.got)
 		})
 	}
 }
 
 // A terminal that remembers what it was told.
-type fakeTerminal struct{ stops, resumes int }
+type fakeTerminal struct {
+	stops, resumes, reclaims int
+	refuse                   error
+}
 
-func (f *fakeTerminal) commandStopped(syscall.Signal) { f.stops++ }
-func (f *fakeTerminal) resume()                       { f.resumes++ }
-func (f *fakeTerminal) close()                        {}
+func (f *fakeTerminal) commandStopped(syscall.Signal) error {
+	f.stops++
+	return f.refuse
+}
+
+func (f *fakeTerminal) resume()  { f.resumes++ }
+func (f *fakeTerminal) reclaim() { f.reclaims++ }
+func (f *fakeTerminal) close()   {}
 
 // Several things at once, and none is overlooked.
 func TestStoppedRevokedAndSignalled(t *testing.T) {
 	for range 20 { // select is random
 		synctest.Test(t, func(t *testing.T) {
-			s, terminal := supervise(newFakeGroup(), testGrace), &fakeTerminal{}
+			s, terminal := supervise(newFakeTree(), testGrace), &fakeTerminal{}
 			close(s.lease.asked)
-			s.group.events <- processEvent{stopped: syscall.SIGTTIN}
+			s.tree.events <- processEvent{stopped: syscall.SIGTTIN}
 			s.signals <- syscall.SIGUSR1
 			s.startWith(func(sup *supervisor) { sup.terminal = terminal })
 			time.Sleep(time.Second)
-			s.group.events <- processEvent{end: ending{code: 0}}
+			s.tree.events <- endedAlone(ending{code: 0})
 			require.Equal(t, outcome{revoked: true}, <-s.done)
-			require.ElementsMatch(t, []string{"terminated at 0s", "user defined signal 1 at 0s"}, s.group.got)
+			require.ElementsMatch(t, []string{"terminated at 0s", "user defined signal 1 at 0s"}, s.tree.got)
 			require.Equal(t, &fakeTerminal{stops: 1}, terminal)
 		})
 	}
 }
 
 func TestRevokeIsNotPassedOn(t *testing.T) {
-	for name, change := range map[string]func(*supervisor, *fakeGroup){
-		"ignored":       func(s *supervisor, _ *fakeGroup) { s.ignoreRevoke = true },
-		"not permitted": func(_ *supervisor, g *fakeGroup) { g.refuse = syscall.EPERM },
+	for name, change := range map[string]func(*supervisor, *fakeTree){
+		"ignored":       func(s *supervisor, _ *fakeTree) { s.ignoreRevoke = true },
+		"not permitted": func(_ *supervisor, g *fakeTree) { g.refuse = syscall.EPERM },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := supervise(newFakeGroup(), testGrace)
+				s := supervise(newFakeTree(), testGrace)
 				close(s.lease.asked)
-				s.startWith(func(sup *supervisor) { change(sup, s.group) })
+				s.startWith(func(sup *supervisor) { change(sup, s.tree) })
 				time.Sleep(time.Second)
-				s.group.events <- processEvent{end: ending{code: 0}}
+				s.tree.events <- endedAlone(ending{code: 0})
 				require.Equal(t, outcome{}, <-s.done, "it was not told to end")
-				require.Empty(t, s.group.got)
+				require.Empty(t, s.tree.got)
 				require.Contains(t, s.stderr.String(), `"event":"revoked"`)
 			})
 		})
@@ -105,12 +113,12 @@ func TestRevokeIsNotPassedOn(t *testing.T) {
 // The reason is the time limit, not the servers.
 func TestEndOfTheMaximumHoldTimeIsToldAsSuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := supervise(newFakeGroup(), testGrace)
+		s := supervise(newFakeTree(), testGrace)
 		s.startWith(func(sup *supervisor) {
 			sup.sessionTrust = func() time.Time { return time.Now().Add(testTrust) }
 		})
 		require.True(t, (<-s.done).lost)
-		require.Equal(t, []string{"terminated at 7.5s", "killed at 10s"}, s.group.got)
+		require.Equal(t, []string{"terminated all at 7.5s", "killed at 10s"}, s.tree.got)
 		var e event
 		require.NoError(t, json.Unmarshal(s.stderr.Bytes(), &e))
 		require.Contains(t, e.Reason, "maximum hold time")
@@ -122,13 +130,13 @@ func TestEndOfTheMaximumHoldTimeIsToldAsSuch(t *testing.T) {
 // signal is noted, or left to the wait for the next term.
 func TestSignalBesideTheEndOfATerm(t *testing.T) {
 	for name, ends := range map[string]func(*supervision){
-		"the command has ended": func(s *supervision) { s.group.events <- processEvent{end: ending{code: 0}} },
+		"the command has ended": func(s *supervision) { s.tree.events <- endedAlone(ending{code: 0}) },
 		"the lease is lost":     func(s *supervision) { s.lease.cancel(lease.ErrLost) },
 		"awoken too late":       func(s *supervision) { s.lease.until = time.Now().Add(-time.Minute) },
 	} {
 		for range 20 { // select is random
 			synctest.Test(t, func(t *testing.T) {
-				s := supervise(newFakeGroup(), testGrace)
+				s := supervise(newFakeTree(), testGrace)
 				s.signals <- syscall.SIGTERM
 				ends(s)
 				s.start()

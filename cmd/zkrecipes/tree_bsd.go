@@ -1,0 +1,47 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package main
+
+import (
+	"errors"
+	"syscall"
+)
+
+// A tree is a command with what it has started, as far as it can be followed on these
+// systems: its process group. What leaves that is out of sight.
+type tree struct{ id int }
+
+func newTree(_ int, command processID) *tree { return &tree{id: command.pid} }
+
+// identify returns a number only: that is all there is to tell processes apart here.
+func identify(pid int) processID { return processID{pid: pid} }
+
+// group returns the process group that the command was started in, 0 if there is none.
+func (t *tree) group() int { return t.id }
+
+// moveTo changes nothing: a group does not depend on who started it.
+func (t *tree) moveTo(int, map[int]bool) {}
+
+// groupGone reports whether nobody is left in the command's process group.
+func (t *tree) groupGone() bool {
+	return t.id == 0 || errors.Is(syscall.Kill(-t.id, 0), syscall.ESRCH)
+}
+
+// names tells of whom it is known that they still run.
+func (t *tree) names() []processName {
+	if t.groupGone() {
+		return nil
+	}
+	return []processName{{PID: t.id, Name: "process group"}}
+}
+
+// signal sends a signal to a part of the tree.
+func (t *tree) signal(to part, sig syscall.Signal) error {
+	if to == outsideGroup || t.id == 0 {
+		return nil
+	}
+	return killGroup(t.id, sig)
+}
+
+// freeze sends SIGSTOP or SIGKILL to all.
+func (t *tree) freeze(sig syscall.Signal) error { return t.signal(everything, sig) }
