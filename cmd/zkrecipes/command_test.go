@@ -66,11 +66,60 @@ func playCommand(part string, args []string) int {
 			return 1
 		}
 		select {}
+	case "tree": // of processes that have gone everywhere; ends at TERM and INT itself
+		return playTree()
+	case "starter": // of others, and then ends itself
+		return playStarter(args)
+	case "leaf": // live until killed, deaf to the signals that are named
+		for _, name := range args {
+			signal.Ignore(map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "TSTP": syscall.SIGTSTP}[name])
+		}
+		fmt.Println("leaf")
+		select {}
+	case "file": // say what there is to read in the file with that number
+		fd, _ := strconv.Atoi(args[0])
+		text, err := io.ReadAll(os.NewFile(uintptr(fd), "passed on"))
+		fmt.Println(string(text), err)
+	case "arguments":
+		fmt.Printf("%q\n", args)
 	case "reader": // until its input ends
 		fmt.Println("ready")
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 			fmt.Println("read", in.Text())
 		}
+	}
+	return 0
+}
+
+// startPart starts another command on the same standard output.
+func startPart(attr *syscall.SysProcAttr, part string, args ...string) bool {
+	child := exec.Command(os.Args[0], append([]string{asCommand, part}, args...)...)
+	child.Stdout, child.SysProcAttr = os.Stdout, attr
+	return child.Start() == nil
+}
+
+// leaves is how many of its processes each "tree" has; all say so.
+const leaves = 6
+
+// playTree starts what has left the process group of the command, or its parent, or both,
+// and what does not want to end.
+func playTree() int {
+	ok := startPart(nil, "leaf") &&
+		startPart(&syscall.SysProcAttr{Setpgid: true}, "leaf") && // as timeout(1) does
+		startPart(&syscall.SysProcAttr{Setsid: true}, "leaf", "TERM", "INT") &&
+		startPart(nil, "starter", "leaf") && // which has no parent then
+		startPart(&syscall.SysProcAttr{Setsid: true}, "starter", "leaf") && // a daemon
+		startPart(&syscall.SysProcAttr{Setsid: true}, "starter", "leaf", "TERM", "INT")
+	if !ok {
+		return 1
+	}
+	select {}
+}
+
+// playStarter starts one more, and does not wait for it.
+func playStarter(args []string) int {
+	if !startPart(nil, args[0], args[1:]...) {
+		return 1
 	}
 	return 0
 }

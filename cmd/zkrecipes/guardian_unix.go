@@ -68,8 +68,12 @@ func guard(args []string) int {
 	}
 	// It is to be there until the last, whoever is told to end. Caught signals have their
 	// usual effect in the command again, ignored ones stay ignored.
-	watchSignals(make(chan os.Signal, 1))
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	caught := make(chan os.Signal, 1)
+	watchSignals(caught)
+	signal.Notify(caught, syscall.SIGTTIN, syscall.SIGTTOU)
+	if !signal.Ignored(syscall.SIGTSTP) {
+		signal.Notify(caught, syscall.SIGTSTP)
+	}
 	var todo order
 	if err := json.NewDecoder(io.LimitReader(control, maxOrder)).Decode(&todo); err != nil {
 		return exitUsage // zkrecipes has ended

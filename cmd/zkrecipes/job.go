@@ -56,6 +56,9 @@ func (f *jobFlags) check(verb, path, what string) error {
 	case f.command[0] == "":
 		return usageErrorf("%s: the command's name is empty", verb)
 	}
+	if f.killAfter.given && *f.killAfter.value == 0 {
+		return usageErrorf("%s: --kill-after 0 leaves no time to end", verb)
+	}
 	if err := framework.ValidatePath(f.path); err != nil {
 		return usageErrorf("%s: --%s: %v", verb, path, err)
 	}

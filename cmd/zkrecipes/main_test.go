@@ -30,16 +30,28 @@ import (
 const (
 	envProgram = "ZKRECIPES_TEST_PROGRAM"
 	asCommand  = "as-command"
+	asOrphaned = "orphaned" // starts others, and becomes zkrecipes
 )
 
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 2 && os.Args[1] == asCommand:
 		os.Exit(playCommand(os.Args[2], os.Args[3:]))
+	case len(os.Args) > 1 && os.Args[1] == asOrphaned:
+		os.Exit(becomeOrphaned(os.Args[2:]))
 	case os.Getenv(envProgram) != "" || os.Args[0] == guardianName:
 		os.Exit(runProcess())
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// becomeOrphaned makes children before this process becomes zkrecipes: one that runs, and
+// one that has ended.
+func becomeOrphaned(args []string) int {
+	if !startPart(nil, "leaf") || !startPart(nil, "exit", "0") {
+		return 1
+	}
+	return int(syscall.Exec(os.Args[0], append([]string{os.Args[0]}, args...), os.Environ()).(syscall.Errno))
 }
 
 // command returns the arguments of a run that make the test binary play a command.

@@ -229,10 +229,19 @@ func (p *process) Events() <-chan processEvent { return p.events }
 // Signal sends a signal to a part of the tree. Nobody left to get it is no error.
 func (p *process) Signal(to part, sig syscall.Signal) error { return p.signal(to, sig) }
 
-// Stop stops all that there is, and Kill kills it.
+// Stop stops all that there is.
 func (p *process) Stop() error { return p.freeze(syscall.SIGSTOP) }
 
-func (p *process) Kill() error { return p.freeze(syscall.SIGKILL) }
+// Kill kills all that there is. A guardian that somebody has stopped is continued: it has
+// to tell of the end.
+func (p *process) Kill() error {
+	select {
+	case <-p.unwatch:
+	default:
+		_ = syscall.Kill(p.guardian, syscall.SIGCONT)
+	}
+	return p.freeze(syscall.SIGKILL)
+}
 
 // Running tells what still runs.
 func (p *process) Running() []processName { return p.names() }

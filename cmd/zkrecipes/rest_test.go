@@ -1,0 +1,244 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// The lock is of use to all of a command's processes, so it is kept until the last of
+// them has ended; who that is gets said, once.
+func TestRestKeepsTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeTree().with("gzip"), testGrace)
+		s.start()
+		s.tree.end(ending{code: 4})
+		for range 1000 {
+			time.Sleep(testTrust / 2)
+			s.lease.answered()
+		}
+		require.Empty(t, s.done, "not before all have ended")
+		require.Empty(t, s.tree.got)
+		s.tree.events <- processEvent{gone: true}
+		require.Equal(t, outcome{end: ending{code: 4}}, <-s.done)
+		require.Equal(t, 1, strings.Count(s.stderr.String(), "\n"), s.stderr.String())
+		var e event
+		require.NoError(t, json.Unmarshal(s.stderr.Bytes(), &e))
+		require.Equal(t, "remaining", e.Event)
+		require.Equal(t, "exit code 4", e.Command)
+		require.Equal(t, []processName{{PID: 4711, Name: "gzip"}}, e.Processes)
+	})
+}
+
+// Who ends in the wake of the command is not worth a line.
+func TestShortRestIsNotNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeTree().with("gzip"), testGrace)
+		s.start()
+		s.tree.end(ending{})
+		time.Sleep(restPatience - time.Millisecond)
+		s.tree.events <- processEvent{gone: true}
+		require.Equal(t, outcome{}, <-s.done)
+		require.Empty(t, s.stderr.String())
+	})
+}
+
+// The rest is supervised as the command was.
+func TestRestIsStoppedByALoss(t *testing.T) {
+	for name, test := range map[string]struct {
+		dies []syscall.Signal
+		want []string
+	}{
+		"polite":   {[]syscall.Signal{syscall.SIGTERM}, []string{"terminated all at 7.5s"}},
+		"stubborn": {nil, []string{"terminated all at 7.5s", "killed at 10s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := supervise(newFakeTree().with("gzip", test.dies...), testGrace)
+				s.start()
+				time.Sleep(time.Second)
+				s.tree.end(ending{code: 4})
+				require.Equal(t, outcome{end: ending{code: 4}, lost: true}, <-s.done)
+				require.Equal(t, test.want, s.tree.got)
+			})
+		})
+	}
+}
+
+// It is up to the command to tell those that have left its process group. When it has
+// ended it cannot any more.
+func TestWhoLeftTheGroupIsToldWhenTheCommandHasEnded(t *testing.T) {
+	for name, tell := range map[string]func(*supervision){
+		"signal":     func(s *supervision) { s.signals <- syscall.SIGTERM },
+		"revocation": func(s *supervision) { close(s.lease.asked) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tree := newFakeTree(syscall.SIGTERM).with("worker", syscall.SIGTERM)
+				tree.unseen = true
+				s := supervise(tree, testGrace)
+				s.start()
+				tell(s)
+				o := <-s.done
+				require.Equal(t, ending{signal: syscall.SIGTERM}, o.end)
+				require.False(t, o.lost)
+				require.Equal(t, []string{"terminated at 0s", "terminated outside at 0s"}, s.tree.got)
+			})
+		})
+	}
+}
+
+// A command that ends of its own accord does not end the others.
+func TestRestIsNotToldWhatNobodySaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeTree().with("worker", syscall.SIGTERM), testGrace)
+		s.start()
+		s.signals <- syscall.SIGHUP // does not mean the end
+		synctest.Wait()
+		s.tree.end(ending{})
+		synctest.Wait()
+		require.Equal(t, []string{"hangup at 0s"}, s.tree.got)
+		s.signals <- syscall.SIGUSR1
+		synctest.Wait()
+		require.Equal(t, "user defined signal 1 all at 0s", s.tree.got[1], "signals are theirs now")
+		s.tree.events <- processEvent{gone: true}
+		require.Equal(t, outcome{}, <-s.done)
+	})
+}
+
+func TestKillAfter(t *testing.T) {
+	for name, test := range map[string]struct {
+		tree func() *fakeTree
+		tell func(*supervision)
+		want []string
+	}{
+		"signal": {func() *fakeTree { return newFakeTree() }, func(s *supervision) { s.signals <- syscall.SIGINT },
+			[]string{"interrupt at 1s", "killed at 4s"}},
+		"revocation": {func() *fakeTree { return newFakeTree() }, func(s *supervision) { close(s.lease.asked) },
+			[]string{"terminated at 1s", "killed at 4s"}},
+		"rest": {func() *fakeTree { return newFakeTree(syscall.SIGTERM).with("worker") }, func(s *supervision) { s.signals <- syscall.SIGTERM },
+			[]string{"terminated at 1s", "terminated outside at 1s", "killed at 4s"}},
+		"the first counts": {func() *fakeTree { return newFakeTree() }, func(s *supervision) {
+			s.signals <- syscall.SIGINT
+			time.Sleep(2 * time.Second)
+			s.signals <- syscall.SIGTERM
+		}, []string{"interrupt at 1s", "terminated at 3s", "killed at 4s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := supervise(test.tree(), testGrace)
+				s.startWith(func(sup *supervisor) { sup.killAfter = 3 * time.Second })
+				time.Sleep(time.Second)
+				test.tell(s)
+				o := <-s.done
+				require.False(t, o.lost)
+				require.Equal(t, test.want, s.tree.got)
+				require.Contains(t, s.stderr.String(), `"event":"killed"`)
+				require.Contains(t, s.stderr.String(), "told to end 3s ago")
+			})
+		})
+	}
+}
+
+func TestKillAfterIsNotForThoseWhoEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeTree(syscall.SIGTERM), testGrace)
+		s.startWith(func(sup *supervisor) { sup.killAfter = 3 * time.Second })
+		s.signals <- syscall.SIGTERM
+		require.Equal(t, outcome{end: ending{signal: syscall.SIGTERM}, asked: true}, <-s.done)
+		require.Equal(t, []string{"terminated at 0s"}, s.tree.got)
+	})
+}
+
+// Without its guardian a command is out of control. Nothing is lost, but all has to end.
+func TestUnguardedCommandIsKilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeTree().with("worker"), testGrace)
+		s.start()
+		time.Sleep(time.Second)
+		s.tree.events <- processEvent{unguarded: true}
+		require.Equal(t, outcome{end: ending{signal: syscall.SIGKILL}}, <-s.done)
+		require.Equal(t, []string{"killed at 1s"}, s.tree.got)
+		require.Contains(t, s.stderr.String(), errGuardianEnded.Error())
+	})
+}
+
+func TestGuardianIsKilledWhileTheCommandIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeTree().with("worker"), testGrace)
+		s.lease.cancel(lease.ErrLost)
+		s.start()
+		time.Sleep(time.Second)
+		s.tree.events <- processEvent{unguarded: true}
+		require.True(t, (<-s.done).lost)
+		require.Equal(t, []string{"terminated all at 0s", "killed at 1s"}, s.tree.got, "and not after the grace")
+	})
+}
+
+// Those that may not be signalled can start others that may.
+func TestKillIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tree := newFakeTree()
+		clear(tree.dies)
+		s := supervise(tree, 0)
+		s.lease.cancel(lease.ErrLost)
+		s.start()
+		time.Sleep(10*killAgain + killAgain/2)
+		require.Len(t, s.tree.got, 11)
+		s.tree.events <- endedAlone(ending{})
+		require.True(t, (<-s.done).lost)
+	})
+}
+
+// Who cannot be stopped has to be watched.
+func TestCommandThatCannotBeStoppedIsWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, terminal := supervise(newFakeTree(), testGrace), &fakeTerminal{refuse: fmt.Errorf("process 1 (x): %w", syscall.EPERM)}
+		s.startWith(func(sup *supervisor) { sup.terminal = terminal })
+		s.tree.events <- processEvent{stopped: syscall.SIGTSTP}
+		require.True(t, (<-s.done).lost)
+		require.Equal(t, []string{"terminated all at 7.5s", "killed at 10s"}, s.tree.got)
+		require.Contains(t, s.stderr.String(), "process 1 (x): operation not permitted")
+	})
+}
+
+// The terminal is for the rest, too: nothing but a look tells that it has stopped.
+func TestTerminalOfTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, terminal := supervise(newFakeTree().with("less"), testGrace), &fakeTerminal{}
+		s.startWith(func(sup *supervisor) { sup.terminal = terminal })
+		s.tree.end(ending{})
+		time.Sleep(restPatience + time.Millisecond)
+		require.Equal(t, &fakeTerminal{reclaims: 1}, terminal, "if nobody of the group is left")
+		s.tree.mu.Lock()
+		s.tree.others[0].stopped = true
+		s.tree.mu.Unlock()
+		time.Sleep(restPoll)
+		require.Equal(t, &fakeTerminal{reclaims: 1, stops: 1}, terminal)
+		s.signals <- signalStop
+		synctest.Wait()
+		require.Equal(t, &fakeTerminal{reclaims: 1, stops: 2}, terminal, "and not passed on: nobody would tell that it works")
+		require.Empty(t, s.tree.got)
+		s.tree.events <- processEvent{gone: true}
+		require.Equal(t, outcome{}, <-s.done)
+	})
+}
+
+func TestNamesOfMany(t *testing.T) {
+	var many []processName
+	for i := range 7 {
+		many = append(many, processName{PID: i, Name: "w"})
+	}
+	require.Equal(t, "w (0), w (1), w (2), w (3), w (4), and 2 more", nameAll(many))
+	require.Equal(t, "w (0), w (1)", nameAll(many[:2]))
+}

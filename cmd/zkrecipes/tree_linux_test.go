@@ -1,0 +1,244 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// holdTree starts a run whose command has processes everywhere.
+func holdTree(t *testing.T, server *zktest.Server, flags ...string) *started {
+	t.Helper()
+	p := start(t, server, flagsFor(command("tree"), append([]string{"--lock", testLock}, flags...)...)...)
+	for range leaves {
+		require.Equal(t, "leaf", p.line())
+	}
+	return p
+}
+
+// guardianOf returns the guardian of a command that runs.
+func guardianOf(t *testing.T, p *started) int {
+	t.Helper()
+	all, err := allProcesses()
+	require.NoError(t, err)
+	for _, d := range descendantsOf(p.cmd.Process.Pid, all) {
+		if d.name == guardianName {
+			return d.pid
+		}
+	}
+	require.Fail(t, "no guardian")
+	return 0
+}
+
+// commandsOf returns what the guardian looks after.
+func commandsOf(t *testing.T, p *started) []procStat {
+	t.Helper()
+	all, err := allProcesses()
+	require.NoError(t, err)
+	return slices.DeleteFunc(descendantsOf(guardianOf(t, p), all), procStat.ended)
+}
+
+// Whatever ends a run, nothing of it is left: end makes sure that nobody has standard
+// output any more.
+func TestNothingIsLeft(t *testing.T) {
+	signal := func(sig syscall.Signal) func(*testing.T, *started, *zktest.Server) {
+		return func(_ *testing.T, p *started, _ *zktest.Server) { p.signal(sig) }
+	}
+	for name, test := range map[string]struct {
+		flags []string
+		ends  func(*testing.T, *started, *zktest.Server)
+		code  int
+	}{
+		"loss": {[]string{"--grace", "100ms"}, func(t *testing.T, _ *started, server *zktest.Server) {
+			require.True(t, server.ExpireSession(server.Sessions()[0].ID))
+		}, exitLost},
+		"zkrecipes is killed": {nil, signal(syscall.SIGKILL), -1},
+		"the guardian is killed": {nil, func(t *testing.T, p *started, _ *zktest.Server) {
+			require.NoError(t, syscall.Kill(guardianOf(t, p), syscall.SIGKILL))
+		}, 128 + 9},
+		"zkrecipes is killed, and the guardian is stopped": {nil, func(t *testing.T, p *started, _ *zktest.Server) {
+			require.NoError(t, syscall.Kill(guardianOf(t, p), syscall.SIGSTOP))
+			p.signal(syscall.SIGKILL)
+		}, -1},
+		"loss, and the guardian is stopped": {[]string{"--grace", "0"}, func(t *testing.T, p *started, server *zktest.Server) {
+			require.NoError(t, syscall.Kill(guardianOf(t, p), syscall.SIGSTOP))
+			require.True(t, server.ExpireSession(server.Sessions()[0].ID))
+		}, exitLost},
+		"INT":  {[]string{"--kill-after", "100ms"}, signal(syscall.SIGINT), 128 + 2},
+		"TERM": {[]string{"--kill-after", "100ms"}, signal(syscall.SIGTERM), 128 + 15},
+		"revocation": {[]string{"--kill-after", "100ms"}, func(t *testing.T, _ *started, server *zktest.Server) {
+			code, _ := revoke(t, server, testLock)
+			require.Zero(t, code)
+		}, 128 + 15},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := zktest.NewServer(t)
+			p := holdTree(t, server, test.flags...)
+			require.Len(t, commandsOf(t, p), 1+leaves)
+			test.ends(t, p, server)
+			require.Equal(t, test.code, p.end())
+		})
+	}
+}
+
+// The lock is kept for those who do not want to end.
+func TestLockIsKeptForTheLast(t *testing.T) {
+	server := zktest.NewServer(t)
+	p := holdTree(t, server)
+	p.signal(syscall.SIGTERM)
+	e := p.event("remaining")
+	require.Contains(t, e.Command, "signal 15")
+	require.Len(t, e.Processes, 2, "the deaf ones: whoever has left the command's group was told as well")
+	require.Len(t, server.Children(testLock), 1)
+	for _, deaf := range e.Processes {
+		require.NoError(t, syscall.Kill(deaf.PID, syscall.SIGKILL))
+	}
+	require.Equal(t, 128+15, p.end())
+	require.Empty(t, server.Children(testLock))
+}
+
+// A command that cannot be signalled by number: its leader has ended, and with it the
+// claim of its group to that number.
+func TestSignalsOfARestReachItsGroup(t *testing.T) {
+	p := start(t, zktest.NewServer(t), flagsFor(command("starter", "leaf"), "--lock", testLock)...)
+	require.Equal(t, "leaf", p.line())
+	require.Len(t, p.event("remaining").Processes, 1)
+	p.signal(syscall.SIGINT)
+	require.Equal(t, 0, p.end(), "the command's own")
+}
+
+// Processes that were ours before, or that have come to us, are no concern of the lock;
+// but when they have ended they are let go, for nobody else does.
+func TestOrphansAreReaped(t *testing.T) {
+	server := zktest.NewServer(t)
+	p := start(t, server, slices.Concat([]string{asOrphaned}, flagsFor(command("polite"), "--lock", testLock))...)
+	require.Equal(t, "leaf", p.line(), "a child of zkrecipes that it has not started")
+	require.Equal(t, "ready", p.line())
+	own := func() []procStat {
+		all, err := allProcesses()
+		require.NoError(t, err)
+		return slices.DeleteFunc(all, func(c procStat) bool { return c.parent != p.cmd.Process.Pid || c.name == guardianName })
+	}
+	until(t, "only what runs is there", func() bool { return len(own()) == 1 })
+	foreign := own()[0]
+	require.False(t, foreign.ended())
+	require.Len(t, commandsOf(t, p), 1)
+	require.NoError(t, syscall.Kill(guardianOf(t, p), syscall.SIGKILL))
+	require.Equal(t, 128+9, *p.event("released").ExitCode)
+	require.Equal(t, foreign.processID, identify(foreign.pid), "it was not ours to kill")
+	require.NoError(t, syscall.Kill(foreign.pid, syscall.SIGKILL))
+	require.Equal(t, 128+9, p.end())
+}
+
+// What the command inherits is what it always was.
+func TestFilesAreInherited(t *testing.T) {
+	server := zktest.NewServer(t)
+	files := make([]*os.File, 12)
+	for i := range files {
+		r, w, err := os.Pipe()
+		require.NoError(t, err)
+		defer r.Close()
+		_, err = w.WriteString("file " + strconv.Itoa(i+3))
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		files[i] = r
+	}
+	for _, fd := range []int{3, 4, 9, 14} {
+		cmd := exec.Command(os.Args[0], append([]string{"run", "--lock", testLock}, command("file", strconv.Itoa(fd))...)...)
+		cmd.Env = append(os.Environ(), envProgram+"=1", envServers+"="+server.Addr())
+		cmd.ExtraFiles = files
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Equal(t, "file "+strconv.Itoa(fd)+" <nil>", strings.TrimSpace(string(out)))
+	}
+}
+
+func TestArgumentsAreBytes(t *testing.T) {
+	p := start(t, zktest.NewServer(t), flagsFor(command("arguments", "", "a b", "\xff\n", strings.Repeat("x", 60_000)), "--lock", testLock)...)
+	require.Equal(t, `["" "a b" "\xff\n" "`+strings.Repeat("x", 60_000)+`"]`, p.line())
+	require.Equal(t, 0, p.end())
+}
+
+func TestGuardianIsStartedByZkrecipesOnly(t *testing.T) {
+	for _, args := range [][]string{nil, {"0", "x"}, {"0", "1"}} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Args = append([]string{guardianName}, args...)
+		out, err := cmd.CombinedOutput()
+		require.ErrorContains(t, err, "exit status 64")
+		require.Contains(t, string(out), "started by zkrecipes only")
+	}
+}
+
+func TestProcStat(t *testing.T) {
+	p, err := readStat("self")
+	require.NoError(t, err)
+	require.Equal(t, os.Getpid(), p.pid)
+	require.Equal(t, os.Getppid(), p.parent)
+	require.Equal(t, syscall.Getpgrp(), p.group)
+	sid, _, errno := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
+	require.Zero(t, errno)
+	require.EqualValues(t, sid, p.session, "0 in a PID namespace that the session's leader is not in")
+	require.Positive(t, p.started)
+	require.Equal(t, p.processID, identify(os.Getpid()))
+	require.False(t, p.ended())
+	_, err = readStat("no such process")
+	require.ErrorIs(t, err, os.ErrNotExist)
+
+	p, err = parseStat("12 (a) S (\n) b) Z 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 1 20 21 22 23\n")
+	require.NoError(t, err)
+	require.Equal(t, procStat{processID: processID{12, 21}, name: "a) S (\n) b", state: 'Z', parent: 3, group: 4, session: 5, threads: 1}, p)
+	require.True(t, p.ended())
+	p.threads = 2
+	require.False(t, p.ended(), "its first thread has ended, and others have not")
+	for _, text := range []string{"", "12", "12 (a)", "x (a) S 1 2 3", "12 (a) S 3 4 5"} {
+		_, err := parseStat(text)
+		require.Error(t, err, text)
+	}
+}
+
+func TestDescendants(t *testing.T) {
+	all := []procStat{}
+	for pid, parent := range map[int]int{1: 0, 2: 1, 3: 2, 4: 3, 5: 1, 6: 5, 7: 7, 8: 9, 9: 8} {
+		all = append(all, procStat{processID: processID{pid: pid}, parent: parent})
+	}
+	numbers := func(root int) (pids []int) {
+		for _, p := range descendantsOf(root, all) {
+			pids = append(pids, p.pid)
+		}
+		slices.Sort(pids)
+		return pids
+	}
+	require.Equal(t, []int{3, 4}, numbers(2))
+	require.Equal(t, []int{2, 3, 4, 5, 6}, numbers(1))
+	require.Empty(t, numbers(6))
+	require.Equal(t, []int{8, 9}, numbers(8), "a circle has an end")
+}
+
+// Never by a number that has passed to another.
+func TestSignalIsForOneProcess(t *testing.T) {
+	cmd := exec.Command(os.Args[0], asCommand, "leaf")
+	require.NoError(t, cmd.Start())
+	defer func() { _ = cmd.Wait() }()
+	defer func() { _ = cmd.Process.Kill() }()
+	p, err := readStat(strconv.Itoa(cmd.Process.Pid))
+	require.NoError(t, err)
+	before := p
+	before.started--
+	require.NoError(t, before.signal(syscall.SIGSTOP))
+	tree := newTree(os.Getpid(), before.processID)
+	require.False(t, tree.led())
+	require.NoError(t, p.signal(syscall.SIGSTOP))
+	until(t, "it is stopped", func() bool {
+		now, err := readStat(strconv.Itoa(p.pid))
+		return err == nil && now.state == 'T'
+	})
+}
