@@ -83,7 +83,7 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Parallel()
 			server := zktest.NewServer(t)
 			p := holdTree(t, server, test.flags...)
-			require.Len(t, commandsOf(t, p), 1+leaves)
+			until(t, "the starters have ended", func() bool { return len(commandsOf(t, p)) == 1+leaves })
 			test.ends(t, p, server)
 			require.Equal(t, test.code, p.end())
 		})
