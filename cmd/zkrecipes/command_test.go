@@ -68,13 +68,20 @@ func playCommand(part string, args []string) int {
 		select {}
 	case "tree": // of processes that have gone everywhere; ends at TERM and INT itself
 		return playTree()
+	case "family": // of some that do not obey Ctrl-Z, one of them elsewhere
+		_ = os.Setenv(envLeaf, "family: ")
+		if !startPart(nil, "leaf", "TSTP") || !startPart(nil, "leaf") || !startPart(&syscall.SysProcAttr{Setsid: true}, "leaf") {
+			return 1
+		}
+		fmt.Println("family:", os.Getpid())
+		select {}
 	case "starter": // of others, and then ends itself
 		return playStarter(args)
 	case "leaf": // live until killed, deaf to the signals that are named
 		for _, name := range args {
 			signal.Ignore(map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "TSTP": syscall.SIGTSTP}[name])
 		}
-		fmt.Println("leaf")
+		fmt.Println(os.Getenv(envLeaf) + "leaf")
 		select {}
 	case "file": // say what there is to read in the file with that number
 		fd, _ := strconv.Atoi(args[0])
@@ -97,6 +104,9 @@ func startPart(attr *syscall.SysProcAttr, part string, args ...string) bool {
 	child.Stdout, child.SysProcAttr = os.Stdout, attr
 	return child.Start() == nil
 }
+
+// envLeaf is what a leaf says before its line.
+const envLeaf = "ZKRECIPES_TEST_LEAF"
 
 // leaves is how many of its processes each "tree" has; all say so.
 const leaves = 6

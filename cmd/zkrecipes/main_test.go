@@ -30,11 +30,17 @@ import (
 const (
 	envProgram = "ZKRECIPES_TEST_PROGRAM"
 	asCommand  = "as-command"
+	asShell    = "as-shell"
 	asOrphaned = "orphaned" // starts others, and becomes zkrecipes
 )
 
+// playShell is set where terminals can be tested.
+var playShell func(args []string) int
+
 func TestMain(m *testing.M) {
 	switch {
+	case len(os.Args) > 2 && os.Args[1] == asShell:
+		os.Exit(playShell(os.Args[2:]))
 	case len(os.Args) > 2 && os.Args[1] == asCommand:
 		os.Exit(playCommand(os.Args[2], os.Args[3:]))
 	case len(os.Args) > 1 && os.Args[1] == asOrphaned:

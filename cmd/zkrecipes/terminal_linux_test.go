@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,56 +39,175 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 	return person, program
 }
 
+// A session is what a person does at a terminal, and what is seen there.
+type session struct {
+	t      *testing.T
+	person *os.File
+	lines  chan string
+	first  *exec.Cmd // the program that has the terminal
+}
+
+// sit starts a program that has a terminal of its own.
+func sit(t *testing.T, server *zktest.Server, args ...string) *session {
+	t.Helper()
+	person, program := openTerminal(t)
+	s := &session{t: t, person: person, lines: make(chan string, 100), first: exec.Command(os.Args[0], args...)}
+	s.first.Env = append(os.Environ(), envProgram+"=1", envServers+"="+server.Addr(), "GORACE=atexit_sleep_ms=0")
+	s.first.Stdin, s.first.Stdout, s.first.Stderr = program, program, program
+	s.first.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, startUnignored(s.first))
+	program.Close()
+	t.Cleanup(func() { _ = s.first.Process.Kill() })
+	go func() {
+		defer close(s.lines)
+		for in := bufio.NewScanner(person); in.Scan(); {
+			s.lines <- strings.TrimSpace(in.Text())
+		}
+	}()
+	return s
+}
+
+// expect waits for a line that says so, among what the terminal echoes, and returns what
+// follows.
+func (s *session) expect(want string) string {
+	s.t.Helper()
+	for deadline := time.After(patience); ; {
+		select {
+		case line, ok := <-s.lines:
+			require.True(s.t, ok, "no line %q", want)
+			if _, rest, found := strings.Cut(line, want); found { // behind what was typed
+				return rest
+			}
+		case <-deadline:
+			require.Fail(s.t, "no line", "%q", want)
+		}
+	}
+}
+
+func (s *session) types(keys string) {
+	_, err := s.person.WriteString(keys)
+	require.NoError(s.t, err)
+}
+
+const (
+	ctrlC = "\x03"
+	ctrlZ = "\x1a"
+)
+
+// ended waits until nobody has the terminal any more.
+func (s *session) ended() {
+	for range s.lines {
+	}
+}
+
 // The command can read from the terminal although it is in a process group of
 // its own; Ctrl-C reaches it; and Ctrl-Z, where no shell could continue it, does
 // not stop it for ever.
 func TestTerminalIsLentToTheCommand(t *testing.T) {
 	server := zktest.NewServer(t)
-	person, program := openTerminal(t)
-	args := flagsFor(command("reader"), "--lock", testLock, "--quiet")
-	wrapper := exec.Command(os.Args[0], args...)
-	wrapper.Env = append(os.Environ(), envProgram+"=1", envServers+"="+server.Addr(), "GORACE=atexit_sleep_ms=0")
-	wrapper.Stdin, wrapper.Stdout, wrapper.Stderr = program, program, program
-	wrapper.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	require.NoError(t, startUnignored(wrapper))
-	program.Close()
-	defer time.AfterFunc(patience, func() { _ = wrapper.Process.Kill() }).Stop()
-
-	lines := make(chan string, 100)
-	go func() {
-		defer close(lines)
-		for in := bufio.NewScanner(person); in.Scan(); {
-			lines <- strings.TrimSpace(in.Text())
-		}
-	}()
-	expect := func(want string) {
-		t.Helper()
-		for deadline := time.After(patience); ; {
-			select {
-			case line, ok := <-lines:
-				require.True(t, ok, "no line %q", want)
-				if line == want { // among what the terminal echoes
-					return
-				}
-			case <-deadline:
-				require.Fail(t, "no line", "%q", want)
-			}
-		}
-	}
-	typed := func(keys string) {
-		_, err := person.WriteString(keys)
-		require.NoError(t, err)
-	}
-	expect("ready")
-	typed("one\n")
-	expect("read one")
-	typed("\x1a") // Ctrl-Z
-	typed("two\n")
-	expect("read two")
-	typed("\x03") // Ctrl-C
-	err := wrapper.Wait()
-	require.ErrorContains(t, err, "exit status 130")
-	for range lines { // until nobody has the terminal any more
-	}
+	s := sit(t, server, flagsFor(command("reader"), "--lock", testLock, "--quiet")...)
+	s.expect("ready")
+	s.types("one\n")
+	s.expect("read one")
+	s.types(ctrlZ)
+	s.types("two\n")
+	s.expect("read two")
+	s.types(ctrlC)
+	require.ErrorContains(t, s.first.Wait(), "exit status 130")
+	s.ended()
 	require.Empty(t, server.Children(testLock))
+}
+
+func init() { playShell = jobControl }
+
+// jobControl is what a shell does: it runs a program in the foreground, says when
+// that has been stopped, continues it at a line of input, and says how it has ended.
+func jobControl(args []string) int {
+	signal.Ignore(syscall.SIGTTOU, syscall.SIGTSTP, syscall.SIGINT)
+	terminal := int(os.Stdin.Fd())
+	foreground := func(group int) {
+		id := int32(group)
+		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, uintptr(terminal), syscall.TIOCSPGRP, uintptr(unsafe.Pointer(&id)))
+	}
+	caught := make(chan os.Signal, 1) // what is caught has its usual effect in the program
+	signal.Notify(caught, syscall.SIGTTOU, syscall.SIGTSTP, syscall.SIGINT, syscall.SIGTTIN)
+	job, err := syscall.ForkExec(args[0], args, &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{0, 1, 2},
+		Sys: &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: terminal},
+	})
+	if err != nil {
+		return 1
+	}
+	signal.Ignore(syscall.SIGTTOU, syscall.SIGTSTP, syscall.SIGINT, syscall.SIGTTIN)
+	in := bufio.NewScanner(os.Stdin)
+	for {
+		var status syscall.WaitStatus
+		if _, err := syscall.Wait4(job, &status, syscall.WUNTRACED, nil); err != nil {
+			continue
+		}
+		foreground(syscall.Getpgrp())
+		if !status.Stopped() {
+			fmt.Println("job exits with", status.ExitStatus())
+			return 0
+		}
+		fmt.Println("job stopped", job)
+		if !in.Scan() {
+			return 1
+		}
+		foreground(job)
+		_ = syscall.Kill(-job, syscall.SIGCONT)
+	}
+}
+
+// Being stopped stops all that the command has started before zkrecipes itself, because
+// nobody watches over it then: also who does not obey Ctrl-Z, and if only the command
+// itself was stopped. "fg" continues all, or kills all if the lock is gone.
+func TestStoppedCommandIsStoppedAsAWhole(t *testing.T) {
+	for name, stop := range map[string]func(s *session, command int){
+		"Ctrl-Z": func(s *session, _ int) { s.types(ctrlZ) },
+		"the command alone is stopped": func(s *session, command int) {
+			require.NoError(s.t, syscall.Kill(command, syscall.SIGSTOP))
+		},
+	} {
+		for _, lost := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, lost %v", name, lost), func(t *testing.T) {
+				t.Parallel()
+				server := zktest.NewServer(t)
+				run := flagsFor(command("family"), "--lock", testLock, "--quiet")
+				s := sit(t, server, append([]string{asShell, os.Args[0]}, run...)...)
+				var parent int
+				for range 4 { // in any order
+					if about := s.expect("family: "); about != "leaf" {
+						_, err := fmt.Sscan(about, &parent)
+						require.NoError(t, err)
+					}
+				}
+				stop(s, parent)
+				var job int
+				_, err := fmt.Sscan(s.expect("job stopped "), &job)
+				require.NoError(t, err)
+				p := &started{t: t, cmd: &exec.Cmd{Process: &os.Process{Pid: job}}}
+				family := commandsOf(t, p)
+				require.Len(t, family, 4)
+				for _, member := range family {
+					require.Equal(t, "T", string(member.state), "%+v", member)
+				}
+				if lost {
+					require.True(t, server.ExpireSession(server.Sessions()[0].ID))
+					s.types("fg\n")
+					require.Equal(t, " 76", s.expect("job exits with"))
+				} else {
+					s.types("fg\n")
+					until(t, "all go on", func() bool {
+						return !slices.ContainsFunc(commandsOf(t, p), func(member procStat) bool { return member.state == 'T' })
+					})
+					require.Len(t, server.Children(testLock), 1)
+					require.NoError(t, syscall.Kill(guardianOf(t, p), syscall.SIGKILL))
+					require.Equal(t, " 137", s.expect("job exits with"))
+				}
+				require.NoError(t, s.first.Wait())
+				s.ended()
+			})
+		}
+	}
 }
