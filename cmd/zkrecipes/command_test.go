@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -169,12 +168,6 @@ func TestEnding(t *testing.T) {
 	require.Equal(t, "exit code 7", ending{code: 7}.String())
 	require.Equal(t, 143, ending{signal: syscall.SIGTERM}.exitCode())
 	require.Contains(t, ending{signal: syscall.SIGTERM}.String(), "killed by signal 15")
-}
-
-func TestPrintable(t *testing.T) {
-	require.Equal(t, "tür ?[31mred? x", printable("tür \x1b[31mred\x07 x"))
-	require.Equal(t, "a?b", printable("a\nb"))
-	require.NotContains(t, printable(strings.Repeat("\u202e", 2)), "\u202e")
 }
 
 // A blockedWriter is a terminal after Ctrl-S.

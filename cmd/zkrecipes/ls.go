@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -47,12 +46,6 @@ func (p *program) ls(args []string) error {
 		}
 		return l.print(p.stdout)
 	})
-}
-
-func (p *program) printJSON(v any) error {
-	out := json.NewEncoder(p.stdout)
-	out.SetIndent("", "  ")
-	return out.Encode(v)
 }
 
 // print writes the listing as a table.
@@ -106,14 +99,9 @@ func someOf(names []string) string {
 		more = fmt.Sprintf(" and %d more", len(names)-few)
 		names = names[:few]
 	}
-	return printable(strings.Join(names, ", ")) + more
-}
-
-// cell makes text that others wrote fit for a table that is split at spaces by
-// some who read it.
-func cell(text string) string {
-	if text == "" {
-		return "-"
+	cells := make([]string, len(names))
+	for i, name := range names {
+		cells[i] = cell(name)
 	}
-	return printable(text)
+	return strings.Join(cells, ", ") + more
 }

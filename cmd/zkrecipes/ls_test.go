@@ -29,7 +29,7 @@ func TestListing(t *testing.T) {
 	require.Len(t, lines, 3)
 	require.Equal(t, []string{"POS", "KIND", "STATE", "TOKEN", "SESSION", "WHO", "HOST", "PID", "SINCE", "AGE"}, strings.Fields(lines[0]))
 	acquired := holder.event("acquired")
-	require.Regexp(t, fmt.Sprintf(`^1 +mutex +held +%d +%s +the holder .* %d +20.*Z +\d`, acquired.Token, acquired.Session, holder.cmd.Process.Pid), lines[1])
+	require.Regexp(t, fmt.Sprintf(`^1 +mutex +held +%d +%s +the.x20holder .* %d +20.*Z +\d`, acquired.Token, acquired.Session, holder.cmd.Process.Pid), lines[1])
 	require.Regexp(t, `^2 +mutex +waiting `, lines[2])
 
 	code, stdout, _ = invoke(t, nil, "ls", testLock, "--json", "--servers", server.Addr())
@@ -87,11 +87,11 @@ func TestListingOfOthers(t *testing.T) {
 	require.Len(t, lines, 4)
 	require.Equal(t, testLock+" has children that contend for nothing, 1 in number: something-else", lines[3])
 	require.Regexp(t, `^1 +mutex +held +\d+ +0x[0-9a-f]+ +- +- +- +20`, lines[1])
-	require.Regexp(t, `^2 +mutex +waiting +\d+ +0x[0-9a-f]+ +a\?\[2Jb +h +- +20`, lines[2])
+	require.Regexp(t, `^2 +mutex +waiting +\d+ +0x[0-9a-f]+ +a\\x1b\[2Jb +h +- +20`, lines[2])
 }
 
 func TestSomeOf(t *testing.T) {
-	require.Equal(t, "a, b?c", someOf([]string{"a", "b\x1bc"}))
+	require.Equal(t, `a, b\x1bc, d,\x20e`, someOf([]string{"a", "b\x1bc", "d, e"}))
 	require.Equal(t, "1, 2, 3, 4, 5 and 2 more", someOf([]string{"1", "2", "3", "4", "5", "6", "7"}))
 }
 

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -125,7 +122,7 @@ func (r *reporter) alarm(e event, format string, args ...any) {
 	line := []byte("zkrecipes: " + printable(fmt.Sprintf(format, args...)))
 	if r.json {
 		e.Time, e.Lock = time.Now().UTC().Truncate(time.Millisecond), r.lock
-		line, _ = json.Marshal(e) // strings, numbers and times always can be
+		line, _ = encodeJSON(e, "") // strings, numbers and times always can be
 	} else if format == "" {
 		return
 	}
@@ -140,14 +137,3 @@ func clock(t time.Time) string { return t.Format("15:04:05.000") }
 
 // seconds writes a duration as a number for JSON, in milliseconds precision.
 func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
-
-// printable replaces what would act on a terminal: labels, host names and node
-// names are written by others.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, s)
-}

@@ -68,7 +68,7 @@ func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFl
 			if failed = err; err == nil {
 				done.Asked = append(done.Asked, placeOf(c, i+1))
 				if !f.json {
-					fmt.Fprintln(p.stdout, "asked", describe(c))
+					_ = printLine(p.stdout, "asked "+describe(c)) // it was asked, whoever is told
 				}
 			}
 		}
@@ -107,5 +107,5 @@ func describe(c lease.Contender) string {
 	if who == "" { // a client that says nothing about itself
 		who = "session " + hexSession(c.Session)
 	}
-	return printable(fmt.Sprintf("%s (%s, %s): %s", c.Node, c.Kind, state, who))
+	return fmt.Sprintf("%s (%s, %s): %s", cell(c.Node), c.Kind, state, printable(who))
 }

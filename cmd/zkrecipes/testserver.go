@@ -53,7 +53,7 @@ func (p *program) serve(ctx context.Context, addr string) error {
 		return fmt.Errorf("testserver: %w", err)
 	}
 	defer server.Close()
-	fmt.Fprintln(p.stdout, server.Addr())
+	_ = printLine(p.stdout, server.Addr()) // who said which port need not read it
 	<-ctx.Done()
 	return nil
 }

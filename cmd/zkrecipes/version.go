@@ -14,8 +14,7 @@ func (p *program) version(args []string) error {
 		}
 		return usageErrorf("version takes no arguments")
 	}
-	fmt.Fprintln(p.stdout, versionText(debug.ReadBuildInfo()))
-	return nil
+	return printLine(p.stdout, versionText(debug.ReadBuildInfo()))
 }
 
 func versionText(info *debug.BuildInfo, ok bool) string {
