@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -57,7 +56,7 @@ func (l *listing) print(out io.Writer) error {
 	case len(l.Queue) == 0:
 		fmt.Fprintf(&text, "%s is free: nobody holds it or waits for it\n", printable(l.Lock))
 	default:
-		l.table(&text)
+		text.WriteString(l.table().String())
 	}
 	switch s := l.Semaphore; {
 	case s == nil:
@@ -73,9 +72,10 @@ func (l *listing) print(out io.Writer) error {
 	return err
 }
 
-func (l *listing) table(out *strings.Builder) {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "POS\tKIND\tSTATE\tTOKEN\tSESSION\tWHO\tHOST\tPID\tSINCE\tAGE")
+// table has one line for each contender. What others wrote is in cells, and so are the
+// few of ours that may be empty.
+func (l *listing) table() table {
+	t := table{{"POS", "KIND", "STATE", "TOKEN", "SESSION", "WHO", "HOST", "PID", "SINCE", "AGE"}}
 	for _, c := range l.Queue {
 		age := time.Duration(c.Age * float64(time.Second)).Round(time.Second)
 		token, pid := "", ""
@@ -85,10 +85,12 @@ func (l *listing) table(out *strings.Builder) {
 		if c.PID != 0 {
 			pid = strconv.Itoa(c.PID)
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%v\n", c.Position, c.Kind, c.State, cell(token), c.Session,
-			cell(c.Who), cell(c.Host), cell(pid), c.Since.Format(time.RFC3339), age)
+		t = append(t, []string{
+			strconv.Itoa(c.Position), c.Kind, c.State, cell(token), c.Session,
+			cell(c.Who), cell(c.Host), cell(pid), c.Since.Format(time.RFC3339), age.String(),
+		})
 	}
-	_ = table.Flush() // which fails when writing to out does; memory does not
+	return t
 }
 
 // someOf names a few of many.
