@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -129,16 +130,25 @@ func (j *job) reportConnection() {
 		case phase == finished:
 		case change.State == framework.Suspended:
 			broken = true
-			j.report.note(event{Event: "suspended", Reason: reasonOf(change)}, "%s connection lost: %s", clock(change.At), reasonOf(change))
+			j.report.note(event{Event: "suspended", Reason: reasonOf(change)}, "%s %s", clock(change.At), because("connection lost", reasonOf(change)))
 		case change.State == framework.Lost && phase == acquiring: // else the supervisor says more
 			broken = true
 			j.report.note(event{Event: "session lost", Reason: reasonOf(change), Session: hexSession(change.Session)},
-				"%s session lost: %s", clock(change.At), reasonOf(change))
+				"%s %s", clock(change.At), because("session lost", reasonOf(change)))
 		case change.State == framework.Connected && broken:
 			broken = false
 			j.report.note(event{Event: "connected", Session: hexSession(change.Session)}, "%s connected again", clock(change.At))
 		}
 	}
+}
+
+// because says what happened and why, but not twice what happened: many errors begin
+// with that.
+func because(what, why string) string {
+	if rest, ok := strings.CutPrefix(why, what); ok && (rest == "" || rest[0] == ':') {
+		return why
+	}
+	return what + ": " + why
 }
 
 func reasonOf(change framework.StateChange) string {

@@ -25,7 +25,7 @@ func populate(t *testing.T) *zktest.Server {
 	server := zktest.NewServer(t)
 	client := connectClient(t, server)
 	require.NoError(t, client.CreateParents(t.Context(), testLock+"/x"))
-	holder, err := json.Marshal(map[string]any{"who": hostile, "host": hostile, "pid": 7})
+	holder, err := json.Marshal(map[string]any{"who": hostile, "host": hostile + "z", "pid": 7})
 	require.NoError(t, err)
 	for node, data := range map[string][]byte{
 		hostileName + "lock-0000000001":  holder,
@@ -70,7 +70,7 @@ func TestTextOfOthersIsNeverWrittenRaw(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(stdout), &l))
 	require.Equal(t, []string{hostileName}, l.Others)
 	require.Equal(t, hostile, l.Queue[0].Who, "a program gets what was written")
-	require.Equal(t, hostile, l.Queue[0].Host)
+	require.Equal(t, hostile+"z", l.Queue[0].Host)
 	require.Equal(t, hostileName+"lock-0000000001", l.Queue[0].Node)
 
 	code, stdout, _ = invoke(t, env, "revoke", testLock, "--all")

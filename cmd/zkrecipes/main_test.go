@@ -151,6 +151,8 @@ func (p *started) readEvents(r io.ReadCloser) {
 		var e event
 		if json.Unmarshal(in.Bytes(), &e) == nil {
 			p.events <- e
+		} else {
+			checkSaidOnce(p.t, in.Text())
 		}
 	}
 }
