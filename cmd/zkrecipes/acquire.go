@@ -130,7 +130,7 @@ func (j *job) reportConnection() {
 		case phase == finished:
 		case change.State == framework.Suspended:
 			broken = true
-			j.report.note(event{Event: "suspended", Reason: reasonOf(change)}, "%s %s", clock(change.At), because("connection lost", reasonOf(change)))
+			j.report.note(event{Event: "suspended", Reason: reasonOf(change), Session: hexSession(change.Session)}, "%s %s", clock(change.At), because("connection lost", reasonOf(change)))
 		case change.State == framework.Lost && phase == acquiring: // else the supervisor says more
 			broken = true
 			j.report.note(event{Event: "session lost", Reason: reasonOf(change), Session: hexSession(change.Session)},

@@ -79,9 +79,32 @@ A lock that nobody uses is free, and so is one whose path does not exist: server
 paths after a while. Both are said in a line, and are no error. (To catch a mistyped path in a
 script, look at "exists" with --json.)
 
-  --json   one JSON object: {"lock", "exists", "queue": [{"position", "kind", "state", "token", "session",
-           "who", "host", "pid", "since", "age_seconds", "node"}], "semaphore": {"permits", "free",
-           "known"}, "others": ["name"]}; the last two only where there are such
+In what others wrote, everything that would act on a terminal or forge a line is escaped, such as \x1b, \n
+or \u202e; in the table, and in names of children, also a space, as \x20, and a backslash, as \\ ("printf %b"
+of bash turns that back). So each line of the table has ten words. The columns are aligned, also if a name
+has wide characters, unless it is wider than 60.
+
+--json prints one object, which always has all of these fields, also where they are 0, "", null or []. Fields
+may be added; none is renamed or removed, and none changes its type.
+  lock       string: PATH, as given
+  exists     boolean: whether there is such a node
+  queue      array, each line in order, of objects with
+    position     integer: as POS; of each line the first has 1
+    kind         string: as KIND
+    state        string: held, waiting, or unknown, if it depends on how many permits there are and that
+                 is not stored
+    token        integer: 0 if it is not known yet
+    session      string, in hexadecimal
+    who, host    string: "" where it says nothing
+    pid          integer: 0 where it says nothing
+    since        string: RFC 3339, UTC
+    age_seconds  number
+    node         string: the node's name, for "zkrecipes revoke --node"
+  semaphore  null if there is none, or an object with
+    permits      integer: how many there are
+    free         integer: how many could be had at once
+    known        boolean: false if it is not stored how many there are; then the others are 0
+  others     array of strings: the children that contend for nothing
 ` + helpConnection + `
 Exit codes: 0 the queue was printed, also if it is empty; 64 usage; 69 ZooKeeper cannot be used (the
 error names the addresses and what happened at each; connecting is given up after 15 s); 77 credentials
@@ -109,7 +132,8 @@ RevocationListener of an InterProcessMutex. Others do not notice.
   --node NODE  ask one, which may also be one that waits: its node's name ("node" in "ls --json"), or its
                token (TOKEN in "ls")
   --all        ask those who wait as well; they learn of it when their turn comes
-  --json       one JSON object: {"lock", "asked": [...]}, with entries as in "ls --json"
+  --json       one JSON object, {"lock", "asked"}: the PATH, and an array, which may be empty, with objects
+               as in the "queue" of "zkrecipes ls --json"
 ` + helpConnection + `
 Where the lock was taken with credentials it needs the same ones.
 

@@ -1,6 +1,6 @@
 package main
 
-const helpElect = `usage: zkrecipes elect --path PATH [flags] -- COMMAND [ARGS...]
+var helpElect = `usage: zkrecipes elect --path PATH [flags] -- COMMAND [ARGS...]
 
 Takes part in the election PATH, and runs COMMAND whenever it leads. Of all who take part, on any machine,
 one runs at a time. Start it on every machine that could do the work; the first leads, and the others are
@@ -57,8 +57,7 @@ Exit codes:
   127      COMMAND was not found
   128+N    signal N ended the wait for a term
 
-` + helpEvents + `A "stopped" or "released" without "exit_code" is followed by another campaign.
-
+` + helpEvents + `
 Examples:
   A scheduler that is to run on one of three machines, as a systemd unit on each:
       [Service]

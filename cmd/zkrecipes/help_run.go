@@ -1,6 +1,6 @@
 package main
 
-const helpRun = `usage: zkrecipes run --lock PATH [flags] -- COMMAND [ARGS...]
+var helpRun = `usage: zkrecipes run --lock PATH [flags] -- COMMAND [ARGS...]
 
 Waits for the lock PATH, runs COMMAND while holding it, and gives it back when COMMAND has ended. Of
 all who do so with the same PATH, on any machine, one runs at a time, in the order in which they came.
@@ -116,21 +116,4 @@ const helpEnvironment = `The command finds in its environment, whatever was ther
   ZKRECIPES_LOCK_TOKEN    the fencing token: a number that grows from each holder to the next
   ZKRECIPES_LOCK_SESSION  the ZooKeeper session, in hexadecimal
 Everything else it inherits, ZKRECIPES_AUTH included; with --auth-file it does not see the secret.
-`
-
-const helpEvents = `Events of --json: each has "time", "event" and "lock", and what else there is to say.
-  connecting    no server has answered for 3 s
-  waiting       somebody else is ahead: "kind", "ahead", "holder"
-  acquired      "kind", "token", "session", "waited_seconds"
-  suspended     no server answers, for a "reason"; connected: one does again
-  session lost  while waiting; it waits again in the next session, at the end of the line
-  revoked       somebody asks for it; "reason" is "ignored" with --ignore-revoke
-  lost          "reason", "trusted_until", "kill_at": the command is being stopped
-  stopped       it has been: "command" says how it ended
-  unprotected   it had ended when the loss was noticed
-  unstoppable   the command cannot be signalled
-  released      given back: "held_seconds", "command"
-  campaigning   elect only: waiting for another term
-  failed        the command did not run: "reason", and of others "ahead" and "holder"
-The last one has "exit_code".
 `

@@ -15,10 +15,10 @@ import (
 // A listing is the output of "ls --json".
 type listing struct {
 	Lock      string   `json:"lock"`
-	Exists    bool     `json:"exists"` // the lock's node; servers remove it when it is not used
-	Queue     []place  `json:"queue"`  // first in line first
-	Semaphore *permits `json:"semaphore,omitempty"`
-	Others    []string `json:"others,omitempty"`
+	Exists    bool     `json:"exists"`    // the lock's node; servers remove it when it is not used
+	Queue     []place  `json:"queue"`     // first in line first
+	Semaphore *permits `json:"semaphore"` // nil if there is none
+	Others    []string `json:"others"`
 }
 
 // ls prints who holds what below a path, and who waits for it.

@@ -52,7 +52,7 @@ func TestListing(t *testing.T) {
 	require.Equal(t, testLock+" is free: nobody holds it or waits for it\n", stdout)
 	code, stdout, _ = invoke(t, env, "ls", "--json", testLock)
 	require.Equal(t, 0, code)
-	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": []}`, stdout)
+	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "semaphore": null, "others": []}`, stdout)
 }
 
 // Looking must not change anything, not even create the chroot.
@@ -64,7 +64,7 @@ func TestListingOfAPathThatDoesNotExist(t *testing.T) {
 	require.Contains(t, stdout, "/l is free: there is no such node")
 	code, stdout, _ = invoke(t, env, "ls", "/l", "--json")
 	require.Equal(t, 0, code)
-	require.JSONEq(t, `{"lock": "/l", "exists": false, "queue": []}`, stdout)
+	require.JSONEq(t, `{"lock": "/l", "exists": false, "queue": [], "semaphore": null, "others": []}`, stdout)
 	_, ok := server.Node("/no")
 	require.False(t, ok)
 }

@@ -150,6 +150,7 @@ func (p *started) readEvents(r io.ReadCloser) {
 		p.mu.Unlock()
 		var e event
 		if json.Unmarshal(in.Bytes(), &e) == nil {
+			checkEvent(p.t, in.Bytes())
 			p.events <- e
 		} else {
 			checkSaidOnce(p.t, in.Text())

@@ -5,47 +5,7 @@ import (
 	"io"
 	"iter"
 	"time"
-
-	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
-
-// An event is one line of "run --json" or "elect --json".
-type event struct {
-	Time   time.Time `json:"time"`
-	Event  string    `json:"event"`
-	Lock   string    `json:"lock"`
-	Kind   string    `json:"kind,omitempty"` // of what is held or waited for
-	Reason string    `json:"reason,omitempty"`
-
-	Ahead  int     `json:"ahead,omitempty"`  // how many hold or wait before us
-	Holder *person `json:"holder,omitempty"` // the first of them
-
-	Token   lease.Token `json:"token,omitempty"`
-	Session string      `json:"session,omitempty"`
-	Waited  float64     `json:"waited_seconds,omitempty"`
-	Held    float64     `json:"held_seconds,omitempty"`
-
-	TrustedUntil *time.Time    `json:"trusted_until,omitempty"`
-	KillAt       *time.Time    `json:"kill_at,omitempty"`
-	Command      string        `json:"command,omitempty"`   // how it ended
-	Processes    []processName `json:"processes,omitempty"` // that it has started and that run on
-	ExitCode     *int          `json:"exit_code,omitempty"`
-}
-
-// A person is a lease.Holder in JSON.
-type person struct {
-	Who   string    `json:"who"`
-	Host  string    `json:"host"`
-	PID   int       `json:"pid"`
-	Since time.Time `json:"since,omitzero"`
-}
-
-func personOf(h lease.Holder) *person {
-	if h == (lease.Holder{}) {
-		return nil
-	}
-	return &person{Who: h.Who, Host: h.Host, PID: h.PID, Since: h.Since}
-}
 
 // A reporter tells the user of a job what happens, as text or as JSON. It is
 // safe for concurrent use and never blocks: a terminal that somebody has stopped

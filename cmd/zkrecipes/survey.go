@@ -41,7 +41,7 @@ func lookAround(ctx context.Context, client *framework.Client, path string) (*su
 	if err != nil {
 		return nil, usageErrorf("%v", err)
 	}
-	s := &survey{}
+	s := &survey{others: []string{}} // in JSON an array, also when it is empty
 	// Each of these waits until the server has caught up.
 	if err := s.add(locks.Contenders(ctx)); err != nil {
 		return nil, err

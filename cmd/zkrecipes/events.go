@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// An event is one line of "run --json" or "elect --json". It has room for the fields
+// of all kinds of events; eventKinds says which of them a kind has.
+type event struct {
+	Time   time.Time `json:"time"`
+	Event  string    `json:"event"`
+	Lock   string    `json:"lock"`
+	Kind   string    `json:"kind"`
+	Reason string    `json:"reason"`
+
+	Ahead  int     `json:"ahead"`
+	Holder *person `json:"holder"` // the first of those ahead
+
+	Token   lease.Token `json:"token"`
+	Session string      `json:"session"`
+	Waited  float64     `json:"waited_seconds"`
+	Held    float64     `json:"held_seconds"`
+
+	TrustedUntil *time.Time    `json:"trusted_until"`
+	KillAt       *time.Time    `json:"kill_at"`
+	Command      string        `json:"command"` // how it ended
+	Processes    []processName `json:"processes"`
+	ExitCode     *int          `json:"exit_code"`
+}
+
+// A person is a lease.Holder in JSON.
+type person struct {
+	Who   string     `json:"who"`
+	Host  string     `json:"host"`
+	PID   int        `json:"pid"`
+	Since *time.Time `json:"since"` // nil if it does not say, or nothing that makes sense
+}
+
+func personOf(h lease.Holder) *person {
+	if h == (lease.Holder{}) {
+		return nil
+	}
+	p := &person{Who: h.Who, Host: h.Host, PID: h.PID}
+	// It is by their clock, or made up: JSON has no years of five digits, or before 0.
+	if since := h.Since.UTC(); !since.IsZero() && since.Year() >= 0 && since.Year() <= 9999 {
+		p.Since = &since
+	}
+	return p
+}
+
+// An eventKind is the schema of one kind of event. Programs rely on it: kinds and
+// fields may be added, but none is renamed, removed or left out when it is zero.
+type eventKind struct {
+	name   string
+	fields []string // besides those of commonFields, in the order in which they are written
+	means  string
+}
+
+// commonFields are in all events.
+var commonFields = []string{"time", "event", "lock"}
+
+// eventKinds are all events, in the order in which the help tells of them.
+var eventKinds = []eventKind{
+	{"connecting", nil, "no server has answered for 3 s"},
+	{"waiting", []string{"kind", "ahead", "holder"}, "somebody else is ahead"},
+	{"acquired", []string{"kind", "token", "session", "waited_seconds"}, "it is held, and the command is started"},
+	{"suspended", []string{"reason", "session"}, "no server answers; what is held is held on to"},
+	{"connected", []string{"session"}, "after that, a server answers"},
+	{"session lost", []string{"reason", "session"}, "while waiting; it waits anew in the next session"},
+	{"revoked", []string{"reason"}, `somebody asks for it; the reason is "ignored" with --ignore-revoke, else ""`},
+	{"lost", []string{"reason", "trusted_until", "kill_at"}, "the command is being stopped"},
+	{"unstoppable", []string{"reason"}, "the command cannot be signalled"},
+	{"remaining", []string{"command", "processes"}, "the command has ended, others that it started have not"},
+	{"killed", []string{"reason"}, "all is killed although nothing is lost: --kill-after is over, or the guardian was killed"},
+	{"stopped", []string{"held_seconds", "command", "exit_code"}, "after a loss, the command has ended"},
+	{"unprotected", []string{"reason", "held_seconds", "command", "exit_code"}, "the command had ended when the loss was noticed"},
+	{"released", []string{"reason", "held_seconds", "command", "exit_code"}, `given back; if there is a reason, that is why it is free only later`},
+	{"campaigning", []string{"kind"}, "elect only: it waits for another term"},
+	{"failed", []string{"reason", "ahead", "holder", "exit_code"}, "the command did not run"},
+}
+
+// eventFields are all fields of all events.
+var eventFields = []struct{ name, kind, means string }{
+	{"time", "string", "when this was told: RFC 3339, UTC, in milliseconds, like all times here"},
+	{"event", "string", "one of the above"},
+	{"lock", "string", "PATH, as given"},
+	{"kind", "string", "what is held or waited for: mutex, reader, writer, semaphore or leader"},
+	{"reason", "string", "why, for people to read"},
+	{"ahead", "integer", "how many hold it or wait ahead; in failed 0 if that was not the reason"},
+	{"holder", "object or null", `the first of them, as it describes itself: {"who", "host", "pid", "since"}, with "", 0 or null for what it does not say; null if it says nothing`},
+	{"token", "integer", "the fencing token"},
+	{"session", "string", "the ZooKeeper session, in hexadecimal"},
+	{"waited_seconds", "number", "how long it was waited for"},
+	{"held_seconds", "number", "how long the command ran"},
+	{"trusted_until", "string", "the time until which it is certainly held"},
+	{"kill_at", "string", "the time at which the command gets KILL"},
+	{"command", "string", `how it ended: "exit code N", or "killed by signal N (NAME)"`},
+	{"processes", "array", `those that have not ended: {"pid", "name"}`},
+	{"exit_code", "integer or null", "that of zkrecipes, in its last event; null if it goes on (elect, with another campaign)"},
+}
+
+// MarshalJSON writes the fields that the event's kind has, and all of them.
+func (e event) MarshalJSON() ([]byte, error) {
+	if e.Processes == nil {
+		e.Processes = []processName{} // an array, also when it is empty
+	}
+	type all event
+	text, err := json.Marshal(all(e))
+	if err != nil {
+		return nil, err
+	}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(text, &values); err != nil {
+		return nil, err
+	}
+	fields := commonFields
+	if i := slices.IndexFunc(eventKinds, func(k eventKind) bool { return k.name == e.Event }); i >= 0 {
+		fields = slices.Concat(fields, eventKinds[i].fields)
+	}
+	var out bytes.Buffer
+	for i, name := range fields {
+		fmt.Fprintf(&out, "%c%q:%s", "{,"[min(i, 1)], name, values[name])
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+// helpEvents is the part of the help on "run" and "elect" about --json.
+var helpEvents = describeEvents()
+
+const helpWidth = 108
+
+func describeEvents() string {
+	var out strings.Builder
+	out.WriteString(`Events of --json: one object per line. Each has "time", "event" and "lock", and the fields that are named
+with it here, always all of them, also when they are 0, "", null or []. Events and fields may be added;
+none is renamed or removed, and none changes its type. What others wrote is escaped, such as \u001b or \u202e:
+a decoder gives it back, but for bytes that are not UTF-8, which become \ufffd.
+`)
+	for _, k := range eventKinds {
+		text := k.means
+		if len(k.fields) > 0 {
+			text += `: "` + strings.Join(k.fields, `", "`) + `"`
+		}
+		hang(&out, 19, k.name, text)
+	}
+	out.WriteString("Their fields:\n")
+	for _, f := range eventFields {
+		hang(&out, 27, f.name, f.kind+": "+f.means)
+	}
+	return out.String()
+}
+
+// hang writes a term and, in a column of its own, a text that is wrapped at spaces.
+func hang(out *strings.Builder, column int, term, text string) {
+	line := fmt.Sprintf("  %-*s", column-3, term)
+	for _, word := range strings.Fields(text) {
+		if len(line)+1+len(word) > helpWidth {
+			out.WriteString(line + "\n")
+			line = strings.Repeat(" ", column-1)
+		}
+		line += " " + word
+	}
+	out.WriteString(line + "\n")
+}

@@ -1,0 +1,254 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// promised is what programs rely on. Lines and fields may be added to it; to change
+// or take away one breaks somebody's program.
+var promised = map[string]string{
+	"connecting":   "",
+	"waiting":      "kind ahead holder",
+	"acquired":     "kind token session waited_seconds",
+	"suspended":    "reason session",
+	"connected":    "session",
+	"session lost": "reason session",
+	"revoked":      "reason",
+	"lost":         "reason trusted_until kill_at",
+	"unstoppable":  "reason",
+	"remaining":    "command processes",
+	"stopped":      "held_seconds command exit_code",
+	"unprotected":  "reason held_seconds command exit_code",
+	"released":     "reason held_seconds command exit_code",
+	"campaigning":  "kind",
+	"failed":       "reason ahead holder exit_code",
+}
+
+func TestPromisedEvents(t *testing.T) {
+	for name, fields := range promised {
+		kind := kindOf(name)
+		require.NotNil(t, kind, name)
+		require.Subset(t, slices.Concat(commonFields, kind.fields), strings.Fields("time event lock "+fields), name)
+	}
+}
+
+func kindOf(name string) *eventKind {
+	for i := range eventKinds {
+		if eventKinds[i].name == name {
+			return &eventKinds[i]
+		}
+	}
+	return nil
+}
+
+// fieldOf maps the names of fields in JSON to those in Go.
+func fieldOf() map[string]reflect.StructField {
+	fields := map[string]reflect.StructField{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[event]()) {
+		fields[f.Tag.Get("json")] = f
+	}
+	return fields
+}
+
+// Kinds, fields and help are of one piece.
+func TestEventSchemaIsComplete(t *testing.T) {
+	used := map[string]bool{}
+	for _, k := range eventKinds {
+		require.Equal(t, k, *kindOf(k.name), "there is another of that name")
+		require.NotEmpty(t, k.means, k.name)
+		for _, name := range slices.Concat(commonFields, k.fields) {
+			used[name] = true
+		}
+		text, err := encodeJSON(event{Event: k.name, TrustedUntil: new(time.Time), KillAt: new(time.Time)}, "")
+		require.NoError(t, err)
+		checkEvent(t, text)
+	}
+	described := map[string]bool{}
+	for _, f := range eventFields {
+		require.False(t, described[f.name], "%s is described twice", f.name)
+		described[f.name] = true
+	}
+	fields := map[string]bool{}
+	for name := range fieldOf() {
+		fields[name] = true
+	}
+	require.Equal(t, fields, used, "and no field is without an event")
+	require.Equal(t, fields, described)
+	for _, help := range []string{helpRun, helpElect} {
+		require.Contains(t, help, helpEvents)
+		for _, k := range eventKinds {
+			require.Contains(t, help, "\n  "+k.name+"  ")
+		}
+	}
+}
+
+// checkEvent holds a line of --json against the schema: all fields of its kind, in
+// that order, of the type that is documented, and no others.
+func checkEvent(t *testing.T, line []byte) {
+	t.Helper()
+	var e struct{ Event string }
+	assert.NoError(t, json.Unmarshal(line, &e))
+	kind := kindOf(e.Event)
+	if !assert.NotNil(t, kind, "%s", line) {
+		return
+	}
+	var names []string
+	in := json.NewDecoder(bytes.NewReader(line))
+	_, _ = in.Token() // the brace
+	for in.More() {
+		name, err := in.Token()
+		var value any
+		if !assert.NoError(t, err) || !assert.NoError(t, in.Decode(&value)) {
+			return
+		}
+		names = append(names, name.(string))
+		assert.True(t, isOfType(name.(string), value), "%s in %s", name, line)
+	}
+	assert.Equal(t, slices.Concat(commonFields, kind.fields), names, "%s", line)
+}
+
+func isOfType(name string, value any) bool {
+	for _, f := range eventFields {
+		if f.name != name {
+			continue
+		}
+		number, isNumber := value.(float64)
+		actual := map[string]bool{
+			"null":    value == nil,
+			"number":  isNumber,
+			"integer": isNumber && number == float64(int64(number)),
+		}
+		switch value.(type) {
+		case string:
+			actual["string"] = true
+		case map[string]any:
+			actual["object"] = true
+		case []any:
+			actual["array"] = true
+		}
+		return slices.ContainsFunc(strings.Split(f.kind, " or "), func(kind string) bool { return actual[kind] })
+	}
+	return false
+}
+
+func TestFieldsAreKeptWhenTheyAreZero(t *testing.T) {
+	for _, test := range []struct {
+		e    event
+		want string
+	}{
+		{event{Event: "acquired", Kind: "mutex"}, `"kind":"mutex","token":0,"session":"","waited_seconds":0`},
+		{event{Event: "waiting"}, `"kind":"","ahead":0,"holder":null`},
+		{
+			event{Event: "waiting", Holder: personOf(lease.Holder{Who: "me"})},
+			`"kind":"","ahead":0,"holder":{"who":"me","host":"","pid":0,"since":null}`,
+		},
+		{
+			event{Event: "waiting", Holder: personOf(lease.Holder{PID: 1, Since: time.Date(2026, 1, 2, 3, 0, 0, 0, time.FixedZone("", 3600))})},
+			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":"2026-01-02T02:00:00Z"}`,
+		},
+		{
+			event{Event: "waiting", Holder: personOf(lease.Holder{PID: 1, Since: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))})},
+			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":null}`,
+		},
+		{
+			event{Event: "waiting", Holder: personOf(lease.Holder{PID: 1, Since: time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 7200))})},
+			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":null}`,
+		},
+		{event{Event: "released", Command: "exit code 0", ExitCode: new(int)}, `"reason":"","held_seconds":0,"command":"exit code 0","exit_code":0`},
+		{event{Event: "released"}, `"reason":"","held_seconds":0,"command":"","exit_code":null`},
+		{event{Event: "remaining"}, `"command":"","processes":[]`},
+		{
+			event{Event: "remaining", Command: "exit code 3", Processes: []processID{{7, "sh"}}},
+			`"command":"exit code 3","processes":[{"pid":7,"name":"sh"}]`,
+		},
+	} {
+		test.e.Lock = "/l"
+		text, err := encodeJSON(test.e, "")
+		require.NoError(t, err)
+		require.Equal(t, `{"time":"0001-01-01T00:00:00Z","event":"`+test.e.Event+`","lock":"/l",`+test.want+"}", string(text))
+		var back event
+		require.NoError(t, json.Unmarshal(text, &back))
+		require.Equal(t, test.e.Event, back.Event)
+	}
+}
+
+// Whatever the source says of an event arrives: its kind is known, and has a place for
+// every field that is given a value there.
+func TestEventsInTheSourceFitTheSchema(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	names := map[string]string{} // in JSON, of the fields
+	for name, f := range fieldOf() {
+		names[f.Name] = name
+	}
+	emitted := map[string]bool{"remaining": true}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt: // of a name that was not known when the event was made
+				if target, ok := n.Lhs[0].(*ast.SelectorExpr); ok && target.Sel.Name == "Event" {
+					if kind, ok := text(n.Rhs[0]); ok {
+						require.NotNil(t, kindOf(kind), "%v", fset.Position(n.Pos()))
+						emitted[kind] = true
+					}
+				}
+			case *ast.CompositeLit: // of an event, which begins with its name
+				if of, ok := n.Type.(*ast.Ident); !ok || of.Name != "event" {
+					return true
+				}
+				var kind *eventKind
+				for _, elt := range n.Elts {
+					given := elt.(*ast.KeyValueExpr)
+					field := names[given.Key.(*ast.Ident).Name]
+					if kind == nil {
+						name, _ := text(given.Value)
+						kind = kindOf(name)
+						require.Equal(t, "event", field, "%v: its name first", fset.Position(n.Pos()))
+						require.NotNil(t, kind, "%v: %q", fset.Position(n.Pos()), name)
+						emitted[name] = true
+						continue
+					}
+					require.Contains(t, kind.fields, field, "%v: %s", fset.Position(given.Pos()), kind.name)
+				}
+			}
+			return true
+		})
+	}
+	for _, k := range eventKinds {
+		require.True(t, emitted[k.name], "nothing tells of %q", k.name)
+	}
+}
+
+// text returns the value of a string that is written out.
+func text(e ast.Expr) (string, bool) {
+	literal, ok := e.(*ast.BasicLit)
+	if !ok || literal.Kind != token.STRING {
+		return "", false
+	}
+	value, err := strconv.Unquote(literal.Value)
+	return value, err == nil
+}
