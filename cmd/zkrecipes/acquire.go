@@ -32,6 +32,7 @@ func (j *job) connect(ctx context.Context, patience time.Duration) error {
 	if _, err := j.graceFor(client.Session().Timeout()); err != nil {
 		return fmt.Errorf("the servers have changed the session timeout to %v: %w", client.Session().Timeout(), err)
 	}
+	j.tellTimeout(client.Session()) // of later ones reportConnection tells
 	j.watcher.Go(j.reportConnection)
 	return nil
 }
@@ -126,6 +127,9 @@ func (j *job) reportConnection() {
 	broken := false
 	for change := range j.client.States(context.Background()) {
 		phase := j.phase.Load()
+		if change.State == framework.Connected && phase != finished {
+			j.tellTimeout(j.client.Session())
+		}
 		switch {
 		case phase == finished:
 		case change.State == framework.Suspended:
@@ -149,6 +153,25 @@ func because(what, why string) string {
 		return why
 	}
 	return what + ": " + why
+}
+
+// tellTimeout tells that the servers have granted another session timeout than the one
+// asked for, or than that of the session before.
+func (j *job) tellTimeout(session *framework.Session) {
+	granted, asked := session.Timeout(), j.sessionTimeout
+	if j.granted == 0 {
+		j.granted = asked
+	}
+	if granted == j.granted {
+		return
+	}
+	j.granted = granted
+	e := event{Event: "timeout granted", Session: hexSession(session.ID()), Timeout: seconds(granted), Asked: seconds(asked)}
+	if granted == asked {
+		j.report.note(e, "the servers grant a session timeout of %v now, as asked for", granted)
+		return
+	}
+	j.report.note(e, "the servers grant a session timeout of %v instead of %v", granted, asked)
 }
 
 func reasonOf(change framework.StateChange) string {

@@ -25,6 +25,8 @@ type event struct {
 
 	Token   lease.Token `json:"token"`
 	Session string      `json:"session"`
+	Timeout float64     `json:"session_timeout_seconds"`
+	Asked   float64     `json:"asked_seconds"`
 	Waited  float64     `json:"waited_seconds"`
 	Held    float64     `json:"held_seconds"`
 
@@ -69,6 +71,11 @@ var commonFields = []string{"time", "event", "lock"}
 // eventKinds are all events, in the order in which the help tells of them.
 var eventKinds = []eventKind{
 	{"connecting", nil, "no server has answered for 3 s"},
+	{
+		"timeout granted",
+		[]string{"session", "session_timeout_seconds", "asked_seconds"},
+		"the servers grant another session timeout than asked for, or than before",
+	},
 	{"waiting", []string{"kind", "ahead", "holder"}, "somebody else is ahead"},
 	{"acquired", []string{"kind", "token", "session", "waited_seconds"}, "it is held, and the command is started"},
 	{"suspended", []string{"reason", "session"}, "no server answers; what is held is held on to"},
@@ -97,6 +104,8 @@ var eventFields = []struct{ name, kind, means string }{
 	{"holder", "object or null", `the first of them, as it describes itself: {"who", "host", "pid", "since"}, with "", 0 or null for what it does not say; null if it says nothing`},
 	{"token", "integer", "the fencing token"},
 	{"session", "string", "the ZooKeeper session, in hexadecimal"},
+	{"session_timeout_seconds", "number", "how long the servers keep a session that they do not hear of"},
+	{"asked_seconds", "number", "--session-timeout"},
 	{"waited_seconds", "number", "how long it was waited for"},
 	{"held_seconds", "number", "how long the command ran"},
 	{"trusted_until", "string", "the time until which it is certainly held"},

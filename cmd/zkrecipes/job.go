@@ -91,7 +91,8 @@ type job struct {
 	client  *framework.Client
 	held    held
 	session *framework.Session
-	waited  bool // somebody else was seen to have the lock
+	granted time.Duration // the session timeout, as told last
+	waited  bool          // somebody else was seen to have the lock
 	watcher sync.WaitGroup
 	phase   atomic.Int32 // for watcher
 }

@@ -3,13 +3,78 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
 	"slices"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
+
+// Servers grant what lies within their bounds.
+func TestGrantedSessionTimeoutIsTold(t *testing.T) {
+	server := zktest.NewServer(t, zktest.WithSessionTimeouts(time.Second, 10*time.Second))
+	p := candidate(t, server, "polite")
+	granted := p.event("timeout granted")
+	require.InDelta(t, 10, granted.Timeout, 0)
+	require.InDelta(t, 15, granted.Asked, 0)
+	require.Equal(t, granted.Session, leads(t, p).Session)
+
+	// Of later sessions it is not told again.
+	require.True(t, server.ExpireSession(server.Sessions()[0].ID))
+	require.Equal(t, "got terminated", p.line())
+	leads(t, p)
+	p.signal(syscall.SIGTERM)
+	require.Equal(t, 3, p.end())
+	for e := range p.events {
+		require.NotEqual(t, "timeout granted", e.Event)
+	}
+
+	said := func(flags ...string) []string {
+		p := start(t, server, slices.Concat([]string{"run", "--lock", testLock}, flags, command("exit", "0"))...)
+		require.Equal(t, 0, p.end())
+		for range p.events { // until all is read
+		}
+		return p.said(len(p.stderr))
+	}
+	require.Equal(t, []string{"zkrecipes: the servers grant a session timeout of 10s instead of 15s"}, said())
+	require.Equal(t, []string{"zkrecipes: the servers grant a session timeout of 1s instead of 500ms"}, said("--session-timeout", "500ms"))
+	require.Empty(t, said("--quiet"))
+	require.Empty(t, said("--session-timeout", "10s"))
+}
+
+// A later session may be granted by a server that is configured otherwise.
+func TestSessionTimeoutThatChangesIsToldAgain(t *testing.T) {
+	session := func(longest time.Duration) *framework.Session {
+		return connectClient(t, zktest.NewServer(t, zktest.WithSessionTimeouts(time.Second, longest))).Session() // which asks for 30 s
+	}
+	var stderr bytes.Buffer
+	j := &job{jobFlags: &jobFlags{connection: connection{sessionTimeout: 30 * time.Second}}, report: newReporter(&stderr, "/l", true, false)}
+	for _, seconds := range []int{60, 20, 20, 10, 60, 60} {
+		j.tellTimeout(session(time.Duration(seconds) * time.Second))
+	}
+	j.report.close()
+	var told []float64
+	for in := json.NewDecoder(&stderr); in.More(); {
+		var e event
+		require.NoError(t, in.Decode(&e))
+		require.Equal(t, "timeout granted", e.Event)
+		require.InDelta(t, 30, e.Asked, 0)
+		told = append(told, e.Timeout)
+	}
+	require.Equal(t, []float64{20, 10, 30}, told)
+}
 
 // Said once, although the reason says it as well.
 func TestTextOfALostSession(t *testing.T) {
@@ -50,4 +115,55 @@ func TestBecause(t *testing.T) {
 	} {
 		require.Equal(t, want, because("session lost", why))
 	}
+}
+
+// Also while a lock is waited for, or held.
+func TestSessionTimeoutOfALaterSessionIsTold(t *testing.T) {
+	var at atomic.Pointer[zktest.Server]
+	move := func(longest time.Duration) {
+		at.Store(zktest.NewServer(t, zktest.WithSessionTimeouts(time.Second, longest)))
+	}
+	move(time.Minute)
+	client, err := framework.Connect(t.Context(), framework.Config{
+		Servers: []string{"anywhere:1"}, SessionTimeout: 30 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", at.Load().Addr())
+		},
+	})
+	require.NoError(t, err)
+	told, stderr := io.Pipe()
+	j := &job{jobFlags: &jobFlags{connection: connection{sessionTimeout: 30 * time.Second}}, report: newReporter(stderr, "/l", true, false), client: client}
+	j.watcher.Go(j.reportConnection)
+	events := json.NewDecoder(told)
+	late := time.AfterFunc(patience, func() { told.CloseWithError(errors.New("it is not told")) })
+	defer late.Stop()
+	for _, longest := range []time.Duration{20 * time.Second, 10 * time.Second} {
+		before := at.Load()
+		move(longest) // which has never heard of the session, so that another is made
+		before.Close()
+		for e := (event{}); e.Event != "timeout granted"; {
+			require.NoError(t, events.Decode(&e))
+			require.True(t, e.Event != "timeout granted" || e.Timeout == longest.Seconds(), "%+v", e)
+		}
+	}
+	j.disconnect()
+	told.Close()
+	j.report.close()
+}
+
+// The first session's is told before anything else, however short the command is.
+func TestSessionTimeoutIsToldBeforeTheWait(t *testing.T) {
+	server := zktest.NewServer(t, zktest.WithSessionTimeouts(time.Second, 10*time.Second))
+	var stderr bytes.Buffer
+	f := &jobFlags{connection: connection{servers: server.Addr(), sessionTimeout: 15 * time.Second}}
+	f.grace.value, f.maxHold.value = new(time.Duration), new(time.Duration)
+	j := &job{jobFlags: f, report: newReporter(&stderr, "/l", true, false)}
+	var err error
+	j.cfg, _, err = f.config(nil)
+	require.NoError(t, err)
+	j.phase.Store(finished) // so that reportConnection says nothing
+	require.NoError(t, j.connect(t.Context(), patience))
+	j.disconnect()
+	j.report.close()
+	require.Contains(t, stderr.String(), `"session_timeout_seconds":10,"asked_seconds":15`)
 }
