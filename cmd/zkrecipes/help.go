@@ -16,7 +16,8 @@ const helpOverview = `zkrecipes runs commands under ZooKeeper locks.
   zkrecipes version                                         what this program was built from
   zkrecipes help [run|elect|ls|revoke|testserver]           more about one of them
 
-Say where ZooKeeper is with --servers zk1:2181,zk2:2181 or ZKRECIPES_SERVERS. For example:
+Say where ZooKeeper is with --servers zk1:2181,zk2:2181 or ZKRECIPES_SERVERS. A flag may be given once.
+For example:
 
   export ZKRECIPES_SERVERS=zk1:2181,zk2:2181,zk3:2181
   zkrecipes run --lock /locks/backup --timeout 10m -- /usr/local/bin/backup --full   # one at a time

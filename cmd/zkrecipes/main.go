@@ -98,13 +98,18 @@ func (p *program) failed(err error) int {
 	return exitCode(err, exitConflict)
 }
 
-// parse parses the flags of a command, whose name is that of the flag set. If
-// they ask for help it prints that and returns flag.ErrHelp.
+// parse parses the flags of a command, whose name is that of the flag set, each of
+// which may be given once. If they ask for help it prints that and returns
+// flag.ErrHelp.
 func (p *program) parse(fs *flag.FlagSet, args []string) error {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
+	allowOnce(fs)
 	err := fs.Parse(args)
+	twice := givenAgain(fs)
 	switch {
+	case twice != "" && !errors.Is(err, flag.ErrHelp):
+		return usageErrorf("%s: --%s is given twice", fs.Name(), twice)
 	case err == nil:
 		return nil
 	case errors.Is(err, flag.ErrHelp):
