@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -66,7 +65,7 @@ func (c *connection) credentials(env environ) ([]framework.Credential, error) {
 	if c.authFile == "" {
 		return all, nil
 	}
-	file, err := os.Open(c.authFile)
+	file, err := openSecret(c.authFile)
 	if err != nil {
 		return nil, usageErrorf("--auth-file: %v", err)
 	}

@@ -47,7 +47,8 @@ Reaching ZooKeeper:
   --session-timeout D     how long ZooKeeper keeps a session that it no longer hears of (15s);
                           servers may shorten or lengthen it
   --auth-file FILE        credentials, one SCHEME:SECRET per line, such as digest:user:password;
-                          empty lines and lines that begin with # are skipped
+                          empty lines and lines that begin with # are skipped; refused if its
+                          group or others may read or write it (chmod 600 FILE)
   ZKRECIPES_AUTH          one more, from the environment. There is no flag for a secret, since
                           everybody on the machine can read flags. Secrets are never printed.
 `

@@ -1,0 +1,81 @@
+//go:build unix
+
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// secretFile makes a file with a credential.
+func secretFile(t *testing.T, name string, mode fs.FileMode) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(file, []byte("digest:me:hunter2\n"), 0o600))
+	require.NoError(t, os.Chmod(file, mode)) // whatever the umask
+	return file
+}
+
+func TestAuthFileThatOthersCanRead(t *testing.T) {
+	env := []string{envServers + "=127.0.0.1:1"}
+	for _, mode := range []fs.FileMode{0o640, 0o604, 0o644, 0o620, 0o602, 0o610, 0o666} {
+		file := secretFile(t, "auth", mode)
+		for _, args := range []string{"run --lock /l -- true", "elect --path /l -- true", "ls /l", "revoke /l"} {
+			verb, rest, _ := strings.Cut(args, " ")
+			code, stdout, stderr := invoke(t, env, append([]string{verb, "--auth-file", file}, strings.Fields(rest)...)...)
+			require.Equal(t, exitUsage, code, "%s, mode %o", args, mode)
+			require.Contains(t, stderr, "chmod 600 "+file)
+			require.NotContains(t, stderr, "hunter2")
+			require.Empty(t, stdout)
+		}
+	}
+	for _, mode := range []fs.FileMode{0o600, 0o400, 0o700} {
+		c := connection{authFile: secretFile(t, "auth", mode)}
+		all, err := c.credentials(nil)
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+	}
+}
+
+// The mode is that of the file, whatever the name that leads to it.
+func TestAuthFileBehindALink(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(secretFile(t, "auth", 0o644), link))
+	c := connection{authFile: link}
+	_, err := c.credentials(nil)
+	require.ErrorContains(t, err, "open to others (mode 0644)")
+}
+
+// As of "--auth-file <(pass show zk)".
+func TestCredentialsFromAPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.NoError(t, os.Chmod(pipe, 0o660)) // #nosec G302 -- what some systems say of every pipe
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		if in, err := os.OpenFile(pipe, os.O_WRONLY, 0); err == nil {
+			_, _ = in.WriteString("digest:me:hunter2\n")
+			_ = in.Close()
+		}
+	}()
+	c := connection{authFile: pipe}
+	all, err := c.credentials(nil)
+	<-written
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+}
+
+func TestShellWord(t *testing.T) {
+	for text, want := range map[string]string{
+		"/etc/zk/auth-1.txt": "/etc/zk/auth-1.txt", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$x": "'$x'", "tür": "'tür'",
+	} {
+		require.Equal(t, want, shellWord(text))
+	}
+}
