@@ -37,12 +37,11 @@ func (j *job) connect(ctx context.Context, patience time.Duration) error {
 	return nil
 }
 
-// acquire takes the place. ctx ends when the user loses patience; start is when the
-// wait began, and remaining tells how long it may still be.
-func (j *job) acquire(ctx context.Context, start time.Time, remaining func() time.Duration) error {
-	won, err := j.waitFor(ctx, remaining)
+// acquire takes the place. ctx ends when the user loses patience.
+func (j *job) acquire(ctx context.Context, w wait) error {
+	won, err := j.waitFor(ctx, w)
 	if err != nil {
-		return j.explain(ctx, err)
+		return j.explain(ctx, w, err)
 	}
 	// A lease that still stands belongs to the present session.
 	j.held, j.session = won, j.client.Session()
@@ -50,7 +49,7 @@ func (j *job) acquire(ctx context.Context, start time.Time, remaining func() tim
 		return fmt.Errorf("the command was not started: %w", err)
 	}
 	j.phase.Store(holding)
-	token, waited := won.Token(), time.Since(start)
+	token, waited := won.Token(), time.Since(w.start)
 	e := event{Event: "acquired", Kind: j.contest.kind, Token: token, Session: hexSession(j.session.ID()), Waited: seconds(waited)}
 	switch {
 	case j.contest.kind == lease.KindLeader: // one term of many
@@ -64,28 +63,41 @@ func (j *job) acquire(ctx context.Context, start time.Time, remaining func() tim
 }
 
 // waitFor takes the place, having said who has it if that is somebody.
-func (j *job) waitFor(ctx context.Context, remaining func() time.Duration) (held, error) {
-	if left := remaining(); left > 0 && !j.quiet {
-		if queue := j.look(ctx, min(lookPatience, left)); j.contest.mustWait(queue) {
+func (j *job) waitFor(ctx context.Context, w wait) (held, error) {
+	if !w.atOnce && !j.quiet {
+		// If it fails the acquire that follows says why better.
+		if queue, _ := j.look(ctx, min(lookPatience, w.left())); j.contest.mustWait(queue) {
 			j.waited = true
 			first := queue[0]
 			j.report.note(event{Event: "waiting", Kind: j.contest.kind, Ahead: len(queue), Holder: personOf(first.Holder)},
 				"waiting for %s: %s", j.path, inTheWay(queue))
 		}
 	}
-	return j.contest.acquire(ctx, remaining())
+	return j.contend(ctx, w)
 }
 
-// look lists the queue, or returns nil if that takes too long or fails: the
-// acquire that follows, or has failed, says why better.
-func (j *job) look(ctx context.Context, patience time.Duration) []lease.Contender {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	queue, err := j.contest.contenders(ctx)
-	if err != nil {
-		return nil
+// contend takes the place. A recipe that does not wait for others still gives a
+// server longer to answer than --try may take.
+func (j *job) contend(ctx context.Context, w wait) (held, error) {
+	if !w.atOnce {
+		return j.contest.acquire(ctx, w.left())
 	}
-	return queue
+	// The lease lives under this context, so it must not end with the wait.
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(w.left(), func() { cancel(errUnanswered) })
+	won, err := j.contest.acquire(ctx, 0)
+	if err != nil || timer.Stop() {
+		return won, err
+	}
+	_ = won.Release() // it came too late, and has ended with the context
+	return nil, errUnanswered
+}
+
+// look lists the queue, within so much time.
+func (j *job) look(ctx context.Context, patience time.Duration) ([]lease.Contender, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, unanswered("no server answered within %v", patience))
+	defer cancel()
+	return j.contest.contenders(ctx)
 }
 
 // inTheWay describes a queue that is not empty.
@@ -97,18 +109,47 @@ func inTheWay(queue []lease.Contender) string {
 	return fmt.Sprintf("%d ahead, held by %s", len(queue), holder)
 }
 
-// explain names the holder in the error of an acquire that came too late. After
-// --try, or when there was no time to look, the error does not say it.
-func (j *job) explain(ctx context.Context, err error) error {
+// probe returns an error unless the servers answer.
+func (j *job) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, lookPatience, unanswered("no answer within another %v", lookPatience))
+	defer cancel()
+	return j.client.Sync(ctx, j.path)
+}
+
+// explain names the holder in the error of an acquire that came too late, or says
+// that no server answers any more, so that nobody knows whether there is one.
+func (j *job) explain(ctx context.Context, w wait, err error) error {
 	timeout := (*lease.TimeoutError)(nil)
-	if !errors.As(err, &timeout) || timeout.Err != nil || timeout.Holder != (lease.Holder{}) {
+	switch {
+	case !errors.As(err, &timeout):
+		return err
+	case timeout.Err != nil:
+		return &unreachableError{timeout: timeout, err: timeout.Err}
+	case w.atOnce && timeout.Ahead > 0: // a server has said so just now
+	default:
+		if silent := j.probe(ctx); noAnswer(silent) {
+			return &unreachableError{timeout: timeout, err: silent}
+		}
+	}
+	if timeout.Holder != (lease.Holder{}) {
+		return err
+	}
+	// After --try, or when there was no time to ask, the error does not say it.
+	queue, lookErr := j.look(ctx, lookPatience)
+	switch {
+	case lookErr == nil:
+	case timeout.Ahead < 0 && !noAnswer(lookErr):
+		return lookErr
+	default:
 		return err
 	}
 	own := j.client.Session().ID() // its place may not be gone yet
-	queue := slices.DeleteFunc(j.look(ctx, lookPatience), func(c lease.Contender) bool { return c.Session == own })
+	queue = slices.DeleteFunc(queue, func(c lease.Contender) bool { return c.Session == own })
 	switch {
 	case len(queue) == 0 && timeout.Ahead < 0:
-		return err
+		answered := *timeout
+		answered.Ahead = 0
+		return fmt.Errorf("%w (there was no time to ask; by now nobody has it)", &answered)
 	case len(queue) == 0:
 		return fmt.Errorf("%w (it was given back just now)", err)
 	case timeout.Node != "" && queue[0].Node != timeout.Node:

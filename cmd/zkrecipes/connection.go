@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"flag"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -12,15 +11,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// connectPatience is how long connecting may take when --timeout does not say.
-const connectPatience = 15 * time.Second
-
 // connection is what the flags and the environment say about how to reach
 // ZooKeeper.
 type connection struct {
 	servers        string
 	sessionTimeout time.Duration
 	authFile       string
+	timeout        durationFlag
 }
 
 // register adds the flags that all commands have in common.
@@ -29,6 +26,8 @@ func (c *connection) register(fs *flag.FlagSet) {
 	fs.StringVar(&c.authFile, "auth-file", "", "")
 	c.sessionTimeout = framework.DefaultSessionTimeout
 	fs.Var(&durationFlag{value: &c.sessionTimeout}, "session-timeout", "")
+	c.timeout.value = new(time.Duration)
+	fs.Var(&c.timeout, "timeout", "")
 }
 
 // addresses returns the connection string without its chroot, and the chroot.
@@ -96,6 +95,9 @@ func parseCredential(text string) (framework.Credential, bool) {
 
 // config returns the client's configuration; the chroot is left to the caller.
 func (c *connection) config(env environ) (cfg framework.Config, chroot string, err error) {
+	if c.timeout.given && *c.timeout.value == 0 {
+		return cfg, "", usageErrorf("--timeout 0 leaves no time to ask")
+	}
 	hosts, chroot, err := c.addresses(env)
 	if err != nil {
 		return cfg, "", err
@@ -136,7 +138,7 @@ func ownedBelow(path string) func(string) []framework.ACL {
 
 // connect waits for a session for no longer than patience.
 func connect(ctx context.Context, cfg framework.Config, patience time.Duration) (*framework.Client, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no session within %v", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, unanswered("no session within %v", patience))
 	defer cancel()
 	return framework.Connect(ctx, cfg)
 }

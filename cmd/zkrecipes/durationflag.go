@@ -24,6 +24,14 @@ func (f *durationFlag) String() string {
 	return f.value.String()
 }
 
+// limit returns the value if the flag was given, and else 0.
+func (f *durationFlag) limit() time.Duration {
+	if !f.given {
+		return 0
+	}
+	return *f.value
+}
+
 // Set parses the flag's value.
 func (f *durationFlag) Set(text string) error {
 	d, err := time.ParseDuration(text)

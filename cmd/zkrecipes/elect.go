@@ -85,9 +85,9 @@ func (j *job) term(f *electFlags) (code int, again bool, err error) {
 
 // campaign connects, unless that is done, and waits to be the leader.
 func (j *job) campaign(ctx context.Context, f *electFlags) error {
-	start := time.Now()
+	w := f.begin()
 	if j.client == nil {
-		if err := j.connect(ctx, connectPatience); err != nil {
+		if err := j.connect(ctx, w.toConnect()); err != nil {
 			return err
 		}
 		var err error
@@ -95,7 +95,7 @@ func (j *job) campaign(ctx context.Context, f *electFlags) error {
 			return err
 		}
 	}
-	return j.acquire(ctx, start, func() time.Duration { return forever })
+	return j.acquire(ctx, w)
 }
 
 // contest returns the election.

@@ -19,6 +19,7 @@ type event struct {
 	Lock   string    `json:"lock"`
 	Kind   string    `json:"kind"`
 	Reason string    `json:"reason"`
+	Cause  string    `json:"cause"` // of a failure: one of the causes in exit.go
 
 	Ahead  int     `json:"ahead"`
 	Holder *person `json:"holder"` // the first of those ahead
@@ -90,7 +91,7 @@ var eventKinds = []eventKind{
 	{"unprotected", []string{"reason", "held_seconds", "command", "exit_code"}, "the command had ended when the loss was noticed"},
 	{"released", []string{"reason", "held_seconds", "command", "exit_code"}, `given back; if there is a reason, that is why it is free only later`},
 	{"campaigning", []string{"kind"}, "elect only: it waits for another term"},
-	{"failed", []string{"reason", "ahead", "holder", "exit_code"}, "the command did not run"},
+	{"failed", []string{"reason", "cause", "ahead", "holder", "exit_code"}, "the command did not run"},
 }
 
 // eventFields are all fields of all events.
@@ -100,6 +101,7 @@ var eventFields = []struct{ name, kind, means string }{
 	{"lock", "string", "PATH, as given"},
 	{"kind", "string", "what is held or waited for: mutex, reader, writer, semaphore or leader"},
 	{"reason", "string", "why, for people to read"},
+	{"cause", "string", "held (somebody else has it), unreachable (no server answers), denied, usage, command (cannot be started), signal, lost (before it was started) or other"},
 	{"ahead", "integer", "how many hold it or wait ahead; in failed 0 if that was not the reason"},
 	{"holder", "object or null", `the first of them, as it describes itself: {"who", "host", "pid", "since"}, with "", 0 or null for what it does not say; null if it says nothing`},
 	{"token", "integer", "the fencing token"},

@@ -41,7 +41,7 @@ var promised = map[string]string{
 	"unprotected":     "reason held_seconds command exit_code",
 	"released":        "reason held_seconds command exit_code",
 	"campaigning":     "kind",
-	"failed":          "reason ahead holder exit_code",
+	"failed":          "reason cause ahead holder exit_code",
 }
 
 func TestPromisedEvents(t *testing.T) {

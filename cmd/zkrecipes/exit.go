@@ -55,37 +55,55 @@ func (e *commandError) Error() string { return fmt.Sprintf("cannot run %q: %v", 
 // Unwrap returns the reason.
 func (e *commandError) Unwrap() error { return e.err }
 
+// Causes of failures, in JSON.
+const (
+	causeUsage       = "usage"
+	causeHeld        = "held"        // somebody else has it
+	causeUnreachable = "unreachable" // no server answers
+	causeDenied      = "denied"
+	causeSignal      = "signal"
+	causeCommand     = "command" // cannot be started
+	causeLost        = "lost"    // before the command was started
+	causeNobody      = "nobody"  // there to be asked
+	causeOther       = "other"
+)
+
 // exitCode maps what ended a run to the code that tells a script; conflict is
 // the one for "somebody else has the lock".
 func exitCode(err error, conflict int) int {
+	_, code := judge(err, conflict)
+	return code
+}
+
+// judge maps what ended a run to its cause, and to the code that tells a script.
+func judge(err error, conflict int) (cause string, code int) {
 	var (
 		usage   *usageError
 		signal  *signalError
 		command *commandError
-		timeout *lease.TimeoutError
 	)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
-		return 0
+		return "", 0
 	case errors.Is(err, errNobody):
-		return exitNobody
+		return causeNobody, exitNobody
 	case errors.As(err, &usage):
-		return exitUsage
+		return causeUsage, exitUsage
 	case errors.As(err, &signal):
-		return exitSignal + int(signal.signal)
+		return causeSignal, exitSignal + int(signal.signal)
 	case errors.As(err, &command):
-		return command.code
-	case errors.As(err, &timeout) && timeout.Ahead < 0 && timeout.Err != nil:
-		return exitUnavailable // nobody was in the way: no server was reached to ask
+		return causeCommand, command.code
+	case noAnswer(err):
+		return causeUnreachable, exitUnavailable
 	case errors.Is(err, lease.ErrTimeout):
-		return conflict
+		return causeHeld, conflict
 	case errors.Is(err, lease.ErrLost):
-		return exitLost
+		return causeLost, exitLost
 	case errors.Is(err, framework.ErrAuthFailed), errors.Is(err, framework.ErrNoAuth):
-		return exitNoPerm
+		return causeDenied, exitNoPerm
 	case errors.Is(err, framework.ErrInvalidArgument), errors.Is(err, framework.ErrInvalidPath),
 		errors.Is(err, semaphore.ErrSizeMismatch), errors.Is(err, semaphore.ErrLayout):
-		return exitUsage
+		return causeUsage, exitUsage
 	}
-	return exitUnavailable
+	return causeOther, exitUnavailable
 }

@@ -16,27 +16,43 @@ import (
 )
 
 func TestExitCodes(t *testing.T) {
+	broken := &framework.ConnectError{}
 	for _, test := range []struct {
-		err  error
-		code int
+		err   error
+		cause string
+		code  int
 	}{
-		{nil, 0},
-		{flag.ErrHelp, 0},
-		{usageErrorf("no"), 64},
-		{fmt.Errorf("x: %w", framework.ErrInvalidPath), 64},
-		{&framework.ConnectError{}, 69},
-		{errFake, 69},
-		{&lease.TimeoutError{Ahead: -1, Err: &framework.ConnectError{}}, 69},
-		{&lease.TimeoutError{Ahead: 2, Err: &framework.ConnectError{}}, 9},
-		{fmt.Errorf("x: %w", &lease.TimeoutError{Ahead: 1, Waited: time.Second}), 9},
-		{fmt.Errorf("x: %w", lease.ErrLost), 76},
-		{fmt.Errorf("x: %w", framework.ErrAuthFailed), 77},
-		{&framework.OpError{Err: framework.ErrNoAuth}, 77},
-		{&commandError{"x", exitCannotRun, errFake}, 126},
-		{&commandError{"x", exitNotFound, errFake}, 127},
-		{fmt.Errorf("x: %w", &signalError{syscall.SIGINT}), 130},
+		{nil, "", 0},
+		{flag.ErrHelp, "", 0},
+		{errNobody, causeNobody, 1},
+		{usageErrorf("no"), causeUsage, 64},
+		{fmt.Errorf("x: %w", framework.ErrInvalidPath), causeUsage, 64},
+		{broken, causeUnreachable, 69},
+		{fmt.Errorf("connect: %w: %w", unanswered("no session within 1s"), broken), causeUnreachable, 69},
+		{unanswered("no answer"), causeUnreachable, 69},
+		{fmt.Errorf("acquire: %w", errUnanswered), causeUnreachable, 69},
+		{framework.ErrTrustExpired, causeUnreachable, 69},
+		{errFake, causeOther, 69},
+		// Nobody is known to be in the way.
+		{&lease.TimeoutError{Ahead: -1, Err: broken}, causeUnreachable, 69},
+		{&lease.TimeoutError{Ahead: -1}, causeUnreachable, 69},
+		// Somebody was, but when time was up no server could say so.
+		{&lease.TimeoutError{Ahead: 2, Err: broken}, causeUnreachable, 69},
+		{&unreachableError{&lease.TimeoutError{Ahead: 2}, errUnanswered}, causeUnreachable, 69},
+		{&lease.TimeoutError{Ahead: 0}, causeHeld, 9},
+		{fmt.Errorf("x: %w", &lease.TimeoutError{Ahead: 1, Waited: time.Second}), causeHeld, 9},
+		{fmt.Errorf("x: %w", lease.ErrLost), causeLost, 76},
+		{fmt.Errorf("%w: %w", lease.ErrLost, framework.ErrTrustExpired), causeLost, 76},
+		{fmt.Errorf("x: %w", framework.ErrAuthFailed), causeDenied, 77},
+		{&framework.OpError{Err: framework.ErrNoAuth}, causeDenied, 77},
+		{&commandError{"x", exitCannotRun, errFake}, causeCommand, 126},
+		{&commandError{"x", exitNotFound, errFake}, causeCommand, 127},
+		{fmt.Errorf("x: %w", &signalError{syscall.SIGINT}), causeSignal, 130},
 	} {
-		require.Equal(t, test.code, exitCode(test.err, 9), "%v", test.err)
+		cause, code := judge(test.err, 9)
+		require.Equal(t, test.code, code, "%v", test.err)
+		require.Equal(t, test.cause, cause, "%v", test.err)
+		require.Equal(t, code, exitCode(test.err, 9))
 	}
 }
 

@@ -70,6 +70,9 @@ func TestUsageErrors(t *testing.T) {
 		{"elect --path /e --lock /l -- true", withServers, "not defined: --lock"},
 		{"elect --path /e --max-hold 1ms -- true", withServers, "leaves no time"},
 		{"elect --path /e -- true", nil, "no servers"},
+		{"elect --path /e --timeout 0 -- true", withServers, "--timeout 0 leaves no time"},
+		{"ls /l --timeout 0s", withServers, "--timeout 0 leaves no time"},
+		{"revoke /l --timeout 30", withServers, "number with a unit"},
 
 		{"revoke", withServers, "no path"},
 		{"revoke /", withServers, "a node of its own"},
@@ -155,11 +158,12 @@ func TestHelp(t *testing.T) {
 // The help must name every flag and every exit code, and its timeline must be
 // what the program does.
 func TestHelpIsComplete(t *testing.T) {
-	job := []string{"--grace", "--max-hold", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, " 76 ", " 126 ", " 127 ", "128+N"}
-	all := []string{"--servers", "--session-timeout", "--auth-file", envServers, envAuth, "64 ", "69 ", "77 "}
+	job := []string{"--grace", "--max-hold", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
+		`"cause"`, causeHeld, causeUnreachable, causeDenied, causeUsage, causeCommand, causeSignal, causeLost, causeOther}
+	all := []string{"--servers", "--session-timeout", "--timeout", "--auth-file", envServers, envAuth, "64 ", "69 ", "77 "}
 	for topic, words := range map[string][]string{
 		"run": append(job, "--lock", "--shared", "--write", "--permits", "--timeout", "--try", "--label", "--conflict-exit-code",
-			" 75 ", "  5 s", "7.5 s", "10 s", "15 s"),
+			"  5 s", "7.5 s", "10 s", "15 s"),
 		"elect":  append(job, "--path", "--id"),
 		"ls":     {"--json", lease.KindMutex, lease.KindReader, lease.KindWriter, lease.KindSemaphore, lease.KindLeader},
 		"revoke": {"--node", "--all", "--json", " 1 nobody"},

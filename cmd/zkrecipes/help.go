@@ -53,7 +53,8 @@ Reaching ZooKeeper:
                           everybody on the machine can read flags. Secrets are never printed.
 `
 
-const helpLs = `usage: zkrecipes ls PATH [--json] [--servers ...] [--session-timeout D] [--auth-file FILE]
+const helpLs = `usage: zkrecipes ls PATH [--json] [--timeout D] [--servers ...] [--session-timeout D]
+                    [--auth-file FILE]
 
 Prints who holds the lock, the permits or the leadership of PATH, and who waits for it, in order. It
 changes nothing.
@@ -80,6 +81,8 @@ mistake, each has its own line, counted from 1. Children that are neither are na
 A lock that nobody uses is free, and so is one whose path does not exist: servers remove unused
 paths after a while. Both are said in a line, and are no error. (To catch a mistyped path in a
 script, look at "exists" with --json.)
+
+  --timeout D  for how long to look, connecting included (15s)
 
 In what others wrote, everything that would act on a terminal or forge a line is escaped, such as \x1b, \n
 or \u202e; in the table, and in names of children, also a space, as \x20, and a backslash, as \\ ("printf %b"
@@ -109,8 +112,7 @@ may be added; none is renamed or removed, and none changes its type.
   others     array of strings: the children that contend for nothing
 ` + helpConnection + `
 Exit codes: 0 the queue was printed, also if it is empty; 64 usage; 69 ZooKeeper cannot be used (the
-error names the addresses and what happened at each; connecting is given up after 15 s); 77 credentials
-refused, or not permitted.
+error names the addresses and what happened at each); 77 credentials refused, or not permitted.
 
 Examples:
   Who holds it?
@@ -119,8 +121,8 @@ Examples:
       zkrecipes ls /locks/backup --json | jq '[.queue[] | select(.state == "waiting")] | length'
 `
 
-const helpRevoke = `usage: zkrecipes revoke PATH [--node NODE | --all] [--json] [--servers ...] [--session-timeout D]
-                        [--auth-file FILE]
+const helpRevoke = `usage: zkrecipes revoke PATH [--node NODE | --all] [--json] [--timeout D] [--servers ...]
+                        [--session-timeout D] [--auth-file FILE]
 
 Asks those who hold the lock, the permits or the leadership of PATH to give way, and prints whom it
 asked. It does not wait until they have: look with "zkrecipes ls PATH".
@@ -136,6 +138,7 @@ RevocationListener of an InterProcessMutex. Others do not notice.
   --all        ask those who wait as well; they learn of it when their turn comes
   --json       one JSON object, {"lock", "asked"}: the PATH, and an array, which may be empty, with objects
                as in the "queue" of "zkrecipes ls --json"
+  --timeout D  for how long to try, connecting included (15s)
 ` + helpConnection + `
 Where the lock was taken with credentials it needs the same ones.
 

@@ -23,6 +23,8 @@ another machine leads.
 The election:
   --path PATH             a ZooKeeper path, such as /elections/scheduler; it is created when missing
   --id ID                 what others see of this participant (default: HOST:PID)
+  --timeout D             wait at most that long for a term, the first and any other, connecting included
+                          (default: for ever, with 15 s for connecting)
   --max-hold D            lead for at most that long at a time: COMMAND gets TERM --grace before that, KILL
                           at that time, and the next in line leads
 
@@ -49,7 +51,8 @@ Exit codes:
            signal N killed it
   64       usage: wrong flags or arguments
   69       ZooKeeper cannot be used: the error names the addresses and what happened at each; to connect
-           for the first time is given up after 15 s, later it is not
+           for the first time is given up after 15 s, later it is not, unless --timeout says so
+  75       after --timeout another leads; the error names it
   76       leadership was lost after the command had been told to end, or was found to be lost when it
            had ended by itself
   77       credentials refused, or not permitted

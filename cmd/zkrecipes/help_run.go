@@ -13,8 +13,9 @@ The lock:
   --permits N             run beside at most N-1 others: a semaphore. All must say the same N, which is
                           stored at PATH; who disagrees is told so, and gets exit code 64.
   --timeout D             wait at most that long, connecting included (default: for ever, with 15 s
-                          for connecting)
-  --try                   do not wait: take the lock only if it is free
+                          for connecting). Where no server answers, it takes up to two seconds more.
+  --try                   do not wait: take the lock only if it is free. Without a server it ends within
+                          two seconds, or three if one falls silent in the middle.
   --max-hold D            hold it for at most that long: the command gets TERM --grace before that, KILL
                           at that time, and the exit code is 76
   --label NAME            what others see as the holder (default: the command's name)
@@ -82,9 +83,10 @@ InterProcessMutex: where Java has a read-write lock, say --write or --shared.
 Exit codes:
   0-255    the command's own; 128+N if signal N killed it
   64       usage: wrong flags or arguments, or --permits differs from what PATH has
-  69       ZooKeeper cannot be used: the error names the addresses and what happened at each
-  75       not acquired in time; the error names the holder and how many are ahead
-           (--conflict-exit-code changes it)
+  69       ZooKeeper cannot be used, or no server answered when time was up, whoever was ahead before;
+           the error names the addresses and what happened at each
+  75       not acquired in time, as somebody else has it; the error names the holder and how many are
+           ahead (--conflict-exit-code changes it)
   76       the lock was lost, or could not be proved to be held, or held for --max-hold, before the
            command had ended
   77       credentials refused, or not permitted

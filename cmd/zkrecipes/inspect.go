@@ -10,19 +10,21 @@ import (
 
 // inspect parses the command line of a command that looks at one path, connects,
 // and calls look with a client and the path as the client names it. The client has
-// no chroot, because it would create that: looking changes nothing.
+// no chroot, because it would create that: looking changes nothing. --timeout bounds
+// all of it.
 func (p *program) inspect(fs *flag.FlagSet, conn *connection, path string, look func(ctx context.Context, client *framework.Client, full string) error) error {
 	cfg, chroot, err := conn.config(p.env)
 	if err != nil {
 		return err
 	}
-	client, err := connect(context.Background(), cfg, connectPatience)
+	patience := wait{limit: conn.timeout.limit()}.toConnect()
+	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, unanswered("no answer within %v", patience))
+	defer cancel()
+	client, err := connect(ctx, cfg, patience)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeoutCause(context.Background(), connectPatience, fmt.Errorf("no answer within %v", connectPatience))
-	defer cancel()
 	if err := look(ctx, client, chroot+path); err != nil {
 		return fmt.Errorf("%s: %w", fs.Name(), err)
 	}

@@ -106,8 +106,8 @@ func (p *program) perform(f *jobFlags, conflict int, do func(*job) (int, error))
 	defer j.report.close()
 	code, err := j.execute(do)
 	if err != nil {
-		code = exitCode(err, conflict)
 		e := event{Event: "failed", Reason: err.Error(), ExitCode: &code}
+		e.Cause, code = judge(err, conflict)
 		if timeout := (*lease.TimeoutError)(nil); errors.As(err, &timeout) {
 			e.Ahead, e.Holder = max(timeout.Ahead, 0), personOf(timeout.Holder)
 		}

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"math"
 	"path/filepath"
-	"time"
 )
 
 // runFlags is what the command line of "run" says.
@@ -14,20 +13,18 @@ type runFlags struct {
 	label         string
 	shared, write bool
 	permits       int
-	timeout       durationFlag
 	try           bool
 	conflict      int
 }
 
 func (p *program) parseRun(args []string) (*runFlags, error) {
-	f := &runFlags{timeout: durationFlag{value: new(time.Duration)}}
+	f := &runFlags{}
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	f.register(fs, "lock")
 	fs.StringVar(&f.label, "label", "", "")
 	fs.BoolVar(&f.shared, "shared", false, "")
 	fs.BoolVar(&f.write, "write", false, "")
 	fs.IntVar(&f.permits, "permits", 0, "")
-	fs.Var(&f.timeout, "timeout", "")
 	fs.BoolVar(&f.try, "try", false, "")
 	fs.IntVar(&f.conflict, "conflict-exit-code", exitConflict, "")
 	if err := p.parse(fs, args); err != nil {
@@ -96,30 +93,13 @@ func (p *program) run(args []string) int {
 
 // await connects and takes the lock. ctx ends when the user loses patience.
 func (j *job) await(ctx context.Context, f *runFlags) error {
-	start := time.Now()
-	patience := connectPatience
-	if f.timeout.given {
-		patience = *f.timeout.value
-	}
-	if err := j.connect(ctx, patience); err != nil {
+	w := f.begin()
+	if err := j.connect(ctx, w.toConnect()); err != nil {
 		return err
 	}
 	var err error
 	if j.contest, err = f.contest(j.client); err != nil {
 		return err
 	}
-	return j.acquire(ctx, start, f.remaining(start))
-}
-
-// remaining tells how long acquiring may take, of a wait that began at start.
-func (f *runFlags) remaining(start time.Time) func() time.Duration {
-	return func() time.Duration {
-		switch {
-		case f.try:
-			return 0
-		case f.timeout.given:
-			return max(*f.timeout.value-time.Since(start), time.Millisecond)
-		}
-		return forever
-	}
+	return j.acquire(ctx, w)
 }
