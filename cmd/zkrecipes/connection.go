@@ -140,5 +140,6 @@ func ownedBelow(path string) func(string) []framework.ACL {
 func connect(ctx context.Context, cfg framework.Config, patience time.Duration) (*framework.Client, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, unanswered("no session within %v", patience))
 	defer cancel()
+	shareTime(&cfg, patience)
 	return framework.Connect(ctx, cfg)
 }

@@ -1,0 +1,75 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+)
+
+// Two of three servers are down, and a try finds the third, in whatever order they are
+// tried.
+func TestTryFindsTheServerThatIsUp(t *testing.T) {
+	for range 20 {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			w.Server.Partition("down", true)
+			j, f := virtual(t, w, "a", "--try")
+			up, down := j.cfg.Dial, w.Server.Dial("down")
+			j.cfg.Servers = []string{"one:2181,two:2181," + w.Server.Addr()}
+			j.cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if addr != w.Server.Addr() {
+					return down(ctx, network, w.Server.Addr())
+				}
+				return up(ctx, network, addr)
+			}
+			took, err := awaited(t, j, f)
+			require.NoError(t, err)
+			require.Less(t, took, 2*time.Second)
+		})
+	}
+}
+
+func TestTimeIsSharedOnlyWhereItIsShort(t *testing.T) {
+	cfg := framework.Config{Servers: []string{"a,b,c,d"}}
+	shareTime(&cfg, 8*time.Second)
+	require.Nil(t, cfg.Dial)
+	shareTime(&cfg, 8*time.Second-1)
+	require.NotNil(t, cfg.Dial)
+}
+
+func TestDialOfAName(t *testing.T) {
+	_, port, err := net.SplitHostPort(mutedServer(t))
+	require.NoError(t, err)
+	found := []string{"127.0.0.1"}
+	d := &nameDialer{lookUp: func(_ context.Context, host string) ([]string, error) {
+		require.Equal(t, "zk", host)
+		if found == nil {
+			return nil, errFake
+		}
+		return found, nil
+	}}
+	reached := func() error {
+		conn, err := d.dial(t.Context(), "tcp", net.JoinHostPort("zk", port))
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	require.NoError(t, reached())
+	found = nil
+	require.NoError(t, reached(), "at the address that was known before")
+	d.known = nil
+	require.ErrorIs(t, reached(), errFake)
+	// Whichever address of several is the right one, it is tried in the end.
+	found = []string{"127.0.0.1", "::1"}
+	until(t, "the right one is chosen", func() bool { return reached() == nil })
+	_, err = d.dial(t.Context(), "tcp", "nonsense")
+	require.Error(t, err)
+}
