@@ -64,6 +64,19 @@ func (j *job) acquire(ctx context.Context, w wait) error {
 
 // waitFor takes the place, having said who has it if that is somebody.
 func (j *job) waitFor(ctx context.Context, w wait) (held, error) {
+	mayNotWait, err := j.beneath(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if mayNotWait {
+		now := w
+		now.atOnce = true
+		won, err := j.contend(ctx, now)
+		if errors.Is(err, lease.ErrTimeout) && !noAnswer(err) {
+			return j.waitFor(ctx, w) // somebody has come between, whom another look shows
+		}
+		return won, err
+	}
 	if !w.atOnce && !j.quiet {
 		// If it fails the acquire that follows says why better.
 		if queue, _ := j.look(ctx, min(lookPatience, w.left())); j.contest.mustWait(queue) {

@@ -28,6 +28,11 @@ func playCommand(part string, args []string) int {
 		for _, name := range []string{envLockPath, envLockToken, envLockSession} {
 			fmt.Println(os.Getenv(name))
 		}
+	case "zkrecipes": // when a byte has come; it gets the arguments
+		fmt.Println("ready")
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		fmt.Println(syscall.Exec(os.Args[0], append([]string{os.Args[0]}, args...), os.Environ()))
+		return 1
 	case "killed": // by a signal
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}

@@ -15,6 +15,7 @@ const (
 	envLockPath    = "ZKRECIPES_LOCK_PATH"
 	envLockToken   = "ZKRECIPES_LOCK_TOKEN"
 	envLockSession = "ZKRECIPES_LOCK_SESSION"
+	envAncestors   = "ZKRECIPES_LOCK_ANCESTORS"
 )
 
 // environ is an environment: "NAME=value" strings.
@@ -55,8 +56,8 @@ next:
 // forCommand returns the environment of a command that runs under a lock.
 func (e environ) forCommand(lock string, token lease.Token, session int64) environ {
 	return e.with(
-		[]string{envLockPath, envLockToken, envLockSession},
-		[]string{lock, strconv.FormatInt(int64(token), 10), hexSession(session)},
+		[]string{envLockPath, envLockToken, envLockSession, envAncestors},
+		[]string{lock, strconv.FormatInt(int64(token), 10), hexSession(session), e.ancestorsWith(session)},
 	)
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -63,6 +64,7 @@ func TestEnvironment(t *testing.T) {
 	require.Equal(t, environ{
 		"A=1", "B=2", envLockTokenLike + "=kept", "A=3",
 		envLockPath + "=/l", envLockToken + "=42", envLockSession + "=0xff00000000000001",
+		envAncestors + "=" + fmt.Sprint("0xff00000000000001:", os.Getpid()),
 	}, env.forCommand("/l", 42, -0x00ffffffffffffff))
 	require.Len(t, env, 6, "the original must not change")
 }

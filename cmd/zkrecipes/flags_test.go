@@ -158,7 +158,7 @@ func TestHelp(t *testing.T) {
 // The help must name every flag and every exit code, and its timeline must be
 // what the program does.
 func TestHelpIsComplete(t *testing.T) {
-	job := []string{"--grace", "--max-hold", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
+	job := []string{"--grace", "--max-hold", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, envAncestors, " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
 		`"cause"`, causeHeld, causeUnreachable, causeDenied, causeUsage, causeCommand, causeSignal, causeLost, causeOther}
 	all := []string{"--servers", "--session-timeout", "--timeout", "--auth-file", envServers, envAuth, "64 ", "69 ", "77 "}
 	for topic, words := range map[string][]string{

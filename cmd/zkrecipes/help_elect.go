@@ -49,7 +49,7 @@ same election, and see the id.
 Exit codes:
   0-255    the command's own, when it ended by itself or by a signal that zkrecipes was sent; 128+N if
            signal N killed it
-  64       usage: wrong flags or arguments
+  64       usage: wrong flags or arguments, or a zkrecipes elect above this one leads PATH
   69       ZooKeeper cannot be used: the error names the addresses and what happened at each; to connect
            for the first time is given up after 15 s, later it is not, unless --timeout says so
   75       after --timeout another leads; the error names it

@@ -75,6 +75,13 @@ group. While zkrecipes still waits, INT, TERM, HUP and QUIT end the wait, and no
 The command gets the terminal as soon as it reads from it. Ctrl-Z stops both; after "fg" the command goes
 on only if the lock is still held.
 
+One zkrecipes under another: to take a second PATH while holding a first is fine. Take them in the same
+order everywhere, or two can wait for each other; --timeout ends that. To wait for the same PATH again
+would be to wait for oneself, and is refused at once with exit code 64, by what
+ZKRECIPES_LOCK_ANCESTORS says: where the environment is not passed on, as by sudo, it is not noticed.
+Runs with --shared may be nested in one with --shared while no other waits, and those with --permits as
+long as those above do not hold all of them.
+
 Beside Java: the nodes are those of Apache Curator. Without flags, of InterProcessMutex; with --shared
 and --write, of InterProcessReadWriteLock; with --permits, of InterProcessSemaphoreV2 with a SharedCount
 at the same path. Runs exclude each other with and without --write. But Java's readers do not see
@@ -82,7 +89,8 @@ InterProcessMutex: where Java has a read-write lock, say --write or --shared.
 
 Exit codes:
   0-255    the command's own; 128+N if signal N killed it
-  64       usage: wrong flags or arguments, or --permits differs from what PATH has
+  64       usage: wrong flags or arguments, or --permits differs from what PATH has, or a zkrecipes above
+           this one holds PATH
   69       ZooKeeper cannot be used, or no server answered when time was up, whoever was ahead before;
            the error names the addresses and what happened at each
   75       not acquired in time, as somebody else has it; the error names the holder and how many are
@@ -117,5 +125,7 @@ const helpEnvironment = `The command finds in its environment, whatever was ther
   ZKRECIPES_LOCK_PATH     the path, as given
   ZKRECIPES_LOCK_TOKEN    the fencing token: a number that grows from each holder to the next
   ZKRECIPES_LOCK_SESSION  the ZooKeeper session, in hexadecimal
+  ZKRECIPES_LOCK_ANCESTORS
+                          SESSION:PID of every zkrecipes above it, outermost first, separated by commas
 Everything else it inherits, ZKRECIPES_AUTH included; with --auth-file it does not see the secret.
 `

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// An ancestor is a zkrecipes above this one in the process tree. What it holds it
+// holds until its command has ended, of which this one is a part: who waits for it
+// from here waits for itself.
+type ancestor struct {
+	session int64
+	pid     int
+}
+
+// String writes it for the environment.
+func (a ancestor) String() string { return fmt.Sprintf("%s:%d", hexSession(a.session), a.pid) }
+
+// ancestors returns those that the environment names, outermost first. What is
+// written there may be old, or anything: it counts only together with a queue in
+// which such a session is.
+func (e environ) ancestors() (all []ancestor) {
+	for entry := range strings.SplitSeq(e.get(envAncestors), ",") {
+		session, pid, _ := strings.Cut(entry, ":")
+		digits, isHex := strings.CutPrefix(session, "0x")
+		id, err := strconv.ParseUint(digits, 16, 64)
+		number, pidErr := strconv.Atoi(pid)
+		if isHex && err == nil && pidErr == nil {
+			all = append(all, ancestor{int64(id), number})
+		}
+	}
+	return all
+}
+
+// ancestorsWith is the variable for a command that runs under this process, too.
+func (e environ) ancestorsWith(session int64) string {
+	var all []string
+	for _, a := range append(e.ancestors(), ancestor{session, os.Getpid()}) {
+		all = append(all, a.String())
+	}
+	return strings.Join(all, ",")
+}
+
+// beneath looks whether an ancestor holds the place, and refuses a wait that would
+// be for ourselves. It asks nothing if there are no ancestors.
+//
+// mayNotWait means that an ancestor reads, and we may read too, but only at once: a
+// writer who comes between waits for the ancestor, and we would wait for the writer.
+func (j *job) beneath(ctx context.Context, w wait) (mayNotWait bool, err error) {
+	above := j.env.ancestors()
+	if len(above) == 0 {
+		return false, nil
+	}
+	ctx, cancel := w.bound(ctx)
+	defer cancel()
+	queue, err := j.contest.contenders(ctx)
+	if err != nil {
+		return false, err
+	}
+	var theirs []lease.Contender
+	for _, c := range queue {
+		if slices.ContainsFunc(above, func(a ancestor) bool { return a.session == c.Session }) {
+			theirs = append(theirs, c)
+		}
+	}
+	switch {
+	case len(theirs) == 0:
+		return false, nil
+	case j.contest.mustWait(theirs):
+		return false, j.ownWait(theirs[0])
+	case j.contest.kind != lease.KindReader: // there are more permits than theirs
+		return false, nil
+	case j.contest.mustWait(queue):
+		return false, j.ownWait(theirs[0])
+	}
+	return true, nil
+}
+
+// ownWait is the refusal. The path is right in itself, and so are the flags; what is
+// wrong is where the command stands, which no waiting mends.
+func (j *job) ownWait(holder lease.Contender) error {
+	verb, who := "run", holder.Holder.Who
+	if holder.Kind == lease.KindLeader {
+		verb = "elect"
+	}
+	for _, a := range j.env.ancestors() {
+		if a.session == holder.Session {
+			who = strings.TrimPrefix(fmt.Sprintf("%s, pid %d", who, a.pid), ", ")
+		}
+	}
+	return usageErrorf("%s is held by the zkrecipes %s above this one (%s), which waits for this command to end: this one would wait for itself",
+		j.path, verb, who)
+}
