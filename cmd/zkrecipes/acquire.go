@@ -39,12 +39,19 @@ func (j *job) connect(ctx context.Context, patience time.Duration) error {
 
 // acquire takes the place. ctx ends when the user loses patience.
 func (j *job) acquire(ctx context.Context, w wait) error {
+	if err := j.refuseStrangers(ctx, w); err != nil {
+		return err
+	}
 	won, err := j.waitFor(ctx, w)
 	if err != nil {
 		return j.explain(ctx, w, err)
 	}
 	// A lease that still stands belongs to the present session.
 	j.held, j.session = won, j.client.Session()
+	if err := j.refuseStrangers(won.Context(), w.withLastLook()); err != nil {
+		_ = won.Release()
+		return err
+	}
 	if err := won.Err(); err != nil {
 		return fmt.Errorf("the command was not started: %w", err)
 	}

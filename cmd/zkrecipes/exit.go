@@ -20,7 +20,7 @@ const (
 	exitUnavailable = 69 // no server could be used
 	exitConflict    = 75 // not acquired in time; --conflict-exit-code changes it
 	exitLost        = 76 // the lock was lost while the command ran
-	exitNoPerm      = 77 // credentials refused, or not permitted
+	exitNoPerm      = 77 // credentials refused, not permitted, or of no use
 	exitCannotRun   = 126
 	exitNotFound    = 127
 	exitSignal      = 128 // plus the signal's number
@@ -81,6 +81,7 @@ func judge(err error, conflict int) (cause string, code int) {
 		usage   *usageError
 		signal  *signalError
 		command *commandError
+		open    *openError
 	)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -99,7 +100,7 @@ func judge(err error, conflict int) (cause string, code int) {
 		return causeHeld, conflict
 	case errors.Is(err, lease.ErrLost):
 		return causeLost, exitLost
-	case errors.Is(err, framework.ErrAuthFailed), errors.Is(err, framework.ErrNoAuth):
+	case errors.As(err, &open), errors.Is(err, framework.ErrAuthFailed), errors.Is(err, framework.ErrNoAuth):
 		return causeDenied, exitNoPerm
 	case errors.Is(err, framework.ErrInvalidArgument), errors.Is(err, framework.ErrInvalidPath),
 		errors.Is(err, semaphore.ErrSizeMismatch), errors.Is(err, semaphore.ErrLayout):

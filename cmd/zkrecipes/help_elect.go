@@ -35,7 +35,8 @@ The command:
   --json                  say what happens as JSON, one object per line, on standard error
   --quiet                 say only what goes wrong, and that somebody asks for it
 ` + helpConnection + `
-With credentials, the election's nodes belong to them: others can look, but neither take part nor delete.
+With credentials, the election belongs to them: others can look, but neither take part nor delete. A
+PATH that is open to strangers is refused, at every term; see "zkrecipes help run".
 
 ` + helpEnvironment + `Here the token is the number of the term.
 
@@ -55,7 +56,7 @@ Exit codes:
   75       after --timeout another leads; the error names it
   76       leadership was lost after the command had been told to end, or was found to be lost when it
            had ended by itself
-  77       credentials refused, or not permitted
+  77       credentials refused, or not permitted, or strangers may enter PATH in spite of credentials
   126      COMMAND cannot be executed
   127      COMMAND was not found
   128+N    signal N ended the wait for a term

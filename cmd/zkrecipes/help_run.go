@@ -30,8 +30,14 @@ The command:
   --json                  say what happens as JSON, one object per line, on standard error
   --quiet                 say only what goes wrong, and that somebody asks for it
 ` + helpConnection + `
-With credentials, the lock's nodes belong to them: others can look at the queue but not enter it or
-delete from it. Without, everybody can.
+With credentials, PATH and what is below it belong to them if zkrecipes makes it: others can look at the
+queue, but not enter it or delete from it. A PATH that was there before, and in which strangers
+(world:anyone, or an address) may create or delete, or write (with --permits), or whose ACL they may
+change, is refused with exit code 77 and the commands that close it, before the wait and again before
+COMMAND is started. Identities that the ACL names (digest, sasl, x509) are taken for invited. What is
+above PATH is left as it is: who may delete there can delete PATH when nobody holds it or waits, and
+never else; who may create there can then make it anew, open, which the next run refuses. Without
+credentials everybody can do everything.
 
 ` + helpEnvironment + `
 What is guaranteed:
@@ -97,7 +103,7 @@ Exit codes:
            ahead (--conflict-exit-code changes it)
   76       the lock was lost, or could not be proved to be held, or held for --max-hold, before the
            command had ended
-  77       credentials refused, or not permitted
+  77       credentials refused, or not permitted, or strangers may enter PATH in spite of credentials
   126      COMMAND cannot be executed          (checked before the lock is taken,
   127      COMMAND was not found                as far as that is possible)
   128+N    signal N ended the wait for the lock

@@ -68,6 +68,14 @@ func (w wait) left() time.Duration {
 	return max(w.limit-time.Since(w.start), time.Millisecond)
 }
 
+// withLastLook returns the wait with time for one more look, if it has less left.
+func (w wait) withLastLook() wait {
+	if w.left() < lastLook {
+		w.limit = time.Since(w.start) + lastLook
+	}
+	return w
+}
+
 // bound returns a context that ends when time is up, for questions that have to be
 // answered.
 func (w wait) bound(ctx context.Context) (context.Context, context.CancelFunc) {

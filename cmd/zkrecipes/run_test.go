@@ -186,13 +186,13 @@ func TestNotPermitted(t *testing.T) {
 	require.Contains(t, stdout, "nobody holds it")
 }
 
-// connect opens a client for what other programs do to the tree.
-func connectClient(t *testing.T, server *zktest.Server) *framework.Client {
+// connectClient opens a client for what other programs do to the tree.
+func connectClient(t *testing.T, server *zktest.Server, auth ...framework.Credential) *framework.Client {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	client, err := framework.Connect(ctx, framework.Config{
-		Servers: []string{server.Addr()}, SessionTimeout: 30 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		Servers: []string{server.Addr()}, SessionTimeout: 30 * time.Second, Auth: auth, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { client.Close() })
