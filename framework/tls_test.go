@@ -2,14 +2,8 @@ package framework_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"io"
-	"math/big"
 	"net"
 	"sync"
 	"testing"
@@ -19,28 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/tlstest"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// certificate returns a certificate for a name and an address, signed by itself,
-// and the pool that trusts it.
+// certificate returns a certificate for a name and an address, and the pool that
+// trusts it.
 func certificate(t *testing.T, name, ip string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-		DNSNames: []string{name}, IPAddresses: []net.IP{net.ParseIP(ip)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
-	parsed, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	pool := x509.NewCertPool()
-	pool.AddCert(parsed)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+	authority := tlstest.NewAuthority(t, "test")
+	return authority.Issue("server", name, ip).Certificate(t), authority.Pool()
 }
 
 // terminate listens with a certificate and passes what it decrypts on to a server.
@@ -49,7 +31,7 @@ func terminate(t *testing.T, s *zktest.Server, cert tls.Certificate) (addr strin
 	t.Helper()
 	var mu sync.Mutex
 	var asked []string
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+	addr = tlstest.NewFront(t, s.Addr(), &tls.Config{
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -57,38 +39,7 @@ func terminate(t *testing.T, s *zktest.Server, cert tls.Certificate) (addr strin
 			return &cert, nil
 		},
 	})
-	require.NoError(t, err)
-	var running sync.WaitGroup
-	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(func() {
-		cancel()
-		listener.Close()
-		running.Wait()
-	})
-	running.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			running.Go(func() {
-				defer conn.Close()
-				server, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.Addr())
-				if err != nil {
-					return
-				}
-				defer server.Close()
-				stop := context.AfterFunc(ctx, func() { conn.Close(); server.Close() })
-				defer stop()
-				running.Go(func() {
-					_, _ = io.Copy(server, conn)
-					server.Close()
-				})
-				_, _ = io.Copy(conn, server)
-			})
-		}
-	})
-	return listener.Addr().String(), func() []string {
+	return addr, func() []string {
 		mu.Lock()
 		defer mu.Unlock()
 		return append([]string(nil), asked...)
@@ -188,26 +139,6 @@ func TestTLSRefusesTheWrongServer(t *testing.T) {
 			require.ErrorIs(t, err, framework.ErrNotConnected)
 			assert.Contains(t, err.Error(), tc.server)
 			assert.Contains(t, err.Error(), tc.says)
-		})
-	}
-}
-
-// A client that speaks TLS to a server that does not, and the other way round.
-func TestTLSOnOneSideOnly(t *testing.T) {
-	t.Parallel()
-	s := zktest.NewServer(t)
-	cert, pool := certificate(t, "zk.test", "127.0.0.1")
-	addr, _ := terminate(t, s, cert)
-	for name, set := range map[string]setting{
-		"client": func(cfg *framework.Config) { cfg.Dial, cfg.TLS = through(s.Addr()), &tls.Config{RootCAs: pool} },
-		"server": func(cfg *framework.Config) { cfg.Dial = through(addr) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, stop := untilSecond(t)
-			_, err := framework.Connect(ctx, config(s, "client", unhurried, set, stop))
-			require.ErrorIs(t, err, framework.ErrNotConnected)
-			require.ErrorIs(t, err, errStopped)
 		})
 	}
 }
