@@ -2,7 +2,6 @@ package framework
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -194,25 +193,28 @@ func (b *addressBook) dial(ctx context.Context, t target) (net.Conn, error) {
 		dial = (&net.Dialer{}).DialContext
 	}
 	conn, err := dial(ctx, "tcp", t.addr)
-	if err != nil || b.cfg.TLS == nil {
+	secure := b.cfg.tlsFor(t.name)
+	if err != nil || secure == nil {
 		return conn, err
 	}
-	cfg := b.cfg.TLS.Clone()
-	if cfg.ServerName == "" {
-		cfg.ServerName, _, _ = net.SplitHostPort(t.name)
-	}
-	secure := tls.Client(conn, cfg)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return secure, nil
+	return encrypt(ctx, conn, secure)
 }
 
 var errNoAnswerYet = errors.New("no answer yet")
 
 // trying notes that an attempt goes on at an address, for those who lose patience
-// before it fails.
-func (b *addressBook) trying(addr string) { b.note(addr, errNoAnswerYet) }
+// before it fails. If one has failed there, why it did says more.
+func (b *addressBook) trying(addr string) {
+	if !b.hasFailed(addr) {
+		b.note(addr, errNoAnswerYet)
+	}
+}
+
+func (b *addressBook) hasFailed(addr string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.failures, func(f ConnectAttempt) bool { return f.Addr == addr && f.Err != errNoAnswerYet }) //nolint:errorlint // ours, as it is
+}
 
 // failed notes the newest failure at an address.
 func (b *addressBook) failed(addr string, err error) {

@@ -191,6 +191,8 @@ func (g *guard) failed(addr string, err error) {
 func (c *guardConn) broke(err error) {
 	if cause := c.dropped.Load(); cause != nil {
 		err = *cause
+	} else if !c.isAttached() {
+		err = c.explainHandshake(err)
 	}
 	c.guard.failed(c.addr, err)
 }

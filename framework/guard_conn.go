@@ -218,6 +218,9 @@ func (c *guardConn) beginFrame() error {
 	if err != nil {
 		return err
 	}
+	if !c.isAttached() && startsTLS(head) {
+		return errAnswersTLS
+	}
 	size := int(be32(head))
 	if size < 0 || size > c.guard.cfg.MaxReplyBytes {
 		return errShortFrame

@@ -1,0 +1,159 @@
+package framework_test
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/tlstest"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// connectRefused connects until a server is tried for the second time, and returns why
+// it could not the first time.
+func connectRefused(t *testing.T, s *zktest.Server, settings ...setting) framework.ConnectAttempt {
+	t.Helper()
+	ctx, stop := untilSecond(t)
+	_, err := framework.Connect(ctx, config(s, "client", append(append([]setting{unhurried}, settings...), stop)...))
+	require.ErrorIs(t, err, framework.ErrNotConnected)
+	require.ErrorIs(t, err, errStopped)
+	var all *framework.ConnectError
+	require.ErrorAs(t, err, &all)
+	require.Len(t, all.Attempts, 1)
+	require.ErrorContains(t, err, all.Attempts[0].Err.Error(), "what failed is told while it is tried again")
+	return all.Attempts[0]
+}
+
+// A client that speaks TLS to a server that does not, and the other way round, is told
+// what is probably wrong.
+func TestTLSOnOneSideOnly(t *testing.T) {
+	t.Parallel()
+	s := zktest.NewServer(t)
+	cert, pool := certificate(t, "zk.test", "127.0.0.1")
+	addr, _ := terminate(t, s, cert)
+	secure := func(cfg *framework.Config) { cfg.TLS = &tls.Config{RootCAs: pool} }
+	for name, tc := range map[string]struct {
+		dial    dialer
+		setting setting
+		says    string
+	}{
+		"client only":                           {through(s.Addr()), secure, "a port without TLS (Config.TLS is set): EOF"},
+		"client only, something else answers":   {through(answering(t, "220 ready\r\n")), secure, "may be a port without it (Config.TLS is set)"},
+		"server only, which hangs up":           {through(addr), nop, "want TLS (set Config.TLS): EOF"},
+		"server only, which sends an alert":     {through(answering(t, "\x15\x03\x01\x00\x02\x02\x0a")), nop, "answers in TLS: this is a port for that (set Config.TLS)"},
+		"both, and it hangs up after that":      {through(tlstest.NewFront(t, answering(t, ""), &tls.Config{Certificates: []tls.Certificate{cert}})), secure, "allow no more connections: EOF"},
+		"neither, and it answers something odd": {through(answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n")), nop, "malformed frame"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			failed := connectRefused(t, s, tc.setting, func(cfg *framework.Config) { cfg.Servers, cfg.Dial = []string{"zk.test:2181"}, tc.dial })
+			assert.Equal(t, "zk.test:2181", failed.Addr)
+			assert.ErrorContains(t, failed.Err, tc.says)
+			assert.NotErrorIs(t, failed.Err, framework.ErrCertificateRefused)
+		})
+	}
+}
+
+func nop(*framework.Config) {}
+
+// answering returns the address of a server that waits for something, says its piece and
+// hangs up.
+func answering(t *testing.T, text string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	t.Cleanup(func() {
+		listener.Close()
+		<-done
+	})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 16<<10)) // else what is not read resets the connection
+			_, _ = io.WriteString(conn, text)
+			conn.Close()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// A certificate that the server does not want is an error that can be told from others,
+// whatever the version of TLS: from 1.3 on it comes after the client's handshake.
+func TestServerRefusesTheClientsCertificate(t *testing.T) {
+	t.Parallel()
+	s := zktest.NewServer(t)
+	ours := tlstest.NewAuthority(t, "ours")
+	theirs := tlstest.NewAuthority(t, "theirs").Issue("stranger").Certificate(t)
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		addr := tlstest.NewFront(t, s.Addr(), &tls.Config{
+			Certificates: []tls.Certificate{ours.Issue("server", "zk.test").Certificate(t)},
+			ClientAuth:   tls.RequireAndVerifyClientCert, ClientCAs: ours.Pool(), MaxVersion: version,
+		})
+		secure := func(cert *tls.Certificate) setting {
+			return func(cfg *framework.Config) {
+				cfg.Servers, cfg.Dial = []string{"zk.test:2281"}, through(addr)
+				cfg.TLS = &tls.Config{RootCAs: ours.Pool(), GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+					return cert, nil
+				}}
+			}
+		}
+		for name, cert := range map[string]*tls.Certificate{"none": {}, "a stranger's": &theirs} {
+			t.Run(tls.VersionName(version)+" "+name, func(t *testing.T) {
+				t.Parallel()
+				failed := connectRefused(t, s, secure(cert))
+				if version == tls.VersionTLS12 && len(cert.Certificate) == 0 {
+					// Go's servers, and others, say no more than that. ZooKeeper does.
+					assert.ErrorContains(t, failed.Err, "or asks for a client's certificate")
+					return
+				}
+				require.ErrorIs(t, failed.Err, framework.ErrCertificateRefused)
+				assert.ErrorContains(t, failed.Err, "remote error: tls: ", "and what the server said")
+			})
+		}
+		t.Run(tls.VersionName(version)+" good", func(t *testing.T) {
+			t.Parallel()
+			cert := ours.Issue("client").Certificate(t)
+			c := connect(t, s, unhurried, secure(&cert))
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
+// The two sides have no version of TLS in common, or none of their ways to encrypt.
+func TestTLSWithNothingInCommon(t *testing.T) {
+	t.Parallel()
+	s := zktest.NewServer(t)
+	cert, pool := certificate(t, "zk.test", "127.0.0.1")
+	for name, tc := range map[string]struct {
+		server, client *tls.Config
+		says           string
+	}{
+		"version": {&tls.Config{MinVersion: tls.VersionTLS13}, &tls.Config{MaxVersion: tls.VersionTLS12}, "protocol version not supported"},
+		"suites": {
+			&tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}},
+			&tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}},
+			"accepts no way to encrypt",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.server.Certificates, tc.client.RootCAs = []tls.Certificate{cert}, pool
+			addr := tlstest.NewFront(t, s.Addr(), tc.server)
+			failed := connectRefused(t, s, func(cfg *framework.Config) {
+				cfg.Servers, cfg.Dial, cfg.TLS = []string{"zk.test:2281"}, through(addr), tc.client
+			})
+			require.ErrorContains(t, failed.Err, tc.says)
+			assert.NotErrorIs(t, failed.Err, framework.ErrCertificateRefused)
+		})
+	}
+}
