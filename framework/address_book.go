@@ -188,12 +188,15 @@ const lookupLimit = 2 * time.Second
 
 // dial opens a connection, encrypted if so configured.
 func (b *addressBook) dial(ctx context.Context, t target) (net.Conn, error) {
+	secure, err := b.cfg.tlsFor(ctx, t.name)
+	if err != nil {
+		return nil, err
+	}
 	dial := b.cfg.Dial
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
 	}
 	conn, err := dial(ctx, "tcp", t.addr)
-	secure := b.cfg.tlsFor(t.name)
 	if err != nil || secure == nil {
 		return conn, err
 	}

@@ -68,6 +68,15 @@ type Config struct {
 	// TLS makes connections encrypted; ServerName is set to the host's name
 	// when it is empty.
 	TLS *tls.Config
+	// GetTLS is for certificates that change while the client lives: it returns what
+	// TLS would hold, which must then be nil, for one connection. It is called before
+	// every attempt to connect, the first and all later ones, and must obey ctx, which
+	// ends with the attempt, and be safe for concurrent use. What it returns is not
+	// changed, and needs no InsecureSkipVerify: the handshake verifies against it.
+	// If it fails, or returns nil, so does the attempt, without a byte sent: no
+	// connection is ever plain instead. The error is part of the ConnectError, and
+	// the next attempt calls it again. Connections that stand are not touched.
+	GetTLS func(ctx context.Context) (*tls.Config, error)
 	// Dial opens connections instead of a net.Dialer. It must obey ctx. Names
 	// are then not looked up: addr is as it stands in Servers.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -185,6 +194,9 @@ func (cfg Config) validateRest() error {
 		if c.Scheme == "digest" && !bytes.Contains(c.Secret, []byte(":")) { // the server would take it for a user's name, which all may read
 			return fmt.Errorf("config.Auth[%d]: %w: a digest secret is a user and a password with a colon between", i, ErrInvalidArgument)
 		}
+	}
+	if cfg.TLS != nil && cfg.GetTLS != nil {
+		return fmt.Errorf("config.GetTLS: %w: config.TLS is set as well", ErrInvalidArgument)
 	}
 	for _, f := range []struct {
 		name  string

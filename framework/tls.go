@@ -3,21 +3,31 @@ package framework
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 )
 
 // tlsFor returns the TLS configuration for a new connection to a server, given as
 // "host:port", or nil if it is to be a plain one.
-func (cfg *Config) tlsFor(server string) *tls.Config {
+func (cfg *Config) tlsFor(ctx context.Context, server string) (*tls.Config, error) {
 	base := cfg.TLS
+	if cfg.GetTLS != nil {
+		var err error
+		if base, err = cfg.GetTLS(ctx); err != nil {
+			return nil, fmt.Errorf("config.GetTLS: %w", err)
+		}
+		if base == nil { // not to be taken for a wish to go without
+			return nil, fmt.Errorf("config.GetTLS: %w: no configuration", ErrInvalidArgument)
+		}
+	}
 	if base == nil {
-		return nil
+		return nil, nil //nolint:nilnil // nil is a plain connection, as in Config.TLS
 	}
 	own := base.Clone()
 	if own.ServerName == "" {
 		own.ServerName, _, _ = net.SplitHostPort(server)
 	}
-	return own
+	return own, nil
 }
 
 // encrypt does the TLS handshake on a fresh connection, which it closes if that fails.
