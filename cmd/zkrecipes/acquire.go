@@ -239,5 +239,5 @@ func reasonOf(change framework.StateChange) string {
 	if change.Err == nil {
 		return "no reason known"
 	}
-	return change.Err.Error()
+	return inFlagNames(change.Err)
 }

@@ -18,6 +18,7 @@ type connection struct {
 	sessionTimeout time.Duration
 	authFile       string
 	timeout        durationFlag
+	tls            tlsFlags
 }
 
 // register adds the flags that all commands have in common.
@@ -28,6 +29,7 @@ func (c *connection) register(fs *flag.FlagSet) {
 	fs.Var(&durationFlag{value: &c.sessionTimeout}, "session-timeout", "")
 	c.timeout.value = new(time.Duration)
 	fs.Var(&c.timeout, "timeout", "")
+	c.tls.register(fs)
 }
 
 // addresses returns the connection string without its chroot, and the chroot.
@@ -110,8 +112,11 @@ func (c *connection) config(env environ) (cfg framework.Config, chroot string, e
 		Servers: []string{hosts}, SessionTimeout: c.sessionTimeout, Auth: auth,
 		Logger: slog.New(slog.DiscardHandler), // what matters to the user is reported as events
 	}
+	if err := c.tls.apply(&cfg, env); err != nil {
+		return cfg, "", err
+	}
 	if err := cfg.Validate(); err != nil {
-		return cfg, "", usageErrorf("%s", flagNames.Replace(err.Error()))
+		return cfg, "", usageErrorf("%s", inFlagNames(err))
 	}
 	return cfg, chroot, nil
 }
@@ -119,8 +124,12 @@ func (c *connection) config(env environ) (cfg framework.Config, chroot string, e
 // flagNames turns the names of the fields of a Config into those of our flags.
 var flagNames = strings.NewReplacer(
 	"config.SessionTimeout", "--session-timeout", "config.Servers[0]", "--servers", "config.Chroot", "--servers",
-	"Config.Auth", envAuth,
+	"Config.Auth", envAuth, "config.GetTLS: ", "",
+	"(set Config.TLS)", "(try --tls)", "(Config.TLS is set)", "(--tls is on)", "(Config.TLS.Certificates)", "(--tls-cert)",
 )
+
+// inFlagNames returns the text of an error as users of the command understand it.
+func inFlagNames(err error) string { return flagNames.Replace(err.Error()) }
 
 // ownedBelow returns an ACL function for a client with credentials: the nodes at
 // and below a path belong to them, and others may look. What lies above is

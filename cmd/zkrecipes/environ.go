@@ -10,8 +10,15 @@ import (
 
 // The environment variables that zkrecipes reads and, for the command, sets.
 const (
-	envServers     = "ZKRECIPES_SERVERS"
-	envAuth        = "ZKRECIPES_AUTH"
+	envServers = "ZKRECIPES_SERVERS"
+	envAuth    = "ZKRECIPES_AUTH"
+
+	envTLS           = "ZKRECIPES_TLS"
+	envTLSCA         = "ZKRECIPES_TLS_CA"
+	envTLSCert       = "ZKRECIPES_TLS_CERT"
+	envTLSKey        = "ZKRECIPES_TLS_KEY"
+	envTLSServerName = "ZKRECIPES_TLS_SERVER_NAME"
+
 	envLockPath    = "ZKRECIPES_LOCK_PATH"
 	envLockToken   = "ZKRECIPES_LOCK_TOKEN"
 	envLockSession = "ZKRECIPES_LOCK_SESSION"

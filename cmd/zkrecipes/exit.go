@@ -94,6 +94,8 @@ func judge(err error, conflict int) (cause string, code int) {
 		return causeSignal, exitSignal + int(signal.signal)
 	case errors.As(err, &command):
 		return causeCommand, command.code
+	case certificateRefused(err):
+		return causeDenied, exitNoPerm
 	case noAnswer(err):
 		return causeUnreachable, exitUnavailable
 	case errors.Is(err, lease.ErrTimeout):

@@ -160,7 +160,8 @@ func TestHelp(t *testing.T) {
 func TestHelpIsComplete(t *testing.T) {
 	job := []string{"--grace", "--max-hold", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, envAncestors, " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
 		`"cause"`, causeHeld, causeUnreachable, causeDenied, causeUsage, causeCommand, causeSignal, causeLost, causeOther}
-	all := []string{"--servers", "--session-timeout", "--timeout", "--auth-file", envServers, envAuth, "64 ", "69 ", "77 "}
+	all := []string{"--servers", "--session-timeout", "--timeout", "--auth-file", envServers, envAuth, "--tls ", "--tls-ca", "--tls-cert",
+		"--tls-key", "--tls-server-name", envTLS + " ", envTLSCA, envTLSCert, envTLSKey, envTLSServerName, "64 ", "69 ", "77 "}
 	for topic, words := range map[string][]string{
 		"run": append(job, "--lock", "--shared", "--write", "--permits", "--timeout", "--try", "--label", "--conflict-exit-code",
 			"  5 s", "7.5 s", "10 s", "15 s"),

@@ -51,10 +51,20 @@ Reaching ZooKeeper:
                           group or others may read or write it (chmod 600 FILE)
   ZKRECIPES_AUTH          one more, from the environment. There is no flag for a secret, since
                           everybody on the machine can read flags. Secrets are never printed.
+  --tls                   encrypt connections, with TLS 1.2 or newer; what follows implies it
+  --tls-ca FILE           whom to trust to vouch for the servers: certificates in PEM (the system's)
+  --tls-cert FILE         this client's certificate, and those between it and its authority, in PEM
+  --tls-key FILE          its key, in PEM, not encrypted. Only the owner and its group may read the file.
+  --tls-server-name NAME  whom the servers' certificates must be for (the host in --servers)
+  ZKRECIPES_TLS (true or false), ZKRECIPES_TLS_CA, ZKRECIPES_TLS_CERT, ZKRECIPES_TLS_KEY,
+  ZKRECIPES_TLS_SERVER_NAME
+                          the same from the environment, for what no flag says. The files are read
+                          again for each connection, so they can be replaced at any time; if that
+                          fails, an attempt to connect does, and there is another.
 `
 
 const helpLs = `usage: zkrecipes ls PATH [--json] [--timeout D] [--servers ...] [--session-timeout D]
-                    [--auth-file FILE]
+                    [--auth-file FILE] [--tls ...]
 
 Prints who holds the lock, the permits or the leadership of PATH, and who waits for it, in order. It
 changes nothing.
@@ -112,7 +122,8 @@ may be added; none is renamed or removed, and none changes its type.
   others     array of strings: the children that contend for nothing
 ` + helpConnection + `
 Exit codes: 0 the queue was printed, also if it is empty; 64 usage; 69 ZooKeeper cannot be used (the
-error names the addresses and what happened at each); 77 credentials refused, or not permitted.
+error names the addresses and what happened at each); 77 credentials or the client's certificate refused,
+or not permitted.
 
 Examples:
   Who holds it?
@@ -122,7 +133,7 @@ Examples:
 `
 
 const helpRevoke = `usage: zkrecipes revoke PATH [--node NODE | --all] [--json] [--timeout D] [--servers ...]
-                        [--session-timeout D] [--auth-file FILE]
+                        [--session-timeout D] [--auth-file FILE] [--tls ...]
 
 Asks those who hold the lock, the permits or the leadership of PATH to give way, and prints whom it
 asked. It does not wait until they have: look with "zkrecipes ls PATH".
@@ -143,7 +154,8 @@ RevocationListener of an InterProcessMutex. Others do not notice.
 Where the lock was taken with credentials it needs the same ones.
 
 Exit codes: 0 somebody was asked; 1 nobody was there to be asked; 64 usage; 69 ZooKeeper cannot be used;
-77 credentials refused, or not permitted. If it fails half way it has printed whom it has asked.
+77 credentials or the client's certificate refused, or not permitted. If it fails half way it has printed
+whom it has asked.
 
 Examples:
   Move the leadership to another machine:

@@ -56,7 +56,8 @@ Exit codes:
   75       after --timeout another leads; the error names it
   76       leadership was lost after the command had been told to end, or was found to be lost when it
            had ended by itself
-  77       credentials refused, or not permitted, or strangers may enter PATH in spite of credentials
+  77       credentials or the client's certificate refused, or not permitted, or strangers may enter PATH in
+           spite of credentials
   126      COMMAND cannot be executed
   127      COMMAND was not found
   128+N    signal N ended the wait for a term

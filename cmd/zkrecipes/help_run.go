@@ -103,7 +103,8 @@ Exit codes:
            ahead (--conflict-exit-code changes it)
   76       the lock was lost, or could not be proved to be held, or held for --max-hold, before the
            command had ended
-  77       credentials refused, or not permitted, or strangers may enter PATH in spite of credentials
+  77       credentials or the client's certificate refused, or not permitted, or strangers may enter PATH in
+           spite of credentials
   126      COMMAND cannot be executed          (checked before the lock is taken,
   127      COMMAND was not found                as far as that is possible)
   128+N    signal N ended the wait for the lock

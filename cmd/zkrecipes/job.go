@@ -106,12 +106,12 @@ func (p *program) perform(f *jobFlags, conflict int, do func(*job) (int, error))
 	defer j.report.close()
 	code, err := j.execute(do)
 	if err != nil {
-		e := event{Event: "failed", Reason: err.Error(), ExitCode: &code}
+		e := event{Event: "failed", Reason: inFlagNames(err), ExitCode: &code}
 		e.Cause, code = judge(err, conflict)
 		if timeout := (*lease.TimeoutError)(nil); errors.As(err, &timeout) {
 			e.Ahead, e.Holder = max(timeout.Ahead, 0), personOf(timeout.Holder)
 		}
-		j.report.alarm(e, "%v", err)
+		j.report.alarm(e, "%s", e.Reason)
 	}
 	return code
 }
@@ -130,7 +130,7 @@ func (j *job) execute(do func(*job) (int, error)) (code int, err error) {
 		j.cfg.ACL = ownedBelow(chroot + j.path)
 	}
 	if err := j.cfg.Validate(); err != nil { // again, for the chroot
-		return 0, usageErrorf("%s", flagNames.Replace(err.Error()))
+		return 0, usageErrorf("%s", inFlagNames(err))
 	}
 	if j.file, err = findCommand(j.command[0]); err != nil {
 		return 0, err
@@ -233,7 +233,7 @@ func (j *job) conclude(o outcome, lasted time.Duration, again bool) int {
 		e.ExitCode = &code
 	}
 	if released != nil && !o.lost { // else its reason was told when it happened
-		e.Reason = released.Error()
+		e.Reason = inFlagNames(released)
 	}
 	switch {
 	case o.lost:
@@ -241,9 +241,9 @@ func (j *job) conclude(o outcome, lasted time.Duration, again bool) int {
 		j.report.alarm(e, "%s the command has ended: %v%s", clock(ended), o.end, consequence)
 	case lost:
 		e.Event = "unprotected"
-		j.report.alarm(e, "%s the command ran to its end (%v) but was not protected to the end: %v%s", clock(ended), o.end, released, consequence)
+		j.report.alarm(e, "%s the command ran to its end (%v) but was not protected to the end: %s%s", clock(ended), o.end, e.Reason, consequence)
 	case released != nil:
-		j.report.alarm(e, "%s will be free when the session has ended: %v", j.path, released)
+		j.report.alarm(e, "%s will be free when the session has ended: %s", j.path, e.Reason)
 	case o.revoked:
 		j.report.note(e, "%s the command has ended (%v), and %s is given back", clock(ended), o.end, j.path)
 	default:

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+)
+
+// tlsFlags are what the command line says about encrypted connections.
+type tlsFlags struct {
+	on                        switchFlag
+	ca, cert, key, serverName textFlag
+}
+
+// A textFlag is a flag that can be told from one that was not given.
+type textFlag struct {
+	value string
+	given bool
+}
+
+// String returns the present value.
+func (f *textFlag) String() string { return f.value }
+
+// Set takes the flag's value.
+func (f *textFlag) Set(text string) error {
+	f.value, f.given = text, true
+	return nil
+}
+
+// A switchFlag is a flag without a value, or with "=true" or "=false".
+type switchFlag struct{ on, given bool }
+
+// String returns the present value.
+func (f *switchFlag) String() string { return strconv.FormatBool(f.on) }
+
+// IsBoolFlag tells the flag package that no value needs to follow.
+func (f *switchFlag) IsBoolFlag() bool { return true }
+
+// Set takes the flag's value.
+func (f *switchFlag) Set(text string) (err error) {
+	f.on, err = strconv.ParseBool(text)
+	f.given = true
+	return err
+}
+
+// tlsSetting is one of the flags, and the environment variable that stands in for it.
+type tlsSetting struct {
+	flag *textFlag
+	name string
+	env  string
+}
+
+func (f *tlsFlags) settings() []tlsSetting {
+	return []tlsSetting{
+		{&f.ca, "--tls-ca", envTLSCA},
+		{&f.cert, "--tls-cert", envTLSCert},
+		{&f.key, "--tls-key", envTLSKey},
+		{&f.serverName, "--tls-server-name", envTLSServerName},
+	}
+}
+
+// register adds the flags.
+func (f *tlsFlags) register(fs *flag.FlagSet) {
+	fs.Var(&f.on, "tls", "")
+	for _, s := range f.settings() {
+		fs.Var(s.flag, strings.TrimPrefix(s.name, "--"), "")
+	}
+}
+
+// wanted tells whether connections are to be encrypted: if anything is said about how.
+// A flag outweighs the environment, and --tls=false all of it.
+func (f *tlsFlags) wanted(env environ) (bool, error) {
+	onByEnv, saidByEnv := false, env.get(envTLS)
+	if saidByEnv != "" {
+		var err error
+		if onByEnv, err = strconv.ParseBool(saidByEnv); err != nil {
+			return false, usageErrorf("%s is %q, and neither true nor false", envTLS, saidByEnv)
+		}
+	}
+	flags, variables := "", false
+	for _, s := range f.settings() {
+		if s.flag.given {
+			flags = s.name
+			if s.flag.value == "" {
+				return false, usageErrorf("%s is empty", s.name)
+			}
+		}
+		variables = variables || env.get(s.env) != ""
+	}
+	switch {
+	case f.on.given && !f.on.on && flags != "":
+		return false, usageErrorf("--tls=false and %s contradict each other", flags)
+	case f.on.given:
+		return f.on.on, nil
+	case flags != "":
+		return true, nil
+	case saidByEnv != "":
+		return onByEnv, nil
+	}
+	return variables, nil
+}
+
+// apply makes a client's connections encrypted if the flags and the environment say so.
+// Files are read here for the first time, so that mistakes are told at once, and again
+// for each connection.
+func (f *tlsFlags) apply(cfg *framework.Config, env environ) error {
+	wanted, err := f.wanted(env)
+	if err != nil || !wanted {
+		return err
+	}
+	said := map[string]string{}
+	for _, s := range f.settings() {
+		said[s.env] = s.flag.value
+		if !s.flag.given {
+			said[s.env] = env.get(s.env)
+		}
+	}
+	files := &tlsFiles{ca: said[envTLSCA], cert: said[envTLSCert], key: said[envTLSKey], serverName: said[envTLSServerName]}
+	switch {
+	case files.cert != "" && files.key == "":
+		return usageErrorf("--tls-cert without --tls-key: say where the certificate's key is")
+	case files.key != "" && files.cert == "":
+		return usageErrorf("--tls-key without --tls-cert: say where the key's certificate is")
+	case !isHost(files.serverName):
+		return usageErrorf("--tls-server-name: %q is not a host's name without a port", files.serverName)
+	}
+	if _, err := files.load(); err != nil {
+		return usageErrorf("%v", err)
+	}
+	cfg.GetTLS = files.get
+	return nil
+}
+
+// isHost tells whether a certificate can be for that name; "" stands for the one in
+// --servers.
+func isHost(name string) bool {
+	return net.ParseIP(name) != nil || !strings.ContainsAny(name, ":/@ ")
+}
+
+// certificateRefused tells whether a client did not get a session and one of the servers
+// refused its certificate. Others may be down besides; but to wait for them would not
+// mend that.
+func certificateRefused(err error) bool {
+	var failed *framework.ConnectError
+	return errors.As(err, &failed) && slices.ContainsFunc(failed.Attempts, func(a framework.ConnectAttempt) bool {
+		return errors.Is(a.Err, framework.ErrCertificateRefused)
+	})
+}
