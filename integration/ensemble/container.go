@@ -18,6 +18,7 @@ type container struct {
 	client  *docker.Client
 	id      string
 	addr    string
+	secure  string
 	network string
 	place   *docker.EndpointConfig // its fixed address in the network
 
@@ -31,23 +32,34 @@ func (s *site) createContainer(ctx context.Context, i int, o Options) (*containe
 	n := &container{
 		client:  s.client,
 		addr:    s.addr(i),
+		secure:  s.secureAddr(i, o),
 		network: s.network,
 		place:   &docker.EndpointConfig{IPAMConfig: &docker.EndpointIPAMConfig{IPv4Address: s.host(i)}},
 	}
 	host := &docker.HostConfig{NetworkMode: s.name}
+	exposed := map[docker.Port]struct{}{port: {}}
+	inside := map[docker.Port]string{port: n.addr}
+	if o.TLSFolder != "" {
+		host.Binds = []string{o.TLSFolder + ":" + o.TLSFolder + ":ro"}
+		secure := docker.Port(strconv.Itoa(securePort) + "/tcp")
+		exposed[secure], inside[secure] = struct{}{}, n.secure
+	}
 	if s.block != nil {
-		ip, hostPort, err := net.SplitHostPort(n.addr)
-		if err != nil {
-			return nil, err
+		host.PortBindings = map[docker.Port][]docker.PortBinding{}
+		for port, addr := range inside {
+			ip, hostPort, err := net.SplitHostPort(addr)
+			if err != nil {
+				return nil, err
+			}
+			host.PortBindings[port] = []docker.PortBinding{{HostIP: ip, HostPort: hostPort}}
 		}
-		host.PortBindings = map[docker.Port][]docker.PortBinding{port: {{HostIP: ip, HostPort: hostPort}}}
 	}
 	made, err := s.client.CreateContainer(docker.CreateContainerOptions{
 		Name: s.name + "-" + strconv.Itoa(i+1),
 		Config: &docker.Config{
 			Image:        s.image,
 			Env:          s.environment(i, o),
-			ExposedPorts: map[docker.Port]struct{}{port: {}},
+			ExposedPorts: exposed,
 			Labels:       ownerLabels(),
 		},
 		HostConfig:       host,
@@ -61,11 +73,12 @@ func (s *site) createContainer(ctx context.Context, i int, o Options) (*containe
 	return n, nil
 }
 
-func (n *container) Addr() string  { return n.addr }
-func (n *container) Kill() error   { return n.end(docker.SIGKILL) }
-func (n *container) Stop() error   { return n.end(docker.SIGTERM) }
-func (n *container) Pause() error  { return wrap("pause", n.client.PauseContainer(n.id)) }
-func (n *container) Resume() error { return wrap("resume", n.client.UnpauseContainer(n.id)) }
+func (n *container) Addr() string       { return n.addr }
+func (n *container) SecureAddr() string { return n.secure }
+func (n *container) Kill() error        { return n.end(docker.SIGKILL) }
+func (n *container) Stop() error        { return n.end(docker.SIGTERM) }
+func (n *container) Pause() error       { return wrap("pause", n.client.PauseContainer(n.id)) }
+func (n *container) Resume() error      { return wrap("resume", n.client.UnpauseContainer(n.id)) }
 
 func (n *container) Start(ctx context.Context) error {
 	err := n.client.StartContainerWithContext(n.id, nil, ctx)

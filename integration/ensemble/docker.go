@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -173,6 +174,17 @@ func (s *site) addr(i int) string {
 	return net.JoinHostPort(s.host(i), "2181")
 }
 
+// secureAddr is where clients on this host reach server i with TLS, "" if it takes none.
+func (s *site) secureAddr(i int, o Options) string {
+	switch {
+	case o.TLSFolder == "":
+		return ""
+	case s.block != nil:
+		return s.block.Address(o.Nodes + i)
+	}
+	return net.JoinHostPort(s.host(i), strconv.Itoa(securePort))
+}
+
 // environment configures server i the way the official image is configured.
 func (s *site) environment(i int, o Options) []string {
 	env := []string{
@@ -186,7 +198,12 @@ func (s *site) environment(i int, o Options) []string {
 		"JVMFLAGS=" + joined(o.jvmFlags()),
 	}
 	var extra, peers []string
-	for key, value := range o.Config {
+	config := maps.Clone(o.Config)
+	if o.TLSFolder != "" {
+		config = tlsConfig(o.TLSFolder, securePort)
+		maps.Copy(config, o.Config)
+	}
+	for key, value := range config {
 		extra = append(extra, key+"="+value)
 	}
 	slices.Sort(extra)

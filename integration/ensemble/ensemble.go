@@ -37,6 +37,8 @@ type Ensemble interface {
 type Node interface {
 	// Addr returns the server's client address, "host:port". It never changes.
 	Addr() string
+	// SecureAddr returns the address of the server's port for TLS, "" without Options.TLSFolder.
+	SecureAddr() string
 	// Start starts the server again, with its data and address. It does not wait until the server
 	// serves; AwaitReady does. A server that runs is left alone.
 	Start(ctx context.Context) error

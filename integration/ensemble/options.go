@@ -14,6 +14,12 @@ const (
 	BackendDocker  = "docker"
 )
 
+// The names of the files in Options.TLSFolder, all in PEM.
+const (
+	ServerFile  = "server.pem"
+	ClientsFile = "clients.pem"
+)
+
 // Limits of the protocol between the servers, in ticks. With the default tick a follower or a leader that
 // falls silent is given up after two seconds.
 const (
@@ -48,6 +54,11 @@ type Options struct {
 	Properties map[string]string
 	// Config holds further lines of zoo.cfg. Neither keys nor values may contain blanks.
 	Config map[string]string
+	// TLSFolder, if there is one, gives each server a second port, Node.SecureAddr, that takes only TLS and only
+	// clients with a certificate. The folder's file ServerFile has the key and the certificate of all servers,
+	// ClientsFile the certificates of the authorities that clients' certificates must be from. Servers read them when
+	// they start; containers see the folder under the same path.
+	TLSFolder string
 	// Hosts are where the servers run, one on each, if they are processes; by default on the loopback interface.
 	Hosts []Host
 	// Publish makes containers reachable through fixed ports of the loopback interface instead of their

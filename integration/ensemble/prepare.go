@@ -18,7 +18,8 @@ import (
 
 // classPath is what a server needs of Debian's packages; the manifest of the first jar names the rest.
 // Another installation, such as "/opt/zookeeper/lib/*", can be named by ZKRECIPES_CLASSPATH.
-const classPath = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar"
+// That leaves out one of the jars for TLS, the last one here.
+const classPath = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:/usr/share/java/netty-codec.jar"
 
 // logTime is Java's pattern of the time that begins each line of a log; Go's is time.RFC3339Nano.
 const logTime = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
@@ -28,17 +29,25 @@ const installServer = "install it with .ci/install-zookeeper, or on Debian and U
 
 // A place is where a process runs: the command that runs others there, if it takes one, and what its server listens to.
 type place struct {
-	command                []string
-	host                   string
-	client, peer, election int // ports
+	command                        []string
+	host                           string
+	client, secure, peer, election int // ports
 }
 
 func (p place) addr() string { return net.JoinHostPort(p.host, strconv.Itoa(p.client)) }
 
+// secureAddr is where the server takes TLS, "" if it does not.
+func (p place) secureAddr(o Options) string {
+	if o.TLSFolder == "" {
+		return ""
+	}
+	return net.JoinHostPort(p.host, strconv.Itoa(p.secure))
+}
+
 // places returns a place for each server, and what gives them back.
 func places(o Options) (all []place, release func(), err error) {
 	for _, h := range o.Hosts {
-		all = append(all, place{command: h.Command, host: h.Addr, client: 2181, peer: 2888, election: 3888})
+		all = append(all, place{command: h.Command, host: h.Addr, client: 2181, secure: securePort, peer: 2888, election: 3888})
 	}
 	if all != nil {
 		return all, func() {}, nil
@@ -47,11 +56,12 @@ func places(o Options) (all []place, release func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	const each = 3
+	const each = 4
 	for i := range o.Nodes {
 		first := i * each
 		all = append(all, place{
 			host: "127.0.0.1", client: block.Port(first), peer: block.Port(first + 1), election: block.Port(first + 2),
+			secure: block.Port(first + 3),
 		})
 	}
 	return all, block.Release, nil
@@ -88,7 +98,7 @@ func prepareProcesses(_ context.Context, o Options) (_ *cluster, err error) {
 			return nil, errors.Join(err, c.teardown())
 		}
 		c.nodes = append(c.nodes, &process{
-			addr: p.addr(),
+			addr: p.addr(), secure: p.secureAddr(o),
 			log:  filepath.Join(home, "server.log"),
 			java: slices.Concat(p.command, command, []string{file}),
 		})
@@ -133,14 +143,14 @@ func layOut(home string, i int, all []place, o Options) (file string, err error)
 		return "", fmt.Errorf("write myid: %w", err)
 	}
 	file = filepath.Join(home, "zoo.cfg")
-	if err := os.WriteFile(file, []byte(zooCfg(data, all, o)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(zooCfg(data, i, all, o)), 0o600); err != nil {
 		return "", fmt.Errorf("write zoo.cfg: %w", err)
 	}
 	return file, nil
 }
 
-// zooCfg is the configuration of one server.
-func zooCfg(data string, all []place, o Options) string {
+// zooCfg is the configuration of server i.
+func zooCfg(data string, i int, all []place, o Options) string {
 	values := map[string]string{
 		"dataDir":                data,
 		"tickTime":               milliseconds(o.TickTime),
@@ -158,6 +168,10 @@ func zooCfg(data string, all []place, o Options) string {
 		for n, p := range all {
 			values["server."+strconv.Itoa(n+1)] = fmt.Sprintf("%s:%d:%d;%s", p.host, p.peer, p.election, p.addr())
 		}
+	}
+	if o.TLSFolder != "" {
+		maps.Copy(values, tlsConfig(o.TLSFolder, all[i].secure))
+		values["secureClientPortAddress"] = all[i].host
 	}
 	maps.Copy(values, o.Config)
 

@@ -18,9 +18,10 @@ const stopLimit = time.Minute
 
 // A process is a Node that is a Java process of this host.
 type process struct {
-	addr string
-	log  string   // file that takes what the server writes
-	java []string // the command and its arguments
+	addr   string
+	secure string
+	log    string   // file that takes what the server writes
+	java   []string // the command and its arguments
 
 	mu  sync.Mutex // held for moments only; never while a child ends
 	run *child     // nil before Start and after an end on purpose
@@ -33,12 +34,13 @@ type child struct {
 	err  error         // how; to be read after done
 }
 
-func (p *process) Addr() string   { return p.addr }
-func (p *process) Log() string    { return tail(p.log) }
-func (p *process) Isolate() error { return fmt.Errorf("isolate: %w", ErrNotSupported) }
-func (p *process) Heal() error    { return fmt.Errorf("heal: %w", ErrNotSupported) }
-func (p *process) Pause() error   { return p.signal(syscall.SIGSTOP) }
-func (p *process) Resume() error  { return p.signal(syscall.SIGCONT) }
+func (p *process) Addr() string       { return p.addr }
+func (p *process) SecureAddr() string { return p.secure }
+func (p *process) Log() string        { return tail(p.log) }
+func (p *process) Isolate() error     { return fmt.Errorf("isolate: %w", ErrNotSupported) }
+func (p *process) Heal() error        { return fmt.Errorf("heal: %w", ErrNotSupported) }
+func (p *process) Pause() error       { return p.signal(syscall.SIGSTOP) }
+func (p *process) Resume() error      { return p.signal(syscall.SIGCONT) }
 
 func (p *process) Logged(text string) ([]string, error) {
 	log, err := os.ReadFile(filepath.Clean(p.log))

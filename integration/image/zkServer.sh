@@ -10,5 +10,5 @@ fi
 # shellcheck disable=SC2086
 exec /opt/java/bin/java -Dzookeeper.jmx.log4j.disable=true \
 	-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=warn $SERVER_JVMFLAGS $JVMFLAGS \
-	-cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:/usr/share/java/servlet-api.jar \
+	-cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:/usr/share/java/servlet-api.jar:/usr/share/java/netty-codec.jar \
 	org.apache.zookeeper.server.quorum.QuorumPeerMain "${ZOO_CONF_DIR:-/conf}/zoo.cfg"

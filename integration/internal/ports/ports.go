@@ -14,12 +14,12 @@ import (
 )
 
 // Size is the number of ports of a block, its guard not counted.
-const Size = 9
+const Size = 12
 
 const (
 	first  = 10000 // lowest guard port
 	stride = Size + 1
-	blocks = 2200 // up to 31999, below the usual range of outgoing connections
+	blocks = 1690 // up to 31969, below the usual range of outgoing connections
 )
 
 // A Block is Size consecutive ports of the loopback interface, reserved until Release.
