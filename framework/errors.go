@@ -29,7 +29,7 @@ var (
 	// ErrCertificateRefused means that a server refused the certificate that the client
 	// presented in the TLS handshake, or wants one and got none. It is the Err of a
 	// ConnectAttempt: another server may see it differently, or the same one later.
-	ErrCertificateRefused = errors.New("the server refuses the client's certificate, or wants one and got none")
+	ErrCertificateRefused = errors.New("the server refuses the client's certificate")
 	// ErrUnsupported means that the server does not know the operation, as old
 	// servers do not know container or TTL nodes.
 	ErrUnsupported = errors.New("operation not supported by the server")

@@ -2,7 +2,6 @@ package framework
 
 import (
 	"bufio"
-	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
@@ -80,7 +79,7 @@ func (c *guardConn) Close() error {
 	c.dead = true
 	c.mu.Unlock()
 	conn := c.Conn
-	if secure, ok := conn.(*tls.Conn); ok {
+	if secure, ok := conn.(*secureConn); ok {
 		conn = secure.NetConn() // which does not try to say good-bye first
 	}
 	err := conn.Close()

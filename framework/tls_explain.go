@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// explainTLS says what is probably behind a failed TLS handshake, where the failure
-// itself does not.
-func explainTLS(err error) error {
+// explain says what is probably behind a failed TLS handshake, where the failure itself
+// does not.
+func (c *secureConn) explain(err error) error {
 	var (
 		notTLS   tls.RecordHeaderError
 		untrusty *tls.CertificateVerificationError
@@ -24,16 +24,17 @@ func explainTLS(err error) error {
 	case errors.As(err, &untrusty):
 		return err
 	}
-	if refused := explainAlert(err); refused != nil {
+	if refused := c.refused(err); refused != nil {
 		return refused
 	}
 	return fmt.Errorf("tls handshake: %w", err)
 }
 
-// Alerts of RFC 8446, section 6.2, by which a server says what it thinks of the
-// client's certificate, or that there was none.
+// Alerts of RFC 8446, section 6.2, by which a server that has asked for the client's
+// certificate says what it thinks of that, or that it got none.
 var certificateAlerts = []tls.AlertError{
-	42,  // bad certificate; what Java says if there was none
+	40,  // handshake failure; what newer Java says if it got none
+	42,  // bad certificate; what older Java says then
 	43,  // unsupported certificate
 	44,  // certificate revoked
 	45,  // certificate expired
@@ -43,22 +44,22 @@ var certificateAlerts = []tls.AlertError{
 	116, // certificate required
 }
 
-// explainAlert says what an alert of the server means that is about the client's
-// certificate; nil if err is none.
-func explainAlert(err error) error {
+// refused says so if err is an alert of the server about the client's certificate; else
+// it is nil.
+func (c *secureConn) refused(err error) error {
 	var op *net.OpError
-	if !errors.As(err, &op) || op.Op != "remote error" { // as crypto/tls marks what the other side has sent
+	if !c.wanted || !errors.As(err, &op) || op.Op != "remote error" { // as crypto/tls marks what the other side has sent
 		return nil
 	}
 	// The alert's type is not exported, but its text is that of one that is.
 	is := func(alert tls.AlertError) bool { return op.Err.Error() == alert.Error() }
 	switch {
-	case slices.ContainsFunc(certificateAlerts, is):
-		return fmt.Errorf("%w (Config.TLS.Certificates): %w", ErrCertificateRefused, err)
-	case is(40): // handshake failure: what some servers say, too, that got no certificate
-		return fmt.Errorf("the server accepts no way to encrypt, or asks for a client's certificate (Config.TLS.Certificates): %w", err)
+	case !slices.ContainsFunc(certificateAlerts, is):
+		return nil
+	case !c.sent:
+		return fmt.Errorf("%w: it wants one, and got none (Config.TLS.Certificates): %w", ErrCertificateRefused, err)
 	}
-	return nil
+	return fmt.Errorf("%w (Config.TLS.Certificates): %w", ErrCertificateRefused, err)
 }
 
 // errAnswersTLS means that what came instead of the connect reply is a TLS record.
@@ -74,12 +75,12 @@ func startsTLS(head []byte) bool {
 // connect reply. A server that does not serve (yet) hangs up as well: ZooKeeper gives no
 // reasons.
 func (c *guardConn) explainHandshake(err error) error {
-	_, secure := c.Conn.(*tls.Conn)
+	secure, encrypted := c.Conn.(*secureConn)
 	switch {
-	case secure:
+	case encrypted:
 		// From TLS 1.3 on the client's certificate is looked at when the client has
 		// finished its handshake.
-		if refused := explainAlert(err); refused != nil {
+		if refused := secure.refused(err); refused != nil {
 			return refused
 		}
 		if hungUp(err) {
