@@ -62,7 +62,7 @@ func TestCertificatesAreRotated(t *testing.T) {
 	assert.ErrorContains(t, err, "certificate")
 
 	adopt("second")
-	stat, _, err := c.Exists(t.Context(), "/n")
+	stat, _, err := c.Exists(within(t, 30*time.Second), "/n")
 	require.NoError(t, err)
 	assert.NotNil(t, stat)
 	assert.Equal(t, session, c.Session().ID())

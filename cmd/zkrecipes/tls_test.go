@@ -171,13 +171,21 @@ func TestTLSFilesAreReadForEachConnection(t *testing.T) {
 
 	// The files change one after the other, one of them in two steps.
 	write(t, f.ca, second.ca[:len(second.ca)/2], 0o600)
-	require.ErrorContains(t, <-failed, f.ca+": damaged, or not written to its end")
+	failure := func() error {
+		t.Helper()
+		select {
+		case err := <-failed:
+			return err
+		case <-time.After(patience):
+			require.Fail(t, "the files are not read")
+		}
+		return nil
+	}
+	require.ErrorContains(t, failure(), f.ca+": damaged, or not written to its end")
 	write(t, f.ca, second.ca, 0o600)
 	write(t, f.cert, second.cert, 0o600)
-	for err = range failed { // unless it was the last one to see the half of the other
-		if err.Error() == "--tls-cert: "+f.cert+" and --tls-key: "+f.key+": tls: private key does not match public key" {
-			break
-		}
+	const mismatch = ": tls: private key does not match public key"
+	for failure().Error() != "--tls-cert: "+f.cert+" and --tls-key: "+f.key+mismatch { // but what is left of the half file
 	}
 	f.write(t, second)
 	reached()
