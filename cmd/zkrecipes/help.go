@@ -52,6 +52,7 @@ Reaching ZooKeeper:
   ZKRECIPES_AUTH          one more, from the environment. There is no flag for a secret, since
                           everybody on the machine can read flags. Secrets are never printed.
   --tls                   encrypt connections, with TLS 1.2 or newer; what follows implies it
+                          (--tls=false: do not, whatever the environment says)
   --tls-ca FILE           whom to trust to vouch for the servers: certificates in PEM (the system's)
   --tls-cert FILE         this client's certificate, and those between it and its authority, in PEM
   --tls-key FILE          its key, in PEM, not encrypted. Only the owner and its group may read the file.
