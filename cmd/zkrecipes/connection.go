@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -66,11 +67,19 @@ func (c *connection) credentials(env environ) ([]framework.Credential, error) {
 	if c.authFile == "" {
 		return all, nil
 	}
-	file, err := openSecret(c.authFile)
+	file, err := os.Open(c.authFile)
 	if err != nil {
 		return nil, usageErrorf("--auth-file: %v", err)
 	}
 	defer file.Close()
+	// Of the opened file: its name may have been given to another by now.
+	info, err := file.Stat()
+	if err == nil {
+		err = checkPrivate(c.authFile, info)
+	}
+	if err != nil {
+		return nil, usageErrorf("--auth-file: %s: %v", c.authFile, err)
+	}
 	lines := bufio.NewScanner(file)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())

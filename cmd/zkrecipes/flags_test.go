@@ -58,6 +58,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --lock /l --permits -1 -- true", withServers, "at least one permit"},
 		{"run --lock /l --permits x -- true", withServers, "--permits"},
 		{"run --lock /l --permits 3000000000 -- true", withServers, "--permits"},
+		{"run --lock /l --kill-after 0 -- true", withServers, "leaves no time to end"},
 		{"run --lock /l --max-hold 2s -- true", withServers, "leaves no time"},
 		{"run --lock /l --max-hold 1s --grace 1s -- true", withServers, "leaves no time"},
 		{"run --lock /l --max-hold 0s -- true", withServers, "leaves no time"},
@@ -158,7 +159,7 @@ func TestHelp(t *testing.T) {
 // The help must name every flag and every exit code, and its timeline must be
 // what the program does.
 func TestHelpIsComplete(t *testing.T) {
-	job := []string{"--grace", "--max-hold", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, envAncestors, " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
+	job := []string{"--grace", "--kill-after", "--pid-namespace", "--max-hold", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, envAncestors, " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
 		`"cause"`, causeHeld, causeUnreachable, causeDenied, causeUsage, causeCommand, causeSignal, causeLost, causeOther}
 	all := []string{"--servers", "--session-timeout", "--timeout", "--auth-file", envServers, envAuth, "--tls ", "--tls-ca", "--tls-cert",
 		"--tls-key", "--tls-server-name", envTLS + " ", envTLSCA, envTLSCert, envTLSKey, envTLSServerName, "64 ", "69 ", "77 "}

@@ -47,15 +47,16 @@ Reaching ZooKeeper:
   --session-timeout D     how long ZooKeeper keeps a session that it no longer hears of (15s);
                           servers may shorten or lengthen it
   --auth-file FILE        credentials, one SCHEME:SECRET per line, such as digest:user:password;
-                          empty lines and lines that begin with # are skipped; refused if its
-                          group or others may read or write it (chmod 600 FILE)
+                          empty lines and lines that begin with # are skipped. It is refused if
+                          others than its owner may read or write it (chmod 600 FILE); but if it
+                          belongs to root its group may read it.
   ZKRECIPES_AUTH          one more, from the environment. There is no flag for a secret, since
                           everybody on the machine can read flags. Secrets are never printed.
   --tls                   encrypt connections, with TLS 1.2 or newer; what follows implies it
                           (--tls=false: do not, whatever the environment says)
   --tls-ca FILE           whom to trust to vouch for the servers: certificates in PEM (the system's)
   --tls-cert FILE         this client's certificate, and those between it and its authority, in PEM
-  --tls-key FILE          its key, in PEM, not encrypted. Only the owner and its group may read the file.
+  --tls-key FILE          its key, in PEM, not encrypted, in a file that is as closed as that of --auth-file
   --tls-server-name NAME  whom the servers' certificates must be for (the host in --servers)
   ZKRECIPES_TLS (true or false), ZKRECIPES_TLS_CA, ZKRECIPES_TLS_CERT, ZKRECIPES_TLS_KEY,
   ZKRECIPES_TLS_SERVER_NAME
@@ -93,8 +94,6 @@ A lock that nobody uses is free, and so is one whose path does not exist: server
 paths after a while. Both are said in a line, and are no error. (To catch a mistyped path in a
 script, look at "exists" with --json.)
 
-  --timeout D  for how long to look, connecting included (15s)
-
 In what others wrote, everything that would act on a terminal or forge a line is escaped, such as \x1b, \n
 or \u202e; in the table, and in names of children, also a space, as \x20, and a backslash, as \\ ("printf %b"
 of bash turns that back). So each line of the table has ten words. The columns are aligned, also if a name
@@ -121,6 +120,8 @@ may be added; none is renamed or removed, and none changes its type.
     free         integer: how many could be had at once
     known        boolean: false if it is not stored how many there are; then the others are 0
   others     array of strings: the children that contend for nothing
+
+--timeout D says for how long to look, connecting included (15s).
 ` + helpConnection + `
 Exit codes: 0 the queue was printed, also if it is empty; 64 usage; 69 ZooKeeper cannot be used (the
 error names the addresses and what happened at each); 77 credentials or the client's certificate refused,

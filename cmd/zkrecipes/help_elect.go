@@ -31,7 +31,7 @@ The election:
 The command:
   --grace D               how long before the end of trust the command gets TERM (default: a sixth of
                           the session timeout; at most a quarter; 0 means KILL without TERM)
-  --ignore-revoke         do not pass on to the command that somebody asks it to give way
+` + helpKill + `  --ignore-revoke         do not pass on to the command that somebody asks it to give way
   --json                  say what happens as JSON, one object per line, on standard error
   --quiet                 say only what goes wrong, and that somebody asks for it
 ` + helpConnection + `
@@ -40,9 +40,9 @@ PATH that is open to strangers is refused, at every term; see "zkrecipes help ru
 
 ` + helpEnvironment + `Here the token is the number of the term.
 
-What is guaranteed, with the timeline of a loss in numbers, and what is not, is as for a lock: see
-"zkrecipes help run". So is what is said of signals, as long as COMMAND runs. While it waits for a term
-INT, TERM, HUP and QUIT end the wait, and nothing is left behind.
+What is guaranteed, with the timeline of a loss in numbers, what is not, and what counts as COMMAND (all
+that it has started), is as for a lock: see "zkrecipes help run". So is what is said of signals, as long as
+COMMAND runs. While it waits for a term INT, TERM, HUP and QUIT end the wait, and nothing is left behind.
 
 Beside Java: the nodes are those of Apache Curator's LeaderLatch, whose participants take part in the
 same election, and see the id.

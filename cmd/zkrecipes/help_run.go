@@ -26,7 +26,7 @@ The lock:
 The command:
   --grace D               how long before the end of trust the command gets TERM (default: a sixth of
                           the session timeout; at most a quarter; 0 means KILL without TERM)
-  --ignore-revoke         do not pass on to the command that somebody asks for the lock
+` + helpKill + `  --ignore-revoke         do not pass on to the command that somebody asks for the lock
   --json                  say what happens as JSON, one object per line, on standard error
   --quiet                 say only what goes wrong, and that somebody asks for it
 ` + helpConnection + `
@@ -40,6 +40,7 @@ never else; who may create there can then make it anew, open, which the next run
 credentials everybody can do everything.
 
 ` + helpEnvironment + `
+` + helpProcesses + `
 What is guaranteed:
   As long as zkrecipes itself runs and nobody takes the lock away by hand, the command does not outlive
   the lock. ZooKeeper gives a lock away when its leader has not heard of the holder for the session
@@ -64,22 +65,23 @@ What is not:
     on after too long it kills the command and exits with 76, but meanwhile another may have run. If the
     command writes where two at a time do damage, let it pass on ZKRECIPES_LOCK_TOKEN, and let the
     receiver refuse a token smaller than the greatest it has seen.
-  - If zkrecipes is killed with SIGKILL, the command is killed by the kernel (on Linux; not if it is
-    set-user-ID), but not what the command has started. The lock is free one session timeout later.
-  - What leaves the process group (setsid, daemons), and what the command leaves running when it ends, is
-    neither stopped nor protected. Nor is a command that zkrecipes may not signal, such as one that has
-    become another user.
+  - If zkrecipes is killed with SIGKILL the command is killed, but the lock is free only one session
+    timeout later.
   - One PATH is for one purpose. A lock, a semaphore and an election do not heed each other.
 
-Somebody asks for it ("zkrecipes revoke PATH", or a program's lease.Revoke): the command and all in its
-process group get TERM, once. It is up to the command what to do about that. It is not killed, the lock
-is held until it has ended, and the exit code is the command's own: nothing went wrong. A command that
-does not handle TERM ends by it, with exit code 143.
+Somebody asks for it ("zkrecipes revoke PATH", or a program's lease.Revoke): COMMAND and all in its
+process group get TERM, once; what has left the group gets it when COMMAND has ended, as it was up to
+COMMAND to tell them. It is not killed, unless --kill-after says so, the lock is held until all have ended,
+and the exit code is COMMAND's own: nothing went wrong. A command that does not handle TERM ends by it,
+with exit code 143.
 
-Signals: INT, TERM, HUP, QUIT, USR1, USR2, WINCH, TSTP and CONT go to the command and all in its process
-group. While zkrecipes still waits, INT, TERM, HUP and QUIT end the wait, and nothing is left behind.
-The command gets the terminal as soon as it reads from it. Ctrl-Z stops both; after "fg" the command goes
-on only if the lock is still held.
+Signals: INT, TERM, HUP, QUIT, USR1, USR2, WINCH, TSTP and CONT go to COMMAND and all in its process
+group, and when COMMAND has ended to all that is left. Of INT, TERM and QUIT what has left the group is told
+when COMMAND has ended, as above. While zkrecipes still waits, INT, TERM, HUP and QUIT end the wait, and
+nothing is left behind. The command gets the terminal as soon as it reads from it. When COMMAND is stopped
+at a terminal, as by Ctrl-Z, all of it is stopped, also what does not obey Ctrl-Z, and then zkrecipes; "fg"
+continues all, or kills all if the lock is not held any more. As the first process of a container zkrecipes
+lets orphans end.
 
 One zkrecipes under another: to take a second PATH while holding a first is fine. Take them in the same
 order everywhere, or two can wait for each other; --timeout ends that. To wait for the same PATH again

@@ -13,18 +13,20 @@
 // # How it works
 //
 // The journey of one run (job.go): look the command up, connect, take the lock, start
-// the command in a process group of its own, supervise both, give the lock back. An
+// the command, supervise both, give the lock back when all of it has ended. An
 // election (elect.go) repeats all but the first two. What is to be won, a lock, a
 // permit or a term, is a contest (contest.go).
 //
-// Supervision is one loop (supervise.go) over five kinds of events: the command
-// stopped or ended, a signal to forward, somebody asks for the lock, the lease said
-// that it is over, and the moment came at which the lease has too little time left. Everything it depends
-// on is an interface, so that its timeline is tested in virtual time.
+// Between this program and the command there is a guardian, a second process of it
+// (guardian_unix.go), which knows all that the command has started and when the last of
+// it has ended. If this program is killed the guardian kills all that; if the guardian
+// is killed, this program does (process_unix.go, tree_linux.go).
 //
-// The command is started by a goroutine that keeps its thread until the command
-// has ended (process_unix.go), because the kernel ties the death signal that a
-// command gets when zkrecipes is killed to the thread that started it.
+// Supervision is one loop (supervise.go, rest.go) over what can happen: the command
+// was stopped, it has ended, or all that it has started has; a signal to pass on;
+// somebody asks for the lock; the lease said that it is over; and the moment came at
+// which the lease has too little time left. Everything it depends on is an interface, so
+// that its timeline is tested in virtual time.
 //
 // A process group of its own is what makes the command and its descendants
 // killable without killing others in the pipeline. Its price is that the

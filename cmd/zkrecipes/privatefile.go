@@ -3,19 +3,24 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime"
 )
 
-// checkPrivate refuses a file with a secret that everybody on the machine can read, or
-// that others than its owner can change. A group may read it: that is how services are
-// given keys that belong to root.
-func checkPrivate(info os.FileInfo) error {
-	const group, others = 0o020, 0o007 // what they must not have
-	if runtime.GOOS == "windows" {     // which has other ways to say so
+// checkPrivate refuses a file with a secret that others than its owner can get at: who may
+// write there chooses the secret. Only if the file belongs to root may its group read it,
+// and do no more: that is how services are given secrets, as by Debian's ssl-cert or
+// Kubernetes' fsGroup.
+//
+// Only regular files are asked. A pipe, as of "--auth-file <(pass show zk)", keeps
+// nothing that could be read again, and its mode says nothing on some systems.
+func checkPrivate(name string, info os.FileInfo) error {
+	const groupReads, notOwner = 0o040, 0o077
+	mode := info.Mode().Perm()
+	open := mode & notOwner
+	if belongsToRoot(info) {
+		open &^= groupReads
+	}
+	if open == 0 || !info.Mode().IsRegular() || !modesCount {
 		return nil
 	}
-	if mode := info.Mode().Perm(); mode&(group|others) != 0 {
-		return fmt.Errorf("its permissions are %#o: others than its owner can get at it; say chmod 600", mode)
-	}
-	return nil
+	return fmt.Errorf("it holds a secret and is open to others (mode %04o); close it with: chmod 600 %s", mode, shellWord(name))
 }

@@ -120,8 +120,12 @@ func TestBecause(t *testing.T) {
 // Also while a lock is waited for, or held.
 func TestSessionTimeoutOfALaterSessionIsTold(t *testing.T) {
 	var at atomic.Pointer[zktest.Server]
+	made := time.Now().UnixMilli()
 	move := func(longest time.Duration) {
+		// Servers that are made in one millisecond give sessions the same ids.
+		until(t, "it is later", func() bool { return time.Now().UnixMilli() > made })
 		at.Store(zktest.NewServer(t, zktest.WithSessionTimeouts(time.Second, longest)))
+		made = time.Now().UnixMilli()
 	}
 	move(time.Minute)
 	client, err := framework.Connect(t.Context(), framework.Config{

@@ -124,7 +124,7 @@ func readAnyFile(name string) ([]byte, error) { return readFile(name, nil) }
 // readPrivateFile reads a file that others must not see.
 func readPrivateFile(name string) ([]byte, error) { return readFile(name, checkPrivate) }
 
-func readFile(name string, check func(os.FileInfo) error) ([]byte, error) {
+func readFile(name string, check func(string, os.FileInfo) error) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, reason(err)
@@ -141,7 +141,7 @@ func readFile(name string, check func(os.FileInfo) error) ([]byte, error) {
 		if info, err = file.Stat(); err != nil {
 			return nil, reason(err)
 		}
-		if err := check(info); err != nil {
+		if err := check(name, info); err != nil {
 			return nil, err
 		}
 	}

@@ -50,7 +50,7 @@ func noAnswer(err error) bool {
 	case errors.Is(err, lease.ErrLost):
 		return false
 	}
-	for _, sign := range []error{errUnanswered, framework.ErrNotConnected, framework.ErrSessionLost, context.DeadlineExceeded} {
+	for _, sign := range []error{errUnanswered, framework.ErrNotConnected, framework.ErrUnknownOutcome, framework.ErrSessionLost, context.DeadlineExceeded} {
 		if errors.Is(err, sign) {
 			return true
 		}

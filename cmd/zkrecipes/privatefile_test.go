@@ -24,7 +24,7 @@ func secretFile(t *testing.T, name string, mode fs.FileMode) string {
 
 func TestAuthFileThatOthersCanRead(t *testing.T) {
 	env := []string{envServers + "=127.0.0.1:1"}
-	for _, mode := range []fs.FileMode{0o640, 0o604, 0o644, 0o620, 0o602, 0o610, 0o666} {
+	for _, mode := range []fs.FileMode{0o604, 0o644, 0o620, 0o602, 0o610, 0o666} {
 		file := secretFile(t, "auth", mode)
 		for _, args := range []string{"run --lock /l -- true", "elect --path /l -- true", "ls /l", "revoke /l"} {
 			verb, rest, _ := strings.Cut(args, " ")
@@ -40,6 +40,35 @@ func TestAuthFileThatOthersCanRead(t *testing.T) {
 		all, err := c.credentials(nil)
 		require.NoError(t, err)
 		require.Len(t, all, 1)
+	}
+}
+
+// A fileOf is a file of some owner.
+type fileOf struct {
+	os.FileInfo
+	mode fs.FileMode
+	uid  uint32
+}
+
+func (f fileOf) Mode() fs.FileMode { return f.mode }
+
+func (f fileOf) Sys() any { return &syscall.Stat_t{Uid: f.uid} }
+
+// A group may read what root has given it, as services get their secrets.
+func TestSecretsOfAGroup(t *testing.T) {
+	for _, test := range []struct {
+		mode    fs.FileMode
+		uid     uint32
+		refused bool
+	}{
+		{0o600, 1000, false}, {0o640, 1000, true}, {0o640, 0, false}, {0o440, 0, false}, {0o660, 0, true}, {0o650, 0, true}, {0o644, 0, true},
+		{fs.ModeNamedPipe | 0o666, 1000, false},
+	} {
+		err := checkPrivate("a b", fileOf{mode: test.mode, uid: test.uid})
+		require.Equal(t, test.refused, err != nil, "%v of %d", test.mode, test.uid)
+		if test.refused {
+			require.ErrorContains(t, err, "chmod 600 'a b'")
+		}
 	}
 }
 
