@@ -140,7 +140,7 @@ func (g *guardian) tell(n notice) { _ = g.notices.Encode(n) }
 // with the process.
 func (g *guardian) killAllAfter(control io.Reader) {
 	_, _ = io.Copy(io.Discard, control)
-	for ; ; time.Sleep(treePoll) {
+	for ; ; <-time.After(treePoll) {
 		_ = g.tree.freeze(syscall.SIGKILL)
 	}
 }
@@ -184,7 +184,7 @@ func (g *guardian) awaitRest(end *notice) {
 	if end != nil {
 		last.Ended, last.Code, last.Signal = true, end.Code, end.Signal
 	}
-	for ; !nobodyElse(g.tree); time.Sleep(treePoll) {
+	for ; !nobodyElse(g.tree); <-time.After(treePoll) {
 		if last.Ended {
 			g.tell(*end)
 			last = notice{Gone: true}

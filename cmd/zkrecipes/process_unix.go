@@ -216,7 +216,7 @@ func (p *process) follow(told *json.Decoder) {
 		p.moveTo(os.Getpid(), p.foreign)
 		p.events <- processEvent{unguarded: true}
 		for reapNow(); len(p.names()) > 0; reapNow() {
-			time.Sleep(treePoll)
+			<-time.After(treePoll)
 		}
 		last.gone = true
 	}

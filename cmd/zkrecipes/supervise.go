@@ -267,7 +267,7 @@ func (s *supervisor) stop(killAt time.Time, o *outcome) {
 	poll := time.NewTicker(wakePoll)
 	defer poll.Stop()
 	for {
-		due := false
+		var due bool
 		select {
 		case ev := <-s.tree.Events():
 			if o.note(ev); ev.gone {

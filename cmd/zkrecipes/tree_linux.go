@@ -84,8 +84,13 @@ func (t *tree) signal(to part, sig syscall.Signal) error {
 	}
 	alive, err := t.alive()
 	for _, p := range alive {
-		inside := t.inGroup(p)
-		if to == everything && !(led && inside) || to == outsideGroup && !inside || to == commandGroup && inside {
+		meant, has := to == everything, false
+		if t.inGroup(p) {
+			meant, has = to != outsideGroup, led
+		} else if to == outsideGroup {
+			meant = true
+		}
+		if meant && !has {
 			errs = append(errs, p.signal(sig))
 		}
 	}
@@ -128,7 +133,7 @@ func (p procStat) signal(sig syscall.Signal) error {
 	if err != nil {
 		return fmt.Errorf("process %d (%s): %w", p.pid, p.name, err)
 	}
-	defer handle.Release()
+	defer func() { _ = handle.Release() }()
 	if identify(p.pid) != p.processID {
 		return nil
 	}

@@ -146,7 +146,7 @@ func TestFilesAreInherited(t *testing.T) {
 	for i := range files {
 		r, w, err := os.Pipe()
 		require.NoError(t, err)
-		defer r.Close()
+		t.Cleanup(func() { r.Close() })
 		_, err = w.WriteString("file " + strconv.Itoa(i+3))
 		require.NoError(t, err)
 		require.NoError(t, w.Close())
