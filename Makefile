@@ -9,8 +9,8 @@ LINT                  := $(BIN)/golangci-lint
 # Nested modules are linted and formatted like the main one.
 MODULES := $(patsubst %/,%,$(dir $(wildcard go.mod */go.mod)))
 
-# Package partition needs root: it is not among the other tests of its module.
-ELSEWHERE := $$($(GO) list ./... | grep -v /partition$$)
+# These need root: they are not among the other tests of their module.
+ELSEWHERE := $$($(GO) list ./... | grep -v -e /partition$$ -e /pidnamespace$$)
 AS_ROOT   := $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E')
 
 .DEFAULT_GOAL := help
@@ -57,6 +57,10 @@ integration: ## tests against a real ZooKeeper, started as plain processes
 .PHONY: integration-docker
 integration-docker: ## the same against ZooKeeper in containers
 	cd integration && ZKRECIPES_BACKEND=docker $(GO) test -count=1 $(ELSEWHERE)
+
+.PHONY: namespaces
+namespaces: ## the command in a container, and with one of its own; asks for root
+	cd integration && $(GO) test -count=1 $(AS_ROOT) ./pidnamespace
 
 .PHONY: partitions
 partitions: ## three real servers whose network is cut, and that are frozen and restarted; asks for root

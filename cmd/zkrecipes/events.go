@@ -84,7 +84,7 @@ var eventKinds = []eventKind{
 	{"session lost", []string{"reason", "session"}, "while waiting; it waits anew in the next session"},
 	{"revoked", []string{"reason"}, `somebody asks for it; the reason is "ignored" with --ignore-revoke, else ""`},
 	{"lost", []string{"reason", "trusted_until", "kill_at"}, "the command is being stopped"},
-	{"unstoppable", []string{"reason"}, "the command cannot be signalled"},
+	{"unstoppable", []string{"reason"}, "some of the command cannot be signalled, or not be seen"},
 	{"remaining", []string{"command", "processes"}, "the command has ended, others that it started have not"},
 	{"killed", []string{"reason"}, "all is killed although nothing is lost: --kill-after is over, or the guardian was killed"},
 	{"stopped", []string{"held_seconds", "command", "exit_code"}, "after a loss, the command has ended"},

@@ -185,6 +185,10 @@ func (j *job) underLock() (outcome, time.Duration, error) {
 	if err != nil {
 		return outcome{}, 0, err
 	}
+	if err := procTrouble(); err != nil {
+		j.report.alarm(event{Event: "unstoppable", Reason: err.Error()},
+			"%s cannot see processes: %v; what leaves the command's process group cannot be stopped", clock(time.Now()), err)
+	}
 	watchStops(j.signals)
 	defer unwatchStops()
 	s := &supervisor{

@@ -30,6 +30,8 @@ func startProcess(_ string, argv []string, _ environ, _ [3]*os.File, _ bool) (*p
 	return nil, checkSystem(argv[0])
 }
 
+func procTrouble() error { return nil }
+
 // checkSystem tells why no command can be run under a lock here.
 func checkSystem(name string) error {
 	return &commandError{name: name, code: exitCannotRun, err: errNoGroups}

@@ -58,8 +58,22 @@ func (p procStat) ended() bool {
 	return (p.state == 'Z' || p.state == 'X' || p.state == 'x') && p.threads <= 1
 }
 
-// identify returns the zero value if there is no such process.
+// procTrouble tells why /proc does not show the processes as this process knows them: it
+// is missing, or that of another PID namespace, with other numbers.
+func procTrouble() error {
+	self, err := os.Readlink("/proc/self")
+	if err == nil && self != strconv.Itoa(os.Getpid()) {
+		err = fmt.Errorf("/proc is that of another PID namespace")
+	}
+	return err
+}
+
+// identify returns the zero value if there is no such process. Where that cannot be told
+// a number is all there is.
 func identify(pid int) processID {
+	if procTrouble() != nil {
+		return processID{pid: pid}
+	}
 	p, err := readStat(strconv.Itoa(pid))
 	if err != nil {
 		return processID{}
@@ -69,6 +83,9 @@ func identify(pid int) processID {
 
 // allProcesses lists the processes that can be seen.
 func allProcesses() ([]procStat, error) {
+	if err := procTrouble(); err != nil {
+		return nil, err
+	}
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -86,9 +103,6 @@ func allProcesses() ([]procStat, error) {
 		if p, err := readStat(name); err == nil { // else it has ended meanwhile
 			all = append(all, p)
 		}
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("/proc shows no processes: %w", os.ErrNotExist)
 	}
 	return all, nil
 }

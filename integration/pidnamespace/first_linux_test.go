@@ -1,0 +1,70 @@
+package pidnamespace
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// orphans is a script whose background jobs lose their parent at once, and end soon.
+const orphans = `for i in 1 2 3 4 5; do (sleep 0.1 &); done; echo ready; `
+
+// Orphans of the command are the guardian's, those of others the first process's. Both let
+// them end.
+func TestFirstProcessReapsOrphans(t *testing.T) {
+	r := start(t, zktest.NewServer(t), inContainer, orphans+"cat")
+	require.Equal(t, "ready", r.line())
+	first := r.cmd.Process.Pid
+	guardian := r.guardian()
+	until(t, "only the shell's child is left", func() bool { return len(childrenOf(t, guardian)) == 1 })
+
+	// As docker exec does: it is in the container, but nobody's child there.
+	enter := exec.Command("nsenter", "-t", strconv.Itoa(first), "-p", "-m", "sh", "-c", orphans)
+	out, err := enter.CombinedOutput()
+	require.NoError(t, err, string(out))
+	until(t, "none of its orphans is left, not as a zombie either", func() bool { return len(childrenOf(t, first)) == 1 })
+
+	require.NoError(t, r.stdin.Close())
+	require.Zero(t, r.exit())
+}
+
+// A zombie is not alive: a stop does not wait for one.
+func TestStopInAContainerTakesNoLongerThanItMust(t *testing.T) {
+	server := zktest.NewServer(t)
+	r := start(t, server, inContainer, `(sleep 600 &); trap "exit 3" TERM; echo ready; while :; do sleep 0.01; done`, "--session-timeout", "40s", "--grace", "10s")
+	require.Equal(t, "ready", r.line())
+	require.True(t, server.ExpireSession(server.Sessions()[0].ID))
+	require.Equal(t, 76, r.exit())
+	told := map[string]time.Time{}
+	for line := range strings.SplitSeq(strings.TrimSpace(r.stderr.String()), "\n") {
+		var event struct {
+			Event string
+			Time  time.Time
+		}
+		if json.Unmarshal([]byte(line), &event) == nil { // the shell talks as well
+			told[event.Event] = event.Time
+		}
+	}
+	require.Contains(t, told, "stopped")
+	require.Less(t, told["stopped"].Sub(told["lost"]), 5*time.Second, "of a grace of 10 s")
+}
+
+// A /proc with the numbers of another namespace is worse than none.
+func TestForeignProc(t *testing.T) {
+	server := zktest.NewServer(t)
+	r := start(t, server, func(cmd *exec.Cmd) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	}, `echo ready; cat`)
+	require.Equal(t, "ready", r.line())
+	require.True(t, server.ExpireSession(server.Sessions()[0].ID))
+	require.Equal(t, 76, r.exit())
+	require.Contains(t, r.stderr.String(), "/proc is that of another PID namespace")
+}

@@ -1,0 +1,79 @@
+package pidnamespace
+
+import (
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// everywhere is a script whose processes have gone everywhere, and some do not obey TERM.
+const everywhere = `
+sleep 600 &
+(sleep 600 &)
+setsid sh -c 'sleep 600 & sleep 600' &
+(setsid sh -c 'trap "" TERM INT HUP; echo ready; sleep 600 & sleep 600' &)
+sleep 600`
+
+// Nothing is left even if zkrecipes and its guardian are killed at once: neither can do
+// anything about it then, but the kernel does.
+func TestBothAreKilledAtOnce(t *testing.T) {
+	r := start(t, zktest.NewServer(t), asItIs, everywhere, "--pid-namespace")
+	require.Equal(t, "ready", r.line())
+	guardian := r.guardian()
+	for _, pid := range []int{guardian, r.cmd.Process.Pid} { // so that neither sees the other die
+		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	}
+	for _, pid := range []int{guardian, r.cmd.Process.Pid} {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	require.Equal(t, -1, r.exit())
+}
+
+// All else is as without it.
+func TestNamespaceOfTheCommand(t *testing.T) {
+	server := zktest.NewServer(t)
+	for name, test := range map[string]struct {
+		ends func(*run)
+		code int
+	}{
+		"zkrecipes is killed": {func(r *run) { require.NoError(t, r.cmd.Process.Kill()) }, -1},
+		"the guardian is killed": {func(r *run) {
+			require.NoError(t, syscall.Kill(r.guardian(), syscall.SIGKILL))
+		}, 128 + 9},
+		"loss": {func(*run) { require.True(t, server.ExpireSession(server.Sessions()[0].ID)) }, 76},
+		"TERM": {func(r *run) { require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM)) }, 128 + 15},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, server, asItIs, everywhere, "--pid-namespace", "--kill-after", "300ms", "--grace", "300ms")
+			require.Equal(t, "ready", r.line())
+			test.ends(r)
+			require.Equal(t, test.code, r.exit())
+			for _, s := range server.Sessions() {
+				server.ExpireSession(s.ID) // of who was killed
+			}
+		})
+	}
+}
+
+func TestCommandSeesItsOwnProcesses(t *testing.T) {
+	r := start(t, zktest.NewServer(t), asItIs, `ls /proc | grep -c '^[0-9]'; echo $(cat /proc/1/comm) $PPID; exit 7`, "--pid-namespace")
+	require.Contains(t, []string{"3", "4"}, r.line(), "the guardian, the shell, ls and grep")
+	require.Equal(t, "zkr-guardian 1", r.line())
+	require.Equal(t, 7, r.exit())
+}
+
+// Who may not make one is told so before anything else.
+func TestNamespaceIsNotForEverybody(t *testing.T) {
+	server := zktest.NewServer(t)
+	r := start(t, server, func(cmd *exec.Cmd) {
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}, "true", "--pid-namespace")
+	require.Equal(t, 126, r.exit())
+	require.Contains(t, r.stderr.String(), "it takes root")
+	require.Empty(t, server.Children(testLock))
+}
