@@ -16,9 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
-
 	"github.com/zkrecipes/zkrecipes/zktest"
+	"go.uber.org/goleak"
 )
 
 // asFirst makes the test binary prepare a container and become what it is to contain.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
