@@ -54,11 +54,12 @@ What is guaranteed:
        7.5 s  whatever is left of them gets KILL                    (1/2 of the session timeout)
       10 s    the servers may give the lock to the next at the earliest
 
-  (Each up to 1.25 s earlier, depending on when the servers were asked before.) An answer before TERM is
-  sent ends the matter: a server that is restarted or an election does no harm. After that the command
-  is stopped even if contact comes back. If the lock is taken away (its node deleted, its session ended),
-  TERM is sent at once and KILL after the grace.
-  In each case the exit code is 76, and standard error says what happened and when.
+  (Each up to 1.25 s earlier, depending on when the servers were asked before; in the first seconds of a
+  session up to 2 s later, and KILL always a sixth of the timeout before the last line.) An answer before
+  TERM is sent ends the matter: a server that is restarted or an election does no harm. After that the
+  command is stopped even if contact comes back. If the lock is taken away (its node deleted, its session
+  ended), TERM is sent at once and KILL after the grace. In each case the exit code is 76, and standard error
+  says what happened and when.
 
 What is not:
   - While zkrecipes itself is stopped (SIGSTOP, a frozen virtual machine) it stops nothing. When it goes
