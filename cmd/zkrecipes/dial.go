@@ -30,19 +30,57 @@ func shareTime(cfg *framework.Config, patience time.Duration) {
 	if share >= fullShare {
 		return
 	}
+	// One that is reached but says nothing uses up no more than its part, either. Here
+	// only those count that are named: one alone, which is slow, may need all the time.
+	answer := patience / time.Duration(servers)
 	dial := cfg.Dial
 	if dial == nil {
 		dial = (&nameDialer{lookUp: net.DefaultResolver.LookupHost}).dial
 	}
 	until := time.Now().Add(patience)
 	cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if time.Now().Before(until) { // later connections have more time
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, share)
-			defer cancel()
+		start := time.Now()
+		if !start.Before(until) { // later connections have more time
+			return dial(ctx, network, addr)
 		}
-		return dial(ctx, network, addr)
+		ctx, cancel := context.WithTimeout(ctx, share)
+		defer cancel()
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return hurry(conn, start.Add(answer))
 	}
+}
+
+// A hurriedConn is a connection on which a session has to be had by some time, whatever
+// later deadline the client sets. When there is a session the client lifts its deadline,
+// and with it this one.
+type hurriedConn struct {
+	net.Conn
+	by time.Time
+
+	mu   sync.Mutex
+	done bool
+}
+
+func hurry(conn net.Conn, by time.Time) (net.Conn, error) {
+	if err := conn.SetDeadline(by); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return &hurriedConn{Conn: conn, by: by}, nil
+}
+
+// SetDeadline sets the deadline, or an earlier one.
+func (c *hurriedConn) SetDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.done = c.done || t.IsZero()
+	if !c.done && t.After(c.by) {
+		t = c.by
+	}
+	return c.Conn.SetDeadline(t)
 }
 
 // A nameDialer dials names: a client that is given a function to dial with does not

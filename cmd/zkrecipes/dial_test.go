@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -34,6 +35,42 @@ func TestTryFindsTheServerThatIsUp(t *testing.T) {
 			require.Less(t, took, 2*time.Second)
 		})
 	}
+}
+
+// One that accepts connections and says nothing, as a machine does whose processes stand
+// still, takes no more of the time than one that cannot be reached.
+func TestTryFindsTheServerThatAnswers(t *testing.T) {
+	for range 20 {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			j, f := virtual(t, w, "a", "--try")
+			answers := j.cfg.Dial
+			j.cfg.Servers = []string{"one:2181,two:2181," + w.Server.Addr()}
+			j.cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if addr == w.Server.Addr() {
+					return answers(ctx, network, addr)
+				}
+				ours, theirs := net.Pipe()
+				go func() { _, _ = io.Copy(io.Discard, theirs) }()
+				return ours, nil
+			}
+			took, err := awaited(t, j, f)
+			require.NoError(t, err)
+			require.Less(t, took, 2*time.Second)
+		})
+	}
+}
+
+// One server alone may take all the time there is, and what is asked later is not hurried.
+func TestTryWaitsForASlowServer(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		w.Server.Pause()
+		time.AfterFunc(1500*time.Millisecond, w.Server.Resume)
+		j, f := virtual(t, w, "a", "--try")
+		require.NoError(t, j.await(t.Context(), f))
+		time.Sleep(time.Minute)
+		require.NoError(t, j.held.Err())
+		j.disconnect()
+	})
 }
 
 func TestTimeIsSharedOnlyWhereItIsShort(t *testing.T) {
