@@ -194,6 +194,7 @@ func TestKillIsRepeated(t *testing.T) {
 		s.lease.cancel(lease.ErrLost)
 		s.start()
 		time.Sleep(10*killAgain + killAgain/2)
+		synctest.Wait()
 		require.Len(t, s.tree.got, 11)
 		s.tree.events <- endedAlone(ending{})
 		require.True(t, (<-s.done).lost)
@@ -219,11 +220,13 @@ func TestTerminalOfTheRest(t *testing.T) {
 		s.startWith(func(sup *supervisor) { sup.terminal = terminal })
 		s.tree.end(ending{})
 		time.Sleep(restPatience + time.Millisecond)
+		synctest.Wait()
 		require.Equal(t, &fakeTerminal{reclaims: 1}, terminal, "if nobody of the group is left")
 		s.tree.mu.Lock()
 		s.tree.others[0].stopped = true
 		s.tree.mu.Unlock()
 		time.Sleep(restPoll)
+		synctest.Wait()
 		require.Equal(t, &fakeTerminal{reclaims: 1, stops: 1}, terminal)
 		s.signals <- signalStop
 		synctest.Wait()
