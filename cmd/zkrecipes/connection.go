@@ -17,7 +17,7 @@ import (
 type connection struct {
 	servers        string
 	sessionTimeout time.Duration
-	authFile       string
+	authFile       textFlag
 	timeout        durationFlag
 	tls            tlsFlags
 }
@@ -25,7 +25,7 @@ type connection struct {
 // register adds the flags that all commands have in common.
 func (c *connection) register(fs *flag.FlagSet) {
 	fs.StringVar(&c.servers, "servers", "", "")
-	fs.StringVar(&c.authFile, "auth-file", "", "")
+	fs.Var(&c.authFile, "auth-file", "")
 	c.sessionTimeout = framework.DefaultSessionTimeout
 	fs.Var(&durationFlag{value: &c.sessionTimeout}, "session-timeout", "")
 	c.timeout.value = new(time.Duration)
@@ -64,10 +64,20 @@ func (c *connection) credentials(env environ) ([]framework.Credential, error) {
 		}
 		all = append(all, cred)
 	}
-	if c.authFile == "" {
+	switch {
+	case !c.authFile.given:
 		return all, nil
+	case c.authFile.value == "": // as of "$FILE" that is not set: not a wish to go without
+		return nil, usageErrorf("--auth-file is empty")
 	}
-	file, err := os.Open(c.authFile)
+	inFile, err := readCredentials(c.authFile.value)
+	return append(all, inFile...), err
+}
+
+// readCredentials returns those in a file, of which there has to be one at least: who
+// names a file does not want a lock that is open to everybody.
+func readCredentials(name string) (all []framework.Credential, err error) {
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, usageErrorf("--auth-file: %v", err)
 	}
@@ -75,10 +85,10 @@ func (c *connection) credentials(env environ) ([]framework.Credential, error) {
 	// Of the opened file: its name may have been given to another by now.
 	info, err := file.Stat()
 	if err == nil {
-		err = checkPrivate(c.authFile, info)
+		err = checkPrivate(name, info)
 	}
 	if err != nil {
-		return nil, usageErrorf("--auth-file: %s: %v", c.authFile, err)
+		return nil, usageErrorf("--auth-file: %s: %v", name, err)
 	}
 	lines := bufio.NewScanner(file)
 	for n := 1; lines.Scan(); n++ {
@@ -88,12 +98,15 @@ func (c *connection) credentials(env environ) ([]framework.Credential, error) {
 		}
 		cred, ok := parseCredential(line)
 		if !ok {
-			return nil, usageErrorf("--auth-file: line %d of %s is not SCHEME:SECRET, such as digest:user:password (it is not shown)", n, c.authFile)
+			return nil, usageErrorf("--auth-file: line %d of %s is not SCHEME:SECRET, such as digest:user:password (it is not shown)", n, name)
 		}
 		all = append(all, cred)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, usageErrorf("--auth-file: %s: %v", c.authFile, err)
+		return nil, usageErrorf("--auth-file: %s: %v", name, err)
+	}
+	if len(all) == 0 {
+		return nil, usageErrorf("--auth-file: %s: no credentials are in it", name)
 	}
 	return all, nil
 }

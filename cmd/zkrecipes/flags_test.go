@@ -106,10 +106,27 @@ func TestAuthFileIsNotShown(t *testing.T) {
 	require.NotContains(t, stderr, "secret")
 }
 
+// Who names a file wants a lock that is closed, and gets no open one because it is empty.
+func TestAuthFileWithoutCredentials(t *testing.T) {
+	env := []string{envServers + "=127.0.0.1:1", envAuth + "=digest:me:hunter2"}
+	for _, text := range []string{"", "# none\n\n"} {
+		file := filepath.Join(t.TempDir(), "auth")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		code, _, stderr := invoke(t, env, "run", "--lock", "/l", "--auth-file", file, "--", os.Args[0])
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, stderr, file+": no credentials are in it")
+	}
+	for _, verb := range []string{"ls", "revoke"} {
+		code, _, stderr := invoke(t, env, verb, "/l", "--auth-file", "")
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, stderr, "--auth-file is empty")
+	}
+}
+
 func TestCredentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "auth")
 	require.NoError(t, os.WriteFile(file, []byte(" digest:me:pass:word \n# not this one\n"), 0o600))
-	c := connection{authFile: file}
+	c := connection{authFile: textFlag{file, true}}
 	all, err := c.credentials(environ{envAuth + "=digest:you:secret"})
 	require.NoError(t, err)
 	require.Equal(t, []framework.Credential{

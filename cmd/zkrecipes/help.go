@@ -48,8 +48,8 @@ Reaching ZooKeeper:
                           servers may shorten or lengthen it
   --auth-file FILE        credentials, one SCHEME:SECRET per line, such as digest:user:password;
                           empty lines and lines that begin with # are skipped. It is refused if
-                          others than its owner may read or write it (chmod 600 FILE); but if it
-                          belongs to root its group may read it.
+                          others than its owner may read or write it (chmod 600 FILE), except that
+                          its group may read it if it belongs to root; and if no credentials are in it.
   ZKRECIPES_AUTH          one more, from the environment. There is no flag for a secret, since
                           everybody on the machine can read flags. Secrets are never printed.
   --tls                   encrypt connections, with TLS 1.2 or newer; what follows implies it
