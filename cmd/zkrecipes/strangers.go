@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"unicode"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
@@ -93,11 +94,23 @@ func (e *openError) Error() string {
 	var who, mend []string
 	for i, node := range e.nodes {
 		who = append(who, fmt.Sprintf("the ACL of %s has %s:%s:%s", node, e.to[i].Scheme, e.to[i].ID, letters(e.to[i].Perms)))
-		mend = append(mend, fmt.Sprintf("setAcl %s auth::cdrwa,world:anyone:r", node))
+		mend = append(mend, fmt.Sprintf("setAcl %s auth::cdrwa,world:anyone:r", cliWord(node)))
 	}
 	return fmt.Sprintf("%s is not protected by the credentials: strangers can take part or delete the holder's node, as %s; "+
 		"to close it, in zkCli.sh -server %s: addauth %s %s, then: %s",
 		e.path, strings.Join(who, ", "), e.servers, e.scheme, secret, strings.Join(mend, ", then: "))
+}
+
+// cliWord quotes a path for zkCli.sh, which splits lines at white space and knows no
+// escapes: only a path with both kinds of quotes and white space cannot be told to it.
+func cliWord(path string) string {
+	switch {
+	case !strings.ContainsFunc(path, unicode.IsSpace):
+		return path
+	case strings.Contains(path, `"`):
+		return "'" + path + "'"
+	}
+	return `"` + path + `"`
 }
 
 // letters writes permissions as zkCli.sh does.

@@ -273,3 +273,13 @@ func TestMendingOfAnotherScheme(t *testing.T) {
 		"as the ACL of /l has ip:10.0.0.1:c, the ACL of /l/leases has world:anyone:dr; to close it, in zkCli.sh -server a,b: addauth other SECRET, "+
 		"then: setAcl /l auth::cdrwa,world:anyone:r, then: setAcl /l/leases auth::cdrwa,world:anyone:r")
 }
+
+// zkCli.sh splits what is typed, and what is printed here is to be typed there.
+func TestPathsForZkCli(t *testing.T) {
+	for path, want := range map[string]string{
+		"/l": "/l", "/my locks/l": `"/my locks/l"`, `/the "l" lock`: `'/the "l" lock'`, `/it's`: `/it's`, "/it's it": `"/it's it"`,
+	} {
+		e := &openError{path: path, nodes: []string{path}, to: framework.WorldACL(framework.PermAll), servers: "a", scheme: "digest"}
+		require.ErrorContains(t, e, "then: setAcl "+want+" auth::cdrwa,world:anyone:r")
+	}
+}
