@@ -118,11 +118,12 @@ func (p *program) parse(fs *flag.FlagSet, args []string) error {
 		fmt.Fprint(p.stdout, helpTopics[fs.Name()])
 		return err
 	}
-	// The flag package names flags with one dash; people type two.
-	text := strings.Replace(err.Error(), "flag -", "flag --", 1)
-	text = strings.Replace(text, "defined: -", "defined: --", 1)
-	return usageErrorf("%s: %s (see \"zkrecipes help %s\")", fs.Name(), text, fs.Name())
+	return usageErrorf("%s: %s (see \"zkrecipes help %s\")", fs.Name(), withTwoDashes.Replace(err.Error()), fs.Name())
 }
+
+// withTwoDashes mends the texts of package flag, which names flags with one dash; people
+// type two.
+var withTwoDashes = strings.NewReplacer("flag -", "flag --", "defined: -", "defined: --", "argument: -", "argument: --", " for -", " for --")
 
 // help prints the overview or the page about one command.
 func (p *program) help(args []string) error {
