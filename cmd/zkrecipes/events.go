@@ -58,6 +58,25 @@ func personOf(h lease.Holder) *person {
 	return p
 }
 
+// MarshalJSON writes all fields, with the time as it is in events.
+func (p person) MarshalJSON() ([]byte, error) {
+	type all person
+	var since json.RawMessage // null
+	if p.Since != nil {
+		since = inMillis(*p.Since)
+	}
+	return json.Marshal(struct {
+		all
+		Since json.RawMessage `json:"since"`
+	}{all(p), since})
+}
+
+// inMillis writes a time in JSON, as RFC 3339 with three digits of a second also where they
+// are 0: so all times are as long as each other, and sort as text.
+func inMillis(t time.Time) json.RawMessage {
+	return t.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`)
+}
+
 // An eventKind is the schema of one kind of event. Programs rely on it: kinds and
 // fields may be added, but none is renamed, removed or left out when it is zero.
 type eventKind struct {
@@ -130,6 +149,11 @@ func (e event) MarshalJSON() ([]byte, error) {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(text, &values); err != nil {
 		return nil, err
+	}
+	for name, t := range map[string]*time.Time{"time": &e.Time, "trusted_until": e.TrustedUntil, "kill_at": e.KillAt} {
+		if t != nil {
+			values[name] = inMillis(*t)
+		}
 	}
 	fields := commonFields
 	if i := slices.IndexFunc(eventKinds, func(k eventKind) bool { return k.name == e.Event }); i >= 0 {

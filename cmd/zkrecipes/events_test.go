@@ -152,6 +152,7 @@ func isOfType(name string, value any) bool {
 }
 
 func TestFieldsAreKeptWhenTheyAreZero(t *testing.T) {
+	moment := time.Date(2026, 1, 2, 3, 4, 5, 5e8, time.UTC)
 	for _, test := range []struct {
 		e    event
 		want string
@@ -164,7 +165,15 @@ func TestFieldsAreKeptWhenTheyAreZero(t *testing.T) {
 		},
 		{
 			event{Event: "waiting", Holder: personOf(lease.Holder{PID: 1, Since: time.Date(2026, 1, 2, 3, 0, 0, 0, time.FixedZone("", 3600))})},
-			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":"2026-01-02T02:00:00Z"}`,
+			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":"2026-01-02T02:00:00.000Z"}`,
+		},
+		{ // others write their times as they like
+			event{Event: "waiting", Holder: personOf(lease.Holder{PID: 1, Since: time.Date(2026, 1, 2, 3, 0, 0, 123456789, time.UTC)})},
+			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":"2026-01-02T03:00:00.123Z"}`,
+		},
+		{
+			event{Event: "lost", TrustedUntil: &moment, KillAt: &moment},
+			`"reason":"","trusted_until":"2026-01-02T03:04:05.500Z","kill_at":"2026-01-02T03:04:05.500Z"`,
 		},
 		{
 			event{Event: "waiting", Holder: personOf(lease.Holder{PID: 1, Since: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))})},
@@ -185,7 +194,7 @@ func TestFieldsAreKeptWhenTheyAreZero(t *testing.T) {
 		test.e.Lock = "/l"
 		text, err := encodeJSON(test.e, "")
 		require.NoError(t, err)
-		require.Equal(t, `{"time":"0001-01-01T00:00:00Z","event":"`+test.e.Event+`","lock":"/l",`+test.want+"}", string(text))
+		require.Equal(t, `{"time":"0001-01-01T00:00:00.000Z","event":"`+test.e.Event+`","lock":"/l",`+test.want+"}", string(text))
 		var back event
 		require.NoError(t, json.Unmarshal(text, &back))
 		require.Equal(t, test.e.Event, back.Event)
