@@ -177,7 +177,8 @@ func describeEvents() string {
 	out.WriteString(`Events of --json: one object per line. Each has "time", "event" and "lock", and the fields that are named
 with it here, always all of them, also when they are 0, "", null or []. Events and fields may be added;
 none is renamed or removed, and none changes its type. What others wrote is escaped, such as \u001b or \u202e:
-a decoder gives it back, but for bytes that are not UTF-8, which become \ufffd.
+a decoder gives it back, but for bytes that are not UTF-8, which become \ufffd. Flags that are wrong in
+themselves are told as plain text, with exit code 64.
 `)
 	for _, k := range eventKinds {
 		text := k.means

@@ -14,9 +14,9 @@ const helpOverview = `zkrecipes runs commands under ZooKeeper locks.
   zkrecipes revoke PATH [flags]                             ask who holds it to give way
   zkrecipes testserver [--port N]                           an in-memory ZooKeeper, for trying things out
   zkrecipes version                                         what this program was built from
-  zkrecipes help [run|elect|ls|revoke|testserver]           more about one of them
+  zkrecipes help [COMMAND]                                  more about one of them
 
-Say where ZooKeeper is with --servers zk1:2181,zk2:2181 or ZKRECIPES_SERVERS. A flag may be given once.
+Say where ZooKeeper is with --servers zk1:2181,zk2:2181 or ZKRECIPES_SERVERS. No flag may be given twice.
 For example:
 
   export ZKRECIPES_SERVERS=zk1:2181,zk2:2181,zk3:2181
@@ -88,7 +88,7 @@ while somebody waits. (Of Java's, it can be that nobody has stored how many ther
 shown, Curator's and the one with a single queue.
 
 Locks, elections and semaphores do not heed each other. On a PATH that is used for several of them, by
-mistake, each has its own line, counted from 1. Children that are neither are named at the end.
+mistake, each has its own line, counted from 1. Children that are none of these are named at the end.
 
 A lock that nobody uses is free, and so is one whose path does not exist: servers remove unused
 paths after a while. Both are said in a line, and are no error. (To catch a mistyped path in a

@@ -30,14 +30,14 @@ The command:
   --json                  say what happens as JSON, one object per line, on standard error
   --quiet                 say only what goes wrong, and that somebody asks for it
 ` + helpConnection + `
-With credentials, PATH and what is below it belong to them if zkrecipes makes it: others can look at the
-queue, but not enter it or delete from it. A PATH that was there before, and in which strangers
-(world:anyone, or an address) may create or delete, or write (with --permits), or whose ACL they may
-change, is refused with exit code 77 and the commands that close it, before the wait and again before
-COMMAND is started. Identities that the ACL names (digest, sasl, x509) are taken for invited. What is
-above PATH is left as it is: who may delete there can delete PATH when nobody holds it or waits, and
-never else; who may create there can then make it anew, open, which the next run refuses. Without
-credentials everybody can do everything.
+With credentials (a client's certificate alone is none), PATH and what is below it belong to them if
+zkrecipes makes it: others can look at the queue, but not enter it or delete from it. A PATH that was there
+before, and in which strangers (world:anyone, or an address) may create or delete, or write (with
+--permits), or whose ACL they may change, is refused with exit code 77 and the commands that close it,
+before the wait and again before COMMAND is started. Identities that the ACL names (digest, sasl, x509) are
+taken for invited. What is above PATH is left as it is: who may delete there can delete PATH when nobody
+holds it or waits, and never else; who may create there can then make it anew, open, which the next run
+refuses. Without credentials everybody can do everything.
 
 ` + helpEnvironment + `
 ` + helpProcesses + `
