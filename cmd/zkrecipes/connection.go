@@ -146,7 +146,7 @@ func (c *connection) config(env environ) (cfg framework.Config, chroot string, e
 // flagNames turns the names of the fields of a Config into those of our flags.
 var flagNames = strings.NewReplacer(
 	"config.SessionTimeout", "--session-timeout", "config.Servers[0]", "--servers", "config.Chroot", "--servers",
-	"Config.Auth", envAuth, "config.GetTLS: ", "",
+	"Config.Auth", envAuth, "config.Auth", "credentials", "config.GetTLS: ", "",
 	"(set Config.TLS)", "(try --tls)", "(Config.TLS is set)", "(--tls is on)", "(Config.TLS.Certificates)", "(--tls-cert)",
 )
 

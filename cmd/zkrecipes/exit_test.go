@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -70,3 +71,20 @@ func TestEnvironment(t *testing.T) {
 }
 
 const envLockTokenLike = envLockToken + "S"
+
+// Of a chain of attempts only what happened at the servers is told: each says the rest again.
+func TestUnreachableIsSaidOnce(t *testing.T) {
+	servers := &framework.ConnectError{Attempts: []framework.ConnectAttempt{{Addr: "zk1:2181", Err: errFake}}}
+	timeout := &lease.TimeoutError{Path: "/l", Ahead: 1, Waited: 3 * time.Second}
+	const begins = "no server answers, so whether /l is free is not known; gave up after 3s (1 ahead when one last did): "
+	require.EqualError(t, &unreachableError{timeout, fmt.Errorf("no answer: last error: sync /l: no answer: %w", servers)}, begins+servers.Error())
+	require.EqualError(t, &unreachableError{timeout, errFake}, begins+errFake.Error())
+}
+
+func TestErrorsNameNoFieldsOfPackages(t *testing.T) {
+	for _, secret := range []string{"digest:nocolon", "digest:"} {
+		code, _, stderr := invoke(t, []string{envServers + "=127.0.0.1:1", envAuth + "=" + secret}, "ls", "/l")
+		require.Equal(t, exitUsage, code)
+		require.NotContains(t, strings.ToLower(stderr), "config.")
+	}
+}

@@ -28,6 +28,10 @@ func (e *unreachableError) Error() string {
 	if e.timeout.Ahead > 0 {
 		s += fmt.Sprintf(" (%d ahead when one last did)", e.timeout.Ahead)
 	}
+	// What was asked in vain, and how often, says less than what happened at each server.
+	if servers := (*framework.ConnectError)(nil); errors.As(e.err, &servers) {
+		return s + ": " + servers.Error()
+	}
 	return fmt.Sprintf("%s: %v", s, e.err)
 }
 
