@@ -14,7 +14,7 @@ const helpOverview = `zkrecipes runs commands under ZooKeeper locks.
   zkrecipes revoke PATH [flags]                             ask who holds it to give way
   zkrecipes testserver [--port N]                           an in-memory ZooKeeper, for trying things out
   zkrecipes version                                         what this program was built from
-  zkrecipes help [COMMAND]                                  more about one of them
+  zkrecipes help [run|elect|ls|revoke|testserver|version]   more about one of them
 
 Say where ZooKeeper is with --servers zk1:2181,zk2:2181 or ZKRECIPES_SERVERS. No flag may be given twice.
 For example:
