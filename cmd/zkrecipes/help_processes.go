@@ -13,16 +13,15 @@ have gone: into other process groups or sessions (timeout, setsid, jobs of a she
 parent (daemons). Between zkrecipes and COMMAND there is a guardian for that, a small process of the same
 program, zkr-guardian in lists of processes.
 
-                                                          Linux             BSD, macOS
-  The lock is kept until the last of them has ended,      all of it         its process group
-  and a loss ends it all; nothing is left of              all of it         its process group
-  - if zkrecipes is killed with SIGKILL                   all of it         its process group
-  - if the guardian is killed with SIGKILL                all of it         its process group
-  - if both are, at once                                  with              nothing
-                                                          --pid-namespace
-                                                          all of it, else
-                                                          COMMAND itself
-  Ctrl-Z stops                                            all of it         its process group
+                                          Linux                           BSD, macOS
+  The lock is kept for                    all of them                     its process group
+  What runs on
+  - after a loss of the lock              nothing                         what has left its process group
+  - after SIGKILL of zkrecipes            nothing                         what has left its process group
+  - after SIGKILL of the guardian         nothing                         what has left its process group
+  - after SIGKILL of both, at once        all but COMMAND itself;         all
+                                          nothing with --pid-namespace
+  - while Ctrl-Z has stopped zkrecipes    nothing                         what has left its process group
 
   On Windows, "run" and "elect" refuse at the start, with exit code 126.
 
