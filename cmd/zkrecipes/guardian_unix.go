@@ -168,7 +168,7 @@ func (g *guardian) wait(command int) {
 			if pid == command || ended {
 				g.tell(notice{Stopped: status.StopSignal()})
 			}
-		case pid == command:
+		case pid == command && !ended: // later another may have that number
 			ended, end = true, &notice{Ended: true, Code: status.ExitStatus()}
 			if status.Signaled() {
 				end.Code, end.Signal = 0, status.Signal()

@@ -65,6 +65,30 @@ func TestCommandSeesItsOwnProcesses(t *testing.T) {
 	require.Equal(t, 7, r.exit())
 }
 
+// A number that the command had may be that of an orphan later.
+func TestExitCodeIsTheCommands(t *testing.T) {
+	r := start(t, zktest.NewServer(t), asItIs, `
+		export number=$$
+		setsid sh -c '
+			sleep 0.3 # so long that the command has ended, and nobody is in its process group
+			for i in 1 2 3 4 5 6 7 8 9; do
+				(echo $((number - 1)) >/proc/sys/kernel/ns_last_pid; sh -c "[ \$\$ != $number ] || { echo again; exit 42; }" &)
+			done
+			sleep 0.3' &
+		exit 5`, "--pid-namespace")
+	require.Equal(t, "again", r.line())
+	require.Equal(t, 5, r.exit())
+}
+
+// Also of a guardian that is killed before it can tell that it has started something.
+func TestGuardianIsKilledAtOnce(t *testing.T) {
+	server := zktest.NewServer(t)
+	for range 25 {
+		r := start(t, server, asItIs, `setsid sleep 600 & kill -9 $PPID; sleep 600`)
+		require.Equal(t, 128+9, r.exit())
+	}
+}
+
 // Who may not make one is told so before anything else.
 func TestNamespaceIsNotForEverybody(t *testing.T) {
 	server := zktest.NewServer(t)
