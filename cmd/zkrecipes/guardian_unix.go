@@ -38,9 +38,9 @@ type guardian struct {
 
 // An order is what zkrecipes asks of the guardian, as one line of JSON.
 type order struct {
-	File      string
-	Args      [][]byte // bytes, for they need not be UTF-8
-	Namespace bool     // the guardian is the first process of a PID namespace
+	File      []byte // bytes, for they need not be UTF-8
+	Args      [][]byte
+	Namespace bool // the guardian is the first process of a PID namespace
 }
 
 // A notice is what the guardian tells, as one line of JSON each. The first says whether
@@ -91,7 +91,7 @@ func guard(args []string) int {
 	for i, arg := range todo.Args {
 		argv[i] = string(arg)
 	}
-	pid, err := syscall.ForkExec(todo.File, argv, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(string(todo.File), argv, &syscall.ProcAttr{
 		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: commandAttributes(),
 	})
 	if err != nil {

@@ -75,7 +75,7 @@ func startProcess(path string, argv []string, env environ, streams [3]*os.File, 
 	if err := p.startGuardian(env, streams, namespace); err != nil {
 		return nil, &commandError{name: argv[0], code: exitCannotRun, err: fmt.Errorf("its guardian: %w", err)}
 	}
-	todo := order{File: path, Namespace: namespace, Args: make([][]byte, len(argv))}
+	todo := order{File: []byte(path), Namespace: namespace, Args: make([][]byte, len(argv))}
 	for i, arg := range argv {
 		todo.Args[i] = []byte(arg)
 	}

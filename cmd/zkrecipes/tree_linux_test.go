@@ -168,6 +168,14 @@ func TestArgumentsAreBytes(t *testing.T) {
 	require.Equal(t, 0, p.end())
 }
 
+// And so is the name of a file.
+func TestNameOfTheCommandIsBytes(t *testing.T) {
+	name := t.TempDir() + "/\xff"
+	require.NoError(t, os.Symlink(os.Args[0], name))
+	p := start(t, zktest.NewServer(t), "run", "--lock", testLock, "--", name, asCommand, "exit", "7")
+	require.Equal(t, 7, p.end())
+}
+
 func TestGuardianIsStartedByZkrecipesOnly(t *testing.T) {
 	for _, args := range [][]string{nil, {"0", "x"}, {"0", "1"}} {
 		cmd := exec.Command(os.Args[0])
