@@ -145,7 +145,7 @@ func (p *process) startGuardian(env environ, streams [3]*os.File, namespace bool
 	return nil
 }
 
-// watch starts the guardian and waits for its end. It does both on one thread: the
+// watch starts the guardian, keeps it running, and waits for its end. It starts and waits on one thread: the
 // kernel ties the signal that tells of our death to the thread that has started it.
 func (p *process) watch(started chan<- error, start func() (int, error)) {
 	runtime.LockOSThread()
@@ -163,7 +163,13 @@ func (p *process) watch(started chan<- error, start func() (int, error)) {
 		return
 	}
 	for {
-		if _, err := syscall.Wait4(pid, nil, 0, nil); !errors.Is(err, syscall.EINTR) {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err == nil && status.Stopped(): // by somebody; it could not tell of the end
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+		default:
 			waitedFor(pid)
 			return
 		}
@@ -232,16 +238,8 @@ func (p *process) Signal(to part, sig syscall.Signal) error { return p.signal(to
 // Stop stops all that there is.
 func (p *process) Stop() error { return p.freeze(syscall.SIGSTOP) }
 
-// Kill kills all that there is. A guardian that somebody has stopped is continued: it has
-// to tell of the end.
-func (p *process) Kill() error {
-	select {
-	case <-p.unwatch:
-	default:
-		_ = syscall.Kill(p.guardian, syscall.SIGCONT)
-	}
-	return p.freeze(syscall.SIGKILL)
-}
+// Kill kills all that there is.
+func (p *process) Kill() error { return p.freeze(syscall.SIGKILL) }
 
 // Running tells what still runs.
 func (p *process) Running() []processName { return p.names() }

@@ -65,6 +65,7 @@ func TestNothingIsLeft(t *testing.T) {
 			require.NoError(t, syscall.Kill(guardianOf(t, p), syscall.SIGKILL))
 		}, 128 + 9},
 		"zkrecipes is killed, and the guardian is stopped": {nil, func(t *testing.T, p *started, _ *zktest.Server) {
+			p.signal(syscall.SIGSTOP) // else it continues the guardian
 			require.NoError(t, syscall.Kill(guardianOf(t, p), syscall.SIGSTOP))
 			p.signal(syscall.SIGKILL)
 		}, -1},
@@ -88,6 +89,14 @@ func TestNothingIsLeft(t *testing.T) {
 			require.Equal(t, test.code, p.end())
 		})
 	}
+}
+
+// A stopped guardian could not tell of the end.
+func TestGuardianIsNotLeftStopped(t *testing.T) {
+	p := hold(t, zktest.NewServer(t))
+	require.NoError(t, syscall.Kill(guardianOf(t, p), syscall.SIGSTOP))
+	p.signal(syscall.SIGTERM)
+	require.Equal(t, 3, p.end())
 }
 
 // The lock is kept for those who do not want to end.
