@@ -72,12 +72,12 @@ func reapNow() {
 }
 
 // childrenNow lists the children of this process.
-func childrenNow() map[int]bool {
-	self, children := os.Getpid(), map[int]bool{}
+func childrenNow() map[processID]bool {
+	self, children := os.Getpid(), map[processID]bool{}
 	all, _ := allProcesses()
 	for _, p := range all {
 		if p.parent == self {
-			children[p.pid] = true
+			children[p.processID] = true
 		}
 	}
 	return children

@@ -61,7 +61,7 @@ type process struct {
 	unwatch  chan struct{} // closed when the guardian has ended
 	alive    *os.File      // the guardian's word that we are there: it ends with us
 	notices  *os.File
-	foreign  map[int]bool // children of ours that have nothing to do with it
+	foreign  map[processID]bool // children of ours that have nothing to do with it
 	events   chan processEvent
 }
 

@@ -20,7 +20,7 @@ func identify(pid int) processID { return processID{pid: pid} }
 func (t *tree) group() int { return t.id }
 
 // moveTo changes nothing: a group does not depend on who started it.
-func (t *tree) moveTo(int, map[int]bool) {}
+func (t *tree) moveTo(int, map[processID]bool) {}
 
 // groupGone reports whether nobody is left in the command's process group.
 func (t *tree) groupGone() bool {

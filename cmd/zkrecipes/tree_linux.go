@@ -18,8 +18,8 @@ type tree struct {
 	leader processID // the command itself, which leads its process group
 
 	mu      sync.Mutex
-	root    int          // whose descendants they are; not one of them itself
-	foreign map[int]bool // children of root that were there before
+	root    int                // whose descendants they are; not one of them itself
+	foreign map[processID]bool // children of root that were there before
 }
 
 // newTree returns the tree of a command that was started by the process root.
@@ -30,7 +30,7 @@ func (t *tree) group() int { return t.leader.pid }
 
 // moveTo says that what descended from one process now descends from another, which
 // has these children besides.
-func (t *tree) moveTo(root int, foreign map[int]bool) {
+func (t *tree) moveTo(root int, foreign map[processID]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.root, t.foreign = root, foreign
@@ -44,7 +44,7 @@ func (t *tree) alive() ([]procStat, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all = slices.DeleteFunc(all, func(p procStat) bool { return p.parent == t.root && t.foreign[p.pid] })
+	all = slices.DeleteFunc(all, func(p procStat) bool { return p.parent == t.root && t.foreign[p.processID] })
 	return slices.DeleteFunc(descendantsOf(t.root, all), procStat.ended), nil
 }
 

@@ -253,6 +253,15 @@ func TestSignalIsForOneProcess(t *testing.T) {
 	require.NoError(t, before.signal(syscall.SIGSTOP))
 	tree := newTree(os.Getpid(), before.processID)
 	require.False(t, tree.led())
+	isOurs := func() bool {
+		alive, err := tree.alive()
+		require.NoError(t, err)
+		return slices.ContainsFunc(alive, func(a procStat) bool { return a.processID == p.processID })
+	}
+	tree.moveTo(os.Getpid(), map[processID]bool{p.processID: true})
+	require.False(t, isOurs())
+	tree.moveTo(os.Getpid(), map[processID]bool{before.processID: true})
+	require.True(t, isOurs(), "it was another that had nothing to do with the command")
 	require.NoError(t, p.signal(syscall.SIGSTOP))
 	until(t, "it is stopped", func() bool {
 		now, err := readStat(strconv.Itoa(p.pid))
