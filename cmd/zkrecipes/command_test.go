@@ -87,6 +87,12 @@ func playCommand(part string, args []string) int {
 		}
 		fmt.Println(os.Getenv(envLeaf) + "leaf")
 		select {}
+	case "starter and waiter":
+		if playStarter(args) == 0 {
+			select {}
+		}
+	case "forker": // fork without end
+		playForker()
 	case "file": // say what there is to read in the file with that number
 		fd, _ := strconv.Atoi(args[0])
 		text, err := io.ReadAll(os.NewFile(uintptr(fd), "passed on"))

@@ -34,8 +34,11 @@ const (
 	asOrphaned = "orphaned" // starts others, and becomes zkrecipes
 )
 
-// playShell is set where terminals can be tested.
-var playShell func(args []string) int
+// playShell is set where terminals can be tested, playForker where forks can be made.
+var (
+	playShell  func(args []string) int
+	playForker func()
+)
 
 func TestMain(m *testing.M) {
 	switch {

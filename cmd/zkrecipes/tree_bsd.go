@@ -43,5 +43,8 @@ func (t *tree) signal(to part, sig syscall.Signal) error {
 	return killGroup(t.id, sig)
 }
 
+// halt stops all.
+func (t *tree) halt() error { return t.freeze(syscall.SIGSTOP) }
+
 // freeze sends SIGSTOP or SIGKILL to all.
 func (t *tree) freeze(sig syscall.Signal) error { return t.signal(everything, sig) }

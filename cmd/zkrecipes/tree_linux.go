@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // A tree is a command with all that it has started, wherever that has gone: into
@@ -102,7 +105,8 @@ func (t *tree) signal(to part, sig syscall.Signal) error {
 const maxRounds = 100
 
 // freeze sends SIGSTOP or SIGKILL to all, in rounds until there is nobody left that has
-// not been sent it. After that no new ones come: who was sent it cannot fork any more.
+// not been sent it. Who was sent it cannot fork any more, with an exception for SIGSTOP
+// that halt deals with.
 func (t *tree) freeze(sig syscall.Signal) error {
 	var errs []error
 	if t.led() {
@@ -124,6 +128,55 @@ func (t *tree) freeze(sig syscall.Signal) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// haltPatience bounds the wait for those who do not stop.
+const haltPatience = 2 * time.Second
+
+// halt stops all, and returns when all have stopped: whoever was in the middle of a fork
+// finishes that first, which takes long if it is large, and the child is not stopped; and
+// who was not stopped yet can continue others. So all must have stopped before they are
+// listed for the last time.
+func (t *tree) halt() error {
+	var before map[processID]bool // they had stopped
+	for start := time.Now(); ; <-time.After(treePoll / 10) {
+		if err := t.freeze(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		alive, err := t.alive()
+		if err != nil {
+			return err
+		}
+		settled, now := true, make(map[processID]bool, len(alive))
+		for _, p := range alive {
+			now[p.processID] = p.halted(time.Since(start))
+			settled = settled && now[p.processID] && before[p.processID]
+			if !now[p.processID] && time.Since(start) > haltPatience {
+				return fmt.Errorf("process %d (%s) does not stop", p.pid, p.name)
+			}
+		}
+		if settled {
+			return nil
+		}
+		before = now
+	}
+}
+
+// halted reports whether all threads of a process have stopped. One that sleeps in the
+// kernel does so when it wakes up, before it does anything else; but it may be in a fork,
+// so that is believed after a while only.
+func (p procStat) halted(after time.Duration) bool {
+	threads, _ := os.ReadDir("/proc/" + strconv.Itoa(p.pid) + "/task")
+	return !slices.ContainsFunc(threads, func(entry os.DirEntry) bool {
+		thread, err := readStat(strconv.Itoa(p.pid) + "/task/" + entry.Name())
+		switch {
+		case err != nil: // it has ended
+			return false
+		case thread.state == 'D':
+			return after < haltPatience/10
+		}
+		return !strings.ContainsRune("TtZXx", rune(thread.state))
+	})
 }
 
 // signal sends the process a signal, and never one that has its number by now. That it
