@@ -83,6 +83,50 @@ func childrenNow() map[processID]bool {
 	return children
 }
 
+// allGone reports whether nothing is left of a command whose guardian has ended, and lets
+// zombies end. The kernel knows, unless we have other children; a list of processes
+// can miss one that was started while it was read.
+func (t *tree) allGone() bool {
+	unseen := procTrouble() != nil
+	if reapNow(); unseen { // then none can be told from another
+		for pid := 1; pid > 0; {
+			pid, _ = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+		}
+	}
+	if !hasChildren() {
+		return true
+	}
+	alive, err := t.alive()
+	return err == nil && len(alive) == 0 && t.hasForeign()
+}
+
+// hasForeign reports whether somebody is there who has nothing to do with the command.
+func (t *tree) hasForeign() bool {
+	now := childrenNow()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for child := range t.foreign {
+		if now[child] {
+			return true
+		}
+	}
+	return false
+}
+
+// hasChildren asks the kernel whether this process has any, zombies included.
+func hasChildren() bool {
+	const (
+		pAll    = 0
+		wNoWait = 0x01000000
+	)
+	for {
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pAll, 0, 0, syscall.WEXITED|syscall.WNOHANG|wNoWait, 0, 0)
+		if errno != syscall.EINTR {
+			return errno != syscall.ECHILD
+		}
+	}
+}
+
 // nobodyElse reports whether a guardian that has no children left has nothing left. It
 // has: orphans become its children.
 func nobodyElse(*tree) bool { return true }

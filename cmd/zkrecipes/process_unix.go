@@ -82,7 +82,12 @@ func startProcess(path string, argv []string, env environ, streams [3]*os.File, 
 	_ = json.NewEncoder(p.alive).Encode(todo) // if it fails, there will be no notice
 	told := json.NewDecoder(p.notices)
 	var first notice
-	if err := told.Decode(&first); err != nil || first.PID == 0 {
+	err := told.Decode(&first)
+	if err != nil && p.leftBehind() {
+		go p.follow(told)
+		return p, nil
+	}
+	if err != nil || first.PID == 0 {
 		return nil, p.notStarted(argv[0], first)
 	}
 	command := processID{pid: first.PID, started: first.Started}
@@ -92,6 +97,16 @@ func startProcess(path string, argv []string, env environ, streams [3]*os.File, 
 	p.tree = newTree(p.guardian, command)
 	go p.follow(told)
 	return p, nil
+}
+
+// leftBehind reports whether a guardian that has ended without a word has started
+// something, which is ours then.
+func (p *process) leftBehind() bool {
+	p.alive.Close()
+	<-p.unwatch
+	p.tree = newTree(os.Getpid(), processID{})
+	p.moveTo(os.Getpid(), p.foreign)
+	return !p.allGone()
 }
 
 // notStarted returns the error that the guardian has told of, or that it tells no more.
@@ -221,7 +236,7 @@ func (p *process) follow(told *json.Decoder) {
 	if !last.gone {
 		p.moveTo(os.Getpid(), p.foreign)
 		p.events <- processEvent{unguarded: true}
-		for reapNow(); len(p.names()) > 0; reapNow() {
+		for !p.allGone() {
 			<-time.After(treePoll)
 		}
 		last.gone = true

@@ -27,6 +27,9 @@ func (t *tree) groupGone() bool {
 	return t.id == 0 || errors.Is(syscall.Kill(-t.id, 0), syscall.ESRCH)
 }
 
+// allGone reports whether nothing is left of a command whose guardian has ended.
+func (t *tree) allGone() bool { return t.groupGone() }
+
 // names tells of whom it is known that they still run.
 func (t *tree) names() []processName {
 	if t.groupGone() {

@@ -67,3 +67,17 @@ func TestForeignProc(t *testing.T) {
 	require.Equal(t, 76, r.exit())
 	require.Contains(t, r.stderr.String(), "/proc is that of another PID namespace")
 }
+
+// What cannot be seen is not gone.
+func TestForeignProcWhenTheGuardianIsKilled(t *testing.T) {
+	server := zktest.NewServer(t)
+	r := start(t, server, func(cmd *exec.Cmd) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	}, `exec 3<&0; setsid sh -c 'echo ready; cat <&3' & sleep 600`)
+	require.Equal(t, "ready", r.line())
+	require.NoError(t, syscall.Kill(r.guardian(), syscall.SIGKILL))
+	<-time.After(300 * time.Millisecond)
+	require.Len(t, server.Children(testLock), 1)
+	require.NoError(t, r.stdin.Close())
+	require.Equal(t, 128+9, r.exit())
+}
