@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -96,6 +97,21 @@ func TestGuardianIsNotLeftStopped(t *testing.T) {
 	p := hold(t, zktest.NewServer(t))
 	require.NoError(t, syscall.Kill(guardianOf(t, p), syscall.SIGSTOP))
 	p.signal(syscall.SIGTERM)
+	require.Equal(t, 3, p.end())
+}
+
+// Whoever is told to end, it is there until the last.
+func TestGuardianStaysWhateverItIsTold(t *testing.T) {
+	p := hold(t, zktest.NewServer(t))
+	for _, sig := range []syscall.Signal{
+		syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGPIPE,
+		syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,
+	} {
+		require.NoError(t, syscall.Kill(guardianOf(t, p), sig))
+	}
+	<-time.After(50 * time.Millisecond)
+	p.signal(syscall.SIGTERM)
+	require.Equal(t, "got terminated", p.line())
 	require.Equal(t, 3, p.end())
 }
 
