@@ -187,6 +187,28 @@ func TestFilesAreInherited(t *testing.T) {
 	}
 }
 
+// One elect starts many commands, each with pipes and a guardian.
+func TestTermsLeaveNothingOpen(t *testing.T) {
+	server := zktest.NewServer(t)
+	p := candidate(t, server, "polite")
+	leads(t, p)
+	open := func() int {
+		files, err := os.ReadDir("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/fd")
+		require.NoError(t, err)
+		return len(files)
+	}
+	before := open()
+	for range 5 {
+		code, _ := revoke(t, server, testLock)
+		require.Zero(t, code)
+		require.Equal(t, "got terminated", p.line())
+		leads(t, p)
+	}
+	require.LessOrEqual(t, open(), before+1)
+	p.signal(syscall.SIGTERM)
+	require.Equal(t, 3, p.end())
+}
+
 func TestArgumentsAreBytes(t *testing.T) {
 	p := start(t, zktest.NewServer(t), flagsFor(command("arguments", "", "a b", "\xff\n", strings.Repeat("x", 60_000)), "--lock", testLock)...)
 	require.Equal(t, `["" "a b" "\xff\n" "`+strings.Repeat("x", 60_000)+`"]`, p.line())
