@@ -92,6 +92,17 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
+// If both are killed at once the command itself ends, at least.
+func TestCommandDoesNotOutliveBoth(t *testing.T) {
+	p := hold(t, zktest.NewServer(t))
+	guardian := guardianOf(t, p)
+	p.signal(syscall.SIGSTOP) // so that it does not see the guardian die
+	require.NoError(t, syscall.Kill(guardian, syscall.SIGSTOP))
+	require.NoError(t, syscall.Kill(guardian, syscall.SIGKILL))
+	p.signal(syscall.SIGKILL)
+	require.Equal(t, -1, p.end())
+}
+
 // A stopped guardian could not tell of the end.
 func TestGuardianIsNotLeftStopped(t *testing.T) {
 	p := hold(t, zktest.NewServer(t))
@@ -288,7 +299,7 @@ func TestSignalIsForOneProcess(t *testing.T) {
 	require.NoError(t, err)
 	before := p
 	before.started--
-	require.NoError(t, before.signal(syscall.SIGSTOP))
+	require.NoError(t, before.signal(syscall.SIGKILL))
 	tree := newTree(os.Getpid(), before.processID)
 	require.False(t, tree.led())
 	isOurs := func() bool {
