@@ -97,6 +97,10 @@ func playCommand(part string, args []string) int {
 		fd, _ := strconv.Atoi(args[0])
 		text, err := io.ReadAll(os.NewFile(uintptr(fd), "passed on"))
 		fmt.Println(string(text), err)
+	case "touch":
+		if err := os.WriteFile(args[0], nil, 0o600); err != nil {
+			return 1
+		}
 	case "arguments":
 		fmt.Printf("%q\n", args)
 	case "reader": // until its input ends

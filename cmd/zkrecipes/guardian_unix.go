@@ -43,8 +43,8 @@ type order struct {
 	Namespace bool // the guardian is the first process of a PID namespace
 }
 
-// A notice is what the guardian tells, as one line of JSON each. The first says whether
-// the command was started.
+// A notice is what the guardian tells, as one line of JSON each. The first, an empty one,
+// says that it is there, the second whether the command was started.
 type notice struct {
 	PID     int            `json:",omitempty"` // it was
 	Started uint64         `json:",omitempty"`
@@ -74,11 +74,12 @@ func guard(args []string) int {
 	if !signal.Ignored(syscall.SIGTSTP) {
 		signal.Notify(caught, syscall.SIGTSTP)
 	}
+	g := &guardian{notices: json.NewEncoder(notices)}
+	g.tell(notice{})
 	var todo order
 	if err := json.NewDecoder(io.LimitReader(control, maxOrder)).Decode(&todo); err != nil {
 		return exitUsage // zkrecipes has ended
 	}
-	g := &guardian{notices: json.NewEncoder(notices)}
 	if err := becomeGuardian(todo.Namespace); err != nil {
 		g.tell(notice{Failed: syscall.EPERM, Why: err.Error()})
 		return exitCannotRun

@@ -27,8 +27,9 @@ program, zkr-guardian in lists of processes.
 
   Not part of it is what others start on its behalf: systemd-run, at, cron, docker, ssh. Nor can zkrecipes
   stop what it may not signal, such as a process that has become another user; it says so ("cannot send"),
-  and waits for it. If both are killed at once systemd, with its KillMode=control-group, kills the rest of
-  a unit just as well.
+  and waits for it. If the guardian is killed, orphans end as well that zkrecipes has adopted from others,
+  as the first process of a container does. If both are killed at once, systemd with its
+  KillMode=control-group kills the rest of a unit just as well as --pid-namespace.
 
 When COMMAND has ended and others have not, a line names them after 0.2 s. They are supervised as COMMAND
 was, and signals go to them. To run a daemon that is to stay under a lock is to keep the lock.

@@ -181,7 +181,7 @@ func (j *job) underLock() (outcome, time.Duration, error) {
 		return outcome{}, 0, fmt.Errorf("the command was not started: %w", err)
 	}
 	env := j.env.forCommand(j.path, j.held.Token(), j.session.ID())
-	command, err := startProcess(j.file, j.command, env, [3]*os.File{j.stdin, j.stdout, j.stderr}, j.namespace)
+	command, err := startProcess(j.held.Context(), j.file, j.command, env, [3]*os.File{j.stdin, j.stdout, j.stderr}, j.namespace)
 	if err != nil {
 		return outcome{}, 0, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,8 +36,7 @@ func checkNamespace(env environ) error {
 	err := p.startGuardian(env, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}, true)
 	if err == nil {
 		var told notice
-		_ = json.NewEncoder(p.alive).Encode(order{Namespace: true})
-		if err = json.NewDecoder(p.notices).Decode(&told); err == nil && told.Why != "" {
+		if told, err = p.ask(context.Background(), json.NewDecoder(p.notices), order{Namespace: true}); err == nil && told.Why != "" {
 			err = errors.New(told.Why)
 		}
 		p.alive.Close()

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/signal"
@@ -26,7 +27,7 @@ func endsWait(sig os.Signal) bool { return sig == os.Interrupt }
 
 type process struct{}
 
-func startProcess(_ string, argv []string, _ environ, _ [3]*os.File, _ bool) (*process, error) {
+func startProcess(_ context.Context, _ string, argv []string, _ environ, _ [3]*os.File, _ bool) (*process, error) {
 	return nil, checkSystem(argv[0])
 }
 

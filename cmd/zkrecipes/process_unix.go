@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 
 // watchSignals passes on the signals that end a wait or go to the command.
 //
-// What was ignored when zkrecipes was started stays ignored, as under nohup. A
+// HUP and INT, if ignored when zkrecipes was started, as under nohup, stay ignored. A
 // broken pipe, such as a log reader that has gone, must not kill zkrecipes and
 // the command with it, so its signal is caught; it cannot be ignored, because
 // the command would inherit that.
@@ -69,8 +70,9 @@ type process struct {
 func checkSystem(string) error { return nil }
 
 // startProcess starts a command on the standard streams of this program. The last event
-// says that the command and all that it has started have ended.
-func startProcess(path string, argv []string, env environ, streams [3]*os.File, namespace bool) (*process, error) {
+// says that the command and all that it has started have ended. If ctx, which is that of
+// the lease, ends before the command is known to run, it is not started, or killed.
+func startProcess(ctx context.Context, path string, argv []string, env environ, streams [3]*os.File, namespace bool) (*process, error) {
 	p := &process{unwatch: make(chan struct{}), events: make(chan processEvent, 1)}
 	if err := p.startGuardian(env, streams, namespace); err != nil {
 		return nil, &commandError{name: argv[0], code: exitCannotRun, err: fmt.Errorf("its guardian: %w", err)}
@@ -79,16 +81,14 @@ func startProcess(path string, argv []string, env environ, streams [3]*os.File, 
 	for i, arg := range argv {
 		todo.Args[i] = []byte(arg)
 	}
-	_ = json.NewEncoder(p.alive).Encode(todo) // if it fails, there will be no notice
 	told := json.NewDecoder(p.notices)
-	var first notice
-	err := told.Decode(&first)
+	first, err := p.ask(ctx, told, todo)
 	if err != nil && p.leftBehind() {
 		go p.follow(told)
 		return p, nil
 	}
 	if err != nil || first.PID == 0 {
-		return nil, p.notStarted(argv[0], first)
+		return nil, p.notStarted(ctx, argv[0], first)
 	}
 	command := processID{pid: first.PID, started: first.Started}
 	if namespace {
@@ -97,6 +97,28 @@ func startProcess(path string, argv []string, env environ, streams [3]*os.File, 
 	p.tree = newTree(p.guardian, command)
 	go p.follow(told)
 	return p, nil
+}
+
+// ask gives the guardian its order and returns its answer. A guardian takes a while to
+// start, so the lease is looked at again when it has, and as long as it does not answer
+// the end of the lease is for it what our own end would be.
+func (p *process) ask(ctx context.Context, told *json.Decoder, todo order) (answer notice, err error) {
+	stop := context.AfterFunc(ctx, func() { p.alive.Close() })
+	defer stop()
+	if err := told.Decode(&answer); err != nil {
+		return answer, err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return answer, err
+	}
+	if err := json.NewEncoder(p.alive).Encode(todo); err != nil {
+		return answer, err
+	}
+	err = told.Decode(&answer)
+	if err == nil && !stop() {
+		err = context.Cause(ctx)
+	}
+	return answer, err
 }
 
 // leftBehind reports whether a guardian that has ended without a word has started
@@ -109,11 +131,15 @@ func (p *process) leftBehind() bool {
 	return !p.allGone()
 }
 
-// notStarted returns the error that the guardian has told of, or that it tells no more.
-func (p *process) notStarted(name string, told notice) error {
+// notStarted returns the error that the guardian has told of, or that it tells no more,
+// or why the lease is over.
+func (p *process) notStarted(ctx context.Context, name string, told notice) error {
 	p.alive.Close() // what was started all the same is killed
 	<-p.unwatch
 	p.notices.Close()
+	if over := context.Cause(ctx); over != nil {
+		return fmt.Errorf("the command was not started, or killed as it started: %w", over)
+	}
 	reason := &commandError{name: name, code: exitCannotRun, err: errGuardianEnded}
 	switch {
 	case told.Why != "":
