@@ -276,8 +276,9 @@ func (p *process) Events() <-chan processEvent { return p.events }
 // Signal sends a signal to a part of the tree. Nobody left to get it is no error.
 func (p *process) Signal(to part, sig syscall.Signal) error { return p.signal(to, sig) }
 
-// Stop stops all that there is, and returns when all have stopped.
-func (p *process) Stop() error { return p.halt() }
+// Stop stops all that there is, and returns when all have stopped, or an error if they
+// have not in time.
+func (p *process) Stop(patience time.Duration) error { return p.halt(patience) }
 
 // Kill kills all that there is.
 func (p *process) Kill() error { return p.freeze(syscall.SIGKILL) }

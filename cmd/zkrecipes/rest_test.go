@@ -206,8 +206,10 @@ func TestCommandThatCannotBeStoppedIsWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, terminal := supervise(newFakeTree(), testGrace), &fakeTerminal{refuse: fmt.Errorf("process 1 (x): %w", syscall.EPERM)}
 		s.startWith(func(sup *supervisor) { sup.terminal = terminal })
+		time.Sleep(time.Second)
 		s.tree.events <- processEvent{stopped: syscall.SIGTSTP}
 		require.True(t, (<-s.done).lost)
+		require.Equal(t, testTrust-testGrace-time.Second, terminal.patience, "then the command would have to be stopped")
 		require.Equal(t, []string{"terminated all at 7.5s", "killed at 10s"}, s.tree.got)
 		require.Contains(t, s.stderr.String(), "process 1 (x): operation not permitted")
 	})
@@ -227,10 +229,10 @@ func TestTerminalOfTheRest(t *testing.T) {
 		s.tree.mu.Unlock()
 		time.Sleep(restPoll)
 		synctest.Wait()
-		require.Equal(t, &fakeTerminal{reclaims: 1, stops: 1}, terminal)
+		require.Equal(t, &fakeTerminal{reclaims: 1, stops: 1, patience: testTrust - testGrace - restPatience - restPoll}, terminal)
 		s.signals <- signalStop
 		synctest.Wait()
-		require.Equal(t, &fakeTerminal{reclaims: 1, stops: 2}, terminal, "and not passed on: nobody would tell that it works")
+		require.Equal(t, 2, terminal.stops, "and not passed on: nobody would tell that it works")
 		require.Empty(t, s.tree.got)
 		s.tree.events <- processEvent{gone: true}
 		require.Equal(t, outcome{}, <-s.done)

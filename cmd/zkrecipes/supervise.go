@@ -39,7 +39,7 @@ const (
 
 // A terminalLender deals with job control; see terminal.
 type terminalLender interface {
-	commandStopped(by syscall.Signal) error
+	commandStopped(by syscall.Signal, patience time.Duration) error
 	resume()
 	reclaim()
 	close()
@@ -201,9 +201,10 @@ func (s *supervisor) pass(sig os.Signal) {
 }
 
 // stopped lets this process be stopped with the command. If not all of it can be, then it
-// must not: it has to watch over the others.
+// must not: it has to watch over the others. Nor must the attempt keep it from that.
 func (s *supervisor) stopped(by syscall.Signal) {
-	if err := s.terminal.commandStopped(by); err != nil {
+	patience := time.Until(s.lock.TrustedUntil().Add(-s.grace))
+	if err := s.terminal.commandStopped(by, patience); err != nil {
 		s.report.alarm(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot stop all of the command: %v; it goes on", clock(time.Now()), err)
 	}
 }

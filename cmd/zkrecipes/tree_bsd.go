@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"syscall"
+	"time"
 )
 
 // A tree is a command with what it has started, as far as it can be followed on these
@@ -47,7 +48,7 @@ func (t *tree) signal(to part, sig syscall.Signal) error {
 }
 
 // halt stops all.
-func (t *tree) halt() error { return t.freeze(syscall.SIGSTOP) }
+func (t *tree) halt(time.Duration) error { return t.freeze(syscall.SIGSTOP) }
 
 // freeze sends SIGSTOP or SIGKILL to all.
 func (t *tree) freeze(sig syscall.Signal) error { return t.signal(everything, sig) }

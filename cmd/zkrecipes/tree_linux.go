@@ -137,7 +137,8 @@ const haltPatience = 2 * time.Second
 // finishes that first, which takes long if it is large, and the child is not stopped; and
 // who was not stopped yet can continue others. So all must have stopped before they are
 // listed for the last time.
-func (t *tree) halt() error {
+func (t *tree) halt(patience time.Duration) error {
+	patience = min(patience, haltPatience)
 	var before map[processID]bool // they had stopped
 	for start := time.Now(); ; <-time.After(treePoll / 10) {
 		if err := t.freeze(syscall.SIGSTOP); err != nil {
@@ -149,9 +150,9 @@ func (t *tree) halt() error {
 		}
 		settled, now := true, make(map[processID]bool, len(alive))
 		for _, p := range alive {
-			now[p.processID] = p.halted(time.Since(start))
+			now[p.processID] = p.halted(time.Since(start) > patience/10)
 			settled = settled && now[p.processID] && before[p.processID]
-			if !now[p.processID] && time.Since(start) > haltPatience {
+			if !now[p.processID] && time.Since(start) > patience {
 				return fmt.Errorf("process %d (%s) does not stop", p.pid, p.name)
 			}
 		}
@@ -165,7 +166,7 @@ func (t *tree) halt() error {
 // halted reports whether all threads of a process have stopped. One that sleeps in the
 // kernel does so when it wakes up, before it does anything else; but it may be in a fork,
 // so that is believed after a while only.
-func (p procStat) halted(after time.Duration) bool {
+func (p procStat) halted(afterWhile bool) bool {
 	threads, _ := os.ReadDir("/proc/" + strconv.Itoa(p.pid) + "/task")
 	return !slices.ContainsFunc(threads, func(entry os.DirEntry) bool {
 		thread, err := readStat(strconv.Itoa(p.pid) + "/task/" + entry.Name())
@@ -173,7 +174,7 @@ func (p procStat) halted(after time.Duration) bool {
 		case err != nil: // it has ended
 			return false
 		case thread.state == 'D':
-			return after < haltPatience/10
+			return !afterWhile
 		}
 		return !strings.ContainsRune("TtZXx", rune(thread.state))
 	})

@@ -61,9 +61,11 @@ func TestRevokedAfterTheCommandHasEnded(t *testing.T) {
 type fakeTerminal struct {
 	stops, resumes, reclaims int
 	refuse                   error
+	patience                 time.Duration
 }
 
-func (f *fakeTerminal) commandStopped(syscall.Signal) error {
+func (f *fakeTerminal) commandStopped(_ syscall.Signal, patience time.Duration) error {
+	f.patience = patience
 	f.stops++
 	return f.refuse
 }
@@ -85,7 +87,8 @@ func TestStoppedRevokedAndSignalled(t *testing.T) {
 			s.tree.events <- endedAlone(ending{code: 0})
 			require.Equal(t, outcome{revoked: true}, <-s.done)
 			require.ElementsMatch(t, []string{"terminated at 0s", "user defined signal 1 at 0s"}, s.tree.got)
-			require.Equal(t, &fakeTerminal{stops: 1}, terminal)
+			require.Equal(t, 1, terminal.stops)
+			require.Zero(t, terminal.reclaims+terminal.resumes)
 		})
 	}
 }
