@@ -216,7 +216,7 @@ func (b *addressBook) trying(addr string) {
 func (b *addressBook) hasFailed(addr string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.failures, func(f ConnectAttempt) bool { return f.Addr == addr && f.Err != errNoAnswerYet }) //nolint:errorlint // ours, as it is
+	return slices.ContainsFunc(b.failures, func(f ConnectAttempt) bool { return f.Addr == addr && !errors.Is(f.Err, errNoAnswerYet) })
 }
 
 // failed notes the newest failure at an address.
