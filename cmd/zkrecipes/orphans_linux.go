@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -60,27 +61,39 @@ func reapOrphans() {
 
 // reapNow lets those of them end that are zombies.
 func reapNow() {
-	self := os.Getpid()
 	ownChildren.Lock()
 	defer ownChildren.Unlock()
-	all, _ := allProcesses() // without them nothing can be done
-	for _, p := range all {
-		if p.parent == self && p.ended() && !ownChildren.pids[p.pid] {
+	for _, p := range childrenNow() {
+		if p.ended() && !ownChildren.pids[p.pid] {
 			_, _ = syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)
 		}
 	}
 }
 
-// childrenNow lists the children of this process.
-func childrenNow() map[processID]bool {
-	self, children := os.Getpid(), map[processID]bool{}
+// childrenNow lists the children of this process, as far as they can be seen. Where there
+// are none, as at the start of nearly every run, no processes are read: there can be
+// thousands, and a lock may be held meanwhile.
+func childrenNow() (children []procStat) {
+	if !hasChildren() {
+		return nil
+	}
+	self := os.Getpid()
 	all, _ := allProcesses()
 	for _, p := range all {
 		if p.parent == self {
-			children[p.processID] = true
+			children = append(children, p)
 		}
 	}
 	return children
+}
+
+// foreignNow names the children of this process, to know them again.
+func foreignNow() map[processID]bool {
+	foreign := map[processID]bool{}
+	for _, p := range childrenNow() {
+		foreign[p.processID] = true
+	}
+	return foreign
 }
 
 // allGone reports whether nothing is left of a command whose guardian has ended, and lets
@@ -105,12 +118,7 @@ func (t *tree) hasForeign() bool {
 	now := childrenNow()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for child := range t.foreign {
-		if now[child] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(now, func(p procStat) bool { return t.foreign[p.processID] })
 }
 
 // hasChildren asks the kernel whether this process has any, zombies included.

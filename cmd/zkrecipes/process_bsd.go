@@ -40,7 +40,7 @@ func reapOrphans() {}
 
 func reapNow() {}
 
-func childrenNow() map[processID]bool { return nil }
+func foreignNow() map[processID]bool { return nil }
 
 func startOwn(start func() (pid int, err error)) (int, error) { return start() }
 

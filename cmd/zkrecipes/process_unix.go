@@ -173,7 +173,7 @@ func (p *process) startGuardian(env environ, streams [3]*os.File, namespace bool
 		return err
 	}
 	defer tell.Close()
-	p.alive, p.notices, p.foreign = alive, notices, childrenNow()
+	p.alive, p.notices, p.foreign = alive, notices, foreignNow()
 	argv := []string{guardianName, strconv.Itoa(int(control.Fd())), strconv.Itoa(int(tell.Fd()))}
 	attr := &syscall.ProcAttr{Env: env, Files: passedOn(streams, control.Fd(), tell.Fd()), Sys: guardianAttributes(namespace)}
 	started := make(chan error)
@@ -186,8 +186,8 @@ func (p *process) startGuardian(env environ, streams [3]*os.File, namespace bool
 	return nil
 }
 
-// watch starts the guardian, keeps it running, and waits for its end. It starts and waits on one thread: the
-// kernel ties the signal that tells of our death to the thread that has started it.
+// watch starts the guardian, keeps it running, and waits for its end, all on one thread:
+// the kernel ties the signal that tells of our death to the thread that has started it.
 func (p *process) watch(started chan<- error, start func() (int, error)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
