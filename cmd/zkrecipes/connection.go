@@ -5,7 +5,6 @@ import (
 	"context"
 	"flag"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -77,19 +76,11 @@ func (c *connection) credentials(env environ) ([]framework.Credential, error) {
 // readCredentials returns those in a file, of which there has to be one at least: who
 // names a file does not want a lock that is open to everybody.
 func readCredentials(name string) (all []framework.Credential, err error) {
-	file, err := os.Open(name)
+	file, err := openPrivate(name)
 	if err != nil {
-		return nil, usageErrorf("--auth-file: %v", err)
+		return nil, usageErrorf("--auth-file: %s: %v", name, reason(err))
 	}
 	defer file.Close()
-	// Of the opened file: its name may have been given to another by now.
-	info, err := file.Stat()
-	if err == nil {
-		err = checkPrivate(name, info)
-	}
-	if err != nil {
-		return nil, usageErrorf("--auth-file: %s: %v", name, err)
-	}
 	lines := bufio.NewScanner(file)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())

@@ -5,6 +5,24 @@ import (
 	"os"
 )
 
+// openPrivate opens a file with a secret, or refuses it. Looked at is the opened file: its
+// name may have been given to another by now.
+func openPrivate(name string) (*os.File, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil {
+		err = checkPrivate(name, info)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
 // checkPrivate refuses a file with a secret that others than its owner can get at: who may
 // write there chooses the secret. Only if the file belongs to root may its group read it,
 // and do no more: that is how services are given secrets, as by Debian's ssl-cert or

@@ -119,12 +119,12 @@ func readPEM(file string, read func(string) ([]byte, error)) ([]*pem.Block, []by
 const maxFile = 4 << 20
 
 // readAnyFile reads a file that others may see as well.
-func readAnyFile(name string) ([]byte, error) { return readFile(name, nil) }
+func readAnyFile(name string) ([]byte, error) { return readFile(name, os.Open) }
 
 // readPrivateFile reads a file that others must not see.
-func readPrivateFile(name string) ([]byte, error) { return readFile(name, checkPrivate) }
+func readPrivateFile(name string) ([]byte, error) { return readFile(name, openPrivate) }
 
-func readFile(name string, check func(string, os.FileInfo) error) ([]byte, error) {
+func readFile(name string, open func(string) (*os.File, error)) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, reason(err)
@@ -132,19 +132,11 @@ func readFile(name string, check func(string, os.FileInfo) error) ([]byte, error
 	if !info.Mode().IsRegular() { // a pipe would give its content once, and block after that
 		return nil, errors.New("not a regular file, which can be read again for each connection")
 	}
-	file, err := os.Open(name)
+	file, err := open(name)
 	if err != nil {
 		return nil, reason(err)
 	}
 	defer file.Close()
-	if check != nil {
-		if info, err = file.Stat(); err != nil {
-			return nil, reason(err)
-		}
-		if err := check(name, info); err != nil {
-			return nil, err
-		}
-	}
 	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err != nil {
 		return nil, reason(err)
