@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -83,6 +84,9 @@ func Run(t *testing.T, r Recipe) {
 		"the node of a holder is deleted untold":            nodeGoesUntold,
 		"a grant after a break in an idle session":          grantAfterABreak,
 		"the node of a holder may not be read any more":     nodeMayNotBeRead,
+	}
+	if !r.NotReentrant {
+		maps.Copy(tests, forks)
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 // A Handle is one claim on a hold. It is safe for concurrent use.
 type Handle struct {
 	hold   *Hold
+	owner  *owner
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
@@ -52,25 +53,26 @@ func (h *Handle) releasedError() error { return &releasedError{h.hold} }
 // Revoked is closed when somebody has asked the holder to give way.
 func (h *Handle) Revoked() <-chan struct{} { return h.hold.revoked }
 
-// Release gives the claim up, and the place with the last one.
+// Release gives the claim up, what its owner has of the place with the last one of
+// that owner, and the place with the last of all.
 func (h *Handle) Release() error {
-	h.hold.mu.Lock()
-	_, open := h.hold.handles[h]
-	delete(h.hold.handles, h)
-	last := open && len(h.hold.handles) == 0
-	h.hold.mu.Unlock()
-	if !open {
+	open, ended := h.hold.dismiss(h)
+	switch {
+	case !open:
 		return h.releasedError()
+	case !ended:
+		h.cancel(h.releasedError())
+		return h.hold.Loss() // not what another, which was the last, does meanwhile
 	}
 	defer h.cancel(h.releasedError())
-	if last {
-		// Work that goes on under this claim must end before the place is free.
-		if h.hold.err() == nil {
-			h.cancel(h.releasedError())
-		}
-		return h.hold.close()
+	// Work that goes on under this claim must end before anybody else is let in.
+	if h.hold.err() == nil {
+		h.cancel(h.releasedError())
 	}
-	return h.hold.Loss() // not what another, which was the last, does meanwhile
+	if h.hold.letIn(h.owner) {
+		return h.hold.Loss()
+	}
+	return h.hold.close()
 }
 
 // Confirm asks the leader whether the znode stands.

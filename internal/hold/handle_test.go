@@ -78,7 +78,7 @@ func TestHoldEndsWithItsLastHandle(t *testing.T) {
 			handles := []*hold.Handle{first}
 			ctx := context.WithoutCancel(first.Context())
 			for range 2 {
-				h, err := hold.Enter(ctx, p.key())
+				h, _, err := hold.Enter(ctx, p.key())
 				require.NoError(t, err)
 				require.NotNil(t, h)
 				assert.Equal(t, first.Token(), h.Token())
@@ -97,7 +97,7 @@ func TestHoldEndsWithItsLastHandle(t *testing.T) {
 				}
 				assert.Equal(t, i < 2, p.nodes() == 1)
 			}
-			h, err := hold.Enter(ctx, p.key())
+			h, _, err := hold.Enter(ctx, p.key())
 			require.NoError(t, err)
 			assert.Nil(t, h, "a place that was given up is not re-entered")
 		}
@@ -130,7 +130,7 @@ func TestEnterNeedsTheContextOfAHolder(t *testing.T) {
 			"another client":            {h.Context(), stranger, false},
 			"stripped and derived from": {context.WithValue(hold.WithoutOwner(h.Context()), p, 1), p.key(), false},
 		} {
-			got, err := hold.Enter(tc.ctx, tc.key)
+			got, _, err := hold.Enter(tc.ctx, tc.key)
 			require.NoError(t, err, name)
 			require.Equal(t, tc.want, got != nil, name)
 			if got != nil {
@@ -147,20 +147,20 @@ func TestEnterFindsOuterHoldsThroughInnerOnes(t *testing.T) {
 		kind := p.key()
 		kind.Kind = "other"
 		inner := p.grant(t, outer.Context(), func(g *hold.Grant) { g.Key = kind })
-		again, err := hold.Enter(inner.Context(), p.key())
+		again, _, err := hold.Enter(inner.Context(), p.key())
 		require.NoError(t, err)
 		require.NotNil(t, again)
 		assert.Equal(t, outer.Token(), again.Token())
-		same, err := hold.Enter(again.Context(), kind)
+		same, _, err := hold.Enter(again.Context(), kind)
 		require.NoError(t, err)
 		require.NotNil(t, same)
 		assert.Equal(t, inner.Token(), same.Token())
 		// The stripped context owns what is acquired with it.
 		fresh := p.grant(t, hold.WithoutOwner(inner.Context()))
-		h, err := hold.Enter(fresh.Context(), p.key())
+		h, _, err := hold.Enter(fresh.Context(), p.key())
 		require.NoError(t, err)
 		assert.Equal(t, fresh.Token(), h.Token())
-		missing, err := hold.Enter(fresh.Context(), kind)
+		missing, _, err := hold.Enter(fresh.Context(), kind)
 		require.NoError(t, err)
 		assert.Nil(t, missing)
 		for _, h := range []*hold.Handle{h, fresh, same, again, inner, outer} {
@@ -179,7 +179,7 @@ func TestHandlesAreCountedUnderLoad(t *testing.T) {
 		for range 20 {
 			all.Go(func() {
 				for range 20 {
-					h, err := hold.Enter(ctx, p.key())
+					h, _, err := hold.Enter(ctx, p.key())
 					if !assert.NoError(t, err) || !assert.NotNil(t, h) {
 						return
 					}

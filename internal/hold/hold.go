@@ -51,7 +51,9 @@ type Hold struct {
 	revoked   chan struct{}   // closed when the holder was asked to give way
 	suspended <-chan struct{} // closed when the connection breaks; nil if that does not matter
 
-	mu      sync.Mutex
+	first *owner // whom the place was granted to
+
+	mu      sync.Mutex // guards what follows, and all owners
 	handles map[*Handle]struct{}
 	closed  bool      // the last handle was released
 	loss    error     // why it was lost; nil if it was not
@@ -69,7 +71,7 @@ func Start(ctx context.Context, g Grant) *Handle {
 		g.Czxid = g.Token
 	}
 	h := &Hold{
-		Grant: g, since: time.Now(), handles: map[*Handle]struct{}{},
+		Grant: g, since: time.Now(), handles: map[*Handle]struct{}{}, first: &owner{},
 		released: make(chan struct{}), revoked: make(chan struct{}),
 	}
 	h.over, h.end = context.WithCancel(context.Background())
@@ -93,18 +95,23 @@ func Start(ctx context.Context, g Grant) *Handle {
 	return handle
 }
 
-// open adds a handle.
+// open adds a handle for whom the place was granted to.
 func (h *Hold) open(ctx context.Context) *Handle {
-	handle := &Handle{hold: h}
-	bound, cancel := context.WithCancelCause(h.bind(ctx))
-	handle.ctx, handle.cancel = bound, cancel
+	handle := h.handle(ctx, h.first)
 	h.mu.Lock()
 	loss := h.loss
-	h.handles[handle] = struct{}{}
+	h.admit(handle)
 	h.mu.Unlock()
 	if loss != nil {
-		cancel(loss)
+		handle.cancel(loss)
 	}
+	return handle
+}
+
+// handle prepares a handle for an owner.
+func (h *Hold) handle(ctx context.Context, o *owner) *Handle {
+	handle := &Handle{hold: h, owner: o}
+	handle.ctx, handle.cancel = context.WithCancelCause(h.bind(ctx, o))
 	return handle
 }
 

@@ -39,7 +39,7 @@ func lostTo(t *testing.T, h *hold.Handle, reason error) {
 		assert.Equal(t, h.Token(), loss.Token)
 		assert.Contains(t, err.Error(), loss.Path)
 	}
-	again, err := hold.Enter(h.Context(), hold.Key{})
+	again, _, err := hold.Enter(h.Context(), hold.Key{})
 	require.NoError(t, err)
 	assert.Nil(t, again)
 }
@@ -61,7 +61,7 @@ func TestHoldIsLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			granting(t, func(t *testing.T, p place) {
 				h := p.grant(t, t.Context(), maxHold(tc.max))
-				child, err := hold.Enter(context.WithoutCancel(h.Context()), p.key())
+				child, _, err := hold.Enter(context.WithoutCancel(h.Context()), p.key())
 				require.NoError(t, err)
 				time.Sleep(timeout)
 				tc.strike(t, p, h)
@@ -69,7 +69,7 @@ func TestHoldIsLost(t *testing.T) {
 				<-child.Context().Done()
 				lostTo(t, h, tc.reason)
 				lostTo(t, child, tc.reason)
-				_, err = hold.Enter(h.Context(), p.key())
+				_, _, err = hold.Enter(h.Context(), p.key())
 				require.ErrorIs(t, err, hold.ErrLost, "who believes to be inside is told")
 				p.server.Partition("client", false)
 				err = child.Release()

@@ -3,6 +3,7 @@ package hold
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 )
@@ -16,6 +17,9 @@ type Key struct {
 	Path string
 	// Kind tells recipes on one path apart.
 	Kind string
+	// Shared is set if places of that kind do not exclude each other. The forks of
+	// an owner then do not either.
+	Shared bool
 }
 
 func (k Key) equal(other Key) bool {
@@ -24,7 +28,8 @@ func (k Key) equal(other Key) bool {
 
 // owned is the chain of holds that a context owns, innermost first.
 type owned struct {
-	hold   *Hold           // nil: what lies behind does not count
+	hold   *Hold           // nil: from here outwards it is a fork's
+	owner  *owner          // whose claim on the hold it is
 	parent context.Context // the one that the claim was made with
 	outer  *owned
 }
@@ -36,69 +41,91 @@ func chain(ctx context.Context) *owned {
 	return link
 }
 
-// bind makes a context own the hold.
-func (h *Hold) bind(ctx context.Context) context.Context {
-	return context.WithValue(ctx, ownedKey{}, &owned{hold: h, parent: ctx, outer: chain(ctx)})
+// bind makes a context own the hold, for one of its owners.
+func (h *Hold) bind(ctx context.Context, o *owner) context.Context {
+	return context.WithValue(ctx, ownedKey{}, &owned{hold: h, owner: o, parent: ctx, outer: chain(ctx)})
 }
 
 // WithoutOwner strips a context of all ownership.
 func WithoutOwner(ctx context.Context) context.Context {
-	return context.WithValue(ctx, ownedKey{}, &owned{})
+	return context.WithValue(ctx, ownedKey{}, (*owned)(nil))
 }
 
-// Enter returns a new handle on the hold of that key that ctx owns. It returns
-// nil without an error if ctx owns none, or one that was released. If the hold
-// was lost the error says so: a stranger's place in the queue is not what the
-// caller, who believes to be inside, wants.
-func Enter(ctx context.Context, key Key) (*Handle, error) {
-	for link := chain(ctx); link != nil && link.hold != nil; link = link.outer {
-		if !link.hold.Key.equal(key) {
-			continue
-		}
-		if handle, err := link.hold.enter(ctx); err != nil || handle != nil {
-			return handle, err
+// Fork makes a context that of a new owner below the one that ctx belongs to.
+func Fork(ctx context.Context) context.Context {
+	outer := chain(ctx)
+	if outer == nil {
+		return ctx // whoever acquires with it is a new owner anyway
+	}
+	return context.WithValue(ctx, ownedKey{}, &owned{outer: outer})
+}
+
+// claims returns those of ctx on holds of that key, innermost first, and whether each
+// is only a claim of an owner above, because ctx is that of a fork.
+func claims(ctx context.Context, key Key) iter.Seq2[*owned, bool] {
+	return func(yield func(*owned, bool) bool) {
+		forked := false
+		for link := chain(ctx); link != nil; link = link.outer {
+			switch {
+			case link.hold == nil:
+				forked = true
+			case link.hold.Key.equal(key) && !yield(link, forked):
+				return
+			}
 		}
 	}
-	return nil, nil
 }
 
-// enter opens a further handle unless the hold is over.
-func (h *Hold) enter(ctx context.Context) (*Handle, error) {
+// Enter returns a new handle on the hold of that key that ctx owns, or the turn to
+// wait for if it is a fork's, which has to wait until the forks before it have left.
+// It returns neither, and no error, if ctx owns none, or one that was released. If the
+// hold was lost the error says so: a stranger's place in the queue is not what the
+// caller, who believes to be inside, wants.
+func Enter(ctx context.Context, key Key) (*Handle, *Turn, error) {
+	for link, forked := range claims(ctx, key) {
+		if handle, turn, err := link.hold.enter(ctx, link.owner, forked); err != nil || handle != nil || turn != nil {
+			return handle, turn, err
+		}
+	}
+	return nil, nil, nil
+}
+
+// enter opens a further handle for an owner, or for a new fork of it, unless the hold
+// or what this owner has of it is over.
+func (h *Hold) enter(ctx context.Context, o *owner, forks bool) (*Handle, *Turn, error) {
 	switch err := h.err(); {
 	case errors.Is(err, ErrReleased):
-		return nil, nil
+		return nil, nil, nil
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	}
-	handle := &Handle{hold: h}
+	if forks {
+		return h.enterFork(ctx, o)
+	}
+	handle := h.handle(ctx, o)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case h.loss != nil:
-		return nil, h.loss
-	case len(h.handles) == 0: // the last one is being released right now
-		return nil, nil
+	if err := h.loss; err != nil || o.claims == 0 { // lost, or the last claim is being released right now
+		handle.cancel(err)
+		return nil, nil, err
 	}
-	h.handles[handle] = struct{}{}
-	handle.ctx, handle.cancel = context.WithCancelCause(h.bind(ctx))
-	return handle, nil
+	h.admit(handle)
+	return handle, nil, nil
 }
 
-// Owner returns the hold of that key that ctx owns, nil if it owns none that was
-// not released, or the error of one that was lost.
-func Owner(ctx context.Context, key Key) (*Hold, error) {
-	for link := chain(ctx); link != nil && link.hold != nil; link = link.outer {
-		if !link.hold.Key.equal(key) {
-			continue
-		}
+// Owner returns the hold of that key that ctx owns, nil if it owns none that was not
+// released, or the error of one that was lost. forked tells that it is not the owner
+// that the place was granted to, but a fork.
+func Owner(ctx context.Context, key Key) (h *Hold, forked bool, err error) {
+	for link, forked := range claims(ctx, key) {
 		switch err := link.hold.err(); {
 		case err == nil:
-			return link.hold, nil
+			return link.hold, forked || link.owner.parent != nil, nil
 		case !errors.Is(err, ErrReleased):
-			return nil, err
+			return nil, false, err
 		}
 	}
-	return nil, nil
+	return nil, false, nil
 }
 
 // Lost ends the hold because its znode is gone, unless it was released: who releases
@@ -160,15 +187,4 @@ func StartAfter(ctx context.Context, done context.CancelFunc, g Grant) *Handle {
 	handle := Start(ctx, g)
 	context.AfterFunc(handle.ctx, done)
 	return handle
-}
-
-// EnterAfter is Enter for a context of Outlive, which it ends with the handle.
-func EnterAfter(ctx context.Context, done context.CancelFunc, key Key) (*Handle, error) {
-	handle, err := Enter(ctx, key)
-	if handle == nil {
-		done()
-		return nil, err
-	}
-	context.AfterFunc(handle.ctx, done)
-	return handle, nil
 }

@@ -16,7 +16,7 @@ func TestClaimsAreReleasedTogether(t *testing.T) {
 			first := p.grant(t, t.Context())
 			all := []*hold.Handle{first}
 			for range 20 {
-				h, err := hold.Enter(first.Context(), p.key())
+				h, _, err := hold.Enter(first.Context(), p.key())
 				require.NoError(t, err)
 				all = append(all, h)
 			}

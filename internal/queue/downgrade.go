@@ -54,13 +54,18 @@ func (q *Queue) AcquireBeside(ctx context.Context, timeout time.Duration, owner 
 // EnterBeside is Enter for who may own another hold, nil if not, from which the
 // place was taken with AcquireBeside: the release of that one, also of a further
 // claim on it, does not end the handle's context.
-func (q *Queue) EnterBeside(ctx context.Context, owner *hold.Hold) (*hold.Handle, error) {
+func (q *Queue) EnterBeside(ctx context.Context, timeout time.Duration, owner *hold.Hold) (*hold.Handle, error) {
 	if owner == nil {
-		return q.Enter(ctx)
+		return q.Enter(ctx, timeout)
 	}
 	outlived, done := owner.Outlive(ctx)
-	handle, err := hold.EnterAfter(outlived, done, q.Key())
-	return q.entered(ctx, handle, err)
+	handle, err := q.Enter(outlived, timeout)
+	if handle == nil {
+		done()
+		return nil, err
+	}
+	context.AfterFunc(handle.Context(), done)
+	return handle, nil
 }
 
 // errOtherGone means that the node to take a place beside has gone.

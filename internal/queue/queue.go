@@ -26,6 +26,8 @@ type Config struct {
 	// Recipe names the recipe, for re-entering; "" if its places are not entered
 	// again.
 	Recipe string
+	// Shared is set if its places do not exclude each other.
+	Shared bool
 	// Name is the kind of node this queue makes.
 	Name string
 	// Names are all kinds that contend.
@@ -88,7 +90,7 @@ func (q *Queue) Sized(size SizeFunc) *Queue {
 
 // Key is the one of the places in this queue.
 func (q *Queue) Key() hold.Key {
-	return hold.Key{Client: q.cfg.Client, Path: q.fullPath(), Kind: q.cfg.Recipe}
+	return hold.Key{Client: q.cfg.Client, Path: q.fullPath(), Kind: q.cfg.Recipe, Shared: q.cfg.Shared}
 }
 
 func (q *Queue) fullPath() string { return q.cfg.Client.FullPath(q.cfg.Path) }
@@ -101,14 +103,13 @@ func (q *Queue) root() string {
 	return q.fullPath()
 }
 
-// Enter re-enters the hold that ctx owns. It returns nil if there is none.
-func (q *Queue) Enter(ctx context.Context) (*hold.Handle, error) {
-	handle, err := hold.Enter(ctx, q.Key())
-	return q.entered(ctx, handle, err)
-}
-
-// entered turns back who has entered with a context that has ended.
-func (q *Queue) entered(ctx context.Context, handle *hold.Handle, err error) (*hold.Handle, error) {
+// Enter re-enters the hold that ctx owns; a fork of its owner waits there for up to
+// timeout until the forks before it have left. It returns nil if there is none.
+func (q *Queue) Enter(ctx context.Context, timeout time.Duration) (*hold.Handle, error) {
+	handle, turn, err := hold.Enter(ctx, q.Key())
+	if turn != nil {
+		handle, err = q.await(ctx, timeout, turn)
+	}
 	if handle == nil || ctx.Err() == nil {
 		return handle, err
 	}
@@ -116,10 +117,31 @@ func (q *Queue) entered(ctx context.Context, handle *hold.Handle, err error) (*h
 	return nil, fmt.Errorf("acquire %s: %w", q.root(), context.Cause(ctx))
 }
 
+// await waits for the turn of a fork.
+func (q *Queue) await(ctx context.Context, timeout time.Duration, turn *hold.Turn) (*hold.Handle, error) {
+	w, cancel := q.begin(ctx, timeout)
+	defer cancel()
+	if w.atOnce {
+		cancel()
+	}
+	handle, err := turn.Await(w.ctx)
+	if err == nil {
+		return handle, nil
+	}
+	switch {
+	case errors.Is(err, hold.ErrLost):
+		return nil, fmt.Errorf("acquire %s: %w", q.root(), err)
+	case w.atOnce && ctx.Err() == nil:
+		err = ErrNotFree
+	}
+	w.ahead, w.holder = turn.Ahead(), q.self
+	return nil, w.explain(err)
+}
+
 // Acquire re-enters the hold that ctx owns, or waits for a place for up to
 // timeout; 0 or less takes it only if it is free now.
 func (q *Queue) Acquire(ctx context.Context, timeout time.Duration) (*hold.Handle, error) {
-	if handle, err := q.Enter(ctx); handle != nil || err != nil {
+	if handle, err := q.Enter(ctx, timeout); handle != nil || err != nil {
 		return handle, err
 	}
 	return q.acquire(ctx, timeout, nil)

@@ -48,6 +48,10 @@
 // same goroutine and on the same recipe value. So goroutines that share a mutex
 // exclude each other, and a function that locks what its caller has locked does
 // not deadlock as long as it is passed the context, as it must be anyway for
-// cancellation. [WithoutOwner] strips a context of what it owns, for work that
-// must wait like a stranger.
+// cancellation.
+//
+// Goroutines that share a lease's context are one owner: they enter together, and
+// do not exclude each other. Where they have to, each gets a context from [Fork].
+// [WithoutOwner] strips a context of what it owns, for work that must wait like a
+// stranger.
 package lease

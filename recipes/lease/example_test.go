@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -145,4 +146,35 @@ func ExampleWithoutOwner() {
 	_, err = m.Acquire(lease.WithoutOwner(held.Context()), 0)
 	fmt.Println(errors.Is(err, lease.ErrTimeout))
 	// Output: true
+}
+
+// Workers that share the work under one lease, and have to exclude each other for a
+// part of it.
+func ExampleFork() {
+	ctx := context.Background()
+	client, stop := connect(ctx)
+	defer stop()
+	m, err := mutex.New(client, "/locks/stock")
+	if err != nil {
+		panic(err)
+	}
+	held, err := m.Acquire(ctx, 5*time.Second)
+	if err != nil {
+		panic(err)
+	}
+	defer held.Release()
+
+	stock := 0
+	var workers sync.WaitGroup
+	for range 10 {
+		workers.Go(func() {
+			_ = lease.Do(lease.Fork(held.Context()), m, time.Minute, func(context.Context, *lease.Lease) error {
+				stock++ // one at a time
+				return nil
+			})
+		})
+	}
+	workers.Wait()
+	fmt.Println(stock)
+	// Output: 10
 }

@@ -36,7 +36,8 @@ func Of(handle *hold.Handle, err error) (*Lease, error) {
 // Context derives from the context given to Acquire and ends when that does, when
 // the lease is released, or when it is lost; context.Cause then returns, in that
 // order, the caller's cause, an ErrReleased or an ErrLost. It carries the
-// ownership of the place: Acquire with it, or one derived from it, re-enters.
+// ownership of the place: Acquire with it, or one derived from it, re-enters. So
+// goroutines that share it are one owner, and do not exclude each other: see Fork.
 //
 // The end of the caller's context does not release the lease. The work winds
 // down first; then it releases.
@@ -106,6 +107,32 @@ type Acquirer interface {
 	// next one, at the end of the line.
 	Acquire(ctx context.Context, timeout time.Duration) (*Lease, error)
 }
+
+// Fork returns a context for work of its own under a lease, such as one of several
+// goroutines, that has to exclude its siblings. What it acquires with that context it
+// acquires as a new owner, below the owner that ctx belongs to. On a path that the
+// latter holds it enters under that hold, one fork at a time, in the order in which
+// they asked, in memory: nothing is sent, and the lease has the path and token of the
+// hold. Acquire's timeout and context bound the wait. Elsewhere it waits in line like
+// any new owner.
+//
+// The owner above is not excluded by its forks, and must not be: it may be waiting for
+// them. Its hold lasts until they have released. If it is lost, so are their leases, and
+// those that wait get an ErrLost. Forks may be forked again.
+//
+// Of a read-write lock, forks of a reader share the lock like readers, and get
+// rwlock.ErrUpgrade if they want to write; those of a writer enter one at a time to
+// read as well. A semaphore is not re-entered, so forks wait for permits of their own.
+//
+//	held, err := orders.Acquire(ctx, time.Minute)
+//	...
+//	for _, part := range parts {
+//		workers.Go(func() error { return lease.Do(lease.Fork(held.Context()), orders, lease.Forever, part.book) })
+//	}
+//
+// A context that owns nothing is returned as it is. Fork can be called, and its context
+// used, by any number of goroutines; each Acquire with it is an owner of its own.
+func Fork(ctx context.Context) context.Context { return hold.Fork(ctx) }
 
 // WithoutOwner returns a context that owns nothing: Acquire with it waits like a
 // stranger. Use it for work that is started under a lease but must be excluded by

@@ -3,7 +3,8 @@
 // It does not stop a process that was paused from acting on after its lease was
 // lost; see package lease for what to do about that. It is fair: leases are
 // granted in the order in which the acquirers joined the queue. It is reentrant
-// through the context: see package lease.
+// through the context: see package lease. So goroutines that share the context of
+// one lease are one owner and do not exclude each other; with lease.Fork they do.
 //
 // The znodes are those of Apache Curator's InterProcessMutex, so Go and Java
 // services exclude each other on the same path. Children of the path that are no

@@ -214,3 +214,20 @@ func TestSessionLostWhileWaitingQueuesAgain(t *testing.T) {
 		require.NoError(t, got.Release())
 	})
 }
+
+// A fork whose patience ends at the moment at which the hold does is told of the loss:
+// what it belongs to is over.
+func TestForkIsToldOfALossFirst(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		m := newMutex(t, w.Client("a"), mutex.WithMaxHold(time.Second))
+		held := w.Acquire(m)
+		ctx := lease.Fork(context.WithoutCancel(held.Context()))
+		inside := w.StartWith(ctx, m, 0).Granted()
+		at := w.StartWith(ctx, m, time.Second)
+		require.ErrorIs(t, at.Failed(), lease.ErrMaxHold)
+		require.ErrorIs(t, at.Err, lease.ErrLost)
+		require.NotErrorIs(t, at.Err, lease.ErrTimeout)
+		require.ErrorIs(t, inside.Release(), lease.ErrLost)
+		require.ErrorIs(t, held.Release(), lease.ErrLost)
+	})
+}

@@ -39,14 +39,14 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 	if err := queue.CheckMaxHold("rwlock", path, o.maxHold); err != nil {
 		return nil, err
 	}
-	side := func(recipe, name string) *queue.Queue {
+	side := func(recipe, name string, shared bool) *queue.Queue {
 		return queue.New(queue.Config{
-			Client: client, Path: path, Recipe: recipe,
+			Client: client, Path: path, Recipe: recipe, Shared: shared,
 			Name: name, Names: queue.LockNames, Policy: queue.InLine,
 			Who: o.who, MaxHold: o.maxHold,
 		})
 	}
-	return &Lock{readers: side("read lock", queue.ReadName), writers: side("write lock", queue.WriteName)}, nil
+	return &Lock{readers: side("read lock", queue.ReadName, true), writers: side("write lock", queue.WriteName, false)}, nil
 }
 
 // Read returns the lock for readers. Acquire with the context of a write lease
@@ -67,8 +67,12 @@ type reader struct{ lock *Lock }
 
 func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	readers := r.lock.readers
-	writing, lost := hold.Owner(ctx, r.lock.writers.Key())
-	handle, err := readers.EnterBeside(ctx, writing)
+	writing, forked, lost := hold.Owner(ctx, r.lock.writers.Key())
+	enters := readers
+	if forked { // below a writer there is one fork at a time, whatever it does
+		enters = r.lock.writers
+	}
+	handle, err := enters.EnterBeside(ctx, timeout, writing)
 	switch {
 	case handle != nil || err != nil:
 		return lease.Of(handle, err)
@@ -84,11 +88,11 @@ type writer struct{ lock *Lock }
 
 func (w writer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	writers := w.lock.writers
-	handle, err := writers.Enter(ctx)
+	handle, err := writers.Enter(ctx, timeout)
 	if handle != nil || err != nil {
 		return lease.Of(handle, err)
 	}
-	reading, err := hold.Owner(ctx, w.lock.readers.Key())
+	reading, _, err := hold.Owner(ctx, w.lock.readers.Key())
 	switch {
 	case err != nil:
 		return lease.Of(nil, err)

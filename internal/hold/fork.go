@@ -1,0 +1,128 @@
+package hold
+
+import (
+	"context"
+	"slices"
+)
+
+// An owner is one of those who are in a place at the same time: the one that it was
+// granted to, and forks of it, which enter below it one at a time, and may have forks
+// again. Hold.mu guards it.
+//
+// Who waits has somebody inside before it, and who is inside is a claim of every owner
+// above. So a hold ends after all its forks, and nobody waits in one that has ended,
+// unless it was lost.
+type owner struct {
+	parent *owner  // nil: the place was granted to it
+	claims int     // handles, and forks that are inside; 0: it has left
+	forks  []*Turn // that have asked to enter below it, in order: the first is inside. Empty if they share
+}
+
+// A Turn is the place of a fork in the line of those who enter below one owner. It has
+// to be awaited.
+type Turn struct {
+	handle *Handle       // what it will get
+	ready  chan struct{} // closed when it is inside
+	ahead  int           // how many were in front of it when it was last looked
+}
+
+// enterFork enters below an owner, as a new one.
+func (h *Hold) enterFork(ctx context.Context, parent *owner) (*Handle, *Turn, error) {
+	turn := &Turn{handle: h.handle(ctx, &owner{parent: parent}), ready: make(chan struct{})}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.loss; err != nil || parent.claims == 0 {
+		turn.handle.cancel(err)
+		return nil, nil, err
+	}
+	if !h.Key.Shared {
+		turn.ahead = len(parent.forks)
+		if parent.forks = append(parent.forks, turn); turn.ahead > 0 {
+			return nil, turn, nil
+		}
+	}
+	parent.claims++
+	h.admit(turn.handle)
+	return turn.handle, nil, nil
+}
+
+// admit counts a handle. The caller has the lock.
+func (h *Hold) admit(handle *Handle) {
+	handle.owner.claims++
+	h.handles[handle] = struct{}{}
+}
+
+// dismiss takes a handle out of those that count. ended tells that its owner has no
+// other, and no fork inside: it has left.
+func (h *Hold) dismiss(handle *Handle) (open, ended bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, open = h.handles[handle]; !open {
+		return false, false
+	}
+	delete(h.handles, handle)
+	handle.owner.claims--
+	return true, handle.owner.claims == 0
+}
+
+// letIn lets the next fork in where an owner has left, in memory and in one step, so
+// that the place is never without a claim in between. It reports whether anybody is
+// inside still; if not the hold is to be given up.
+func (h *Hold) letIn(left *owner) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for above := left.parent; above != nil; above = above.parent {
+		if !h.Key.Shared {
+			above.forks = above.forks[1:]
+			if len(above.forks) > 0 {
+				next := above.forks[0]
+				h.admit(next.handle)
+				close(next.ready)
+				return true
+			}
+		}
+		if above.claims--; above.claims > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Await waits for the turn until ctx ends. If the hold is lost meanwhile, that is the
+// error. However it fails, the next in line is not kept waiting.
+func (t *Turn) Await(ctx context.Context) (*Handle, error) {
+	h := t.handle.hold
+	select {
+	case <-t.ready:
+	case <-h.over.Done():
+	case <-ctx.Done():
+	}
+	loss := h.Loss() // also by the clock of this moment
+	switch {
+	case t.leave():
+	case loss != nil:
+		_ = t.handle.Release()
+	default:
+		return t.handle, nil
+	}
+	if loss == nil {
+		loss = context.Cause(ctx)
+	}
+	t.handle.cancel(loss)
+	return nil, loss
+}
+
+// leave takes the turn out of the line. It reports false if it is inside already.
+func (t *Turn) leave() bool {
+	t.handle.hold.mu.Lock()
+	defer t.handle.hold.mu.Unlock()
+	line := &t.handle.owner.parent.forks
+	if t.ahead = slices.Index(*line, t); t.ahead <= 0 {
+		return false
+	}
+	*line = slices.Delete(*line, t.ahead, t.ahead+1)
+	return true
+}
+
+// Ahead returns how many forks were ahead when the turn was last looked at.
+func (t *Turn) Ahead() int { return t.ahead }
