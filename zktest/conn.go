@@ -130,6 +130,9 @@ func (c *conn) write() {
 				buf = append(buf, p.frame...)
 			}
 			if _, err := c.nc.Write(buf); err != nil {
+				// The client has hung up. What it sent before is still heard, and the reading goroutine then finds the end.
+				c.out.mute()
+				<-c.done
 				return
 			}
 		}
