@@ -41,7 +41,7 @@ func TestWaitingForAnothersTransaction(t *testing.T) {
 		c := connect(t, s)
 		pinned := makeNodes(t, c, "/a")
 		time.Sleep(timeout)
-		end := silenceTransactions(s)
+		end := silenceVouching(s)
 		first := start(func() (*framework.Reliance, error) { return pinned.Rely(within(t, timeout/2), "/a") })
 		time.Sleep(time.Millisecond)
 		_, err := pinned.Rely(within(t, timeout/9), "/a")
@@ -56,7 +56,7 @@ func TestWaitingForAnothersTransaction(t *testing.T) {
 		r.value.End()
 
 		time.Sleep(timeout)
-		silenceTransactions(s)
+		silenceVouching(s)
 		var all []<-chan result[*framework.Reliance]
 		for range 3 {
 			all = append(all, start(func() (*framework.Reliance, error) { return pinned.Rely(t.Context(), "/a") }))

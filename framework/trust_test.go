@@ -107,7 +107,7 @@ func TestTrustDeadlineIsNotMovedByEvents(t *testing.T) {
 			require.NoError(t, err)
 			watches = append(watches, w)
 		}
-		time.Sleep(time.Second)
+		time.Sleep(timeout/3 - time.Second/2) // a ping is due soon
 		s.On(zktest.OpSync, "").Client("client").Always().DropReply()
 		s.On(zktest.OpPing, "").Client("client").Always().DropReply()
 		until := session.TrustedUntil()

@@ -151,9 +151,9 @@ func (s *Server) ask(call Call) Action {
 	hook, rules := f.hook, f.rule
 	f.mu.Unlock()
 	act := Pass
-	for _, r := range rules {
-		if act = r.strike(call); act != Pass {
-			break
+	for _, r := range rules { // all of them count
+		if a := r.strike(call, act != Pass); act == Pass {
+			act = a
 		}
 	}
 	if act == Pass && hook != nil {

@@ -1,7 +1,11 @@
 package zktest
 
 import (
+	"fmt"
+	"path/filepath"
+	"runtime"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -12,29 +16,38 @@ import (
 //	...
 //	<-lost.Fired()
 //
-// It strikes once unless told [Rule.Always]. Its methods may be called concurrently, except that narrowing a rule
-// that is in force changes it for calls to come only.
+// It strikes once unless told [Rule.Always]. At most one rule strikes at a call, the one that took force first; another
+// that was due there counts the call and strikes at the next that fits. A rule that has not struck when the test is over
+// fails the test, if the server was made by [NewServer]: what the test shows did not happen under the fault it is about. A
+// rule that is not sure to strike is marked [Rule.Optional]. Its methods may be called concurrently, except that narrowing
+// a rule that is in force changes it for calls to come only.
 type Rule struct {
 	server *Server
+	made   string // file and line
 	fired  chan struct{}
 
-	mu      sync.Mutex
-	op      Op
-	prefix  string
-	client  string
-	anyone  bool
-	phase   Phase
-	nth     int
-	always  bool
-	seen    int
-	done    bool
-	inForce bool
-	action  Action
+	mu       sync.Mutex
+	op       Op
+	prefix   string
+	client   string
+	anyone   bool
+	phase    Phase
+	nth      int
+	always   bool
+	optional bool
+	seen     int
+	struck   bool
+	done     bool
+	inForce  bool
+	action   Action
 }
 
 // On begins a rule for requests of kind op, or [AnyOp], whose path begins with pathPrefix, before they are applied.
 func (s *Server) On(op Op, pathPrefix string) *Rule {
 	r := &Rule{server: s, fired: make(chan struct{}), op: op, prefix: pathPrefix, anyone: true, nth: 1, phase: PhaseBeforeApply}
+	if _, file, line, ok := runtime.Caller(1); ok {
+		r.made = fmt.Sprintf("%s:%d", filepath.Base(file), line)
+	}
 	if op == OpConnect {
 		r.phase = PhaseConnect
 	}
@@ -54,11 +67,16 @@ func (r *Rule) Client(name string) *Rule {
 	return r.set(func() { r.client, r.anyone = name, false })
 }
 
-// Nth makes the rule wait for the nth call that fits, counted from 1.
+// Nth makes the rule wait for the nth call that fits, counted from 1 when the rule took force. Calls at which other rules
+// strike count.
 func (r *Rule) Nth(n int) *Rule { return r.set(func() { r.nth = n }) }
 
 // Always makes the rule strike at every call that fits, from the nth on.
 func (r *Rule) Always() *Rule { return r.set(func() { r.always = true }) }
+
+// Optional keeps the rule from failing its test if it never strikes. It is for tests that show that a call never comes, that
+// try more faults than there may be calls, or that leave to chance which call comes.
+func (r *Rule) Optional() *Rule { return r.set(func() { r.optional = true }) }
 
 // Before makes the rule strike before the request is applied, which it does anyway.
 func (r *Rule) Before() *Rule {
@@ -119,19 +137,52 @@ func (r *Rule) Remove() {
 	r.set(func() { r.done = true })
 }
 
-// strike returns what the rule does at a call.
-func (r *Rule) strike(call Call) Action {
+// strike counts a call and returns what the rule does at it, which is nothing if the call is another rule's.
+func (r *Rule) strike(call Call, taken bool) Action {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.done || call.Phase != r.phase || !matches(r.op, r.prefix, &call) || !r.anyone && r.client != call.Client {
 		return Pass
 	}
-	if r.seen++; r.seen < r.nth {
+	if r.seen++; r.seen < r.nth || taken {
 		return Pass
 	}
-	if r.seen == r.nth {
+	if !r.struck {
+		r.struck = true
 		close(r.fired)
 	}
 	r.done = !r.always
 	return r.action
+}
+
+// idle describes a rule that should have struck and has not, and is empty for any other.
+func (r *Rule) idle() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.struck || r.optional {
+		return ""
+	}
+	whose := ""
+	if !r.anyone {
+		whose = " of " + r.client
+	}
+	return fmt.Sprintf("the rule made at %s never struck: %s %s %s of %q%s, call %d (%d came)",
+		r.made, r.action, r.phase, r.op, r.prefix, whose, r.nth, r.seen)
+}
+
+// failIdle fails a test for each rule that should have struck in it. A test that has failed already, or was skipped, may
+// have ended before its faults.
+func (s *Server) failIdle(tb testing.TB) {
+	tb.Helper()
+	if tb.Failed() || tb.Skipped() {
+		return
+	}
+	s.faults.mu.Lock()
+	rules := s.faults.rule
+	s.faults.mu.Unlock()
+	for _, r := range rules {
+		if idle := r.idle(); idle != "" {
+			tb.Errorf("zktest: %s", idle)
+		}
+	}
 }

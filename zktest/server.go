@@ -52,14 +52,18 @@ type Server struct {
 	trace       trace
 }
 
-// NewServer starts a server and stops it when the test ends. A failure to start is fatal to the test.
+// NewServer starts a server and stops it when the test ends. A failure to start is fatal to the test. A rule that never
+// struck, other than one that is [Rule.Optional], fails the test.
 func NewServer(tb testing.TB, opts ...Option) *Server {
 	tb.Helper()
 	s, err := Start(opts...)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(s.Close)
+	tb.Cleanup(func() {
+		s.Close()
+		s.failIdle(tb)
+	})
 	return s
 }
 

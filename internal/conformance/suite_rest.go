@@ -152,8 +152,12 @@ func unknownOutcome(t *testing.T, w *World, r Recipe) {
 		require.Equal(t, held.Path(), w.Ephemerals("/")[0])
 		release(t, held)
 	}
-	w.Server.On(zktest.OpDelete, path).After().Cut()
+	gives := zktest.OpDelete
+	if r.Nodes > 1 {
+		gives = zktest.OpMulti // all of them at once
+	}
 	held := w.Acquire(a)
+	w.Server.On(gives, path).After().Cut()
 	release(t, held)
 	w.After(SessionTimeout)
 	require.Empty(t, w.Ephemerals("/"))

@@ -123,8 +123,9 @@ func TestHoldOutlivesAShortSuspension(t *testing.T) {
 // A hold must not be lost over a read that failed, whatever the retry policy.
 func TestHoldOutlivesFailingLooks(t *testing.T) {
 	granting(t, func(t *testing.T, p place) {
+		// One of them is counted from the other end: the first that is applied is the second that comes.
 		rules := []func(r *zktest.Rule){
-			func(r *zktest.Rule) { r.Cut() }, func(r *zktest.Rule) { r.Nth(2).After().Cut() }, func(r *zktest.Rule) { r.Nth(3).Fail(zktest.ThrottledOp) },
+			func(r *zktest.Rule) { r.Cut() }, func(r *zktest.Rule) { r.After().Cut() }, func(r *zktest.Rule) { r.Nth(3).Fail(zktest.ThrottledOp) },
 			func(r *zktest.Rule) { r.Nth(4).Fail(zktest.OperationTimeout) }, func(r *zktest.Rule) { r.Nth(5).DropReply() },
 		}
 		for _, set := range rules {
