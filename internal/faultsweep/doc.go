@@ -22,13 +22,13 @@
 //
 // # What makes a plan repeat
 //
-// A lean plan does the same each time, whatever GOMAXPROCS is; under the race
-// detector, which makes the scheduler choose at random, a few do not. That takes more than a stepper, because a client has goroutines of
-// its own. What they send at one moment is let through in an order that the seed
-// picks ([zktest.WithConcurrency]), each of them is woken by one answer, event or
-// broken connection at a time, the names of nodes come from the seed, and no two
-// timers of one client go off at the same time and race: hence the odd times
-// here.
+// A lean plan does the same, whatever GOMAXPROCS is, in all but one of several thousand
+// runs; under the race detector, which makes the scheduler choose at random, in all but a
+// few. That takes more than a stepper, because a client has goroutines of its own. What
+// they send at one moment is let through in an order that the seed picks
+// ([zktest.WithConcurrency]), each of them is woken by one answer, event or broken
+// connection at a time, the names of nodes come from the seed, and no two timers of one
+// client go off at the same time and race: hence the odd times here.
 //
 // In about one of a hundred rich plans a client has two equal requests under way,
 // such as the syncs of two searches for lost nodes that began when a connection came

@@ -45,9 +45,11 @@ func parting(a, b []zktest.Event) string {
 	return ""
 }
 
-// TestPlansRepeat demands that lean plans do the same whatever GOMAXPROCS is; with the
-// race detector, which slows one goroutine or another down for so long that the Go
-// scheduler takes turns, that nearly all do. ZKRECIPES_REPEAT is how many plans.
+// TestPlansRepeat demands that of a hundred lean plans 99 do the same whatever GOMAXPROCS
+// is. Of several thousand pairs of runs one differs on a busy machine: two things happen
+// in one client at the same moment, such as the end of a connection and the timer of an
+// attempt. The race detector slows one goroutine or another down for so long that the Go
+// scheduler takes turns; then fewer do. ZKRECIPES_REPEAT is how many plans.
 func TestPlansRepeat(t *testing.T) {
 	plans := amount(t, "ZKRECIPES_REPEAT", 300/slowdown)
 	all, same := sha256.New(), 0
@@ -62,7 +64,7 @@ func TestPlansRepeat(t *testing.T) {
 		fmt.Fprintln(all, hash(once))
 	}
 	t.Logf("%d of %d lean plans did the same twice, all together %x", same, plans, all.Sum(nil)[:8])
-	require.GreaterOrEqual(t, same, plans-plans*(slowdown-1)/100) // all of them without the race detector
+	require.GreaterOrEqual(t, same, plans-plans*slowdown/100)
 }
 
 // TestMostRichPlansRepeat counts. A client of a rich plan may have two equal requests

@@ -290,9 +290,14 @@ func (r *run) hold(name string, c *framework.Client, l *lease.Lease, d time.Dura
 		}
 		r.referee.Look()
 	}
+	began := time.Now()
 	err := l.Release()
 	if err != nil && !errors.Is(err, lease.ErrLost) {
 		r.brokenf("errors: release failed with %v", err)
+	}
+	if err == nil && time.Since(began) > 0 {
+		// The background may begin at this moment to delete the node. To close the client now would race with that.
+		<-time.After(1700 * time.Microsecond)
 	}
 	if err != nil && !strings.HasPrefix(name, quitter) { // who loses his by his own doing
 		r.mu.Lock()
