@@ -194,6 +194,7 @@ func (w blockedWriter) Write(p []byte) (int, error) {
 }
 
 func TestReportsNeverBlock(t *testing.T) {
+	t.Parallel()
 	w := blockedWriter{make(chan struct{})}
 	r := newReporter(w, "/l", false, false)
 	for range 2 * reportBacklog {

@@ -87,6 +87,7 @@ func TestTextOfOthersIsNeverWrittenRaw(t *testing.T) {
 
 // Who waits is told whom for, and who has waited in vain.
 func TestHoldersAreNotQuotedRaw(t *testing.T) {
+	t.Parallel()
 	server := populate(t)
 	env := []string{envServers + "=" + server.Addr()}
 	for _, verb := range []string{"run", "elect"} {

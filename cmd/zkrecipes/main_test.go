@@ -6,12 +6,15 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -51,7 +54,19 @@ func TestMain(m *testing.M) {
 	case os.Getenv(envProgram) != "" || os.Args[0] == guardianName:
 		os.Exit(runProcess())
 	}
+	manyAtATime()
 	goleak.VerifyTestMain(m)
+}
+
+// manyAtATime lets tests that are marked as parallel run side by side also where there are few processors: what they do
+// most is wait for real time to pass.
+func manyAtATime() {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		_ = flag.Set("test.parallel", strconv.Itoa(max(8, runtime.GOMAXPROCS(0))))
+	}
 }
 
 // becomeOrphaned makes children before this process becomes zkrecipes: one that runs, and

@@ -258,6 +258,7 @@ func TestTimeoutOfACampaign(t *testing.T) {
 
 // A program can tell the failures apart without reading the text.
 func TestCauseOfAFailure(t *testing.T) {
+	t.Parallel()
 	server := zktest.NewServer(t)
 	hold(t, server)
 	for _, test := range []struct {

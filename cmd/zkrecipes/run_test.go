@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -80,8 +81,6 @@ func TestEnvironmentOfTheCommand(t *testing.T) {
 
 func TestConflictNamesTheHolder(t *testing.T) {
 	t.Parallel()
-	server := zktest.NewServer(t)
-	holder := hold(t, server, "--label", "nightly backup")
 	for _, test := range []struct {
 		flags []string
 		code  int
@@ -91,17 +90,22 @@ func TestConflictNamesTheHolder(t *testing.T) {
 		{[]string{"--try", "--conflict-exit-code", "0"}, 0},
 		{[]string{"--timeout", "5s", "--quiet", "--conflict-exit-code", "9"}, 9},
 	} {
-		p := start(t, server, flagsFor(command("exit", "1"), append(test.flags, "--lock", testLock)...)...)
-		require.Equal(t, test.code, p.end(), test.flags)
-		failed := p.event("failed")
-		require.Contains(t, failed.Reason, "nightly backup", test.flags)
-		require.Contains(t, failed.Reason, "1 ahead", test.flags)
-		require.Contains(t, failed.Reason, fmt.Sprint("pid ", holder.cmd.Process.Pid), test.flags)
-		require.Equal(t, 1, failed.Ahead)
-		require.Equal(t, "nightly backup", failed.Holder.Who)
-		require.Equal(t, test.code, *failed.ExitCode)
+		t.Run(strings.Join(test.flags, " "), func(t *testing.T) {
+			t.Parallel()
+			server := zktest.NewServer(t)
+			holder := hold(t, server, "--label", "nightly backup")
+			p := start(t, server, flagsFor(command("exit", "1"), append(test.flags, "--lock", testLock)...)...)
+			require.Equal(t, test.code, p.end())
+			failed := p.event("failed")
+			require.Contains(t, failed.Reason, "nightly backup")
+			require.Contains(t, failed.Reason, "1 ahead")
+			require.Contains(t, failed.Reason, fmt.Sprint("pid ", holder.cmd.Process.Pid))
+			require.Equal(t, 1, failed.Ahead)
+			require.Equal(t, "nightly backup", failed.Holder.Who)
+			require.Equal(t, test.code, *failed.ExitCode)
+			until(t, "only the holder is left", func() bool { return len(server.Children(testLock)) == 1 && len(server.Sessions()) == 1 })
+		})
 	}
-	until(t, "only the holder is left", func() bool { return len(server.Children(testLock)) == 1 && len(server.Sessions()) == 1 })
 }
 
 func TestSignalsReachTheCommand(t *testing.T) {
