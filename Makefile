@@ -31,6 +31,10 @@ try: ## see it work: two commands contend for a lock on a throwaway ZooKeeper
 test: ## everything that needs only Go
 	$(GO) test ./...
 
+.PHONY: long
+long: ## the long forms of the tests that have one
+	ZKRECIPES_LONG=1 $(GO) test -timeout 20m ./internal/faultsweep ./internal/histories
+
 .PHONY: race
 race: ## the same with the race detector
 	$(GO) test -race ./...

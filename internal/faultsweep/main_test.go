@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(1)   // which is faster
 	debug.SetGCPercent(400) // the clients' buffers come and go; without this a third of the time goes into collecting them
-	if _, ok := os.LookupEnv(shardVariable); ok && slowdown == 1 {
+	if _, ok := os.LookupEnv(shardVariable); ok && !raceDetector {
 		runtime.MemProfileRate = 0
 		startWithLargeStacks()
 		debug.SetGCPercent(-1)
@@ -67,6 +67,18 @@ func recipe(name string, opts ...mutex.Option) conformance.Recipe {
 		return m
 	}}
 }
+
+// slowdown is by how much less is done than in the long form, which ZKRECIPES_LONG asks for.
+// The race detector makes everything so slow that with it there is one form only.
+var slowdown = func() int {
+	switch {
+	case raceDetector:
+		return 8
+	case os.Getenv("ZKRECIPES_LONG") == "":
+		return 4
+	}
+	return 1
+}()
 
 // amount is how much to do: a number from the environment, or else the given one.
 func amount(t *testing.T, variable string, otherwise int) int {

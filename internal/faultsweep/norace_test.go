@@ -2,4 +2,4 @@
 
 package faultsweep
 
-const slowdown = 1
+const raceDetector = false

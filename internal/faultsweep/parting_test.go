@@ -86,12 +86,16 @@ func TestHoldersWithAnOldLeader(t *testing.T) {
 // TestPartingsStrikeHolders runs those random plans that have a parting, and counts: the
 // fault must not become one that strikes nobody.
 func TestPartingsStrikeHolders(t *testing.T) {
+	seeds := 400 // also in the short form: few of them have a parting
+	if raceDetector {
+		seeds /= slowdown
+	}
 	for name, random := range map[string]func(conformance.Recipe, uint64) Plan{"rich": Random, "lean": RandomLean} {
 		for _, r := range []conformance.Recipe{aMutex, aReadWriteLock, aMixedSemaphore, aMixedSingleQueue, aLeader} {
 			t.Run(name+" "+r.Name, func(t *testing.T) {
 				var all complaints
 				late := 0
-				for seed := range uint64(amount(t, "ZKRECIPES_PARTINGS", 400/slowdown)) {
+				for seed := range uint64(amount(t, "ZKRECIPES_PARTINGS", seeds)) {
 					p := random(r, seed)
 					p.Lead = r.Name == aLeader.Name && seed%4 != 0
 					if len(p.Partings) == 0 {

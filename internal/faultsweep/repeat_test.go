@@ -64,14 +64,18 @@ func TestPlansRepeat(t *testing.T) {
 		fmt.Fprintln(all, hash(once))
 	}
 	t.Logf("%d of %d lean plans did the same twice, all together %x", same, plans, all.Sum(nil)[:8])
-	require.GreaterOrEqual(t, same, plans-plans*slowdown/100)
+	allowed := max(1, plans/100)
+	if raceDetector {
+		allowed *= 2
+	}
+	require.GreaterOrEqual(t, same, plans-allowed)
 }
 
 // TestMostRichPlansRepeat counts. A client of a rich plan may have two equal requests
 // under way, such as those of two searches for lost nodes: it does not show whose
 // was first, and that is up to the Go scheduler.
 func TestMostRichPlansRepeat(t *testing.T) {
-	const plans = 64 / slowdown
+	plans := 64 / slowdown
 	same := 0
 	for seed := range uint64(plans) {
 		p := Random(aMutex, seed)

@@ -2,4 +2,4 @@
 
 package histories
 
-const slowdown = 1
+const raceDetector = false
