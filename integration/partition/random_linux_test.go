@@ -47,7 +47,12 @@ type storm struct {
 func TestRandomFaults(t *testing.T) {
 	inside(t, 1, func(t *testing.T) {
 		span := number(t, "ZKRECIPES_PARTITION_TIME", 2*time.Minute, time.ParseDuration)
-		seed := number(t, "ZKRECIPES_SEED", rand.Uint64(), func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) })
+		seed := number(t, "ZKRECIPES_SEED", 1, func(s string) (uint64, error) {
+			if s == "random" {
+				return rand.Uint64(), nil
+			}
+			return strconv.ParseUint(s, 10, 64)
+		})
 		t.Logf("%v, ZKRECIPES_SEED=%d", span, seed)
 		s := newStorm(t, seed)
 		defer func() {

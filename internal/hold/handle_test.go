@@ -2,7 +2,6 @@ package hold_test
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -176,14 +175,14 @@ func TestHandlesAreCountedUnderLoad(t *testing.T) {
 		first := p.grant(t, t.Context())
 		ctx := context.WithoutCancel(first.Context())
 		var all sync.WaitGroup
-		for range 20 {
+		for i := range 20 {
 			all.Go(func() {
-				for range 20 {
+				for j := range 20 {
 					h, _, err := hold.Enter(ctx, p.key())
 					if !assert.NoError(t, err) || !assert.NotNil(t, h) {
 						return
 					}
-					time.Sleep(time.Duration(rand.IntN(10)) * time.Millisecond)
+					time.Sleep(time.Duration((i*j+3*i)%10) * time.Millisecond)
 					assert.NoError(t, h.Err())
 					assert.NoError(t, h.Release())
 				}
@@ -198,9 +197,9 @@ func TestHandlesAreCountedUnderLoad(t *testing.T) {
 
 func TestHandleReleasedByManyAtATime(t *testing.T) {
 	granting(t, func(t *testing.T, p place) {
-		for range 20 {
+		for i := range 20 {
 			h := p.grant(t, t.Context())
-			time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+			time.Sleep(time.Duration(i) * time.Millisecond)
 			results := make(chan error, 10)
 			for range 10 {
 				go func() { results <- h.Release() }()
