@@ -93,19 +93,14 @@ func Enter(ctx context.Context, key Key) (*Handle, *Turn, error) {
 // enter opens a further handle for an owner, or for a new fork of it, unless the hold
 // or what this owner has of it is over.
 func (h *Hold) enter(ctx context.Context, o *owner, forks bool) (*Handle, *Turn, error) {
-	switch err := h.err(); {
-	case errors.Is(err, ErrReleased):
-		return nil, nil, nil
-	case err != nil:
-		return nil, nil, err
-	}
+	_ = h.err() // by the clock it may have ended just now
 	if forks {
 		return h.enterFork(ctx, o)
 	}
 	handle := h.handle(ctx, o)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.loss; err != nil || o.claims == 0 { // lost, or the last claim is being released right now
+	if err := h.loss; err != nil || o.claims == 0 { // lost, or the last claim was released, or is being released right now
 		handle.cancel(err)
 		return nil, nil, err
 	}
