@@ -60,8 +60,6 @@ type Hold struct {
 	trusted time.Time // until when it would have been, if it was lost
 	cleanup bool      // somebody sees to the removal of the znodes
 	asked   bool      // revoked is closed
-
-	interrupt context.CancelFunc // stops what watch is doing; nil until it runs
 }
 
 // Start begins the hold and returns its first handle, whose context derives from
@@ -95,16 +93,12 @@ func Start(ctx context.Context, g Grant) *Handle {
 	return handle
 }
 
-// open adds a handle for whom the place was granted to.
+// open adds the first handle, for whom the place was granted to.
 func (h *Hold) open(ctx context.Context) *Handle {
 	handle := h.handle(ctx, h.first)
 	h.mu.Lock()
-	loss := h.loss
 	h.admit(handle)
 	h.mu.Unlock()
-	if loss != nil {
-		handle.cancel(loss)
-	}
 	return handle
 }
 
@@ -257,12 +251,6 @@ func (h *Hold) letGo() {
 	h.Reliance.End()
 	h.end()
 	close(h.released)
-	h.mu.Lock()
-	interrupt := h.interrupt
-	h.mu.Unlock()
-	if interrupt != nil {
-		interrupt()
-	}
 }
 
 // releaseContext bounds a release: by a third of the session timeout, and by

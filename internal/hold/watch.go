@@ -21,9 +21,6 @@ const lookAgain = 100 * time.Millisecond
 // watch ends the hold when it must end. ctx ends with the session.
 func (h *Hold) watch(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	h.mu.Lock()
-	h.interrupt = cancel // a release need not wait for a read that goes on here
-	h.mu.Unlock()
 	maxHold := after(h.MaxHold)
 	defer maxHold.Stop()
 	defer h.unwatch()
@@ -32,7 +29,7 @@ func (h *Hold) watch(ctx context.Context) {
 	looks := make(chan (<-chan framework.Event), 1)
 	looking := false
 	defer func() { // of the one goroutine that this one starts
-		cancel()
+		cancel() // a release need not wait for a read that goes on there
 		if looking {
 			<-looks
 		}
