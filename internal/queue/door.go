@@ -56,7 +56,6 @@ func (w *wait) pass(p *place, grant *hold.Grant) error {
 	if err != nil {
 		return err
 	}
-	p.forget()
 	grant.Asked = grant.Asked || p.asked
 	grant.Path, grant.Token = made[0].Path, made[0].Czxid
 	for _, also := range made[1:] {

@@ -88,17 +88,18 @@ func (w *wait) tryBeside(owner *hold.Hold) (*hold.Handle, error) {
 		Client: p.client, Session: session, Key: q.Key(),
 		Path: p.path, Token: owner.Token, Czxid: p.token, MaxHold: q.cfg.MaxHold,
 	}
-	if err := w.rely(&grant); err != nil {
+	err := w.rely(&grant)
+	if err == nil {
+		if err = owner.Loss(); err != nil { // the place is safe, but not wanted
+			grant.Reliance.End()
+		}
+	}
+	if err != nil {
 		p.leave()
 		return nil, err
 	}
 	outlived, done := owner.Outlive(w.work)
-	handle := hold.StartAfter(outlived, done, grant)
-	if err := session.Err(); err != nil { // over before anybody saw the lease
-		_ = handle.Release()
-		return nil, err
-	}
-	return handle, nil
+	return hold.StartAfter(outlived, done, grant), nil
 }
 
 // joinBeside creates the node, and makes certain that the other one stood then. On
@@ -113,12 +114,6 @@ func (p *place) joinBeside(ctx context.Context, owner *hold.Hold) error {
 		p.path, p.token = made.Path, made.Czxid
 		if err = p.standsBeside(ctx, other, children); err == nil {
 			err = p.complete(ctx)
-		}
-		if err == nil {
-			err = owner.Loss() // the place would be safe, but is not wanted
-		}
-		if err == nil && p.wait.work.Err() != nil {
-			err = context.Cause(p.wait.work)
 		}
 		if err != nil {
 			p.leave()

@@ -59,11 +59,11 @@ func (w *wait) tryPlace() (*hold.Handle, error) {
 		}
 	}
 	p := &place{wait: w, queue: w.queue, client: client, session: session}
+	defer p.forget()
 	if err := p.join(w.ctx); err != nil {
 		return nil, err
 	}
 	if err := p.await(w.ctx); err != nil {
-		p.forget()
 		w.askHead(client, w.ahead)
 		p.leave()
 		return nil, err
@@ -72,31 +72,26 @@ func (w *wait) tryPlace() (*hold.Handle, error) {
 		Client: client, Session: session, Key: w.queue.Key(),
 		Path: p.path, Token: p.token, MaxHold: w.queue.cfg.MaxHold,
 	}
-	if w.door == nil {
-		grant.Watch, grant.Unwatch = p.handOver()
-		grant.Asked = p.asked
-	} else if err := w.pass(p, &grant); err != nil {
-		p.forget()
-		w.askHead(client, 0)
-		p.leave()
-		return nil, err
+	if w.door != nil {
+		if err := w.pass(p, &grant); err != nil {
+			w.askHead(client, 0)
+			p.leave()
+			return nil, err
+		}
 	}
 	if err := w.rely(&grant); err != nil {
-		if grant.Unwatch != nil {
-			grant.Unwatch()
-		}
 		leave(client, session, append(grant.Also, grant.Path)...)
 		return nil, err
 	}
-	handle := hold.Start(w.work, grant)
-	if err := session.Err(); err != nil { // over before anybody saw the lease
-		_ = handle.Release()
-		return nil, err
+	if w.door == nil {
+		grant.Watch, grant.Unwatch = p.handOver()
+		grant.Asked = p.asked
 	}
-	return handle, nil
+	return hold.Start(w.work, grant), nil
 }
 
-// rely makes a quorum vouch for a place that is about to be granted.
+// rely makes a quorum vouch for a place that is about to be granted. It fails when the
+// session is over, or ctx has ended: that wins over a place that is free, too.
 func (w *wait) rely(g *hold.Grant) (err error) {
 	ctx := w.ctx
 	if w.atOnce { // the place is free; after a break in an idle session this takes a third of the timeout
@@ -105,12 +100,8 @@ func (w *wait) rely(g *hold.Grant) (err error) {
 		defer cancel()
 	}
 	g.Reliance, err = g.Client.Rely(ctx, append(g.Also, g.Path)...)
-	switch {
-	case errors.Is(err, framework.ErrNoNode):
+	if errors.Is(err, framework.ErrNoNode) {
 		return ErrEvicted
-	case err == nil && w.work.Err() != nil: // an ended context wins over a place that is free too
-		g.Reliance.End()
-		return context.Cause(w.work)
 	}
 	return err
 }
