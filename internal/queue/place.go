@@ -88,8 +88,7 @@ func (p *place) listBehind(ctx context.Context) *trailingList {
 			l.result <- nil
 			return
 		}
-		// Repeated, it would no longer be right behind the create.
-		children, _, err := p.client.Once().Children(ctx, p.queue.cfg.Path)
+		children, _, err := p.client.Children(ctx, p.queue.cfg.Path)
 		if err != nil {
 			children = nil // whatever it was, the next step meets it again
 		}
