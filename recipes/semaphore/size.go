@@ -70,11 +70,6 @@ func (s *Semaphore) Resize(ctx context.Context, n int) error {
 func (s *Semaphore) resize(ctx context.Context, n int) error {
 	unknown := false
 	for {
-		if unknown { // what may have been written must show
-			if err := s.client.Sync(ctx, s.path); err != nil {
-				return err
-			}
-		}
 		r, err := s.read(ctx, s.client, false)
 		switch {
 		case err != nil:
