@@ -84,6 +84,15 @@ func Run(t *testing.T, r Recipe) {
 		"the node of a holder is deleted untold":            nodeGoesUntold,
 		"a grant after a break in an idle session":          grantAfterABreak,
 		"the node of a holder may not be read any more":     nodeMayNotBeRead,
+
+		"a node of a holder changes and is deleted":         nodeChanges,
+		"a node of a holder goes before a confirmation":     nodeGoesBeforeConfirm,
+		"a node of a holder may not be watched":             nodeMayNotBeWatched,
+		"a holder is asked to give way at any of its nodes": nodeIsAskedFor,
+		"a waiter is asked to give way":                     waiterIsAskedToGiveWay,
+		"a token that has to be asked for":                  tokenIsAskedFor,
+		"a try without a connection":                        tryWithoutConnection,
+		"the watches of a waiter are lost":                  watchesAreLost,
 	}
 	if !r.NotReentrant {
 		maps.Copy(tests, forks)

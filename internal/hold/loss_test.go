@@ -11,7 +11,6 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
-	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -118,27 +117,6 @@ func TestHoldOutlivesAShortSuspension(t *testing.T) {
 		require.True(t, stands(h))
 		require.NoError(t, h.Release())
 	})
-}
-
-// A hold must not be lost over a read that failed, whatever the retry policy.
-func TestHoldOutlivesFailingLooks(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
-		// One of them is counted from the other end: the first that is applied is the second that comes.
-		rules := []func(r *zktest.Rule){
-			func(r *zktest.Rule) { r.Cut() }, func(r *zktest.Rule) { r.After().Cut() }, func(r *zktest.Rule) { r.Nth(3).Fail(zktest.ThrottledOp) },
-			func(r *zktest.Rule) { r.Nth(4).Fail(zktest.OperationTimeout) }, func(r *zktest.Rule) { r.Nth(5).DropReply() },
-		}
-		for _, set := range rules {
-			set(p.server.On(zktest.OpGetData, "/ns/lock"))
-		}
-		h := p.grant(t, t.Context())
-		time.Sleep(2 * timeout)
-		require.NoError(t, h.Err())
-		require.Equal(t, 1, p.server.Watches(), "it looks again until it has its watch")
-		require.NoError(t, dial(t, p.server, "other").Delete(t.Context(), h.Path(), -1))
-		synctest.Wait()
-		assert.False(t, stands(h))
-	}, func(cfg *framework.Config) { cfg.Retry = retry.None() })
 }
 
 func TestDeletionBeforeTheFirstLookIsNoticed(t *testing.T) {

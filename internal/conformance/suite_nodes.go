@@ -1,0 +1,216 @@
+package conformance
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// A lease of several nodes is as good as the worst of them. These rows do harm to each in
+// turn.
+
+// eachNode has a lease taken and one of its nodes harmed, for each of them. The lease must
+// be lost by that, and nothing may stay.
+func eachNode(t *testing.T, w *World, r Recipe, harm func(operator *framework.Client, held *lease.Lease, node string)) {
+	t.Helper()
+	a, operator := r.New(w.Client("a"), path), w.Client("operator")
+	for i := range max(r.Nodes, 1) {
+		held := w.Acquire(a)
+		nodes := w.Ephemerals(path)
+		require.Len(t, nodes, max(r.Nodes, 1))
+		harm(operator, held, nodes[i])
+		require.ErrorIs(t, held.Release(), lease.ErrLost)
+		w.After(SessionTimeout)
+		require.Empty(t, w.Ephemerals("/"))
+	}
+}
+
+// nodeChanges has others write into a node. That is no loss, nor does it use up the watch.
+func nodeChanges(t *testing.T, w *World, r Recipe) {
+	eachNode(t, w, r, func(operator *framework.Client, held *lease.Lease, node string) {
+		for range 3 {
+			w.After(time.Second)
+			_, err := operator.Set(t.Context(), node, []byte("x"), framework.AnyVersion)
+			require.NoError(t, err)
+		}
+		w.After(time.Second)
+		require.NoError(t, held.Err())
+		w.Remove(operator, node)
+		w.After(100 * time.Millisecond)
+		require.ErrorIs(t, held.Err(), lease.ErrDeleted)
+	})
+}
+
+func nodeGoesBeforeConfirm(t *testing.T, w *World, r Recipe) {
+	eachNode(t, w, r, func(operator *framework.Client, held *lease.Lease, node string) {
+		w.Remove(operator, node)
+		require.NoError(t, held.Err(), "nobody has looked")
+		require.ErrorIs(t, held.Confirm(t.Context()), lease.ErrDeleted)
+		require.ErrorIs(t, held.Err(), lease.ErrDeleted)
+	})
+}
+
+// nodeMayNotBeWatched takes the permission to read a node away before the holder's first
+// look at it: it will never learn what becomes of that.
+func nodeMayNotBeWatched(t *testing.T, w *World, r Recipe) {
+	eachNode(t, w, r, func(operator *framework.Client, held *lease.Lease, node string) {
+		_, err := operator.SetACL(t.Context(), node, framework.WorldACL(framework.PermDelete), framework.AnyVersion)
+		require.NoError(t, err)
+		w.After(50 * time.Millisecond)
+		require.ErrorIs(t, held.Err(), lease.ErrLost)
+		require.ErrorIs(t, held.Err(), framework.ErrNoAuth)
+	})
+}
+
+// nodeIsAskedFor asks a holder to give way at any of its nodes.
+func nodeIsAskedFor(t *testing.T, w *World, r Recipe) {
+	eachNode(t, w, r, func(operator *framework.Client, held *lease.Lease, node string) {
+		w.After(time.Second)
+		require.False(t, isRevoked(held))
+		require.NoError(t, lease.Revoke(t.Context(), operator, node))
+		w.After(100 * time.Millisecond)
+		require.True(t, isRevoked(held))
+		require.NoError(t, held.Err())
+		w.Remove(operator, node)
+		w.Settle()
+	})
+}
+
+func isRevoked(l *lease.Lease) bool {
+	select {
+	case <-l.Revoked():
+		return true
+	default:
+		return false
+	}
+}
+
+// waiterIsAskedToGiveWay asks one in the middle of the line, which is granted later, perhaps
+// on another node. Those before and behind it are not asked.
+func waiterIsAskedToGiveWay(t *testing.T, w *World, r Recipe) {
+	held := fill(w, r)
+	before := w.Start(r.New(w.Client("before"), path), lease.Forever)
+	asked := w.Start(r.New(w.Client("a"), path), lease.Forever)
+	behind := w.Start(r.New(w.Client("behind"), path), lease.Forever)
+	w.After(time.Second)
+	nodes := nodesOf(w, "a")
+	require.Len(t, nodes, 1)
+	require.NoError(t, lease.Revoke(t.Context(), w.Client("operator"), nodes[0]))
+	w.After(time.Second)
+	for _, l := range held {
+		require.NoError(t, l.Release())
+	}
+	for _, at := range []*Attempt{before, asked, behind} {
+		got := at.Granted()
+		w.After(50 * time.Millisecond)
+		require.Equal(t, at == asked, isRevoked(got))
+		release(t, got)
+	}
+}
+
+// longPath is so long that the answers to creates below it do not show the token on the
+// wire: it has to be asked for.
+var longPath = "/" + strings.Repeat("x", 16<<10)
+
+func long(cfg *framework.Config) { cfg.MaxRequestBytes, cfg.MaxReplyBytes = 256<<10, 256<<10 }
+
+// nodesOf returns the nodes of a client's session.
+func nodesOf(w *World, client string) (nodes []string) {
+	for _, s := range w.Server.Sessions() {
+		if s.Client == client {
+			nodes = append(nodes, s.Ephemeral...)
+		}
+	}
+	return nodes
+}
+
+// tokenIsAskedFor has the question for the token answered in every way.
+func tokenIsAskedFor(t *testing.T, w *World, r Recipe) {
+	c, operator := w.Client("a", long), w.Client("operator", long)
+	a := r.New(c, longPath)
+	granted := func(held *lease.Lease) {
+		t.Helper()
+		info, ok := w.Server.Node(held.Path())
+		require.True(t, ok)
+		require.EqualValues(t, info.Czxid, held.Token())
+		require.Equal(t, c.Session().ID(), info.EphemeralOwner)
+		w.After(time.Second)
+		require.NoError(t, held.Err())
+		release(t, held)
+		w.Settle()
+	}
+	granted(w.Acquire(a))
+	w.Server.ResetCounts()
+	granted(w.Acquire(a))
+	questions := w.Server.CountOf("a", zktest.OpExists)
+	require.Positive(t, questions)
+	for nth := 1; nth <= questions; nth++ {
+		w.Server.On(zktest.OpExists, longPath).Client("a").Nth(nth).Fail(zktest.NoAuth)
+		require.ErrorIs(t, w.Start(a, time.Minute).Failed(), framework.ErrNoAuth)
+		w.Settle()
+		require.Empty(t, w.Ephemerals("/"))
+
+		for _, replace := range []bool{false, true} {
+			late := w.Server.On(zktest.OpExists, longPath).Client("a").Nth(nth).Before().Delay(time.Second)
+			at := w.Start(a, time.Minute)
+			<-late.Fired()
+			for _, node := range nodesOf(w, "a") {
+				w.Remove(operator, node)
+				if replace {
+					_, err := operator.Create(t.Context(), node, nil, framework.Ephemeral)
+					require.NoError(t, err)
+				}
+			}
+			w.After(2 * time.Second)
+			for _, node := range nodesOf(w, "operator") {
+				w.Remove(operator, node)
+			}
+			granted(at.Granted())
+		}
+	}
+}
+
+// tryWithoutConnection asks for a place that is free, or might be, while no server answers.
+func tryWithoutConnection(t *testing.T, w *World, r Recipe) {
+	c := w.Client("a")
+	release(t, w.Acquire(r.New(c, path)))
+	w.Server.RefuseConnections("a", true)
+	w.Server.DropConnections("a")
+	w.After(time.Millisecond)
+	for _, timeout := range []time.Duration{0, -time.Second} {
+		at := w.Start(r.New(c, path), timeout)
+		require.False(t, at.Waiting())
+		require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
+		require.Zero(t, at.Took)
+	}
+	w.Heal()
+	w.After(time.Second)
+	release(t, w.Start(r.New(c, path), 0).Granted())
+}
+
+// watchesAreLost breaks the connection of a waiter, and has its watches refused when it is
+// back: then it has to look again, and may conclude nothing.
+func watchesAreLost(t *testing.T, w *World, r Recipe) {
+	held := fill(w, r)
+	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
+	w.After(time.Second)
+	for range 3 {
+		refused := w.Server.On(zktest.OpSetWatches, "").Client("a")
+		refused.Fail(zktest.RuntimeInconsistency)
+		w.Server.DropConnections("a")
+		<-refused.Fired()
+		w.After(time.Second)
+		require.True(t, at.Waiting())
+		for _, l := range held {
+			require.NoError(t, l.Err())
+		}
+	}
+	release(t, held...)
+	release(t, at.Granted())
+}

@@ -1,0 +1,81 @@
+package hold_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+)
+
+// At the very instant at which a hold ends, whoever asks is told so, by the clock: it does
+// not matter whether the goroutine that looks after the hold has had its turn. So many ask
+// that some come before it.
+func TestEndIsKnownAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason error
+		max    time.Duration
+		end    func(p place) (ended <-chan struct{}, strike func())
+		set    []setting
+	}{
+		"maximum hold time": {reason: hold.ErrMaxHold, max: 5 * time.Second, end: func(place) (<-chan struct{}, func()) {
+			return nil, func() { time.Sleep(5 * time.Second) }
+		}},
+		"suspension": {reason: hold.ErrSuspended, set: []setting{stopping}, end: func(p place) (<-chan struct{}, func()) {
+			return p.Session().Suspended(), p.suspend
+		}},
+		"session": {reason: framework.ErrSessionLost, end: func(p place) (<-chan struct{}, func()) {
+			return p.Session().Done(), func() { p.server.ExpireSession(p.Session().ID()) }
+		}},
+	} {
+		for question, ask := range map[string]func(h *hold.Handle, p place) error{
+			"err":     func(h *hold.Handle, _ place) error { return h.Err() },
+			"confirm": func(h *hold.Handle, _ place) error { return h.Confirm(context.Background()) },
+			"release": func(h *hold.Handle, _ place) error { return h.Release() },
+			"entry": func(h *hold.Handle, p place) error {
+				_, _, err := hold.Enter(context.WithoutCancel(h.Context()), p.key())
+				return err
+			},
+			"ownership": func(h *hold.Handle, p place) error {
+				_, _, err := hold.Owner(h.Context(), p.key())
+				return err
+			},
+		} {
+			t.Run(name+", "+question, func(t *testing.T) {
+				granting(t, func(t *testing.T, p place) {
+					var holds []*hold.Handle
+					for range 30 {
+						holds = append(holds, p.grant(t, t.Context(), maxHold(c.max)))
+					}
+					ended, strike := c.end(p)
+					end := time.Now().Add(c.max)
+					errs := make(chan error, len(holds))
+					for _, h := range holds {
+						go func() {
+							if ended != nil {
+								<-ended
+							} else {
+								time.Sleep(time.Until(end))
+							}
+							errs <- ask(h, p)
+						}()
+					}
+					synctest.Wait()
+					strike()
+					for range holds {
+						err := <-errs
+						require.ErrorIs(t, err, hold.ErrLost)
+						require.ErrorIs(t, err, c.reason)
+					}
+					for _, h := range holds {
+						_ = h.Release()
+					}
+				}, c.set...)
+			})
+		}
+	}
+}

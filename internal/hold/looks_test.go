@@ -1,0 +1,77 @@
+package hold_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/retry"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// pair makes two nodes in one transaction.
+func (p place) pair(t *testing.T) []framework.Created {
+	t.Helper()
+	made, err := p.In(p.Session()).CreateProtectedAll(t.Context(), "/lock/n-", nil, 2)
+	require.NoError(t, err)
+	return made
+}
+
+// grantPair makes a hold on them.
+func (p place) grantPair(t *testing.T, made []framework.Created) *hold.Handle {
+	t.Helper()
+	session := p.Session()
+	reliance, err := p.In(session).Rely(t.Context(), made[0].Path, made[1].Path)
+	require.NoError(t, err)
+	return hold.Start(t.Context(), hold.Grant{
+		Client: p.In(session), Session: session, Reliance: reliance, Key: p.key(),
+		Path: made[0].Path, Also: []string{made[1].Path}, Token: made[0].Czxid,
+	})
+}
+
+// A hold is not lost over looks at its nodes that fail, in whichever way, and goes on to look
+// until it has its watches. Retries would hide that here.
+func TestHoldOutlivesFailingLooks(t *testing.T) {
+	strikes := []func(r *zktest.Rule){
+		func(r *zktest.Rule) { r.Cut() },
+		func(r *zktest.Rule) { r.After().Cut() },
+		func(r *zktest.Rule) { r.DropReply() },
+		func(r *zktest.Rule) { r.After().Mute() },
+	}
+	for _, code := range []zktest.Code{
+		zktest.ThrottledOp, zktest.OperationTimeout, zktest.RuntimeInconsistency, zktest.ConnectionLoss,
+		zktest.MarshallingError, zktest.BadArguments, zktest.QuotaExceeded,
+	} {
+		strikes = append(strikes, func(r *zktest.Rule) { r.Fail(code) })
+	}
+	for i, which := range []string{"the first node", "another"} {
+		t.Run(which, func(t *testing.T) {
+			granting(t, func(t *testing.T, p place) {
+				made := p.pair(t)
+				var h *hold.Handle
+				for _, strike := range strikes {
+					rule := p.server.On(zktest.OpGetData, "/ns"+made[i].Path)
+					strike(rule)
+					if h == nil {
+						h = p.grantPair(t, made)
+					}
+					select {
+					case <-rule.Fired():
+					case <-time.After(timeout):
+						t.Fatal("it does not look again")
+					}
+				}
+				time.Sleep(timeout)
+				require.NoError(t, h.Err())
+				require.Equal(t, 2, p.server.Watches())
+				require.NoError(t, dial(t, p.server, "other").Delete(t.Context(), made[i].Path, -1))
+				synctest.Wait()
+				lostTo(t, h, hold.ErrDeleted)
+			}, func(cfg *framework.Config) { cfg.Retry = retry.None() })
+		})
+	}
+}
