@@ -143,7 +143,8 @@ func (l *lead) serve(term *lease.Lease) (failed, ended error) {
 		<-watched
 	}()
 	failed = l.fn(ctx, term)
-	if ctx.Err() != nil && (errors.Is(failed, ctx.Err()) || errors.Is(failed, context.Cause(ctx))) {
+	told := ctx.Err() != nil && (errors.Is(failed, ctx.Err()) || errors.Is(failed, context.Cause(ctx)))
+	if told && !errors.Is(failed, ErrStop) {
 		failed = nil // it did as it was told
 	}
 	return failed, nil

@@ -1,0 +1,91 @@
+package leader_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/leader"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// What fn returns is a failure of its own, of which there may be two in a row here, unless
+// it did as it was told, or the term was lost.
+func TestWhatIsAFailure(t *testing.T) {
+	type term struct {
+		*lease.Lease
+		ctx      context.Context //nolint:containedctx // that of the one call
+		operator *framework.Client
+	}
+	lose := func(l term) {
+		require.NoError(t, l.operator.Delete(context.Background(), l.Path(), framework.AnyVersion))
+		<-l.ctx.Done()
+	}
+	ask := func(l term) {
+		require.NoError(t, lease.Revoke(context.Background(), l.operator, l.Path()))
+		<-l.ctx.Done()
+	}
+	for name, c := range map[string]struct {
+		fn     func(l term) error
+		failed error // nil: it is none
+	}{
+		"nothing":                         {func(term) error { return nil }, nil},
+		"lost, and says why":              {func(l term) error { lose(l); return context.Cause(l.ctx) }, nil},
+		"lost, and says that":             {func(l term) error { lose(l); return l.ctx.Err() }, nil},
+		"lost, and fails":                 {func(l term) error { lose(l); return errWork }, nil},
+		"asked to give way, and says why": {func(l term) error { ask(l); return context.Cause(l.ctx) }, nil},
+		"asked to give way, and says so":  {func(l term) error { ask(l); return l.ctx.Err() }, nil},
+		"released by itself":              {func(l term) error { return l.Release() }, nil},
+		"work":                            {func(term) error { return errWork }, errWork},
+		"asked to give way, and fails":    {func(l term) error { ask(l); return errWork }, errWork},
+		"cancelled by itself":             {func(term) error { return context.Canceled }, context.Canceled},
+		"not asked, but says so":          {func(term) error { return leader.ErrRevoked }, leader.ErrRevoked},
+		"not lost, but says so":           {func(term) error { return lease.ErrLost }, lease.ErrLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				var log strings.Builder
+				a := w.Client("a", func(cfg *framework.Config) { cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+				operator := w.Client("operator")
+				terms := 0
+				err := newElection(t, a, "a", leader.WithPace(retry.Fixed(2, time.Second))).Lead(t.Context(), func(ctx context.Context, l *lease.Lease) error {
+					terms++
+					err := c.fn(term{l, ctx, operator})
+					if terms == 6 {
+						return errors.Join(leader.ErrStop, err)
+					}
+					return err
+				})
+				require.NoError(t, a.Close()) // nobody writes any more
+				if c.failed != nil {
+					require.ErrorIs(t, err, c.failed)
+					require.Equal(t, 3, terms)
+					require.Equal(t, 3, strings.Count(log.String(), `level=WARN msg="resigned after a failure"`))
+					return
+				}
+				require.ErrorIs(t, err, leader.ErrStop)
+				require.Equal(t, 6, terms)
+				require.NotContains(t, log.String(), "failure")
+			})
+		})
+	}
+}
+
+// A function that has released its term against the rules has not lost it.
+func TestTermThatWasReleasedIsNotLost(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		require.NoError(t, newElection(t, w.Client("a"), "a").Lead(t.Context(), func(_ context.Context, term *lease.Lease) error {
+			require.NoError(t, term.Release())
+			return leader.ErrStop
+		}))
+		require.Empty(t, children(w))
+	})
+}
