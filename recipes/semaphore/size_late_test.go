@@ -1,0 +1,140 @@
+package semaphore_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// A size that was sent before a later Resize, and arrives after it, changes nothing: neither
+// one whose caller has left nor one that a first user stores.
+func TestSizeThatArrivesLate(t *testing.T) {
+	inLayouts(t, func(t *testing.T, w *conformance.World, semaphoreOf maker) {
+		a, b := semaphoreOf(w.Client("a"), 2), semaphoreOf(w.Client("b"), 2)
+		late := w.Server.On(zktest.OpSetData, path).Client("a").Before().Delay(500 * time.Millisecond)
+		first := ask(w, a, 2)
+		<-late.Fired()
+		require.NoError(t, b.Resize(t.Context(), 5))
+		require.ErrorIs(t, first.Failed(), semaphore.ErrSizeMismatch, "it goes by what is stored")
+		require.Equal(t, bytes(5), stored(w))
+
+		late = w.Server.On(zktest.OpSetData, path).Client("a").Before().Delay(500 * time.Millisecond)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		left := make(chan error, 1)
+		go func() { left <- a.Resize(ctx, 3) }()
+		<-late.Fired()
+		cancel(errStopped)
+		require.ErrorIs(t, <-left, errStopped)
+		require.NoError(t, b.Resize(t.Context(), 6))
+		w.After(time.Second)
+		require.Equal(t, bytes(6), stored(w))
+	})
+}
+
+// Somebody deletes the whole path when a place in line asks for the size: it joins again,
+// and does not look for ever for what nobody else makes.
+func TestPathIsDeletedWhenTheSizeIsAskedFor(t *testing.T) {
+	for nth := 1; nth <= 2; nth++ {
+		inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
+			a, operator := make(w.Client("a"), 2), w.Client("operator")
+			held := take(w, a, 1)
+			asked := 0
+			w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+				if c.Client == "a" && c.Op == zktest.OpGetData && c.Path == path && c.Phase == zktest.PhaseBeforeApply {
+					if asked++; asked == nth {
+						return zktest.Delay(500 * time.Millisecond)
+					}
+				}
+				return zktest.Pass
+			})
+			at := ask(w, a, 2)
+			require.GreaterOrEqual(t, asked, nth)
+			require.NoError(t, operator.DeleteTree(t.Context(), path))
+			w.After(time.Second)
+			got := at.Granted()
+			require.Equal(t, bytes(2), stored(w))
+			require.NoError(t, got.Confirm(t.Context()))
+			require.ErrorIs(t, held.Release(), lease.ErrDeleted)
+			release(w, got)
+		})
+	}
+}
+
+// Whoever goes by another size, or asks for more than there is, is told at once also behind
+// others who wait in line.
+func TestMistakesAreToldInTheMiddleOfTheLine(t *testing.T) {
+	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
+		a := make(w.Client("a"), 2)
+		held := take(w, a, 2)
+		first, second := ask(w, a, 1), ask(w, a, 2)
+		for n, want := range map[int]error{1: semaphore.ErrSizeMismatch, 2: semaphore.ErrSizeMismatch} {
+			at := ask(w, make(w.Client("b"), 5), n)
+			require.False(t, at.Waiting())
+			require.ErrorIs(t, at.Failed(), want)
+		}
+		at := ask(w, make(w.Client("c"), 0), 3)
+		require.False(t, at.Waiting())
+		require.ErrorIs(t, at.Failed(), semaphore.ErrTooMany)
+		release(w, held)
+		release(w, first.Granted())
+		release(w, second.Granted())
+	})
+}
+
+// A try for more than are free costs reads only, also if some are.
+func TestTryForMoreThanAreFreeOnlyReads(t *testing.T) {
+	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
+		a, b := make(w.Client("a"), 4), make(w.Client("b"), 4)
+		held := take(w, a, 2)
+		for _, n := range []int{3, 4} {
+			counts := requests(w, func() {
+				require.ErrorIs(t, w.Start(several{b, n}, 0).Failed(), lease.ErrTimeout)
+			})
+			delete(counts, zktest.OpMulti) // by which the holder is vouched for
+			require.Equal(t, counts[zktest.OpGetData]+counts[zktest.OpGetChildren2], total(counts), "%v", counts)
+		}
+		release(w, w.Start(several{b, 2}, 0).Granted())
+		release(w, held)
+	})
+}
+
+// Those in line pass the door together, at once: who was asked to give way while others were
+// before it in line, and never waits at the door, learns of it with its permit.
+func TestRevokedInLineAndPassedAtOnce(t *testing.T) {
+	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
+		a, operator := make(w.Client("a"), 3), w.Client("operator")
+		for _, late := range []bool{false, true} {
+			held := take(w, a, 3)
+			before, asked, behind := ask(w, a, 1), ask(w, make(w.Client("b"), 3), 1), ask(w, a, 1)
+			w.After(time.Second)
+			list, err := a.Contenders(t.Context())
+			require.NoError(t, err)
+			if late { // what was there is read again
+				w.Server.DropConnections("b")
+				w.After(time.Second)
+			}
+			require.NoError(t, lease.Revoke(t.Context(), operator, list[len(list)-2].Path))
+			w.After(time.Second)
+			release(w, held)
+			for _, at := range []*conformance.Attempt{before, asked, behind} {
+				got := at.Granted()
+				revoked := false
+				w.After(time.Second)
+				select {
+				case <-got.Revoked():
+					revoked = true
+				default:
+				}
+				require.Equal(t, at == asked, revoked)
+				release(w, got)
+			}
+		}
+	})
+}
