@@ -1,0 +1,68 @@
+package queue_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+)
+
+// zeros makes all random parts of names the same.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+// A create that was given up for lost is carried out after all: of two nodes under one id
+// the one that is not used is nobody's. Nobody waits for it, and it is removed, wherever in
+// line it is. What has another id, or none, is somebody's.
+func TestSecondNodeUnderTheOwnIDIsRemoved(t *testing.T) {
+	for name, ahead := range map[string]bool{"ahead": true, "behind": false} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				a, operator := w.Client("a", func(cfg *framework.Config) { cfg.Rand = zeros{} }), w.Client("operator")
+				require.NoError(t, operator.CreateParents(t.Context(), path+"/x"))
+				create := func(id string) string {
+					made, err := operator.Create(t.Context(), path+"/"+id+queue.MutexName, nil, framework.EphemeralSequential)
+					require.NoError(t, err)
+					return made.Path
+				}
+				const own = "_c_00000000-0000-4000-8000-000000000000-"
+				others := []string{create("_c_00000000-0000-4000-8000-000000000001-"), create("")}
+				second := ""
+				if ahead {
+					second = create(own)
+				}
+				granted := make(chan error, 1)
+				go func() {
+					line := queue.New(queue.Config{Client: a, Path: path, Name: queue.MutexName, Names: queue.LockNames, Policy: queue.InLine})
+					handle, err := line.Acquire(t.Context(), queue.Forever)
+					if err == nil {
+						err = handle.Release()
+					}
+					granted <- err
+				}()
+				w.After(time.Second)
+				if !ahead {
+					second = create(own)
+				}
+				w.Remove(operator, others[1]) // not the only one ahead: it lists again
+				w.After(time.Second)
+				require.Empty(t, granted)
+				require.NotContains(t, w.Ephemerals("/"), second)
+				require.Contains(t, w.Ephemerals("/"), others[0])
+				require.Len(t, w.Ephemerals("/"), 2, "that and the own one")
+				w.Remove(operator, others[0])
+				w.After(time.Second)
+				require.Len(t, granted, 1)
+				require.NoError(t, <-granted)
+			})
+		})
+	}
+}
