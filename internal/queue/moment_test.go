@@ -123,6 +123,8 @@ func leftNothing(t *testing.T, w *conformance.World) {
 	require.Empty(t, w.Ephemerals("/"))
 	require.Zero(t, w.Server.Watches())
 	w.Server.ResetCounts()
-	w.After(2 * conformance.SessionTimeout)
+	session := w.Known("a").Session()
+	w.After(3 * conformance.SessionTimeout)
 	require.Zero(t, w.Server.Count(zktest.OpMulti))
+	require.NoError(t, session.Err())
 }

@@ -167,9 +167,12 @@ func TestPathVanishes_Curator724(t *testing.T) {
 
 // The end comes while the create is under way.
 func TestEndedDuringCreate_Curator18(t *testing.T) {
-	for name, end := range map[string]func(*framework.Client, *campaign){
-		"cancelled": func(_ *framework.Client, c *campaign) { c.cancel(nil) },
-		"closed":    func(client *framework.Client, _ *campaign) { _ = client.Close() },
+	for name, end := range map[string]struct {
+		how    func(*framework.Client, *campaign)
+		reason error
+	}{
+		"cancelled": {func(_ *framework.Client, c *campaign) { c.cancel(errWork) }, errWork},
+		"closed":    {func(client *framework.Client, _ *campaign) { _ = client.Close() }, framework.ErrClosed},
 	} {
 		for moment, phase := range map[string]func(*zktest.Rule) *zktest.Rule{"request": (*zktest.Rule).Before, "reply": (*zktest.Rule).After} {
 			t.Run(name+", "+moment, func(t *testing.T) {
@@ -179,8 +182,8 @@ func TestEndedDuringCreate_Curator18(t *testing.T) {
 					late := phase(w.Server.On(zktest.OpCreate, path)).Delay(time.Second)
 					c := lead(w, newElection(t, a, "a"), o.until("a", 0))
 					<-late.Fired()
-					end(a, c)
-					require.Error(t, c.result())
+					end.how(a, c)
+					require.ErrorIs(t, c.result(), end.reason)
 					w.After(2 * conformance.SessionTimeout) // a close that is not answered in time leaves it to the server
 					require.Empty(t, children(w))
 					require.Empty(t, o.leaders())

@@ -239,7 +239,7 @@ func TestCheckFailsInNextSession(t *testing.T) {
 		held := w.Acquire(newMutex(t, a))
 		w.Expire(a)
 		_, err := a.Multi(t.Context(), held.Check())
-		require.Error(t, err)
+		require.ErrorIs(t, err, framework.ErrNoNode)
 		w.After(time.Second)
 		_, err = a.Multi(t.Context(), held.Check())
 		require.ErrorIs(t, err, framework.ErrNoNode)

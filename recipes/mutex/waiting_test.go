@@ -319,14 +319,16 @@ func TestFirstErrorIsReported_Curator41(t *testing.T) {
 
 func TestFailureAfterCreateLeavesNothing_CuratorTestLockInternals(t *testing.T) {
 	for _, op := range []zktest.Op{zktest.OpGetChildren2, zktest.OpGetData} {
-		for _, code := range []zktest.Code{zktest.NoAuth, zktest.BadArguments, zktest.RuntimeInconsistency} {
+		for code, want := range map[zktest.Code]error{
+			zktest.NoAuth: framework.ErrNoAuth, zktest.BadArguments: framework.ErrInvalidArgument, zktest.RuntimeInconsistency: lease.ErrTimeout,
+		} {
 			t.Run(fmt.Sprintf("%v %v", op, code), func(t *testing.T) {
 				conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 					a, b := w.Client("a"), w.Client("b")
 					held := w.Acquire(newMutex(t, b))
 					w.Server.On(op, path).Client("a").Always().Fail(code)
 					err := w.Start(newMutex(t, a), 5*time.Second).Failed()
-					require.Error(t, err)
+					require.ErrorIs(t, err, want)
 					w.After(time.Second)
 					require.Len(t, children(w), 1, "the holder's node only, after %v", err)
 					require.NoError(t, held.Release())

@@ -255,12 +255,14 @@ func TestParentIsReapedAllTheTime_CuratorD502(t *testing.T) {
 
 // A failure after the reader's node was made removes it, and costs the writer nothing.
 func TestFailureInADowngradeLeavesNothing_CuratorTestLockInternals(t *testing.T) {
-	for _, code := range []zktest.Code{zktest.NoAuth, zktest.BadArguments, zktest.RuntimeInconsistency} {
+	for code, want := range map[zktest.Code]error{
+		zktest.NoAuth: framework.ErrNoAuth, zktest.BadArguments: framework.ErrInvalidArgument, zktest.RuntimeInconsistency: lease.ErrTimeout,
+	} {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 			l := newLock(t, w.Client("a"))
 			writing := w.Acquire(l.Write())
 			rule := w.Server.On(zktest.OpGetChildren2, path).Client("a").Always().Fail(code)
-			require.Error(t, w.StartWith(writing.Context(), l.Read(), 5*time.Second).Failed())
+			require.ErrorIs(t, w.StartWith(writing.Context(), l.Read(), 5*time.Second).Failed(), want)
 			w.After(time.Second)
 			require.Len(t, children(w), 1)
 			require.NoError(t, writing.Err())
