@@ -1,0 +1,62 @@
+package queue_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Somebody puts a node of his own in the place of a waiter's, before that has looked at it:
+// it is not what the waiter is granted. It joins anew.
+func TestNodeOfAnotherIsNotGranted(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b, operator := w.Client("a"), w.Client("b"), w.Client("operator")
+		acquire := func(c *framework.Client) (*hold.Handle, error) {
+			return queue.New(queue.Config{
+				Client: c, Path: path, Name: queue.MutexName, Names: queue.LockNames, Policy: queue.InLine,
+			}).Acquire(t.Context(), queue.Forever)
+		}
+		held, err := acquire(a)
+		require.NoError(t, err)
+		before := w.Ephemerals("/")
+		struck := false
+		w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+			if c.Client == "b" && c.Op == zktest.OpGetData && c.Phase == zktest.PhaseBeforeApply && c.Path != held.Path() && !struck {
+				struck = true
+				return zktest.Delay(500 * time.Millisecond)
+			}
+			return zktest.Pass
+		})
+		waiting := make(chan *hold.Handle, 1)
+		go func() {
+			handle, err := acquire(b)
+			if err == nil {
+				waiting <- handle
+			}
+		}()
+		w.Settle()
+		require.True(t, struck)
+		own := slices.DeleteFunc(w.Ephemerals("/"), func(node string) bool { return slices.Contains(before, node) })
+		require.Len(t, own, 1)
+		w.Remove(operator, own[0])
+		_, err = operator.Create(t.Context(), own[0], nil, framework.Ephemeral)
+		require.NoError(t, err)
+		w.After(time.Second)
+		require.NoError(t, held.Release())
+		got := <-waiting
+		require.NotEqual(t, own[0], got.Path())
+		info, ok := w.Server.Node(got.Path())
+		require.True(t, ok)
+		require.Equal(t, b.Session().ID(), info.EphemeralOwner)
+		require.EqualValues(t, info.Czxid, got.Token())
+		require.NoError(t, got.Release())
+	})
+}
