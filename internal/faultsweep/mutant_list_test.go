@@ -80,7 +80,7 @@ func Mutants() []Mutant {
 		File: "internal/hold/watch.go", Old: "return after(0), h.Watch.Events()", New: "return after(lookDelay), nil",
 	}, {
 		Name: "a lost lease is entered again", Package: scenarios, Tests: "ContextOfLostLease",
-		File: "internal/hold/owner.go", Old: "case err != nil:\n\t\treturn nil, nil, err", New: "case err != nil:\n\t\treturn nil, nil, nil",
+		File: "internal/hold/owner.go", Old: "handle.cancel(err)\n\t\treturn nil, nil, err", New: "handle.cancel(err)\n\t\treturn nil, nil, nil",
 	}, {
 		Name: "a release gives up when its answer is lost", Package: sweeps, Tests: sweepTest,
 		File: "framework/cleanup.go", Old: "if !errors.Is(err, ErrNoNode) && !refused(err) {", New: "if false {",
