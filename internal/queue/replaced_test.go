@@ -56,7 +56,7 @@ func TestNodeOfAnotherIsNotGranted(t *testing.T) {
 		info, ok := w.Server.Node(got.Path())
 		require.True(t, ok)
 		require.Equal(t, b.Session().ID(), info.EphemeralOwner)
-		require.EqualValues(t, info.Czxid, got.Token())
+		require.Equal(t, info.Czxid, got.Token())
 		require.NoError(t, got.Release())
 	})
 }
