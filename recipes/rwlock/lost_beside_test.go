@@ -35,6 +35,7 @@ func TestWriteLeaseIsLostJustBeforeAnAnswer(t *testing.T) {
 			t.Run(name+", "+op.String(), func(t *testing.T) {
 				conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 					l := newLock(t, w.Client("a", func(cfg *framework.Config) { cfg.StopOnSuspend = true }), rwlock.WithMaxHold(held))
+					session := w.Known("a").Session()
 					writing := w.Acquire(l.Write())
 					w.After(held - late/2)
 					answer := w.Server.On(op, path).Client("a").After().Delay(late)
@@ -49,7 +50,6 @@ func TestWriteLeaseIsLostJustBeforeAnAnswer(t *testing.T) {
 					w.After(conformance.SessionTimeout)
 					require.Empty(t, children(w), "nodes left")
 					w.Server.ResetCounts()
-					session := w.Known("a").Session()
 					w.After(3 * conformance.SessionTimeout)
 					require.Zero(t, w.Server.Count(zktest.OpMulti), "nothing is relied on")
 					require.NoError(t, session.Err(), "so no quorum has to vouch for it")

@@ -142,3 +142,38 @@ func TestRevokedInLineAndPassedAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A size that was stored is not stored again because its answer was lost: whoever watches it
+// sees one change.
+func TestSizeIsStoredOnceThoughItsAnswerIsLost(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		s := newSemaphore(t, w.Client("a"), 2)
+		warm(w, s)
+		for size := range 5 {
+			before, _ := w.Server.Node(path)
+			w.Server.On(zktest.OpSetData, path).After().Cut()
+			require.NoError(t, s.Resize(t.Context(), 3+size))
+			after, _ := w.Server.Node(path)
+			require.Equal(t, bytes(int32(3+size)), after.Data)
+			require.Equal(t, before.Version+1, after.Version)
+		}
+	})
+}
+
+// Who waits in the line before a door for several permits reads the size once, to be told
+// of changes, and lists the line once, like anybody else.
+func TestWaitForSeveralPermitsIsQuiet(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a := newSemaphore(t, w.Client("a"), 4)
+		held := take(w, a, 4)
+		first := ask(w, a, 3)
+		b := newSemaphore(t, w.Client("b"), 4)
+		second := ask(w, b, 3)
+		w.After(time.Second)
+		require.Equal(t, 1, w.Server.CountOf("b", zktest.OpGetChildren2))
+		require.Equal(t, 3, w.Server.CountOf("b", zktest.OpGetData), "the size, the place ahead, the own one")
+		release(w, held)
+		release(w, first.Granted())
+		release(w, second.Granted())
+	})
+}
