@@ -57,6 +57,9 @@ func (e *TimeoutError) Unwrap() error { return e.Err }
 // same number, or negative ones, and their order is unknown.
 var ErrSequenceExhausted = errors.New("the sequence numbers of the path are used up; delete the path when nobody uses it, and they begin anew")
 
+// ErrForeignData means that the path stores data that is not the recipe's.
+var ErrForeignData = errors.New("the path stores data that is not the recipe's")
+
 // What a Door says.
 var (
 	// ErrEvicted means that the node in line has gone: join again.

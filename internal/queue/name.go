@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/zkrecipes/zkrecipes/framework"
 )
 
 // The node names of the recipes, byte for byte those of Apache Curator, so that
@@ -31,6 +33,9 @@ const (
 
 // LockNames are the kinds that contend for a lock.
 var LockNames = []string{MutexName, ReadName, WriteName}
+
+// AllNames are the kinds of all recipes.
+var AllNames = []string{MutexName, ReadName, WriteName, LatchName, LeaseName, PermitsName}
 
 // A semaphore of Curator's layout has two parents below its path: for the door,
 // where all wait, and for the permits that are taken.
@@ -78,6 +83,21 @@ func Parse(node string, kinds ...string) (Name, bool) {
 		}
 	}
 	return Name{}, false
+}
+
+// ParseWhole takes the name of a node apart that a recipe has made, ours or one of
+// Curator's: unlike with Parse, nothing stands before the protection id, and nothing
+// between it and the kind.
+func ParseWhole(node string, kinds ...string) (Name, bool) {
+	name, ok := Parse(node, kinds...)
+	if !ok {
+		return Name{}, false
+	}
+	const before = len("_c_") + 36 + len("-")
+	if _, ok := framework.ProtectionOf(node); !ok || strings.LastIndex(node, name.Kind) != before {
+		return Name{}, false
+	}
+	return name, true
 }
 
 // cutWeight takes the number of permits off, which is 0 if there is none.

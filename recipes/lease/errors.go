@@ -20,6 +20,12 @@ var (
 	// ErrSequenceExhausted means that a path has seen 2^31 acquisitions without
 	// ever being idle for a minute; see its text for what to do.
 	ErrSequenceExhausted = queue.ErrSequenceExhausted
+	// ErrForeignData means that a path stores data that is not the recipe's, so that it
+	// is not overwritten, and nothing is acquired by it. The text has the beginning.
+	ErrForeignData = queue.ErrForeignData
+	// ErrNotContender means that Revoke was given a znode that contends for nothing.
+	ErrNotContender = errors.New("not the znode of a contender: " +
+		"give the Path of one that Contenders lists or of a Lease, not that of the recipe")
 	// ErrDeleted is the reason of a loss: somebody else deleted the lease's znode.
 	ErrDeleted = hold.ErrDeleted
 	// ErrMaxHold is the reason of a loss: the maximum hold time passed.

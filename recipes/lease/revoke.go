@@ -15,12 +15,24 @@ import (
 // but at a semaphore perhaps not if its turn comes at that very moment.
 //
 // Holders that use Apache Curator are asked as by its Revoker. Errors:
-// framework.ErrNoNode if the place has been given back, and others of the framework.
+// ErrNotContender, and then nothing is written, if the znode is not one that contends
+// for anything, such as the path of the recipe itself; framework.ErrNoNode if the
+// place has been given back; and others of the framework.
 func Revoke(ctx context.Context, client *framework.Client, path string) error {
+	// To ask is to write, and at another node that would destroy what it stores.
+	if err := framework.ValidatePath(path); err != nil {
+		return fmt.Errorf("revoke: %w", err)
+	}
+	if !queue.Contends(path) {
+		return fmt.Errorf("revoke %s: %w", path, ErrNotContender)
+	}
 	for {
 		data, stat, err := client.Get(ctx, path)
 		if err != nil {
 			return fmt.Errorf("revoke %s: %w", path, err)
+		}
+		if stat.EphemeralOwner == 0 {
+			return fmt.Errorf("revoke %s: no session owns it: %w", path, ErrNotContender)
 		}
 		marked, change := queue.MarkRevoked(path, data)
 		if !change {

@@ -144,12 +144,17 @@ func TestRevokeSpeaksWithCurator(t *testing.T) {
 		require.NoError(t, held.Release())
 
 		for node, want := range map[string]string{
-			"_c_9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d-lock-0000000007":     curatorsMark,
-			"_c_9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d-__READ__0000000008":  curatorsMark,
-			"_c_9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d-latch-0000000009":    "10.0.0.1\n" + curatorsMark,
-			"_c_9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d-lease-0000000010":    curatorsMark,
-			"_c_9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d-__WRIT__0000000011":  curatorsMark,
-			"_c_9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d-latch-not-a-number0": curatorsMark,
+			"_c_9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d-lock-0000000007":    curatorsMark,
+			"_c_9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d-__READ__0000000008": curatorsMark,
+			"_c_9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d-latch-0000000009":   "10.0.0.1\n" + curatorsMark,
+			"_c_9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d-lease-0000000010":   curatorsMark,
+			"_c_9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d-__WRIT__0000000011": curatorsMark,
+			"_c_0123456789abcdef0123456789abcdef-lock-0000000012":        curatorsMark, // go-zookeeper's lock
+			"lock-0000000013":              curatorsMark,
+			"made-by-hand-lock-0000000014": curatorsMark,
+			"lock--2147483648":             curatorsMark,
+			"anybody-permits-3-0000000015": curatorsMark,
+			"anybody-__WRIT__0000000016":   curatorsMark,
 		} {
 			path := "/locks/orders/" + node
 			_, err := operator.Create(t.Context(), path, []byte("10.0.0.1"), framework.Ephemeral)

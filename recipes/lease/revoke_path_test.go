@@ -1,0 +1,81 @@
+package lease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+)
+
+// What is no contender's is not written to: not the path of a recipe, whose data may
+// be a size, nor a node that only has a contender's name, or only its owner.
+func TestRevokeOfWhatContendsForNothing(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		operator := w.Client("operator")
+		require.NoError(t, operator.CreateParents(t.Context(), "/x/y"))
+		for node, mode := range map[string]framework.Mode{
+			"/x/pool":            framework.Persistent,
+			"/x/lock-0000000001": framework.Persistent,
+			"/x/_c_9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d-lease-0000000002": framework.Container,
+			"/x/worker":               framework.Ephemeral,
+			"/x/lock-000000001":       framework.Ephemeral,
+			"/x/lock-0000000001.old":  framework.Ephemeral,
+			"/x/lock-9999999999":      framework.Ephemeral,
+			"/x/permits-0000000001":   framework.Ephemeral,
+			"/x/permits-0-0000000001": framework.Ephemeral,
+			"/x/lock-0000000001/":     framework.Persistent, // no path at all
+			"x/lock-0000000001":       framework.Persistent,
+		} {
+			if framework.ValidatePath(node) != nil {
+				require.ErrorIs(t, lease.Revoke(t.Context(), operator, node), framework.ErrInvalidPath, node)
+				continue
+			}
+			_, err := operator.Create(t.Context(), node, []byte{0, 0, 0, 3}, mode)
+			require.NoError(t, err, node)
+			err = lease.Revoke(t.Context(), operator, node)
+			require.ErrorIs(t, err, lease.ErrNotContender, node)
+			require.ErrorContains(t, err, "revoke "+node)
+			info, _ := w.Server.Node(node)
+			require.Zero(t, info.Version, node)
+			w.Remove(operator, node)
+		}
+		require.ErrorIs(t, lease.Revoke(t.Context(), operator, "/"), lease.ErrNotContender)
+		require.ErrorIs(t, lease.Revoke(t.Context(), operator, "/x/lock-0000000009"), framework.ErrNoNode)
+	})
+}
+
+// Who confuses the path of a semaphore with that of a permit is told so, and the size
+// stays: nobody gets a permit more than there are.
+func TestRevokeOfTheSemaphoresOwnPath(t *testing.T) {
+	for name, layout := range map[string][]semaphore.Option{"with a door": nil, "with a single queue": {semaphore.WithSingleQueue()}} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				a, b := w.Client("a"), w.Client("b")
+				three, err := semaphore.New(a, "/sem", 3, layout...)
+				require.NoError(t, err)
+				five, err := semaphore.New(b, "/sem", 5, layout...)
+				require.NoError(t, err)
+				held, err := three.AcquireN(t.Context(), 3, time.Second)
+				require.NoError(t, err)
+				for _, path := range []string{"/sem", "/sem/locks", "/sem/leases"} {
+					require.ErrorIs(t, lease.Revoke(t.Context(), b, path), lease.ErrNotContender)
+				}
+				require.False(t, asked(held))
+				_, err = five.AcquireN(t.Context(), 2, time.Second)
+				require.ErrorIs(t, err, semaphore.ErrSizeMismatch)
+				list, err := three.Contenders(t.Context())
+				require.NoError(t, err)
+				require.NoError(t, lease.Revoke(t.Context(), b, list[0].Path))
+				w.Settle()
+				w.After(time.Second)
+				require.True(t, asked(held))
+				require.NoError(t, held.Release())
+			})
+		})
+	}
+}
