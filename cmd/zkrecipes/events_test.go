@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -79,7 +80,7 @@ func TestEventSchemaIsComplete(t *testing.T) {
 		for _, name := range slices.Concat(commonFields, k.fields) {
 			used[name] = true
 		}
-		text, err := encodeJSON(event{Event: k.name, TrustedUntil: new(time.Time), KillAt: new(time.Time)}, "")
+		text, err := quote.JSON(event{Event: k.name, TrustedUntil: new(time.Time), KillAt: new(time.Time)}, "")
 		require.NoError(t, err)
 		checkEvent(t, text)
 	}
@@ -192,7 +193,7 @@ func TestFieldsAreKeptWhenTheyAreZero(t *testing.T) {
 		},
 	} {
 		test.e.Lock = "/l"
-		text, err := encodeJSON(test.e, "")
+		text, err := quote.JSON(test.e, "")
 		require.NoError(t, err)
 		require.Equal(t, `{"time":"0001-01-01T00:00:00.000Z","event":"`+test.e.Event+`","lock":"/l",`+test.want+"}", string(text))
 		var back event

@@ -8,12 +8,29 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
+
+// hostile is a label that would clear a screen, forge lines in every way there is,
+// turn the direction of writing and hide in a log.
+const hostile = "x\n2026-11-21 19:00:00 INFO paid\r\x1b[2J\x07\x7f\u0085\u009b31m\u2028\u2029\u202e\u2066\u200f\u061c\u200b\u00ad\ufeff\u3000\U000e0041y"
+
+// requireHarmless fails if a text has anything in it that a terminal would act on,
+// or that would make a reader see other lines.
+func requireHarmless(t *testing.T, text string) {
+	t.Helper()
+	require.True(t, utf8.ValidString(text), "%q", text)
+	if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
+		require.Fail(t, "not harmless", "%q at %d of %q", text[i], i, text)
+	}
+}
 
 // hostileName is a name that ZooKeeper accepts for a node.
 const hostileName = "x \u202e\u2028\u200b\u00a0\ufeff,\u061c y"
@@ -59,9 +76,9 @@ func TestTextOfOthersIsNeverWrittenRaw(t *testing.T) {
 	for _, line := range lines[:4] {
 		require.Len(t, strings.Fields(line), 10, line)
 	}
-	require.Contains(t, lines[1], cell(hostile))
-	require.Contains(t, lines[3], cell(hostile+"\xff\x9b"))
-	require.Contains(t, lines[4], "1 in number: "+cell(hostileName))
+	require.Contains(t, lines[1], quote.Cell(hostile))
+	require.Contains(t, lines[3], quote.Cell(hostile+"\xff\x9b"))
+	require.Contains(t, lines[4], "1 in number: "+quote.Cell(hostileName))
 
 	code, stdout, _ = invoke(t, env, "ls", testLock, "--json")
 	require.Equal(t, 0, code)
@@ -76,7 +93,7 @@ func TestTextOfOthersIsNeverWrittenRaw(t *testing.T) {
 	code, stdout, _ = invoke(t, env, "revoke", testLock, "--all")
 	require.Equal(t, 0, code)
 	requireLines(t, 3, stdout)
-	require.Contains(t, stdout, "asked "+cell(hostileName)+"lock-0000000001 (mutex, held): "+printable(hostile))
+	require.Contains(t, stdout, "asked "+quote.Cell(hostileName)+"lock-0000000001 (mutex, held): "+quote.Line(hostile))
 	code, stdout, _ = invoke(t, env, "revoke", testLock, "--json")
 	require.Equal(t, 0, code)
 	requireHarmless(t, strings.ReplaceAll(stdout, "\n", ""))
@@ -105,7 +122,7 @@ func TestHoldersAreNotQuotedRaw(t *testing.T) {
 			p := start(t, server, append(args, command("exit", "0")...)...)
 			requireLines(t, 1, p.said(1)[0])
 			if format == "" {
-				require.Contains(t, p.said(1)[0], "held by "+printable(hostile))
+				require.Contains(t, p.said(1)[0], "held by "+quote.Line(hostile))
 			} else {
 				require.True(t, strings.HasPrefix(p.event("waiting").Holder.Who, hostile))
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // A listing is the output of "ls --json".
@@ -52,9 +53,9 @@ func (l *listing) print(out io.Writer) error {
 	var text strings.Builder
 	switch {
 	case !l.Exists && len(l.Queue) == 0:
-		fmt.Fprintf(&text, "%s is free: there is no such node (servers remove it some time after its last use)\n", printable(l.Lock))
+		fmt.Fprintf(&text, "%s is free: there is no such node (servers remove it some time after its last use)\n", quote.Line(l.Lock))
 	case len(l.Queue) == 0:
-		fmt.Fprintf(&text, "%s is free: nobody holds it or waits for it\n", printable(l.Lock))
+		fmt.Fprintf(&text, "%s is free: nobody holds it or waits for it\n", quote.Line(l.Lock))
 	default:
 		text.WriteString(l.table().String())
 	}
@@ -63,10 +64,10 @@ func (l *listing) print(out io.Writer) error {
 	case s.Known:
 		fmt.Fprintf(&text, "%d of %d permits are free\n", s.Free, s.Size)
 	default:
-		fmt.Fprintf(&text, "how many permits there are is not stored at %s\n", printable(l.Lock))
+		fmt.Fprintf(&text, "how many permits there are is not stored at %s\n", quote.Line(l.Lock))
 	}
 	if n := len(l.Others); n > 0 {
-		fmt.Fprintf(&text, "%s has children that contend for nothing, %d in number: %s\n", printable(l.Lock), n, someOf(l.Others))
+		fmt.Fprintf(&text, "%s has children that contend for nothing, %d in number: %s\n", quote.Line(l.Lock), n, someOf(l.Others))
 	}
 	_, err := io.WriteString(out, text.String())
 	return err
@@ -86,8 +87,8 @@ func (l *listing) table() table {
 			pid = strconv.Itoa(c.PID)
 		}
 		t = append(t, []string{
-			strconv.Itoa(c.Position), c.Kind, c.State, cell(token), c.Session,
-			cell(c.Who), cell(c.Host), cell(pid), c.Since.Format(time.RFC3339), age.String(),
+			strconv.Itoa(c.Position), c.Kind, c.State, quote.Cell(token), c.Session,
+			quote.Cell(c.Who), quote.Cell(c.Host), quote.Cell(pid), c.Since.Format(time.RFC3339), age.String(),
 		})
 	}
 	return t
@@ -103,7 +104,7 @@ func someOf(names []string) string {
 	}
 	cells := make([]string, len(names))
 	for i, name := range names {
-		cells[i] = cell(name)
+		cells[i] = quote.Cell(name)
 	}
 	return strings.Join(cells, ", ") + more
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"iter"
 	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // A reporter tells the user of a job what happens, as text or as JSON. It is
@@ -79,10 +81,10 @@ func (r *reporter) note(e event, format string, args ...any) {
 // alarm reports what must be known. An empty format is for events that are worth
 // a line to a program only.
 func (r *reporter) alarm(e event, format string, args ...any) {
-	line := []byte("zkrecipes: " + printable(fmt.Sprintf(format, args...)))
+	line := []byte("zkrecipes: " + quote.Line(fmt.Sprintf(format, args...)))
 	if r.json {
 		e.Time, e.Lock = time.Now().UTC().Truncate(time.Millisecond), r.lock
-		line, _ = encodeJSON(e, "") // strings, numbers and times always can be
+		line, _ = quote.JSON(e, "") // strings, numbers and times always can be
 	} else if format == "" {
 		return
 	}

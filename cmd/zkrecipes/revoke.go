@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -107,5 +108,5 @@ func describe(c lease.Contender) string {
 	if who == "" { // a client that says nothing about itself
 		who = "session " + hexSession(c.Session)
 	}
-	return fmt.Sprintf("%s (%s, %s): %s", cell(c.Node), c.Kind, state, printable(who))
+	return fmt.Sprintf("%s (%s, %s): %s", quote.Cell(c.Node), c.Kind, state, quote.Line(who))
 }

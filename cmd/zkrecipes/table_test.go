@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 func TestWidth(t *testing.T) {
@@ -45,7 +47,7 @@ func TestColumnsStayColumns(t *testing.T) {
 	names := []string{"plain", "the holder", "東京 バックアップ", "e\u0301e\u0301", "🙂", "", "-", hostile, long, "\xff"}
 	lines := table{{"POS", "WHO", "HOST"}}
 	for _, name := range names {
-		lines = append(lines, []string{"1", cell(name), "here"})
+		lines = append(lines, []string{"1", quote.Cell(name), "here"})
 	}
 	text := lines.String()
 	require.Less(t, len(text), 4*len(long), "one long label does not widen the other lines")

@@ -1,6 +1,4 @@
-//go:build unix
-
-package main
+package quote_test
 
 import (
 	"encoding/json"
@@ -12,13 +10,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // hostile is a label that would clear a screen, forge lines in every way there is,
 // turn the direction of writing and hide in a log.
 const hostile = "x\n2026-11-21 19:00:00 INFO paid\r\x1b[2J\x07\x7f\u0085\u009b31m\u2028\u2029\u202e\u2066\u200f\u061c\u200b\u00ad\ufeff\u3000\U000e0041y"
 
-func TestPrintable(t *testing.T) {
+func TestLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"tür 東京 שלום é 🙂":       "tür 東京 שלום é 🙂",
 		"tür \x1b[31mred\x07":   `tür \x1b[31mred\a`,
@@ -30,9 +30,27 @@ func TestPrintable(t *testing.T) {
 		"\xff\xc3(\xed\xa0\x80": `\xff\xc3(\xed\xa0\x80`, // no UTF-8
 		`C:\backup`:             `C:\backup`,
 	} {
-		require.Equal(t, want, printable(text))
-		require.Equal(t, want, printable(want), "what is printable stays")
+		require.Equal(t, want, quote.Line(text))
+		require.Equal(t, want, quote.Line(want), "what is printable stays")
 	}
+}
+
+func TestLongTextIsCut(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Repeat("a", 256):       strings.Repeat("a", 256),
+		strings.Repeat("a", 257):       strings.Repeat("a", 241) + "... (257 bytes)",
+		strings.Repeat("\n", 128):      strings.Repeat(`\n`, 128),
+		strings.Repeat("\n", 129):      strings.Repeat(`\n`, 120) + `\... (129 bytes)`,
+		strings.Repeat("é", 500<<10):   strings.Repeat("é", 118) + "... (1024000 bytes)",
+		strings.Repeat("東", 90):        strings.Repeat("東", 80) + "... (270 bytes)",
+		strings.Repeat("x", 255) + "東": strings.Repeat("x", 241) + "... (258 bytes)",
+	} {
+		require.Equal(t, want, quote.Brief(text))
+	}
+	require.Len(t, quote.Path(strings.Repeat("/a", 4000)), 1024)
+	require.Equal(t, `"0010"`, quote.Excerpt([]byte("0010")))
+	require.Equal(t, `"\x00\x1b[2J\n"`, quote.Excerpt([]byte("\x00\x1b[2J\n")))
+	require.Equal(t, `"0123456789abcdef"... (17 bytes)`, quote.Excerpt([]byte("0123456789abcdefg")))
 }
 
 func TestCells(t *testing.T) {
@@ -48,18 +66,18 @@ func TestCells(t *testing.T) {
 		"\xff":         `\xff`,
 		"a\u00a0b\n\n": `a\u00a0b\n\n`,
 	} {
-		require.Equal(t, want, cell(text))
+		require.Equal(t, want, quote.Cell(text))
 	}
 }
 
 func TestJSONIsEscaped(t *testing.T) {
-	text, err := encodeJSON([]string{"ü\u202e", "\x7f\u009b\U000e0041 東京", "\n"}, "")
+	text, err := quote.JSON([]string{"ü\u202e", "\x7f\u009b\U000e0041 東京", "\n"}, "")
 	require.NoError(t, err)
 	require.Equal(t, `["ü\u202e","\u007f\u009b\udb40\udc41 東京","\n"]`, string(text))
-	text, err = encodeJSON([]string{"a\nb"}, "  ")
+	text, err = quote.JSON([]string{"a\nb"}, "  ")
 	require.NoError(t, err)
 	require.Equal(t, "[\n  \"a\\nb\"\n]", string(text))
-	_, err = encodeJSON(func() {}, "")
+	_, err = quote.JSON(func() {}, "")
 	require.Error(t, err)
 }
 
@@ -76,9 +94,16 @@ func requireHarmless(t *testing.T, text string) {
 // checkEscapes holds whatever is to be written against what escaping promises.
 func checkEscapes(t *testing.T, text string) {
 	t.Helper()
-	requireHarmless(t, printable(text))
+	requireHarmless(t, quote.Line(text))
+	requireHarmless(t, quote.Excerpt([]byte(text)))
+	for short, limit := range map[string]int{quote.Brief(text): 256, quote.Path(text): 1024} {
+		requireHarmless(t, short)
+		require.LessOrEqual(t, len(short), limit)
+		require.Equal(t, short, quote.Line(short))
+	}
+	require.Equal(t, quote.Brief(text), quote.Brief(quote.Brief(text)), "once cut, and no more")
 
-	c := cell(text)
+	c := quote.Cell(text)
 	requireHarmless(t, c)
 	require.Equal(t, []string{c}, strings.Fields(c), "one column")
 	if text != "" { // and nothing is lost in it
@@ -89,7 +114,7 @@ func checkEscapes(t *testing.T, text string) {
 
 	valid := strings.ToValidUTF8(text, "\ufffd") // which is all that JSON can carry
 	for indent, lineEnds := range map[string]int{"": 0, "  ": 2} {
-		b, err := encodeJSON([]string{valid}, indent)
+		b, err := quote.JSON([]string{valid}, indent)
 		require.NoError(t, err)
 		requireHarmless(t, strings.ReplaceAll(string(b), "\n", ""))
 		require.Equal(t, lineEnds, strings.Count(string(b), "\n"), "those around what is indented, and no others")
