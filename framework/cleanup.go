@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
@@ -137,7 +138,7 @@ func refused(err error) bool {
 func (c *Client) cleaned(path string, err error) {
 	full := c.full(path)
 	if err != nil && !errors.Is(err, ErrSessionLost) && !errors.Is(err, ErrClosed) {
-		c.core.cfg.Logger.Warn("clean-up failed", "path", full, "error", err)
+		c.core.cfg.Logger.Warn("clean-up failed", "path", quote.Path(full), "error", err)
 	}
 	if f := c.core.cfg.Observer.Cleaned; f != nil {
 		f(full, err)

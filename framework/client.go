@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
@@ -94,7 +95,7 @@ func (c *Client) makeRoot(ctx context.Context) error {
 	bare := *c
 	bare.prefix = ""
 	if err := bare.makePath(ctx, c.prefix, Persistent); err != nil {
-		return fmt.Errorf("create root %s: %w", c.prefix, err)
+		return fmt.Errorf("create root %s: %w", quote.Path(c.prefix), err)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // Mode is the kind of node that a create makes.
@@ -197,7 +199,7 @@ func (c *Client) CreateParents(ctx context.Context, path string) error {
 	bare := *c // above the namespace, too
 	bare.prefix = ""
 	if err := bare.makePath(ctx, parent, Container); err != nil {
-		return fmt.Errorf("create parents of %s: %w", path, err)
+		return fmt.Errorf("create parents of %s: %w", quote.Path(path), err)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // What the server answers, and what this package finds out by itself. Test for
@@ -89,12 +91,13 @@ type OpError struct {
 	Err error
 }
 
-// Error describes the failure in one line.
+// Error describes the failure in one line, in which what is not printable in the path is
+// escaped.
 func (e *OpError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)
 	if e.Path != "" {
-		b.WriteString(" " + e.Path)
+		b.WriteString(" " + quote.Path(e.Path))
 	}
 	b.WriteString(": ")
 	if e.Outcome == Unknown {
@@ -133,7 +136,8 @@ type ConnectAttempt struct {
 	Err error
 }
 
-// Error names every address and its failure.
+// Error names every address and its failure, in which what is not printable is escaped:
+// a certificate may have said it.
 func (e *ConnectError) Error() string {
 	var b strings.Builder
 	b.WriteString(ErrNotConnected.Error())
@@ -145,7 +149,7 @@ func (e *ConnectError) Error() string {
 		if i == 0 {
 			sep = ": tried "
 		}
-		fmt.Fprintf(&b, "%s%s: %v", sep, a.Addr, a.Err)
+		fmt.Fprintf(&b, "%s%s: %s", sep, quote.Brief(a.Addr), quote.Path(fmt.Sprint(a.Err)))
 	}
 	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
@@ -43,7 +44,7 @@ type libraryLog struct{ log *slog.Logger }
 // Printf logs one message.
 func (l libraryLog) Printf(format string, args ...any) {
 	if l.log.Enabled(context.Background(), slog.LevelDebug) {
-		l.log.Debug("zookeeper client", "message", fmt.Sprintf(format, args...))
+		l.log.Debug("zookeeper client", "message", quote.Path(fmt.Sprintf(format, args...)))
 	}
 }
 

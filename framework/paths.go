@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // validatePath applies ZooKeeper's rules for paths and says which is broken.
 // With sequential true the last element may be empty, since the server appends
 // the sequence number to it.
 func validatePath(path string, sequential bool) error {
-	bad := func(why string) error { return fmt.Errorf("%w %q: %s", ErrInvalidPath, path, why) }
+	bad := func(why string) error { return fmt.Errorf("%w \"%s\": %s", ErrInvalidPath, quote.Path(path), why) }
 	switch {
 	case path == "":
 		return bad("empty")
@@ -34,11 +36,18 @@ func validatePath(path string, sequential bool) error {
 		}
 	}
 	for _, r := range path {
-		if r <= 0x1f || (r >= 0x7f && r <= 0x9f) || (r >= 0xf000 && r <= 0xf8ff) || (r >= 0xfff0 && r <= 0xffff) {
+		if refusedInPaths(r) {
 			return bad(fmt.Sprintf("character %U not allowed", r))
 		}
 	}
 	return nil
+}
+
+// refusedInPaths reports whether servers refuse a path with that character: control
+// characters, the private ones below U+F900, and all from U+FFF0 on. Those beyond
+// U+FFFF are surrogates to a server, which it refuses as well.
+func refusedInPaths(r rune) bool {
+	return r <= 0x1f || (r >= 0x7f && r <= 0x9f) || (r >= 0xd800 && r <= 0xf8ff) || r >= 0xfff0
 }
 
 // parentOf returns the path above path; "/" for a top-level one.
@@ -100,11 +109,13 @@ func (c *Client) Namespace(ns string) (*Client, error) {
 // validateNamespace returns why a namespace is not a relative path.
 func validateNamespace(ns string) error {
 	if strings.HasPrefix(ns, "/") {
-		return fmt.Errorf("%w %q: begins with a slash, but is relative", ErrInvalidPath, ns)
+		return fmt.Errorf("%w \"%s\": begins with a slash, but is relative", ErrInvalidPath, quote.Path(ns))
 	}
 	return validatePath("/"+ns, false)
 }
 
 // ValidatePath returns an ErrInvalidPath that says which of ZooKeeper's rules for
-// paths is broken, or nil.
+// paths is broken, or nil: a path is absolute, has no element that is empty, "." or
+// "..", is UTF-8, and has none of the characters that servers refuse, such as control
+// characters and all beyond U+FFFF.
 func ValidatePath(path string) error { return validatePath(path, false) }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // The errors of a lease; package lease documents them for users.
@@ -35,7 +37,7 @@ type LossError struct {
 
 // Error describes the loss.
 func (e *LossError) Error() string {
-	return fmt.Sprintf("%v: %s, token %d, after %v: %v", ErrLost, e.Path, e.Token, e.Held.Round(time.Millisecond), e.Reason)
+	return fmt.Sprintf("%v: %s, token %d, after %v: %v", ErrLost, quote.Path(e.Path), e.Token, e.Held.Round(time.Millisecond), e.Reason)
 }
 
 // Is reports whether target is ErrLost.
@@ -49,7 +51,9 @@ func (e *LossError) Unwrap() error { return e.Reason }
 type releasedError struct{ hold *Hold }
 
 // Error names the znode.
-func (e *releasedError) Error() string { return fmt.Sprintf("%s: %v", e.hold.Path, ErrReleased) }
+func (e *releasedError) Error() string {
+	return fmt.Sprintf("%s: %v", quote.Path(e.hold.Path), ErrReleased)
+}
 
 // Is reports whether target is ErrReleased.
 func (e *releasedError) Is(target error) bool { return target == ErrReleased }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // A Handle is one claim on a hold. It is safe for concurrent use.
@@ -92,7 +93,7 @@ func (h *Handle) Confirm(ctx context.Context) error {
 		return own
 	}
 	if err != nil {
-		return fmt.Errorf("confirm %s: %w", h.hold.Path, err)
+		return fmt.Errorf("confirm %s: %w", quote.Path(h.hold.Path), err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // A Grant describes a place that was just granted.
@@ -241,7 +242,7 @@ func (h *Hold) close() error {
 	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, framework.ErrClosed):
 		return h.lost(err)
 	case errors.Is(err, framework.ErrNoAuth): // an ACL that lets us create, but not delete
-		return fmt.Errorf("release %s: %w", h.Client.FullPath(h.Path), err)
+		return fmt.Errorf("release %s: %w", quote.Path(h.Client.FullPath(h.Path)), err)
 	}
 	return nil // the background has it
 }

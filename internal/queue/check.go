@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // CheckPlace returns why a recipe cannot be at a path of a client. What the recipe
@@ -17,7 +18,19 @@ func CheckPlace(client *framework.Client, recipe, what, path string) error {
 		return fmt.Errorf("%s: %w %q: %s needs a node of its own", recipe, framework.ErrInvalidPath, path, what)
 	}
 	if client == nil {
-		return fmt.Errorf("%s %s: %w: no client", recipe, path, framework.ErrInvalidArgument)
+		return fmt.Errorf("%s %s: %w: no client", recipe, quote.Path(path), framework.ErrInvalidArgument)
+	}
+	return nil
+}
+
+// maxLabel is the length of the longest label, in bytes. Every reader of the line gets
+// it, and messages show no more than the beginning.
+const maxLabel = 1024
+
+// CheckLabel returns why the holders of a recipe at a path cannot be called that.
+func CheckLabel(recipe, path, label string) error {
+	if len(label) > maxLabel {
+		return fmt.Errorf("%s %s: %w: a label of %d bytes, the limit is %d", recipe, quote.Path(path), framework.ErrInvalidArgument, len(label), maxLabel)
 	}
 	return nil
 }
@@ -25,7 +38,7 @@ func CheckPlace(client *framework.Client, recipe, what, path string) error {
 // CheckMaxHold returns why a recipe at a path cannot have that maximum hold time.
 func CheckMaxHold(recipe, path string, d time.Duration) error {
 	if d < 0 {
-		return fmt.Errorf("%s %s: %w: maximum hold time %v", recipe, path, framework.ErrInvalidArgument, d)
+		return fmt.Errorf("%s %s: %w: maximum hold time %v", recipe, quote.Path(path), framework.ErrInvalidArgument, d)
 	}
 	return nil
 }

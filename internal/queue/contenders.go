@@ -30,7 +30,7 @@ type Contender struct {
 func (q *Queue) Contenders(ctx context.Context) ([]Contender, error) {
 	found, err := q.list(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list contenders of %s: %w", q.root(), err)
+		return nil, fmt.Errorf("list contenders of %s: %w", q.title(), err)
 	}
 	return found, nil
 }

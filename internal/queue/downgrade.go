@@ -38,7 +38,7 @@ func (q *Queue) AcquireBeside(ctx context.Context, timeout time.Duration, owner 
 		lost := owner.Loss()
 		switch {
 		case lost != nil:
-			return nil, fmt.Errorf("acquire %s: %w", q.root(), lost)
+			return nil, fmt.Errorf("acquire %s: %w", q.title(), lost)
 		case w.ctx.Err() != nil:
 			return nil, w.explain(err)
 		case errors.Is(err, errOtherGone), errors.Is(err, framework.ErrSessionLost):

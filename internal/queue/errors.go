@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // ErrTimeout means that the place did not become free in time.
@@ -25,9 +27,10 @@ type TimeoutError struct {
 	Err error
 }
 
-// Error describes the wait.
+// Error describes the wait in one line: what others have written is escaped, and cut if
+// it is too long.
 func (e *TimeoutError) Error() string {
-	s := fmt.Sprintf("%s: %v", e.Path, ErrTimeout)
+	s := fmt.Sprintf("%s: %v", quote.Path(e.Path), ErrTimeout)
 	if e.Waited > 0 {
 		s += fmt.Sprintf(": waited %v", e.Waited.Round(time.Millisecond))
 	}
@@ -38,7 +41,7 @@ func (e *TimeoutError) Error() string {
 	case held != "":
 		s += ", held by " + held
 	case e.Head != "":
-		s += ", held by node " + e.Head
+		s += ", held by node " + quote.Brief(e.Head)
 	}
 	if e.Err != nil {
 		s += fmt.Sprintf(": %v", e.Err)

@@ -15,7 +15,7 @@ func (q *Queue) Head(ctx context.Context) (head Contender, ok bool, err error) {
 		head, ok, err = q.head(ctx)
 	}
 	if err != nil {
-		return Contender{}, false, fmt.Errorf("first in line of %s: %w", q.root(), err)
+		return Contender{}, false, fmt.Errorf("first in line of %s: %w", q.title(), err)
 	}
 	return head, ok, nil
 }
@@ -77,7 +77,7 @@ func (q *Queue) WatchHead(ctx context.Context) (head Contender, ok bool, w *fram
 }
 
 func (q *Queue) watching(err error) error {
-	return fmt.Errorf("watch the first in line of %s: %w", q.root(), err)
+	return fmt.Errorf("watch the first in line of %s: %w", q.title(), err)
 }
 
 // names lists the contenders; a parent that does not exist has none.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // A Holder is what a contender says about itself in the data of its node.
@@ -54,15 +55,16 @@ func holderOf(kind string, data []byte) Holder {
 	return ParseHolder(data)
 }
 
-// String returns "who (host, pid 1, since 2026-01-02T03:04:05Z)".
+// String returns "who (host, pid 1, since 2026-01-02T03:04:05Z)". Anybody may have
+// written that: what is not printable is escaped, and what is too long is cut.
 func (h Holder) String() string {
 	if h == (Holder{}) {
 		return ""
 	}
 	if h.Host == "" && h.PID == 0 {
-		return h.Who
+		return quote.Brief(h.Who)
 	}
-	s := fmt.Sprintf("%s (%s, pid %d", h.Who, h.Host, h.PID)
+	s := fmt.Sprintf("%s (%s, pid %d", quote.Brief(h.Who), quote.Brief(h.Host), h.PID)
 	if !h.Since.IsZero() {
 		s += ", since " + h.Since.Format(time.RFC3339)
 	}

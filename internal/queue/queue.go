@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // Forever as a timeout leaves the bound of a wait to the context.
@@ -95,13 +96,16 @@ func (q *Queue) Key() hold.Key {
 
 func (q *Queue) fullPath() string { return q.cfg.Client.FullPath(q.cfg.Path) }
 
-// root is the path that errors name.
+// root is the path of the recipe, with chroot and namespace.
 func (q *Queue) root() string {
 	if q.cfg.Root != "" {
 		return q.cfg.Client.FullPath(q.cfg.Root)
 	}
 	return q.fullPath()
 }
+
+// title is root for a text.
+func (q *Queue) title() string { return quote.Path(q.root()) }
 
 // Enter re-enters the hold that ctx owns; a fork of its owner waits there for up to
 // timeout until the forks before it have left. It returns nil if there is none.
@@ -114,7 +118,7 @@ func (q *Queue) Enter(ctx context.Context, timeout time.Duration) (*hold.Handle,
 		return handle, err
 	}
 	_ = handle.Release() // an ended context enters nothing
-	return nil, fmt.Errorf("acquire %s: %w", q.root(), context.Cause(ctx))
+	return nil, fmt.Errorf("acquire %s: %w", q.title(), context.Cause(ctx))
 }
 
 // await waits for the turn of a fork.
@@ -130,7 +134,7 @@ func (q *Queue) await(ctx context.Context, timeout time.Duration, turn *hold.Tur
 	}
 	switch {
 	case errors.Is(err, hold.ErrLost):
-		return nil, fmt.Errorf("acquire %s: %w", q.root(), err)
+		return nil, fmt.Errorf("acquire %s: %w", q.title(), err)
 	case w.atOnce && ctx.Err() == nil:
 		err = ErrNotFree
 	}
@@ -156,7 +160,7 @@ func (q *Queue) AcquireThrough(ctx context.Context, timeout time.Duration, door 
 
 func (q *Queue) acquire(ctx context.Context, timeout time.Duration, door Door) (*hold.Handle, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("acquire %s: %w", q.root(), context.Cause(ctx))
+		return nil, fmt.Errorf("acquire %s: %w", q.title(), context.Cause(ctx))
 	}
 	w, cancel := q.begin(ctx, timeout)
 	defer cancel()

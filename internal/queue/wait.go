@@ -192,14 +192,14 @@ func (w *wait) askHead(client *framework.Client, inLine int) {
 
 // explain turns the end of a failed wait into the error for the caller.
 func (w *wait) explain(err error) error {
-	path := w.queue.root()
+	path := w.queue.title()
 	timedOut := errors.Is(context.Cause(w.ctx), errWaitOver) && w.work.Err() == nil
 	switch {
 	case errors.Is(err, framework.ErrClosed):
 		return fmt.Errorf("acquire %s: %w", path, err)
 	case timedOut || errors.Is(err, ErrNotFree):
 		timeout := &TimeoutError{
-			Path: path, Waited: time.Since(w.start), Ahead: w.ahead, Head: w.head, Holder: w.holder,
+			Path: w.queue.root(), Waited: time.Since(w.start), Ahead: w.ahead, Head: w.head, Holder: w.holder,
 		}
 		if connect := (*framework.ConnectError)(nil); errors.As(err, &connect) {
 			timeout.Err = connect

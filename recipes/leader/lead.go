@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
@@ -59,7 +60,7 @@ func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *
 	}
 	l := &lead{
 		Election: e, fn: fn, pauses: e.pace.Start(),
-		log: e.client.Logger().With("election", e.path, "id", e.id),
+		log: e.client.Logger().With("election", e.path, "id", quote.Brief(e.id)),
 	}
 	for {
 		if over, err := l.turn(ctx); over {

@@ -11,6 +11,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
@@ -32,8 +33,8 @@ type Election struct {
 var _ lease.Acquirer = (*Election)(nil)
 
 // New returns the election of a path. id is what others see of this participant; it
-// need not be unique. "" stands for the name of the host and the process's id, as in
-// "db1:4711".
+// need not be unique, and has at most 1024 bytes. "" stands for the name of the host and
+// the process's id, as in "db1:4711".
 //
 // It sends nothing: the path is created, as a container where the server knows
 // those, with the first campaign. The children of the path belong to the election.
@@ -54,13 +55,16 @@ func New(client *framework.Client, path, id string, opts ...Option) (*Election, 
 		return nil, err
 	}
 	invalid := func(format string, args ...any) error {
-		return fmt.Errorf("leader %s: %w: %s", path, framework.ErrInvalidArgument, fmt.Sprintf(format, args...))
+		return fmt.Errorf("leader %s: %w: %s", quote.Path(path), framework.ErrInvalidArgument, fmt.Sprintf(format, args...))
+	}
+	if err := queue.CheckLabel("leader", path, id); err != nil {
+		return nil, err
 	}
 	switch err := o.pace.Validate(); {
 	case !utf8.ValidString(id):
-		return nil, invalid("id %q is not UTF-8", id)
+		return nil, invalid("id %s is not UTF-8", quote.Excerpt([]byte(id)))
 	case hold.Revoked([]byte(id)):
-		return nil, invalid("id %q ends like a request to give way", id)
+		return nil, invalid("id %s ends like a request to give way", quote.Excerpt([]byte(id)))
 	case o.maxHold < 0:
 		return nil, invalid("maximum hold time %v", o.maxHold)
 	case err != nil:
@@ -72,7 +76,7 @@ func New(client *framework.Client, path, id string, opts ...Option) (*Election, 
 			Name: queue.LatchName, Names: []string{queue.LatchName}, Policy: queue.InLine,
 			ID: strings.Clone(id), MaxHold: o.maxHold,
 		}),
-		client: client, path: client.FullPath(path), id: id, pace: o.pace,
+		client: client, path: quote.Path(client.FullPath(path)), id: id, pace: o.pace,
 	}, nil
 }
 

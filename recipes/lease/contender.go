@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // The kinds of contenders.
@@ -37,11 +38,11 @@ type Contender struct {
 	Enqueued time.Time
 }
 
-// String returns the contender in one line.
+// String returns the contender in one line, as Holder.String does.
 func (c Contender) String() string {
 	who := c.Holder.String()
 	if who == "" {
-		who = c.Node
+		who = quote.Brief(c.Node)
 	}
 	return fmt.Sprintf("token %d  session 0x%x  %s", c.Token, uint64(c.Session), strings.TrimSpace(who))
 }

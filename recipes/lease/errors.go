@@ -62,7 +62,7 @@ type TimeoutError struct {
 	Err error
 }
 
-// Error describes the wait, and who was in the way.
+// Error describes the wait, and who was in the way, in one line.
 func (e *TimeoutError) Error() string {
 	t := &queue.TimeoutError{Path: e.Path, Waited: e.Waited, Ahead: e.Ahead, Head: e.Node, Holder: queue.Holder(e.Holder), Err: e.Err}
 	return t.Error()
@@ -87,7 +87,8 @@ type Holder struct {
 }
 
 // String returns "who (host, pid 1, since 2026-01-02T03:04:05Z)", or "" for the
-// zero Holder.
+// zero Holder. Anybody may have written that: what is not printable is escaped, as Go
+// does in a string, and what is too long is cut. The fields are what was written.
 func (h Holder) String() string { return queue.Holder(h).String() }
 
 // public translates the errors of the packages below that are not ours already.

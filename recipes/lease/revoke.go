@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // Revoke asks the holder of the znode at path, a Contender's or a Lease's, to give
@@ -24,15 +25,15 @@ func Revoke(ctx context.Context, client *framework.Client, path string) error {
 		return fmt.Errorf("revoke: %w", err)
 	}
 	if !queue.Contends(path) {
-		return fmt.Errorf("revoke %s: %w", path, ErrNotContender)
+		return fmt.Errorf("revoke %s: %w", quote.Path(path), ErrNotContender)
 	}
 	for {
 		data, stat, err := client.Get(ctx, path)
 		if err != nil {
-			return fmt.Errorf("revoke %s: %w", path, err)
+			return fmt.Errorf("revoke %s: %w", quote.Path(path), err)
 		}
 		if stat.EphemeralOwner == 0 {
-			return fmt.Errorf("revoke %s: no session owns it: %w", path, ErrNotContender)
+			return fmt.Errorf("revoke %s: no session owns it: %w", quote.Path(path), ErrNotContender)
 		}
 		marked, change := queue.MarkRevoked(path, data)
 		if !change {
@@ -45,7 +46,7 @@ func Revoke(ctx context.Context, client *framework.Client, path string) error {
 			return nil
 		case errors.Is(err, framework.ErrBadVersion), errors.Is(err, framework.ErrUnknownOutcome) && ctx.Err() == nil:
 		default:
-			return fmt.Errorf("revoke %s: %w", path, err)
+			return fmt.Errorf("revoke %s: %w", quote.Path(path), err)
 		}
 	}
 }

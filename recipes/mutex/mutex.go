@@ -30,6 +30,9 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 	if err := queue.CheckPlace(client, "mutex", "a mutex", path); err != nil {
 		return nil, err
 	}
+	if err := queue.CheckLabel("mutex", path, o.who); err != nil {
+		return nil, err
+	}
 	if err := queue.CheckMaxHold("mutex", path, o.maxHold); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -34,6 +35,9 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 		opt(&o)
 	}
 	if err := queue.CheckPlace(client, "rwlock", "a lock", path); err != nil {
+		return nil, err
+	}
+	if err := queue.CheckLabel("rwlock", path, o.who); err != nil {
 		return nil, err
 	}
 	if err := queue.CheckMaxHold("rwlock", path, o.maxHold); err != nil {
@@ -97,7 +101,7 @@ func (w writer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case err != nil:
 		return lease.Of(nil, err)
 	case reading != nil:
-		return nil, fmt.Errorf("acquire %s: %w", reading.Key.Path, ErrUpgrade)
+		return nil, fmt.Errorf("acquire %s: %w", quote.Path(reading.Key.Path), ErrUpgrade)
 	}
 	return lease.Of(writers.Acquire(ctx, timeout))
 }

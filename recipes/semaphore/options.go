@@ -12,7 +12,7 @@ type options struct {
 }
 
 // WithHolder labels this process in the line, for people who look who holds the
-// permits. The default is the program's name.
+// permits. The default is the program's name, and a label has at most 1024 bytes.
 func WithHolder(who string) Option { return func(o *options) { o.who = who } }
 
 // WithMaxHold ends every lease after that time with lease.ErrMaxHold. The znodes

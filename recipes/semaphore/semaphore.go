@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -64,7 +65,10 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 		return nil, err
 	}
 	if permits < 0 || permits > math.MaxInt32 {
-		return nil, fmt.Errorf("semaphore %s: %w: %d permits", path, framework.ErrInvalidArgument, permits)
+		return nil, fmt.Errorf("semaphore %s: %w: %d permits", quote.Path(path), framework.ErrInvalidArgument, permits)
+	}
+	if err := queue.CheckLabel("semaphore", path, o.who); err != nil {
+		return nil, err
 	}
 	if err := queue.CheckMaxHold("semaphore", path, o.maxHold); err != nil {
 		return nil, err
@@ -169,4 +173,5 @@ func (s *Semaphore) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	return lease.Contenders(holding, err)
 }
 
-func (s *Semaphore) fullPath() string { return s.client.FullPath(s.path) }
+// fullPath is the path for a text.
+func (s *Semaphore) fullPath() string { return quote.Path(s.client.FullPath(s.path)) }

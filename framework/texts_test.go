@@ -1,0 +1,45 @@
+package framework
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What servers and strangers provide gets into texts on one line, and no longer than a
+// reader can stand; the fields keep it as it was.
+func TestTextsOfOthersAreOneLine(t *testing.T) {
+	const forged = "x\n2026-11-21 INFO paid\x1b[2J\u202e\u0085"
+	long := strings.Repeat("/long\n", 100<<10)
+	var log strings.Builder
+	libraryLog{slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{
+		Level: slog.LevelDebug,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == "message" { // as a handler that does not quote would show it
+				require.Negative(t, strings.IndexFunc(a.Value.String(), func(r rune) bool { return !unicode.IsPrint(r) }))
+			}
+			return a
+		},
+	}))}.Printf("server said %s", forged+long)
+	require.Contains(t, log.String(), "server said x")
+	connect := &ConnectError{Attempts: []ConnectAttempt{
+		{Addr: forged, Err: errors.New(long)}, {Addr: long, Err: fmt.Errorf("certificate is valid for %s", forged)}, {Addr: "zk:2181"},
+	}}
+	op := &OpError{Op: "get", Path: "/" + forged, Err: ErrNoNode, Session: 1}
+	for _, err := range []error{
+		connect, op, &OpError{Op: "get", Path: long, Err: ErrNoNode},
+		validatePath(long, false), validatePath(forged, false), validateNamespace("/" + long + forged),
+	} {
+		text := err.Error()
+		require.Negative(t, strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), "%.300q", text)
+		require.Less(t, len(text), 4000)
+	}
+	require.Equal(t, `get /x\n2026-11-21 INFO paid\x1b[2J\u202e\u0085: node does not exist (session 0x1)`, op.Error())
+	require.Contains(t, connect.Error(), `tried x\n2026-11-21 INFO paid`)
+	require.Equal(t, forged, connect.Attempts[0].Addr)
+}
