@@ -19,9 +19,10 @@
 //
 // The path is created as a container, which the server removes some time, by
 // default a minute, after its last use. The size goes with it, and is then that
-// of the next user again. Create the path as a persistent node to keep it. Data of
-// another length than a size has is somebody else's: it is left alone, and each goes
-// by the number it was made with.
+// of the next user again. Create the path as a persistent node to keep it. Data that is
+// no size is somebody else's: it is left alone, and there are no permits
+// ([ErrForeignData]) until the path is emptied. A path that stores nothing but an
+// address, which Curator gives to a node that is made without data, has no size yet.
 //
 // # Neighbours
 //

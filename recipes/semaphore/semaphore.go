@@ -27,9 +27,9 @@ var (
 	ErrNoSize = errors.New("no number of permits is stored at the path")
 	// ErrTooMany means that more permits were asked for than there are.
 	ErrTooMany = errors.New("more permits than there are")
-	// ErrForeignData means that the data of the path is no size, so it is somebody
-	// else's and is not overwritten.
-	ErrForeignData = errors.New("the data of the path is not a number of permits")
+	// ErrForeignData is lease.ErrForeignData: the data of the path is no size, so it is
+	// somebody else's. It is not overwritten, and no permit is given by it.
+	ErrForeignData = lease.ErrForeignData
 	// ErrLayout means that the path is in use with the other layout: see
 	// WithSingleQueue.
 	ErrLayout = errors.New("the path is in use with another layout")
@@ -64,8 +64,8 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 	if err := queue.CheckPlace(client, "semaphore", "a semaphore", path); err != nil {
 		return nil, err
 	}
-	if permits < 0 || permits > math.MaxInt32 {
-		return nil, fmt.Errorf("semaphore %s: %w: %d permits", quote.Path(path), framework.ErrInvalidArgument, permits)
+	if err := checkPermits(permits, 0); err != nil {
+		return nil, fmt.Errorf("semaphore %s: %w", quote.Path(path), err)
 	}
 	if err := queue.CheckLabel("semaphore", path, o.who); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 	cfg := queue.Config{Client: client, Path: path, Root: path, Who: o.who, MaxHold: o.maxHold}
 	if o.single {
 		cfg.Name, cfg.Names, cfg.Policy = queue.PermitsNameFor(1), []string{queue.PermitsName}, queue.Permits
-		cfg.Size, cfg.Refuse = s.weigh(0), refuseDoor // who only looks asks for none
+		cfg.Size, cfg.Refuse = s.glance, refuseDoor // who only looks asks for none
 		s.line = queue.New(cfg)
 		return s, nil
 	}

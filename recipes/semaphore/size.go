@@ -1,14 +1,19 @@
 package semaphore
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // sizeBytes is the length of a stored size: a big-endian 32-bit number, as Curator's
@@ -23,10 +28,36 @@ type record struct {
 	watch  *framework.Watch
 }
 
-// unset reports whether a size may be written.
-func (r record) unset() bool { return len(r.data) == 0 }
+// unset reports whether no size is stored, so that one may be written. An address
+// alone is nobody's data: Curator gives that to each node that is created without any.
+func (r record) unset() bool {
+	if len(r.data) == 0 {
+		return true
+	}
+	_, err := netip.ParseAddr(string(r.data))
+	return err == nil
+}
 
-func (r record) foreign() bool { return len(r.data) != 0 && len(r.data) != sizeBytes }
+// foreign reports whether what is stored is neither a size nor nothing.
+func (r record) foreign() bool { return !r.unset() && (len(r.data) != sizeBytes || isText(r.data)) }
+
+// isText reports whether four bytes are words or digits that somebody wrote, such as
+// "0010", and no number of permits. As a number they are greater than 150 million.
+func isText(data []byte) bool {
+	return utf8.Valid(data) && !bytes.ContainsFunc(data, func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) })
+}
+
+// checkPermits returns why that cannot be the size of a semaphore, which needs at
+// least so many.
+func checkPermits(n, least int) error {
+	if n < least || n > math.MaxInt32 {
+		return fmt.Errorf("%w: %d permits", framework.ErrInvalidArgument, n)
+	}
+	if data := encode(n); isText(data) {
+		return fmt.Errorf("%w: %d permits: stored, that is the text %s", framework.ErrInvalidArgument, n, quote.Excerpt(data))
+	}
+	return nil
+}
 
 // stored is the size; a negative one, which only others can write, is 0.
 func (r record) stored() int { return int(max(int32(binary.BigEndian.Uint32(r.data)), 0)) }
@@ -57,8 +88,8 @@ func (s *Semaphore) Size(ctx context.Context) (int, error) {
 // the size of a path in advance. It returns ErrForeignData rather than overwrite
 // data that is not a size.
 func (s *Semaphore) Resize(ctx context.Context, n int) error {
-	if n < 1 || n > math.MaxInt32 {
-		return fmt.Errorf("resize %s: %w: %d permits", s.fullPath(), framework.ErrInvalidArgument, n)
+	if err := checkPermits(n, 1); err != nil {
+		return fmt.Errorf("resize %s: %w", s.fullPath(), err)
 	}
 	if err := s.resize(ctx, n); err != nil {
 		return fmt.Errorf("resize %s to %d permits: %w", s.fullPath(), n, err)
@@ -75,7 +106,7 @@ func (s *Semaphore) resize(ctx context.Context, n int) error {
 		case err != nil:
 			return err
 		case r.foreign():
-			return ErrForeignData
+			return r.refuse()
 		case !r.exists:
 			if err := s.client.CreateParents(ctx, s.door()); err != nil {
 				return err
@@ -118,14 +149,21 @@ func (s *Semaphore) read(ctx context.Context, c *framework.Client, watch bool) (
 	return r, err
 }
 
+// refuse is the error for foreign data.
+func (r record) refuse() error {
+	return fmt.Errorf("%w: %s: choose another path, or empty this one if nobody needs that", ErrForeignData, quote.Excerpt(r.data))
+}
+
 // agree returns the size, and compares it with the own number once.
 func (s *Semaphore) agree(r record) (int, error) {
 	switch {
 	case r.unset() && s.permits == 0:
 		return 0, ErrNoSize
 	case r.foreign() && s.permits == 0:
-		return 0, fmt.Errorf("%w: %w", ErrNoSize, ErrForeignData)
-	case r.unset(), r.foreign():
+		return 0, fmt.Errorf("%w: %w", ErrNoSize, r.refuse())
+	case r.foreign():
+		return 0, r.refuse()
+	case r.unset():
 		return s.permits, nil
 	}
 	size := r.stored()
@@ -179,6 +217,16 @@ func (s *Semaphore) vet(n int) queue.SizeFunc {
 		}
 		return size, r.watch, err
 	}
+}
+
+// glance is the size for those who only list a single queue. Where none is stored,
+// whatever else is, it is the own number.
+func (s *Semaphore) glance(ctx context.Context, c *framework.Client, ask queue.SizeAsk) (int, *framework.Watch, error) {
+	size, w, err := s.vet(0)(ctx, c, ask)
+	if errors.Is(err, ErrForeignData) && s.permits != 0 {
+		return s.permits, w, nil
+	}
+	return size, w, err
 }
 
 // weigh is the size for those who take n permits in a single queue.

@@ -250,25 +250,6 @@ func TestResizesAtTheSameTime(t *testing.T) {
 	})
 }
 
-// Data that is no size is not touched, and each goes by its own number.
-func TestForeignDataIsLeftAlone(t *testing.T) {
-	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
-		a := w.Client("a")
-		require.NoError(t, a.CreateParents(t.Context(), path))
-		_, err := a.Create(t.Context(), path, []byte("10.0.0.1"), framework.Persistent)
-		require.NoError(t, err)
-		s := make(a, 1)
-		held := w.Acquire(s)
-		require.ErrorIs(t, w.Start(s, 0).Failed(), lease.ErrTimeout)
-		require.ErrorIs(t, s.Resize(t.Context(), 2), semaphore.ErrForeignData)
-		adopting := w.Start(make(a, 0), 0).Failed()
-		require.ErrorIs(t, adopting, semaphore.ErrNoSize)
-		require.ErrorIs(t, adopting, semaphore.ErrForeignData)
-		require.Equal(t, "10.0.0.1", string(stored(w)))
-		release(w, held)
-	})
-}
-
 // A container takes the size with it when it goes; a persistent node keeps it.
 func TestSizeOfAnIdlePath(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
