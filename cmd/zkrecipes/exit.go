@@ -105,7 +105,7 @@ func judge(err error, conflict int) (cause string, code int) {
 	case errors.As(err, &open), errors.Is(err, framework.ErrAuthFailed), errors.Is(err, framework.ErrNoAuth):
 		return causeDenied, exitNoPerm
 	case errors.Is(err, framework.ErrInvalidArgument), errors.Is(err, framework.ErrInvalidPath),
-		errors.Is(err, semaphore.ErrSizeMismatch), errors.Is(err, semaphore.ErrLayout), errors.Is(err, lease.ErrForeignData):
+		errors.Is(err, semaphore.ErrSizeMismatch), errors.Is(err, lease.ErrOtherRecipe), errors.Is(err, lease.ErrForeignData):
 		return causeUsage, exitUsage
 	}
 	return causeOther, exitUnavailable

@@ -15,7 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
-// A survey is all that contends below a path. Usually it is one queue. Locks,
+// A survey is all that contends below a path. Usually it is one queue. Java's locks,
 // elections and semaphores on one path do not heed each other, so each has its own.
 type survey struct {
 	exists    bool

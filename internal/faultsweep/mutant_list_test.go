@@ -59,7 +59,7 @@ func Mutants() []Mutant {
 		File: "internal/queue/name.go", Old: "return n.Sequence < other.Sequence", New: "return n.Sequence > other.Sequence",
 	}, {
 		Name: "granted although the own node is not listed", Package: scenarios, Tests: "Curator211|Curator307",
-		File: "internal/queue/place.go", Old: "if present {\n\t\t\treturn ahead, nil", New: "if present || fresh {\n\t\t\treturn ahead, nil",
+		File: "internal/queue/place.go", Old: "if present {\n\t\t\treturn ahead, p.settleIn", New: "if present || fresh {\n\t\t\treturn ahead, p.settleIn",
 	}, {
 		Name: "whoever gives up leaves its node", Package: sweeps, Tests: sweepTest,
 		File: "internal/queue/wait.go", Old: "w.askHead(client, w.ahead)\n\t\tp.leave()", New: "w.askHead(client, w.ahead)",

@@ -9,13 +9,18 @@ import (
 )
 
 // CheckPlace returns why a recipe cannot be at a path of a client. What the recipe
-// makes there, as in "a mutex", is for the error.
+// makes there, as in "a mutex", is for the error. A path that is called like a
+// contender would be one, for ever, in the line of a recipe at the path above.
 func CheckPlace(client *framework.Client, recipe, what, path string) error {
 	if err := framework.ValidatePath(path); err != nil {
 		return fmt.Errorf("%s: %w", recipe, err)
 	}
 	if path == "/" {
 		return fmt.Errorf("%s: %w %q: %s needs a node of its own", recipe, framework.ErrInvalidPath, path, what)
+	}
+	if Contends(path) {
+		return fmt.Errorf("%s: %w \"%s\": its last element is the name of a contender's node, which keeps out who comes to the path above: "+
+			"choose one that does not end like this", recipe, framework.ErrInvalidPath, quote.Path(path))
 	}
 	if client == nil {
 		return fmt.Errorf("%s %s: %w: no client", recipe, quote.Path(path), framework.ErrInvalidArgument)

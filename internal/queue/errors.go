@@ -63,6 +63,12 @@ var ErrSequenceExhausted = errors.New("the sequence numbers of the path are used
 // ErrForeignData means that the path stores data that is not the recipe's.
 var ErrForeignData = errors.New("the path stores data that is not the recipe's")
 
+// ErrOtherRecipe means that the path is in use by another recipe.
+var ErrOtherRecipe = errors.New("the path is in use by another recipe")
+
+// ErrOtherLayout means that it is in use by a semaphore of the other layout.
+var ErrOtherLayout = fmt.Errorf("%w, a semaphore of the other layout", ErrOtherRecipe)
+
 // What a Door says.
 var (
 	// ErrEvicted means that the node in line has gone: join again.

@@ -28,6 +28,7 @@ type place struct {
 	ownLife  *lifetime       // of each ownWatch
 	broken   <-chan struct{} // closed if the connection broke since ownWatch was asked for
 	asked    bool            // to give way, when ownWatch was set
+	settled  bool            // no other recipe has the path
 	// Of a queue with a size: what it is, and the watch on it, nil if there is none.
 	sizeIs    int
 	sizeWatch *framework.Watch
@@ -176,18 +177,26 @@ func (p *place) lineUp(ctx context.Context) ([]Name, error) {
 				return nil, err
 			}
 		}
-		if err := p.queue.refuse(children); err != nil {
-			return nil, err
-		}
 		ahead, present := p.split(children)
 		if present {
-			return ahead, nil
+			return ahead, p.settleIn(ctx, children)
 		}
 		if fresh {
 			return nil, ErrEvicted
 		}
 		fresh = true // the listing may have overtaken the create
 	}
+}
+
+// settleIn makes certain, with the first listing that shows the own node, that no
+// other recipe has the path. Whoever comes later sees this node.
+func (p *place) settleIn(ctx context.Context, children []string) error {
+	if p.settled {
+		return nil
+	}
+	err := p.queue.alone(ctx, p.client, children, &comer{p.self, p.token})
+	p.settled = err == nil
+	return err
 }
 
 // split finds the own node in a listing and returns the contenders ahead of it.

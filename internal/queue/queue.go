@@ -37,9 +37,6 @@ type Config struct {
 	Policy Policy
 	// Size tells the size that the policy is given. It may be nil.
 	Size SizeFunc
-	// Refuse looks for children that make it impossible to use the path, and returns
-	// the error that says so. It may be nil.
-	Refuse func(children []string) error
 	// Who labels the holder; "" is the program's name.
 	Who string
 	// ID, if it is not "", is all that the nodes say about their holder.
@@ -193,13 +190,6 @@ func (q *Queue) patience() time.Duration {
 	return time.Second
 }
 
-func (q *Queue) refuse(children []string) error {
-	if q.cfg.Refuse == nil {
-		return nil
-	}
-	return q.cfg.Refuse(children)
-}
-
 // Parse returns the contenders in a listing, in order.
 func (q *Queue) Parse(children []string) []Name { return q.contenders(children) }
 
@@ -220,16 +210,19 @@ func (q *Queue) contenders(children []string) []Name {
 			names = append(names, n)
 		}
 	}
-	slices.SortFunc(names, func(a, b Name) int {
-		switch {
-		case a.Before(b):
-			return -1
-		case b.Before(a):
-			return 1
-		}
-		return cmp.Compare(a.Node, b.Node)
-	})
+	slices.SortFunc(names, order)
 	return names
+}
+
+// order is that of the line.
+func order(a, b Name) int {
+	switch {
+	case a.Before(b):
+		return -1
+	case b.Before(a):
+		return 1
+	}
+	return cmp.Compare(a.Node, b.Node)
 }
 
 func (q *Queue) node(name string) string {

@@ -138,7 +138,7 @@ func (w *wait) lookFirst(client *framework.Client) error {
 	if err != nil {
 		return err
 	}
-	if err := w.queue.refuse(children); err != nil {
+	if err := w.queue.alone(w.ctx, client, children, nil); err != nil {
 		return err
 	}
 	contenders := w.queue.contenders(children)

@@ -218,7 +218,7 @@ func TestACLError_Curator365(t *testing.T) {
 // What Lead returns when no repetition can help says where and why.
 func TestLeadEndsWithWhatCannotGetBetter(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		long := newElection(t, w.Client("a"), strings.Repeat("x", 1<<15))
+		long := newElection(t, w.Client("a", func(cfg *framework.Config) { cfg.MaxRequestBytes = 512 }), strings.Repeat("x", 1<<10))
 		err := lead(w, long, newOffice().until("a", 0)).result()
 		require.ErrorIs(t, err, framework.ErrTooLarge)
 		require.ErrorContains(t, err, "lead")

@@ -23,6 +23,10 @@ var (
 	// ErrForeignData means that a path stores data that is not the recipe's, so that it
 	// is not overwritten, and nothing is acquired by it. The text has the beginning.
 	ErrForeignData = queue.ErrForeignData
+	// ErrOtherRecipe means that a path is in use by another recipe, whose places would
+	// be given beside those of this one. The text names one of its znodes. Mutex and
+	// read-write lock are one recipe in that.
+	ErrOtherRecipe = queue.ErrOtherRecipe
 	// ErrNotContender means that Revoke was given a znode that contends for nothing.
 	ErrNotContender = errors.New("not the znode of a contender: " +
 		"give the Path of one that Contenders lists or of a Lease, not that of the recipe")

@@ -8,7 +8,10 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/leader"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
@@ -78,4 +81,25 @@ func TestRevokeOfTheSemaphoresOwnPath(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The path of a contender is no path for a recipe.
+func TestNoRecipeAtAContender(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		for _, name := range []string{"lock-0000000001", "orders-latch-0000000002"} {
+			_, mutexErr := mutex.New(c, "/x/"+name)
+			_, lockErr := rwlock.New(c, "/x/"+name)
+			_, semaphoreErr := semaphore.New(c, "/x/"+name, 1)
+			_, leaderErr := leader.New(c, "/x/"+name, "")
+			for _, err := range []error{mutexErr, lockErr, semaphoreErr, leaderErr} {
+				require.ErrorIs(t, err, framework.ErrInvalidPath)
+				require.ErrorContains(t, err, name)
+			}
+		}
+		for _, name := range []string{"lock-1", "lock-0000000001x", "order-4711", "permits-0000000001", "locks", "leases"} {
+			_, err := mutex.New(c, "/x/"+name)
+			require.NoError(t, err)
+		}
+	})
 }

@@ -333,7 +333,11 @@ func TestTimeoutErrorTellsWhoIsInTheWay(t *testing.T) {
 }
 
 func TestNewRefusesBadPaths(t *testing.T) {
-	for _, bad := range []string{"", "locks", "/", "/locks/", "/a//b", "/a/../b", "/a\x00b"} {
+	for _, bad := range []string{
+		"", "locks", "/", "/locks/", "/a//b", "/a/../b", "/a\x00b",
+		"/a/lock-0000000001", "/lock-0000000001", "/a/x-lock--2147483648", "/a/__READ__0000000001", "/a/b__WRIT__0000000001",
+		"/a/latch-0000000001", "/a/lease-0000000001", "/a/permits-3-0000000001", "/a/_c_01234567-89ab-4def-8123-456789abcdef-lock-0000000001",
+	} {
 		_, err := mutex.New(nil, bad)
 		require.ErrorIs(t, err, framework.ErrInvalidPath, bad)
 		require.ErrorContains(t, err, "mutex")

@@ -23,7 +23,10 @@ func TestRefusals(t *testing.T) {
 		arrange func(t *testing.T, w *conformance.World)
 		want    error
 	}{
-		"too much data": {options: []mutex.Option{mutex.WithHolder(strings.Repeat("x", 1<<16))}, want: framework.ErrTooLarge},
+		"too much data": {
+			config:  func(cfg *framework.Config) { cfg.MaxRequestBytes = 512 },
+			options: []mutex.Option{mutex.WithHolder(strings.Repeat("x", 1<<10))}, want: framework.ErrTooLarge,
+		},
 		"too many nodes": {
 			config: func(cfg *framework.Config) { cfg.MaxEphemeralBytes = 20 },
 			want:   framework.ErrTooManyEphemerals,

@@ -64,9 +64,16 @@ func (d door) Free(ctx context.Context, c *framework.Client) ([]queue.Name, erro
 	return inside, err
 }
 
+// ownChildren is how many children a semaphore's path has: one for the line and one for
+// the permits. Who counts them is first in line, and nobody else makes the latter, while
+// the former stands because of the node there. So if there are more, others are there:
+// perhaps of another recipe.
+const ownChildren = 2
+
 // A room is what the first in line sees behind the door.
 type room struct {
 	made   bool         // whether there is one
+	czxid  int64        // of it
 	inside []queue.Name // the permits that are held
 	leases *framework.Watch
 	size   int
@@ -82,10 +89,11 @@ func (d door) look(ctx context.Context, c *framework.Client, watch bool) (r room
 		sized <- err
 	}()
 	var children []string
+	var stat framework.Stat
 	if watch {
-		children, _, r.leases, err = c.ChildrenWatch(ctx, d.s.leases())
+		children, stat, r.leases, err = c.ChildrenWatch(ctx, d.s.leases())
 	} else {
-		children, _, err = c.Children(ctx, d.s.leases())
+		children, stat, err = c.Children(ctx, d.s.leases())
 	}
 	sizeErr := <-sized
 	switch {
@@ -96,7 +104,7 @@ func (d door) look(ctx context.Context, c *framework.Client, watch bool) (r room
 	case err != nil:
 		return r, err
 	}
-	r.made, r.inside = true, d.s.inside.Parse(children)
+	r.made, r.czxid, r.inside = true, stat.Czxid, d.s.inside.Parse(children)
 	return r, fits(d.n, r.size)
 }
 
@@ -140,8 +148,10 @@ func (p *passage) try(ctx context.Context) ([]framework.Created, error) {
 	case !r.made:
 		return nil, c.CreateParents(ctx, p.s.leases()+"/"+queue.LeaseName)
 	case len(r.inside)+p.n <= r.size:
-		if err := p.s.refuseSingle(ctx, c, r.record.stat.NumChildren); err != nil {
-			return nil, err
+		if r.record.stat.NumChildren > ownChildren {
+			if err := queue.RefuseStrangers(ctx, c, p.s.path, p.turn.Node, r.czxid); err != nil {
+				return nil, err
+			}
 		}
 		return p.take(ctx, r)
 	case p.turn.AtOnce:

@@ -23,5 +23,5 @@ func WithMaxHold(d time.Duration) Option { return func(o *options) { o.maxHold =
 // WithSingleQueue keeps holders and waiters in one line, each with one znode however
 // many permits it is for. That saves a write for each permit and a round trip or two,
 // but Curator does not know this layout: all users of a path must choose the same
-// one. Whoever finds the other in use gets ErrLayout.
+// one. Whoever comes while the other is in use gets ErrLayout.
 func WithSingleQueue() Option { return func(o *options) { o.single = true } }

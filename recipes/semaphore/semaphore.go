@@ -31,8 +31,8 @@ var (
 	// somebody else's. It is not overwritten, and no permit is given by it.
 	ErrForeignData = lease.ErrForeignData
 	// ErrLayout means that the path is in use with the other layout: see
-	// WithSingleQueue.
-	ErrLayout = errors.New("the path is in use with another layout")
+	// WithSingleQueue. It is a lease.ErrOtherRecipe.
+	ErrLayout = queue.ErrOtherLayout
 )
 
 // A Semaphore is the semaphore of one path. Any number of goroutines may use one
@@ -77,7 +77,7 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 	cfg := queue.Config{Client: client, Path: path, Root: path, Who: o.who, MaxHold: o.maxHold}
 	if o.single {
 		cfg.Name, cfg.Names, cfg.Policy = queue.PermitsNameFor(1), []string{queue.PermitsName}, queue.Permits
-		cfg.Size, cfg.Refuse = s.glance, refuseDoor // who only looks asks for none
+		cfg.Size = s.glance // who only looks asks for none
 		s.line = queue.New(cfg)
 		return s, nil
 	}

@@ -1,0 +1,190 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
+)
+
+// Recipes of different kinds do not count each other's nodes, so both would have the
+// path at once. So whoever comes looks for nodes of other kinds, once, in the listing
+// that it needs anyway, and does not stay if there are any. Mutex and read-write lock
+// are one kind.
+//
+// Nodes count whose names a recipe has made from beginning to end. Whatever merely
+// ends like one is a stranger's, as it always was.
+//
+// Two who come at the same time:
+//
+//   - Both have nodes under the path. These are numbered by the one counter of the
+//     path, and each looks after its own creation, so the later one sees the earlier.
+//     The earlier need not see the later, nor does it heed it: the newcomer goes.
+//   - One is a semaphore's, with a node D in line at the door, below path/locks, and the
+//     other has a node N under the path. If N is older, D's owner finds it: it asks for
+//     the path's data after D was created, which it has to for the size, and that tells
+//     how many children the path has: see package semaphore. If D is older, it is there
+//     when the owner of N looks into path/locks, or has become permits, which are there
+//     when that looks into path/leases, next.
+//   - The owner of N looks into those two only if the path has a child called "leases".
+//     If that is younger than N, whoever is first in line asks for the size again after
+//     it was made, and finds N.
+//
+// So who waits or holds stays, whatever comes. The nodes of who has died count until its
+// session ends, as everywhere. What Java's recipes do is not said here: they do not look.
+
+// A StrangerError says that a path is in use by another recipe. It is an
+// ErrOtherRecipe, and, between semaphores, an ErrOtherLayout.
+type StrangerError struct {
+	// Node is the name of a node found, below In if that is not "".
+	In, Node string
+	// Recipe is whose it is, as in "an election".
+	Recipe string
+	layout bool
+}
+
+// Error names the node.
+func (e *StrangerError) Error() string {
+	node := e.Node
+	if e.In != "" {
+		node = e.In + "/" + e.Node
+	}
+	return fmt.Sprintf("%v: node %s is that of %s: give each a path of its own", e.sentinel(), quote.Brief(node), e.Recipe)
+}
+
+func (e *StrangerError) sentinel() error {
+	if e.layout {
+		return ErrOtherLayout
+	}
+	return ErrOtherRecipe
+}
+
+// Unwrap returns what the error is.
+func (e *StrangerError) Unwrap() error { return e.sentinel() }
+
+// recipes says whose the nodes of a kind are.
+var recipes = map[string]string{
+	MutexName: "a mutex", ReadName: "a read-write lock", WriteName: "a read-write lock", LatchName: "an election",
+	LeaseName: "a semaphore", PermitsName: "a semaphore with a single queue",
+}
+
+// stranger returns the error for a node of a kind at a path where the own kinds are
+// others.
+func stranger(in string, name Name, own []string) error {
+	semaphores := func(kind string) bool { return kind == LeaseName || kind == PermitsName }
+	kind := name.Kind
+	if in != "" {
+		kind = LeaseName // at the door as well
+	}
+	return &StrangerError{In: in, Node: name.Node, Recipe: recipes[kind], layout: semaphores(kind) && semaphores(own[0])}
+}
+
+// others returns the nodes of kinds other than the own ones.
+func others(children, own []string) (found []Name) {
+	kinds := slices.DeleteFunc(slices.Clone(AllNames), func(kind string) bool { return slices.Contains(own, kind) })
+	for _, child := range children {
+		if name, ok := ParseWhole(child, kinds...); ok {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// A comer is who looks for others: its node's name, and its czxid, 0 if not known.
+type comer struct {
+	name  Name
+	czxid int64
+}
+
+// alone returns nil unless the path is in use by another recipe, as a listing of it
+// tells. self is nil for who only thinks of coming.
+func (q *Queue) alone(ctx context.Context, c *framework.Client, children []string, self *comer) error {
+	for _, name := range others(children, q.cfg.Names) {
+		if self == nil || !name.ordered() || name.Before(self.name) {
+			return stranger("", name, q.cfg.Names)
+		}
+	}
+	if !slices.Contains(children, LeasesNode) {
+		return nil
+	}
+	if err := q.nobodyAtTheDoor(ctx, c, self); err != nil {
+		return err
+	}
+	inside, err := q.wholeNames(ctx, c, LeasesNode, LeaseName) // after the door
+	if err == nil && len(inside) > 0 {
+		err = stranger(LeasesNode, inside[0], q.cfg.Names)
+	}
+	return err
+}
+
+// nobodyAtTheDoor returns nil unless somebody older than self is in line there.
+func (q *Queue) nobodyAtTheDoor(ctx context.Context, c *framework.Client, self *comer) error {
+	line, err := q.wholeNames(ctx, c, DoorNode, MutexName)
+	if err != nil {
+		return err
+	}
+	for _, name := range line {
+		exists, stat, err := c.Exists(ctx, q.node(DoorNode)+"/"+name.Node)
+		switch {
+		case err != nil:
+			return err
+		case !exists: // it gave up, or is inside
+			continue
+		case self != nil && self.czxid != 0 && stat.Czxid > self.czxid:
+			return nil // and so are all behind it
+		}
+		return stranger(DoorNode, name, q.cfg.Names)
+	}
+	return nil
+}
+
+// wholeNames lists the nodes of a kind in a child of the path, in order.
+func (q *Queue) wholeNames(ctx context.Context, c *framework.Client, in, kind string) ([]Name, error) {
+	children, _, err := c.Children(ctx, q.node(in))
+	if errors.Is(err, framework.ErrNoNode) || errors.Is(err, framework.ErrNoAuth) {
+		return nil, nil // a semaphore's are for all to see
+	}
+	var found []Name
+	for _, child := range children {
+		if name, ok := ParseWhole(child, kind); ok {
+			found = append(found, name)
+		}
+	}
+	slices.SortFunc(found, order)
+	return found, err
+}
+
+// RefuseStrangers returns an error if somebody of another recipe, or of a semaphore with
+// a single queue, is at the path of a semaphore and came before a node in line, or before
+// the parent of the permits was made, whose czxid is given: nobody looked into that then.
+func RefuseStrangers(ctx context.Context, c *framework.Client, path, node string, leases int64) error {
+	children, _, err := c.Children(ctx, path)
+	if err != nil {
+		return err
+	}
+	own := []string{LeaseName}
+	found := others(children, own)
+	if len(found) == 0 {
+		return nil
+	}
+	exists, mine, err := c.Exists(ctx, node)
+	if err == nil && !exists {
+		err = ErrEvicted
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range found {
+		exists, theirs, err := c.Exists(ctx, path+"/"+name.Node)
+		if err != nil {
+			return err
+		}
+		if exists && theirs.Czxid < max(mine.Czxid, leases) {
+			return stranger("", name, own)
+		}
+	}
+	return nil
+}
