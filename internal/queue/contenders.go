@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -54,20 +56,62 @@ func (q *Queue) list(ctx context.Context) ([]Contender, error) {
 		}
 	}
 	names := q.contenders(children)
+	all, err := q.readAll(ctx, names)
+	if err != nil {
+		return nil, err
+	}
 	var found []Contender
 	for i, name := range names {
-		contender, err := q.contender(ctx, name)
-		if errors.Is(err, framework.ErrNoNode) {
+		if all[i] == nil {
 			continue
 		}
-		if err != nil {
-			return nil, err
+		ahead := names[:i]
+		if i > 0 && names[i-1].Sequence == name.Sequence {
+			ahead = slices.DeleteFunc(slices.Clone(ahead), name.beside)
 		}
-		ahead := slices.DeleteFunc(slices.Clone(names[:i]), name.beside)
-		contender.Holding = len(q.cfg.Policy(name, ahead, size)) == 0
-		found = append(found, contender)
+		all[i].Holding = len(q.cfg.Policy(name, ahead, size)) == 0
+		found = append(found, *all[i])
 	}
 	return found, nil
+}
+
+// sideBySide is how many nodes are asked for at once. A server answers the requests of
+// a session one after the other, so that whoever else uses the session, and its own
+// round trips, wait for no more than that many answers. Fewer would not do for a long
+// line and a server far away: 1,000 nodes at 20 ms take 1.3 s so.
+const sideBySide = 16
+
+// readAll reads nodes; nil is in place of those that have gone. If one cannot be read
+// that is the error, and no further one is asked for.
+func (q *Queue) readAll(ctx context.Context, names []Name) ([]*Contender, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	all := make([]*Contender, len(names))
+	failed := make(chan error, sideBySide)
+	var next atomic.Int64
+	read := func() {
+		for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
+			switch contender, err := q.contender(ctx, names[i]); {
+			case err == nil:
+				all[i] = &contender
+			case !errors.Is(err, framework.ErrNoNode):
+				failed <- err
+				cancel()
+				return
+			}
+		}
+	}
+	var readers sync.WaitGroup
+	for range min(sideBySide, len(names)) {
+		readers.Go(read)
+	}
+	readers.Wait()
+	select {
+	case err := <-failed: // the first; the others were called off for it
+		return nil, err
+	default:
+		return all, nil
+	}
 }
 
 // contender reads one node.

@@ -1,0 +1,173 @@
+package mutex_test
+
+import (
+	"context"
+	"errors"
+
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+var errCalledOff = errors.New("called off")
+
+// line makes a line of that many, without waiting for any of them.
+func line(t *testing.T, c *framework.Client, n int) (paths []string) {
+	t.Helper()
+	require.NoError(t, c.CreateParents(t.Context(), path+"/x"))
+	for i := range n {
+		made, err := c.Create(t.Context(), path+"/lock-", fmt.Appendf(nil, `{"who":"number %d"}`, i), framework.EphemeralSequential)
+		require.NoError(t, err)
+		paths = append(paths, made.Path)
+	}
+	return paths
+}
+
+// far makes the answer to each read of a node take that long on its way.
+func far(w *conformance.World, client string, away time.Duration) {
+	w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+		if c.Client == client && c.Op == zktest.OpGetData && c.Phase == zktest.PhaseAfterApply {
+			return zktest.Delay(away)
+		}
+		return zktest.Pass
+	})
+}
+
+// A long line far away is listed in order, with some reads under way at once, and not all.
+func TestContendersOfALongLine(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		roomy := func(c *framework.Config) { c.MaxReplyBytes, c.MaxRequestBytes = 0, 0 }
+		other, a := w.Client("other", roomy), w.Client("a", roomy)
+		made := line(t, other, 1000)
+		w.After(time.Second)
+		far(w, "a", 20*time.Millisecond)
+		w.Server.ResetCounts()
+		var list []lease.Contender
+		done := make(chan error, 1)
+		began := time.Now()
+		go func() {
+			var err error
+			list, err = newMutex(t, a).Contenders(t.Context())
+			done <- err
+		}()
+		w.After(10 * time.Millisecond)
+		require.Equal(t, 16, w.Server.Count(zktest.OpGetData), "are under way at once")
+		w.After(20 * time.Millisecond)
+		require.Equal(t, 32, w.Server.Count(zktest.OpGetData))
+		require.NoError(t, <-done)
+		took := time.Since(began)
+		require.Len(t, list, 1000)
+		for i, c := range list {
+			require.Equal(t, made[i], c.Path)
+			require.Equal(t, fmt.Sprintf("number %d", i), c.Holder.Who)
+			require.Equal(t, i == 0, c.Holding)
+		}
+		require.Less(t, took, 2*time.Second)
+		t.Logf("1,000 contenders 20 ms away take %v", took)
+	})
+}
+
+// Those who go while the line is read are left out, and nobody else is.
+func TestContendersWhoGoMeanwhile(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		other, a := w.Client("other"), w.Client("a")
+		made := line(t, other, 100)
+		far(w, "a", 20*time.Millisecond)
+		done := make(chan []lease.Contender, 1)
+		go func() {
+			list, err := newMutex(t, a).Contenders(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			done <- list
+		}()
+		w.After(30 * time.Millisecond)
+		var stay []string
+		for i, node := range made {
+			if i%3 == 0 && i > 50 {
+				w.Remove(other, node)
+			} else {
+				stay = append(stay, node)
+			}
+		}
+		list := <-done
+		var found []string
+		for _, c := range list {
+			found = append(found, c.Path)
+		}
+		require.Equal(t, stay, found)
+	})
+}
+
+// The first failure is what is returned, at once and not beside others, and then nothing
+// is under way any more.
+func TestContendersOneOfWhichCannotBeRead(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		other, a := w.Client("other"), w.Client("a")
+		made := line(t, other, 100)
+		far(w, "a", 20*time.Millisecond)
+		w.Server.On(zktest.OpGetData, made[7]).Before().Fail(zktest.NoAuth)
+		w.Server.ResetCounts()
+		_, err := newMutex(t, a).Contenders(t.Context())
+		require.ErrorIs(t, err, framework.ErrNoAuth)
+		require.ErrorContains(t, err, "list contenders of "+path+": get "+made[7])
+		require.NotContains(t, err.Error(), "\n")
+		require.Equal(t, 1, strings.Count(err.Error(), "get "))
+		w.Settle() // what was sent before arrives
+		asked := w.Server.Count(zktest.OpGetData)
+		require.Less(t, asked, 50, "it is called off")
+		w.After(time.Second)
+		require.Equal(t, asked, w.Server.Count(zktest.OpGetData))
+
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(30*time.Millisecond, func() { cancel(errCalledOff) })
+		began := time.Now()
+		_, err = newMutex(t, a).Contenders(ctx)
+		require.ErrorIs(t, err, errCalledOff)
+		require.Equal(t, 30*time.Millisecond, time.Since(began))
+		w.Server.SetFaults(nil)
+		list, err := newMutex(t, a).Contenders(t.Context())
+		require.NoError(t, err)
+		require.Len(t, list, 100)
+	})
+}
+
+// While a long line is listed, others use the session, also where few requests may be
+// under way at once.
+func TestContendersLeaveRoomForOthers(t *testing.T) {
+	for _, outstanding := range []int{0, 2} {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			other, a := w.Client("other"), w.Client("a", func(cfg *framework.Config) { cfg.MaxOutstanding = outstanding })
+			line(t, other, 500)
+			m, err := mutex.New(a, "/locks/free")
+			require.NoError(t, err)
+			require.NoError(t, w.Acquire(m).Release())
+			far(w, "a", 20*time.Millisecond)
+			done := make(chan error, 1)
+			go func() {
+				_, err := newMutex(t, a).Contenders(t.Context())
+				done <- err
+			}()
+			w.After(30 * time.Millisecond)
+			at := w.Start(m, time.Minute)
+			held := at.Granted()
+			require.Less(t, at.Took, 500*time.Millisecond)
+			select {
+			case <-done:
+				require.Fail(t, "too early to show anything")
+			default:
+			}
+			require.NoError(t, held.Release())
+			require.NoError(t, <-done)
+		})
+	}
+}
