@@ -93,6 +93,17 @@ func others(children, own []string) (found []Name) {
 	return found
 }
 
+// settleIn makes certain, with the first listing that shows the own node, that no
+// other recipe has the path. Whoever comes later sees this node.
+func (p *place) settleIn(ctx context.Context, children []string) error {
+	if p.settled {
+		return nil
+	}
+	err := p.queue.alone(ctx, p.client, children, &comer{p.self, p.token})
+	p.settled = err == nil
+	return err
+}
+
 // A comer is who looks for others: its node's name, and its czxid, 0 if not known.
 type comer struct {
 	name  Name

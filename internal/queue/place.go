@@ -188,17 +188,6 @@ func (p *place) lineUp(ctx context.Context) ([]Name, error) {
 	}
 }
 
-// settleIn makes certain, with the first listing that shows the own node, that no
-// other recipe has the path. Whoever comes later sees this node.
-func (p *place) settleIn(ctx context.Context, children []string) error {
-	if p.settled {
-		return nil
-	}
-	err := p.queue.alone(ctx, p.client, children, &comer{p.self, p.token})
-	p.settled = err == nil
-	return err
-}
-
 // split finds the own node in a listing and returns the contenders ahead of it.
 // A second node under the own id can only come from a create that was given up
 // for lost and carried out after all; it is removed.

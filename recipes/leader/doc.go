@@ -46,7 +46,8 @@
 //
 // The znodes are those of Apache Curator's LeaderLatch, so Go and Java services
 // elect one leader on the same path, and show each other's ids. Children of the
-// path that are no participants' nodes are ignored.
+// path that are no participants' nodes are ignored, except that a path which another
+// of our recipes is using is refused ([lease.ErrOtherRecipe]).
 //
 // # Cost
 //

@@ -8,7 +8,9 @@
 //
 // The znodes are those of Apache Curator's InterProcessMutex, so Go and Java
 // services exclude each other on the same path. Children of the path that are no
-// contenders' nodes are ignored (Curator counts them, and then waits for them).
+// contenders' nodes are ignored (Curator counts them, and then waits for them). A path
+// that an election or a semaphore of ours is using is refused ([lease.ErrOtherRecipe]);
+// a read-write lock may share it, and counts.
 //
 // # Cost
 //

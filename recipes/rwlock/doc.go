@@ -22,7 +22,8 @@
 //
 // The znodes are those of Apache Curator's InterProcessReadWriteLock, so Go and Java
 // services exclude each other on the same path. A mutex of this module on the same
-// path counts as a writer.
+// path counts as a writer. One that an election or a semaphore of ours is using is
+// refused ([lease.ErrOtherRecipe]).
 //
 // # Cost
 //

@@ -35,7 +35,9 @@
 // Java's has a number of its own if it is not given a SharedCount, which nothing
 // compares with the stored one. Children of path/leases that are no permits, as
 // their names tell, are ignored; Curator counts them. [WithSingleQueue] chooses a
-// layout of our own, which costs less and which Curator does not know.
+// layout of our own, which costs less and which Curator does not know. A path which
+// another of our recipes is using, or a semaphore of the other layout, is refused
+// ([lease.ErrOtherRecipe]).
 //
 // # Cost
 //
