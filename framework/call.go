@@ -18,6 +18,7 @@ type request[T any] struct {
 	path       string // as the caller gave it
 	sequential bool   // the path may end with a slash
 	idempotent bool   // may be repeated after an unknown outcome
+	reads      bool   // changes nothing
 
 	// send makes the library's blocking call in a session, with the path on the server.
 	send func(s *Session, path string) (T, error)
@@ -28,7 +29,7 @@ type request[T any] struct {
 
 // read runs an operation that changes nothing.
 func read[T any](ctx context.Context, c *Client, op, path string, send func(*Session, string) (T, error)) (T, error) {
-	return do(ctx, c, request[T]{op: op, path: path, idempotent: true, send: send})
+	return do(ctx, c, request[T]{op: op, path: path, idempotent: true, reads: true, send: send})
 }
 
 // write runs an operation that is not repeated after an unknown outcome.
@@ -115,6 +116,9 @@ func once[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 	} else {
 		s = nil // nothing was sent in it
 	}
+	if r.reads && outcome == Unknown && unreadable(err) {
+		outcome = Failed // the answer to the next would be no better
+	}
 	if f := c.core.cfg.Observer.Called; f != nil {
 		f(Call{Op: r.op, Path: c.full(r.path), Session: sessionID(s), Duration: time.Since(start), Err: err})
 	}
@@ -122,6 +126,11 @@ func once[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 		return value, nil
 	}
 	return value, &OpError{Op: r.op, Path: r.path, Session: sessionID(s), Outcome: outcome, Err: err}
+}
+
+// unreadable reports whether there was an answer that could not be read.
+func unreadable(err error) bool {
+	return errors.Is(err, ErrReplyTooLarge) || errors.Is(err, errMalformedAnswer)
 }
 
 func sessionID(s *Session) int64 {
@@ -195,6 +204,9 @@ func send[T any](ctx context.Context, s *Session, path string, r request[T]) (va
 // noticed.
 func judge[T any](s *Session, value T, err error) (T, Outcome, error) {
 	outcome, err := classify(err)
+	if errors.Is(err, ErrReplyTooLarge) {
+		err = fmt.Errorf("%w, the limit is %d (Config.MaxReplyBytes)", err, s.core.cfg.MaxReplyBytes)
+	}
 	if over := context.Cause(s.ctx); err != nil && over != nil && !errors.Is(err, over) {
 		err = fmt.Errorf("%w (%w)", over, err)
 	}

@@ -94,8 +94,8 @@ type Config struct {
 	// MaxRequestBytes is the largest request that is sent; raise it together
 	// with the servers' jute.maxbuffer. 0 means DefaultMaxRequestBytes.
 	MaxRequestBytes int
-	// MaxReplyBytes is the largest answer that is accepted; a larger one breaks
-	// the connection. 0 means DefaultMaxReplyBytes.
+	// MaxReplyBytes is the largest answer that is accepted; a larger one fails the
+	// request, with ErrReplyTooLarge. 0 means DefaultMaxReplyBytes.
 	MaxReplyBytes int
 	// MaxEphemeralBytes bounds the sum of the path lengths of the ephemeral
 	// nodes one session owns. 0 means DefaultMaxEphemeralBytes.

@@ -43,6 +43,11 @@ var (
 	ErrInvalidArgument = errors.New("invalid argument")
 	// ErrTooLarge means that the request is larger than Config.MaxRequestBytes. Nothing was sent.
 	ErrTooLarge = errors.New("request too large")
+	// ErrReplyTooLarge means that the answer is larger than Config.MaxReplyBytes; the error
+	// names both sizes. The request was carried out, but its answer was not read: a write
+	// has an unknown outcome, and a read is not repeated, because its answer would be as
+	// large again. The connection goes on.
+	ErrReplyTooLarge = errors.New("answer too large")
 	// ErrTooManyEphemerals means that the session owns as many ephemeral nodes
 	// as Config.MaxEphemeralBytes allows. Nothing was sent.
 	ErrTooManyEphemerals = errors.New("too many ephemeral nodes in one session")
@@ -57,7 +62,8 @@ var (
 	// the addresses tried and what happened there.
 	ErrNotConnected = errors.New("not connected to zookeeper")
 
-	errMoved = errors.New("session moved to another server")
+	errMoved           = errors.New("session moved to another server")
+	errMalformedAnswer = errors.New("malformed answer")
 
 	// Which of the two proofs was missing at the trust deadline.
 	errUnanswered = fmt.Errorf("%w: no answer from the leader", ErrTrustExpired)

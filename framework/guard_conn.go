@@ -2,7 +2,6 @@ package framework
 
 import (
 	"bufio"
-	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -25,21 +24,23 @@ type guardConn struct {
 	slot  chan struct{} // held while writing; a channel, so that waiting for it can end
 	read  *bufio.Reader
 
-	mu        sync.Mutex
-	sent      []inFlight // requests and the connect request, oldest first
-	first     time.Time  // when the oldest of them could be answered next
-	inFrame   bool       // the rest of a frame has not arrived yet
-	pings     []time.Time
-	heard     time.Time     // when the newest bytes arrived
-	attached  bool          // handshake complete
-	closing   bool          // our close request was sent
-	begun     bool          // the library has presented the credentials and sent something else
-	vouching  []*reliedNode // what a quorum is being asked about; nil if it is not
-	dead      bool
-	remaining int  // bytes of the present inbound frame still to hand over
-	patching  bool // the frame's error code is to be replaced by patch
-	patch     int32
-	patchEnd  int // bytes of the frame behind the error code
+	// Only for whoever reads.
+	frame   []byte // what of the present frame is still to hand over
+	buffer  []byte // for frames that are not longer than that
+	skip    int    // what is to be discarded behind that
+	spoiled error  // what ends the reading then
+
+	mu       sync.Mutex
+	sent     []inFlight // requests and the connect request, oldest first
+	first    time.Time  // when the oldest of them could be answered next
+	inFrame  bool       // the rest of a frame has not arrived yet
+	pings    []time.Time
+	heard    time.Time     // when the newest bytes arrived
+	attached bool          // handshake complete
+	closing  bool          // our close request was sent
+	begun    bool          // the library has presented the credentials and sent something else
+	vouching []*reliedNode // what a quorum is being asked about; nil if it is not
+	dead     bool
 
 	holding    bool                  // requests wait until watches were set again
 	holdingAll bool                  // the requests to set watches as well
@@ -56,14 +57,14 @@ type inFlight struct {
 	at  time.Time
 }
 
-// readAhead is how much of a frame can be looked at before it is handed over: a
-// connect reply, or the header of an answer and the path of a node.
+// readAhead is how much of a frame can be looked at before the rest has come, and
+// more than most frames have.
 const readAhead = 16 << 10
 
 func newGuardConn(g *guard, addr string, conn net.Conn, deadline time.Time) *guardConn {
 	c := &guardConn{
 		Conn: conn, guard: g, addr: addr, slot: make(chan struct{}, 1),
-		read: bufio.NewReaderSize(conn, readAhead), gone: make(chan struct{}), told: make(chan struct{}),
+		read: bufio.NewReaderSize(conn, readAhead), buffer: make([]byte, readAhead), gone: make(chan struct{}), told: make(chan struct{}),
 	}
 	_ = conn.SetDeadline(deadline) // for the handshake
 	return c
@@ -180,147 +181,6 @@ func (c *guardConn) note(frame []byte) bool {
 	return true
 }
 
-// Read hands the server's bytes to the library, having looked at the beginning
-// of each frame first.
-func (c *guardConn) Read(p []byte) (int, error) {
-	if c.remaining == 0 {
-		if err := c.beginFrame(); err != nil {
-			if !errors.Is(err, errCloseAnswered) {
-				c.broke(err)
-			}
-			_ = c.Close() // tells the session before the library can dial again
-			return 0, err
-		}
-	}
-	n, err := c.read.Read(p[:min(len(p), c.remaining)])
-	if err != nil {
-		c.broke(err)
-		_ = c.Close()
-	}
-	c.mu.Lock()
-	c.heard = time.Now()
-	if c.inFrame { // what comes next had to wait for this frame
-		c.first = c.heard
-	}
-	c.inFrame = c.remaining-n > c.read.Buffered()
-	c.mu.Unlock()
-	c.applyPatch(p[:n])
-	c.remaining -= n
-	return n, err
-}
-
-// errCloseAnswered ends the library's reading after the answer to our close request.
-var errCloseAnswered = errors.New("session closed")
-
-func (c *guardConn) beginFrame() error {
-	head, err := c.read.Peek(frameHeader)
-	if err != nil {
-		return err
-	}
-	if !c.isAttached() && startsTLS(head) {
-		return errAnswersTLS
-	}
-	size := int(be32(head))
-	if size < 0 || size > c.guard.cfg.MaxReplyBytes {
-		return errShortFrame
-	}
-	c.remaining = frameHeader + size
-	if !c.isAttached() {
-		return c.beginSession(size)
-	}
-	if size < replyHeader {
-		return errShortFrame
-	}
-	head, err = c.read.Peek(frameHeader + replyHeader)
-	if err != nil {
-		return err
-	}
-	return c.reply(be32(head[4:]), be64(head[8:]), be32(head[16:]))
-}
-
-// beginSession looks at the connect reply. A session that is not the one this
-// guard serves never reaches the library.
-func (c *guardConn) beginSession(size int) error {
-	if size > 1<<10 {
-		return errShortFrame
-	}
-	frame, err := c.read.Peek(frameHeader + size)
-	if err != nil {
-		return err
-	}
-	r, err := parseConnectReply(frame[frameHeader:])
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	if len(c.sent) == 0 {
-		c.mu.Unlock()
-		return errShortFrame
-	}
-	asked := c.sent[0].at
-	c.sent = nil
-	c.attached = r.session != 0
-	c.mu.Unlock()
-	if err := c.guard.handshake(c, r, asked); err != nil {
-		return err
-	}
-	return c.Conn.SetDeadline(time.Time{})
-}
-
-// reply looks at the header of an answer or event.
-func (c *guardConn) reply(xid int32, zxid int64, code int32) error {
-	c.guard.saw(zxid)
-	if xid == xidEvent {
-		c.mu.Lock()
-		c.heard = time.Now()
-		c.mu.Unlock()
-		return nil
-	}
-	c.mu.Lock()
-	c.heard = time.Now()
-	f, ok := c.answered(xid)
-	if other, known := standIns[code]; known {
-		c.patching, c.patch, c.patchEnd = true, other, c.remaining-frameHeader-replyHeader
-	}
-	c.mu.Unlock()
-	if !ok {
-		return nil
-	}
-	end := multiEnd{committed: true}
-	if f.op == opMulti && code == 0 {
-		frame, err := c.read.Peek(min(c.remaining, readAhead))
-		if err != nil {
-			return err
-		}
-		end = parseMultiEnd(frame[frameHeader+replyHeader:])
-	}
-	c.prove(f, code, end)
-	if xid <= xidVouch {
-		return c.vouched(code, end)
-	}
-	if end.code == codeMoved { // releases from 3.6 on hang up themselves
-		return errMoved
-	}
-	switch f.op {
-	case opCreate, opContainer, opCreateTTL:
-		if code == 0 {
-			return c.created(zxid, 0)
-		}
-	case opMulti:
-		if code == 0 {
-			return c.createdFirst(zxid)
-		}
-	case opSetWatches:
-		c.guard.watchesSet(code)
-	case opClose:
-		if xid == xidClose {
-			c.guard.closeAnswered()
-			return errCloseAnswered
-		}
-	}
-	return nil
-}
-
 // answered removes the request with this xid from those in flight. Answers come
 // in the order of the requests, pings aside, so it is the first one.
 func (c *guardConn) answered(xid int32) (inFlight, bool) {
@@ -343,22 +203,6 @@ func (c *guardConn) answered(xid int32) (inFlight, bool) {
 		}
 	}
 	return inFlight{}, false
-}
-
-// applyPatch replaces the error code of the present frame where a stand-in was
-// chosen. The library reads the header in one piece with the body, but nothing
-// here depends on that: the bytes are replaced one by one as they pass.
-func (c *guardConn) applyPatch(p []byte) {
-	if !c.patching {
-		return
-	}
-	for i := range p {
-		// The code is the last four bytes of the header.
-		if k := c.remaining - i - c.patchEnd; k >= 1 && k <= 4 {
-			p[i] = byte(c.patch >> (8 * (k - 1)))
-		}
-	}
-	c.patching = c.remaining-len(p) > c.patchEnd
 }
 
 // settingWatches reports whether a request to set watches again is under way.

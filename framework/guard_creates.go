@@ -1,10 +1,6 @@
 package framework
 
-import (
-	"bufio"
-	"errors"
-	"sync"
-)
+import "sync"
 
 // createWatch collects what only the wire shows of creates: when each is sent,
 // and its zxid. The answer to a write carries the zxid of that write, which for a
@@ -66,42 +62,18 @@ func (w *createWatch) take(path string) int64 {
 	return zxid
 }
 
-// createdFirst notes the zxid of a Multi whose first operation made a node. Its
-// answer begins with that operation's type, a flag and an error code.
-func (c *guardConn) createdFirst(zxid int64) error {
-	const start, skipped = frameHeader + replyHeader, 4 + 1 + 4
-	if c.remaining < start+skipped+4 {
-		return nil // only checks and deletes, or too short, which the library will say
+// created notes the zxid of a request that made a node, which its answer begins with:
+// a create, or a Multi whose first operation was one. The answer was checked.
+func (w *createWatch) created(op int32, zxid int64, body []byte) {
+	switch op {
+	case opCreate, opContainer, opCreateTTL:
+	case opMulti:
+		if be32(body) != opCreate {
+			return // a check or a delete, or all failed
+		}
+		body = body[multiHeader:]
+	default:
+		return
 	}
-	frame, err := c.read.Peek(start + skipped)
-	if err != nil {
-		return err
-	}
-	if be32(frame[start:]) != opCreate {
-		return nil
-	}
-	return c.created(zxid, skipped)
-}
-
-// created notes the zxid of a create that succeeded; its answer begins with the
-// path of the node, behind so many bytes.
-func (c *guardConn) created(zxid int64, skipped int) error {
-	start := frameHeader + replyHeader + skipped
-	frame, err := c.read.Peek(min(c.remaining, start+4))
-	if err != nil || len(frame) < start+4 {
-		return errors.Join(err, errShortFrame)
-	}
-	n := int(be32(frame[start:]))
-	if n < 0 || n > c.remaining-start-4 {
-		return errShortFrame
-	}
-	frame, err = c.read.Peek(start + 4 + n)
-	if errors.Is(err, bufio.ErrBufferFull) {
-		return nil // a path of 16 KiB: whoever wants its czxid has to ask for it
-	}
-	if err != nil {
-		return err
-	}
-	c.guard.creates.answered(string(frame[start+4:]), zxid)
-	return nil
+	w.answered(string(body[4:4+be32(body)]), zxid)
 }

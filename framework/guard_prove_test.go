@@ -69,8 +69,8 @@ func TestWhatAnAnswerProves(t *testing.T) {
 		"create container":           {opContainer, 0, text("/a"), committed},
 		"create with a time to live": {opCreateTTL, 0, text("/a"), committed},
 		"delete":                     {opDelete, 0, nil, committed},
-		"set":                        {opSetData, 0, nil, committed},
-		"set acl":                    {opSetACL, 0, nil, committed},
+		"set":                        {opSetData, 0, make([]byte, statBytes), committed},
+		"set acl":                    {opSetACL, 0, make([]byte, statBytes), committed},
 		"multi":                      {opMulti, 0, results([2]int32{opCheck, 0}), committed},
 		"create that is refused":     {opCreate, -110, nil, received},
 		"set that is refused":        {opSetData, codeNoAuth, nil, received},
@@ -78,8 +78,8 @@ func TestWhatAnAnswerProves(t *testing.T) {
 		"multi that fails":           {opMulti, 0, fail(codeNoNode), received},
 		"multi that is refused":      {opMulti, codeNoAuth, nil, received},
 		"empty multi":                {opMulti, 0, results(), received},
-		"sync":                       {opSync, 0, nil, received},
-		"read":                       {4, 0, nil, received},
+		"sync":                       {opSync, 0, text("/"), received},
+		"read":                       {opExists, 0, make([]byte, statBytes), received},
 		"read of nothing":            {4, codeNoNode, nil, received},
 		"set watches":                {opSetWatches, 0, nil, received},
 		"credentials":                {opSetAuth, 0, nil, nothing},
@@ -92,7 +92,7 @@ func TestWhatAnAnswerProves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				request, reply := hello(17)
-				first, sync1, sync2 := answer(1, 5, c.code, c.body...), answer(2, 5, 0), answer(3, 5, 0)
+				first, sync1, sync2 := answer(1, 5, c.code, c.body...), answer(2, 5, 0, text("/")...), answer(3, 5, 0, text("/")...)
 				conn, _ := scripted(bytes.Join([][]byte{reply, first, sync1, sync2}, nil))
 				read := func(frame []byte) {
 					_, err := io.ReadFull(conn, make([]byte, len(frame)))
@@ -130,7 +130,7 @@ func TestWhatAnAnswerProves(t *testing.T) {
 func TestConnectRequestHasTheGreatestZxid(t *testing.T) {
 	t.Parallel()
 	request, reply := hello(17)
-	c, _ := scripted(bytes.Join([][]byte{reply, answer(1, 5, 0), answer(xidVouch, 99, 0, results([2]int32{opCheck, 0})...), answer(2, 7, 0), answer(xidEvent, -1, 0), answer(xidPing, 0, 0)}, nil))
+	c, _ := scripted(bytes.Join([][]byte{reply, answer(1, 5, 0, text("/")...), answer(xidVouch, 99, 0, results([2]int32{opCheck, 0})...), answer(2, 7, 0, text("/")...), answer(xidEvent, -1, 0, append([]byte{0, 0, 0, 1, 0, 0, 0, 3}, text("/a")...)...), answer(xidPing, 0, 0)}, nil))
 	tell(t, c, request)
 	_, err := io.ReadFull(c, make([]byte, len(reply)))
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ func connectLibrary(g *guard, cfg *Config, onEvent func(zk.Event)) (*zk.Conn, <-
 		zk.WithDialer(g.dial),
 		zk.WithHostProvider(g),
 		zk.WithEventCallback(onEvent),
-		zk.WithMaxBufferSize(cfg.MaxReplyBytes),
+		zk.WithMaxBufferSize(max(cfg.MaxReplyBytes, leastBuffer)), // more the guard does not hand over
 		zk.WithMaxConnBufferSize(setWatchesBytes+cfg.MaxRequestBytes+8<<10),
 		zk.WithLogger(libraryLog{cfg.Logger}),
 		zk.WithLogInfo(false),
@@ -31,6 +31,10 @@ func connectLibrary(g *guard, cfg *Config, onEvent func(zk.Event)) (*zk.Conn, <-
 	}
 	return conn, events, nil
 }
+
+// leastBuffer has room for what is not subject to MaxReplyBytes: a connect reply, the
+// header of an answer.
+const leastBuffer = 1 << 10
 
 // setWatchesBytes has room for the library's own largest request, but for one path:
 // it stops to add paths of watches at 128 KiB. A request that did not fit would be

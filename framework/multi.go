@@ -100,13 +100,17 @@ func (c *Client) multi(ctx context.Context, ops []Op, late lateMulti) (zxid int6
 		results []zk.MultiResponse
 		zxid    int64
 	}
-	r := request[reply]{op: "multi", path: "/", idempotent: onlyChecks(ops)}
+	reads := onlyChecks(ops)
+	r := request[reply]{op: "multi", path: "/", idempotent: reads, reads: reads}
 	r.send = func(s *Session, _ string) (reply, error) {
 		release, err := s.reserveMulti(requests)
 		if err != nil {
 			return reply{}, err
 		}
 		results, err := s.conn.Multi(requests...)
+		if err == nil && len(results) != len(requests) {
+			err = errMalformedAnswer
+		}
 		release(results, err)
 		v := reply{results: results}
 		if len(results) > 0 && err == nil {

@@ -3,6 +3,7 @@ package framework
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/go-zookeeper/zk"
 
@@ -69,7 +70,8 @@ var neverSent = []error{
 // The library makes an unnamed error of a code it does not know, which would
 // have to be told by its text. Where the code matters the wire guard replaces
 // it by one the library knows and a server never sends (see standIns); the last
-// two entries are those.
+// two entries are those. The size of a refused answer is the exception (see
+// refusedSize).
 var answers = map[error]error{
 	zk.ErrNoNode:                  ErrNoNode,
 	zk.ErrNodeExists:              ErrNodeExists,
@@ -110,6 +112,12 @@ func classify(err error) (Outcome, error) {
 	}
 	if errors.Is(err, ErrTooManyEphemerals) {
 		return Failed, err
+	}
+	if errors.Is(err, zk.ErrAPIError) {
+		return Unknown, errMalformedAnswer
+	}
+	if size, ok := refusedSize(err); ok {
+		return Unknown, fmt.Errorf("%w: %d bytes", ErrReplyTooLarge, size)
 	}
 	return Unknown, err
 }

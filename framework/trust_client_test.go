@@ -45,10 +45,7 @@ type mistake struct {
 	withoutQ, handshakeVouches, syncVouches, withoutZxid, revives, sameNumber, newestTimeout, doubtless bool
 }
 
-const (
-	opCreateSession = -10
-	opGetData       = 4
-)
+const opCreateSession = -10
 
 func newReigns(seed uint64, m mistake) *modelClient {
 	e := &ensemble{simulation: newSimulation(seed), timeout: 12 * time.Second}

@@ -23,7 +23,7 @@ type watched[T any] struct {
 func readWatch[T any](ctx context.Context, c *Client, op, path string, kind watchKind,
 	plain, set func(conn *zk.Conn, path string) (T, error), hasWatch func(error) bool,
 ) (T, *Watch, error) {
-	r := request[watched[T]]{op: op, path: path, idempotent: true}
+	r := request[watched[T]]{op: op, path: path, idempotent: true, reads: true}
 	r.send = func(s *Session, path string) (watched[T], error) {
 		if err := s.expectWatches(); err != nil {
 			return watched[T]{}, err

@@ -19,6 +19,9 @@ const (
 	codeExpired = -112
 	codeMoved   = -118
 
+	// codeMalformed stands for an answer that the library must not read; servers never send it.
+	codeMalformed = -100
+
 	xidEvent = -1
 	xidPing  = -2
 	// xidClose marks the guard's own close request; servers do not interpret it
@@ -32,19 +35,23 @@ const (
 	// it sets watches again.
 	xidVouch = -5
 
-	opCreate     = 1
-	opDelete     = 2
-	opSetData    = 5
-	opSetACL     = 7
-	opSync       = 9
-	opCheck      = 13
-	opMulti      = 14
-	opContainer  = 19
-	opCreateTTL  = 21
-	opSetWatches = 101
-	opSetAuth    = 100
-	opPing       = 11
-	opClose      = -11
+	opCreate       = 1
+	opDelete       = 2
+	opExists       = 3
+	opGetData      = 4
+	opSetData      = 5
+	opGetACL       = 6
+	opSetACL       = 7
+	opSync         = 9
+	opPing         = 11
+	opGetChildren2 = 12
+	opCheck        = 13
+	opMulti        = 14
+	opContainer    = 19
+	opCreateTTL    = 21
+	opSetAuth      = 100
+	opSetWatches   = 101
+	opClose        = -11
 )
 
 // standIns replaces error codes that the client library has no name for by ones

@@ -71,6 +71,9 @@ func text(s string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...)
 }
 
+// statBytes is how many a Stat has.
+const statBytes = 68
+
 func tell(t *testing.T, c *guardConn, frames ...[]byte) {
 	t.Helper()
 	for _, frame := range frames {
@@ -85,13 +88,13 @@ func tell(t *testing.T, c *guardConn, frames ...[]byte) {
 func TestGuardPassesFramesOnAndReplacesCodes(t *testing.T) {
 	t.Parallel()
 	request, reply := hello(7)
+	event := answer(xidEvent, 0, 0, append([]byte{0, 0, 0, 1, 0, 0, 0, 3}, text("/a")...)...)
+	large := answer(4, 9, 0, append(text(strings.Repeat("\xff", 300_000)), make([]byte, statBytes+2)...)...)
 	stream := bytes.Join([][]byte{
-		reply, answer(1, 5, -6, 1, 2, 3), answer(2, 6, -101), answer(3, 7, -127), answer(xidEvent, 0, 0, 9, 9), answer(xidPing, 8, 0),
-		answer(4, 9, 0, bytes.Repeat([]byte{0xff}, 300_000)...),
+		reply, answer(1, 5, -6, 1, 2, 3), answer(2, 6, -101), answer(3, 7, -127), event, answer(xidPing, 8, 0), large,
 	}, nil)
 	want := bytes.Join([][]byte{
-		reply, answer(1, 5, -117, 1, 2, 3), answer(2, 6, -101), answer(3, 7, -123), answer(xidEvent, 0, 0, 9, 9), answer(xidPing, 8, 0),
-		answer(4, 9, 0, bytes.Repeat([]byte{0xff}, 300_000)...),
+		reply, answer(1, 5, -117, 1, 2, 3), answer(2, 6, -101), answer(3, 7, -123), event, answer(xidPing, 8, 0), large,
 	}, nil)
 	for _, size := range []int{1, 3, 4, 17, 1000, 1 << 20} {
 		c, _ := scripted(stream)
@@ -106,7 +109,7 @@ func TestGuardPassesFramesOnAndReplacesCodes(t *testing.T) {
 				break
 			}
 			if first {
-				tell(t, c, ask(1, 999), ask(2, 3), ask(3, 3), ask(xidPing, 11), ask(4, 4))
+				tell(t, c, ask(1, 999), ask(2, 3), ask(3, 3), ask(xidPing, 11), ask(4, opGetData))
 			}
 		}
 		require.True(t, bytes.Equal(want, got), "read in pieces of %d", size)
