@@ -106,13 +106,23 @@ func (c *Client) inOrAfter(ctx context.Context, s *Session) (*Client, error) {
 func (c *Client) background(path string, clean func(ctx context.Context, c *Client) error) {
 	run := func(ctx context.Context) {
 		pace := c.core.cfg.Reconnect.Start()
-		for {
+		for warned := false; ; {
 			err := clean(ctx, c)
 			if err == nil || ctx.Err() != nil || refused(err) {
 				c.cleaned(path, err)
 				return
 			}
-			if retry.Sleep(ctx, nextDelay(pace)) != nil {
+			delay := nextDelay(pace)
+			if errors.Is(err, ErrReplyTooLarge) {
+				// Until others have removed some children it will not be found, and each
+				// look costs the server, and the connection, a large answer.
+				delay = max(delay, c.core.cfg.SessionTimeout)
+				if !warned {
+					warned = true
+					c.core.cfg.Logger.Warn("clean-up has to wait", "path", c.full(path), "error", err)
+				}
+			}
+			if retry.Sleep(ctx, delay) != nil {
 				c.cleaned(path, err)
 				return
 			}

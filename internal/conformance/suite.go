@@ -60,6 +60,8 @@ func Run(t *testing.T, r Recipe) {
 		"grants in the order of the queue":   fairness,
 		"a try in vain":                      tryInVain,
 		"a wait that times out":              timesOut,
+		"a wait that fails, and times out":   timesOutAfterAFailure,
+		"the listing is too large":           listingTooLarge,
 		"a wait that is cancelled":           cancelled,
 		"the session of a waiter ends":       waiterLosesSession,
 		"the session of a holder ends":       holderLosesSession,
@@ -217,6 +219,7 @@ func timesOut(t *testing.T, w *World, r Recipe) {
 		var timeout *lease.TimeoutError
 		require.ErrorAs(t, at.Err, &timeout)
 		require.Positive(t, timeout.Ahead)
+		require.NoError(t, timeout.Err, "nothing failed")
 		require.InDelta(t, 1500*time.Millisecond, at.Took, float64(100*time.Millisecond))
 	})
 	release(t, held...)

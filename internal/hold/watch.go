@@ -125,6 +125,12 @@ func (h *Hold) watchAlso(ctx context.Context, path string) {
 // the hold is over, or there was no answer.
 func (h *Hold) lookAt(ctx context.Context, path string) <-chan framework.Event {
 	data, stat, w, err := h.Client.GetWatch(ctx, path)
+	if errors.Is(err, framework.ErrReplyTooLarge) { // what somebody has set is no question to the holder
+		var exists bool
+		if exists, stat, w, err = h.Client.ExistsWatch(ctx, path); err == nil && !exists {
+			err = framework.ErrNoNode
+		}
+	}
 	switch {
 	case errors.Is(err, framework.ErrNoNode),
 		framework.OutcomeOf(err) == framework.Failed && errors.Is(err, framework.ErrNoAuth): // it cannot be watched any more

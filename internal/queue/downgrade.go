@@ -109,10 +109,13 @@ func (p *place) joinBeside(ctx context.Context, owner *hold.Hold) error {
 	name := p.queue.cfg.Name + other[max(0, len(other)-sequenceDigits):]
 	listing := p.listBehind(ctx)
 	made, err := p.client.CreateProtected(ctx, p.queue.node(name), p.queue.data(), framework.Ephemeral, framework.WithOnSent(listing.start))
-	children := listing.finish(err == nil)
+	children, listErr := listing.finish(err == nil)
 	if err == nil {
 		p.path, p.token = made.Path, made.Czxid
-		if err = p.standsBeside(ctx, other, children); err == nil {
+		if err = listErr; err == nil {
+			err = p.standsBeside(ctx, other, children)
+		}
+		if err == nil {
 			err = p.complete(ctx)
 		}
 		if err != nil {

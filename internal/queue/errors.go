@@ -23,7 +23,7 @@ type TimeoutError struct {
 	Head string
 	// Holder is what the first in line says about itself; zero if not known.
 	Holder Holder
-	// Err is why it could not even be tried, or nil.
+	// Err is the last failure met, or nil.
 	Err error
 }
 
@@ -44,7 +44,7 @@ func (e *TimeoutError) Error() string {
 		s += ", held by node " + quote.Brief(e.Head)
 	}
 	if e.Err != nil {
-		s += fmt.Sprintf(": %v", e.Err)
+		s += fmt.Sprintf("; last failure: %v", e.Err)
 	}
 	return s
 }
@@ -52,7 +52,7 @@ func (e *TimeoutError) Error() string {
 // Is reports whether target is ErrTimeout.
 func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
 
-// Unwrap returns why it could not be tried.
+// Unwrap returns the last failure.
 func (e *TimeoutError) Unwrap() error { return e.Err }
 
 // ErrSequenceExhausted means that the parent's counter has reached its end, so that

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -54,59 +53,23 @@ func (p *place) create(ctx context.Context) error {
 	listing := p.listBehind(ctx)
 	made, err := p.client.CreateProtected(ctx, p.queue.node(p.queue.cfg.Name), p.queue.data(),
 		framework.EphemeralSequential, framework.WithOnSent(listing.start))
-	children := listing.finish(err == nil)
+	children, listErr := listing.finish(err == nil)
 	if err != nil {
 		return err
 	}
 	node := made.Path[strings.LastIndexByte(made.Path, '/')+1:]
 	p.path, p.token, p.listing = made.Path, made.Czxid, children
 	p.id, _ = framework.ProtectionOf(node)
+	if listErr != nil {
+		p.leave()
+		return listErr
+	}
 	var ok bool
 	if p.self, ok = Parse(node, p.queue.cfg.Names...); !ok || !p.self.ordered() {
 		p.leave()
 		return ErrSequenceExhausted
 	}
 	return nil
-}
-
-// A trailingList is a listing that is sent right behind a create.
-type trailingList struct {
-	once   sync.Once
-	sent   chan struct{}
-	cancel context.CancelFunc
-	result chan []string
-}
-
-// listBehind prepares the listing. start sends it; finish returns its result, or
-// nil if there is none or it is not wanted, and leaves nothing running.
-func (p *place) listBehind(ctx context.Context) *trailingList {
-	ctx, cancel := context.WithCancel(ctx)
-	l := &trailingList{sent: make(chan struct{}), cancel: cancel, result: make(chan []string, 1)}
-	go func() {
-		select {
-		case <-l.sent:
-		case <-ctx.Done():
-			l.result <- nil
-			return
-		}
-		children, _, err := p.client.Children(ctx, p.queue.cfg.Path)
-		if err != nil {
-			children = nil // whatever it was, the next step meets it again
-		}
-		l.result <- children
-	}()
-	return l
-}
-
-func (l *trailingList) start() { l.once.Do(func() { close(l.sent) }) }
-
-func (l *trailingList) finish(wanted bool) []string {
-	defer l.cancel()
-	if !wanted {
-		l.cancel()
-	}
-	l.start() // a node that was found again was never seen being sent
-	return <-l.result
 }
 
 // await returns nil when the place is admitted. Then the own node was there at

@@ -17,9 +17,10 @@ type wait struct {
 	work   context.Context // the caller's, for the life of the work
 	ctx    context.Context // derived from it, bounded by the timeout
 	start  time.Time
-	atOnce bool // do not wait for others
-	door   Door // to be passed by the first in line; nil if being first is all
-	over   bool // there is no session to wait in, and will be none
+	atOnce bool  // do not wait for others
+	door   Door  // to be passed by the first in line; nil if being first is all
+	over   bool  // there is no session to wait in, and will be none
+	failed error // what cost a place in line last
 
 	// For the error.
 	ahead  int
@@ -38,7 +39,7 @@ func (w *wait) run() (*hold.Handle, error) {
 		case w.ctx.Err() != nil, w.over, errors.Is(err, framework.ErrClosed), errors.Is(err, ErrNotFree):
 			return nil, w.explain(err)
 		case errors.Is(err, framework.ErrSessionLost), errors.Is(err, ErrEvicted):
-			// The place is gone; the time is not.
+			w.failed = err // the place is gone; the time is not
 		default:
 			return nil, w.explain(err)
 		}
@@ -200,9 +201,7 @@ func (w *wait) explain(err error) error {
 	case timedOut || errors.Is(err, ErrNotFree):
 		timeout := &TimeoutError{
 			Path: w.queue.root(), Waited: time.Since(w.start), Ahead: w.ahead, Head: w.head, Holder: w.holder,
-		}
-		if connect := (*framework.ConnectError)(nil); errors.As(err, &connect) {
-			timeout.Err = connect
+			Err: w.lastFailure(err),
 		}
 		if w.atOnce {
 			timeout.Waited = 0
@@ -212,4 +211,22 @@ func (w *wait) explain(err error) error {
 		return fmt.Errorf("acquire %s: %w", path, context.Cause(w.work))
 	}
 	return fmt.Errorf("acquire %s: %w", path, err)
+}
+
+// lastFailure returns what went wrong last in a wait that the timeout has ended with err.
+// That a request was under way then is none.
+func (w *wait) lastFailure(err error) error {
+	var (
+		connect *framework.ConnectError
+		request *framework.OpError
+	)
+	switch {
+	case errors.As(err, &connect):
+		return connect
+	case errors.As(err, &request) && !errors.Is(request, errWaitOver):
+		return request
+	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, ErrEvicted):
+		return err
+	}
+	return w.failed
 }

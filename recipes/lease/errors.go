@@ -62,7 +62,9 @@ type TimeoutError struct {
 	Holder Holder
 	// Node is the name of the first in line's znode, "" if not known.
 	Node string
-	// Err says which servers could not be reached, nil if that was not the reason.
+	// Err is the last failure that was met while waiting, nil if there was none: which
+	// servers could not be reached, if that was so at the end (framework.ErrNotConnected),
+	// or what cost a place in line before, such as a lost session.
 	Err error
 }
 
@@ -75,7 +77,7 @@ func (e *TimeoutError) Error() string {
 // Is reports whether target is ErrTimeout.
 func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
 
-// Unwrap returns why no server was reached.
+// Unwrap returns the last failure.
 func (e *TimeoutError) Unwrap() error { return e.Err }
 
 // A Holder is what a contender says about itself in the data of its znode.

@@ -1,0 +1,59 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+)
+
+// A trailingList is a listing that is sent right behind a create.
+type trailingList struct {
+	once   sync.Once
+	sent   chan struct{}
+	cancel context.CancelFunc
+	result chan listed
+}
+
+type listed struct {
+	children []string // nil if not known
+	err      error    // only if there is no use in asking again
+}
+
+// listBehind prepares the listing. start sends it; finish returns its result, or
+// nothing if there is none or it is not wanted, and leaves nothing running.
+func (p *place) listBehind(ctx context.Context) *trailingList {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &trailingList{sent: make(chan struct{}), cancel: cancel, result: make(chan listed, 1)}
+	go func() {
+		select {
+		case <-l.sent:
+		case <-ctx.Done():
+			l.result <- listed{}
+			return
+		}
+		children, _, err := p.client.Children(ctx, p.queue.cfg.Path)
+		switch {
+		case err == nil:
+			l.result <- listed{children: children}
+		case errors.Is(err, framework.ErrReplyTooLarge):
+			l.result <- listed{err: err}
+		default: // whatever it was, the next step meets it again
+			l.result <- listed{}
+		}
+	}()
+	return l
+}
+
+func (l *trailingList) start() { l.once.Do(func() { close(l.sent) }) }
+
+func (l *trailingList) finish(wanted bool) (children []string, err error) {
+	defer l.cancel()
+	if !wanted {
+		l.cancel()
+	}
+	l.start() // a node that was found again was never seen being sent
+	r := <-l.result
+	return r.children, r.err
+}
