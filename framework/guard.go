@@ -20,8 +20,9 @@ type guard struct {
 	events guardEvents
 
 	creates createWatch
-	zxid    atomic.Int64 // the greatest that was seen
-	vouches atomic.Int32 // how often a quorum was asked to vouch
+	zxid    atomic.Int64          // the greatest that was seen
+	vouches atomic.Int32          // how often a quorum was asked to vouch
+	broken  atomic.Pointer[error] // why the newest connection that has broken did
 
 	mu       sync.Mutex
 	conn     *guardConn // the present connection, nil between two
@@ -195,6 +196,10 @@ func (c *guardConn) broke(err error) {
 		err = c.explainHandshake(err)
 	}
 	c.guard.failed(c.addr, err)
+	if !c.isClosed.Load() { // else that is why
+		err = fmt.Errorf("connection to %s broke: %v", c.addr, err) // as text: see ConnectError
+		c.guard.broken.Store(&err)
+	}
 }
 
 // detached notes that a connection is gone.

@@ -26,7 +26,7 @@ type guardConn struct {
 
 	// Only for whoever reads.
 	frame   []byte // what of the present frame is still to hand over
-	buffer  []byte // for frames that are not longer than that
+	buffer  []byte // for the frames that it is long enough for
 	skip    int    // what is to be discarded behind that
 	spoiled error  // what ends the reading then
 

@@ -208,12 +208,19 @@ func (c *guardConn) substitute(a inbound) {
 	c.frame = binary.BigEndian.AppendUint32(b, uint32(a.code))
 }
 
+// keptBuffer is how large a buffer may be that is kept for the next frame. The library
+// keeps one of 1.5 MiB.
+const keptBuffer = 256 << 10
+
 // load reads so many bytes. It takes memory as they come.
 func (c *guardConn) load(size int) ([]byte, error) {
 	b := c.buffer[:0]
 	for len(b) < size {
 		if len(b) == cap(b) {
 			b = append(make([]byte, 0, min(size, 4*cap(b))), b...)
+			if cap(b) <= keptBuffer {
+				c.buffer = b[:cap(b)]
+			}
 		}
 		n, err := c.next(b[len(b):min(size, cap(b))], size-len(b))
 		if err != nil {

@@ -204,7 +204,7 @@ func (p *protected) pursue(ctx context.Context, attempt func() ([]Created, error
 			return nil, errors.Join(err, lookErr)
 		case len(found) > 0:
 			return found, nil
-		case outcome == Failed && !errors.Is(err, ErrNodeExists):
+		case outcome == Failed && !errors.Is(err, ErrNodeExists), unreadable(err):
 			return nil, err
 		}
 	}

@@ -1,12 +1,9 @@
 package framework
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
 // What answers must look like for the library to read them. It makes room for as many
@@ -17,37 +14,39 @@ import (
 // null but data. More may follow than is known here; servers append, as they do the
 // Stat of a new container.
 
+const statBytes = 6*8 + 5*4
+
 // checkAnswer says what is wrong with the body of an answer without an error code.
 func checkAnswer(op int32, body []byte) error {
-	r := answerReader{Decoder: jute.NewDecoder(body)}
+	r := answerReader{rest: body}
 	switch op {
 	case opDelete, opSetAuth, opSetWatches, opClose: // nothing
 	case opCreate, opContainer, opCreateTTL, opSync:
 		r.text()
 	case opExists, opSetData, opSetACL:
-		r.Stat()
+		r.pass(statBytes, "a stat")
 	case opGetData:
-		r.Buffer()
-		r.Stat()
+		r.data()
+		r.pass(statBytes, "a stat")
 	case opGetChildren2:
-		for n := r.count(); n > 0 && r.ok(); n-- {
+		for n := r.count(); n > 0 && r.fault == nil; n-- {
 			r.text()
 		}
-		r.Stat()
+		r.pass(statBytes, "a stat")
 	case opGetACL:
-		for n := r.count(); n > 0 && r.ok(); n-- {
-			r.Int32()
+		for n := r.count(); n > 0 && r.fault == nil; n-- {
+			r.number("permissions")
 			r.text()
 			r.text()
 		}
-		r.Stat()
+		r.pass(statBytes, "a stat")
 	case opMulti:
-		r.multi()
+		r.results()
 	default:
 		r.fail("nothing is known of such answers")
 	}
-	if err := r.err(); err != nil {
-		return fmt.Errorf("%w: answer to operation %d: %w", errShortFrame, op, err)
+	if r.fault != nil {
+		return fmt.Errorf("%w: answer to operation %d: %w", errShortFrame, op, r.fault)
 	}
 	return nil
 }
@@ -55,75 +54,87 @@ func checkAnswer(op int32, body []byte) error {
 // checkEvent says what is wrong with the body of an event. Servers tell of nodes only; the
 // library takes others for its own.
 func checkEvent(body []byte) error {
-	r := answerReader{Decoder: jute.NewDecoder(body)}
-	if kind := r.Int32(); kind < 1 && r.ok() {
-		r.fail(fmt.Sprintf("type %d", kind))
+	r := answerReader{rest: body}
+	if kind := r.number("a type"); kind < 1 {
+		r.fail("an event of type %d", kind)
 	}
-	r.Int32()
+	r.number("a state")
 	r.text()
-	if err := r.err(); err != nil {
-		return fmt.Errorf("%w: event: %w", errShortFrame, err)
+	if r.fault != nil {
+		return fmt.Errorf("%w: %w", errShortFrame, r.fault)
 	}
 	return nil
 }
 
-// An answerReader passes over the parts of an answer. Where a [jute.Decoder] is more
-// generous than the library it notes a fault of its own, the first one.
+// An answerReader passes over the parts of an answer. After the first fault nothing is left.
 type answerReader struct {
-	*jute.Decoder
+	rest  []byte
 	fault error
 }
 
-func (r *answerReader) err() error {
-	if r.fault != nil {
-		return r.fault
+func (r *answerReader) fail(format string, args ...any) {
+	if r.fault == nil {
+		r.fault = fmt.Errorf(format, args...)
 	}
-	return r.Err()
+	r.rest = nil
 }
 
-func (r *answerReader) ok() bool { return r.err() == nil }
-
-func (r *answerReader) fail(what string) {
-	if r.ok() {
-		r.fault = errors.New(what)
+// pass passes over so many bytes.
+func (r *answerReader) pass(bytes int, what string) {
+	if bytes < 0 || bytes > len(r.rest) {
+		r.fail("%s of %d bytes where %d are left", what, bytes, len(r.rest))
+		return
 	}
+	r.rest = r.rest[bytes:]
+}
+
+func (r *answerReader) number(what string) (n int32) {
+	if len(r.rest) >= 4 {
+		n = be32(r.rest)
+	}
+	r.pass(4, what)
+	return n
 }
 
 // text passes over a string.
-func (r *answerReader) text() {
-	if r.Buffer() == nil {
-		r.fail("a string is null")
-	}
-}
+func (r *answerReader) text() { r.pass(int(r.number("the length of a string")), "a string") }
 
-// count reads how many elements a vector has. That there are as many shows when they are read.
+// data passes over what a node stores, which may be null.
+func (r *answerReader) data() { r.pass(max(0, int(r.number("the length of data"))), "data") }
+
+// count reads how many elements a vector has. Whether there are as many shows when they
+// are passed over: each has a length at least.
 func (r *answerReader) count() int32 {
-	n := r.Int32()
+	n := r.number("the length of a vector")
 	if n < 0 {
-		r.fail(fmt.Sprintf("a vector of %d elements", n))
+		r.fail("a vector of %d elements", n)
 	}
 	return n
 }
 
-// multi passes over the results of a multi.
-func (r *answerReader) multi() {
-	for r.ok() {
-		h := r.MultiHeader()
-		if h.Done || !r.ok() {
-			return
+// results passes over the results of a multi.
+func (r *answerReader) results() {
+	for r.fault == nil {
+		kind := int32(typeError)
+		last := true
+		if len(r.rest) >= multiHeader {
+			kind, last = be32(r.rest), r.rest[4] != 0
 		}
-		switch h.Type {
-		case opCheck, opDelete:
-		case opCreate:
+		r.pass(multiHeader, "the header of a result")
+		switch {
+		case last:
+			return
+		case kind == opCheck, kind == opDelete:
+		case kind == opCreate:
 			r.text()
-		case opSetData:
-			r.Stat()
-		case typeError:
-			if code := r.Int32(); code > 0 {
-				r.fail(fmt.Sprintf("error code %d", code))
+		case kind == opSetData:
+			r.pass(statBytes, "a stat")
+		case kind == typeError:
+			if code := r.number("an error code"); code > 0 {
+				r.fail("error code %d", code)
 			}
 		default:
-			r.fail(fmt.Sprintf("a result of type %d", h.Type))
+			r.fail("a result of type %d", kind)
 		}
 	}
 }

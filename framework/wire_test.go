@@ -71,9 +71,6 @@ func text(s string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...)
 }
 
-// statBytes is how many a Stat has.
-const statBytes = 68
-
 func tell(t *testing.T, c *guardConn, frames ...[]byte) {
 	t.Helper()
 	for _, frame := range frames {
