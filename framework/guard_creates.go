@@ -68,8 +68,8 @@ func (w *createWatch) created(op int32, zxid int64, body []byte) {
 	switch op {
 	case opCreate, opContainer, opCreateTTL:
 	case opMulti:
-		if be32(body) != opCreate {
-			return // a check or a delete, or all failed
+		if be32(body) != opCreate || body[4] != 0 {
+			return // a check or a delete, or all failed, or the end
 		}
 		body = body[multiHeader:]
 	default:

@@ -199,6 +199,7 @@ var lies = map[int32]map[string][]byte{
 	opMulti: {
 		"half a header": {0, 0, 0, 13}, "nothing": nil, "no end": {0, 0, 0, opCheck, 0, 0, 0, 0, 0},
 		"a result of no kind": {0, 0, 0, 99, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0},
+		"an end that creates": {0, 0, 0, opCreate, 1, 0, 0, 0, 0, 0xbb, 0xbb, 0xbb, 0xbb},
 		"no results":          {0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff},
 		"a code of no server": {0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 9, 0, 0, 0, 9, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0},
 	},
