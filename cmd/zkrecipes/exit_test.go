@@ -35,6 +35,8 @@ func TestExitCodes(t *testing.T) {
 		{fmt.Errorf("acquire: %w", errUnanswered), causeUnreachable, 69},
 		{framework.ErrTrustExpired, causeUnreachable, 69},
 		{errFake, causeOther, 69},
+		// A server did answer.
+		{&framework.OpError{Outcome: framework.Failed, Err: framework.ErrReplyTooLarge}, causeOther, 69},
 		// Nobody is known to be in the way.
 		{&lease.TimeoutError{Ahead: -1, Err: broken}, causeUnreachable, 69},
 		{&lease.TimeoutError{Ahead: -1}, causeUnreachable, 69},
@@ -42,6 +44,8 @@ func TestExitCodes(t *testing.T) {
 		{&lease.TimeoutError{Ahead: 2, Err: broken}, causeUnreachable, 69},
 		{&unreachableError{&lease.TimeoutError{Ahead: 2}, errUnanswered}, causeUnreachable, 69},
 		{&lease.TimeoutError{Ahead: 0}, causeHeld, 9},
+		// What failed before is not what ended the wait.
+		{&lease.TimeoutError{Ahead: 2, Err: framework.ErrSessionExpired}, causeHeld, 9},
 		{fmt.Errorf("x: %w", &lease.TimeoutError{Ahead: 1, Waited: time.Second}), causeHeld, 9},
 		{fmt.Errorf("x: %w", lease.ErrLost), causeLost, 76},
 		{fmt.Errorf("%w: %w", lease.ErrLost, framework.ErrTrustExpired), causeLost, 76},

@@ -118,3 +118,22 @@ func states(l listing) []string {
 	}
 	return all
 }
+
+// A path with more in it than one answer may have is no server that does not answer.
+func TestListingThatIsTooLarge(t *testing.T) {
+	server := zktest.NewServer(t)
+	client, err := framework.Connect(t.Context(), framework.Config{Servers: []string{server.Addr()}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	require.NoError(t, client.CreateParents(t.Context(), testLock+"/x"))
+	for range 17 {
+		_, err := client.Create(t.Context(), testLock+"/"+strings.Repeat("x", 1_030_000), nil, framework.PersistentSequential)
+		require.NoError(t, err)
+	}
+	code, stdout, stderr := invoke(t, nil, "ls", testLock, "--servers", server.Addr())
+	require.Equal(t, exitUnavailable, code)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, "answer too large: 17510")
+	require.Contains(t, stderr, "the limit is 16777216")
+	require.Less(t, len(stderr), 1000)
+}
