@@ -135,9 +135,7 @@ func (c *Client) CreateProtectedAll(ctx context.Context, path string, data []byt
 // may have been lost.
 func (p *protected) removed(others []Op) {
 	for _, op := range others {
-		if op.kind == opRemoves && op.absolute {
-			p.session.quota.gone(op.path)
-		} else if op.kind == opRemoves {
+		if op.kind == opRemoves {
 			p.session.quota.gone(p.client.full(op.path))
 		}
 	}

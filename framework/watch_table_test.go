@@ -1,0 +1,226 @@
+package framework
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// A tableModel is a table and a server that may have a watch. Its steps are those of reads
+// and events, in any order in which they may come.
+type tableModel struct {
+	watchTable
+	key     watchKey
+	server  bool // has the watch
+	readers []*tableReader
+}
+
+type tableReader struct {
+	spot             *watchSpot
+	w                *Watch
+	armed            bool
+	asked            bool // the server has carried out the read
+	answered, isGone bool
+	due              bool // something has happened since that it must hear of
+}
+
+func (m *tableModel) join() string {
+	r := &tableReader{}
+	r.spot, r.w, r.armed = m.watchTable.join(m.key)
+	m.readers = append(m.readers, r)
+	if r.armed && !m.server {
+		return "a read sets no watch, and the server has none"
+	}
+	return ""
+}
+
+func (m *tableModel) ask(r *tableReader) {
+	if !r.asked && !r.isGone {
+		r.asked = true
+		m.server = m.server || !r.armed
+	}
+}
+
+func (m *tableModel) answer(r *tableReader, ok bool) {
+	if r.answered || r.isGone || (ok && !r.asked) {
+		return
+	}
+	r.answered = true
+	switch {
+	case !ok:
+		m.leave(r)
+	case !r.armed:
+		r.spot.arm()
+	}
+}
+
+func (m *tableModel) leave(r *tableReader) {
+	if !r.isGone {
+		r.isGone = true
+		r.spot.drop(r.w)
+	}
+}
+
+// change is one that the server tells of if it has the watch.
+func (m *tableModel) change() {
+	if !m.server {
+		return
+	}
+	m.server = false
+	for _, r := range m.readers {
+		r.due = r.due || r.asked
+	}
+	m.fire(zk.Event{Type: zk.EventNodeDataChanged, Path: m.key.path})
+}
+
+// recheck is told when watches cannot be kept.
+func (m *tableModel) recheck() {
+	m.server = false
+	for _, r := range m.readers {
+		r.due = true
+	}
+	m.fireAll(Event{Type: EventRecheck})
+}
+
+// check looks for lost wake-ups, for what is told that should not be, and for growth.
+func (m *tableModel) check() string {
+	waits := false
+	for i, r := range m.readers {
+		told := len(r.w.events) > 0
+		switch {
+		case r.isGone:
+			continue
+		case r.due && !told:
+			return fmt.Sprintf("reader %d sleeps on", i)
+		case r.asked && !m.server && !told:
+			return fmt.Sprintf("reader %d waits for a watch that the server does not have", i)
+		}
+		waits = waits || !told
+	}
+	if spot := m.spots[m.key]; spot != nil && !waits && !spot.armed {
+		return "an entry that nobody needs"
+	}
+	return ""
+}
+
+// However reads and events of one node follow each other: who has read hears of the next
+// change, and nobody counts on a watch that the server does not have.
+func TestWatchTableAgainstAModel(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(1000) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		m := &tableModel{key: watchKey{dataWatch, "/a"}}
+		wrong, log := "", ""
+		for step := 0; step < 25 && wrong == ""; step++ {
+			kind := random.IntN(9)
+			if kind < 2 || len(m.readers) == 0 {
+				log += fmt.Sprintf("join %d; ", len(m.readers))
+				wrong = m.join()
+				continue
+			}
+			n := random.IntN(len(m.readers))
+			r := m.readers[n]
+			log += fmt.Sprintf("%s %d; ", []string{"", "", "ask", "ask", "answer", "fail", "leave", "change", "recheck"}[kind], n)
+			switch kind {
+			case 2, 3:
+				m.ask(r)
+			case 4:
+				m.answer(r, true)
+			case 5:
+				m.answer(r, false)
+			case 6:
+				m.leave(r)
+			case 7:
+				m.change()
+			case 8:
+				m.recheck()
+			}
+			wrong = m.check()
+		}
+		require.Empty(t, wrong, "seed %d: %s", seed, log)
+	}
+}
+
+// A countedContext counts who waits for its end.
+type countedContext struct {
+	context.Context
+	waiting map[int]func()
+	next    int
+}
+
+func (c *countedContext) Done() <-chan struct{} { return make(chan struct{}) }
+
+// AfterFunc is what the context package looks for.
+func (c *countedContext) AfterFunc(f func()) func() bool {
+	n := c.next
+	c.next++
+	c.waiting[n] = f
+	return func() bool {
+		_, ok := c.waiting[n]
+		delete(c.waiting, n)
+		return ok
+	}
+}
+
+// A context may last much longer than the watches that were set under it: each is
+// forgotten by it when it is over, whichever way.
+func TestWatchThatIsOverIsForgottenByItsContext(t *testing.T) {
+	t.Parallel()
+	for name, event := range map[string]func(table *watchTable){
+		"fired":   func(table *watchTable) { table.fire(zk.Event{Type: zk.EventNodeDeleted, Path: "/a"}) },
+		"recheck": func(table *watchTable) { table.fireAll(Event{Type: EventRecheck}) },
+	} {
+		for _, early := range []bool{false, true} {
+			ctx := &countedContext{Context: t.Context(), waiting: map[int]func(){}}
+			var table watchTable
+			spot, w, _ := table.join(watchKey{dataWatch, "/a"})
+			spot.arm()
+			if early { // before the read has returned
+				event(&table)
+			}
+			w.bind(ctx, spot)
+			assert.Equal(t, 1, ctx.next)
+			if !early {
+				assert.Len(t, ctx.waiting, 1)
+				event(&table)
+			}
+			assert.Empty(t, ctx.waiting, "%s, early: %v", name, early)
+			assert.Len(t, w.Events(), 1)
+			assert.Empty(t, table.spots)
+		}
+	}
+}
+
+// A read may be answered when its session is over, and all who waited have been told. Who
+// is given a watch then would never hear of anything.
+func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
+		c, err := Connect(t.Context(), Config{Servers: []string{s.Addr()}, Dial: s.Dial("client"), Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		defer c.Close()
+		for range 20 { // who comes first, the answer or the end, is a matter of luck
+			session := c.Session()
+			read := func(*zk.Conn, string) (int, error) {
+				session.end(ErrSessionExpired)
+				return 1, nil
+			}
+			_, w, err := readWatch(t.Context(), c.In(session), "get", "/", dataWatch, read, read, ifNil)
+			require.ErrorIs(t, err, ErrSessionLost)
+			require.Nil(t, w)
+			require.Empty(t, session.watch.spots)
+			time.Sleep(time.Minute)
+		}
+	})
+}
