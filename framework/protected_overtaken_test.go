@@ -29,16 +29,10 @@ func TestCreateThatTheSearchForItsNodeHasOvertakenLeavesNothing(t *testing.T) {
 			return err
 		},
 	}
-	faults := map[string]func(s *zktest.Server){
-		"answered": func(*zktest.Server) {},
-		"lost": func(s *zktest.Server) {
-			s.On(zktest.OpCreate, "/queue").After().Cut()
-			s.On(zktest.OpMulti, "").After().Cut()
-		},
-		"refused": func(s *zktest.Server) {
-			s.On(zktest.OpCreate, "/queue").Fail(zktest.NoAuth)
-			s.On(zktest.OpMulti, "").Fail(zktest.NoAuth)
-		},
+	faults := map[string]func(r *zktest.Rule){
+		"answered": func(r *zktest.Rule) { r.Remove() },
+		"lost":     func(r *zktest.Rule) { r.After().Cut() },
+		"refused":  func(r *zktest.Rule) { r.Fail(zktest.NoAuth) },
 	}
 	for name, create := range creates {
 		for how, strike := range faults {
@@ -65,7 +59,11 @@ func TestCreateThatTheSearchForItsNodeHasOvertakenLeavesNothing(t *testing.T) {
 					cancel()
 					require.ErrorIs(t, <-returned, ErrUnknownOutcome)
 					require.NoError(t, <-cleaned)
-					strike(s)
+					if name == "one" {
+						strike(s.On(zktest.OpCreate, "/queue"))
+					} else {
+						strike(s.On(zktest.OpMulti, ""))
+					}
 					session.quota.mu.Unlock()
 					time.Sleep(time.Minute)
 					assert.NotZero(t, s.Count(zktest.OpMulti)+s.Count(zktest.OpCreate))

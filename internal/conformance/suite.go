@@ -92,7 +92,7 @@ func Run(t *testing.T, r Recipe) {
 		"a node of a holder may not be watched":             nodeMayNotBeWatched,
 		"a holder is asked to give way at any of its nodes": nodeIsAskedFor,
 		"a waiter is asked to give way":                     waiterIsAskedToGiveWay,
-		"a token that has to be asked for":                  tokenIsAskedFor,
+		"a token below a long path":                         tokenBelowALongPath,
 		"a try without a connection":                        tryWithoutConnection,
 		"the watches of a waiter are lost":                  watchesAreLost,
 	}

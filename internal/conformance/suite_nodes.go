@@ -114,12 +114,6 @@ func waiterIsAskedToGiveWay(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// longPath is so long that the answers to creates below it do not show the token on the
-// wire: it has to be asked for.
-var longPath = "/" + strings.Repeat("x", 16<<10)
-
-func long(cfg *framework.Config) { cfg.MaxRequestBytes, cfg.MaxReplyBytes = 256<<10, 256<<10 }
-
 // nodesOf returns the nodes of a client's session.
 func nodesOf(w *World, client string) (nodes []string) {
 	for _, s := range w.Server.Sessions() {
@@ -130,50 +124,22 @@ func nodesOf(w *World, client string) (nodes []string) {
 	return nodes
 }
 
-// tokenIsAskedFor has the question for the token answered in every way.
-func tokenIsAskedFor(t *testing.T, w *World, r Recipe) {
-	c, operator := w.Client("a", long), w.Client("operator", long)
-	a := r.New(c, longPath)
-	granted := func(held *lease.Lease) {
-		t.Helper()
-		info, ok := w.Server.Node(held.Path())
-		require.True(t, ok)
-		require.EqualValues(t, info.Czxid, held.Token())
-		require.Equal(t, c.Session().ID(), info.EphemeralOwner)
-		w.After(time.Second)
-		require.NoError(t, held.Err())
-		release(t, held)
-		w.Settle()
-	}
-	granted(w.Acquire(a))
+// tokenBelowALongPath is where the answers to creates are as long as paths can be: the
+// token is known from them all the same, and nothing is asked.
+func tokenBelowALongPath(t *testing.T, w *World, r Recipe) {
+	path := "/" + strings.Repeat("x", 100<<10)
+	c := w.Client("a", func(cfg *framework.Config) { cfg.MaxRequestBytes, cfg.MaxReplyBytes = 512<<10, 512<<10 })
+	a := r.New(c, path)
+	release(t, w.Acquire(a))
 	w.Server.ResetCounts()
-	granted(w.Acquire(a))
-	questions := w.Server.CountOf("a", zktest.OpExists)
-	require.Positive(t, questions)
-	for nth := 1; nth <= questions; nth++ {
-		w.Server.On(zktest.OpExists, longPath).Client("a").Nth(nth).Fail(zktest.NoAuth)
-		require.ErrorIs(t, w.Start(a, time.Minute).Failed(), framework.ErrNoAuth)
-		w.Settle()
-		require.Empty(t, w.Ephemerals("/"))
-
-		for _, replace := range []bool{false, true} {
-			late := w.Server.On(zktest.OpExists, longPath).Client("a").Nth(nth).Before().Delay(time.Second)
-			at := w.Start(a, time.Minute)
-			<-late.Fired()
-			for _, node := range nodesOf(w, "a") {
-				w.Remove(operator, node)
-				if replace {
-					_, err := operator.Create(t.Context(), node, nil, framework.Ephemeral)
-					require.NoError(t, err)
-				}
-			}
-			w.After(2 * time.Second)
-			for _, node := range nodesOf(w, "operator") {
-				w.Remove(operator, node)
-			}
-			granted(at.Granted())
-		}
-	}
+	held := w.Acquire(a)
+	info, ok := w.Server.Node(held.Path())
+	require.True(t, ok)
+	require.EqualValues(t, info.Czxid, held.Token())
+	require.Zero(t, w.Server.CountOf("a", zktest.OpExists))
+	w.After(time.Second)
+	require.NoError(t, held.Err())
+	release(t, held)
 }
 
 // tryWithoutConnection asks for a place that is free, or might be, while no server answers.

@@ -61,10 +61,5 @@ func (w *wait) pass(p *place, grant *hold.Grant) error {
 	for _, also := range made[1:] {
 		grant.Also = append(grant.Also, also.Path)
 	}
-	if grant.Token == 0 {
-		if grant.Token, err = p.czxid(w.ctx, grant.Path); err != nil {
-			leave(p.client, p.session, append(grant.Also, grant.Path)...)
-		}
-	}
-	return err
+	return nil
 }

@@ -115,9 +115,6 @@ func (p *place) joinBeside(ctx context.Context, owner *hold.Hold) error {
 		if err = listErr; err == nil {
 			err = p.standsBeside(ctx, other, children)
 		}
-		if err == nil {
-			err = p.complete(ctx)
-		}
 		if err != nil {
 			p.leave()
 		}

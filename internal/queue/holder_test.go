@@ -71,7 +71,7 @@ func TestTimeoutErrorText(t *testing.T) {
 		"/a: not acquired in time: waited 1.5s":                                     {Path: "/a", Ahead: -1, Waited: 1500 * time.Millisecond},
 		"/a: not acquired in time: waited 2s, 3 ahead, held by node x":              {Path: "/a", Ahead: 3, Waited: 2 * time.Second, Head: "x"},
 		"/a: not acquired in time: waited 2s, 3 ahead, held by backup (db1, pid 7)": {Path: "/a", Ahead: 3, Waited: 2 * time.Second, Head: "x", Holder: holder},
-		"/a: not acquired in time: waited 2s: no server":                            {Path: "/a", Ahead: -1, Waited: 2 * time.Second, Err: cause},
+		"/a: not acquired in time: waited 2s; last failure: no server":              {Path: "/a", Ahead: -1, Waited: 2 * time.Second, Err: cause},
 		"/a: not acquired in time, 1 ahead, held by node _c_0-lock-0000000000":      {Path: "/a", Ahead: 1, Head: "_c_0-lock-0000000000"},
 	}
 	for want, err := range cases {

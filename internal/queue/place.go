@@ -87,7 +87,7 @@ func (p *place) await(ctx context.Context) error {
 		p.wait.note(p.queue.cfg.Path, ahead)
 		wait := p.queue.cfg.Policy(p.self, ahead, size)
 		if len(wait) == 0 {
-			return p.complete(ctx)
+			return nil
 		}
 		if p.wait.atOnce {
 			return ErrNotFree
@@ -98,29 +98,9 @@ func (p *place) await(ctx context.Context) error {
 		}
 		if gone != nil && p.queue.admittedWithout(*gone, p.self, ahead, size) {
 			p.hearsay = p.broken
-			return p.complete(ctx)
+			return nil
 		}
 	}
-}
-
-// complete sees to it that the token is known.
-func (p *place) complete(ctx context.Context) (err error) {
-	if p.token == 0 {
-		p.token, err = p.czxid(ctx, p.path)
-	}
-	return err
-}
-
-// czxid asks for that of a node of the session, for when its create did not tell.
-func (p *place) czxid(ctx context.Context, node string) (int64, error) {
-	exists, stat, err := p.client.Exists(ctx, node)
-	switch {
-	case err != nil:
-		return 0, err
-	case !exists || stat.EphemeralOwner != p.session.ID():
-		return 0, ErrEvicted
-	}
-	return stat.Czxid, nil
 }
 
 // lineUp returns the contenders ahead. It uses the listing that came with the

@@ -223,7 +223,7 @@ func TestTexts(t *testing.T) {
 	require.Equal(t, "token 5  session 0x1f  n", lease.Contender{Node: "n", Token: 5, Session: 31}.String())
 	cause := errors.New("no server")
 	timeout := &lease.TimeoutError{Path: "/a", Waited: time.Second, Ahead: 2, Node: "n", Err: cause}
-	require.Equal(t, "/a: not acquired in time: waited 1s, 2 ahead, held by node n: no server", timeout.Error())
+	require.Equal(t, "/a: not acquired in time: waited 1s, 2 ahead, held by node n; last failure: no server", timeout.Error())
 	require.ErrorIs(t, timeout, lease.ErrTimeout)
 	require.ErrorIs(t, timeout, cause)
 }

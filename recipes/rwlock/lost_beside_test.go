@@ -3,7 +3,6 @@ package rwlock_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -58,25 +57,4 @@ func TestWriteLeaseIsLostJustBeforeAnAnswer(t *testing.T) {
 			})
 		}
 	}
-}
-
-// The answers to creates below a path so long do not show which node was made: a reader's
-// is asked for, or its holder would take it for another's.
-func TestDowngradeBelowALongPath(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a := w.Client("a", func(cfg *framework.Config) { cfg.MaxRequestBytes, cfg.MaxReplyBytes = 256<<10, 256<<10 })
-		l, err := rwlock.New(a, "/"+strings.Repeat("x", 16<<10))
-		require.NoError(t, err)
-		writing := w.Acquire(l.Write())
-		w.Server.On(zktest.OpExists, "/x").Client("a").Fail(zktest.NoAuth)
-		require.ErrorIs(t, w.StartWith(writing.Context(), l.Read(), time.Minute).Failed(), framework.ErrNoAuth)
-		w.Settle()
-		require.Len(t, w.Ephemerals("/"), 1)
-		reading := downgrade(t, l, writing)
-		w.After(time.Second)
-		require.NoError(t, reading.Err())
-		require.Equal(t, writing.Token(), reading.Token())
-		require.NoError(t, reading.Release())
-		require.Empty(t, w.Ephemerals("/"))
-	})
 }

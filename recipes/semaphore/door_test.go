@@ -2,7 +2,6 @@ package semaphore_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
-	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -254,22 +252,5 @@ func TestForeignChildrenAreIgnored_Curator43(t *testing.T) {
 		for _, name := range foreign {
 			w.Remove(c, path+name)
 		}
-	})
-}
-
-// The answers to creates below a path so long do not show the token on the wire.
-func TestTokenBelowALongPath(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		c := w.Client("a", func(cfg *framework.Config) { cfg.MaxRequestBytes, cfg.MaxReplyBytes = 256<<10, 256<<10 })
-		s, err := semaphore.New(c, "/"+strings.Repeat("x", 16<<10), 3)
-		require.NoError(t, err)
-		first := take(w, s, 1)
-		second := take(w, s, 2)
-		require.Positive(t, first.Token())
-		require.Greater(t, second.Token(), first.Token())
-		w.After(time.Second)
-		require.NoError(t, second.Err())
-		release(w, first, second)
-		require.Empty(t, w.Ephemerals("/"))
 	})
 }
