@@ -59,11 +59,21 @@ type Config struct {
 	// of when the trust deadline passes.
 	StopOnSuspend bool
 
-	// Auth are the credentials presented in every session.
+	// Auth are the credentials presented in every session. With any, recipes warn in
+	// the log, once per path and session, of a path in which strangers may create or
+	// delete.
 	Auth []Credential
 	// ACL returns the ACL for a new node, parents included, at a path (with
 	// chroot and namespace). nil means that anybody may do anything with every
-	// node; with credentials, CreatorACL(PermAll) keeps others out.
+	// node, except that with credentials in Auth the nodes of those who contend in a
+	// recipe, and all that CreateProtected makes ephemeral, are theirs, and others may
+	// only read them. That keeps others from changing and revoking them; from deleting
+	// them it does not, because ZooKeeper asks the parent for that, and parents stay open.
+	// OwnedBelow closes those too.
+	//
+	// Whoever is to wait in line must be able to read the nodes ahead of it:
+	// CreatorACL(PermAll) alone lets those wait who have the same credentials, and gives
+	// others ErrNoAuth.
 	ACL func(path string) []ACL
 	// TLS makes connections encrypted; ServerName is set to the host's name
 	// when it is empty.
@@ -115,6 +125,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Observer is told of state changes and operations.
 	Observer Observer
+
+	protectedACL func(path string) []ACL // of the ephemeral nodes of CreateProtected
 
 	_ struct{}
 }
@@ -247,9 +259,6 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	if cfg.ACL == nil {
-		open := WorldACL(PermAll)
-		cfg.ACL = func(string) []ACL { return open }
-	}
+	cfg.ACL, cfg.protectedACL = cfg.acls()
 	return cfg
 }

@@ -86,14 +86,14 @@ func WithOnSent(f func()) CreateOption { return func(o *createOptions) { o.onSen
 // ErrUnsupported. After an unknown outcome the node may exist; for an ephemeral
 // sequential node CreateProtected finds out.
 func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
-	o, err := c.createOptions(path, data, mode, opts)
+	o, err := c.createOptions(path, data, mode, c.core.cfg.ACL, opts)
 	if err != nil {
 		return Created{}, err
 	}
 	return c.create(ctx, path, data, mode, o, nil)
 }
 
-func (c *Client) createOptions(path string, data []byte, mode Mode, opts []CreateOption) (createOptions, error) {
+func (c *Client) createOptions(path string, data []byte, mode Mode, acl func(string) []ACL, opts []CreateOption) (createOptions, error) {
 	var o createOptions
 	for _, opt := range opts {
 		opt(&o)
@@ -105,7 +105,7 @@ func (c *Client) createOptions(path string, data []byte, mode Mode, opts []Creat
 		return fail(err)
 	}
 	if o.acl == nil {
-		o.acl = c.core.cfg.ACL(c.full(path))
+		o.acl = acl(c.full(path))
 	}
 	if err := validateACL(o.acl); err != nil {
 		return fail(err)
@@ -159,6 +159,10 @@ func (c *Client) create(ctx context.Context, path string, data []byte, mode Mode
 	}
 	v, err := do(ctx, c, r)
 	if err != nil {
+		var op *OpError
+		if errors.As(err, &op) {
+			op.Err = explainACL(op.Err, o.acl)
+		}
 		return Created{}, err
 	}
 	return Created{Path: c.local(v.path), Czxid: v.czxid, Session: v.session}, nil

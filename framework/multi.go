@@ -134,10 +134,20 @@ func (c *Client) multi(ctx context.Context, ops []Op, late lateMulti) (zxid int6
 		}
 		err = &OpError{
 			Op: fmt.Sprintf("multi: operation %d of %d", failed+1, len(ops)), Path: ops[failed].path,
-			Session: session, Outcome: Failed, Err: results[failed].Err,
+			Session: session, Outcome: Failed, Err: explainACL(results[failed].Err, aclOf(requests[failed])),
 		}
 	}
 	return v.zxid, results, err
+}
+
+// aclOf returns that of a request that has one.
+func aclOf(request any) (acl []ACL) {
+	if create, ok := request.(*zk.CreateRequest); ok {
+		for _, a := range create.Acl {
+			acl = append(acl, ACL{Perms: a.Perms, Scheme: a.Scheme, ID: a.ID})
+		}
+	}
+	return acl
 }
 
 // madeBy returns the paths of all nodes that a Multi made.

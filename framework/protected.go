@@ -66,6 +66,9 @@ func ProtectionOf(name string) (ProtectionID, bool) {
 // outlives that session, and the cause of ctx. The source of the method is
 // ZOOKEEPER-1262 and Curator's protected mode; unlike the latter it looks only
 // after a sync, only in the session of the create, and checks the owner.
+//
+// With credentials in Config.Auth, and without Config.ACL, an ephemeral one belongs to
+// those credentials, and others may only read it.
 func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
 	if !mode.sequential() && !mode.ephemeral() {
 		err := fmt.Errorf("%w: a protected node must be ephemeral or sequential", ErrInvalidArgument)
@@ -75,7 +78,11 @@ func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, 
 	if err != nil {
 		return Created{}, err
 	}
-	o, err := c.createOptions(p.path(), data, mode, opts)
+	acl := c.core.cfg.ACL
+	if mode.ephemeral() {
+		acl = c.core.cfg.protectedACL
+	}
+	o, err := c.createOptions(p.path(), data, mode, acl, opts)
 	if err != nil {
 		return Created{}, err
 	}
@@ -107,7 +114,7 @@ func (c *Client) CreateProtectedAll(ctx context.Context, path string, data []byt
 	}
 	ops := make([]Op, n, n+len(others))
 	for i := range ops {
-		ops[i] = CreateOp(p.path(), data, EphemeralSequential, nil)
+		ops[i] = CreateOp(p.path(), data, EphemeralSequential, c.core.cfg.protectedACL(c.full(p.path())))
 	}
 	ops = append(ops, others...)
 	made, err := p.pursue(ctx, func() ([]Created, error) {

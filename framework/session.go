@@ -24,6 +24,7 @@ type Session struct {
 	watch  watchTable
 	relied reliedNodes
 	quota  ephemeralQuota
+	looked lookedPaths
 
 	ctx    context.Context // ends with the session, with the reason as cause
 	cancel context.CancelCauseFunc

@@ -144,20 +144,6 @@ var flagNames = strings.NewReplacer(
 // inFlagNames returns the text of an error as users of the command understand it.
 func inFlagNames(err error) string { return flagNames.Replace(err.Error()) }
 
-// ownedBelow returns an ACL function for a client with credentials: the nodes at
-// and below a path belong to them, and others may look. What lies above is
-// everybody's, as it is without credentials: other locks lie there too.
-func ownedBelow(path string) func(string) []framework.ACL {
-	owned := append(framework.CreatorACL(framework.PermAll), framework.WorldACL(framework.PermRead)...)
-	open := framework.WorldACL(framework.PermAll)
-	return func(node string) []framework.ACL {
-		if node == path || strings.HasPrefix(node, path+"/") {
-			return owned
-		}
-		return open
-	}
-}
-
 // connect waits for a session for no longer than patience.
 func connect(ctx context.Context, cfg framework.Config, patience time.Duration) (*framework.Client, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, unanswered("no session within %v", patience))

@@ -152,17 +152,6 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestNodesBelongToTheCredentialsBelowTheLockOnly(t *testing.T) {
-	acl := ownedBelow("/app/locks/a")
-	open := framework.WorldACL(framework.PermAll)
-	for _, path := range []string{"/app", "/app/locks", "/app/locks/ab"} {
-		require.Equal(t, open, acl(path), path)
-	}
-	for _, path := range []string{"/app/locks/a", "/app/locks/a/node"} {
-		require.Equal(t, append(framework.CreatorACL(framework.PermAll), framework.WorldACL(framework.PermRead)...), acl(path), path)
-	}
-}
-
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"--help"}, {"-h"}, {"help", "run"}, {"run", "--help"}, {"run", "-h"}, {"help", "ls"}, {"ls", "--help"}, {"ls", "/l", "--help"}, {"help", "elect"}, {"elect", "--help"}, {"help", "revoke"}, {"revoke", "/l", "-h"}, {"version", "--help"}} {
 		code, stdout, stderr := invoke(t, nil, args...)

@@ -127,7 +127,7 @@ func (j *job) execute(do func(*job) (int, error)) (code int, err error) {
 	}
 	j.cfg.Chroot = chroot
 	if len(j.cfg.Auth) > 0 {
-		j.cfg.ACL = ownedBelow(chroot + j.path)
+		j.cfg.ACL = framework.OwnedBelow(chroot + j.path)
 	}
 	if err := j.cfg.Validate(); err != nil { // again, for the chroot
 		return 0, usageErrorf("%s", inFlagNames(err))

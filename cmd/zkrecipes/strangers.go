@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"unicode"
 
@@ -13,9 +12,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Credentials keep strangers out of what zkrecipes makes: see ownedBelow. They do not
-// help on a path that somebody else has made, open, because ZooKeeper asks the parent
-// who may create and delete a node: strangers could join the queue there, or delete
+// Credentials keep strangers out of what zkrecipes makes: see framework.OwnedBelow. They
+// do not help on a path that somebody else has made, open, because ZooKeeper asks the
+// parent who may create and delete a node: strangers could join the queue there, or delete
 // the holder's node. So the ACL of a path that exists is looked at before the wait,
 // which may be long, and once more when the place is had. Only the second look is
 // certain: until there is a node of ours below it, the path may go and be made anew
@@ -34,47 +33,25 @@ func (j *job) refuseStrangers(ctx context.Context, w wait) error {
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
 	open := &openError{path: j.client.FullPath(j.path), servers: strings.Join(j.cfg.Servers, ","), scheme: j.cfg.Auth[0].Scheme}
-	for node, harm := range j.gates() {
-		acl, _, err := j.client.GetACL(ctx, node)
-		if errors.Is(err, framework.ErrNoNode) {
-			continue // we make it, and for us alone
-		}
-		if err != nil {
+	gates := queue.LineGates(j.path)
+	if j.contest.kind == lease.KindSemaphore {
+		gates = queue.SemaphoreGates(j.path)
+	}
+	for _, gate := range gates {
+		to, err := j.client.Strangers(ctx, gate.Node, gate.Harm)
+		switch {
+		case errors.Is(err, framework.ErrNoNode): // we make it, and for us alone
+		case err != nil:
 			return fmt.Errorf("who may enter %s: %w", j.path, err)
-		}
-		for _, entry := range acl {
-			if entry.Perms&harm != 0 && isStranger(entry) {
-				open.nodes = append(open.nodes, j.client.FullPath(node))
-				open.to = append(open.to, entry)
-				break
-			}
+		case len(to) > 0:
+			open.nodes = append(open.nodes, j.client.FullPath(gate.Node))
+			open.to = append(open.to, to[0])
 		}
 	}
 	if len(open.nodes) > 0 {
 		return open
 	}
 	return nil
-}
-
-// gates yields the nodes under which those are who hold and wait, and what strangers
-// must not be allowed there. To be allowed to change the ACL is to be allowed all.
-func (j *job) gates() iter.Seq2[string, int32] {
-	const enter = framework.PermCreate | framework.PermDelete | framework.PermAdmin
-	return func(yield func(string, int32) bool) {
-		if j.contest.kind != lease.KindSemaphore {
-			yield(j.path, enter)
-			return
-		}
-		_ = yield(j.path, enter|framework.PermWrite) && // which has the number of permits
-			yield(j.path+"/"+queue.DoorNode, enter) && yield(j.path+"/"+queue.LeasesNode, enter)
-	}
-}
-
-// isStranger tells whether an entry lets somebody in who has proved nothing: anyone, or
-// whoever comes from some address. Identities that somebody has put into the list by
-// name, of whatever scheme, are there on purpose.
-func isStranger(entry framework.ACL) bool {
-	return entry.Scheme == "world" || entry.Scheme == "ip" || entry.Scheme == "host"
 }
 
 // An openError means that credentials are used where they are of no use.
@@ -93,7 +70,7 @@ func (e *openError) Error() string {
 	}
 	var who, mend []string
 	for i, node := range e.nodes {
-		who = append(who, fmt.Sprintf("the ACL of %s has %s:%s:%s", node, e.to[i].Scheme, e.to[i].ID, letters(e.to[i].Perms)))
+		who = append(who, fmt.Sprintf("the ACL of %s has %v", node, e.to[i]))
 		mend = append(mend, fmt.Sprintf("setAcl %s auth::cdrwa,world:anyone:r", cliWord(node)))
 	}
 	return fmt.Sprintf("%s is not protected by the credentials: strangers can take part or delete the holder's node, as %s; "+
@@ -111,18 +88,4 @@ func cliWord(path string) string {
 		return "'" + path + "'"
 	}
 	return `"` + path + `"`
-}
-
-// letters writes permissions as zkCli.sh does.
-func letters(perms int32) string {
-	text := ""
-	for _, p := range []struct {
-		perm   int32
-		letter string
-	}{{framework.PermCreate, "c"}, {framework.PermDelete, "d"}, {framework.PermRead, "r"}, {framework.PermWrite, "w"}, {framework.PermAdmin, "a"}} {
-		if perms&p.perm != 0 {
-			text += p.letter
-		}
-	}
-	return text
 }

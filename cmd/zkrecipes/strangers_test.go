@@ -94,7 +94,7 @@ func TestStrangersCanOnlyLook(t *testing.T) {
 func virtualWith(t *testing.T, w *conformance.World, flags ...string) (*job, *runFlags) {
 	t.Helper()
 	j, f := virtual(t, w, "a", flags...)
-	j.cfg.Auth, j.cfg.ACL = []framework.Credential{us}, ownedBelow(testLock)
+	j.cfg.Auth, j.cfg.ACL = []framework.Credential{us}, framework.OwnedBelow(testLock)
 	return j, f
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -58,6 +59,7 @@ func (p *place) create(ctx context.Context) error {
 		return err
 	}
 	node := made.Path[strings.LastIndexByte(made.Path, '/')+1:]
+	p.warnOfStrangers()
 	p.path, p.token, p.listing = made.Path, made.Czxid, children
 	p.id, _ = framework.ProtectionOf(node)
 	if listErr != nil {
@@ -204,6 +206,9 @@ func (p *place) watchOthers(ctx context.Context, others []Name) ([]*framework.Wa
 			p.wait.holder = p.queue.parseHolder(data)
 		}
 		watches[i] = w
+		if errors.Is(err, framework.ErrNoAuth) { // nobody would tell when it has gone
+			err = fmt.Errorf("the contender ahead cannot be waited for, its acl must let others read: %w", err)
+		}
 		return err
 	}
 	results := make(chan error, len(others))
@@ -275,21 +280,6 @@ func (p *place) handOver() (*framework.Watch, context.CancelFunc) {
 func (p *place) forget() {
 	if p.ownLife != nil && p.ownLife.detach() {
 		p.ownLife.cancel()
-	}
-}
-
-// A lifetime ends with another context until it is detached from it, and by cancel.
-type lifetime struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	detach func() bool // false if the other has ended
-}
-
-func within(outer context.Context) *lifetime {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(outer))
-	return &lifetime{
-		ctx: ctx, cancel: func() { cancel(nil) },
-		detach: context.AfterFunc(outer, func() { cancel(context.Cause(outer)) }),
 	}
 }
 

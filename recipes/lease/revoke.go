@@ -18,7 +18,8 @@ import (
 // Holders that use Apache Curator are asked as by its Revoker. Errors:
 // ErrNotContender, and then nothing is written, if the znode is not one that contends
 // for anything, such as the path of the recipe itself; framework.ErrNoNode if the
-// place has been given back; and others of the framework.
+// place has been given back; framework.ErrNoAuth if its holder uses credentials
+// (framework.Config.Auth) and the client has none of them; and others of the framework.
 func Revoke(ctx context.Context, client *framework.Client, path string) error {
 	// To ask is to write, and at another node that would destroy what it stores.
 	if err := framework.ValidatePath(path); err != nil {
@@ -45,6 +46,8 @@ func Revoke(ctx context.Context, client *framework.Client, path string) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, framework.ErrBadVersion), errors.Is(err, framework.ErrUnknownOutcome) && ctx.Err() == nil:
+		case errors.Is(err, framework.ErrNoAuth):
+			return fmt.Errorf("revoke %s: only with the credentials of its holder: %w", quote.Path(path), err)
 		default:
 			return fmt.Errorf("revoke %s: %w", quote.Path(path), err)
 		}
