@@ -30,7 +30,7 @@ func TestMutex(t *testing.T) {
 }
 
 func TestWriters(t *testing.T) {
-	conformance.Run(t, conformance.Recipe{Name: "write lock", Places: 1, New: write})
+	conformance.Run(t, conformance.Recipe{Name: "write lock", Places: 1, New: write, Readers: read})
 }
 
 // Writers that readers and mutexes keep out, beside whom they have one place.
