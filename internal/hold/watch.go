@@ -24,6 +24,7 @@ func (h *Hold) watch(ctx context.Context) {
 	maxHold := after(h.MaxHold)
 	defer maxHold.Stop()
 	defer h.unwatch()
+	defer h.lookAgainAt(ctx, h.Path)()
 	due, events := h.begin()
 	defer due.Stop()
 	looks := make(chan (<-chan framework.Event), 1)
@@ -98,6 +99,7 @@ func (h *Hold) watchAlso(ctx context.Context, path string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.over, cancel)()
+	defer h.lookAgainAt(ctx, path)()
 	pause := lookDelay
 	for retry.Sleep(ctx, pause) == nil {
 		pause = lookAgain

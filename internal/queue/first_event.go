@@ -8,9 +8,9 @@ import (
 )
 
 // firstEvent waits for the first event of several watches, some of which may be
-// nil, and says whose it is. ok is false if ctx ended.
-func firstEvent(ctx context.Context, watches []*framework.Watch) (which int, ev framework.Event, ok bool) {
-	cases := make([]reflect.SelectCase, len(watches)+1)
+// nil, and says whose it is; -1 if found was closed before. ok is false if ctx ended.
+func firstEvent(ctx context.Context, found <-chan struct{}, watches []*framework.Watch) (which int, ev framework.Event, ok bool) {
+	cases := make([]reflect.SelectCase, len(watches)+2)
 	for i, w := range watches {
 		var events <-chan framework.Event
 		if w != nil {
@@ -19,8 +19,12 @@ func firstEvent(ctx context.Context, watches []*framework.Watch) (which int, ev 
 		cases[i] = reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(events)}
 	}
 	cases[len(watches)] = reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())}
+	cases[len(watches)+1] = reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(found)}
 	which, value, received := reflect.Select(cases)
-	if !received {
+	switch {
+	case which > len(watches):
+		return -1, framework.Event{}, true
+	case !received:
 		return 0, framework.Event{}, false
 	}
 	return which, value.Interface().(framework.Event), true //nolint:forcetypeassert // the channels are of that type

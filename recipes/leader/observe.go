@@ -59,8 +59,12 @@ func (o *observer) look(ctx context.Context) (goOn bool) {
 			return false
 		}
 	}
+	found, stop := o.queue.LookAgain(ctx, head.Path, head.Node != "")
+	defer stop()
 	select {
 	case <-changed.Events():
+		return true
+	case <-found:
 		return true
 	case <-ctx.Done():
 		return false

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 )
 
@@ -181,7 +182,8 @@ func (p *passage) take(ctx context.Context, r room) ([]framework.Created, error)
 }
 
 // wait waits until there may be room. Whoever loses the place in line meanwhile
-// should join again at once: without it there is nothing to wait for.
+// should join again at once: without it there is nothing to wait for. What no event tells
+// is found by another look: see hold.LookAgain.
 func (p *passage) wait(ctx context.Context, r room) error {
 	if p.own == nil {
 		data, _, own, err := p.turn.Client.GetWatch(ctx, p.turn.Node)
@@ -193,7 +195,17 @@ func (p *passage) wait(ctx context.Context, r room) error {
 		p.own = own
 		p.turn.Heed(data)
 	}
+	due, evicted := make(chan struct{}), false
+	defer hold.LookAgain(ctx, p.turn.Client.Session(), p.turn.Node, func(ctx context.Context) bool {
+		evicted = hold.Gone(ctx, p.turn.Client, p.turn.Node)
+		close(due)
+		return false
+	})()
 	select {
+	case <-due:
+		if evicted {
+			return queue.ErrEvicted
+		}
 	case <-r.leases.Events():
 	case <-r.record.watch.Events():
 	case <-p.own.Events():

@@ -1,0 +1,99 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+)
+
+// A server tells nobody of a node that he may not read at that moment (ZooKeeper from
+// 3.8.4 on): whose ACL is changed first can be deleted without an event. So whoever waits
+// for one looks a second time, slowly. What it finds never grants anything; it only makes
+// whoever waits look properly, or ends what is over.
+
+// LookAgain calls look about once per session timeout, on a goroutine that is there
+// only meanwhile, until look returns false or the function that is returned is called,
+// which waits for it. Of many who begin at one moment, each has its own time, by its key.
+func LookAgain(ctx context.Context, s *framework.Session, key string, look func(ctx context.Context) (goOn bool)) (stop func()) {
+	l := &looks{session: s, look: look, share: shareOf(key)}
+	l.ctx, l.cancel = context.WithCancel(ctx)
+	l.rest()
+	return l.stop
+}
+
+type looks struct {
+	session *framework.Session
+	look    func(ctx context.Context) bool
+	share   time.Duration // in thousandths of the session timeout
+	ctx     context.Context
+	cancel  context.CancelFunc
+
+	mu    sync.Mutex
+	timer *time.Timer
+	busy  sync.WaitGroup // from the timer's start to the end of the look
+}
+
+// shareOf returns 750 to 1249.
+func shareOf(key string) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key))
+	return 750 + time.Duration(h.Sum32()%500)
+}
+
+// rest sets the timer, unless nobody wants to know any more.
+func (l *looks) rest() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctx.Err() != nil {
+		return
+	}
+	l.busy.Add(1)
+	l.timer = time.AfterFunc(l.session.Timeout()/1000*l.share, func() {
+		defer l.busy.Done()
+		if l.look(l.ctx) {
+			l.rest()
+		}
+	})
+}
+
+func (l *looks) stop() {
+	l.cancel()
+	l.mu.Lock()
+	if l.timer != nil && l.timer.Stop() {
+		l.busy.Done()
+	}
+	l.mu.Unlock()
+	l.busy.Wait()
+}
+
+// Gone reports whether a node certainly is not there any more. If there is no answer, or
+// the node must not be read, which says that it exists, it returns false.
+func Gone(ctx context.Context, c *framework.Client, path string) bool {
+	exists, _, err := c.Once().Exists(ctx, path)
+	return err == nil && !exists
+}
+
+// lookAgainAt ends the hold if one of its znodes has gone, or is another. It returns
+// the function that ends the looking.
+func (h *Hold) lookAgainAt(ctx context.Context, path string) (stop func()) {
+	return LookAgain(ctx, h.Session, path, func(ctx context.Context) (goOn bool) {
+		exists, stat, err := h.Client.Once().Exists(ctx, path)
+		switch {
+		case framework.OutcomeOf(err) == framework.Failed && errors.Is(err, framework.ErrNoAuth):
+			h.lose(missing(err))
+		case err != nil:
+			return true
+		case !exists:
+			h.lose(ErrDeleted)
+		case stat.Czxid != h.Czxid || stat.EphemeralOwner != h.Session.ID():
+			h.lose(errReplaced)
+		default:
+			return true
+		}
+		return false
+	})
+}

@@ -1,0 +1,69 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+)
+
+// A secondLook looks, slowly, at what a place in line waits for, for what no event
+// tells: see hold.LookAgain.
+type secondLook struct {
+	found chan struct{} // closed when the line has to be looked at
+	err   error         // ErrEvicted if the own node has gone; set before
+	stop  func()
+}
+
+// lookAgain begins a second look. It costs an answer without data for each node, and
+// one more where there is a size.
+func (p *place) lookAgain(ctx context.Context, others []Name, size int) *secondLook {
+	l := &secondLook{found: make(chan struct{})}
+	l.stop = hold.LookAgain(ctx, p.session, p.path, func(ctx context.Context) (goOn bool) {
+		exists, stat, err := p.client.Once().Exists(ctx, p.path)
+		switch {
+		case err == nil && (!exists || stat.EphemeralOwner != p.session.ID()):
+			l.err = ErrEvicted
+		case p.othersStand(ctx, others) && p.sizeIsStill(ctx, size):
+			return true
+		}
+		close(l.found)
+		return false
+	})
+	return l
+}
+
+func (p *place) othersStand(ctx context.Context, others []Name) bool {
+	for _, other := range others {
+		if hold.Gone(ctx, p.client, p.queue.node(other.Node)) {
+			return false
+		}
+	}
+	return true
+}
+
+// sizeIsStill leaves the size at a door to the first in line.
+func (p *place) sizeIsStill(ctx context.Context, size int) bool {
+	if p.queue.cfg.Size == nil || p.wait.door != nil {
+		return true
+	}
+	now, _, err := p.queue.cfg.Size(ctx, p.client.Once(), Peek)
+	return err == nil && now == size || framework.OutcomeOf(err) == framework.Unknown
+}
+
+// LookAgain looks slowly for what no event tells of the head that WatchHead returned, by
+// its path, or of there being nobody, until stop is called. found is closed when WatchHead should be
+// called again.
+func (q *Queue) LookAgain(ctx context.Context, head string, somebody bool) (found <-chan struct{}, stop func()) {
+	c, news := q.cfg.Client, make(chan struct{})
+	s := c.Session()
+	stop = hold.LookAgain(ctx, s, fmt.Sprint(head, s.ID()), func(ctx context.Context) bool {
+		if somebody && !hold.Gone(ctx, c, head) {
+			return true
+		}
+		close(news)
+		return false
+	})
+	return news, stop
+}
