@@ -99,6 +99,7 @@ func Run(t *testing.T, r Recipe) {
 	if !r.NotReentrant {
 		maps.Copy(tests, forks)
 	}
+	maps.Copy(tests, untolds)
 	maps.Copy(tests, strangers)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

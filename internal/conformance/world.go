@@ -151,6 +151,10 @@ func (w *World) Known(name string) *framework.Client {
 // held in its session.
 func Vouched(d time.Duration) int { return int(d / (SessionTimeout / 4)) }
 
+// LooksAgain is how many second looks there are at most at what somebody waits for, or
+// holds, in that time.
+func LooksAgain(d time.Duration) int { return int(d/(SessionTimeout*3/4)) + 1 }
+
 // Ephemerals returns the paths below a prefix of all ephemeral nodes, sorted.
 func (w *World) Ephemerals(prefix string) []string {
 	var paths []string

@@ -16,22 +16,36 @@ type secondLook struct {
 	stop  func()
 }
 
-// lookAgain begins a second look. It costs an answer without data for each node, and
-// one more where there is a size.
+// othersPerLook is at how many of the nodes waited for one look looks; those of whom many
+// are waited for have their turns.
+const othersPerLook = 2
+
+// lookAgain begins a second look. Each costs two answers without data, where more than one
+// node is waited for three, and one more where there is a size.
 func (p *place) lookAgain(ctx context.Context, others []Name, size int) *secondLook {
-	l := &secondLook{found: make(chan struct{})}
+	l, next := &secondLook{found: make(chan struct{})}, 0
 	l.stop = hold.LookAgain(ctx, p.session, p.path, func(ctx context.Context) (goOn bool) {
 		exists, stat, err := p.client.Once().Exists(ctx, p.path)
 		switch {
 		case err == nil && (!exists || stat.EphemeralOwner != p.session.ID()):
 			l.err = ErrEvicted
-		case p.othersStand(ctx, others) && p.sizeIsStill(ctx, size):
+		case p.othersStand(ctx, turn(others, next, othersPerLook)) && p.sizeIsStill(ctx, size):
+			next += othersPerLook
 			return true
 		}
 		close(l.found)
 		return false
 	})
 	return l
+}
+
+// turn returns so many of the names, those from a place on, and round again.
+func turn(names []Name, from, many int) []Name {
+	var some []Name
+	for i := range min(many, len(names)) {
+		some = append(some, names[(from+i)%len(names)])
+	}
+	return some
 }
 
 func (p *place) othersStand(ctx context.Context, others []Name) bool {

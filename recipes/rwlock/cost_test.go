@@ -158,8 +158,10 @@ func TestReadersDoNotWakeReaders(t *testing.T) {
 			attempts[4].Cancel(nil)
 			require.Error(t, attempts[4].Failed())
 		}))
-		require.Equal(t, counts{zktest.OpMulti: conformance.Vouched(time.Minute)},
-			requests(w, func() { w.After(time.Minute) }), "it is waited without a request; the holder is vouched for")
+		idle := requests(w, func() { w.After(time.Minute) })
+		require.LessOrEqual(t, idle[zktest.OpExists], 9*conformance.LooksAgain(time.Minute), "slow second looks: one of the holder, and two of each of four")
+		delete(idle, zktest.OpExists)
+		require.Equal(t, counts{zktest.OpMulti: conformance.Vouched(time.Minute)}, idle, "it is waited without a request; the holder is vouched for")
 		require.NoError(t, attempts[1].Lease.Release())
 		require.NoError(t, attempts[2].Granted().Release())
 		for _, i := range []int{3, 5, 6} {

@@ -1,0 +1,216 @@
+package conformance
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Servers from 3.8.4 on tell nobody of what happens to a node that he may not read just
+// then. These rows delete nodes so that nobody is told.
+var untolds = map[string]func(t *testing.T, w *World, r Recipe){
+	"the node ahead goes untold":               nodeAheadGoesUntold,
+	"the node of a waiter goes untold":         nodeInLineGoesUntold,
+	"the node of a busy holder goes untold":    busyHolderLosesNodeUntold,
+	"the node ahead may not be read":           nodeAheadMayNotBeRead,
+	"second looks are refused":                 looksAreRefused,
+	"second looks break":                       looksBreak,
+	"a wait ends while it looks a second time": waitEndsInALook,
+}
+
+// untold is the time within which it is found out.
+const untold = SessionTimeout*5/4 + time.Second
+
+// removeUntold deletes nodes, and keeps the events of that, and those for their parents,
+// from everybody.
+func removeUntold(w *World, nodes ...string) {
+	w.T.Helper()
+	ctx, operator := w.T.Context(), w.Client("operator")
+	hide := func(node string) {
+		_, err := operator.SetACL(ctx, node, framework.WorldACL(framework.PermAll&^framework.PermRead), framework.AnyVersion)
+		require.NoError(w.T, err)
+	}
+	for _, node := range nodes {
+		parent := node[:strings.LastIndexByte(node, '/')]
+		hide(parent)
+		hide(node)
+		w.Remove(operator, node)
+		_, err := operator.SetACL(ctx, parent, framework.WorldACL(framework.PermAll), framework.AnyVersion)
+		require.NoError(w.T, err)
+	}
+	w.Settle()
+}
+
+// nodesExcept returns the ephemeral nodes of all clients but those named.
+func nodesExcept(w *World, except ...string) (nodes []string) {
+	for _, s := range w.Server.Sessions() {
+		if !slices.Contains(except, s.Client) {
+			nodes = append(nodes, s.Ephemeral...)
+		}
+	}
+	return nodes
+}
+
+// nodeAheadGoesUntold has those go for whom somebody waits.
+func nodeAheadGoesUntold(t *testing.T, w *World, r Recipe) {
+	held := fill(w, r)
+	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
+	w.After(time.Second)
+	gone := nodesExcept(w, "a")
+	require.NotEmpty(t, gone)
+	removeUntold(w, gone...)
+	began := time.Now()
+	require.True(t, at.Waiting(), "nobody has told it")
+	got := at.Granted()
+	require.Less(t, time.Since(began), untold)
+	for _, l := range held {
+		require.ErrorIs(t, l.Err(), lease.ErrLost, "before the next lease begins")
+	}
+	require.NoError(t, got.Confirm(t.Context()))
+	release(t, got)
+}
+
+// nodeInLineGoesUntold has the node of somebody go who waits.
+func nodeInLineGoesUntold(t *testing.T, w *World, r Recipe) {
+	held := fill(w, r)
+	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
+	w.After(time.Second)
+	before := nodesExcept(w, "operator")
+	all := w.Ephemerals(path)
+	mine := slices.DeleteFunc(slices.Clone(all), func(node string) bool { return slices.Contains(nodesExcept(w, "a"), node) })
+	require.Len(t, mine, 1)
+	removeUntold(w, mine...)
+	require.Len(t, w.Ephemerals(path), len(before)-1)
+	w.After(untold)
+	require.True(t, at.Waiting())
+	require.Len(t, w.Ephemerals(path), len(before), "it is in line again")
+	release(t, held...)
+	got := at.Granted()
+	require.NoError(t, got.Confirm(t.Context()))
+	release(t, got)
+}
+
+// busyHolderLosesNodeUntold has the node of a holder go in whose session other
+// transactions are committed all the time, so that none is made to check the node.
+func busyHolderLosesNodeUntold(t *testing.T, w *World, r Recipe) {
+	c := w.Client("a")
+	held := w.Acquire(r.New(c, path))
+	w.After(time.Second)
+	nodes := w.Ephemerals(path)
+	removeUntold(w, nodes[len(nodes)-1])
+	w.Server.ResetCounts()
+	for range untold / time.Second {
+		_, err := c.Create(t.Context(), "/busy-", nil, framework.PersistentSequential)
+		require.NoError(t, err)
+		w.After(time.Second)
+	}
+	require.Zero(t, w.Server.CountOf("a", zktest.OpMulti), "nobody had to vouch")
+	require.ErrorIs(t, held.Err(), lease.ErrDeleted)
+	require.ErrorIs(t, held.Release(), lease.ErrLost)
+}
+
+// nodeAheadMayNotBeRead has somebody come who could not be told of the end of what he
+// would wait for.
+func nodeAheadMayNotBeRead(t *testing.T, w *World, r Recipe) {
+	held := fill(w, r)
+	w.After(time.Second)
+	operator := w.Client("operator")
+	var told []string
+	for _, node := range w.Ephemerals(path) {
+		told = append(told, node)
+		_, err := operator.SetACL(t.Context(), node, framework.WorldACL(framework.PermDelete), framework.AnyVersion)
+		require.NoError(t, err)
+	}
+	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
+	if strings.Contains(told[0], "/leases/") { // of which only the list is read
+		require.True(t, at.Waiting())
+		release(t, at.afterLoss(w, held))
+		return
+	}
+	err := at.Failed()
+	require.ErrorIs(t, err, framework.ErrNoAuth)
+	require.ErrorContains(t, err, "the contender ahead cannot be waited for, its acl must let others read")
+	w.After(SessionTimeout)
+	require.Empty(t, nodesExcept(w, "operator"), "also those who hold such nodes know nothing of them")
+}
+
+// afterLoss waits for a grant after others have lost their places.
+func (at *Attempt) afterLoss(w *World, held []*lease.Lease) *lease.Lease {
+	got := at.Granted()
+	for _, l := range held {
+		require.ErrorIs(w.T, l.Err(), lease.ErrLost)
+	}
+	return got
+}
+
+// looksAreRefused has a server, as from 3.8.4 on, not tell who may not read a node that it
+// exists.
+func looksAreRefused(t *testing.T, w *World, r Recipe) {
+	held := fill(w, r)
+	w.Server.On(zktest.OpExists, "").Client("a").Always().Fail(zktest.NoAuth)
+	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
+	w.After(3 * SessionTimeout)
+	require.True(t, at.Waiting())
+	release(t, held...)
+	got := at.Granted()
+	require.NoError(t, got.Err())
+	release(t, got)
+}
+
+// looksBreak has second looks fail in every way; they are made again.
+func looksBreak(t *testing.T, w *World, r Recipe) {
+	for _, strike := range []func(r *zktest.Rule){
+		func(r *zktest.Rule) { r.Cut() },
+		func(r *zktest.Rule) { r.Mute() },
+		func(r *zktest.Rule) { r.Fail(zktest.ThrottledOp) },
+		func(r *zktest.Rule) { r.Expire() },
+	} {
+		held := fill(w, r)
+		at := w.Start(r.New(w.Client("a"), path), lease.Forever)
+		rule := w.Server.On(zktest.OpExists, "").Client("a")
+		strike(rule)
+		<-rule.Fired()
+		w.After(SessionTimeout)
+		require.True(t, at.Waiting())
+		removeUntold(w, nodesExcept(w, "a")...)
+		began := time.Now()
+		got := at.Granted()
+		require.Less(t, time.Since(began), untold)
+		require.NoError(t, got.Confirm(t.Context()))
+		release(t, got)
+		for _, l := range held {
+			require.ErrorIs(t, l.Release(), lease.ErrLost)
+		}
+		w.CloseAll()
+		w.clients = nil
+		w.After(2 * SessionTimeout)
+	}
+}
+
+// waitEndsInALook has a wait end, by its context and with its client, while a look is
+// not answered.
+func waitEndsInALook(t *testing.T, w *World, r Recipe) {
+	held := fill(w, r)
+	for _, end := range []func(at *Attempt){
+		func(at *Attempt) { at.Cancel(nil) },
+		func(*Attempt) { require.NoError(t, w.Known("a").Close()) },
+	} {
+		c := w.Client("a")
+		leavesNothing(t, w, func() {
+			at := w.Start(r.New(c, path), lease.Forever)
+			rule := w.Server.On(zktest.OpExists, "").Client("a")
+			rule.Delay(time.Second)
+			<-rule.Fired()
+			end(at)
+			require.Error(t, at.Failed())
+		})
+	}
+	release(t, held...)
+}
