@@ -8,35 +8,25 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 )
 
-// A secondLook looks, slowly, at what a place in line waits for, for what no event
-// tells: see hold.LookAgain.
-type secondLook struct {
-	found chan struct{} // closed when the line has to be looked at
-	err   error         // ErrEvicted if the own node has gone; set before
-	stop  func()
-}
-
 // othersPerLook is at how many of the nodes waited for one look looks; those of whom many
 // are waited for have their turns.
 const othersPerLook = 2
 
-// lookAgain begins a second look. Each costs two answers without data, where more than one
-// node is waited for three, and one more where there is a size.
-func (p *place) lookAgain(ctx context.Context, others []Name, size int) *secondLook {
-	l, next := &secondLook{found: make(chan struct{})}, 0
-	l.stop = hold.LookAgain(ctx, p.session, p.path, func(ctx context.Context) (goOn bool) {
-		exists, stat, err := p.client.Once().Exists(ctx, p.path)
-		switch {
-		case err == nil && (!exists || stat.EphemeralOwner != p.session.ID()):
-			l.err = ErrEvicted
-		case p.othersStand(ctx, turn(others, next, othersPerLook)) && p.sizeIsStill(ctx, size):
+// lookAgain looks slowly, until stop is called, for what no event tells of what a place in
+// line waits for: see hold.LookAgain. found is closed when the line has to be looked at.
+// Each look costs two answers without data, where more than one node is waited for
+// three, and one more where there is a size.
+func (p *place) lookAgain(ctx context.Context, others []Name, size int) (found <-chan struct{}, stop func()) {
+	news, next := make(chan struct{}), 0
+	return news, hold.LookAgain(ctx, p.session, p.path, func(ctx context.Context) (goOn bool) {
+		ahead := turn(others, next, othersPerLook)
+		if !hold.Gone(ctx, p.client, p.path) && p.othersStand(ctx, ahead) && p.sizeIsStill(ctx, size) {
 			next += othersPerLook
 			return true
 		}
-		close(l.found)
+		close(news)
 		return false
 	})
-	return l
 }
 
 // turn returns so many of the names, those from a place on, and round again.
@@ -66,9 +56,9 @@ func (p *place) sizeIsStill(ctx context.Context, size int) bool {
 	return err == nil && now == size || framework.OutcomeOf(err) == framework.Unknown
 }
 
-// LookAgain looks slowly for what no event tells of the head that WatchHead returned, by
-// its path, or of there being nobody, until stop is called. found is closed when WatchHead should be
-// called again.
+// LookAgain looks slowly, until stop is called, for what no event tells of the head that
+// WatchHead returned, by its path, or of there being nobody. found is closed when WatchHead
+// should be called again.
 func (q *Queue) LookAgain(ctx context.Context, head string, somebody bool) (found <-chan struct{}, stop func()) {
 	c, news := q.cfg.Client, make(chan struct{})
 	s := c.Session()

@@ -153,10 +153,10 @@ func (p *place) split(children []string) (ahead []Name, present bool) {
 // awaitEnd waits until one of the other contenders may have gone, or the size may
 // have changed. gone is one that was seen to go while the own node stood.
 func (p *place) awaitEnd(ctx context.Context, others []Name, size int) (gone *Name, err error) {
-	second := p.lookAgain(ctx, others, size)
-	defer second.stop()
+	found, stop := p.lookAgain(ctx, others, size)
+	defer stop()
 	for again := true; again && err == nil; {
-		gone, again, err = p.awaitEvent(ctx, others, size, second)
+		gone, again, err = p.awaitEvent(ctx, others, size, found)
 	}
 	return gone, err
 }
@@ -164,7 +164,7 @@ func (p *place) awaitEnd(ctx context.Context, others []Name, size int) (gone *Na
 // awaitEvent waits for the first thing that happens. If it is only that somebody's
 // data was set, as who asks a holder to give way does, again is true: the order of
 // the line is what it was.
-func (p *place) awaitEvent(ctx context.Context, others []Name, size int, second *secondLook) (gone *Name, again bool, err error) {
+func (p *place) awaitEvent(ctx context.Context, others []Name, size int, found <-chan struct{}) (gone *Name, again bool, err error) {
 	round, cancel := context.WithCancel(ctx)
 	defer cancel()
 	own, sized := p.watchOwn(ctx), p.watchSize(ctx)
@@ -176,11 +176,11 @@ func (p *place) awaitEvent(ctx context.Context, others []Name, size int, second 
 	if watches == nil || p.resized(size) {
 		return nil, false, nil
 	}
-	which, ev, ok := firstEvent(ctx, second.found, append(watches, p.sizeWatch, p.ownWatch))
+	which, ev, ok := firstEvent(ctx, found, append(watches, p.sizeWatch, p.ownWatch))
 	switch {
 	case which < 0:
-		p.sizeWatch = nil // it may be that of which nobody is told
-		return nil, false, second.err
+		p.sizeWatch = nil // it may be that of which nobody was told
+		return nil, false, nil
 	case !ok:
 		return nil, false, context.Cause(ctx)
 	case ev.Type == framework.EventSessionEnded:

@@ -1,0 +1,25 @@
+package queue
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTurnsOfThoseWaitedFor(t *testing.T) {
+	names := func(nodes string) (all []Name) {
+		for _, node := range nodes {
+			all = append(all, Name{Node: string(node)})
+		}
+		return all
+	}
+	require.Empty(t, turn(nil, 4, othersPerLook))
+	require.Equal(t, names("a"), turn(names("a"), 2, othersPerLook))
+	require.Equal(t, names("ab"), turn(names("ab"), 4, othersPerLook))
+	all := names("abcde")
+	var seen []Name
+	for look := range 5 {
+		seen = append(seen, turn(all, look*othersPerLook, othersPerLook)...)
+	}
+	require.Equal(t, names("abcdeabcde"), seen)
+}

@@ -1,0 +1,72 @@
+package semaphore_test
+
+import (
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+)
+
+// untold is the time within which is found out what no event tells.
+const untold = conformance.SessionTimeout*5/4 + time.Second
+
+// hidden runs f while nobody may read a node, so that nobody is told of what f does there.
+func hidden(t *testing.T, c *framework.Client, node string, f func()) {
+	t.Helper()
+	_, err := c.SetACL(t.Context(), node, framework.WorldACL(framework.PermAll&^framework.PermRead), framework.AnyVersion)
+	require.NoError(t, err)
+	f()
+	_, err = c.SetACL(t.Context(), node, framework.WorldACL(framework.PermAll), framework.AnyVersion)
+	if err != nil {
+		require.ErrorIs(t, err, framework.ErrNoNode)
+	}
+}
+
+func TestResizeThatNoEventTells(t *testing.T) {
+	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
+		operator := w.Client("operator")
+		s := make(w.Client("a"), 2)
+		held := []*lease.Lease{w.Acquire(s), w.Acquire(s)}
+		at := ask(w, make(w.Client("b"), 2), 1)
+		w.After(time.Second)
+		hidden(t, operator, path, func() {
+			_, err := operator.Set(t.Context(), path, binary.BigEndian.AppendUint32(nil, 3), framework.AnyVersion)
+			require.NoError(t, err)
+		})
+		w.Settle()
+		require.True(t, at.Waiting())
+		began := time.Now()
+		got := at.Granted()
+		require.Less(t, time.Since(began), untold)
+		release(w, append(held, got)...)
+	})
+}
+
+// Where many nodes are waited for, they have their turns.
+func TestOneOfManyThatGoesUntold(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		const size = 7
+		operator := w.Client("operator")
+		s := newSemaphore(t, w.Client("a"), size, semaphore.WithSingleQueue())
+		var held []*lease.Lease
+		for range size {
+			held = append(held, w.Acquire(s))
+		}
+		at := ask(w, newSemaphore(t, w.Client("b"), size, semaphore.WithSingleQueue()), 1)
+		w.After(time.Second)
+		hidden(t, operator, held[size-1].Path(), func() {
+			hidden(t, operator, path, func() { w.Remove(operator, held[size-1].Path()) })
+		})
+		began := time.Now()
+		got := at.Granted()
+		require.Less(t, time.Since(began), 4*untold)
+		require.ErrorIs(t, held[size-1].Release(), lease.ErrLost)
+		release(w, append(held[:size-1], got)...)
+	})
+}
