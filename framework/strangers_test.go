@@ -102,9 +102,9 @@ func TestWhoIsAStranger(t *testing.T) {
 			} else {
 				require.Contains(t, log.String(), "open="+test.open+" ", path)
 			}
-			open, err := c.Strangers(t.Context(), path, harm)
+			found, err := c.Strangers(t.Context(), path, harm)
 			require.NoError(t, err)
-			require.Equal(t, test.open, strings.ReplaceAll(strings.Trim(fmt.Sprint(open), "[]"), " ", ","))
+			require.Equal(t, test.open, strings.ReplaceAll(strings.Trim(fmt.Sprint(found), "[]"), " ", ","))
 		}
 	})
 }

@@ -28,7 +28,7 @@ func LookAgain(ctx context.Context, s *framework.Session, key string, look func(
 type looks struct {
 	session *framework.Session
 	look    func(ctx context.Context) bool
-	share   time.Duration // in thousandths of the session timeout
+	share   int64 // in thousandths of the session timeout
 	ctx     context.Context
 	cancel  context.CancelFunc
 
@@ -38,10 +38,10 @@ type looks struct {
 }
 
 // shareOf returns 750 to 1249.
-func shareOf(key string) time.Duration {
+func shareOf(key string) int64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key))
-	return 750 + time.Duration(h.Sum32()%500)
+	return 750 + int64(h.Sum32()%500)
 }
 
 // rest sets the timer, unless nobody wants to know any more.
@@ -52,7 +52,7 @@ func (l *looks) rest() {
 		return
 	}
 	l.busy.Add(1)
-	l.timer = time.AfterFunc(l.session.Timeout()/1000*l.share, func() {
+	l.timer = time.AfterFunc(time.Duration(l.session.Timeout().Milliseconds()*l.share)*time.Microsecond, func() {
 		defer l.busy.Done()
 		if l.look(l.ctx) {
 			l.rest()

@@ -20,10 +20,11 @@ func TestSecondLooksAreSpread(t *testing.T) {
 		const many = 2000
 		var looks atomic.Int64
 		for i := range many {
-			defer hold.LookAgain(t.Context(), p.Session(), fmt.Sprintf("/lock/_c_%08d-n-%010d", i*7919, i), func(context.Context) bool {
+			stop := hold.LookAgain(t.Context(), p.Session(), fmt.Sprintf("/lock/_c_%08d-n-%010d", i*7919, i), func(context.Context) bool {
 				looks.Add(1)
 				return true
-			})()
+			})
+			t.Cleanup(stop)
 		}
 		time.Sleep(timeout*3/4 - time.Millisecond)
 		require.Zero(t, looks.Load())

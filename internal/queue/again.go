@@ -19,7 +19,7 @@ const othersPerLook = 2
 func (p *place) lookAgain(ctx context.Context, others []Name, size int) (found <-chan struct{}, stop func()) {
 	news, next := make(chan struct{}), 0
 	return news, hold.LookAgain(ctx, p.session, p.path, func(ctx context.Context) (goOn bool) {
-		ahead := turn(others, next, othersPerLook)
+		ahead := turn(others, next)
 		if !hold.Gone(ctx, p.client, p.path) && p.othersStand(ctx, ahead) && p.sizeIsStill(ctx, size) {
 			next += othersPerLook
 			return true
@@ -29,10 +29,10 @@ func (p *place) lookAgain(ctx context.Context, others []Name, size int) (found <
 	})
 }
 
-// turn returns so many of the names, those from a place on, and round again.
-func turn(names []Name, from, many int) []Name {
+// turn returns as many of the names as have a turn, those from a place on, and round again.
+func turn(names []Name, from int) []Name {
 	var some []Name
-	for i := range min(many, len(names)) {
+	for i := range min(othersPerLook, len(names)) {
 		some = append(some, names[(from+i)%len(names)])
 	}
 	return some

@@ -13,13 +13,13 @@ func TestTurnsOfThoseWaitedFor(t *testing.T) {
 		}
 		return all
 	}
-	require.Empty(t, turn(nil, 4, othersPerLook))
-	require.Equal(t, names("a"), turn(names("a"), 2, othersPerLook))
-	require.Equal(t, names("ab"), turn(names("ab"), 4, othersPerLook))
+	require.Empty(t, turn(nil, 4))
+	require.Equal(t, names("a"), turn(names("a"), 2))
+	require.Equal(t, names("ab"), turn(names("ab"), 4))
 	all := names("abcde")
 	var seen []Name
 	for look := range 5 {
-		seen = append(seen, turn(all, look*othersPerLook, othersPerLook)...)
+		seen = append(seen, turn(all, look*othersPerLook)...)
 	}
 	require.Equal(t, names("abcdeabcde"), seen)
 }

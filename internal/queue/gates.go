@@ -6,7 +6,9 @@ import "github.com/zkrecipes/zkrecipes/framework"
 // be allowed there if credentials are to keep them out. ZooKeeper asks the parent who may
 // create and delete a node, and to be allowed to change the ACL is to be allowed all.
 type Gate struct {
+	// Node is its path.
 	Node string
+	// Harm is the sum of the permissions.
 	Harm int32
 }
 
