@@ -98,11 +98,13 @@ func requireTranscript(t *testing.T, client func(t *testing.T, addr string) []st
 }
 
 // connect returns a client that is closed when the test ends.
-func connect(t *testing.T, addr string) *framework.Client {
+func connect(t *testing.T, addr string, change ...func(*framework.Config)) *framework.Client {
 	t.Helper()
-	client, err := framework.Connect(within(t, limit), framework.Config{
-		Servers: []string{addr}, SessionTimeout: sessionTimeout, Logger: slog.New(slog.DiscardHandler),
-	})
+	cfg := framework.Config{Servers: []string{addr}, SessionTimeout: sessionTimeout, Logger: slog.New(slog.DiscardHandler)}
+	for _, f := range change {
+		f(&cfg)
+	}
+	client, err := framework.Connect(within(t, limit), cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client

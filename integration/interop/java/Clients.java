@@ -1,3 +1,4 @@
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
@@ -15,8 +16,11 @@ final class Clients {
 
     /** Returns a client with a session of its own. */
     static CuratorFramework connect(Interop.Arguments arguments) throws Exception {
-        CuratorFramework client = CuratorFrameworkFactory.builder()
-                .connectString(arguments.server)
+        CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder();
+        if (arguments.number("digest", 0) != 0) {
+            builder.authorization("digest", "us:hunter2".getBytes(StandardCharsets.UTF_8));
+        }
+        CuratorFramework client = builder.connectString(arguments.server)
                 .sessionTimeoutMs(arguments.number("session", 10_000))
                 .connectionTimeoutMs(30_000)
                 .retryPolicy(new ExponentialBackoffRetry(50, 5))

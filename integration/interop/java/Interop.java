@@ -18,7 +18,7 @@ public final class Interop {
         void run(Arguments arguments, CountDownLatch inputEnded) throws Exception;
     }
 
-    private static final Map<String, Verb> VERBS = Map.of(
+    private static final Map<String, Verb> VERBS = new HashMap<>(Map.of(
             "mutex", (arguments, input) -> new MutexContention(arguments).run(),
             "hold", (arguments, input) -> new MutexHolder(arguments).run(input),
             "holdrw", (arguments, input) -> new ReadWriteHolder(arguments).run(input),
@@ -28,7 +28,11 @@ public final class Interop {
             "contest-mutex", (arguments, input) -> new Contest("mutex", arguments).run(input),
             "contest-rwlock", (arguments, input) -> new Contest("rwlock", arguments).run(input),
             "contest-semaphore", (arguments, input) -> new Contest("semaphore", arguments).run(input),
-            "contest-leader", (arguments, input) -> new Contest("leader", arguments).run(input));
+            "contest-leader", (arguments, input) -> new Contest("leader", arguments).run(input)));
+
+    static {
+        VERBS.put("revoke", (arguments, input) -> new Revocation(arguments).run());
+    }
 
     public static void main(String[] words) {
         try {

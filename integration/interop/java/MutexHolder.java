@@ -1,9 +1,10 @@
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.apache.zookeeper.KeeperException;
 
 /**
  * Takes a mutex, enters it once more, and holds it until told to release. Prints "busy" and ends if the mutex was not
- * free within {@code wait} milliseconds, else "held NODE" and, later, "released".
+ * free within {@code wait} milliseconds, "not permitted" if that is what the server says, else "held NODE" and, later, "released".
  */
 final class MutexHolder {
     private final Interop.Arguments arguments;
@@ -15,7 +16,18 @@ final class MutexHolder {
     void run(CountDownLatch end) throws Exception {
         Actor actor = new Actor("holder", arguments);
         NamedMutex mutex = new NamedMutex(actor.client, arguments.path);
-        boolean held = actor.call(() -> mutex.acquire(arguments.number("wait", 0), TimeUnit.MILLISECONDS));
+        boolean held;
+        try {
+            held = actor.call(() -> mutex.acquire(arguments.number("wait", 0), TimeUnit.MILLISECONDS));
+        } catch (Exception failure) {
+            for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+                if (cause instanceof KeeperException.NoAuthException) {
+                    System.out.println("not permitted");
+                    return;
+                }
+            }
+            throw failure;
+        }
         if (!held) {
             System.out.println("busy");
         } else {

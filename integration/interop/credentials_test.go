@@ -1,0 +1,106 @@
+package interop
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// ours connects with the credential that Java has with digest=1.
+func ours(t *testing.T, addr string, acl func(string) []framework.ACL) *framework.Client {
+	t.Helper()
+	return connect(t, addr, func(cfg *framework.Config) {
+		cfg.Auth, cfg.ACL = []framework.Credential{framework.DigestAuth("us", "hunter2")}, acl
+	})
+}
+
+// Go has credentials, Java the same or none. They stand in one queue; but only the former
+// may ask the holder to give way.
+func TestJavaBesideCredentials(t *testing.T) {
+	onBoth(t, func(t *testing.T, addr string) {
+		for digest, revoking := range []string{"not permitted", "asked"} {
+			option := fmt.Sprintf("digest=%d", digest)
+			client := ours(t, addr, nil)
+			m := newMutex(t, client, sharedPath)
+			first, err := m.Acquire(context.Background(), 0)
+			require.NoError(t, err)
+			p := startCurator(t, "hold", addr, sharedPath, "wait=120000", option)
+			awaitChildren(t, client, sharedPath, 2)
+			granted := acquireLater(t, m)
+			awaitChildren(t, client, sharedPath, 3)
+
+			asked := startCurator(t, "revoke", addr, first.Path(), option)
+			require.Equal(t, []string{revoking}, asked.requireRest(t))
+			if digest == 1 {
+				<-first.Revoked()
+			} else {
+				require.ErrorIs(t, lease.Revoke(context.Background(), connect(t, addr), first.Path()), framework.ErrNoAuth)
+				select {
+				case <-first.Revoked():
+					t.Error("revoked by a stranger")
+				case <-time.After(100 * time.Millisecond):
+				}
+			}
+			require.NoError(t, first.Confirm(context.Background()))
+			_, err = client.Multi(context.Background(), first.Check())
+			require.NoError(t, err)
+
+			require.NoError(t, first.Release())
+			require.Contains(t, p.line(t), "held ")
+			javaReleases(t, p)
+			second := <-granted
+			require.NoError(t, second.Release())
+		}
+		requireNothingLeft(t, addr, sharedPath)
+	})
+}
+
+// Where the path belongs to the credentials, Java with them contends, and without cannot.
+func TestJavaWhereThePathBelongsToCredentials(t *testing.T) {
+	onBoth(t, func(t *testing.T, addr string) {
+		client := ours(t, addr, framework.OwnedBelow(sharedPath))
+		m := newMutex(t, client, sharedPath)
+		held, err := m.Acquire(context.Background(), 0)
+		require.NoError(t, err)
+		stranger := connect(t, addr)
+		require.ErrorIs(t, stranger.Delete(context.Background(), held.Path(), framework.AnyVersion), framework.ErrNoAuth)
+		refused := startCurator(t, "hold", addr, sharedPath, "wait=120000", "digest=0")
+		require.Equal(t, []string{"not permitted"}, refused.requireRest(t))
+		p := startCurator(t, "hold", addr, sharedPath, "wait=120000", "digest=1")
+		awaitChildren(t, client, sharedPath, 2)
+		require.NoError(t, held.Release())
+		require.Contains(t, p.line(t), "held ")
+		javaReleases(t, p)
+		requireNothingLeft(t, addr, sharedPath)
+	})
+}
+
+// What no event tells is found out on a real server, too, whether or not it keeps the event
+// to itself.
+func TestDeletionsThatNoEventTells(t *testing.T) {
+	onBoth(t, func(t *testing.T, addr string) {
+		const within = sessionTimeout*5/4 + 5*time.Second
+		m := newMutex(t, connect(t, addr), sharedPath)
+		held, err := m.Acquire(context.Background(), 0)
+		require.NoError(t, err)
+		client, operator := connect(t, addr), connect(t, addr)
+		granted := acquireLater(t, newMutex(t, client, sharedPath))
+		awaitChildren(t, client, sharedPath, 2)
+		_, err = operator.SetACL(context.Background(), held.Path(), framework.WorldACL(framework.PermAll&^framework.PermRead), framework.AnyVersion)
+		require.NoError(t, err)
+		require.NoError(t, operator.Delete(context.Background(), held.Path(), framework.AnyVersion))
+		select {
+		case next := <-granted:
+			require.ErrorIs(t, held.Err(), lease.ErrLost)
+			require.NoError(t, next.Release())
+		case <-time.After(within):
+			t.Fatal("nobody found out")
+		}
+		require.ErrorIs(t, held.Release(), lease.ErrLost)
+	})
+}
