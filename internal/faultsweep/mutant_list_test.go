@@ -97,7 +97,7 @@ func Mutants() []Mutant {
 		Name: "no owner check in the search", Package: scenarios, Tests: "LookupChecksOwner_Kazoo15",
 		File: "framework/protected.go", Old: "(mode.ephemeral() && stat.EphemeralOwner != c.pinned.ID())", New: "(mode.ephemeral() && stat.EphemeralOwner == 0)",
 	}, {
-		Name: "deletions wake nobody", Package: sweeps, Tests: sweepTest,
+		Name: "deletions wake nobody", Package: scenarios, Tests: "CostOfHandOff",
 		File: "framework/watch.go", Old: "zk.EventNodeDeleted:         {dataWatch, ", New: "zk.EventNodeDeleted:         {",
 	}, {
 		Name: "a session is trusted for too long", Package: sweeps, Tests: sweepTest,
