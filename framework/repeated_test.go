@@ -90,9 +90,11 @@ func TestRequestThatWaitsForItsTurnWhenItsSessionEnds(t *testing.T) {
 		end  func(s *zktest.Server, c *framework.Client, stop context.CancelCauseFunc)
 		want error // of the unpinned view
 	}{
-		"expired": {func(s *zktest.Server, c *framework.Client, _ context.CancelCauseFunc) { s.ExpireSession(c.Session().ID()) }, nil},
-		"closed":  {func(_ *zktest.Server, c *framework.Client, _ context.CancelCauseFunc) { c.Close() }, framework.ErrClosed},
-		"left":    {func(_ *zktest.Server, _ *framework.Client, stop context.CancelCauseFunc) { stop(errStopped) }, errStopped},
+		"expired": {func(s *zktest.Server, c *framework.Client, _ context.CancelCauseFunc) {
+			s.ExpireSession(c.Session().ID())
+		}, nil},
+		"closed": {func(_ *zktest.Server, c *framework.Client, _ context.CancelCauseFunc) { c.Close() }, framework.ErrClosed},
+		"left":   {func(_ *zktest.Server, _ *framework.Client, stop context.CancelCauseFunc) { stop(errStopped) }, errStopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			forEachOperation(t, func(t *testing.T, s *zktest.Server, c *framework.Client, o operation) {

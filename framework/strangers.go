@@ -3,10 +3,10 @@ package framework
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"sync"
-	"unicode"
+
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // String returns the entry as zkCli.sh writes it, such as "world:anyone:cdrwa", but of a
@@ -16,16 +16,7 @@ func (a ACL) String() string {
 	if a.Scheme == "digest" {
 		id, _, _ = strings.Cut(id, ":")
 	}
-	return visible(a.Scheme) + ":" + visible(id) + ":" + letters(a.Perms)
-}
-
-// visible returns text of others for a line.
-func visible(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
-		quoted := strconv.Quote(text)
-		return quoted[1 : len(quoted)-1]
-	}
-	return text
+	return quote.Brief(a.Scheme) + ":" + quote.Brief(id) + ":" + letters(a.Perms)
 }
 
 // letters writes permissions as zkCli.sh does.
@@ -96,7 +87,7 @@ func (c *core) warnOfStrangers(node string, open []ACL) {
 		who[i] = a.String()
 	}
 	c.cfg.Logger.Warn("not protected by the credentials: strangers can take part here or delete the holder's node",
-		"path", visible(node), "open", strings.Join(who, ","),
+		"path", quote.Path(node), "open", strings.Join(who, ","),
 		"mend", "framework.OwnedBelow for Config.ACL before the path is made, or setAcl auth::cdrwa,world:anyone:r")
 }
 
