@@ -79,12 +79,30 @@ func TestWhatMayBeNested(t *testing.T) {
 		{"run --shared" + path, "run --shared" + path, "run --shared" + path},
 		{"run --permits 2" + path, "run --permits 2" + path},
 		{"elect --path /locks/test", "elect --path /locks/other"},
-		{"run" + path, "elect --path /locks/test"}, // which do not heed each other
 	} {
 		t.Run(strings.Join(levels, ", "), func(t *testing.T) {
 			t.Parallel()
 			p := start(t, zktest.NewServer(t), nested(levels...)...)
 			require.Equal(t, 5, p.end())
+		})
+	}
+}
+
+// Locks, permits and elections do not share a path, nested or not.
+func TestOneKindToAPath(t *testing.T) {
+	for _, levels := range [][]string{
+		{"run --lock /locks/test", "elect --path /locks/test"},
+		{"run --shared --lock /locks/test", "run --permits 2 --lock /locks/test"},
+		{"elect --path /locks/test", "run --try --lock /locks/test"},
+		{"run --permits 2 --lock /locks/test", "run --timeout 1m --lock /locks/test"},
+	} {
+		t.Run(strings.Join(levels, ", "), func(t *testing.T) {
+			t.Parallel()
+			p := start(t, zktest.NewServer(t), nested(levels...)...)
+			require.Equal(t, exitUsage, p.end(), "which the level above passes on")
+			failed := p.event("failed")
+			require.Equal(t, causeUsage, failed.Cause)
+			require.Contains(t, failed.Reason, "the path is in use by another recipe")
 		})
 	}
 }

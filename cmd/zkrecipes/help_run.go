@@ -91,6 +91,9 @@ ZKRECIPES_LOCK_ANCESTORS says: where the environment is not passed on, as by sud
 Runs with --shared may be nested in one with --shared while no other waits, and those with --permits as
 long as those above do not hold all of them.
 
+A PATH is for a lock, for --permits, or for an election: whoever comes while one of the others is there
+gets exit code 64.
+
 Beside Java: the nodes are those of Apache Curator. Without flags, of InterProcessMutex; with --shared
 and --write, of InterProcessReadWriteLock; with --permits, of InterProcessSemaphoreV2 with a SharedCount
 at the same path. Runs exclude each other with and without --write. But Java's readers do not see

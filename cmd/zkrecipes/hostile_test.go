@@ -105,9 +105,9 @@ func TestTextOfOthersIsNeverWrittenRaw(t *testing.T) {
 // Who waits is told whom for, and who has waited in vain.
 func TestHoldersAreNotQuotedRaw(t *testing.T) {
 	t.Parallel()
-	server := populate(t)
-	env := []string{envServers + "=" + server.Addr()}
 	for _, verb := range []string{"run", "elect"} {
+		server := populate(t) // a run does not stay where an election is, nor the reverse
+		env := []string{envServers + "=" + server.Addr()}
 		for _, format := range []string{"", "--json"} {
 			flag := map[string]string{"run": "--lock", "elect": "--path"}[verb]
 			args := slices.DeleteFunc([]string{verb, format, flag, testLock}, func(arg string) bool { return arg == "" })

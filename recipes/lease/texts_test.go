@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode"
@@ -198,6 +200,7 @@ func TestLabelsAreLimited(t *testing.T) {
 // A handler that quotes nothing, which many are.
 type plainHandler struct {
 	slog.Handler
+	mu    *sync.Mutex
 	lines *[]string
 	attrs string
 }
@@ -214,14 +217,17 @@ func (h plainHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (h plainHandler) Handle(_ context.Context, r slog.Record) error {
 	line := r.Message + h.attrs
 	r.Attrs(func(a slog.Attr) bool { line += fmt.Sprintf(" %s=%v", a.Key, a.Value.Any()); return true })
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	*h.lines = append(*h.lines, line)
 	return nil
 }
 
 func TestLogLinesAreHarmless(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		var mu sync.Mutex
 		var lines []string
-		c := w.Client("a", func(cfg *framework.Config) { cfg.Logger = slog.New(plainHandler{lines: &lines}) })
+		c := w.Client("a", func(cfg *framework.Config) { cfg.Logger = slog.New(plainHandler{mu: &mu, lines: &lines}) })
 		id := strings.ToValidUTF8(hostile, "?")
 		e, err := leader.New(c, hostilePath, id)
 		require.NoError(t, err)
@@ -235,11 +241,15 @@ func TestLogLinesAreHarmless(t *testing.T) {
 		_, err = m.Acquire(t.Context(), 100*time.Millisecond)
 		require.ErrorIs(t, err, lease.ErrTimeout)
 		w.After(time.Minute)
-		text := strings.Join(lines, "")
+		w.Settle()
+		mu.Lock()
+		told := slices.Clone(lines)
+		mu.Unlock()
+		text := strings.Join(told, "")
 		for _, want := range []string{"leading", "clean-up failed", "resigned"} {
 			require.Contains(t, text, want)
 		}
-		for _, line := range lines {
+		for _, line := range told {
 			requireOneLine(t, line)
 		}
 		for _, node := range w.Ephemerals(hostilePath) {
