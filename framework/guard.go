@@ -197,7 +197,7 @@ func (c *guardConn) broke(err error) {
 	}
 	c.guard.failed(c.addr, err)
 	if !c.isClosed.Load() { // else that is why
-		err = fmt.Errorf("connection to %s broke: %v", c.addr, err) // as text: see ConnectError
+		err = fmt.Errorf("connection to %s broke: %v", c.addr, err) //nolint:errorlint // as text: see ConnectError
 		c.guard.broken.Store(&err)
 	}
 }
