@@ -53,12 +53,17 @@ func do[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 		return value, err
 	}
 	first := true // the attempt that was just made counts as the loop's first
+	failed := err // before the context ended
 	again := func(ctx context.Context) error {
 		if first {
 			first = false
 			return err
 		}
-		return attempt(ctx)
+		err := attempt(ctx)
+		if err != nil && ctx.Err() == nil {
+			failed = err
+		}
+		return err
 	}
 	loop := retry.Do
 	if r.idempotent {
@@ -67,6 +72,9 @@ func do[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 	ctx, cancel := c.lifetime(ctx)
 	defer cancel()
 	err = loop(ctx, c.core.cfg.Retry, c.verdict, again)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, failed) { // that is why it took so long
+		err = fmt.Errorf("%w; before that: %w", err, failed)
+	}
 	return value, err
 }
 

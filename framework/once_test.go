@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -61,4 +62,19 @@ func TestClosedClientDoesNotComeBack(t *testing.T) {
 			require.Equal(t, 1, s.Count(zktest.OpConnect))
 		})
 	}
+}
+
+// A call that its context ends tells what had failed until then, also if it was just
+// about to try again.
+func TestEndedCallTellsWhatFailed(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
+		c := connect(t, s, func(cfg *framework.Config) { cfg.Retry = retry.Forever(50 * time.Millisecond) })
+		s.On(zktest.OpGetChildren2, "/").Always().Fail(zktest.ThrottledOp)
+		for range 20 {
+			_, _, err := c.Children(within(t, 300*time.Millisecond), "/")
+			require.ErrorIs(t, err, errStopped)
+			require.ErrorIs(t, err, framework.ErrThrottled)
+		}
+	})
 }

@@ -112,7 +112,7 @@ func (p *place) joinBeside(ctx context.Context, owner *hold.Hold) error {
 	children, listErr := listing.finish(err == nil)
 	if err == nil {
 		p.path, p.token = made.Path, made.Czxid
-		if err = listErr; err == nil {
+		if err = p.wait.withoutListing(listErr); err == nil {
 			err = p.standsBeside(ctx, other, children)
 		}
 		if err != nil {

@@ -18,7 +18,7 @@ type trailingList struct {
 
 type listed struct {
 	children []string // nil if not known
-	err      error    // only if there is no use in asking again
+	err      error    // why not
 }
 
 // listBehind prepares the listing. start sends it; finish returns its result, or
@@ -34,14 +34,10 @@ func (p *place) listBehind(ctx context.Context) *trailingList {
 			return
 		}
 		children, _, err := p.client.Children(ctx, p.queue.cfg.Path)
-		switch {
-		case err == nil:
-			l.result <- listed{children: children}
-		case errors.Is(err, framework.ErrReplyTooLarge):
-			l.result <- listed{err: err}
-		default: // whatever it was, the next step meets it again
-			l.result <- listed{}
+		if err != nil {
+			children = nil
 		}
+		l.result <- listed{children, err}
 	}()
 	return l
 }
@@ -56,4 +52,17 @@ func (l *trailingList) finish(wanted bool) (children []string, err error) {
 	l.start() // a node that was found again was never seen being sent
 	r := <-l.result
 	return r.children, r.err
+}
+
+// withoutListing decides what becomes of a place that there is no listing for. If it is to
+// be given up that is the error.
+func (w *wait) withoutListing(why error) error {
+	if errors.Is(why, framework.ErrReplyTooLarge) {
+		return why // again
+	}
+	// The next step meets it again, unless the time is up.
+	if request := failedRequest(why); request != nil {
+		w.failed = request
+	}
+	return nil
 }

@@ -62,9 +62,9 @@ func (p *place) create(ctx context.Context) error {
 	p.warnOfStrangers()
 	p.path, p.token, p.listing = made.Path, made.Czxid, children
 	p.id, _ = framework.ProtectionOf(node)
-	if listErr != nil {
+	if err := p.wait.withoutListing(listErr); err != nil {
 		p.leave()
-		return listErr
+		return err
 	}
 	var ok bool
 	if p.self, ok = Parse(node, p.queue.cfg.Names...); !ok || !p.self.ordered() {

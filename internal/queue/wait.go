@@ -216,17 +216,34 @@ func (w *wait) explain(err error) error {
 // lastFailure returns what went wrong last in a wait that the timeout has ended with err.
 // That a request was under way then is none.
 func (w *wait) lastFailure(err error) error {
-	var (
-		connect *framework.ConnectError
-		request *framework.OpError
-	)
-	switch {
-	case errors.As(err, &connect):
+	if connect := (*framework.ConnectError)(nil); errors.As(err, &connect) {
 		return connect
-	case errors.As(err, &request) && !errors.Is(request, errWaitOver):
+	}
+	request := failedRequest(err)
+	switch {
+	case request != nil:
 		return request
 	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, ErrEvicted):
 		return err
 	}
 	return w.failed
+}
+
+// failedRequest finds one in an error that did not fail because the time was up.
+func failedRequest(err error) error {
+	switch e := err.(type) { //nolint:errorlint // goes through all that is wrapped
+	case *framework.OpError:
+		if !errors.Is(e, errWaitOver) {
+			return e
+		}
+	case interface{ Unwrap() error }:
+		return failedRequest(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			if request := failedRequest(err); request != nil {
+				return request
+			}
+		}
+	}
+	return nil
 }

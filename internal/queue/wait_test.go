@@ -1,0 +1,36 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+)
+
+// What a wait tells of its end as its last failure: never that its time was up.
+func TestLastFailure(t *testing.T) {
+	t.Parallel()
+	due := &framework.OpError{Op: "children", Outcome: framework.Unknown, Err: errWaitOver}
+	refused := &framework.OpError{Op: "children", Outcome: framework.Failed, Err: framework.ErrThrottled}
+	connect := &framework.ConnectError{}
+	earlier := errors.New("earlier")
+	lost := fmt.Errorf("x: %w", framework.ErrSessionExpired)
+	for name, c := range map[string]struct{ end, want error }{
+		"the time was up":                      {errWaitOver, earlier},
+		"with a request under way":             {due, earlier},
+		"not free":                             {ErrNotFree, earlier},
+		"a refusal":                            {refused, refused},
+		"a refusal before that":                {fmt.Errorf("stopped: %w; last error: %w", errWaitOver, refused), refused},
+		"a refusal before a request under way": {fmt.Errorf("%w; before that: %w", due, refused), refused},
+		"several":                              {errors.Join(due, refused), refused},
+		"no server":                            {&framework.OpError{Err: fmt.Errorf("%w: %w", errWaitOver, connect)}, connect},
+		"no session any more":                  {lost, lost},
+		"no node any more":                     {ErrEvicted, ErrEvicted},
+	} {
+		assert.Equal(t, c.want, (&wait{failed: earlier}).lastFailure(c.end), name)
+	}
+	assert.NoError(t, (&wait{}).lastFailure(due))
+}
