@@ -1,0 +1,111 @@
+package framework
+
+import (
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Whatever happens: the room that a session has used up is that of its nodes.
+func TestRoomThatIsUsedIsThatOfTheNodesThereAre(t *testing.T) {
+	t.Parallel()
+	type scene struct {
+		*testing.T
+		s        *zktest.Server
+		c, other *Client
+	}
+	lost := func(s *zktest.Server, op zktest.Op) { s.On(op, "").Client("client").After().Cut() }
+	pass := func(x scene, others ...Op) error {
+		_, err := x.c.CreateProtectedAll(x.Context(), "/n-", nil, 3, others...)
+		return err
+	}
+	for name, happens := range map[string]func(x scene){
+		"nothing": func(scene) {},
+		"created": func(x scene) { _, err := x.c.Create(x.Context(), "/e", nil, Ephemeral); require.NoError(x, err) },
+		"exists": func(x scene) {
+			_, err := x.c.Create(x.Context(), "/door", nil, Ephemeral)
+			require.ErrorIs(x, err, ErrNodeExists)
+		},
+		"deleted":        func(x scene) { require.NoError(x, x.c.Delete(x.Context(), "/door", AnyVersion)) },
+		"delete refused": func(x scene) { require.ErrorIs(x, x.c.Delete(x.Context(), "/door", 7), ErrBadVersion) },
+		"persistent":     func(x scene) { require.NoError(x, x.c.Delete(x.Context(), "/persistent", AnyVersion)) },
+		"gone when looked": func(x scene) {
+			require.NoError(x, x.other.Delete(x.Context(), "/door", AnyVersion))
+			require.ErrorIs(x, x.c.Delete(x.Context(), "/door", AnyVersion), ErrNoNode)
+		},
+		"deleted by another": func(x scene) {
+			_, _, _, err := x.c.GetWatch(x.Context(), "/door")
+			require.NoError(x, err)
+			require.NoError(x, x.other.Delete(x.Context(), "/door", AnyVersion))
+		},
+		"changed by another": func(x scene) {
+			_, _, _, err := x.c.GetWatch(x.Context(), "/door")
+			require.NoError(x, err)
+			_, err = x.other.Set(x.Context(), "/door", []byte("x"), AnyVersion)
+			require.NoError(x, err)
+		},
+		"passed":              func(x scene) { require.NoError(x, pass(x, DeleteOp("/door", AnyVersion))) },
+		"passed, answer lost": func(x scene) { lost(x.s, zktest.OpMulti); require.NoError(x, pass(x, DeleteOp("/door", AnyVersion))) },
+		"checked":             func(x scene) { require.NoError(x, pass(x, CheckOp("/door", AnyVersion))) },
+		"checked, answer lost": func(x scene) {
+			lost(x.s, zktest.OpMulti)
+			require.NoError(x, pass(x, CheckOp("/door", AnyVersion), SetOp("/door", nil, AnyVersion)))
+		},
+		"not passed": func(x scene) {
+			require.ErrorIs(x, pass(x, DeleteOp("/door", AnyVersion), DeleteOp("/missing", AnyVersion)), ErrNoNode)
+		},
+		"multi": func(x scene) {
+			_, err := x.c.Multi(x.Context(), DeleteOp("/door", AnyVersion), CreateOp("/e", nil, Ephemeral, nil), CreateOp("/p", nil, Persistent, nil))
+			require.NoError(x, err)
+		},
+		"multi refused": func(x scene) {
+			_, err := x.c.Multi(x.Context(), DeleteOp("/door", AnyVersion), CreateOp("/e", nil, Ephemeral, nil), CheckOp("/missing", 0))
+			require.ErrorIs(x, err, ErrNoNode)
+		},
+		"protected, answer lost": func(x scene) {
+			lost(x.s, zktest.OpCreate)
+			_, err := x.c.CreateProtected(x.Context(), "/n-", nil, EphemeralSequential)
+			require.NoError(x, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				x := scene{T: t, s: zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))}
+				for client, as := range map[**Client]string{&x.c: "client", &x.other: "other"} {
+					c, err := Connect(t.Context(), Config{
+						Servers: []string{x.s.Addr()}, Dial: x.s.Dial(as), Namespace: "ns", Logger: slog.New(slog.DiscardHandler),
+					})
+					require.NoError(t, err)
+					defer c.Close()
+					*client = c
+				}
+				for path, mode := range map[string]Mode{"/door": Ephemeral, "/also": Ephemeral, "/persistent": Persistent} {
+					_, err := x.c.Create(t.Context(), path, nil, mode)
+					require.NoError(t, err)
+				}
+				happens(x)
+				time.Sleep(time.Second)
+				want := 0
+				for _, path := range x.s.Children("/ns") {
+					if info, _ := x.s.Node("/ns/" + path); info.EphemeralOwner == x.c.Session().ID() {
+						want += ephemeralCost(info.Path)
+					}
+				}
+				quota := &x.c.Session().quota
+				assert.Equal(t, want, quota.used)
+				total := 0
+				for path := range quota.paths {
+					total += ephemeralCost(path)
+				}
+				assert.Equal(t, want, total)
+			})
+		})
+	}
+}
