@@ -83,7 +83,7 @@ func TestRoomThatIsUsedIsThatOfTheNodesThereAre(t *testing.T) {
 						Servers: []string{x.s.Addr()}, Dial: x.s.Dial(as), Namespace: "ns", Logger: slog.New(slog.DiscardHandler),
 					})
 					require.NoError(t, err)
-					defer c.Close()
+					t.Cleanup(func() { c.Close() })
 					*client = c
 				}
 				for path, mode := range map[string]Mode{"/door": Ephemeral, "/also": Ephemeral, "/persistent": Persistent} {

@@ -19,24 +19,24 @@ import (
 // Whatever then becomes of it, no node stays.
 func TestCreateThatTheSearchForItsNodeHasOvertakenLeavesNothing(t *testing.T) {
 	t.Parallel()
-	creates := map[string]func(ctx context.Context, c *Client) error{
-		"one": func(ctx context.Context, c *Client) error {
+	creates := map[zktest.Op]func(ctx context.Context, c *Client) error{
+		zktest.OpCreate: func(ctx context.Context, c *Client) error {
 			_, err := c.CreateProtected(ctx, "/queue/n-", nil, EphemeralSequential)
 			return err
 		},
-		"several": func(ctx context.Context, c *Client) error {
+		zktest.OpMulti: func(ctx context.Context, c *Client) error {
 			_, err := c.CreateProtectedAll(ctx, "/queue/n-", nil, 3)
 			return err
 		},
 	}
-	faults := map[string]func(r *zktest.Rule){
-		"answered": func(r *zktest.Rule) { r.Remove() },
+	faults := map[string]func(*zktest.Rule){
+		"answered": nil,
 		"lost":     func(r *zktest.Rule) { r.After().Cut() },
 		"refused":  func(r *zktest.Rule) { r.Fail(zktest.NoAuth) },
 	}
-	for name, create := range creates {
+	for op, create := range creates {
 		for how, strike := range faults {
-			t.Run(name+", "+how, func(t *testing.T) {
+			t.Run(op.String()+", "+how, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
@@ -59,14 +59,14 @@ func TestCreateThatTheSearchForItsNodeHasOvertakenLeavesNothing(t *testing.T) {
 					cancel()
 					require.ErrorIs(t, <-returned, ErrUnknownOutcome)
 					require.NoError(t, <-cleaned)
-					if name == "one" {
-						strike(s.On(zktest.OpCreate, "/queue"))
-					} else {
-						strike(s.On(zktest.OpMulti, ""))
+					if strike != nil {
+						strike(s.On(op, ""))
 					}
 					session.quota.mu.Unlock()
 					time.Sleep(time.Minute)
-					assert.NotZero(t, s.Count(zktest.OpMulti)+s.Count(zktest.OpCreate))
+					if how != "refused" {
+						assert.Equal(t, 1, s.Count(op))
+					}
 					assert.Empty(t, s.Children("/queue"))
 					assert.NoError(t, session.Err())
 				})

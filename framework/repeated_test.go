@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -124,4 +125,45 @@ func TestRequestThatWaitsForItsTurnWhenItsSessionEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A view that is pinned to a session does not sit out the pause before an attempt that
+// can only fail.
+func TestPinnedOperationEndsWithItsSessionInThePauseBetweenAttempts(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
+		c := connect(t, s, func(cfg *framework.Config) { cfg.Retry = retry.Forever(time.Hour) })
+		s.On(zktest.OpSetData, "/").Always().Fail(zktest.ThrottledOp)
+		call := startErr(func() error {
+			_, err := c.In(c.Session()).Set(t.Context(), "/", nil, framework.AnyVersion)
+			return err
+		})
+		time.Sleep(time.Second)
+		s.ExpireSession(c.Session().ID())
+		r := <-call
+		require.ErrorIs(t, r.err, framework.ErrSessionExpired)
+		assert.Equal(t, framework.Failed, framework.OutcomeOf(r.err))
+		assert.Less(t, r.took, timeout)
+	})
+}
+
+// That nobody waits for an answer any more does not make it less true.
+func TestLateAnswerThatTheSessionHasExpired(t *testing.T) {
+	forEachOperation(t, func(t *testing.T, s *zktest.Server, c *framework.Client, o operation) {
+		session := c.Session()
+		s.SetFaults(func(call zktest.Call) zktest.Action {
+			switch {
+			case call.Session != session.ID() || call.Op != o.op || call.Path == "/":
+			case call.Phase == zktest.PhaseBeforeApply:
+				return zktest.Delay(time.Second)
+			case call.Phase == zktest.PhaseAfterApply:
+				return zktest.Fail(zktest.SessionExpired)
+			}
+			return zktest.Pass
+		})
+		require.ErrorIs(t, o.call(within(t, 500*time.Millisecond), c), errStopped)
+		require.NoError(t, session.Err())
+		time.Sleep(time.Second)
+		assert.ErrorIs(t, session.Err(), framework.ErrSessionExpired)
+	})
 }

@@ -224,3 +224,30 @@ func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
 		}
 	})
 }
+
+// A read that failed, and one whose caller has left, keep no place in the table.
+func TestReadsThatGiveNoWatchLeaveNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
+		c, err := Connect(t.Context(), Config{Servers: []string{s.Addr()}, Dial: s.Dial("client"), Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		defer c.Close()
+		table := &c.Session().watch
+		_, _, _, err = c.GetWatch(t.Context(), "/missing")
+		require.ErrorIs(t, err, ErrNoNode)
+		_, _, _, err = c.ChildrenWatch(t.Context(), "/missing")
+		require.ErrorIs(t, err, ErrNoNode)
+		assert.Empty(t, table.spots)
+
+		s.On(zktest.OpGetData, "/").After().Delay(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		_, _, _, err = c.GetWatch(ctx, "/")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		time.Sleep(2 * time.Second)
+		for _, spot := range table.spots {
+			assert.Empty(t, spot.waiters)
+		}
+	})
+}
