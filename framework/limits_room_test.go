@@ -99,6 +99,8 @@ func TestRoomThatIsUsedIsThatOfTheNodesThereAre(t *testing.T) {
 					}
 				}
 				quota := &x.c.Session().quota
+				quota.mu.Lock()
+				defer quota.mu.Unlock()
 				assert.Equal(t, want, quota.used)
 				total := 0
 				for path := range quota.paths {
