@@ -150,6 +150,12 @@ func (c *cleanups) of(path string) (err error, ended bool) { //nolint:revive // 
 	return err, ended
 }
 
+func (c *cleanups) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.ended)
+}
+
 // dialer decides per address what a connection attempt meets.
 type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 

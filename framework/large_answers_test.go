@@ -196,11 +196,11 @@ func TestProtectedCreateInACrowd(t *testing.T) {
 		assert.GreaterOrEqual(t, looks, 8)
 		assert.LessOrEqual(t, looks, 11, "each costs a large answer")
 		assert.Zero(t, s.CountOf("client", zktest.OpConnect))
-		assert.Empty(t, done.ended)
+		assert.Zero(t, done.count())
 		clear()
 		time.Sleep(timeout + time.Second)
 		assert.Empty(t, s.Children("/crowd"))
-		assert.Len(t, done.ended, 1)
+		assert.Equal(t, 1, done.count())
 	})
 }
 
