@@ -21,6 +21,8 @@ type addressBook struct {
 	names    []string // host:port as configured
 	resolver *net.Resolver
 
+	callbacks callbacks
+
 	mu         sync.Mutex
 	round      []target
 	tried      int // since the last attachment that lasted
@@ -186,8 +188,8 @@ func (b *addressBook) resolve(ctx context.Context, name, host string) []string {
 // lookupLimit bounds the look-up of one name.
 const lookupLimit = 2 * time.Second
 
-// dial opens a connection, encrypted if so configured.
-func (b *addressBook) dial(ctx context.Context, t target) (net.Conn, error) {
+// open opens a connection, encrypted if so configured.
+func (b *addressBook) open(ctx context.Context, t target) (net.Conn, error) {
 	secure, err := b.cfg.tlsFor(ctx, t.name)
 	if err != nil {
 		return nil, err

@@ -81,16 +81,14 @@ func do[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 // lifetime returns a context that also ends when nothing can succeed any more: the
 // client was closed, or the session is over that the view is pinned to.
 func (c *Client) lifetime(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := func() bool { return true }
+	over := c.core.ctx
 	if c.pinned != nil {
-		over := c.pinned.ctx
-		stop = context.AfterFunc(over, func() { cancel(context.Cause(over)) })
+		over = c.pinned.ctx // which ends after that of the client
 	}
-	stopClose := context.AfterFunc(c.core.ctx, func() { cancel(ErrClosed) })
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(over, func() { cancel(context.Cause(over)) })
 	return ctx, func() {
 		stop()
-		stopClose()
 		cancel(nil)
 	}
 }

@@ -100,10 +100,18 @@ func (c *Client) makeRoot(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the session on the server, if it can be reached within a second,
-// and waits for everything that runs in the client's name. Operations under way
-// end with ErrClosed, leases with a loss. It is idempotent and must not be
-// called from an Observer or from a function run by Session.Go.
+// Close ends all leases with a loss that is an ErrClosed, then waits for them to be
+// released, but at most for Config.CloseGrace, and then ends the session on the server,
+// which frees their places, if it can be reached within a second. From its beginning
+// nothing is acquired any more, and operations fail with ErrClosed, except those of
+// leases and of views that are pinned to the session (In), which end with it.
+//
+// It waits for everything that runs in the client's name. Only for functions of the
+// caller's that do not come back it does not wait for ever: Config.Dial, and the Close
+// of a connection that came from there, have five seconds.
+//
+// It is idempotent and must not be called from an Observer or from a function run by
+// Session.Go.
 func (c *Client) Close() error {
 	c.core.cancel(ErrClosed)
 	<-c.core.done
@@ -129,6 +137,15 @@ func (c *Client) AwaitSession(ctx context.Context) (*Session, error) {
 		return c.pinned, c.pinned.await(ctx)
 	}
 	return c.core.await(ctx)
+}
+
+// WhileOpen returns a context that also ends when Close begins, with ErrClosed, for what
+// must not go on while leases are given up. The function must be called when it is no
+// longer used.
+func (c *Client) WhileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
+	bare := *c
+	bare.pinned = nil
+	return bare.lifetime(ctx)
 }
 
 // In returns a view of the client that is pinned to a session: its operations
@@ -185,6 +202,9 @@ func (c *core) run(first chan<- error) {
 	}
 	c.states.add(StateChange{State: Closed, At: time.Now()})
 	c.tasks.wait()
+	patience, cancel := context.WithTimeout(context.Background(), callbackPatience)
+	defer cancel()
+	c.book.callbacks.wait(patience)
 }
 
 func offer(first chan<- error, err error) {
@@ -198,10 +218,20 @@ func offer(first chan<- error, err error) {
 func (c *core) live(s *Session) {
 	select {
 	case <-s.Done():
-		c.states.add(StateChange{State: Lost, Session: s.ID(), At: time.Now(), Err: context.Cause(s.ctx)})
+		c.lost(s)
+		return
 	case <-c.ctx.Done():
-		s.shutDown(ErrClosed)
 	}
+	s.part(c.cfg.CloseGrace)
+	if s.Err() != nil { // lost meanwhile: who worked there is given the time that he was promised
+		c.lost(s)
+		return
+	}
+	s.shutDown(ErrClosed)
+}
+
+func (c *core) lost(s *Session) {
+	c.states.add(StateChange{State: Lost, Session: s.ID(), At: time.Now(), Err: context.Cause(s.ctx)})
 }
 
 // dispose waits for all that belongs to a session that is over. A session that

@@ -58,6 +58,12 @@ type Config struct {
 	// StopOnSuspend ends every lease as soon as the connection breaks, instead
 	// of when the trust deadline passes.
 	StopOnSuspend bool
+	// CloseGrace is how long Close waits, when it has ended all leases, for their
+	// holders to stop their work and to release them, before it ends the session,
+	// which frees the places. 0 means that it does not wait: work that takes a while
+	// to stop then goes on beside the next holder's. Close does not wait any longer
+	// when all are released, nor when the session is lost.
+	CloseGrace time.Duration
 
 	// Auth are the credentials presented in every session. With any, recipes warn in
 	// the log, once per path and session, of a path in which strangers may create or
@@ -214,6 +220,7 @@ func (cfg Config) validateRest() error {
 		name  string
 		value int64
 	}{
+		{"CloseGrace", int64(cfg.CloseGrace)},
 		{"RequestTimeout", int64(cfg.RequestTimeout)},
 		{"MaxRequestBytes", int64(cfg.MaxRequestBytes)},
 		{"MaxReplyBytes", int64(cfg.MaxReplyBytes)},

@@ -157,8 +157,8 @@ func (c *core) buryAt(ctx context.Context, t target, id int64, password []byte, 
 	if err != nil {
 		return false, err
 	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer c.book.callbacks.hangUp(conn)
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(longAgo) })
 	defer stop()
 	if _, err := conn.Write(connectRequest(id, password, int32(timeout.Milliseconds()), zxid)); err != nil {
 		return false, err

@@ -102,6 +102,7 @@ func (g *guard) dial(_, _ string, _ time.Duration) (net.Conn, error) {
 		// hear of the end of one connection before the beginning of the next.
 		_ = old.Close()
 		<-old.told
+		old.awaitEnd()
 	}
 	g.mu.Lock()
 	sealed := g.isSealed
@@ -188,8 +189,11 @@ func (g *guard) failed(addr string, err error) {
 }
 
 // broke notes why the connection broke. If we did that, it is our reason: the
-// socket only knows that it was closed.
+// socket only knows that it was closed. What shows after it was closed is no reason.
 func (c *guardConn) broke(err error) {
+	if c.isClosed.Load() {
+		return
+	}
 	if cause := c.dropped.Load(); cause != nil {
 		err = *cause
 	} else if !c.isAttached() {

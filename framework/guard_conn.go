@@ -47,8 +47,9 @@ type guardConn struct {
 	held       [][]byte              // these
 	dropped    atomic.Pointer[error] // why we break it, nil unless we do
 	isClosed   atomic.Bool
-	gone       chan struct{} // closed when the connection is closed
-	told       chan struct{} // closed when the session has been told of that, too
+	gone       chan struct{}   // closed when nothing goes through the connection any more
+	told       chan struct{}   // closed when the session has been told of that, too
+	ended      <-chan struct{} // closed when the connection is closed, which may take long; set before told is closed
 }
 
 type inFlight struct {
@@ -70,8 +71,9 @@ func newGuardConn(g *guard, addr string, conn net.Conn, deadline time.Time) *gua
 	return c
 }
 
-// Close closes the connection and tells the session. It is idempotent; only the
-// first call waits for all that.
+// Close tells the session that the connection is gone, and closes it, for which it does
+// not wait: that may block, and the end of a session, or of the trust in it, must not. It
+// is idempotent; only the first call waits until the session was told.
 func (c *guardConn) Close() error {
 	if !c.isClosed.CompareAndSwap(false, true) {
 		return nil
@@ -79,15 +81,22 @@ func (c *guardConn) Close() error {
 	c.mu.Lock()
 	c.dead = true
 	c.mu.Unlock()
-	conn := c.Conn
-	if secure, ok := conn.(*secureConn); ok {
-		conn = secure.NetConn() // which does not try to say good-bye first
-	}
-	err := conn.Close()
 	close(c.gone)
+	c.ended = c.guard.book.callbacks.hangUp(c.Conn)
 	c.guard.detached(c)
 	close(c.told)
-	return err
+	return nil
+}
+
+// awaitEnd waits a moment for a connection that was given up to be closed, so that the
+// server sees its end before it sees the next one.
+func (c *guardConn) awaitEnd() {
+	timer := time.NewTimer(callbackDelay)
+	defer timer.Stop()
+	select {
+	case <-c.ended:
+	case <-timer.C:
+	}
 }
 
 // SetReadDeadline obeys the library only after the handshake, for which it would

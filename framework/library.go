@@ -62,8 +62,16 @@ const closeHeadStart = 2 * time.Millisecond
 // when the loop fails all that is queued. The loop does that once, when it is let
 // go; so it is let go only when Close has had time to queue its request. Should
 // Close lose that race all the same, ending takes a second longer, and that is all.
+//
+// A function of the caller's that does not come back holds the library up. It is left to
+// itself then, after some time.
 func (s *Session) finish() {
-	<-s.guard.parked
+	patience, cancel := context.WithTimeout(context.Background(), callbackPatience)
+	defer cancel()
+	select {
+	case <-s.guard.parked:
+	case <-patience.Done():
+	}
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -72,6 +80,14 @@ func (s *Session) finish() {
 	_ = retry.Sleep(context.Background(), closeHeadStart)
 	s.guard.letGo()
 	<-closed
-	for range s.closed { // drained until the loop has ended
+	for { // drained until the loop has ended
+		select {
+		case _, more := <-s.closed:
+			if !more {
+				return
+			}
+		case <-patience.Done():
+			return
+		}
 	}
 }

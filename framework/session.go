@@ -23,6 +23,7 @@ type Session struct {
 	slots  chan struct{}   // one per request that may await its answer
 	watch  watchTable
 	relied reliedNodes
+	parting parting
 	quota  ephemeralQuota
 	looked lookedPaths
 

@@ -81,7 +81,7 @@ func Start(ctx context.Context, g Grant) *Handle {
 		h.ask()
 	}
 	handle := h.open(ctx)
-	alive := g.Session.Go(h.watch)
+	alive := g.Session.GoHolding(h.closing, h.watch)
 	if !alive {
 		h.unwatch()
 	}
@@ -154,6 +154,10 @@ func (h *Hold) lose(reason error) {
 		handle.cancel(loss)
 	}
 }
+
+// closing ends the hold because the client is being closed. Its znodes stay for as long
+// as the session does, unless it is released before.
+func (h *Hold) closing() { h.lose(framework.ErrClosed) }
 
 // trustedUntil is the time until which the hold is certain to stand if nothing more is
 // heard from a server.

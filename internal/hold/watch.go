@@ -170,9 +170,13 @@ func (h *Hold) ask() {
 }
 
 // windDown gives work under a lost lease the time that it would have had if the
-// session had been lost, before the znode goes and the next one is let in.
+// session had been lost, before the znode goes and the next one is let in. A client that
+// is being closed gives it another time: see framework.Config.CloseGrace.
 func (h *Hold) windDown(ctx context.Context) {
 	grace := after(h.Session.Timeout() / 6)
+	if errors.Is(h.err(), framework.ErrClosed) {
+		grace = after(0)
+	}
 	defer grace.Stop()
 	select {
 	case <-grace.C:

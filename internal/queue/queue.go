@@ -168,17 +168,20 @@ func (q *Queue) acquire(ctx context.Context, timeout time.Duration, door Door) (
 // begin starts the clock of a wait.
 func (q *Queue) begin(ctx context.Context, timeout time.Duration) (*wait, context.CancelFunc) {
 	w := &wait{queue: q, work: ctx, start: time.Now(), ahead: -1}
-	var cancel context.CancelFunc
+	ctx, stop := q.cfg.Client.WhileOpen(ctx)
+	cancel := context.CancelFunc(func() {})
 	switch {
 	case timeout <= 0:
 		w.atOnce = true
-		w.ctx, cancel = context.WithTimeoutCause(ctx, q.patience(), errWaitOver)
-	case timeout == Forever:
-		w.ctx, cancel = context.WithCancel(ctx)
-	default:
-		w.ctx, cancel = context.WithTimeoutCause(ctx, timeout, errWaitOver)
+		ctx, cancel = context.WithTimeoutCause(ctx, q.patience(), errWaitOver)
+	case timeout != Forever:
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errWaitOver)
 	}
-	return w, cancel
+	w.ctx = ctx
+	return w, func() {
+		cancel()
+		stop()
+	}
 }
 
 // patience bounds an acquire that does not wait for others: it still has to ask
