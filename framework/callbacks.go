@@ -19,7 +19,7 @@ type callbacks struct {
 }
 
 // callbackPatience is how long Close waits for functions that do not come back.
-const callbackPatience = 5 * time.Second
+const callbackPatience = 3 * time.Second
 
 // start runs f, and returns a channel that is closed when it has come back.
 func (s *callbacks) start(f func()) <-chan struct{} {

@@ -108,7 +108,7 @@ func (c *Client) makeRoot(ctx context.Context) error {
 //
 // It waits for everything that runs in the client's name. Only for functions of the
 // caller's that do not come back it does not wait for ever: Config.Dial, and the Close
-// of a connection that came from there, have five seconds.
+// of a connection that came from there, are left behind after some seconds.
 //
 // It is idempotent and must not be called from an Observer or from a function run by
 // Session.Go.

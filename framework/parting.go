@@ -82,7 +82,8 @@ func (s *Session) GoHolding(end func(), f func(ctx context.Context)) bool {
 	return started
 }
 
-// part ends all that is held in the session, and gives it some time to be given up.
+// part ends all that is held in the session, and gives it some time to be given up. What
+// looks after it ends with the session, and so does the wait for that.
 func (s *Session) part(grace time.Duration) {
 	nobody := s.parting.begin()
 	if grace == 0 {
@@ -93,6 +94,5 @@ func (s *Session) part(grace time.Duration) {
 	select {
 	case <-nobody:
 	case <-timer.C:
-	case <-s.Done():
 	}
 }

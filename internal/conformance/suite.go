@@ -95,6 +95,12 @@ func Run(t *testing.T, r Recipe) {
 		"a token below a long path":                         tokenBelowALongPath,
 		"a try without a connection":                        tryWithoutConnection,
 		"the watches of a waiter are lost":                  watchesAreLost,
+
+		"all leases end before the session of a client": leasesEndBeforeSession,
+		"a closing client waits for releases":           closeAwaitsReleases,
+		"a closing client does not wait for ever":       closeDoesNotWaitForEver,
+		"the session ends while a client closes":        sessionEndsInClose,
+		"the close of a connection blocks":              closeOfAConnectionBlocks,
 	}
 	if !r.NotReentrant {
 		maps.Copy(tests, forks)

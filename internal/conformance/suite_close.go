@@ -1,0 +1,170 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Many leases, so that ending them takes a while, and none may be valid when the server
+// is told to give their places away.
+func leasesEndBeforeSession(t *testing.T, w *World, r Recipe) {
+	c := w.Client("a")
+	held := make([]*lease.Lease, 40)
+	for i := range held {
+		held[i] = w.Acquire(r.New(c, fmt.Sprintf("%s%d", path, i)))
+	}
+	var valid, asked atomic.Int32
+	w.Server.SetFaults(func(call zktest.Call) zktest.Action {
+		if call.Op == zktest.OpClose && call.Phase == zktest.PhaseBeforeApply {
+			asked.Add(1)
+			for _, l := range held {
+				if l.Context().Err() == nil {
+					valid.Add(1)
+				}
+			}
+		}
+		return zktest.Pass
+	})
+	require.NoError(t, c.Close())
+	require.EqualValues(t, 1, asked.Load())
+	require.Zero(t, valid.Load(), "leases whose contexts have not ended")
+	for _, l := range held {
+		require.ErrorIs(t, l.Err(), framework.ErrClosed)
+		require.ErrorIs(t, l.Release(), lease.ErrLost)
+	}
+}
+
+// closeGrace is longer than the time that work has when a lease is lost for another
+// reason, and shorter than a session.
+const closeGrace = SessionTimeout / 2
+
+// parting is a client with a grace, that holds all places of the recipe.
+func parting(w *World, r Recipe) (c *framework.Client, held []*lease.Lease) {
+	c = w.Client("parting", func(cfg *framework.Config) { cfg.CloseGrace = closeGrace })
+	for range max(r.Places, 1) {
+		a := r.New
+		if r.Block != nil {
+			a = r.Block
+		}
+		held = append(held, w.Acquire(a(c, path)))
+	}
+	return c, held
+}
+
+// closing closes a client in the background and returns how long that takes.
+func closing(w *World, c *framework.Client) <-chan time.Duration {
+	began, took := time.Now(), make(chan time.Duration, 1)
+	go func() {
+		_ = c.Close()
+		took <- time.Since(began)
+	}()
+	w.Settle()
+	return took
+}
+
+func closeAwaitsReleases(t *testing.T, w *World, r Recipe) {
+	c, held := parting(w, r)
+	next := w.Start(r.New(w.Client("b"), path), lease.Forever)
+	mine := w.Start(r.New(c, path), lease.Forever)
+	took := closing(w, c)
+	for _, l := range held {
+		require.ErrorIs(t, context.Cause(l.Context()), framework.ErrClosed)
+		require.ErrorIs(t, l.Err(), lease.ErrLost)
+	}
+	require.False(t, mine.Waiting(), "who waits does not go on")
+	require.ErrorIs(t, mine.Failed(), framework.ErrClosed)
+	late := w.Start(r.New(c, path), time.Minute)
+	require.False(t, late.Waiting())
+	require.ErrorIs(t, late.Failed(), framework.ErrClosed)
+	again := w.StartWith(context.WithoutCancel(held[0].Context()), r.New(c, path), 0)
+	require.ErrorIs(t, again.Failed(), framework.ErrClosed, "nor is it entered again")
+
+	stopping := closeGrace * 2 / 3 // more than a sixth of the timeout
+	w.After(stopping)
+	require.True(t, next.Waiting(), "the work goes on")
+	for _, l := range held {
+		require.ErrorIs(t, l.Release(), framework.ErrClosed)
+	}
+	require.InDelta(t, stopping, <-took, float64(50*time.Millisecond), "no longer than until all are released")
+	release(t, next.Granted())
+}
+
+func closeDoesNotWaitForEver(t *testing.T, w *World, r Recipe) {
+	c, held := parting(w, r)
+	next := w.Start(r.New(w.Client("b"), path), lease.Forever)
+	took := closing(w, c)
+	w.After(closeGrace - 10*time.Millisecond)
+	require.True(t, next.Waiting())
+	require.Empty(t, took)
+	release(t, next.Granted())
+	require.InDelta(t, closeGrace, <-took, float64(50*time.Millisecond))
+	for _, l := range held {
+		require.ErrorIs(t, l.Release(), framework.ErrClosed)
+	}
+}
+
+func sessionEndsInClose(t *testing.T, w *World, r Recipe) {
+	c, held := parting(w, r)
+	took := closing(w, c)
+	w.After(time.Second)
+	w.Expire(c)
+	require.Less(t, <-took, 2*time.Second, "there is nothing left to wait for")
+	require.ErrorIs(t, held[0].Release(), framework.ErrClosed)
+}
+
+// stuckConn is a connection whose Close takes as long as its test.
+type stuckConn struct {
+	net.Conn
+	test <-chan struct{}
+}
+
+func (c *stuckConn) Close() error {
+	<-c.test
+	return c.Conn.Close()
+}
+
+// As the end of a channel of a secure shell does while what is below it is stuck.
+func closeOfAConnectionBlocks(t *testing.T, w *World, r Recipe) {
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	stuck := func(cfg *framework.Config) {
+		dial := cfg.Dial
+		cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			return &stuckConn{conn, over}, err
+		}
+	}
+	c := w.Client("a", stuck)
+	a := r.New
+	if r.Block != nil {
+		a = r.Block
+	}
+	var held []*lease.Lease
+	for range max(r.Places, 1) {
+		held = append(held, w.Acquire(a(c, path)))
+	}
+	next := w.Start(r.New(w.Client("b"), path), lease.Forever)
+	w.After(SessionTimeout)
+	before := c.Session()
+	w.Server.Partition("a", true)
+	got := next.Granted()
+	for _, l := range held {
+		require.ErrorIs(t, context.Cause(l.Context()), framework.ErrTrustExpired, "ended before another was granted")
+	}
+	release(t, got)
+
+	w.Server.Partition("a", false)
+	release(t, w.Acquire(a(c, path)))
+	require.NotEqual(t, before.ID(), c.Session().ID(), "and goes on in the next session")
+	require.LessOrEqual(t, <-closing(w, c), 7*time.Second)
+}
