@@ -125,13 +125,13 @@ func once[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 	if r.reads && outcome == Unknown && unreadable(err) {
 		outcome = Failed // the answer to the next would be no better
 	}
+	if err != nil {
+		err = &OpError{Op: r.op, Path: r.path, Session: sessionID(s), Outcome: outcome, Err: err}
+	}
 	if f := c.core.cfg.Observer.Called; f != nil {
 		f(Call{Op: r.op, Path: c.full(r.path), Session: sessionID(s), Duration: time.Since(start), Err: err})
 	}
-	if err == nil {
-		return value, nil
-	}
-	return value, &OpError{Op: r.op, Path: r.path, Session: sessionID(s), Outcome: outcome, Err: err}
+	return value, err
 }
 
 // unreadable reports whether there was an answer that could not be read.

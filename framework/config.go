@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/retry"
@@ -36,7 +37,8 @@ const (
 )
 
 // A Config says how to reach ZooKeeper. Only Servers is required; the zero
-// value of every other field is a good default.
+// value of every other field is a good default. Connect copies it, with its slices,
+// the secrets, and TLS, all of which may be changed or wiped when it has returned.
 type Config struct {
 	// Servers are the addresses of the ensemble, each "host" or "host:port"
 	// (port 2181 when absent). An element may also be a whole connection string,
@@ -184,7 +186,8 @@ type Call struct {
 	Session int64
 	// Duration is how long the caller waited for it.
 	Duration time.Duration
-	// Err is nil or its failure.
+	// Err is nil or its failure, an *OpError: OutcomeOf tells whether it may have had
+	// an effect.
 	Err error
 }
 
@@ -240,8 +243,14 @@ func (cfg Config) validateRest() error {
 	return nil
 }
 
-// withDefaults returns a copy in which every field has a usable value.
+// withDefaults returns a copy in which every field has a usable value, and which shares
+// nothing with the original that its owner may change or wipe.
 func (cfg Config) withDefaults() Config {
+	cfg.Auth = slices.Clone(cfg.Auth)
+	for i := range cfg.Auth {
+		cfg.Auth[i].Secret = bytes.Clone(cfg.Auth[i].Secret)
+	}
+	cfg.TLS = cfg.TLS.Clone()
 	if cfg.SessionTimeout == 0 {
 		cfg.SessionTimeout = DefaultSessionTimeout
 	}

@@ -53,6 +53,7 @@ func TestConfigThatMakesNoSenseIsRefusedByName(t *testing.T) {
 		"empty scheme":        {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{{Secret: []byte("x")}}}, "Auth[0]", ""},
 		"empty secret":        {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{{Scheme: "x"}}}, "Auth[0]", ""},
 		"digest without user": {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{{Scheme: "digest", Secret: []byte(secret)}}}, "Auth[0]", "colon"},
+		"negative grace":      {framework.Config{Servers: []string{"a"}, CloseGrace: -1}, "CloseGrace", "negative"},
 		"negative request":    {framework.Config{Servers: []string{"a"}, RequestTimeout: -1}, "RequestTimeout", "negative"},
 		"negative size":       {framework.Config{Servers: []string{"a"}, MaxRequestBytes: -1}, "MaxRequestBytes", "negative"},
 		"negative quota":      {framework.Config{Servers: []string{"a"}, MaxEphemeralBytes: -1}, "MaxEphemeralBytes", "negative"},

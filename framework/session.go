@@ -118,8 +118,9 @@ func (s *Session) established(id int64, timeout time.Duration, asked time.Time) 
 	s.checkTrust(now) // before the handshake counts, not after
 	s.trust.begin(asked, now, timeout)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.id = id
+	s.mu.Unlock()
+	s.wake() // what it waits for may be due sooner now
 }
 
 // onEvent is the library's event callback. It runs on the library's goroutines,

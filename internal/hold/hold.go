@@ -134,8 +134,12 @@ func (h *Hold) err() error {
 	return nil
 }
 
-// lose ends the hold for a reason, unless it has ended before.
+// lose ends the hold for a reason, unless it has ended before. A server that ends a session
+// removes its znodes, and tells of those first: if the end is known, too, that is the reason.
 func (h *Hold) lose(reason error) {
+	if over := h.Session.Err(); over != nil && !errors.Is(reason, ErrMaxHold) && !errors.Is(reason, ErrSuspended) {
+		reason = over
+	}
 	h.mu.Lock()
 	if h.loss != nil || h.closed {
 		h.mu.Unlock()

@@ -1,0 +1,53 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Whoever looks after a hold may learn first that the znode is gone, although it went with
+// the session.
+func TestALostSessionIsNotADeletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
+		c, err := framework.Connect(t.Context(), framework.Config{Servers: []string{server.Addr()}, Dial: server.Dial("a")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		node, err := c.Create(t.Context(), "/place", nil, framework.Ephemeral)
+		if err != nil {
+			t.Fatal(err)
+		}
+		session := c.Session()
+		found := map[string]func(h *Hold){
+			"an event":          func(h *Hold) { h.lose(ErrDeleted) },
+			"another's request": func(h *Hold) { h.Lost() },
+			"another's node":    func(h *Hold) { h.lose(errReplaced) },
+			"a refusal":         func(h *Hold) { h.lose(missing(framework.ErrNoAuth)) },
+		}
+		holds := map[string]*Hold{}
+		for name := range found {
+			relied, err := c.Rely(t.Context(), "/place")
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := &Hold{Grant: Grant{Client: c.In(session), Session: session, Path: node.Path, Token: node.Czxid, Reliance: relied}}
+			h.over, h.end = context.WithCancel(context.Background())
+			holds[name] = h
+		}
+		server.ExpireSession(session.ID())
+		<-session.Done()
+		for name, h := range holds {
+			found[name](h)
+			if err := h.Loss(); !errors.Is(err, framework.ErrSessionExpired) || errors.Is(err, ErrDeleted) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
