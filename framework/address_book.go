@@ -245,17 +245,31 @@ func (b *addressBook) note(addr string, err error) {
 	}
 }
 
-// attached notes that a server accepted the session.
+// attached notes that a server accepted the session. Whether it can be used is not known
+// yet: it may refuse the credentials, as it may have before.
 func (b *addressBook) attached(addr string) {
+	if !b.refuses(addr) {
+		b.note(addr, errNotReady)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.attachedAt = time.Now()
-	for i, f := range b.failures {
-		if f.Addr == addr {
-			b.failures = append(b.failures[:i], b.failures[i+1:]...)
-			break
-		}
-	}
+}
+
+var errNotReady = errors.New("attached, but the session is not ready yet")
+
+// refuses reports whether the newest failure at an address was that of the credentials.
+func (b *addressBook) refuses(addr string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.failures, func(f ConnectAttempt) bool { return f.Addr == addr && errors.Is(f.Err, ErrAuthFailed) })
+}
+
+// ready notes that the session can be used at an address.
+func (b *addressBook) ready(addr string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failures = slices.DeleteFunc(b.failures, func(f ConnectAttempt) bool { return f.Addr == addr })
 }
 
 // waitedInVain is the error of a wait for a connection that ctx has ended: it is

@@ -244,6 +244,8 @@ func TestFailuresAreRememberedOncePerAddress(t *testing.T) {
 	require.Len(t, err.Attempts, 2)
 	assert.Equal(t, "not connected to zookeeper: tried 10.0.0.2:1: second; 10.0.0.1:1: newest", err.Error())
 	b.attached("10.0.0.1:1")
+	assert.ErrorContains(t, b.notConnected(), "10.0.0.1:1: attached, but")
+	b.ready("10.0.0.1:1")
 	assert.Len(t, b.notConnected().Attempts, 1)
 	for i := range 100 {
 		b.failed(net.JoinHostPort("h", string(rune('a'+i%26))+string(rune('a'+i/26))), errors.New("x"))

@@ -139,6 +139,24 @@ func (c *Client) AwaitSession(ctx context.Context) (*Session, error) {
 	return c.core.await(ctx)
 }
 
+// Reachable returns nil while the present session is attached to a server. Else the
+// error is a *ConnectError, an ErrNotConnected, which says which addresses were tried and
+// why each failed, or ErrClosed, or on a view that is pinned to a session the reason for
+// its end. It asks no server.
+func (c *Client) Reachable() error {
+	if err := context.Cause(c.core.ctx); err != nil {
+		return err
+	}
+	s := c.Session()
+	switch {
+	case s != nil && s.isOpen():
+		return nil
+	case c.pinned != nil && s.Err() != nil:
+		return s.Err()
+	}
+	return c.core.book.notConnected()
+}
+
 // WhileOpen returns a context that also ends when Close begins, with ErrClosed, for what
 // must not go on while leases are given up. The function must be called when it is no
 // longer used.
@@ -188,6 +206,9 @@ func (c *core) run(first chan<- error) {
 				offer(first, nil)
 				c.live(s)
 			} else {
+				if !errors.Is(err, ErrSessionLost) && !errors.Is(err, ErrClosed) {
+					c.book.failed(s.guard.lastAddr(), err)
+				}
 				s.shutDown(err)
 			}
 			c.dispose(s)
@@ -282,11 +303,14 @@ func (c *core) await(ctx context.Context) (*Session, error) {
 		c.mu.Unlock()
 		if s != nil {
 			err := s.await(ctx)
-			if err == nil {
+			switch {
+			case err == nil:
 				return s, nil
-			}
-			if ctx.Err() != nil {
+			case ctx.Err() == nil:
+			case s.Err() == nil:
 				return nil, err
+			default: // over, and there is no other
+				return nil, c.book.waitedInVain(ctx)
 			}
 		}
 		select {

@@ -3,6 +3,7 @@ package framework
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,7 @@ var (
 	ErrSessionLost = errors.New("session lost")
 	// ErrClosed means that the client was closed.
 	ErrClosed = errors.New("client is closed")
-	// ErrNotConnected means that no server could be reached; the error names
+	// ErrNotConnected means that no server could be reached, or used; the error names
 	// the addresses tried and what happened there.
 	ErrNotConnected = errors.New("not connected to zookeeper")
 
@@ -125,7 +126,8 @@ func (e *OpError) Is(target error) bool {
 }
 
 // A ConnectError tells which addresses were tried without success. It is an
-// ErrNotConnected. It does not wrap the failures themselves: a dial that timed out
+// ErrNotConnected, and an ErrAuthFailed if a server was reached and refused the
+// credentials. It does not wrap the failures themselves: a dial that timed out
 // must not make it look as if a context of the caller's had.
 type ConnectError struct {
 	// Attempts holds the newest attempt for each address, in the order tried.
@@ -160,5 +162,8 @@ func (e *ConnectError) Error() string {
 	return b.String()
 }
 
-// Is reports whether target is ErrNotConnected.
-func (e *ConnectError) Is(target error) bool { return target == ErrNotConnected }
+// Is reports whether target is ErrNotConnected, or ErrAuthFailed and that is why.
+func (e *ConnectError) Is(target error) bool {
+	refused := func(a ConnectAttempt) bool { return errors.Is(a.Err, ErrAuthFailed) }
+	return target == ErrNotConnected || target == ErrAuthFailed && slices.ContainsFunc(e.Attempts, refused)
+}

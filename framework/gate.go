@@ -95,6 +95,7 @@ func (s *Session) setOpen(open bool) bool {
 	if open {
 		s.unsent = 0
 		s.down = make(chan struct{})
+		s.guard.book.ready(s.guard.lastAddr())
 		s.core.connected(s)
 		s.wake() // supervise has something to ask on each connection
 	} else {

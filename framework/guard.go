@@ -181,11 +181,14 @@ func (g *guard) handshake(c *guardConn, r connectReply, asked time.Time) error {
 	return nil
 }
 
-// failed notes why a connection broke.
-func (g *guard) failed(addr string, err error) {
-	if g.ctx.Err() == nil {
-		g.book.failed(addr, err)
+// lastAddr returns the address of the newest connection, "" if there was none.
+func (g *guard) lastAddr() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.latest == nil {
+		return ""
 	}
+	return g.latest.addr
 }
 
 // broke notes why the connection broke. If we did that, it is our reason: the
@@ -198,12 +201,14 @@ func (c *guardConn) broke(err error) {
 		err = *cause
 	} else if !c.isAttached() {
 		err = c.explainHandshake(err)
+	} else if c.guard.book.refuses(c.addr) {
+		return // a server that refuses credentials hangs up
 	}
-	c.guard.failed(c.addr, err)
-	if !c.isClosed.Load() { // else that is why
-		err = fmt.Errorf("connection to %s broke: %v", c.addr, err) //nolint:errorlint // as text: see ConnectError
-		c.guard.broken.Store(&err)
+	if c.guard.ctx.Err() == nil {
+		c.guard.book.failed(c.addr, err)
 	}
+	err = fmt.Errorf("connection to %s broke: %v", c.addr, err) //nolint:errorlint // as text: see ConnectError
+	c.guard.broken.Store(&err)
 }
 
 // detached notes that a connection is gone.

@@ -2,6 +2,7 @@ package framework
 
 import (
 	"errors"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +15,7 @@ import (
 func TestALesserTimeoutIsHeededAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)), zktest.WithSessionTimeouts(time.Second, time.Hour))
-		c, err := Connect(t.Context(), Config{Servers: []string{server.Addr()}, Dial: server.Dial("a"), SessionTimeout: time.Hour})
+		c, err := Connect(t.Context(), Config{Servers: []string{server.Addr()}, Dial: server.Dial("a"), SessionTimeout: time.Hour, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

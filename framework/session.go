@@ -15,17 +15,17 @@ import (
 // with it; once over it never comes back. Its methods are safe for concurrent
 // use.
 type Session struct {
-	core   *core
-	guard  *guard
-	trust  trust
-	conn   *zk.Conn
-	closed <-chan zk.Event // the library's event channel; its end is the library's end
-	slots  chan struct{}   // one per request that may await its answer
-	watch  watchTable
-	relied reliedNodes
+	core    *core
+	guard   *guard
+	trust   trust
+	conn    *zk.Conn
+	closed  <-chan zk.Event // the library's event channel; its end is the library's end
+	slots   chan struct{}   // one per request that may await its answer
+	watch   watchTable
+	relied  reliedNodes
 	parting parting
-	quota  ephemeralQuota
-	looked lookedPaths
+	quota   ephemeralQuota
+	looked  lookedPaths
 
 	ctx    context.Context // ends with the session, with the reason as cause
 	cancel context.CancelCauseFunc
@@ -181,6 +181,13 @@ func (s *Session) await(ctx context.Context) error {
 	}
 }
 
+// isOpen reports whether requests may be sent now.
+func (s *Session) isOpen() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
+
 // supervise keeps the session trusted, ends it at its trust deadline, breaks
 // connections that do not answer, and opens the gate if no watches had to be set
 // again.
@@ -227,10 +234,7 @@ func (m *tripMaker) make(s *Session, now time.Time) time.Duration {
 	if wait := m.last.Add(period).Sub(now); wait > 0 && c == m.conn {
 		return wait
 	}
-	s.mu.Lock()
-	open := s.open
-	s.mu.Unlock()
-	if c == nil || !open || !m.underWay.CompareAndSwap(false, true) {
+	if c == nil || !s.isOpen() || !m.underWay.CompareAndSwap(false, true) {
 		return period / 2
 	}
 	m.last, m.conn = now, c

@@ -96,6 +96,10 @@ func Run(t *testing.T, r Recipe) {
 		"a try without a connection":                        tryWithoutConnection,
 		"the watches of a waiter are lost":                  watchesAreLost,
 
+		"a wait without a server":        waitsWithoutServer,
+		"credentials are refused later":  credentialsAreRefusedLater,
+		"a wait until a deadline passes": waitsUntilDeadline,
+
 		"all leases end before the session of a client": leasesEndBeforeSession,
 		"a closing client waits for releases":           closeAwaitsReleases,
 		"a closing client does not wait for ever":       closeDoesNotWaitForEver,

@@ -3,6 +3,7 @@ package hold
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 
@@ -15,7 +16,7 @@ import (
 func TestALostSessionIsNotADeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
-		c, err := framework.Connect(t.Context(), framework.Config{Servers: []string{server.Addr()}, Dial: server.Dial("a")})
+		c, err := framework.Connect(t.Context(), framework.Config{Servers: []string{server.Addr()}, Dial: server.Dial("a"), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/quote"
@@ -25,6 +27,8 @@ type TimeoutError struct {
 	Holder Holder
 	// Err is the last failure met, or nil.
 	Err error
+	// Cause is that of the caller's context if its deadline ended the wait, else nil.
+	Cause error
 }
 
 // Error describes the wait in one line: what others have written is escaped, and cut if
@@ -43,6 +47,9 @@ func (e *TimeoutError) Error() string {
 	case e.Head != "":
 		s += ", held by node " + quote.Brief(e.Head)
 	}
+	if e.Cause != nil && !errors.Is(e.Cause, context.DeadlineExceeded) { // that says no more than the first words
+		s += fmt.Sprintf(": %v", e.Cause)
+	}
 	if e.Err != nil {
 		s += fmt.Sprintf("; last failure: %v", e.Err)
 	}
@@ -52,8 +59,10 @@ func (e *TimeoutError) Error() string {
 // Is reports whether target is ErrTimeout.
 func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
 
-// Unwrap returns the last failure.
-func (e *TimeoutError) Unwrap() error { return e.Err }
+// Unwrap returns Err and Cause, as far as there are.
+func (e *TimeoutError) Unwrap() []error {
+	return slices.DeleteFunc([]error{e.Err, e.Cause}, func(err error) bool { return err == nil })
+}
 
 // ErrSequenceExhausted means that the parent's counter has reached its end, so that
 // the server cannot number another node. ZooKeeper then gives all new nodes the

@@ -61,7 +61,7 @@ func (w *wait) withoutListing(why error) error {
 		return why // again
 	}
 	// The next step meets it again, unless the time is up.
-	if request := failedRequest(why); request != nil {
+	if request := w.failedRequest(why); request != nil {
 		w.failed = request
 	}
 	return nil

@@ -156,11 +156,11 @@ func (q *Queue) AcquireThrough(ctx context.Context, timeout time.Duration, door 
 }
 
 func (q *Queue) acquire(ctx context.Context, timeout time.Duration, door Door) (*hold.Handle, error) {
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("acquire %s: %w", q.title(), context.Cause(ctx))
-	}
 	w, cancel := q.begin(ctx, timeout)
 	defer cancel()
+	if ctx.Err() != nil {
+		return nil, w.explain(context.Cause(ctx))
+	}
 	w.door = door
 	return w.run()
 }

@@ -111,10 +111,8 @@ func (w *wait) rely(g *hold.Grant) (err error) {
 // others does not wait for a connection either.
 func (w *wait) session() (*framework.Session, error) {
 	client := w.queue.cfg.Client
-	if s := client.Session(); w.atOnce && s != nil && client.State() != framework.Connected {
-		now, cancel := context.WithCancel(w.ctx)
-		cancel()
-		if _, err := client.AwaitSession(now); err != nil {
+	if w.atOnce {
+		if err := client.Reachable(); errors.Is(err, framework.ErrNotConnected) {
 			return nil, fmt.Errorf("%w: %w", ErrNotFree, err)
 		}
 	}
@@ -172,7 +170,7 @@ const askPatience = 50 * time.Millisecond
 // askHead reads what the first in line says about itself, for the error. Where
 // there is a door it is those inside who are in the way, and then those in line.
 func (w *wait) askHead(client *framework.Client, inLine int) {
-	if w.atOnce || !errors.Is(context.Cause(w.ctx), errWaitOver) {
+	if w.atOnce || !w.timedOut() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), askPatience)
@@ -191,26 +189,36 @@ func (w *wait) askHead(client *framework.Client, inLine int) {
 	}
 }
 
+// timedOut reports whether the time for the wait is over: that of the timeout, or that of
+// the caller's context.
+func (w *wait) timedOut() bool {
+	return errors.Is(w.ctx.Err(), context.DeadlineExceeded) && !errors.Is(w.work.Err(), context.Canceled)
+}
+
 // explain turns the end of a failed wait into the error for the caller.
 func (w *wait) explain(err error) error {
-	path := w.queue.title()
-	timedOut := errors.Is(context.Cause(w.ctx), errWaitOver) && w.work.Err() == nil
 	switch {
 	case errors.Is(err, framework.ErrClosed):
-		return fmt.Errorf("acquire %s: %w", path, err)
-	case timedOut || errors.Is(err, ErrNotFree):
-		timeout := &TimeoutError{
-			Path: w.queue.root(), Waited: time.Since(w.start), Ahead: w.ahead, Head: w.head, Holder: w.holder,
-			Err: w.lastFailure(err),
-		}
-		if w.atOnce {
-			timeout.Waited = 0
-		}
-		return timeout
+	case w.timedOut() || errors.Is(err, ErrNotFree):
+		return w.timeoutError(err)
 	case w.work.Err() != nil:
-		return fmt.Errorf("acquire %s: %w", path, context.Cause(w.work))
+		err = context.Cause(w.work)
 	}
-	return fmt.Errorf("acquire %s: %w", path, err)
+	return fmt.Errorf("acquire %s: %w", w.queue.title(), err)
+}
+
+func (w *wait) timeoutError(err error) error {
+	timeout := &TimeoutError{
+		Path: w.queue.root(), Waited: time.Since(w.start), Ahead: w.ahead, Head: w.head, Holder: w.holder,
+		Err: w.lastFailure(err), Cause: context.Cause(w.work),
+	}
+	if now := w.queue.cfg.Client.Reachable(); errors.Is(now, framework.ErrNotConnected) && !errors.Is(err, framework.ErrNotConnected) {
+		timeout.Err = now // it was waited for an event, which nobody could tell any more
+	}
+	if w.atOnce {
+		timeout.Waited = 0
+	}
+	return timeout
 }
 
 // lastFailure returns what went wrong last in a wait that the timeout has ended with err.
@@ -219,7 +227,7 @@ func (w *wait) lastFailure(err error) error {
 	if connect := (*framework.ConnectError)(nil); errors.As(err, &connect) {
 		return connect
 	}
-	request := failedRequest(err)
+	request := w.failedRequest(err)
 	switch {
 	case request != nil:
 		return request
@@ -230,17 +238,17 @@ func (w *wait) lastFailure(err error) error {
 }
 
 // failedRequest finds one in an error that did not fail because the time was up.
-func failedRequest(err error) error {
+func (w *wait) failedRequest(err error) error {
 	switch e := err.(type) { //nolint:errorlint // goes through all that is wrapped
 	case *framework.OpError:
-		if !errors.Is(e, errWaitOver) {
+		if !errors.Is(e, context.Cause(w.ctx)) {
 			return e
 		}
 	case interface{ Unwrap() error }:
-		return failedRequest(e.Unwrap())
+		return w.failedRequest(e.Unwrap())
 	case interface{ Unwrap() []error }:
 		for _, err := range e.Unwrap() {
-			if request := failedRequest(err); request != nil {
+			if request := w.failedRequest(err); request != nil {
 				return request
 			}
 		}

@@ -66,19 +66,25 @@ type TimeoutError struct {
 	// servers could not be reached, if that was so at the end (framework.ErrNotConnected),
 	// or what cost a place in line before, such as a lost session.
 	Err error
+	// Cause is the cause of the context given to Acquire if it was its deadline that
+	// ended the wait: context.DeadlineExceeded, or what context.WithDeadlineCause was
+	// given. It is nil if it was the timeout.
+	Cause error
 }
 
 // Error describes the wait, and who was in the way, in one line.
 func (e *TimeoutError) Error() string {
-	t := &queue.TimeoutError{Path: e.Path, Waited: e.Waited, Ahead: e.Ahead, Head: e.Node, Holder: queue.Holder(e.Holder), Err: e.Err}
+	t := &queue.TimeoutError{Path: e.Path, Waited: e.Waited, Ahead: e.Ahead, Head: e.Node, Holder: queue.Holder(e.Holder), Err: e.Err, Cause: e.Cause}
 	return t.Error()
 }
 
 // Is reports whether target is ErrTimeout.
 func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
 
-// Unwrap returns the last failure.
-func (e *TimeoutError) Unwrap() error { return e.Err }
+// Unwrap returns Err and Cause, as far as there are.
+func (e *TimeoutError) Unwrap() []error {
+	return (&queue.TimeoutError{Err: e.Err, Cause: e.Cause}).Unwrap()
+}
 
 // A Holder is what a contender says about itself in the data of its znode.
 type Holder struct {
@@ -103,7 +109,7 @@ func public(err error) error {
 	if errors.As(err, &timeout) {
 		return &TimeoutError{
 			Path: timeout.Path, Waited: timeout.Waited, Ahead: timeout.Ahead,
-			Holder: Holder(timeout.Holder), Node: timeout.Head, Err: timeout.Err,
+			Holder: Holder(timeout.Holder), Node: timeout.Head, Err: timeout.Err, Cause: timeout.Cause,
 		}
 	}
 	return err
