@@ -143,7 +143,7 @@ func (j *job) explain(ctx context.Context, w wait, err error) error {
 	switch {
 	case !errors.As(err, &timeout):
 		return err
-	case errors.Is(timeout.Err, framework.ErrNotConnected):
+	case errors.Is(timeout, framework.ErrNotConnected):
 		return &unreachableError{timeout: timeout, err: timeout.Err}
 	case w.atOnce && timeout.Ahead > 0: // a server has said so just now
 	default:

@@ -94,7 +94,7 @@ func judge(err error, conflict int) (cause string, code int) {
 		return causeSignal, exitSignal + int(signal.signal)
 	case errors.As(err, &command):
 		return causeCommand, command.code
-	case certificateRefused(err):
+	case certificateRefused(err), errors.Is(err, framework.ErrAuthFailed): // also while it waits for another session
 		return causeDenied, exitNoPerm
 	case noAnswer(err):
 		return causeUnreachable, exitUnavailable
@@ -102,7 +102,7 @@ func judge(err error, conflict int) (cause string, code int) {
 		return causeHeld, conflict
 	case errors.Is(err, lease.ErrLost):
 		return causeLost, exitLost
-	case errors.As(err, &open), errors.Is(err, framework.ErrAuthFailed), errors.Is(err, framework.ErrNoAuth):
+	case errors.As(err, &open), errors.Is(err, framework.ErrNoAuth):
 		return causeDenied, exitNoPerm
 	case errors.Is(err, framework.ErrInvalidArgument), errors.Is(err, framework.ErrInvalidPath),
 		errors.Is(err, semaphore.ErrSizeMismatch), errors.Is(err, lease.ErrOtherRecipe), errors.Is(err, lease.ErrForeignData):

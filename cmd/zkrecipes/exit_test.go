@@ -19,6 +19,9 @@ import (
 
 func TestExitCodes(t *testing.T) {
 	broken := &framework.ConnectError{}
+	refused := &lease.TimeoutError{Ahead: -1, Err: &framework.ConnectError{
+		Attempts: []framework.ConnectAttempt{{Addr: "a:1", Err: fmt.Errorf("x: %w", framework.ErrAuthFailed)}},
+	}}
 	for _, test := range []struct {
 		err   error
 		cause string
@@ -50,6 +53,9 @@ func TestExitCodes(t *testing.T) {
 		{fmt.Errorf("x: %w", lease.ErrLost), causeLost, 76},
 		{fmt.Errorf("%w: %w", lease.ErrLost, framework.ErrTrustExpired), causeLost, 76},
 		{fmt.Errorf("x: %w", framework.ErrAuthFailed), causeDenied, 77},
+		{refused, causeDenied, 77},
+		{&unreachableError{refused, refused.Err}, causeDenied, 77},
+		{&lease.TimeoutError{Ahead: 1, Err: errFake}, causeHeld, 9},
 		{&framework.OpError{Err: framework.ErrNoAuth}, causeDenied, 77},
 		{&commandError{"x", exitCannotRun, errFake}, causeCommand, 126},
 		{&commandError{"x", exitNotFound, errFake}, causeCommand, 127},

@@ -50,7 +50,7 @@ func noAnswer(err error) bool {
 	case errors.As(err, &unreachable):
 		return true
 	case errors.As(err, &timeout):
-		return errors.Is(timeout.Err, framework.ErrNotConnected) || timeout.Ahead < 0
+		return errors.Is(timeout, framework.ErrNotConnected) || timeout.Ahead < 0
 	case errors.Is(err, lease.ErrLost):
 		return false
 	}
