@@ -34,7 +34,8 @@ type core struct {
 	tasks  tasks
 	done   chan struct{} // closed when Close is complete
 
-	patience atomic.Int64 // nanoseconds that an orderly end may take
+	patience     atomic.Int64 // nanoseconds that an orderly end may take
+	keepsWatches atomic.Bool  // a server does not know how to remove one
 
 	mu      sync.Mutex
 	session *Session

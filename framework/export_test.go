@@ -1,8 +1,37 @@
 package framework
 
+import (
+	"reflect"
+	"unsafe"
+)
+
 // TakeTurns makes further requests in a session wait until it ends.
 func TakeTurns(s *Session) {
 	for range cap(s.slots) {
 		s.slots <- struct{}{}
 	}
 }
+
+// KeptWatches tells how many watches the session of a client and the library remember.
+func KeptWatches(c *Client) (ours, library int) {
+	s := c.Session()
+	s.watch.mu.Lock()
+	ours = len(s.watch.spots)
+	s.watch.mu.Unlock()
+	conn := reflect.ValueOf(s.conn).Elem()
+	lock := reflect.NewAt(conn.FieldByName("watchersLock").Type(), unsafe.Pointer(conn.FieldByName("watchersLock").UnsafeAddr()))
+	lock.MethodByName("Lock").Call(nil)
+	defer lock.MethodByName("Unlock").Call(nil)
+	return ours, conn.FieldByName("watchers").Len()
+}
+
+// KeepNoIdleWatches makes a client's session take watches back as soon as nobody waits for them.
+func KeepNoIdleWatches(c *Client) {
+	t := &c.Session().watch
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.limit = 0
+}
+
+// IdleLimit is how many idle watches are kept in a session.
+const IdleLimit = idleLimit

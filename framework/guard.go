@@ -50,6 +50,7 @@ type guardEvents interface {
 	watchesRestored(ok bool)
 	reliedNext() []*reliedNode // those to be checked next, none if nothing relies on the session
 	notThere(n *reliedNode, err error)
+	watchKept(key watchKey, always bool) // it was not removed, or never will be any
 	wake()
 }
 

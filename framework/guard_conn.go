@@ -42,6 +42,10 @@ type guardConn struct {
 	vouching []*reliedNode // what a quorum is being asked about; nil if it is not
 	dead     bool
 
+	takingBack atomic.Bool // a watch is being removed
+	taken      *watchKey   // which one, once that was asked for
+	inject     []byte      // a frame for the library that comes next; only reading touches it
+
 	holding    bool                  // requests wait until watches were set again
 	holdingAll bool                  // the requests to set watches as well
 	held       [][]byte              // these
@@ -80,7 +84,12 @@ func (c *guardConn) Close() error {
 	}
 	c.mu.Lock()
 	c.dead = true
+	taken := c.taken
+	c.taken = nil
 	c.mu.Unlock()
+	if taken != nil {
+		c.guard.events.watchKept(*taken, false)
+	}
 	close(c.gone)
 	c.ended = c.guard.book.callbacks.hangUp(c.Conn)
 	c.guard.detached(c)

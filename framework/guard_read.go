@@ -12,7 +12,9 @@ import (
 // ends the process over some that do not keep to it; see checkAnswer.
 func (c *guardConn) Read(p []byte) (int, error) {
 	if len(c.frame) == 0 {
-		c.frame = nil // it may have been large
+		c.frame, c.inject = c.inject, nil // else it may have been large
+	}
+	if len(c.frame) == 0 {
 		if err := c.nextFrame(); err != nil {
 			if !errors.Is(err, errCloseAnswered) {
 				c.broke(err)
@@ -138,6 +140,8 @@ func (c *guardConn) begins(a *inbound) error {
 	switch {
 	case a.xid <= xidVouch:
 		return c.vouched(a.code, end)
+	case a.xid == xidTakeBack:
+		c.takenBack(a.code)
 	case end.code == codeMoved: // releases from 3.6 on hang up themselves
 		return errMoved
 	case a.to.op == opSetWatches:

@@ -102,6 +102,7 @@ func newSession(c *core) (*Session, error) {
 		disposed: make(chan struct{}), relied: reliedNodes{turn: make(chan struct{}, 1)},
 	}
 	s.quota.limit = c.cfg.MaxEphemeralBytes
+	s.watch.limit, s.watch.full = idleLimit, s.wake
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.guard = newGuard(&c.cfg, c.book, &s.trust, s)
 	conn, events, err := connectLibrary(s.guard, &c.cfg, s.onEvent)
@@ -129,6 +130,7 @@ func (s *Session) onEvent(ev zk.Event) {
 	switch {
 	case ev.Type == zk.EventSession && ev.State == zk.StateHasSession:
 		s.attached()
+	case ev.State == stateForgotten: // the library, not the server, is told something
 	case ev.Type > 0:
 		if ev.Type == zk.EventNodeDeleted {
 			s.quota.gone(ev.Path) // whoever deleted it
@@ -208,7 +210,7 @@ func (s *Session) supervise(ctx context.Context) {
 		} else if c != nil && c.leaderless(now, timeout/4) {
 			s.guard.drop(errNoLeader) // others may have one
 		}
-		next := min(s.trust.until().Sub(now), silence/4, trips.make(s, now), s.checkGate(now), s.checkVouch(now))
+		next := min(s.trust.until().Sub(now), silence/4, trips.make(s, now), s.checkGate(now), s.checkVouch(now), s.checkIdle(now))
 		timer.Reset(max(next, time.Millisecond))
 		select {
 		case <-timer.C:

@@ -1,8 +1,10 @@
 package framework
 
 import (
+	"container/list"
 	"context"
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -57,9 +59,10 @@ type Event struct {
 // A Watch reports the first change after the read that it came with. An event
 // may be spurious, so read again after one.
 //
-// The server keeps a watch until it fires or the session ends, even if nobody
-// waits for it any more: ZooKeeper clients cannot take one back. Waiting for the
-// same node again uses the watch that is there.
+// The server keeps a watch for a while if nobody waits for it any more, and waiting for
+// the same node again uses the watch that is there. It is taken back when nobody has
+// waited for it for as long as the session timeout, or when there are more than a few
+// dozen of that kind; by servers before 3.5 not until it fires or the session ends.
 type Watch struct {
 	events chan Event
 
@@ -126,6 +129,9 @@ type watchKey struct {
 type watchTable struct {
 	mu    sync.Mutex
 	spots map[watchKey]*watchSpot
+	idle  list.List // of those that nobody waits for, longest idle first
+	limit int       // how many of those are kept
+	full  func()    // called when there are more; it must not block
 }
 
 // A watchSpot is one (possible) watch on the server.
@@ -135,6 +141,8 @@ type watchSpot struct {
 	armed   bool // the server has it
 	gone    bool
 	waiters map[*Watch]struct{}
+	idle    *list.Element // nil while somebody waits
+	since   time.Time     // when that was no longer so
 }
 
 // bytes is the size of the paths of all watches.
@@ -163,6 +171,7 @@ func (t *watchTable) join(key watchKey) (spot *watchSpot, w *Watch, armed bool) 
 		spot = &watchSpot{table: t, key: key, waiters: map[*Watch]struct{}{}}
 		t.spots[key] = spot
 	}
+	t.unmarkIdle(spot)
 	spot.waiters[w] = struct{}{}
 	return spot, w, spot.armed
 }
@@ -179,7 +188,11 @@ func (spot *watchSpot) arm() {
 func (spot *watchSpot) drop(w *Watch) {
 	spot.table.mu.Lock()
 	delete(spot.waiters, w)
-	if !spot.gone && !spot.armed && len(spot.waiters) == 0 {
+	switch {
+	case spot.gone || len(spot.waiters) > 0 || spot.idle != nil:
+	case spot.armed:
+		spot.table.markIdle(spot)
+	default:
 		spot.gone = true
 		delete(spot.table.spots, spot.key)
 	}
@@ -209,6 +222,7 @@ func (t *watchTable) fire(ev zk.Event) {
 		t.mu.Lock()
 		spot := t.spots[key]
 		if spot != nil {
+			t.unmarkIdle(spot)
 			spot.gone = true
 			delete(t.spots, key)
 		}
@@ -222,8 +236,9 @@ func (t *watchTable) fireAll(ev Event) {
 	t.mu.Lock()
 	spots := t.spots
 	t.spots = nil
+	t.idle.Init()
 	for _, spot := range spots {
-		spot.gone = true
+		spot.gone, spot.idle = true, nil
 	}
 	t.mu.Unlock()
 	for _, spot := range spots {

@@ -14,6 +14,9 @@ const (
 	frameHeader = 4
 	replyHeader = 16 // xid, zxid, error code
 
+	codeUnimplemented = -6
+	codeNoWatcher     = -121
+
 	codeNoNode  = -101
 	codeNoAuth  = -102
 	codeExpired = -112
@@ -34,24 +37,28 @@ const (
 	// numbers that it does not know, without noting their zxid, which it must not while
 	// it sets watches again.
 	xidVouch = -5
+	// xidTakeBack marks the guard's request to remove a watch, of which one at a time is
+	// under way. It is no transaction.
+	xidTakeBack = -4
 
-	opCreate       = 1
-	opDelete       = 2
-	opExists       = 3
-	opGetData      = 4
-	opSetData      = 5
-	opGetACL       = 6
-	opSetACL       = 7
-	opSync         = 9
-	opPing         = 11
-	opGetChildren2 = 12
-	opCheck        = 13
-	opMulti        = 14
-	opContainer    = 19
-	opCreateTTL    = 21
-	opSetAuth      = 100
-	opSetWatches   = 101
-	opClose        = -11
+	opCreate        = 1
+	opDelete        = 2
+	opExists        = 3
+	opGetData       = 4
+	opSetData       = 5
+	opGetACL        = 6
+	opSetACL        = 7
+	opSync          = 9
+	opPing          = 11
+	opGetChildren2  = 12
+	opCheck         = 13
+	opMulti         = 14
+	opRemoveWatches = 18
+	opContainer     = 19
+	opCreateTTL     = 21
+	opSetAuth       = 100
+	opSetWatches    = 101
+	opClose         = -11
 )
 
 // standIns replaces error codes that the client library has no name for by ones

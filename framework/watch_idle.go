@@ -1,0 +1,210 @@
+package framework
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"time"
+)
+
+// Watches that nobody waits for any more are kept for a while, because whoever gives up a
+// wait often begins it again, and are then taken back, so that a session that lives for
+// long does not gather them: those that have been idle for as long as the session timeout,
+// and of more than idleLimit those that have been idle for longest. Each costs a request.
+//
+// The library knows nothing of that, so the guard asks the server, with a number that the
+// library does not use, and tells the library, which would set the watch again after a
+// break, by an event of its own making, right behind the answer.
+//
+// No watch that is needed can get lost. It is decided which one to take back while nothing
+// else can be written to the connection. If somebody waits for it then it stays, and
+// whoever comes later asks for the watch anew, behind the request that takes it back; the
+// server carries them out in that order, and so does the library hear of them. If the
+// connection breaks before the answer the library sets the watch again on the next one,
+// whatever became of it, and it is idle as before.
+
+// idleLimit is how many idle watches are kept in a session.
+const idleLimit = 64
+
+// markIdle notes that nobody waits for a watch that the server has. The caller has the lock.
+func (t *watchTable) markIdle(spot *watchSpot) {
+	spot.since = time.Now()
+	spot.idle = t.idle.PushBack(spot)
+	if t.idle.Len() > t.limit && t.full != nil {
+		t.full()
+	}
+}
+
+// unmarkIdle notes that it is not idle, or not there, any more. The caller has the lock.
+func (t *watchTable) unmarkIdle(spot *watchSpot) {
+	if spot.idle != nil {
+		t.idle.Remove(spot.idle)
+		spot.idle = nil
+	}
+}
+
+// idleFor returns how long it takes until a watch is to be taken back.
+func (t *watchTable) idleFor(now time.Time, patience time.Duration) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch oldest := t.idle.Front(); {
+	case oldest == nil:
+		return time.Hour
+	case t.idle.Len() > t.limit:
+		return 0
+	default:
+		return oldest.Value.(*watchSpot).since.Add(patience).Sub(now)
+	}
+}
+
+// takeIdle forgets the watch that has been idle for longest, and returns its key. It is
+// false if there is none that can be taken back. The watch of another kind on the same
+// node may be the same to the server: if that is needed neither can.
+func (t *watchTable) takeIdle() (watchKey, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	oldest := t.idle.Front()
+	if oldest == nil {
+		return watchKey{}, false
+	}
+	spot := oldest.Value.(*watchSpot)
+	t.unmarkIdle(spot)
+	same := []*watchSpot{spot}
+	for _, kind := range sameOnServer[spot.key.kind] {
+		switch other := t.spots[watchKey{kind, spot.key.path}]; {
+		case other == nil || other == spot:
+		case other.idle == nil:
+			t.markIdle(spot) // again, from now on
+			return watchKey{}, false
+		default:
+			same = append(same, other)
+		}
+	}
+	for _, spot := range same {
+		t.unmarkIdle(spot)
+		spot.gone = true
+		delete(t.spots, spot.key)
+	}
+	return spot.key, true
+}
+
+// keep notes that a watch was not taken back after all.
+func (t *watchTable) keep(key watchKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.spots == nil || t.spots[key] != nil { // the session is over, or somebody has asked for it anew
+		return
+	}
+	spot := &watchSpot{table: t, key: key, armed: true, waiters: map[*Watch]struct{}{}}
+	t.spots[key] = spot
+	t.markIdle(spot)
+}
+
+// sameOnServer holds the kinds that are one watch to the server.
+var sameOnServer = map[watchKind][]watchKind{
+	dataWatch: {dataWatch, existsWatch}, existsWatch: {dataWatch, existsWatch}, childWatch: {childWatch},
+}
+
+// checkIdle takes a watch back if one is due. It returns the time until it should look again.
+func (s *Session) checkIdle(now time.Time) time.Duration {
+	c := s.guard.live()
+	if c == nil || !s.isOpen() || s.core.keepsWatches.Load() {
+		return time.Hour
+	}
+	wait := s.watch.idleFor(now, s.Timeout())
+	if wait > 0 || !c.takingBack.CompareAndSwap(false, true) { // the answer wakes
+		return cmp.Or(max(wait, 0), time.Hour)
+	}
+	if !s.tasks.start(func() { c.send(func() { c.takeBack(&s.watch) }) }) { // writes, so not here
+		c.takingBack.Store(false)
+	}
+	return time.Hour
+}
+
+// takeBack asks the server to remove a watch. The caller has the slot, so that nothing
+// else is written until that is.
+func (c *guardConn) takeBack(t *watchTable) {
+	key, ok := t.takeIdle()
+	if !ok {
+		c.takingBack.Store(false)
+		return
+	}
+	c.mu.Lock()
+	over := c.dead
+	if !over {
+		c.taken = &key
+	}
+	c.mu.Unlock()
+	if over {
+		t.keep(key)
+		return
+	}
+	c.write(removeWatchRequest(key))
+}
+
+// takenBack looks at the answer to what takeBack has sent.
+func (c *guardConn) takenBack(code int32) {
+	c.mu.Lock()
+	key := c.taken
+	c.taken = nil
+	c.mu.Unlock()
+	switch {
+	case key == nil:
+		return
+	case code == 0, code == codeNoWatcher: // which has fired meanwhile
+		c.inject = forgetEvent(*key)
+	default:
+		c.guard.events.watchKept(*key, code == codeUnimplemented)
+	}
+	c.takingBack.Store(false)
+	c.guard.events.wake()
+}
+
+// watchKept implements guardEvents.
+func (s *Session) watchKept(key watchKey, always bool) {
+	if always { // by a server of before 3.5, which does not know the request
+		s.core.keepsWatches.Store(true)
+	}
+	s.watch.keep(key)
+}
+
+// The numbers of the kinds in the request, and of the events that make the library forget
+// them: it has kinds of its own, which an event of a change of the data ends together.
+const (
+	removeChildWatch, removeDataWatch = 1, 2
+	eventDataChanged, eventChildren   = 3, 4
+
+	// stateForgotten is what such an event says of the connection, and no server does.
+	stateForgotten = -1000
+)
+
+func removeWatchRequest(key watchKey) []byte {
+	kind := uint32(removeDataWatch)
+	if key.kind == childWatch {
+		kind = removeChildWatch
+	}
+	xid := int32(xidTakeBack)
+	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
+	b = binary.BigEndian.AppendUint32(b, opRemoveWatches)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(key.path)))
+	b = append(b, key.path...)
+	return framedBytes(binary.BigEndian.AppendUint32(b, kind))
+}
+
+func forgetEvent(key watchKey) []byte {
+	kind := uint32(eventDataChanged)
+	if key.kind == childWatch {
+		kind = eventChildren
+	}
+	xid, state := int32(xidEvent), int32(stateForgotten)
+	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
+	b = append(b, slices.Repeat([]byte{0}, 8+4)...) // zxid and error
+	b = binary.BigEndian.AppendUint32(b, kind)
+	b = binary.BigEndian.AppendUint32(b, uint32(state))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(key.path)))
+	return framedBytes(append(b, key.path...))
+}
+
+func framedBytes(body []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+}
