@@ -35,3 +35,10 @@ func KeepNoIdleWatches(c *Client) {
 
 // IdleLimit is how many idle watches are kept in a session.
 const IdleLimit = idleLimit
+
+// HoldWrites keeps a client from writing anything until release is called.
+func HoldWrites(c *Client) (release func()) {
+	slot := c.Session().guard.live().slot
+	slot <- struct{}{}
+	return func() { <-slot }
+}

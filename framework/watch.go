@@ -191,7 +191,11 @@ func (spot *watchSpot) drop(w *Watch) {
 	switch {
 	case spot.gone || len(spot.waiters) > 0 || spot.idle != nil:
 	case spot.armed:
-		spot.table.markIdle(spot)
+		t := spot.table
+		t.markIdle(spot)
+		if t.idle.Len() > t.limit && t.full != nil {
+			t.full()
+		}
 	default:
 		spot.gone = true
 		delete(spot.table.spots, spot.key)

@@ -30,9 +30,6 @@ const idleLimit = 64
 func (t *watchTable) markIdle(spot *watchSpot) {
 	spot.since = time.Now()
 	spot.idle = t.idle.PushBack(spot)
-	if t.idle.Len() > t.limit && t.full != nil {
-		t.full()
-	}
 }
 
 // unmarkIdle notes that it is not idle, or not there, any more. The caller has the lock.
@@ -57,35 +54,39 @@ func (t *watchTable) idleFor(now time.Time, patience time.Duration) time.Duratio
 	}
 }
 
-// takeIdle forgets the watch that has been idle for longest, and returns its key. It is
-// false if there is none that can be taken back. The watch of another kind on the same
-// node may be the same to the server: if that is needed neither can.
-func (t *watchTable) takeIdle() (watchKey, bool) {
+// takeIdle forgets the watch that has been idle for longest of those that are to be taken
+// back, and returns its key. It is false if there is none.
+func (t *watchTable) takeIdle(now time.Time, patience time.Duration) (watchKey, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	oldest := t.idle.Front()
-	if oldest == nil {
-		return watchKey{}, false
-	}
-	spot := oldest.Value.(*watchSpot)
-	t.unmarkIdle(spot)
-	same := []*watchSpot{spot}
-	for _, kind := range sameOnServer[spot.key.kind] {
-		switch other := t.spots[watchKey{kind, spot.key.path}]; {
-		case other == nil || other == spot:
-		case other.idle == nil:
-			t.markIdle(spot) // again, from now on
-			return watchKey{}, false
-		default:
-			same = append(same, other)
+	for e := t.idle.Front(); e != nil; e = e.Next() {
+		spot := e.Value.(*watchSpot)
+		if t.idle.Len() <= t.limit && now.Sub(spot.since) < patience {
+			break
+		}
+		if all, ok := t.sameAs(spot); ok {
+			for _, spot := range all {
+				t.unmarkIdle(spot)
+				spot.gone = true
+				delete(t.spots, spot.key)
+			}
+			return spot.key, true
 		}
 	}
-	for _, spot := range same {
-		t.unmarkIdle(spot)
-		spot.gone = true
-		delete(t.spots, spot.key)
+	return watchKey{}, false
+}
+
+// sameAs returns the watches that are one to the server, and false if one of them is needed.
+func (t *watchTable) sameAs(spot *watchSpot) (all []*watchSpot, idle bool) {
+	for _, kind := range sameOnServer[spot.key.kind] {
+		if other := t.spots[watchKey{kind, spot.key.path}]; other != nil {
+			if other.idle == nil {
+				return nil, false
+			}
+			all = append(all, other)
+		}
 	}
-	return spot.key, true
+	return all, true
 }
 
 // keep notes that a watch was not taken back after all.
@@ -115,7 +116,7 @@ func (s *Session) checkIdle(now time.Time) time.Duration {
 	if wait > 0 || !c.takingBack.CompareAndSwap(false, true) { // the answer wakes
 		return cmp.Or(max(wait, 0), time.Hour)
 	}
-	if !s.tasks.start(func() { c.send(func() { c.takeBack(&s.watch) }) }) { // writes, so not here
+	if !s.tasks.start(func() { c.send(func() { c.takeBack(&s.watch, s.Timeout()) }) }) { // writes, so not here
 		c.takingBack.Store(false)
 	}
 	return time.Hour
@@ -123,8 +124,8 @@ func (s *Session) checkIdle(now time.Time) time.Duration {
 
 // takeBack asks the server to remove a watch. The caller has the slot, so that nothing
 // else is written until that is.
-func (c *guardConn) takeBack(t *watchTable) {
-	key, ok := t.takeIdle()
+func (c *guardConn) takeBack(t *watchTable, patience time.Duration) {
+	key, ok := t.takeIdle(time.Now(), patience)
 	if !ok {
 		c.takingBack.Store(false)
 		return
@@ -153,8 +154,10 @@ func (c *guardConn) takenBack(code int32) {
 		return
 	case code == 0, code == codeNoWatcher: // which has fired meanwhile
 		c.inject = forgetEvent(*key)
-	default:
+	default: // not again at once
 		c.guard.events.watchKept(*key, code == codeUnimplemented)
+		c.takingBack.Store(false)
+		return
 	}
 	c.takingBack.Store(false)
 	c.guard.events.wake()
