@@ -16,7 +16,7 @@ import (
 
 // A Client keeps a session with a ZooKeeper ensemble and offers its operations.
 // It is safe for concurrent use. Views made by Namespace and In share its
-// session; closing one closes all.
+// session; closing one closes all. Connect makes it; the zero value is of no use.
 type Client struct {
 	core   *core
 	prefix string   // chroot and namespace

@@ -53,9 +53,16 @@ type Config struct {
 	Namespace string
 
 	// SessionTimeout is how long a session outlives its last contact with the
-	// ensemble; servers may negotiate another value. 0 means DefaultSessionTimeout.
+	// ensemble. 0 means DefaultSessionTimeout; it must lie between 100 ms and an hour.
 	// A shorter one frees the locks of a crashed process sooner and loses locks
 	// in shorter blips.
+	//
+	// It is a wish. A server grants what lies between its minSessionTimeout and its
+	// maxSessionTimeout, by default 2 and 20 of its ticks (4 and 40 seconds with the
+	// usual tick of 2 s), and the nearer of the two for a wish outside, without an
+	// error: [Session.Timeout] tells what was granted, and everything here is reckoned
+	// from that. All servers of an ensemble need the same bounds. A session whose
+	// connection moves to a server that grants less has the lesser timeout from then on.
 	SessionTimeout time.Duration
 	// StopOnSuspend ends every lease as soon as the connection breaks, instead
 	// of when the trust deadline passes.
@@ -95,8 +102,12 @@ type Config struct {
 	// connection is ever plain instead. The error is part of the ConnectError, and
 	// the next attempt calls it again. Connections that stand are not touched.
 	GetTLS func(ctx context.Context) (*tls.Config, error)
-	// Dial opens connections instead of a net.Dialer. It must obey ctx. Names
-	// are then not looked up: addr is as it stands in Servers.
+	// Dial opens connections instead of a net.Dialer. Names are then not looked up:
+	// addr is as it stands in Servers. It is called concurrently, for a session and for
+	// the closing of the one before, and it must obey ctx: an attempt that has not come
+	// back a quarter of a second after the end of ctx is left to itself, and another is
+	// made beside it. The connections must know deadlines. Their Close may block: nothing
+	// waits for it except [Client.Close], for some seconds.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Retry spaces the repetition of operations that certainly had no effect,

@@ -75,39 +75,6 @@ func newGuardConn(g *guard, addr string, conn net.Conn, deadline time.Time) *gua
 	return c
 }
 
-// Close tells the session that the connection is gone, and closes it, for which it does
-// not wait: that may block, and the end of a session, or of the trust in it, must not. It
-// is idempotent; only the first call waits until the session was told.
-func (c *guardConn) Close() error {
-	if !c.isClosed.CompareAndSwap(false, true) {
-		return nil
-	}
-	c.mu.Lock()
-	c.dead = true
-	taken := c.taken
-	c.taken = nil
-	c.mu.Unlock()
-	if taken != nil {
-		c.guard.events.watchKept(*taken, false)
-	}
-	close(c.gone)
-	c.ended = c.guard.book.callbacks.hangUp(c.Conn)
-	c.guard.detached(c)
-	close(c.told)
-	return nil
-}
-
-// awaitEnd waits a moment for a connection that was given up to be closed, so that the
-// server sees its end before it sees the next one.
-func (c *guardConn) awaitEnd() {
-	timer := time.NewTimer(callbackDelay)
-	defer timer.Stop()
-	select {
-	case <-c.ended:
-	case <-timer.C:
-	}
-}
-
 // SetReadDeadline obeys the library only after the handshake, for which it would
 // wait up to 6.67 session timeouts.
 func (c *guardConn) SetReadDeadline(t time.Time) error {

@@ -11,7 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// A Reliance says that work relies on nodes of a session. See [Client.Rely].
+// A Reliance says that work relies on nodes of a session. See [Client.Rely], which makes
+// it; the zero value is of no use.
 type Reliance struct {
 	session *Session
 	failed  chan error

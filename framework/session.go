@@ -13,7 +13,7 @@ import (
 
 // A Session is one ZooKeeper session. Ephemeral nodes belong to it and vanish
 // with it; once over it never comes back. Its methods are safe for concurrent
-// use.
+// use. It comes from a Client; the zero value is of no use.
 type Session struct {
 	core    *core
 	guard   *guard

@@ -57,7 +57,8 @@ type Event struct {
 }
 
 // A Watch reports the first change after the read that it came with. An event
-// may be spurious, so read again after one.
+// may be spurious, so read again after one. It comes from a read; the zero value is of
+// no use.
 //
 // The server keeps a watch for a while if nobody waits for it any more, and waiting for
 // the same node again uses the watch that is there. It is taken back when nobody has

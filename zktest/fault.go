@@ -75,7 +75,10 @@ const (
 	Pass Action = Action(kindPass)
 	// CutConnection ends the connection; before a request is applied it never is, after that its reply is lost.
 	CutConnection Action = Action(kindCut)
-	// DropReply loses the reply, or the event. Before a request is applied it loses the request. The connection stays.
+	// DropReply loses the reply, or the event. Before a request is applied it loses the request. The connection stays,
+	// and what comes later on it arrives. TCP never does that to one message out of a stream: for a request or a reply
+	// it is as good as a server that has hung, but a client that misses an event on a connection that lives on has no
+	// way to notice. Use CutConnection, Mute or Delay for what a network does to events.
 	DropReply Action = Action(kindDropReply)
 	// ExpireSession ends the session, and the connection with it.
 	ExpireSession Action = Action(kindExpire)

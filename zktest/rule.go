@@ -97,7 +97,8 @@ func (r *Rule) OnEvent() *Rule { return r.set(func() { r.phase = PhaseEvent }) }
 // Cut ends the connection. See [CutConnection].
 func (r *Rule) Cut() *Rule { return r.Do(CutConnection) }
 
-// DropReply loses the reply or, before the request is applied, the request. See [DropReply].
+// DropReply loses the reply, an event or, before the request is applied, the request, and nothing else on the connection,
+// which for an event is what TCP never does. See [DropReply].
 func (r *Rule) DropReply() *Rule { return r.Do(DropReply) }
 
 // Expire ends the session. See [ExpireSession].

@@ -12,7 +12,7 @@ import (
 )
 
 // Server is a single ZooKeeper server in memory. All its methods may be called concurrently and, except Close and Settle,
-// which wait for the server, from fault hooks.
+// which wait for the server, from fault hooks. NewServer makes it; the zero value is of no use.
 type Server struct {
 	cfg      config
 	addr     string

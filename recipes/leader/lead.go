@@ -51,7 +51,8 @@ const steady = time.Minute
 // Lead returns the cause of ctx when ctx has ended, and an error at once that no
 // repetition can help, such as framework.ErrClosed or framework.ErrNoAuth. Everything
 // else that goes wrong is logged, and tried again. Before a client is closed, end ctx
-// and wait for Lead: then the next leader begins at once, and not before fn is done.
+// and wait for Lead, or give it the time with framework.Config.CloseGrace: then the next
+// leader begins at once, and not before fn is done.
 //
 // With the context of a term of the same election fn runs as a part of that term.
 func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *lease.Lease) error) error {

@@ -21,7 +21,7 @@ const Forever = lease.Forever
 
 // An Election is one participant's view of the election of one path. It holds no
 // state: any number of goroutines may use one value, and each Acquire or Lead is a
-// participant of its own.
+// participant of its own. New makes it; the zero value is of no use.
 type Election struct {
 	queue  *queue.Queue
 	client *framework.Client

@@ -30,7 +30,9 @@ var (
 	// ErrNotContender means that Revoke was given a znode that contends for nothing.
 	ErrNotContender = errors.New("not the znode of a contender: " +
 		"give the Path of one that Contenders lists or of a Lease, not that of the recipe")
-	// ErrDeleted is the reason of a loss: somebody else deleted the lease's znode.
+	// ErrDeleted is the reason of a loss: somebody else deleted the lease's znode. A
+	// server that expires a session tells of its znodes first; if the end of the
+	// session is not known yet then, this is the reason.
 	ErrDeleted = hold.ErrDeleted
 	// ErrMaxHold is the reason of a loss: the maximum hold time passed.
 	ErrMaxHold = hold.ErrMaxHold

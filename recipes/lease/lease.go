@@ -21,7 +21,7 @@ type Token int64
 func (t Token) String() string { return strconv.FormatInt(int64(t), 10) }
 
 // A Lease is one claim on an acquired place. It is valid until it is released or
-// lost, and safe for concurrent use.
+// lost, and safe for concurrent use. It comes from an Acquire; the zero value is of no use.
 type Lease struct{ handle *hold.Handle }
 
 // Of makes the result of a recipe from that of the packages below. It is for
@@ -98,13 +98,20 @@ type Acquirer interface {
 	//
 	// ctx is the life of the work: the lease's context derives from it. timeout
 	// bounds only the wait, all server time included: a timeout of 0 or less takes
-	// the place only if it is free now, Forever waits until ctx ends.
+	// the place only if it is free now, Forever waits until ctx ends. With 0 or less
+	// it does not wait for a connection, and for answers a third of the session
+	// timeout at most; half of it more if a quorum has to vouch for a place that is
+	// free. To tell who is in the way, and to leave the line, it may take a tenth of
+	// a second more than the timeout.
 	//
 	// On failure nothing is held, and a znode that may exist on the server is
-	// being removed. The error is an ErrTimeout, the cause of ctx, an ErrLost if
-	// ctx belongs to a lease that was lost, framework.ErrClosed, or another error
-	// of the framework. If the session ends while it waits, it waits again in the
-	// next one, at the end of the line.
+	// being removed. The error is an ErrTimeout, if ctx has a deadline that passes
+	// also one with its cause; the cause of ctx if it was cancelled; an ErrLost if
+	// ctx belongs to a lease that was lost; framework.ErrClosed as soon as the
+	// client is being closed; or another error of the framework. An ErrTimeout at
+	// whose end no server was reached is a framework.ErrNotConnected as well, which
+	// says why, and a framework.ErrAuthFailed if that is why. If the session ends
+	// while it waits, it waits again in the next one, at the end of the line.
 	Acquire(ctx context.Context, timeout time.Duration) (*Lease, error)
 }
 

@@ -13,7 +13,8 @@ import (
 const Forever = lease.Forever
 
 // A Mutex is the mutex of one path. It holds no state: any number of goroutines
-// may use one value, and two values of one path and client are the same mutex.
+// may use one value, and two values of one path and client are the same mutex. New
+// makes it; the zero value is of no use.
 type Mutex struct{ queue *queue.Queue }
 
 var _ lease.Acquirer = (*Mutex)(nil)

@@ -22,7 +22,7 @@ var ErrUpgrade = errors.New("a read lock cannot be upgraded to a write lock: rel
 
 // A Lock is the read-write lock of one path. It holds no state: any number of
 // goroutines may use one value, and two values of one path and client are the same
-// lock.
+// lock. New makes it; the zero value is of no use.
 type Lock struct{ readers, writers *queue.Queue }
 
 // New returns the read-write lock of a path. It sends nothing: the path is created,

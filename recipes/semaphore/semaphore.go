@@ -37,7 +37,7 @@ var (
 
 // A Semaphore is the semaphore of one path. Any number of goroutines may use one
 // value. Two values of one path and client are the same semaphore; each compares
-// the number it was made with once.
+// the number it was made with once. New makes it; the zero value is of no use.
 type Semaphore struct {
 	client  *framework.Client
 	path    string
