@@ -189,7 +189,7 @@ func TestNoWakeUpIsLostWhileWatchesAreTakenBack(t *testing.T) {
 									mu.Lock()
 									told++
 									mu.Unlock()
-								} else if info, ok := s.Node(path); over.Err() != nil && ok && int32(info.Version) != int32(stat.Version) {
+								} else if info, ok := s.Node(path); over.Err() != nil && ok && info.Version != stat.Version {
 									t.Errorf("%s has version %d, and who saw %d was told nothing", path, info.Version, stat.Version)
 								}
 							}

@@ -38,9 +38,11 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h := &Hold{Grant: Grant{Client: c.In(session), Session: session, Path: node.Path, Token: node.Czxid, Reliance: relied}}
-			h.over, h.end = context.WithCancel(context.Background())
-			holds[name] = h
+			over, end := context.WithCancel(context.Background())
+			holds[name] = &Hold{
+				Grant: Grant{Client: c.In(session), Session: session, Path: node.Path, Token: node.Czxid, Reliance: relied},
+				over:  over, end: end,
+			}
 		}
 		server.ExpireSession(session.ID())
 		<-session.Done()
