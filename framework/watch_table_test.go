@@ -229,6 +229,7 @@ func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
 			_, w, err := readWatch(t.Context(), c.In(session), "get", "/", dataWatch, read, read, ifNil)
 			require.ErrorIs(t, err, ErrSessionLost)
 			require.Nil(t, w)
+			synctest.Wait() // for the task of the read, if its caller was first
 			spots, _ := occupied(&session.watch)
 			require.Zero(t, spots)
 			time.Sleep(time.Minute)
