@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -13,24 +14,33 @@ import (
 // What a wait tells of its end as its last failure: never that its time was up.
 func TestLastFailure(t *testing.T) {
 	t.Parallel()
-	due := &framework.OpError{Op: "children", Outcome: framework.Unknown, Err: errWaitOver}
+	for _, over := range []error{errWaitOver, context.DeadlineExceeded, errors.New("the caller's")} {
+		testLastFailure(t, over)
+	}
+}
+
+func testLastFailure(t *testing.T, over error) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(over)
+	due := &framework.OpError{Op: "children", Outcome: framework.Unknown, Err: over}
 	refused := &framework.OpError{Op: "children", Outcome: framework.Failed, Err: framework.ErrThrottled}
 	connect := &framework.ConnectError{}
 	earlier := errors.New("earlier")
 	lost := fmt.Errorf("x: %w", framework.ErrSessionExpired)
 	for name, c := range map[string]struct{ end, want error }{
-		"the time was up":                      {errWaitOver, earlier},
+		"the time was up":                      {over, earlier},
 		"with a request under way":             {due, earlier},
 		"not free":                             {ErrNotFree, earlier},
 		"a refusal":                            {refused, refused},
-		"a refusal before that":                {fmt.Errorf("stopped: %w; last error: %w", errWaitOver, refused), refused},
+		"a refusal before that":                {fmt.Errorf("stopped: %w; last error: %w", over, refused), refused},
 		"a refusal before a request under way": {fmt.Errorf("%w; before that: %w", due, refused), refused},
 		"several":                              {errors.Join(due, refused), refused},
-		"no server":                            {&framework.OpError{Err: fmt.Errorf("%w: %w", errWaitOver, connect)}, connect},
+		"no server":                            {&framework.OpError{Err: fmt.Errorf("%w: %w", over, connect)}, connect},
 		"no session any more":                  {lost, lost},
 		"no node any more":                     {ErrEvicted, ErrEvicted},
 	} {
-		assert.Equal(t, c.want, (&wait{failed: earlier}).lastFailure(c.end), name)
+		assert.Equal(t, c.want, (&wait{ctx: ctx, failed: earlier}).lastFailure(c.end), name)
 	}
-	assert.NoError(t, (&wait{}).lastFailure(due))
+	assert.NoError(t, (&wait{ctx: ctx}).lastFailure(due))
 }
