@@ -132,6 +132,7 @@ func TestDialThatIgnoresItsContext(t *testing.T) {
 		first := c.Session()
 		stuck.Store(true)
 		s.DropConnections("client")
+		synctest.Wait()
 		_, _, err := c.Exists(within(t, 2*time.Second), "/")
 		require.ErrorIs(t, err, framework.ErrNotConnected)
 		require.ErrorContains(t, err, "has not come back although its context has ended")

@@ -202,10 +202,9 @@ func (c *guardConn) broke(err error) {
 		err = *cause
 	} else if !c.isAttached() {
 		err = c.explainHandshake(err)
-	} else if c.guard.book.refuses(c.addr) {
-		return // a server that refuses credentials hangs up
 	}
-	if c.guard.ctx.Err() == nil {
+	refused := c.isAttached() && c.guard.book.refuses(c.addr) // which then hangs up
+	if c.guard.ctx.Err() == nil && !refused {
 		c.guard.book.failed(c.addr, err)
 	}
 	err = fmt.Errorf("connection to %s broke: %v", c.addr, err) //nolint:errorlint // as text: see ConnectError

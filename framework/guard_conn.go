@@ -44,7 +44,6 @@ type guardConn struct {
 
 	takingBack atomic.Bool // a watch is being removed
 	taken      *watchKey   // which one, once that was asked for
-	inject     []byte      // a frame for the library that comes next; only reading touches it
 
 	holding    bool                  // requests wait until watches were set again
 	holdingAll bool                  // the requests to set watches as well

@@ -11,10 +11,8 @@ import (
 // was found to be well-formed: the library decodes by what an answer says of itself, and
 // ends the process over some that do not keep to it; see checkAnswer.
 func (c *guardConn) Read(p []byte) (int, error) {
-	if len(c.frame) == 0 {
-		c.frame, c.inject = c.inject, nil // else it may have been large
-	}
-	if len(c.frame) == 0 {
+	for len(c.frame) == 0 { // not each is for the library
+		c.frame = nil // it may have been large
 		if err := c.nextFrame(); err != nil {
 			if !errors.Is(err, errCloseAnswered) {
 				c.broke(err)
@@ -140,8 +138,6 @@ func (c *guardConn) begins(a *inbound) error {
 	switch {
 	case a.xid <= xidVouch:
 		return c.vouched(a.code, end)
-	case a.xid == xidTakeBack:
-		c.takenBack(a.code)
 	case end.code == codeMoved: // releases from 3.6 on hang up themselves
 		return errMoved
 	case a.to.op == opSetWatches:
@@ -176,6 +172,9 @@ func (c *guardConn) deliver(a inbound) error {
 	}
 	body := frame[frameHeader+replyHeader:]
 	switch {
+	case a.xid == xidTakeBack:
+		c.takenBack(a.code)
+		return nil
 	case a.code != 0, a.xid < 0 && a.xid != xidEvent: // the library does not read the body
 	case a.xid == xidEvent:
 		if err := checkEvent(body); err != nil {

@@ -153,7 +153,7 @@ func (c *guardConn) takenBack(code int32) {
 	case key == nil:
 		return
 	case code == 0, code == codeNoWatcher: // which has fired meanwhile
-		c.inject = forgetEvent(*key)
+		c.frame = forgetEvent(*key) // in place of the answer
 	default: // not again at once
 		c.guard.events.watchKept(*key, code == codeUnimplemented)
 		c.takingBack.Store(false)

@@ -149,7 +149,7 @@ func TestTakingBackAWatchLosesNone(t *testing.T) {
 // have waited since before it, on the connection or after the next.
 func TestNoWakeUpIsLostWhileWatchesAreTakenBack(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(20) {
+	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *zktest.Server) {
 				rnd := rand.New(rand.NewPCG(seed, 7))
