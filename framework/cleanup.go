@@ -119,7 +119,7 @@ func (c *Client) background(path string, clean func(ctx context.Context, c *Clie
 				delay = max(delay, c.core.cfg.SessionTimeout)
 				if !warned {
 					warned = true
-					c.core.cfg.Logger.Warn("clean-up has to wait", "path", c.full(path), "error", err)
+					c.core.cfg.Logger.Warn("clean-up has to wait", "path", quote.Path(c.full(path)), "error", err)
 				}
 			}
 			if retry.Sleep(ctx, delay) != nil {

@@ -181,14 +181,16 @@ func TestLargeAnswerToAWrite(t *testing.T) {
 func TestProtectedCreateInACrowd(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		_, clear := crowded(t, s, "/crowd")
+		const crowd = "/crowd\u202e"
+		_, clear := crowded(t, s, crowd)
 		var done cleanups
-		c := connect(t, s, smallReplies, done.setting)
-		s.On(zktest.OpCreate, "/crowd").After().Cut()
-		_, err := c.CreateProtected(t.Context(), "/crowd/place-", nil, framework.EphemeralSequential)
+		var log warned
+		c := connect(t, s, smallReplies, done.setting, log.setting)
+		s.On(zktest.OpCreate, crowd).After().Cut()
+		_, err := c.CreateProtected(t.Context(), crowd+"/place-", nil, framework.EphemeralSequential)
 		require.ErrorIs(t, err, framework.ErrReplyTooLarge)
 		require.ErrorIs(t, err, framework.ErrUnknownOutcome)
-		require.Len(t, s.Children("/crowd"), 201, "it was made")
+		require.Len(t, s.Children(crowd), 201, "it was made")
 		time.Sleep(time.Second)
 		s.ResetCounts()
 		time.Sleep(10 * timeout)
@@ -197,9 +199,11 @@ func TestProtectedCreateInACrowd(t *testing.T) {
 		assert.LessOrEqual(t, looks, 11, "each costs a large answer")
 		assert.Zero(t, s.CountOf("client", zktest.OpConnect))
 		assert.Zero(t, done.count())
+		require.Len(t, log.lines(), 2, "of the connection, and once of what has to wait")
+		assert.Contains(t, log.lines()[1], `"clean-up has to wait" path=/crowd\u202e/_c_`)
 		clear()
 		time.Sleep(timeout + time.Second)
-		assert.Empty(t, s.Children("/crowd"))
+		assert.Empty(t, s.Children(crowd))
 		assert.Equal(t, 1, done.count())
 	})
 }
