@@ -107,8 +107,9 @@ type Acquirer interface {
 	// On failure nothing is held, and a znode that may exist on the server is
 	// being removed. The error is an ErrTimeout, if ctx has a deadline that passes
 	// also one with its cause; the cause of ctx if it was cancelled; an ErrLost if
-	// ctx belongs to a lease that was lost; framework.ErrClosed as soon as the
-	// client is being closed; or another error of the framework. An ErrTimeout at
+	// ctx belongs to a lease that was lost; an ErrOtherRecipe or ErrForeignData if the
+	// path is somebody else's; framework.ErrClosed as soon as the client is being
+	// closed; or another error of the recipe or the framework. An ErrTimeout at
 	// whose end no server was reached is a framework.ErrNotConnected as well, which
 	// says why, and a framework.ErrAuthFailed if that is why. If the session ends
 	// while it waits, it waits again in the next one, at the end of the line.
