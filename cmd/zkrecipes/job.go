@@ -193,7 +193,7 @@ func (j *job) underLock() (outcome, time.Duration, error) {
 	defer unwatchStops()
 	s := &supervisor{
 		lock: j.held, tree: command, signals: j.signals, report: j.report,
-		grace: j.graceNow(), sessionTimeout: j.session.Timeout(), ignoreRevoke: j.ignoreRevoke, killAfter: *j.killAfter.value,
+		grace: j.graceNow, sessionTimeout: j.session.Timeout, ignoreRevoke: j.ignoreRevoke, killAfter: *j.killAfter.value,
 	}
 	if j.maxHold.given {
 		s.sessionTrust = j.session.TrustedUntil

@@ -52,9 +52,9 @@ type supervisor struct {
 	tree           processTree
 	terminal       terminalLender // nil if there is none
 	signals        <-chan os.Signal
-	grace          time.Duration
-	sessionTimeout time.Duration
-	sessionTrust   func() time.Time // if the hold is limited: until when the session is trusted
+	grace          func() time.Duration // for the session timeout of this moment
+	sessionTimeout func() time.Duration // which may get less on a new connection
+	sessionTrust   func() time.Time     // if the hold is limited: until when the session is trusted
 	ignoreRevoke   bool
 	killAfter      time.Duration // that it was told to end; 0: never
 	report         *reporter
@@ -64,6 +64,10 @@ type supervisor struct {
 	overdue <-chan time.Time // it was told so killAfter ago
 	rest    rest
 }
+
+// lookAgain is how often the lease is looked at even if nothing is due: on a connection to
+// a server that grants a lesser session timeout all is due earlier.
+const lookAgain = time.Second
 
 // An outcome is how a supervised command ended.
 type outcome struct {
@@ -91,7 +95,7 @@ func (s *supervisor) run() (o outcome) {
 	defer deadline.Stop()
 	defer s.rest.close()
 	for {
-		deadline.Reset(time.Until(s.lock.TrustedUntil().Add(-s.grace)))
+		deadline.Reset(min(time.Until(s.lock.TrustedUntil().Add(-s.grace())), lookAgain))
 		var (
 			ev               processEvent
 			event            bool
@@ -203,7 +207,7 @@ func (s *supervisor) pass(sig os.Signal) {
 // stopped lets this process be stopped with the command. If not all of it can be, then it
 // must not: it has to watch over the others. Nor must the attempt keep it from that.
 func (s *supervisor) stopped(by syscall.Signal) {
-	patience := time.Until(s.lock.TrustedUntil().Add(-s.grace))
+	patience := time.Until(s.lock.TrustedUntil().Add(-s.grace()))
 	if err := s.terminal.commandStopped(by, patience); err != nil {
 		s.report.alarm(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot stop all of the command: %v; it goes on", clock(time.Now()), err)
 	}
@@ -221,7 +225,7 @@ func (s *supervisor) danger(now time.Time) *danger {
 		err = context.Cause(s.lock.Context())
 	}
 	if err != nil {
-		killAt := now.Add(s.grace)
+		killAt := now.Add(s.grace())
 		if until.Before(killAt) {
 			killAt = until
 		}
@@ -230,13 +234,13 @@ func (s *supervisor) danger(now time.Time) *danger {
 		}
 		return &danger{reason: err.Error(), killAt: killAt}
 	}
-	if now.Before(until.Add(-s.grace)) {
+	if now.Before(until.Add(-s.grace())) {
 		return nil
 	}
 	if s.sessionTrust != nil && s.sessionTrust().After(until) {
 		return &danger{reason: "its maximum hold time is over at " + clock(until), killAt: until}
 	}
-	silent := now.Sub(until.Add(-s.sessionTimeout / 3 * 2)).Round(time.Millisecond)
+	silent := now.Sub(until.Add(-s.sessionTimeout() / 3 * 2)).Round(time.Millisecond)
 	return &danger{
 		reason: fmt.Sprintf("no server has answered for %v, and without an answer the %s is lost at %s", silent, s.report.what, clock(until)),
 		killAt: until,

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -166,7 +167,7 @@ func (s *supervision) start() { s.startWith(func(*supervisor) {}) }
 
 func (s *supervision) startWith(change func(*supervisor)) {
 	sup := &supervisor{
-		lock: s.lease, tree: s.tree, signals: s.signals, grace: s.grace, sessionTimeout: testSession,
+		lock: s.lease, tree: s.tree, signals: s.signals, grace: func() time.Duration { return s.grace }, sessionTimeout: func() time.Duration { return testSession },
 		report: newReporter(&s.stderr, "/l", true, false),
 	}
 	change(sup)
@@ -218,6 +219,30 @@ func TestSilenceStopsTheCommandInTime(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server to which the client comes may grant less than the one before. Everything is due
+// earlier then, although nobody says so.
+func TestLesserSessionTimeoutIsHeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := supervise(newFakeTree(), testGrace)
+		var less atomic.Bool
+		s.startWith(func(sup *supervisor) {
+			sup.grace = func() time.Duration {
+				if less.Load() {
+					return time.Second
+				}
+				return testGrace
+			}
+		})
+		time.Sleep(500 * time.Millisecond)
+		s.lease.mu.Lock()
+		s.lease.until = time.Now().Add(3 * time.Second)
+		s.lease.mu.Unlock()
+		less.Store(true)
+		require.True(t, (<-s.done).lost)
+		require.Equal(t, []string{"terminated all at 2.5s", "killed at 3.5s"}, s.tree.got)
+	})
 }
 
 // That contact comes back does not take back what the command was told.
