@@ -97,9 +97,10 @@ func (t *Turn) Await(ctx context.Context) (*Handle, error) {
 	case <-h.over.Done():
 	case <-ctx.Done():
 	}
-	loss := h.Loss() // also by the clock of this moment
+	left := t.leave()
+	loss := h.Loss() // asked for after that: whom a loss finds inside it tells. Also by the clock of this moment
 	switch {
-	case t.leave():
+	case left:
 	case loss != nil:
 		_ = t.handle.Release()
 	default:

@@ -119,6 +119,53 @@ func TestTurnOfALostHold(t *testing.T) {
 	})
 }
 
+// Whose wait ends while the hold is lost, and whose turn comes at that very moment, has
+// nothing that goes on under the lost hold.
+func TestTurnBetweenALossAndTheEndOfAWait(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 1000 {
+			first := p.grant(t, t.Context())
+			h, _, err := hold.Owner(first.Context(), p.key())
+			require.NoError(t, err)
+			ctx := hold.Fork(context.WithoutCancel(first.Context()))
+			inside, _, err := hold.Enter(ctx, p.key())
+			require.NoError(t, err)
+			var all sync.WaitGroup
+			begin := make(chan struct{})
+			got := make([]*hold.Handle, 4)
+			for i := range got {
+				_, turn, err := hold.Enter(ctx, p.key())
+				require.NoError(t, err)
+				all.Go(func() { <-begin; got[i], _ = turn.Await(ended) })
+			}
+			all.Go(func() {
+				<-begin
+				h.Lost()
+				_ = inside.Release()
+			})
+			for range 4 { // keep the lock busy
+				all.Go(func() {
+					<-begin
+					for range 20 {
+						_ = first.Err()
+					}
+				})
+			}
+			close(begin)
+			all.Wait()
+			for _, g := range got {
+				if g != nil {
+					require.ErrorIs(t, context.Cause(g.Context()), hold.ErrDeleted)
+					require.ErrorIs(t, g.Release(), hold.ErrDeleted)
+				}
+			}
+			require.ErrorIs(t, first.Release(), hold.ErrDeleted)
+		}
+	})
+}
+
 // A turn that has come is taken even if the wait for it ends at that moment: there
 // would be nobody to give it back.
 func TestTurnThatHasComeIsTaken(t *testing.T) {
