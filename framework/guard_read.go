@@ -175,12 +175,12 @@ func (c *guardConn) deliver(a inbound) error {
 	case a.xid == xidTakeBack:
 		c.takenBack(a.code)
 		return nil
-	case a.code != 0, a.xid < 0 && a.xid != xidEvent: // the library does not read the body
-	case a.xid == xidEvent:
+	case a.xid == xidEvent: // the library does not look at its code
 		if err := checkEvent(body); err != nil {
 			return err
 		}
 		c.guard.saw(a.zxid)
+	case a.code != 0, a.xid < 0: // the library does not read the body
 	default:
 		if err := checkAnswer(a.to.op, body); err != nil {
 			if !request {

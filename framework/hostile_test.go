@@ -256,9 +256,15 @@ func TestLiesThatNobodyAskedFor(t *testing.T) {
 		say  func(xid, op int32) []byte
 		tell string
 	}{
-		"an event that is empty":         {event(), "malformed frame: a type of 4 bytes where 0 are left"},
-		"an event of two gigabytes":      {event(0, 0, 0, 1, 0, 0, 0, 3, 0x7f, 0xff, 0xff, 0xf0), "malformed frame: a string of 2147483632 bytes where 0 are left"},
-		"an event of a session":          {event(append([]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 101}, text("/")...)...), "malformed frame: an event of type -1"},
+		"an event that is empty":    {event(), "malformed frame: a type of 4 bytes where 0 are left"},
+		"an event of two gigabytes": {event(0, 0, 0, 1, 0, 0, 0, 3, 0x7f, 0xff, 0xff, 0xf0), "malformed frame: a string of 2147483632 bytes where 0 are left"},
+		"an event of a session":     {event(append([]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 101}, text("/")...)...), "malformed frame: an event of type -1"},
+		"an event with an error code": {
+			func(int32, int32) []byte {
+				return answer(xidEvent, 0, -1, append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x90}, text("/")...)...)
+			},
+			"malformed frame: an event of type -1",
+		},
 		"an answer to nobody":            {func(xid, _ int32) []byte { return answer(xid+100, 1, 0) }, "malformed frame: an answer to nothing that was asked"},
 		"an error code that is a number": {func(xid, _ int32) []byte { return answer(xid, 1, 17) }, "malformed frame: error code 17"},
 		"a large event":                  {event(make([]byte, 70<<10)...), "malformed frame: 71696 bytes that nobody asked for, the limit is 65536"},
