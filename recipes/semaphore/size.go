@@ -101,6 +101,11 @@ func (s *Semaphore) Resize(ctx context.Context, n int) error {
 func (s *Semaphore) resize(ctx context.Context, n int) error {
 	unknown := false
 	for {
+		if unknown { // the server of another session may show what was there long before
+			if err := s.client.Sync(ctx, s.path); err != nil {
+				return err
+			}
+		}
 		r, err := s.read(ctx, s.client, false)
 		switch {
 		case err != nil:
