@@ -25,7 +25,7 @@ func TestFileMapIsOfThisModule(t *testing.T) {
 			dir = name[1]
 			continue
 		}
-		path := filepath.Join("../..", dir, name[1])
+		path := filepath.Join("..", "..", dir, name[1])
 		assert.FileExists(t, path)
 		assert.False(t, seen[path], "%s is named twice", path)
 		seen[path] = true
