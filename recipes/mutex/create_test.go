@@ -219,6 +219,12 @@ func TestLookupOnLaggingServer_CuratorR1(t *testing.T) {
 		})
 		held := w.Acquire(newMutex(t, b))
 		w.Server.Lag("a, elsewhere", true) // has not seen what follows
+		w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+			if c.Op == zktest.OpSync && c.Path == "/" { // nor does it by the client's own syncs
+				return zktest.Fail(zktest.OperationTimeout)
+			}
+			return zktest.Pass
+		})
 		w.Server.ResetCounts()
 		w.Server.On(zktest.OpCreate, path).Client("a").After().Cut()
 		attempt := w.Start(newMutex(t, a), lease.Forever)
