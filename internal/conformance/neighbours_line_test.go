@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
@@ -33,4 +34,22 @@ func TestWhoIsBehindOneThatLeavesTheDoor(t *testing.T) {
 		require.Error(t, leaves.Failed())
 		require.NoError(t, next.Granted().Release())
 	})
+}
+
+// The number of a node that was made when the parent's counter had ended does not say that
+// it was made later than others, so nobody stays beside it.
+func TestNeighbourWhoseNumberSaysNothing(t *testing.T) {
+	for _, number := range []string{"2147483647", "-2147483648"} {
+		t.Run(number, func(t *testing.T) {
+			inShared(t, true, func(t *testing.T, w *conformance.World, m, _ lease.Acquirer) {
+				operator := w.Client("operator")
+				node := shared + "/_c_01234567-89ab-4def-8123-456789abcdef-latch-" + number
+				_, err := operator.Create(t.Context(), node, nil, framework.Ephemeral)
+				require.NoError(t, err)
+				require.ErrorIs(t, w.Start(m, time.Minute).Failed(), lease.ErrOtherRecipe)
+				w.Remove(operator, node)
+				require.NoError(t, w.Acquire(m).Release())
+			})
+		})
+	}
 }
