@@ -68,6 +68,45 @@ func TestGuardRefusesLargeAnswers(t *testing.T) {
 	}
 }
 
+// slowly is a reader from which 5 kB come each second.
+type slowly struct{ io.Reader }
+
+func (r slowly) Read(p []byte) (int, error) {
+	<-time.After(time.Second)
+	return r.Reader.Read(p[:min(len(p), 5000)])
+}
+
+// How long a server takes over what it asks its leader for counts from the end of a slow
+// frame ahead of the answer, whether or not the library gets that frame.
+func TestGuardCountsFromTheEndOfAFrame(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]int{"handed over": 1 << 20, "refused": 1000} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const patience = 3 * time.Second
+				request, reply := hello(7)
+				c, _ := scripted(reply)
+				c.guard.cfg.MaxReplyBytes = limit
+				tell(t, c, request)
+				_, err := io.ReadFull(c, make([]byte, len(reply)))
+				require.NoError(t, err)
+				tell(t, c, ask(1, opCreate, text("/")...), ask(2, opSync))
+				began := time.Now()
+				c.read.Reset(slowly{bytes.NewReader(answer(1, 5, 0, text(strings.Repeat("/", 5*readAhead))...))})
+				_, err = c.Read(make([]byte, 1))
+				require.NoError(t, err)
+				require.NoError(t, c.discard(), "where there is something left")
+				now := time.Now()
+				require.Greater(t, now.Sub(began), 3*patience)
+				require.False(t, c.inFrame)
+				assert.False(t, c.leaderless(now, patience))
+				assert.False(t, c.leaderless(now.Add(patience-1), patience))
+				assert.True(t, c.leaderless(now.Add(patience), patience))
+			})
+		})
+	}
+}
+
 // What is too large and belongs to no request of a caller breaks the connection.
 func TestGuardTakesNothingLargeThatNobodyAskedFor(t *testing.T) {
 	t.Parallel()
