@@ -2,6 +2,7 @@ package semaphore_test
 
 import (
 	"encoding/binary"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // untold is the time within which is found out what no event tells.
@@ -45,6 +47,34 @@ func TestResizeThatNoEventTells(t *testing.T) {
 		got := at.Granted()
 		require.Less(t, time.Since(began), untold)
 		release(w, append(held, got)...)
+	})
+}
+
+// Who is first at the door and finds that its place has gone joins again without another
+// question, and deletes the place meanwhile, as whoever leaves one does.
+func TestPlaceAtTheDoorThatGoesUntold(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		operator := w.Client("operator")
+		held := w.Acquire(newSemaphore(t, w.Client("a"), 1))
+		at := ask(w, newSemaphore(t, w.Client("b"), 1), 1)
+		w.After(time.Second)
+		place := inLine(w)[0]
+		hidden(t, operator, path+"/locks", func() {
+			hidden(t, operator, place, func() { w.Remove(operator, place) })
+		})
+		var asked []zktest.Op
+		w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+			if c.Client == "b" && c.Phase == zktest.PhaseBeforeApply && strings.HasPrefix(c.Path, path) && c.Op != zktest.OpDelete {
+				asked = append(asked, c.Op)
+			}
+			return zktest.Pass
+		})
+		w.After(untold)
+		require.Len(t, inLine(w), 1)
+		require.Equal(t, []zktest.Op{zktest.OpExists, zktest.OpCreate}, asked[:2])
+		w.Server.SetFaults(nil)
+		release(w, held)
+		release(w, at.Granted())
 	})
 }
 
