@@ -2,7 +2,6 @@ package hold
 
 import (
 	"context"
-	"errors"
 	"hash/fnv"
 	"sync"
 	"time"
@@ -82,18 +81,9 @@ func Gone(ctx context.Context, c *framework.Client, path string) bool {
 func (h *Hold) lookAgainAt(ctx context.Context, path string) (stop func()) {
 	return LookAgain(ctx, h.Session, path, func(ctx context.Context) (goOn bool) {
 		exists, stat, err := h.Client.Once().Exists(ctx, path)
-		switch {
-		case framework.OutcomeOf(err) == framework.Failed && errors.Is(err, framework.ErrNoAuth):
-			h.lose(missing(err))
-		case err != nil:
-			return true
-		case !exists:
-			h.lose(ErrDeleted)
-		case stat.Czxid != h.Czxid || stat.EphemeralOwner != h.Session.ID():
-			h.lose(errReplaced)
-		default:
-			return true
+		if err == nil && !exists {
+			err = framework.ErrNoNode
 		}
-		return false
+		return !h.judge(stat, err)
 	})
 }

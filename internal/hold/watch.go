@@ -133,21 +133,27 @@ func (h *Hold) lookAt(ctx context.Context, path string) <-chan framework.Event {
 			err = framework.ErrNoNode
 		}
 	}
+	if h.judge(stat, err) || err != nil { // without an answer: look again
+		return nil
+	}
+	if Revoked(data) {
+		h.ask()
+	}
+	return w.Events()
+}
+
+// judge ends the hold if the answer to a read of one of its znodes says that it has gone,
+// is another, or must not be read any more, so that it cannot be watched.
+func (h *Hold) judge(stat framework.Stat, err error) (lost bool) {
 	switch {
-	case errors.Is(err, framework.ErrNoNode),
-		framework.OutcomeOf(err) == framework.Failed && errors.Is(err, framework.ErrNoAuth): // it cannot be watched any more
+	case errors.Is(err, framework.ErrNoNode), framework.OutcomeOf(err) == framework.Failed && errors.Is(err, framework.ErrNoAuth):
 		h.lose(missing(err))
-	case err != nil:
-		return nil // no answer: look again
-	case stat.Czxid != h.Czxid || stat.EphemeralOwner != h.Session.ID():
+	case err == nil && (stat.Czxid != h.Czxid || stat.EphemeralOwner != h.Session.ID()):
 		h.lose(errReplaced)
 	default:
-		if Revoked(data) {
-			h.ask()
-		}
-		return w.Events()
+		return false
 	}
-	return nil
+	return true
 }
 
 // missing returns the reason of a loss because a znode was not found, or may not be read
