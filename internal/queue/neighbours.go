@@ -104,7 +104,7 @@ func (p *place) settleIn(ctx context.Context, children []string) error {
 	return err
 }
 
-// A comer is who looks for others: its node's name, and its czxid, 0 if not known.
+// A comer is who looks for others: its node's name, and its czxid.
 type comer struct {
 	name  Name
 	czxid int64
@@ -144,7 +144,7 @@ func (q *Queue) nobodyAtTheDoor(ctx context.Context, c *framework.Client, self *
 			return err
 		case !exists: // it gave up, or is inside
 			continue
-		case self != nil && self.czxid != 0 && stat.Czxid > self.czxid:
+		case self != nil && stat.Czxid > self.czxid:
 			return nil // and so are all behind it
 		}
 		return stranger(DoorNode, name, q.cfg.Names)
