@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/zkrecipes/zkrecipes/internal/tlstest"
+	"github.com/zkrecipes/zkrecipes/internal/proof/tlstest"
 
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/tlstest"
+	"github.com/zkrecipes/zkrecipes/internal/proof/tlstest"
 )
 
 // write writes a file with these permissions, whatever the umask, and returns its name.

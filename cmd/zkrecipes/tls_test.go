@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zkrecipes/zkrecipes/internal/tlstest"
+	"github.com/zkrecipes/zkrecipes/internal/proof/tlstest"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 

@@ -1,0 +1,125 @@
+package archtest
+
+import (
+	"fmt"
+	"testing"
+)
+
+func importing(pkg string, paths ...string) string {
+	src := "package " + pkg + "\n"
+	for _, p := range paths {
+		src += fmt.Sprintf("import %q\n", p)
+	}
+	return src
+}
+
+func TestDirectionIsHeld(t *testing.T) {
+	t.Parallel()
+	const ours = "example.com/m/"
+	for name, tc := range map[string]struct {
+		files sources
+		want  []string
+	}{
+		"all the way down": {sources{
+			"cmd/tool/main.go":                  importing("main", ours+"recipes/mutex", ours+"framework", ours+"zktest"),
+			"examples/one/main.go":              importing("main", ours+"zktest", ours+"recipes/lease"),
+			"recipes/mutex/mutex.go":            importing("mutex", ours+"recipes/lease", ours+"internal/queue", ours+"recipes/mutex/internal/x", ours+"retry"),
+			"recipes/lease/lease.go":            importing("lease", ours+"internal/hold"),
+			"internal/queue/queue.go":           importing("queue", ours+"framework", ours+"internal/hold"),
+			"framework/client.go":               importing("framework", ours+"retry", ours+"framework/internal/guard", ours+"internal/jute"),
+			"zktest/server.go":                  importing("zktest", ours+"internal/jute"),
+			"internal/jute/jute.go":             importing("jute", "io"),
+			"framework/client_test.go":          importing("framework_test", ours+"recipes/mutex", ours+"zktest"),
+			"internal/proof/conformance/all.go": importing("conformance", ours+"recipes/lease", ours+"zktest"),
+		}, nil},
+		"up from the framework": {
+			sources{"framework/a.go": importing("framework", ours+"recipes/lease")},
+			[]string{"framework/a.go:2: framework imports recipes/lease: imports go cmd, examples -> recipes"},
+		},
+		"up from below the framework": {
+			sources{"framework/guard/a.go": importing("guard", ours+"internal/queue")},
+			[]string{"framework/guard/a.go:2: framework/guard imports internal/queue: imports go"},
+		},
+		"up from retry": {
+			sources{"retry/a.go": importing("retry", ours+"framework")},
+			[]string{"retry/a.go:2: retry imports framework: imports go"},
+		},
+		"up from the machinery": {
+			sources{"internal/hold/a.go": importing("hold", ours+"recipes/lease")},
+			[]string{"internal/hold/a.go:2: internal/hold imports recipes/lease: imports go"},
+		},
+		"lease imports a recipe": {
+			sources{"recipes/lease/a.go": importing("lease", ours+"recipes/mutex")},
+			[]string{"recipes/lease/a.go:2: recipes/lease imports recipes/mutex: imports go"},
+		},
+		"a recipe imports another": {
+			sources{"recipes/leader/a.go": importing("leader", "context", ours+"recipes/mutex")},
+			[]string{"recipes/leader/a.go:3: recipes/leader imports recipes/mutex: no recipe imports another"},
+		},
+		"a recipe imports a program": {
+			sources{"recipes/leader/a.go": importing("leader", ours+"cmd/tool/flags")},
+			[]string{"recipes/leader/a.go:2: recipes/leader imports cmd/tool/flags: imports go"},
+		},
+		"a detour counts too": {
+			sources{
+				"recipes/leader/a.go":     importing("leader", ours+"internal/x"),
+				"internal/x/a.go":         importing("x", ours+"internal/y"),
+				"internal/y/a.go":         importing("y", ours+"recipes/mutex", ours+"internal/x"),
+				"internal/y/only_test.go": importing("y", ours+"recipes/rwlock"),
+			},
+			[]string{"recipes/leader/a.go:2: recipes/leader imports recipes/mutex by way of internal/x: no recipe imports another"},
+		},
+		"what is shipped uses what only proves": {
+			sources{
+				"recipes/mutex/a.go":                importing("mutex", ours+"internal/proof/conformance"),
+				"internal/x/a.go":                   importing("x", ours+"internal/proof/tlstest"),
+				"internal/proof/conformance/all.go": importing("conformance", ours+"internal/proof/histories"),
+			},
+			[]string{
+				"internal/x/a.go:2: internal/x imports internal/proof/tlstest: internal/proof is what only proves",
+				"recipes/mutex/a.go:2: recipes/mutex imports internal/proof/conformance: internal/proof is what only proves",
+			},
+		},
+		"zktest knows the client": {
+			sources{"zktest/a.go": importing("zktest", ours+"framework", ours+"retry", ours+"internal/queue", ours+"recipes/lease")},
+			[]string{
+				"zktest/a.go:2: zktest imports framework: zktest must know nothing",
+				"zktest/a.go:3: zktest imports retry: zktest must know nothing",
+				"zktest/a.go:4: zktest imports internal/queue: zktest must know nothing",
+				"zktest/a.go:5: zktest imports recipes/lease: zktest must know nothing",
+			},
+		},
+		"library code uses the test server": {
+			sources{"recipes/mutex/a.go": importing("mutex", ours+"zktest")},
+			[]string{"recipes/mutex/a.go:2: recipes/mutex imports zktest: zktest is for tests"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expect(t, checkDirection(parse(t, tc.files)), tc.want...)
+		})
+	}
+}
+
+func TestDependenciesAreHeld(t *testing.T) {
+	t.Parallel()
+	found := checkDependencies(parse(t, sources{
+		"framework/a.go":                    importing("framework", zkPath, "net/http"),
+		"framework/wire/a.go":               importing("wire", zkPath),
+		"retry/a.go":                        importing("retry", backoffPath+"/v4"),
+		"retry/a_test.go":                   importing("retry", zkPath, "github.com/stretchr/testify/require"),
+		"internal/proof/conformance/a.go":   importing("conformance", "github.com/stretchr/testify/require"),
+		"internal/proof/conformance/b.go":   importing("conformance", zkPath),
+		"internal/hold/a.go":                importing("hold", backoffPath+"/v5"),
+		"recipes/lease/a.go":                importing("lease", "example.com/m/internal/hold", "example.com/m/internal/clock"),
+		"internal/clock/a.go":               importing("clock", "github.com/benbjohnson/clock"),
+		"zktest/a.go":                       importing("zktest", "example.com/mistaken/m", "testing"),
+		"internal/proof/conformance/a_t.go": importing("conformance", "github.com/go-zookeeper/zkother"),
+	}))
+	expect(t, found,
+		"internal/clock/a.go:2: internal/clock imports github.com/benbjohnson/clock: a user's program must not need",
+		"internal/hold/a.go:2: internal/hold imports "+backoffPath+"/v5: only retry may",
+		"internal/proof/conformance/b.go:2: internal/proof/conformance imports "+zkPath+": only framework may",
+		"zktest/a.go:2: zktest imports example.com/mistaken/m: a user's program must not need",
+	)
+}

@@ -1,0 +1,41 @@
+package archtest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	namedTest = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
+	testFunc  = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
+)
+
+// A promise in docs/guarantees.md is as good as the test that it names.
+func TestGuaranteesNameTestsThatExist(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	written := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, found := range testFunc.FindAllSubmatch(text, -1) {
+			written[string(found[1])] = true
+		}
+		return err
+	})
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(root, "docs", "guarantees.md"))
+	require.NoError(t, err)
+	named := namedTest.FindAllSubmatch(text, -1)
+	require.Greater(t, len(named), 80, "the tests are named in backquotes")
+	for _, name := range named {
+		require.True(t, written[string(name[1])], "docs/guarantees.md names %s, which does not exist", name[1])
+	}
+}

@@ -1,0 +1,183 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"strings"
+)
+
+const (
+	zkPath      = "github.com/go-zookeeper/zk"
+	backoffPath = "github.com/cenkalti/backoff"
+)
+
+// layer orders the packages: imports go from greater to smaller.
+type layer int
+
+const (
+	free       layer = iota // not ordered: what it imports counts for its importers
+	testServer              // zktest: beside the others, not above or below
+	retrying
+	client
+	machinery
+	vocabulary
+	recipe
+	program
+	proof
+)
+
+// layers lists the ordered directories. A package in a directory below one of
+// these belongs to it; see unitOf.
+var layers = map[string]layer{
+	"zktest":         testServer,
+	"retry":          retrying,
+	"framework":      client,
+	"internal/queue": machinery,
+	"internal/hold":  machinery,
+	"recipes/lease":  vocabulary,
+	"recipes":        recipe,
+	"cmd":            program,
+	"examples":       program,
+	"internal/proof": proof,
+}
+
+// unitOf returns the layer of the package in dir, and the part of the house
+// within which imports are free: one recipe, one program, the framework.
+func unitOf(dir string) (unit string, l layer) {
+	for unit = dir; ; unit = unit[:strings.LastIndex(unit, "/")] {
+		if l, listed := layers[unit]; listed {
+			if rest, below := strings.CutPrefix(dir, unit+"/"); below && (l == recipe || l == program) {
+				first, _, _ := strings.Cut(rest, "/")
+				unit += "/" + first
+			}
+			return unit, l
+		}
+		if !strings.Contains(unit, "/") {
+			return dir, free
+		}
+	}
+}
+
+// forbidden says why the package in one directory must not use that in
+// another, and what to do about it; or "" if it may.
+func forbidden(from, to string) (rule, fix string) {
+	fromUnit, fromLayer := unitOf(from)
+	toUnit, toLayer := unitOf(to)
+	switch {
+	case fromUnit == toUnit:
+		return "", ""
+	case toLayer == proof:
+		return "internal/proof is what only proves: nothing that is shipped imports it",
+			"move the use into a _test.go file, or the needed part out of internal/proof"
+	case fromLayer == free || toLayer == free:
+		return "", ""
+	case fromLayer == testServer:
+		return "zktest must know nothing of the client it tests",
+			"write what is missing in zktest, or in an internal package of its own"
+	case toLayer == testServer && fromLayer < program:
+		return "zktest is for tests, programs and examples, never for library code",
+			"move the use into a _test.go file"
+	case toLayer == recipe && fromLayer == recipe:
+		return "no recipe imports another",
+			"move what both need to recipes/lease, internal/queue or internal/hold"
+	case toLayer > fromLayer:
+		return "imports go cmd, examples -> recipes -> recipes/lease -> internal/{queue,hold} -> framework -> retry",
+			"move the needed part down, or hand it in from above as a parameter"
+	default:
+		return "", ""
+	}
+}
+
+// checkDirection holds the import direction between our own packages. A detour
+// through a package that is not ordered counts as an import.
+func checkDirection(m *module) []violation {
+	var found []violation
+	for _, p := range m.sorted() {
+		for _, f := range p.code() {
+			for _, spec := range f.ast.Imports {
+				found = append(found, m.checkImport(p, f, spec)...)
+			}
+		}
+	}
+	return found
+}
+
+func (m *module) checkImport(p *pkg, f *file, spec *ast.ImportSpec) []violation {
+	first, ours := m.dirOf(pathOf(spec))
+	if !ours {
+		return nil
+	}
+	var found []violation
+	seen := map[string]bool{}
+	var visit func(to string)
+	visit = func(to string) {
+		if seen[to] {
+			return
+		}
+		seen[to] = true
+		if rule, fix := forbidden(p.dir, to); rule != "" {
+			detour := ""
+			if to != first {
+				detour = " by way of " + first
+			}
+			found = append(found, m.violation(f, spec.Pos(), fmt.Sprintf("%s imports %s%s: %s", p.dir, to, detour, rule), fix))
+		}
+		via := m.packages[to]
+		if _, l := unitOf(to); l != free || via == nil {
+			return // an ordered package answers for itself
+		}
+		for _, g := range via.code() {
+			for _, next := range g.ast.Imports {
+				if dir, ours := m.dirOf(pathOf(next)); ours {
+					visit(dir)
+				}
+			}
+		}
+	}
+	visit(first)
+	return found
+}
+
+// checkDependencies holds which packages may import other modules.
+func checkDependencies(m *module) []violation {
+	var found []violation
+	shipped := m.shipped()
+	for _, p := range m.sorted() {
+		unit, _ := unitOf(p.dir)
+		for _, f := range p.code() {
+			for _, spec := range f.ast.Imports {
+				imported := pathOf(spec)
+				_, ours := m.dirOf(imported)
+				switch {
+				case ours, isStandard(imported):
+				case within(imported, zkPath):
+					if unit != "framework" {
+						found = append(found, m.violation(f, spec.Pos(), p.dir+" imports "+imported+": only framework may",
+							"use or extend framework, which makes that client's calls safe"))
+					}
+				case within(imported, backoffPath):
+					if unit != "retry" {
+						found = append(found, m.violation(f, spec.Pos(), p.dir+" imports "+imported+": only retry may",
+							"use a retry.Policy"))
+					}
+				case shipped[p.dir]:
+					found = append(found, m.violation(f, spec.Pos(), p.dir+" imports "+imported+
+						": a user's program must not need more than the standard library, zk and backoff",
+						"move the use into a _test.go file or a nested module, or do without"))
+				}
+			}
+		}
+	}
+	return found
+}
+
+func within(importPath, prefix string) bool {
+	return importPath == prefix || strings.HasPrefix(importPath, prefix+"/")
+}
+
+// isStandard tells the standard library by the rule of the go command: a module
+// that can be downloaded has a dot in the first element of its path.
+func isStandard(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !strings.Contains(first, ".")
+}

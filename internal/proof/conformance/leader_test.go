@@ -1,0 +1,24 @@
+package conformance_test
+
+import (
+	"testing"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/leader"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+func TestLeader(t *testing.T) {
+	conformance.Run(t, conformance.Recipe{
+		Name:   "leader",
+		Places: 1,
+		New: func(c *framework.Client, path string) lease.Acquirer {
+			e, err := leader.New(c, path, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		},
+	})
+}

@@ -1,0 +1,42 @@
+package conformance_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+)
+
+// several takes n permits with each Acquire.
+type several struct {
+	*semaphore.Semaphore
+	n int
+}
+
+func (s several) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	return s.AcquireN(ctx, s.n, timeout)
+}
+
+func TestSemaphore(t *testing.T) {
+	layouts := map[string][]semaphore.Option{"with a door": nil, "with a single queue": {semaphore.WithSingleQueue()}}
+	for layout, opts := range layouts {
+		for _, size := range []struct{ permits, each int }{{3, 1}, {1, 1}, {7, 3}} {
+			r := conformance.Recipe{Name: "semaphore", Places: size.permits / size.each, NotReentrant: true}
+			r.New = func(c *framework.Client, path string) lease.Acquirer {
+				s, err := semaphore.New(c, path, size.permits, opts...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return several{s, size.each}
+			}
+			if opts == nil {
+				r.Nodes = size.each
+			}
+			t.Run(layout, func(t *testing.T) { conformance.Run(t, r) })
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package faultsweep
+
+// A Mutant is a bug planted in the library by a change of its text.
+type Mutant struct {
+	// Name says what is wrong.
+	Name string
+	// File is the file, from the root of the module, Old the text in it, which
+	// must be there once, and New what replaces it.
+	File, Old, New string
+	// Tests are those that must find it, as a pattern for "go test -run", and
+	// Package is where they are.
+	Package, Tests string
+}
+
+const (
+	sweeps    = "./internal/proof/faultsweep"
+	sweepTest = "^(TestEveryCallFails|TestRandomFaults|TestLeanFaults)$"
+	scenarios = "./recipes/mutex"
+
+	elections    = "./recipes/leader"
+	electionTest = "^(TestEveryCallOfAnElectionFails|TestRandomFaultsInElections)$"
+	permits      = "./recipes/semaphore"
+
+	rwSweepTest = "^(TestReadWriteLockWithoutFaults|TestReadWriteLockRandomFaults)$"
+	rwScenarios = "./recipes/rwlock"
+)
+
+// Mutants are bugs that locks on ZooKeeper have had, or could have.
+func Mutants() []Mutant {
+	return []Mutant{{
+		Name: "granted when second", Package: sweeps, Tests: sweepTest,
+		File: "internal/queue/policy.go", Old: "return ahead[max(len(ahead)-1, 0):]", New: "return ahead[min(len(ahead), max(len(ahead)-1, 1)):]",
+	}, {
+		Name: "a writer enters beside the reader that a writer became", Package: rwScenarios, Tests: "Curator621",
+		File: "internal/queue/policy.go", Old: "if gone.Kind == WriteName && self.Kind != ReadName {", New: "if false {",
+	}, {
+		Name: "the listing of a reader that a writer becomes is not checked", Package: rwScenarios, Tests: "Curator621",
+		File: "internal/queue/downgrade.go", Old: "case !slices.Contains(children, other):", New: "case false:",
+	}, {
+		Name: "the reader that a writer becomes is in line like any other", Package: rwScenarios, Tests: "Curator621",
+		File: "internal/queue/downgrade.go", Old: "other[max(0, len(other)-sequenceDigits):]", New: "\"0999999999\"",
+	}, {
+		Name: "a reader waits for the first writer", Package: rwScenarios, Tests: "CuratorR8|Kazoo2",
+		File: "internal/queue/policy.go", Old: "for i := len(ahead) - 1; i >= 0; i-- {\n\t\tif ahead[i].Kind", New: "for i := range ahead {\n\t\tif ahead[i].Kind",
+	}, {
+		Name: "a reader is granted behind a writer", Package: sweeps, Tests: rwSweepTest,
+		File: "internal/queue/policy.go", Old: "if ahead[i].Kind != ReadName {", New: "if ahead[i].Kind == MutexName {",
+	}, {
+		Name: "every reader looks again when a writer has gone", Package: rwScenarios, Tests: "CuratorR8",
+		File: "internal/queue/policy.go", Old: "if gone.Kind == WriteName && self.Kind != ReadName {", New: "if gone.Kind == WriteName {",
+	}, {
+		Name: "a reader may ask for the write lock", Package: rwScenarios, Tests: "UpgradingIsDisallowed",
+		File: "recipes/rwlock/rwlock.go", Old: "case reading != nil:", New: "case false:",
+	}, {
+		Name: "a reader ends with the write lease", Package: rwScenarios, Tests: "Curator621",
+		File: "internal/hold/owner.go", Old: "!errors.As(cause, &released) || released.hold != h {", New: "!errors.As(cause, &released) || released.hold != h || true {",
+	}, {
+		Name: "the last in line first", Package: sweeps, Tests: sweepTest,
+		File: "internal/queue/name.go", Old: "return n.Sequence < other.Sequence", New: "return n.Sequence > other.Sequence",
+	}, {
+		Name: "granted although the own node is not listed", Package: scenarios, Tests: "Curator211|Curator307",
+		File: "internal/queue/place.go", Old: "if present {\n\t\t\treturn ahead, p.settleIn", New: "if present || fresh {\n\t\t\treturn ahead, p.settleIn",
+	}, {
+		Name: "whoever gives up leaves its node", Package: sweeps, Tests: sweepTest,
+		File: "internal/queue/wait.go", Old: "w.askHead(client, w.ahead)\n\t\tp.leave()", New: "w.askHead(client, w.ahead)",
+	}, {
+		Name: "a node is removed under a cancelled context", Package: sweeps, Tests: sweepTest,
+		File: "internal/queue/place.go", Old: "_ = client.DeleteGuaranteed(ctx, paths[0])", New: "cancel()\n\t_ = client.Delete(ctx, paths[0], framework.AnyVersion)",
+	}, {
+		Name: "a hand-over trusts the order of events across a reconnect", Package: scenarios, Tests: "VanishTogether_Curator211",
+		File: "internal/queue/place.go", Old: "p.broken = p.session.Suspended()", New: "p.broken = nil",
+	}, {
+		Name: "the other node's end counts although more are ahead", Package: sweeps, Tests: sweepTest,
+		File: "internal/queue/policy.go", Old: "if name.Node != gone.Node {", New: "if false {",
+	}, {
+		Name: "a lease does not look at its session", Package: scenarios, Tests: "Curator460|Kazoo15",
+		File: "internal/hold/hold.go", Old: "if err := h.Session.Err(); err != nil {", New: "if err := h.Session.Err(); err != nil && false {",
+	}, {
+		Name: "what the wait watched is not watched on", Package: scenarios, Tests: "RightAfterHandOver",
+		File: "internal/hold/watch.go", Old: "return after(0), h.Watch.Events()", New: "return after(lookDelay), nil",
+	}, {
+		Name: "a lost lease is entered again", Package: scenarios, Tests: "ContextOfLostLease",
+		File: "internal/hold/owner.go", Old: "handle.cancel(err)\n\t\treturn nil, nil, err", New: "handle.cancel(err)\n\t\treturn nil, nil, nil",
+	}, {
+		Name: "a release gives up when its answer is lost", Package: sweeps, Tests: sweepTest,
+		File: "framework/cleanup.go", Old: "if !errors.Is(err, ErrNoNode) && !refused(err) {", New: "if false {",
+	}, {
+		Name: "a create whose answer is lost is not looked for", Package: sweeps, Tests: sweepTest,
+		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && !unknown {", New: "if outcome == Done || outcome == Failed && !unknown || true {",
+	}, {
+		Name: "a create that is given up is not cleaned up", Package: scenarios, Tests: "Curator79|Curator45",
+		File: "framework/cleanup.go", Old: "path := join(parent, protectedPrefix+string(id))", New: "path := join(parent, protectedPrefix+string(id))\n\tif true {\n\t\treturn\n\t}",
+	}, {
+		Name: "no sync before the search", Package: scenarios, Tests: "CuratorR1",
+		File: "framework/protected.go", Old: "if err := c.Sync(ctx, parent); err != nil {\n\t\treturn nil, err\n\t}", New: "",
+	}, {
+		Name: "no owner check in the search", Package: scenarios, Tests: "LookupChecksOwner_Kazoo15",
+		File: "framework/protected.go", Old: "(mode.ephemeral() && stat.EphemeralOwner != c.pinned.ID())", New: "(mode.ephemeral() && stat.EphemeralOwner == 0)",
+	}, {
+		Name: "deletions wake nobody", Package: scenarios, Tests: "CostOfHandOff",
+		File: "framework/watch.go", Old: "zk.EventNodeDeleted:         {dataWatch, ", New: "zk.EventNodeDeleted:         {",
+	}, {
+		Name: "a session is trusted for too long", Package: sweeps, Tests: sweepTest,
+		File: "framework/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
+	}, {
+		Name: "one permit too many", Package: sweeps, Tests: "^TestEveryCallOfSemaphoresFails$/aMixedSemaphore",
+		File: "recipes/semaphore/door.go", Old: "case len(r.inside)+p.n <= r.size:", New: "case len(r.inside)+p.n <= r.size+1:",
+	}, {
+		Name: "one permit too many in a single queue", Package: sweeps, Tests: "^TestEveryCallOfSemaphoresFails$/aMixedSingleQueue",
+		File: "internal/queue/policy.go", Old: "if ahead[i].Weight > room {", New: "if ahead[i].Weight > room+1 {",
+	}, {
+		Name: "a permit is made although the place in line has gone", Package: permits, Tests: "PlaceAtTheDoorIsDeleted",
+		File: "recipes/semaphore/door.go", Old: "framework.DeleteOp(p.turn.Node, framework.AnyVersion),", New: "",
+	}, {
+		Name: "a permit is made although the size has changed", Package: permits, Tests: "ResizeWhileThePermitIsMade",
+		File: "recipes/semaphore/door.go", Old: "framework.CheckOp(p.s.path, r.record.stat.Version))", New: ")",
+	}, {
+		Name: "the news of the head is trusted across a reconnect", Package: permits, Tests: "NewsOfTheHead",
+		File: "internal/queue/place.go", Old: "p.hearsay = p.broken", New: "p.hearsay = nil",
+	}, {
+		Name: "the head does not see the size change", Package: permits, Tests: "Curator75",
+		File: "recipes/semaphore/door.go", Old: "case <-r.record.watch.Events():\n", New: "",
+	}, {
+		Name: "the line does not see the size change", Package: permits, Tests: "ResizeMakesItTooMany",
+		File: "internal/queue/place.go", Old: "append(watches, p.sizeWatch, p.ownWatch)", New: "append(watches, nil, p.ownWatch)",
+	}, {
+		Name: "several permits that were given up are cleaned up in part", Package: permits, Tests: "Curator462",
+		File: "framework/cleanup.go", Old: "for _, node := range all {", New: "for _, node := range all[:min(len(all), 1)] {",
+	}, {
+		Name: "a refusal is believed although the first attempt was carried out", Package: "./framework", Tests: "RefusedBecause",
+		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && !unknown {", New: "if outcome == Done || outcome == Failed && (!unknown || errors.Is(err, ErrNoNode)) {",
+	}, {
+		Name: "what is left of several permits stays", Package: permits, Tests: "LeaseOfSeveralIsLost",
+		File: "internal/hold/hold.go", Old: "&& len(h.Also) == 0", New: "",
+	}, {
+		Name: "only the first of several permits is watched", Package: permits, Tests: "LeaseOfSeveralIsLost",
+		File: "internal/hold/hold.go", Old: "for _, path := range g.Also {", New: "for _, path := range g.Also[:0] {",
+	}, {
+		Name: "of several permits only the first is removed", Package: permits, Tests: "MaxHold",
+		File: "internal/hold/hold.go", Old: "func (h *Hold) paths() []string { return append([]string{h.Path}, h.Also...) }", New: "func (h *Hold) paths() []string { return []string{h.Path} }",
+	}, {
+		Name: "a leader resigns before its function has returned", Package: sweeps, Tests: electionTest,
+		File: "recipes/leader/lead.go", Old: "failed = l.fn(ctx, term)",
+		New: "defer context.AfterFunc(ctx, func() { _ = term.Release() })()\n\tfailed = l.fn(ctx, term)",
+	}, {
+		Name: "Lead gives up after a lost session", Package: elections, Tests: "Curator16",
+		File: "recipes/leader/lead.go", Old: "case hopeless(ended):", New: "case ended != nil:",
+	}, {
+		Name: "failures do not slow a leader down", Package: elections, Tests: "Users28d",
+		File: "recipes/leader/lead.go", Old: "if failed == nil || took >= steady {", New: "if true {",
+	}, {
+		Name: "a leader that is asked to give way is not told", Package: elections, Tests: "Curator171",
+		File: "recipes/leader/lead.go", Old: "cancel(ErrRevoked)", New: "",
+	}, {
+		Name: "an observer misses who comes between look and watch", Package: elections, Tests: "BetweenLookAndWatch",
+		File: "internal/queue/head.go", Old: "return len(q.contenders(children)) > 0, w, err", New: "return len(children) < 0, w, err",
+	}, {
+		Name: "an observer misses that the path is made between look and watch", Package: elections, Tests: "BetweenLookAndWatch",
+		File: "internal/queue/head.go", Old: "return exists, w, err", New: "return exists && false, w, err",
+	}, {
+		Name: "an observer begins with an older leader", Package: elections, Tests: "BeginsWithThePresent",
+		File: "recipes/leader/observe.go", Old: "if !o.told {", New: "if false {",
+	}, {
+		Name: "an observer tells the first leader only", Package: elections, Tests: "TellsEveryChange",
+		File: "recipes/leader/observe.go", Old: "|| head.Node != o.node {", New: "{",
+	}}
+}

@@ -1,0 +1,70 @@
+package faultsweep
+
+const (
+	trusting  = "./framework"
+	oldLeader = "^TestHoldersWithAnOldLeader$"
+)
+
+// TrustMutants are bugs in what a session is trusted for: because of them two leases could
+// be valid at once.
+func TrustMutants() []Mutant {
+	return []Mutant{{
+		Name: "a sync vouches for a session", Package: sweeps, Tests: oldLeader,
+		File: "framework/guard_prove.go", Old: "if byQuorum[f.op] && code == 0 && end.committed {",
+		New: "if (byQuorum[f.op] || f.op == opSync) && code == 0 && end.committed {",
+	}, {
+		Name: "a handshake that revalidates vouches for a session", Package: sweeps, Tests: oldLeader,
+		File: "framework/trust.go", Old: "t.timeout = min(t.timeout, timeout)", New: "t.timeout, t.vouched = min(t.timeout, timeout), sent",
+	}, {
+		Name: "nothing relies on a session", Package: sweeps, Tests: oldLeader,
+		File: "framework/trust.go", Old: "\tt.relied++\n", New: "",
+	}, {
+		Name: "a quorum's word is trusted for the whole timeout", Package: "./internal/proof/conformance", Tests: "^TestMutex$",
+		File: "framework/trust.go", Old: "age(t.vouched, now) < window):", New: "age(t.vouched, now) < t.timeout):",
+	}, {
+		Name: "a transaction counts from its answer", Package: trusting, Tests: "WhatAnAnswerProves",
+		File: "framework/guard_prove.go", Old: "trust.committed(f.at, now)", New: "trust.committed(now, now)",
+	}, {
+		Name: "a request counts from its answer", Package: trusting, Tests: "WhatAnAnswerProves",
+		File: "framework/guard_prove.go", Old: "trust.answer(f.at, now,", New: "trust.answer(now, now,",
+	}, {
+		Name: "a server that does not have the session proves it", Package: trusting, Tests: "WhatAnAnswerProves",
+		File: "framework/guard_prove.go", Old: "case gone(code), gone(end.code):", New: "case false:",
+	}, {
+		Name: "a multi that failed vouches for a session", Package: trusting, Tests: "WhatAnAnswerProves",
+		File: "framework/guard_prove.go", Old: "code == 0 && end.committed {", New: "code == 0 {",
+	}, {
+		Name: "a deadline that was reached is left behind", Package: trusting, Tests: "DeadlineThatWasReached|NeverRevived",
+		File: "framework/trust.go", Old: "case t.over(now):\n\t\treturn\n", New: "",
+	}, {
+		Name: "a session on the brink is relied on", Package: trusting, Tests: "TheBrink|IsBeingEnded",
+		File: "framework/trust.go", Old: "t.doubtful = t.doubtful || age(t.vouched, now) >= trustWindow(t.timeout)", New: "",
+	}, {
+		Name: "the wall clock does not count", Package: trusting, Tests: "ByTheWallClock",
+		File: "framework/trust.go", Old: "return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))", New: "return now.Sub(then)",
+	}, {
+		Name: "requests go out in a session that is over", Package: trusting, Tests: "AwaitLooksAtTheClock",
+		File: "framework/session.go", Old: "for {\n\t\tif err := s.Err(); err != nil {", New: "for {\n\t\tif err := context.Cause(s.ctx); err != nil {",
+	}, {
+		Name: "a number is used twice in a session", Package: trusting, Tests: "NoNumberIsUsedTwice",
+		File: "framework/guard_vouch.go", Old: "xidVouch+1-c.guard.vouches.Add(1)", New: "xidVouch",
+	}, {
+		Name: "a server of the past is attached to", Package: trusting, Tests: "GreatestZxid",
+		File: "framework/guard_conn.go", Old: "frame = withZxid(frame, c.guard.zxid.Load())", New: "frame = withZxid(frame, 0)",
+	}, {
+		Name: "watches that were not set again are believed in", Package: trusting, Tests: "DidNotSetAgain",
+		File: "framework/gate.go", Old: "if !restored {\n\t\t// The library", New: "if false {\n\t\t// The library",
+	}, {
+		Name: "the gate opens for an older connection", Package: trusting, Tests: "OlderConnection",
+		File: "framework/gate.go", Old: "if s.guard.live() == c {", New: "if true {",
+	}, {
+		Name: "a place is granted although nobody vouches for it", Package: trusting, Tests: "OlderProof",
+		File: "framework/trust.go", Old: "age(t.vouched, now) < t.timeout/2", New: "age(t.vouched, now) < trustWindow(t.timeout)*9/10",
+	}, {
+		Name: "a hold does not hear that its node is gone", Package: "./internal/proof/conformance", Tests: "^TestMutex$",
+		File: "internal/hold/watch.go", Old: "case err := <-h.Reliance.Failed():", New: "case err := <-(chan error)(nil):",
+	}, {
+		Name: "a lost hold is relied on", Package: "./internal/proof/conformance", Tests: "^TestMutex$",
+		File: "internal/hold/hold.go", Old: "h.Reliance.End()\n\th.end()\n\tfor", New: "h.end()\n\tfor",
+	}}
+}

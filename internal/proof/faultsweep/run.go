@@ -1,0 +1,365 @@
+package faultsweep
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/retry"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// A Report is what came of a run.
+type Report struct {
+	// Calls is how many times a fault could have struck.
+	Calls int
+	// Grants is how many leases were granted, Lost how many of them did not last.
+	Grants, Lost int
+	// Struck are the nodes of the leases whose holder was with a leader that had lost
+	// its quorum when the others expired the session, and had not given them up.
+	Struck []string
+	// Became is how many writers became readers.
+	Became int
+	// Trace is what happened on the server.
+	Trace []zktest.Event
+	// Broken says which invariants were broken, and how.
+	Broken []string
+}
+
+// patience is the virtual time in which everybody must have been granted.
+const patience = 20 * conformance.SessionTimeout
+
+// path is where the clients contend.
+const path = "/sweep/place"
+
+// hangs is real time after which a run counts as hung.
+const hangs = 30 * time.Second
+
+// Run carries the plan out.
+func (p Plan) Run(t *testing.T) (report Report) {
+	t.Helper()
+	stuck := time.AfterFunc(hangs, func() { panic("virtual time stands still in " + p.String()) })
+	defer stuck.Stop()
+	defer func() {
+		// A goroutine that stays behind, or everybody waiting for nothing.
+		if r := recover(); r != nil {
+			report.Broken = append(report.Broken, fmt.Sprint("I4 or I5: ", r))
+		}
+	}()
+	synctest.Test(t, func(*testing.T) {
+		r := &run{plan: p, referee: p.Recipe.Referee(), owners: map[*lease.Lease]int64{}, expired: map[int64]bool{}, leading: map[*lease.Lease]string{}, left: map[string]bool{}}
+		r.referee.Excuse = r.excused
+		r.carryOut()
+		report = r.report
+	})
+	return report
+}
+
+// A run is a plan being carried out.
+type run struct {
+	plan    Plan
+	server  *zktest.Server
+	referee *conformance.Referee
+	working sync.WaitGroup // the clients that are not done
+
+	mu      sync.Mutex
+	report  Report
+	calls   int
+	owners  map[*lease.Lease]int64
+	expired map[int64]bool // sessions that were ended by force
+	recipes map[*framework.Client]lease.Acquirer
+	random  map[string]io.Reader
+	leading map[*lease.Lease]string
+	left    map[string]bool // clients that are with an old leader
+}
+
+func (r *run) brokenf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Broken = append(r.report.Broken, fmt.Sprintf(format, args...))
+}
+
+// excused tells whether a lease may be over without knowing: its session was ended
+// by force, as no server does by itself.
+func (r *run) excused(l *lease.Lease) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.expired[r.owners[l]]
+}
+
+func (r *run) carryOut() {
+	server, err := zktest.Start(zktest.WithNetwork(new(zktest.Network)), zktest.WithStepper(r.plan.Seed, synctest.Wait), zktest.WithConcurrency(follows))
+	if err != nil {
+		r.brokenf("%v", err)
+		return
+	}
+	r.server = server
+	defer server.Close()
+	faults := r.plan.Faults.Faults()
+	server.SetFaults(func(c zktest.Call) zktest.Action {
+		r.noteExpiry(c)
+		if c.Op == zktest.OpPing || c.Op == zktest.OpSync && c.Path == "/" {
+			return zktest.Pass // what keeps sessions alive is not counted; outages are for that
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.calls++
+		c.N = r.calls
+		action := faults(c)
+		switch {
+		case action == zktest.DropReply && c.Phase == zktest.PhaseEvent:
+			action = zktest.CutConnection // no network loses an event and then goes on
+		case action == zktest.ExpireSession:
+			r.expired[c.Session] = true
+		}
+		return action
+	})
+
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	done := make(chan struct{})
+	var clients, others sync.WaitGroup
+	r.working.Add(r.plan.Clients)
+	for i := range r.plan.Clients {
+		clients.Go(func() { r.client(ctx, i) })
+	}
+	for _, o := range r.plan.Outages {
+		others.Go(func() { r.outage(o, done) })
+	}
+	for _, p := range r.plan.Partings {
+		others.Go(func() { r.part(p, done) })
+	}
+	others.Go(func() { r.watch(done) })
+	if r.plan.Lead {
+		others.Go(func() { r.observes(done) })
+	}
+	clients.Wait()
+	close(done)
+	others.Wait()
+	server.SetFaults(nil)
+	r.inspect()
+}
+
+// follows tells which requests of a client keep their order: it lists behind a create, sets its watches again before it
+// asks for anything else, and sends nothing after a close.
+func follows(earlier, later zktest.Sent) bool {
+	switch {
+	case later.Op == zktest.OpClose, earlier.Op == zktest.OpSetWatches:
+		return true
+	case earlier.Op == zktest.OpCreate:
+		return later.Op == zktest.OpGetChildren2
+	}
+	return false
+}
+
+// config returns the configuration of a client, with random numbers that are a
+// function of the plan's seed.
+func (r *run) config(name string) framework.Config {
+	cfg := conformance.Config(r.server, name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.random == nil {
+		r.random = map[string]io.Reader{}
+	}
+	if r.random[name] == nil {
+		seed := sha256.Sum256(fmt.Appendf(nil, "%d %s", r.plan.Seed, name))
+		r.random[name] = rand.NewChaCha8(seed)
+	}
+	cfg.Rand = r.random[name]
+	// No two of a client's timers should go off at once: which is first is chance.
+	cfg.Reconnect, cfg.Retry = retry.Forever(50900*time.Microsecond), retry.Forever(47300*time.Microsecond)
+	return cfg
+}
+
+// watch looks at all leases all the time.
+func (r *run) watch(done <-chan struct{}) {
+	every := 97 * time.Millisecond
+	if r.plan.Lean {
+		every = 487 * time.Millisecond // besides, each grant and each release looks
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			r.referee.Look()
+		case <-done:
+			return
+		}
+	}
+}
+
+func (r *run) outage(o Outage, done <-chan struct{}) {
+	alter := r.server.Partition
+	if o.Stalling {
+		alter = r.server.Stall
+	}
+	for i, d := range []time.Duration{o.At, o.For} {
+		timer := time.NewTimer(d)
+		select {
+		case <-timer.C:
+		case <-done:
+		}
+		timer.Stop()
+		alter(o.Client, i == 0)
+	}
+}
+
+// client is one client's life.
+func (r *run) client(ctx context.Context, i int) {
+	name := clientName(i)
+	c, err := framework.Connect(ctx, r.config(name))
+	if err != nil {
+		r.working.Done()
+		r.brokenf("I4: %s could not connect: %v", name, err)
+		return
+	}
+	defer func() {
+		r.working.Done()
+		if r.plan.Linger {
+			r.working.Wait()
+			// Not at the moment that some timer of another client has chosen: it may be one of this client's, too.
+			<-time.After(time.Duration(i+1) * 3300 * time.Microsecond)
+		}
+		_ = c.Close()
+	}()
+	if r.plan.Lead {
+		r.leads(ctx, name, c, i)
+		return
+	}
+	for round := range r.plan.Rounds {
+		if i < r.plan.Impatient {
+			r.impatient(ctx, c, name, i+round+int(r.plan.Seed/4%4))
+		}
+		began := time.Now()
+		l, err := r.side(c, i+2*round).Acquire(ctx, lease.Forever)
+		if err != nil {
+			r.brokenf("I4: %s in round %d, after %v: %v", name, round, time.Since(began), err)
+			return
+		}
+		r.hold(name, c, l, r.plan.Hold)
+	}
+}
+
+// noteGrant looks at a lease that was granted just now.
+func (r *run) noteGrant(name string, l *lease.Lease) {
+	info, ok := r.server.Node(l.Path())
+	r.mu.Lock()
+	r.report.Grants++
+	r.owners[l] = info.EphemeralOwner
+	r.mu.Unlock()
+	if ok && info.Czxid != int64(l.Token()) {
+		r.brokenf("I2: %s has token %d, its node %d", name, l.Token(), info.Czxid)
+	}
+	if !ok && !r.anyForced() && l.Err() == nil {
+		r.brokenf("I1: %s was granted a node that does not exist", name)
+	}
+	r.referee.Grant(name, l)
+}
+
+// hold has a lease for a while.
+func (r *run) hold(name string, c *framework.Client, l *lease.Lease, d time.Duration) {
+	r.noteGrant(name, l)
+	for third := range 3 {
+		if third == 1 {
+			if l = r.become(name, c, l); l == nil {
+				return
+			}
+		}
+		timer := time.NewTimer(d / 3)
+		select {
+		case <-timer.C:
+		case <-l.Context().Done():
+		}
+		timer.Stop()
+		if !r.plan.Lean {
+			r.confirm(name, l)
+		}
+		r.referee.Look()
+	}
+	began := time.Now()
+	err := l.Release()
+	if err != nil && !errors.Is(err, lease.ErrLost) {
+		r.brokenf("errors: release failed with %v", err)
+	}
+	if err == nil && time.Since(began) > 0 {
+		// The background may begin at this moment to delete the node. To close the client now would race with that.
+		<-time.After(1700 * time.Microsecond)
+	}
+	if err != nil && !strings.HasPrefix(name, quitter) { // who loses his by his own doing
+		r.mu.Lock()
+		r.report.Lost++
+		r.mu.Unlock()
+	}
+	r.referee.Look()
+}
+
+// confirm asks for the lease in the middle of the work.
+func (r *run) confirm(name string, l *lease.Lease) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), 313*time.Millisecond, errChanged)
+	defer cancel()
+	err := l.Confirm(ctx)
+	switch {
+	case err == nil, errors.Is(err, errChanged), errors.Is(err, framework.ErrUnknownOutcome):
+		// It stands, or there was no answer.
+	case errors.Is(err, lease.ErrLost):
+		if l.Err() == nil {
+			r.brokenf("I1: the lease of %s is said to be lost, and then is valid", name)
+		}
+	default:
+		r.brokenf("errors: confirm failed with %v", err)
+	}
+}
+
+// anyForced tells whether a session was ended by force.
+func (r *run) anyForced() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.expired) > 0
+}
+
+// inspect looks for what the clients left, once all are closed.
+func (r *run) inspect() {
+	for _, o := range r.plan.Outages {
+		r.server.Partition(o.Client, false)
+		r.server.Stall(o.Client, false)
+	}
+	// Sessions that could not be closed end by themselves, also one that is made
+	// only now, because the request for it was late.
+	<-time.After(Past + 2*conformance.SessionTimeout)
+	r.server.Settle()
+	for _, s := range r.server.Sessions() {
+		r.brokenf("I5: session of %s left, with %v", s.Client, s.Ephemeral)
+	}
+	for _, parent := range []string{path, path + "/" + queue.DoorNode, path + "/" + queue.LeasesNode} {
+		left := slices.DeleteFunc(r.server.Children(parent), func(name string) bool {
+			return parent == path && (name == queue.DoorNode || name == queue.LeasesNode)
+		})
+		if len(left) > 0 {
+			r.brokenf("I5: nodes left in %s: %v", parent, left)
+		}
+	}
+	if n := r.server.Watches(); n > 0 {
+		r.brokenf("I5: %d watches left", n)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Calls = r.calls
+	r.report.Trace = r.server.Trace()
+	for _, f := range r.referee.Faults() {
+		r.report.Broken = append(r.report.Broken, "I1 to I3: "+f)
+	}
+}

@@ -1,0 +1,302 @@
+package histories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// A Report is what came of a run.
+type Report struct {
+	History      []op
+	Broken       []string // which invariants were broken, and how
+	Grants, Lost int      // leases granted, and how many of them did not last
+	Calls        int      // how many times a fault could have struck
+	Struck       int      // leases not given up when a majority expired their session, by clients that were cut off from it
+	Trace        []zktest.Event
+}
+
+const (
+	// path is where the clients contend.
+	path = "/histories/place"
+	// faultsEnd is when the last fault strikes.
+	faultsEnd = 40 * time.Second
+	// patience is how long after that, and after all that is held, everybody must
+	// have been granted.
+	patience = 10 * conformance.SessionTimeout
+	// past is a delay that no session outlives.
+	past = conformance.SessionTimeout + 2*time.Second
+	// hangs is real time after which a run counts as hung.
+	hangs = 30 * time.Second
+)
+
+var errTooLong = errors.New("waited for longer than anybody has to")
+
+// Run carries the scenario out and checks its history.
+func (s Scenario) Run(t *testing.T) (report Report) {
+	t.Helper()
+	stuck := time.AfterFunc(hangs, func() { panic("virtual time stands still in " + s.String()) })
+	defer stuck.Stop()
+	var r *run
+	func() {
+		defer func() {
+			// A goroutine that stays behind, or everybody waiting for nothing.
+			if p := recover(); p != nil {
+				report.Broken = append(report.Broken, fmt.Sprint("I4 or I5: ", p))
+			}
+		}()
+		synctest.Test(t, func(*testing.T) {
+			r = &run{scenario: s, subject: subjects[s.Recipe], record: newRecord()}
+			r.carryOut()
+			report = r.report() // here, where its leases can be asked
+		})
+	}()
+	if len(report.History) == 0 && len(report.Broken) > 0 {
+		return report
+	}
+	if err := check(r.subject.model(r.subject.size), report.History); err != nil {
+		report.Broken = append(report.Broken, err.Error())
+	}
+	return report
+}
+
+// report tells what came of the run so far.
+func (r *run) report() (report Report) {
+	report.Grants, report.Lost = r.counts()
+	report.History = r.history()
+	report.Broken = r.broken
+	report.Calls = r.calls
+	report.Struck = r.struck
+	report.Trace = r.server.Trace()
+	return report
+}
+
+// A run is a scenario being carried out.
+type run struct {
+	*record
+	scenario Scenario
+	subject  *subject
+	server   *zktest.Server
+	clients  []*station
+	ctx      context.Context // of everything; it ends when everybody must have been granted
+	ending   chan struct{}   // closed when the threads are done
+
+	absences []absence // from the majority
+	struck   int
+
+	faultLock sync.Mutex
+	calls     int
+	line      []string // of the door of a semaphore, at the call before
+	heads     []head   // of an election
+
+	observing sync.WaitGroup
+	observers []*observed
+
+	observersEnd context.Context
+	endObserving context.CancelFunc
+}
+
+// A station is one client, and the ones that come after it is closed.
+type station struct {
+	name   string
+	number int
+
+	mu     sync.Mutex
+	client *framework.Client
+	closed bool // by its own thread
+}
+
+func clientName(i int) string { return fmt.Sprintf("c%d", i) }
+
+func (r *run) carryOut() {
+	server, err := zktest.Start(zktest.WithNetwork(new(zktest.Network)), zktest.WithStepper(r.scenario.Seed, synctest.Wait), zktest.WithTraceLimit(4000))
+	if err != nil {
+		r.brokenf("%v", err)
+		return
+	}
+	r.server = server
+	defer server.Close()
+	if err := r.prepare(); err != nil {
+		r.brokenf("preparation: %v", err)
+		return
+	}
+	server.SetFaults(r.faults())
+	longest := faultsEnd + patience
+	for _, th := range r.scenario.Threads {
+		longest += holds(th.Steps)
+		for th.Client >= len(r.clients) {
+			r.clients = append(r.clients, &station{name: clientName(len(r.clients)), number: len(r.clients)})
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), longest, errTooLong)
+	defer cancel()
+	r.ctx, r.ending = ctx, make(chan struct{})
+	r.observersEnd, r.endObserving = context.WithCancel(context.Background())
+	defer r.endObserving()
+
+	var threads, others sync.WaitGroup
+	for _, st := range r.clients {
+		threads.Go(func() { r.live(st) })
+	}
+	for _, tr := range r.scenario.Troubles {
+		others.Go(func() { r.trouble(tr) })
+	}
+	others.Go(r.watch)
+	threads.Wait()
+	close(r.ending)
+	others.Wait()
+	server.SetFaults(nil)
+	r.inspect()
+}
+
+// prepare does what the recipe needs to have done first.
+func (r *run) prepare() error {
+	if r.subject.prepare == nil {
+		return nil
+	}
+	c, err := framework.Connect(context.Background(), conformance.Config(r.server, "operator"))
+	if err != nil {
+		return err
+	}
+	err = r.subject.prepare(context.Background(), c, r.scenario)
+	return errors.Join(err, c.Close())
+}
+
+// faults returns what the server asks at each call.
+func (r *run) faults() func(zktest.Call) zktest.Action {
+	scheduled := r.scenario.Faults.Faults()
+	return func(c zktest.Call) zktest.Action {
+		r.noteExpiry(c)
+		if r.subject.watch != nil {
+			r.subject.watch(r, c)
+		}
+		if c.Op == zktest.OpPing || c.Op == zktest.OpSync && c.Path == "/" || time.Since(r.began) > faultsEnd {
+			return zktest.Pass // what keeps sessions alive is not counted; troubles are for that
+		}
+		r.faultLock.Lock()
+		r.calls++
+		c.N = r.calls
+		r.faultLock.Unlock()
+		action := scheduled(c)
+		switch {
+		case action == zktest.DropReply && c.Phase == zktest.PhaseEvent:
+			action = zktest.CutConnection // no network loses an event and then goes on
+		case action == zktest.ExpireSession:
+			r.expire(c.Session)
+		}
+		return action
+	}
+}
+
+// watch looks at all leases all the time.
+func (r *run) watch() {
+	tick := time.NewTicker(97 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			r.look()
+		case <-r.ending:
+			return
+		}
+	}
+}
+
+// sleep lets time pass, unless the run ends. It reports whether it did.
+func (r *run) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.ending:
+		return false
+	}
+}
+
+// trouble makes trouble.
+func (r *run) trouble(tr Trouble) {
+	if !r.sleep(tr.At) {
+		return
+	}
+	lasts := func(alter func(string, bool)) {
+		alter(tr.Client, true)
+		r.sleep(tr.For)
+		alter(tr.Client, false)
+	}
+	switch tr.What {
+	case partitioned:
+		lasts(r.server.Partition)
+	case stalled:
+		lasts(r.server.Stall)
+	case refused:
+		lasts(r.server.RefuseConnections)
+	case lagging:
+		lasts(r.server.Lag)
+	case cutOff:
+		r.leave(tr)
+	case paused:
+		r.server.Pause()
+		r.sleep(tr.For)
+		r.server.Resume()
+	case restarted:
+		r.server.Restart(true)
+	case dropped:
+		r.server.DropConnections(tr.Client)
+	case expired:
+		for _, s := range r.server.Sessions() {
+			if s.Client == tr.Client {
+				r.expire(s.ID)
+				r.server.ExpireSession(s.ID)
+			}
+		}
+	}
+}
+
+// inspect looks for what is left: of nodes once nobody holds anything, and of the
+// rest once all clients are closed.
+func (r *run) inspect() {
+	if !r.eventually(func() bool { return len(r.contenders()) == 0 }) {
+		r.brokenf("I5: nodes left while the clients live: %v", r.contenders())
+	}
+	r.endObservers()
+	var closing sync.WaitGroup
+	for _, st := range r.clients {
+		if st.client != nil {
+			closing.Go(func() { _ = st.client.Close() })
+		}
+	}
+	closing.Wait()
+	r.eventually(func() bool { return len(r.server.Sessions()) == 0 })
+	for _, s := range r.server.Sessions() {
+		r.brokenf("I5: session of %s left, with %v", s.Client, s.Ephemeral)
+	}
+	if left := r.contenders(); len(left) > 0 {
+		r.brokenf("I5: nodes left: %v", left)
+	}
+	if n := r.server.Watches(); n > 0 {
+		r.brokenf("I5: %d watches left", n)
+	}
+}
+
+// eventually waits for what must come about by itself: also sessions that are made
+// only now, because the request for them was late, end by then.
+func (r *run) eventually(condition func() bool) bool {
+	for deadline := time.Now().Add(past + 2*conformance.SessionTimeout); ; <-time.After(100 * time.Millisecond) {
+		r.server.Settle()
+		if condition() {
+			return true
+		}
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+}

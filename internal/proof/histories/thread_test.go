@@ -1,0 +1,233 @@
+package histories
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// live is the life of a client: it connects and runs its threads.
+func (r *run) live(st *station) {
+	if !r.connect(st) {
+		return
+	}
+	var threads sync.WaitGroup
+	for i, th := range r.scenario.Threads {
+		if th.Client == st.number {
+			threads.Go(func() {
+				for _, step := range th.Steps {
+					(&thread{r, st, i}).do(r.ctx, nil, step)
+				}
+			})
+		}
+	}
+	threads.Wait()
+}
+
+// connect gives the station a client that is connected.
+func (r *run) connect(st *station) bool {
+	c, err := framework.Connect(r.ctx, conformance.Config(r.server, st.name))
+	if err != nil {
+		r.brokenf("I4: %s could not connect: %v", st.name, err)
+		return false
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.client, st.closed = c, false
+	return true
+}
+
+// close closes the station's client. It may be called twice.
+func (st *station) close() {
+	st.mu.Lock()
+	st.closed = true
+	c := st.client
+	st.mu.Unlock()
+	_ = c.Close()
+}
+
+func (st *station) isClosed() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.closed
+}
+
+// A thread carries out steps.
+type thread struct {
+	*run
+	station *station
+	number  int
+}
+
+// errCancelled is why contexts are cancelled here.
+var errCancelled = errors.New("changed its mind")
+
+// do carries out a step. outer is the lease whose context ctx is, nil for none.
+func (th *thread) do(ctx context.Context, outer *tenure, st Step) {
+	if th.ctx.Err() != nil { // something took too long, which was told
+		return
+	}
+	<-time.After(st.Pause)
+	if st.Detached {
+		deadline, _ := th.ctx.Deadline()
+		attached, detach := context.WithDeadlineCause(context.WithoutCancel(ctx), deadline, errTooLong)
+		defer detach()
+		ctx = attached
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if st.Cancel > 0 {
+		defer time.AfterFunc(st.Cancel, func() { cancel(errCancelled) }).Stop()
+	}
+	if st.Quit > 0 {
+		closed := make(chan struct{})
+		timer := time.AfterFunc(st.Quit, func() {
+			th.station.close()
+			close(closed)
+		})
+		defer func() {
+			if timer.Stop() {
+				return
+			}
+			<-closed
+			th.connect(th.station)
+		}()
+	}
+	player := th.subject.open(th.station.client, th)
+	if st.Do != Acquire {
+		player.other(ctx, th, st)
+		return
+	}
+	began := time.Now()
+	o := th.call(op{Thread: th.number, What: opAcquire, Place: st.Place, N: st.N, Inner: outer != nil})
+	l, err := player.acquire(ctx, st)
+	th.prompt(st, time.Since(began))
+	if err != nil {
+		o.Err = err
+		th.returned(o)
+		th.judge(ctx, outer, st, err)
+		return
+	}
+	th.hold(o, l, outer, st)
+}
+
+// prompt looks whether an acquire took longer than it was allowed to.
+func (th *thread) prompt(st Step, took time.Duration) {
+	limit := st.Wait
+	switch {
+	case st.Wait <= 0:
+		limit = conformance.SessionTimeout / 3
+	case st.Wait == lease.Forever:
+		return
+	}
+	if took > limit+150*time.Millisecond { // it says who is in the way, and leaves
+		th.brokenf("I4: thread %d waited for %v instead of %v", th.number, took, st.Wait)
+	}
+}
+
+// judge looks whether an error is one that the step may fail with.
+func (th *thread) judge(ctx context.Context, outer *tenure, st Step, err error) {
+	ok := false
+	switch cause := context.Cause(ctx); {
+	case errors.Is(err, errTooLong):
+		th.brokenf("I4: thread %d was never granted %v", th.number, st)
+		return
+	case errors.Is(err, lease.ErrTimeout):
+		ok = st.Wait != lease.Forever
+	case errors.Is(err, framework.ErrClosed):
+		ok = th.station.isClosed()
+	case th.subject.allowed != nil && th.subject.allowed(th.scenario, outer, st, err):
+		ok = true
+	case errors.Is(err, lease.ErrLost):
+		ok = outer != nil && outer.lease.Err() != nil // released here, lost in another lease on the place
+	case cause != nil:
+		ok = errors.Is(err, cause)
+	}
+	if !ok {
+		th.brokenf("errors: thread %d: %v failed with %v", th.number, st, err)
+	}
+}
+
+// hold has a lease for a while.
+func (th *thread) hold(o op, l *lease.Lease, outer *tenure, st Step) {
+	t := th.examine(o, l, outer, st)
+	if st.Early && outer != nil {
+		th.release(outer, Step{})
+	}
+	th.keep(l, st.Hold/2)
+	if st.Confirm {
+		th.confirm(t, st)
+	}
+	for _, inner := range st.Inner {
+		th.do(l.Context(), t, inner)
+	}
+	th.keep(l, st.Hold/2)
+	th.look()
+	th.release(t, st)
+}
+
+// keep waits while a lease is valid.
+func (th *thread) keep(l *lease.Lease, d time.Duration) {
+	if d == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	select {
+	case <-ctx.Done():
+	case <-l.Context().Done():
+		for l.Err() == nil && ctx.Err() == nil { // it is the caller's context that has ended
+			th.sleep(100 * time.Millisecond)
+		}
+	}
+}
+
+// release gives a lease up, in the step's way.
+func (th *thread) release(t *tenure, st Step) {
+	early := errors.Is(t.lease.Err(), lease.ErrReleased)
+	if st.Abandon {
+		th.station.close()
+		th.look()
+		if err := t.lease.Err(); !errors.Is(err, lease.ErrLost) && !early {
+			th.brokenf("errors: the client of thread %d is closed and its lease is %v", th.number, err)
+		}
+		if !th.connect(th.station) {
+			return
+		}
+	}
+	began := time.Now()
+	err := t.lease.Release()
+	th.look()
+	switch {
+	case early && errors.Is(err, lease.ErrReleased), !early && (err == nil || errors.Is(err, lease.ErrLost)):
+	default:
+		th.brokenf("errors: release of lease %d failed with %v", t.op.Lease, err)
+	}
+	if took := time.Since(began); took > conformance.SessionTimeout/3+150*time.Millisecond {
+		th.brokenf("I4: release of lease %d took %v", t.op.Lease, took)
+	}
+}
+
+// confirm asks for the lease in the middle of the work.
+func (th *thread) confirm(t *tenure, st Step) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), 313*time.Millisecond, errCancelled)
+	defer cancel()
+	o := th.call(op{Thread: th.number, What: opConfirm, Place: st.Place, N: st.N, Lease: t.op.Lease, Token: t.op.Token})
+	o.Err = t.lease.Confirm(ctx)
+	switch {
+	case o.Err == nil, errors.Is(o.Err, errCancelled), errors.Is(o.Err, framework.ErrUnknownOutcome):
+		// It stands, or there was no answer.
+	case errors.Is(o.Err, lease.ErrLost), errors.Is(o.Err, lease.ErrReleased):
+		if t.lease.Err() == nil {
+			th.brokenf("I1: lease %d is said to be lost, and then is valid", t.op.Lease)
+		}
+	default:
+		th.brokenf("errors: confirm of lease %d failed with %v", t.op.Lease, o.Err)
+	}
+	th.returned(o)
+}
