@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
@@ -78,7 +78,7 @@ func (s *survey) add(line []lease.Contender, err error) error {
 
 // addSemaphores adds the semaphore of either layout, if the children look like one.
 func (s *survey) addSemaphores(ctx context.Context, client *framework.Client, path string, children []string) error {
-	if slices.Contains(children, queue.DoorNode) || slices.Contains(children, queue.LeasesNode) {
+	if slices.Contains(children, znode.LineDir) || slices.Contains(children, znode.PermitsDir) {
 		if err := s.addSemaphore(ctx, client, path); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (s *survey) addSemaphores(ctx context.Context, client *framework.Client, pa
 }
 
 func inSingleQueue(child string) bool {
-	_, ok := queue.Parse(child, queue.PermitsName)
+	_, ok := znode.Parse(child, znode.Permits)
 	return ok
 }
 
@@ -121,7 +121,7 @@ func (s *survey) addSemaphore(ctx context.Context, client *framework.Client, pat
 
 // knows reports whether a child of the path is part of what was found.
 func (s *survey) knows(child string) bool {
-	if s.semaphore != nil && (child == queue.DoorNode || child == queue.LeasesNode) {
+	if s.semaphore != nil && (child == znode.LineDir || child == znode.PermitsDir) {
 		return true
 	}
 	for _, line := range s.queues {

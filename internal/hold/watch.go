@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
@@ -136,7 +137,7 @@ func (h *Hold) lookAt(ctx context.Context, path string) <-chan framework.Event {
 	if h.judge(stat, err) || err != nil { // without an answer: look again
 		return nil
 	}
-	if Revoked(data) {
+	if znode.Revoked(data) {
 		h.ask()
 	}
 	return w.Events()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // othersPerLook is at how many of the nodes waited for one look looks; those of whom many
@@ -16,7 +17,7 @@ const othersPerLook = 2
 // line waits for: see hold.LookAgain. found is closed when the line has to be looked at.
 // Each look costs two answers without data, where more than one node is waited for
 // three, and one more where there is a size.
-func (p *place) lookAgain(ctx context.Context, others []Name, size int) (found <-chan struct{}, stop func()) {
+func (p *place) lookAgain(ctx context.Context, others []znode.Name, size int) (found <-chan struct{}, stop func()) {
 	news, next := make(chan struct{}), 0
 	return news, hold.LookAgain(ctx, p.session, p.path, func(ctx context.Context) (goOn bool) {
 		ahead := turn(others, next)
@@ -30,15 +31,15 @@ func (p *place) lookAgain(ctx context.Context, others []Name, size int) (found <
 }
 
 // turn returns as many of the names as have a turn, those from a place on, and round again.
-func turn(names []Name, from int) []Name {
-	var some []Name
+func turn(names []znode.Name, from int) []znode.Name {
+	var some []znode.Name
 	for i := range min(othersPerLook, len(names)) {
 		some = append(some, names[(from+i)%len(names)])
 	}
 	return some
 }
 
-func (p *place) othersStand(ctx context.Context, others []Name) bool {
+func (p *place) othersStand(ctx context.Context, others []znode.Name) bool {
 	for _, other := range others {
 		if hold.Gone(ctx, p.client, p.queue.node(other.Node)) {
 			return false

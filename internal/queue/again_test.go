@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 func TestTurnsOfThoseWaitedFor(t *testing.T) {
-	names := func(nodes string) (all []Name) {
+	names := func(nodes string) (all []znode.Name) {
 		for _, node := range nodes {
-			all = append(all, Name{Node: string(node)})
+			all = append(all, znode.Name{Node: string(node)})
 		}
 		return all
 	}
@@ -17,7 +19,7 @@ func TestTurnsOfThoseWaitedFor(t *testing.T) {
 	require.Equal(t, names("a"), turn(names("a"), 2))
 	require.Equal(t, names("ab"), turn(names("ab"), 4))
 	all := names("abcde")
-	var seen []Name
+	var seen []znode.Name
 	for look := range 5 {
 		seen = append(seen, turn(all, look*othersPerLook)...)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // CheckPlace returns why a recipe cannot be at a path of a client. What the recipe
@@ -18,7 +19,7 @@ func CheckPlace(client *framework.Client, recipe, what, path string) error {
 	if path == "/" {
 		return fmt.Errorf("%s: %w %q: %s needs a node of its own", recipe, framework.ErrInvalidPath, path, what)
 	}
-	if Contends(path) {
+	if znode.Contends(path) {
 		return fmt.Errorf("%s: %w \"%s\": its last element is the name of a contender's node, which keeps out who comes to the path above: "+
 			"choose one that does not end like this", recipe, framework.ErrInvalidPath, quote.Path(path))
 	}

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // A Contender is one node in the queue.
 type Contender struct {
-	Name
+	znode.Name
 	// Path is its path.
 	Path string
 	// Holding tells whether it has been admitted.
@@ -67,7 +68,7 @@ func (q *Queue) list(ctx context.Context) ([]Contender, error) {
 		}
 		ahead := names[:i]
 		if i > 0 && names[i-1].Sequence == name.Sequence {
-			ahead = slices.DeleteFunc(slices.Clone(ahead), name.beside)
+			ahead = slices.DeleteFunc(slices.Clone(ahead), name.Beside)
 		}
 		all[i].Holding = len(q.cfg.Policy(name, ahead, size)) == 0
 		found = append(found, *all[i])
@@ -83,7 +84,7 @@ const sideBySide = 16
 
 // readAll reads nodes; nil is in place of those that have gone. If one cannot be read
 // that is the error, and no further one is asked for.
-func (q *Queue) readAll(ctx context.Context, names []Name) ([]*Contender, error) {
+func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*Contender, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	all := make([]*Contender, len(names))
@@ -115,7 +116,7 @@ func (q *Queue) readAll(ctx context.Context, names []Name) ([]*Contender, error)
 }
 
 // contender reads one node.
-func (q *Queue) contender(ctx context.Context, name Name) (Contender, error) {
+func (q *Queue) contender(ctx context.Context, name znode.Name) (Contender, error) {
 	data, stat, err := q.cfg.Client.Get(ctx, q.node(name.Node))
 	if err != nil {
 		return Contender{}, err
@@ -123,7 +124,7 @@ func (q *Queue) contender(ctx context.Context, name Name) (Contender, error) {
 	return q.describe(name, data, stat), nil
 }
 
-func (q *Queue) describe(name Name, data []byte, stat framework.Stat) Contender {
+func (q *Queue) describe(name znode.Name, data []byte, stat framework.Stat) Contender {
 	return Contender{
 		Name: name, Path: q.node(name.Node), Token: stat.Czxid, Session: stat.EphemeralOwner,
 		Holder: holderOf(name.Kind, data), Enqueued: stat.Ctime,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // A Door is what the first in line has to pass to get its place, which is then not
@@ -13,10 +14,10 @@ type Door interface {
 	// Dir is the parent of the places' nodes.
 	Dir() string
 	// Inside lists those who have passed.
-	Inside(ctx context.Context, c *framework.Client) ([]Name, error)
+	Inside(ctx context.Context, c *framework.Client) ([]znode.Name, error)
 	// Free finds out, with as little as possible, whether there is room for a
 	// newcomer. If not, it returns ErrNotFree and who is inside.
-	Free(ctx context.Context, c *framework.Client) (inside []Name, err error)
+	Free(ctx context.Context, c *framework.Client) (inside []znode.Name, err error)
 	// Pass waits until there is room, and then makes the nodes of the place and
 	// removes the one in the line, in one transaction. It returns ErrEvicted if the
 	// latter has gone, ErrNotFree if the turn does not wait and there is no room,
@@ -35,7 +36,7 @@ type Turn struct {
 	// AtOnce is set if the turn does not wait for others.
 	AtOnce bool
 	// Note tells who is inside, for the error.
-	Note func(inside []Name)
+	Note func(inside []znode.Name)
 	// Heed is told the data of Node whenever that is read: it may ask the holder to
 	// give way.
 	Heed func(data []byte)
@@ -50,8 +51,8 @@ type Turn struct {
 func (w *wait) pass(p *place, grant *hold.Grant) error {
 	made, err := w.door.Pass(w.ctx, Turn{
 		Client: p.client, Node: p.path, Data: w.queue.data(), AtOnce: w.atOnce, Hearsay: p.hearsay,
-		Note: func(inside []Name) { w.note(w.door.Dir(), inside) },
-		Heed: func(data []byte) { grant.Asked = grant.Asked || hold.Revoked(data) },
+		Note: func(inside []znode.Name) { w.note(w.door.Dir(), inside) },
+		Heed: func(data []byte) { grant.Asked = grant.Asked || znode.Revoked(data) },
 	})
 	if err != nil {
 		return err

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // AcquireBeside takes a place for the owner of another hold in the same line, right
@@ -105,8 +106,8 @@ func (w *wait) tryBeside(owner *hold.Hold) (*hold.Handle, error) {
 // joinBeside creates the node, and makes certain that the other one stood then. On
 // failure no node stays, or it is being removed.
 func (p *place) joinBeside(ctx context.Context, owner *hold.Hold) error {
-	other := owner.Path[strings.LastIndexByte(owner.Path, '/')+1:]
-	name := p.queue.cfg.Name + other[max(0, len(other)-sequenceDigits):]
+	other := path.Base(owner.Path)
+	name := p.queue.cfg.Kind + other[max(0, len(other)-znode.SequenceDigits):]
 	listing := p.listBehind(ctx)
 	made, err := p.client.CreateProtected(ctx, p.queue.node(name), p.queue.data(), framework.Ephemeral, framework.WithOnSent(listing.start))
 	children, listErr := listing.finish(err == nil)
@@ -131,7 +132,7 @@ func (p *place) joinBeside(ctx context.Context, owner *hold.Hold) error {
 // standsBeside finds out whether the other node is in a listing that shows the own
 // one.
 func (p *place) standsBeside(ctx context.Context, other string, children []string) error {
-	own := p.path[strings.LastIndexByte(p.path, '/')+1:]
+	own := path.Base(p.path)
 	if !slices.Contains(children, own) { // it may have overtaken the create
 		var err error
 		if children, _, err = p.client.Children(ctx, p.queue.cfg.Path); err != nil {

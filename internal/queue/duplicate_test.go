@@ -9,6 +9,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // zeros makes all random parts of names the same.
@@ -29,7 +30,7 @@ func TestSecondNodeUnderTheOwnIDIsRemoved(t *testing.T) {
 				a, operator := w.Client("a", func(cfg *framework.Config) { cfg.Rand = zeros{} }), w.Client("operator")
 				require.NoError(t, operator.CreateParents(t.Context(), path+"/x"))
 				create := func(id string) string {
-					made, err := operator.Create(t.Context(), path+"/"+id+queue.MutexName, nil, framework.EphemeralSequential)
+					made, err := operator.Create(t.Context(), path+"/"+id+znode.Mutex, nil, framework.EphemeralSequential)
 					require.NoError(t, err)
 					return made.Path
 				}
@@ -41,7 +42,7 @@ func TestSecondNodeUnderTheOwnIDIsRemoved(t *testing.T) {
 				}
 				granted := make(chan error, 1)
 				go func() {
-					line := queue.New(queue.Config{Client: a, Path: path, Name: queue.MutexName, Names: queue.LockNames, Policy: queue.InLine})
+					line := queue.New(queue.Config{Client: a, Path: path, Kind: znode.Mutex, Kinds: znode.Locks, Policy: queue.InLine})
 					handle, err := line.Acquire(t.Context(), queue.Forever)
 					if err == nil {
 						err = handle.Release()

@@ -1,6 +1,9 @@
 package queue
 
-import "github.com/zkrecipes/zkrecipes/framework"
+import (
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+)
 
 // A Gate is a node under which those are who hold and wait, and what strangers must not
 // be allowed there if credentials are to keep them out. ZooKeeper asks the parent who may
@@ -19,7 +22,7 @@ func LineGates(path string) []Gate { return []Gate{{path, enter}} }
 
 // SemaphoreGates returns those of a semaphore. The path has the number of permits.
 func SemaphoreGates(path string) []Gate {
-	return []Gate{{path, enter | framework.PermWrite}, {path + "/" + DoorNode, enter}, {path + "/" + LeasesNode, enter}}
+	return []Gate{{path, enter | framework.PermWrite}, {path + "/" + znode.LineDir, enter}, {path + "/" + znode.PermitsDir, enter}}
 }
 
 // warnOfStrangers has the log say whom credentials do not keep out. It delays nothing.

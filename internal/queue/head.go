@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // Head returns the first in line, as seen by a server that has caught up with the
@@ -81,7 +82,7 @@ func (q *Queue) watching(err error) error {
 }
 
 // names lists the contenders; a parent that does not exist has none.
-func (q *Queue) names(ctx context.Context) ([]Name, error) {
+func (q *Queue) names(ctx context.Context) ([]znode.Name, error) {
 	children, _, err := q.cfg.Client.Children(ctx, q.cfg.Path)
 	if errors.Is(err, framework.ErrNoNode) {
 		return nil, nil
@@ -89,7 +90,7 @@ func (q *Queue) names(ctx context.Context) ([]Name, error) {
 	return q.contenders(children), err
 }
 
-func (q *Queue) watchContender(ctx context.Context, name Name) (Contender, *framework.Watch, error) {
+func (q *Queue) watchContender(ctx context.Context, name znode.Name) (Contender, *framework.Watch, error) {
 	data, stat, w, err := q.cfg.Client.GetWatch(ctx, q.node(name.Node))
 	if err != nil {
 		return Contender{}, nil, err

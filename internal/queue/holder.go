@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // A Holder is what a contender says about itself in the data of its node.
@@ -40,7 +40,7 @@ func (h Holder) encodeNow() []byte {
 // address or nothing, gives a zero Holder. So does a time alone: it tells of nobody.
 func ParseHolder(data []byte) Holder {
 	var h Holder
-	if json.Unmarshal(hold.Unmarked(data), &h) != nil || (h.Who == "" && h.Host == "" && h.PID == 0) {
+	if json.Unmarshal(znode.Unmarked(data), &h) != nil || (h.Who == "" && h.Host == "" && h.PID == 0) {
 		return Holder{}
 	}
 	return h
@@ -49,8 +49,8 @@ func ParseHolder(data []byte) Holder {
 // holderOf reads the data of a node of that kind. That of a participant in an
 // election is its id.
 func holderOf(kind string, data []byte) Holder {
-	if kind == LatchName {
-		return Holder{Who: string(hold.Unmarked(data))}
+	if kind == znode.Latch {
+		return Holder{Who: string(znode.Unmarked(data))}
 	}
 	return ParseHolder(data)
 }

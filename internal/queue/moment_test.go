@@ -12,6 +12,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -25,21 +26,21 @@ type moment func()
 
 // deciding calls at the moment at which the policy admits a place.
 func deciding(c *framework.Client, at moment) func(ctx context.Context, timeout time.Duration) (*hold.Handle, error) {
-	policy := func(self queue.Name, ahead []queue.Name, size int) []queue.Name {
+	policy := func(self znode.Name, ahead []znode.Name, size int) []znode.Name {
 		wait := queue.InLine(self, ahead, size)
-		if len(wait) == 0 && self.Node != queue.MutexName+"0000000000" { // that is the newcomer of a first look
+		if len(wait) == 0 && self.Node != znode.Mutex+"0000000000" { // that is the newcomer of a first look
 			at()
 		}
 		return wait
 	}
 	return queue.New(queue.Config{
-		Client: c, Path: path, Recipe: "test", Name: queue.MutexName, Names: queue.LockNames, Policy: policy,
+		Client: c, Path: path, Recipe: "test", Kind: znode.Mutex, Kinds: znode.Locks, Policy: policy,
 	}).Acquire
 }
 
 // passing calls when the first in line has passed a door.
 func passing(c *framework.Client, at moment) func(ctx context.Context, timeout time.Duration) (*hold.Handle, error) {
-	line := queue.New(queue.Config{Client: c, Path: path, Name: queue.MutexName, Names: queue.LockNames, Policy: queue.InLine})
+	line := queue.New(queue.Config{Client: c, Path: path, Kind: znode.Mutex, Kinds: znode.Locks, Policy: queue.InLine})
 	return func(ctx context.Context, timeout time.Duration) (*hold.Handle, error) {
 		return line.AcquireThrough(ctx, timeout, openDoor{at})
 	}
@@ -50,9 +51,9 @@ type openDoor struct{ at moment }
 
 func (openDoor) Dir() string { return path }
 
-func (openDoor) Inside(context.Context, *framework.Client) ([]queue.Name, error) { return nil, nil }
+func (openDoor) Inside(context.Context, *framework.Client) ([]znode.Name, error) { return nil, nil }
 
-func (openDoor) Free(context.Context, *framework.Client) ([]queue.Name, error) { return nil, nil }
+func (openDoor) Free(context.Context, *framework.Client) ([]znode.Name, error) { return nil, nil }
 
 func (d openDoor) Pass(ctx context.Context, t queue.Turn) ([]framework.Created, error) {
 	made, err := t.Client.CreateProtectedAll(ctx, path+"/in-", t.Data, 2, framework.DeleteOp(t.Node, framework.AnyVersion))

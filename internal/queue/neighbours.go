@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // Recipes of different kinds do not count each other's nodes, so both would have the
@@ -67,26 +68,26 @@ func (e *StrangerError) Unwrap() error { return e.sentinel() }
 
 // recipes says whose the nodes of a kind are.
 var recipes = map[string]string{
-	MutexName: "a mutex", ReadName: "a read-write lock", WriteName: "a read-write lock", LatchName: "an election",
-	LeaseName: "a semaphore", PermitsName: "a semaphore with a single queue",
+	znode.Mutex: "a mutex", znode.Reader: "a read-write lock", znode.Writer: "a read-write lock", znode.Latch: "an election",
+	znode.Permit: "a semaphore", znode.Permits: "a semaphore with a single queue",
 }
 
 // stranger returns the error for a node of a kind at a path where the own kinds are
 // others.
-func stranger(in string, name Name, own []string) error {
-	semaphores := func(kind string) bool { return kind == LeaseName || kind == PermitsName }
+func stranger(in string, name znode.Name, own []string) error {
+	semaphores := func(kind string) bool { return kind == znode.Permit || kind == znode.Permits }
 	kind := name.Kind
 	if in != "" {
-		kind = LeaseName // at the door as well
+		kind = znode.Permit // at the door as well
 	}
 	return &StrangerError{In: in, Node: name.Node, Recipe: recipes[kind], layout: semaphores(kind) && semaphores(own[0])}
 }
 
 // others returns the nodes of kinds other than the own ones.
-func others(children, own []string) (found []Name) {
-	kinds := slices.DeleteFunc(slices.Clone(AllNames), func(kind string) bool { return slices.Contains(own, kind) })
+func others(children, own []string) (found []znode.Name) {
+	kinds := slices.DeleteFunc(slices.Clone(znode.All), func(kind string) bool { return slices.Contains(own, kind) })
 	for _, child := range children {
-		if name, ok := ParseWhole(child, kinds...); ok {
+		if name, ok := znode.ParseWhole(child, kinds...); ok {
 			found = append(found, name)
 		}
 	}
@@ -106,39 +107,39 @@ func (p *place) settleIn(ctx context.Context, children []string) error {
 
 // A comer is who looks for others: its node's name, and its czxid.
 type comer struct {
-	name  Name
+	name  znode.Name
 	czxid int64
 }
 
 // alone returns nil unless the path is in use by another recipe, as a listing of it
 // tells. self is nil for who only thinks of coming.
 func (q *Queue) alone(ctx context.Context, c *framework.Client, children []string, self *comer) error {
-	for _, name := range others(children, q.cfg.Names) {
-		if self == nil || !name.ordered() || name.Before(self.name) {
-			return stranger("", name, q.cfg.Names)
+	for _, name := range others(children, q.cfg.Kinds) {
+		if self == nil || !name.Ordered() || name.Before(self.name) {
+			return stranger("", name, q.cfg.Kinds)
 		}
 	}
-	if !slices.Contains(children, LeasesNode) {
+	if !slices.Contains(children, znode.PermitsDir) {
 		return nil
 	}
 	if err := q.nobodyAtTheDoor(ctx, c, self); err != nil {
 		return err
 	}
-	inside, err := q.wholeNames(ctx, c, LeasesNode, LeaseName) // after the door
+	inside, err := q.wholeNames(ctx, c, znode.PermitsDir, znode.Permit) // after the door
 	if err == nil && len(inside) > 0 {
-		err = stranger(LeasesNode, inside[0], q.cfg.Names)
+		err = stranger(znode.PermitsDir, inside[0], q.cfg.Kinds)
 	}
 	return err
 }
 
 // nobodyAtTheDoor returns nil unless somebody older than self is in line there.
 func (q *Queue) nobodyAtTheDoor(ctx context.Context, c *framework.Client, self *comer) error {
-	line, err := q.wholeNames(ctx, c, DoorNode, MutexName)
+	line, err := q.wholeNames(ctx, c, znode.LineDir, znode.Mutex)
 	if err != nil {
 		return err
 	}
 	for _, name := range line {
-		exists, stat, err := c.Exists(ctx, q.node(DoorNode)+"/"+name.Node)
+		exists, stat, err := c.Exists(ctx, q.node(znode.LineDir)+"/"+name.Node)
 		switch {
 		case err != nil:
 			return err
@@ -147,24 +148,24 @@ func (q *Queue) nobodyAtTheDoor(ctx context.Context, c *framework.Client, self *
 		case self != nil && stat.Czxid > self.czxid:
 			return nil // and so are all behind it
 		}
-		return stranger(DoorNode, name, q.cfg.Names)
+		return stranger(znode.LineDir, name, q.cfg.Kinds)
 	}
 	return nil
 }
 
 // wholeNames lists the nodes of a kind in a child of the path, in order.
-func (q *Queue) wholeNames(ctx context.Context, c *framework.Client, in, kind string) ([]Name, error) {
+func (q *Queue) wholeNames(ctx context.Context, c *framework.Client, in, kind string) ([]znode.Name, error) {
 	children, _, err := c.Children(ctx, q.node(in))
 	if errors.Is(err, framework.ErrNoNode) || errors.Is(err, framework.ErrNoAuth) {
 		return nil, nil // a semaphore's are for all to see
 	}
-	var found []Name
+	var found []znode.Name
 	for _, child := range children {
-		if name, ok := ParseWhole(child, kind); ok {
+		if name, ok := znode.ParseWhole(child, kind); ok {
 			found = append(found, name)
 		}
 	}
-	slices.SortFunc(found, order)
+	slices.SortFunc(found, znode.Compare)
 	return found, err
 }
 
@@ -176,7 +177,7 @@ func RefuseStrangers(ctx context.Context, c *framework.Client, path, node string
 	if err != nil {
 		return err
 	}
-	own := []string{LeaseName}
+	own := []string{znode.Permit}
 	found := others(children, own)
 	if len(found) == 0 {
 		return nil

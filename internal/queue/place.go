@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"path"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // A place is one node in line, in one session.
@@ -20,7 +20,7 @@ type place struct {
 	session *framework.Session
 
 	path     string
-	self     Name
+	self     znode.Name
 	id       framework.ProtectionID
 	token    int64    // czxid
 	listing  []string // children seen after the node was created; nil if not known
@@ -44,7 +44,7 @@ func (p *place) join(ctx context.Context) error {
 			return err
 		}
 		// The parent does not exist yet, or was reaped since it did.
-		if err := p.client.CreateParents(ctx, p.queue.node(p.queue.cfg.Name)); err != nil {
+		if err := p.client.CreateParents(ctx, p.queue.node(p.queue.cfg.Kind)); err != nil {
 			return err
 		}
 	}
@@ -52,13 +52,13 @@ func (p *place) join(ctx context.Context) error {
 
 func (p *place) create(ctx context.Context) error {
 	listing := p.listBehind(ctx)
-	made, err := p.client.CreateProtected(ctx, p.queue.node(p.queue.cfg.Name), p.queue.data(),
+	made, err := p.client.CreateProtected(ctx, p.queue.node(p.queue.cfg.Kind), p.queue.data(),
 		framework.EphemeralSequential, framework.WithOnSent(listing.start))
 	children, listErr := listing.finish(err == nil)
 	if err != nil {
 		return err
 	}
-	node := made.Path[strings.LastIndexByte(made.Path, '/')+1:]
+	node := path.Base(made.Path)
 	p.warnOfStrangers()
 	p.path, p.token, p.listing = made.Path, made.Czxid, children
 	p.id, _ = framework.ProtectionOf(node)
@@ -67,7 +67,7 @@ func (p *place) create(ctx context.Context) error {
 		return err
 	}
 	var ok bool
-	if p.self, ok = Parse(node, p.queue.cfg.Names...); !ok || !p.self.ordered() {
+	if p.self, ok = znode.Parse(node, p.queue.cfg.Kinds...); !ok || !p.self.Ordered() {
 		p.leave()
 		return ErrSequenceExhausted
 	}
@@ -107,7 +107,7 @@ func (p *place) await(ctx context.Context) error {
 
 // lineUp returns the contenders ahead. It uses the listing that came with the
 // create once, and asks for another after that.
-func (p *place) lineUp(ctx context.Context) ([]Name, error) {
+func (p *place) lineUp(ctx context.Context) ([]znode.Name, error) {
 	children := p.listing
 	p.listing = nil
 	fresh := children == nil
@@ -136,7 +136,7 @@ func (p *place) lineUp(ctx context.Context) ([]Name, error) {
 // split finds the own node in a listing and returns the contenders ahead of it.
 // A second node under the own id can only come from a create that was given up
 // for lost and carried out after all; it is removed.
-func (p *place) split(children []string) (ahead []Name, present bool) {
+func (p *place) split(children []string) (ahead []znode.Name, present bool) {
 	for _, name := range p.queue.contenders(children) {
 		switch {
 		case name.Node == p.self.Node:
@@ -152,7 +152,7 @@ func (p *place) split(children []string) (ahead []Name, present bool) {
 
 // awaitEnd waits until one of the other contenders may have gone, or the size may
 // have changed. gone is one that was seen to go while the own node stood.
-func (p *place) awaitEnd(ctx context.Context, others []Name, size int) (gone *Name, err error) {
+func (p *place) awaitEnd(ctx context.Context, others []znode.Name, size int) (gone *znode.Name, err error) {
 	found, stop := p.lookAgain(ctx, others, size)
 	defer stop()
 	for again := true; again && err == nil; {
@@ -164,7 +164,7 @@ func (p *place) awaitEnd(ctx context.Context, others []Name, size int) (gone *Na
 // awaitEvent waits for the first thing that happens. If it is only that somebody's
 // data was set, as who asks a holder to give way does, again is true: the order of
 // the line is what it was.
-func (p *place) awaitEvent(ctx context.Context, others []Name, size int, found <-chan struct{}) (gone *Name, again bool, err error) {
+func (p *place) awaitEvent(ctx context.Context, others []znode.Name, size int, found <-chan struct{}) (gone *znode.Name, again bool, err error) {
 	round, cancel := context.WithCancel(ctx)
 	defer cancel()
 	own, sized := p.watchOwn(ctx), p.watchSize(ctx)
@@ -203,7 +203,7 @@ func (p *place) awaitEvent(ctx context.Context, others []Name, size int, found <
 
 // watchOthers reads other contenders' nodes, with a watch each, all at once. It
 // returns nil if one of them has gone.
-func (p *place) watchOthers(ctx context.Context, others []Name) ([]*framework.Watch, error) {
+func (p *place) watchOthers(ctx context.Context, others []znode.Name) ([]*framework.Watch, error) {
 	watches := make([]*framework.Watch, len(others), len(others)+2)
 	read := func(i int) error {
 		data, _, w, err := p.client.GetWatch(ctx, p.queue.node(others[i].Node))
@@ -262,7 +262,7 @@ func (p *place) watchOwn(ctx context.Context) <-chan error {
 		case stat.EphemeralOwner != p.session.ID():
 			done <- ErrEvicted
 		default:
-			p.ownWatch, p.token, p.asked = w, stat.Czxid, hold.Revoked(data)
+			p.ownWatch, p.token, p.asked = w, stat.Czxid, znode.Revoked(data)
 			done <- nil
 		}
 	}()

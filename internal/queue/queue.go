@@ -1,16 +1,15 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // Forever as a timeout leaves the bound of a wait to the context.
@@ -29,10 +28,10 @@ type Config struct {
 	Recipe string
 	// Shared is set if its places do not exclude each other.
 	Shared bool
-	// Name is the kind of node this queue makes.
-	Name string
-	// Names are all kinds that contend.
-	Names []string
+	// Kind is the kind of node this queue makes.
+	Kind string
+	// Kinds are all kinds that contend.
+	Kinds []string
 	// Policy decides who is admitted.
 	Policy Policy
 	// Size tells the size that the policy is given. It may be nil.
@@ -75,7 +74,7 @@ func New(cfg Config) *Queue { return &Queue{cfg: cfg, self: self(cfg.Who)} }
 // Named returns the queue with another kind of node to make.
 func (q *Queue) Named(name string) *Queue {
 	named := *q
-	named.cfg.Name = name
+	named.cfg.Kind = name
 	return &named
 }
 
@@ -194,10 +193,10 @@ func (q *Queue) patience() time.Duration {
 }
 
 // Parse returns the contenders in a listing, in order.
-func (q *Queue) Parse(children []string) []Name { return q.contenders(children) }
+func (q *Queue) Parse(children []string) []znode.Name { return q.contenders(children) }
 
 // Names lists the contenders, in order.
-func (q *Queue) Names(ctx context.Context, c *framework.Client) ([]Name, error) {
+func (q *Queue) Names(ctx context.Context, c *framework.Client) ([]znode.Name, error) {
 	children, _, err := c.Children(ctx, q.cfg.Path)
 	if err != nil && !errors.Is(err, framework.ErrNoNode) {
 		return nil, err
@@ -205,27 +204,9 @@ func (q *Queue) Names(ctx context.Context, c *framework.Client) ([]Name, error) 
 	return q.contenders(children), nil
 }
 
-// contenders parses and sorts a listing.
-func (q *Queue) contenders(children []string) []Name {
-	names := make([]Name, 0, len(children))
-	for _, child := range children {
-		if n, ok := Parse(child, q.cfg.Names...); ok {
-			names = append(names, n)
-		}
-	}
-	slices.SortFunc(names, order)
-	return names
-}
-
-// order is that of the line.
-func order(a, b Name) int {
-	switch {
-	case a.Before(b):
-		return -1
-	case b.Before(a):
-		return 1
-	}
-	return cmp.Compare(a.Node, b.Node)
+// contenders are those in a listing, in order.
+func (q *Queue) contenders(children []string) []znode.Name {
+	return znode.Contenders(children, q.cfg.Kinds...)
 }
 
 func (q *Queue) node(name string) string {
@@ -243,4 +224,4 @@ func (q *Queue) data() []byte {
 	return q.self.encodeNow()
 }
 
-func (q *Queue) parseHolder(data []byte) Holder { return holderOf(q.cfg.Name, data) }
+func (q *Queue) parseHolder(data []byte) Holder { return holderOf(q.cfg.Kind, data) }

@@ -11,6 +11,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -21,7 +22,7 @@ func TestNodeOfAnotherIsNotGranted(t *testing.T) {
 		a, b, operator := w.Client("a"), w.Client("b"), w.Client("operator")
 		acquire := func(c *framework.Client) (*hold.Handle, error) {
 			return queue.New(queue.Config{
-				Client: c, Path: path, Name: queue.MutexName, Names: queue.LockNames, Policy: queue.InLine,
+				Client: c, Path: path, Kind: znode.Mutex, Kinds: znode.Locks, Policy: queue.InLine,
 			}).Acquire(t.Context(), queue.Forever)
 		}
 		held, err := acquire(a)

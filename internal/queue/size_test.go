@@ -12,6 +12,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // A sizedLine is a line of places of weight 1 with a size in a node beside it.
@@ -76,7 +77,7 @@ type result struct {
 // wait begins to wait for a place.
 func (l *sizedLine) wait(c *framework.Client) <-chan result {
 	line := queue.New(queue.Config{
-		Client: c, Path: path, Name: queue.PermitsNameFor(1), Names: []string{queue.PermitsName}, Policy: queue.Permits, Size: l.size,
+		Client: c, Path: path, Kind: znode.PermitsOf(1), Kinds: []string{znode.Permits}, Policy: queue.Permits, Size: l.size,
 	})
 	done := make(chan result, 1)
 	go func() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // A wait is one call of Acquire: any number of places in line, one at a time,
@@ -141,7 +142,7 @@ func (w *wait) lookFirst(client *framework.Client) error {
 		return err
 	}
 	contenders := w.queue.contenders(children)
-	newcomer, _ := Parse(w.queue.cfg.Name+"0000000000", w.queue.cfg.Names...)
+	newcomer, _ := znode.Parse(w.queue.cfg.Kind+"0000000000", w.queue.cfg.Kinds...)
 	size := 0
 	if w.queue.cfg.Size != nil {
 		if size, _, err = w.queue.cfg.Size(w.ctx, client, Peek); err != nil {
@@ -156,7 +157,7 @@ func (w *wait) lookFirst(client *framework.Client) error {
 }
 
 // note remembers who is ahead, and in which parent, for the error.
-func (w *wait) note(in string, ahead []Name) {
+func (w *wait) note(in string, ahead []znode.Name) {
 	w.ahead = len(ahead)
 	if len(ahead) > 0 && ahead[0].Node != w.head {
 		w.headIn, w.head, w.holder = in, ahead[0].Node, Holder{}

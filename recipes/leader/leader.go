@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
@@ -63,7 +63,7 @@ func New(client *framework.Client, path, id string, opts ...Option) (*Election, 
 	switch err := o.pace.Validate(); {
 	case !utf8.ValidString(id):
 		return nil, invalid("id %s is not UTF-8", quote.Excerpt([]byte(id)))
-	case hold.Revoked([]byte(id)):
+	case znode.Revoked([]byte(id)):
 		return nil, invalid("id %s ends like a request to give way", quote.Excerpt([]byte(id)))
 	case o.maxHold < 0:
 		return nil, invalid("maximum hold time %v", o.maxHold)
@@ -73,7 +73,7 @@ func New(client *framework.Client, path, id string, opts ...Option) (*Election, 
 	return &Election{
 		queue: queue.New(queue.Config{
 			Client: client, Path: path, Recipe: "leader",
-			Name: queue.LatchName, Names: []string{queue.LatchName}, Policy: queue.InLine,
+			Kind: znode.Latch, Kinds: []string{znode.Latch}, Policy: queue.InLine,
 			ID: strings.Clone(id), MaxHold: o.maxHold,
 		}),
 		client: client, path: quote.Path(client.FullPath(path)), id: id, pace: o.pace,

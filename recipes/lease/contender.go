@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // The kinds of contenders.
@@ -48,8 +49,8 @@ func (c Contender) String() string {
 }
 
 var kinds = map[string]string{
-	queue.MutexName: KindMutex, queue.ReadName: KindReader, queue.WriteName: KindWriter, queue.LatchName: KindLeader,
-	queue.LeaseName: KindSemaphore, queue.PermitsName: KindSemaphore,
+	znode.Mutex: KindMutex, znode.Reader: KindReader, znode.Writer: KindWriter, znode.Latch: KindLeader,
+	znode.Permit: KindSemaphore, znode.Permits: KindSemaphore,
 }
 
 // Contenders makes the result of a recipe from that of the packages below, for

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // Revoke asks the holder of the znode at path, a Contender's or a Lease's, to give
@@ -25,7 +25,7 @@ func Revoke(ctx context.Context, client *framework.Client, path string) error {
 	if err := framework.ValidatePath(path); err != nil {
 		return fmt.Errorf("revoke: %w", err)
 	}
-	if !queue.Contends(path) {
+	if !znode.Contends(path) {
 		return fmt.Errorf("revoke %s: %w", quote.Path(path), ErrNotContender)
 	}
 	for {
@@ -36,7 +36,7 @@ func Revoke(ctx context.Context, client *framework.Client, path string) error {
 		if stat.EphemeralOwner == 0 {
 			return fmt.Errorf("revoke %s: no session owns it: %w", quote.Path(path), ErrNotContender)
 		}
-		marked, change := queue.MarkRevoked(path, data)
+		marked, change := znode.MarkRevoked(path, data)
 		if !change {
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -39,7 +40,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 	}
 	return &Mutex{queue.New(queue.Config{
 		Client: client, Path: path, Recipe: "mutex",
-		Name: queue.MutexName, Names: queue.LockNames, Policy: queue.InLine,
+		Kind: znode.Mutex, Kinds: znode.Locks, Policy: queue.InLine,
 		Who: o.who, MaxHold: o.maxHold,
 	})}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -46,11 +47,11 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 	side := func(recipe, name string, shared bool) *queue.Queue {
 		return queue.New(queue.Config{
 			Client: client, Path: path, Recipe: recipe, Shared: shared,
-			Name: name, Names: queue.LockNames, Policy: queue.InLine,
+			Kind: name, Kinds: znode.Locks, Policy: queue.InLine,
 			Who: o.who, MaxHold: o.maxHold,
 		})
 	}
-	return &Lock{readers: side("read lock", queue.ReadName, true), writers: side("write lock", queue.WriteName, false)}, nil
+	return &Lock{readers: side("read lock", znode.Reader, true), writers: side("write lock", znode.Writer, false)}, nil
 }
 
 // Read returns the lock for readers. Acquire with the context of a write lease

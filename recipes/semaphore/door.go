@@ -7,6 +7,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // What makes the door safe. Let D be a node in line, and let L be the listing of the
@@ -48,12 +49,12 @@ type door struct {
 func (d door) Dir() string { return d.s.leases() }
 
 // Inside implements queue.Door.
-func (d door) Inside(ctx context.Context, c *framework.Client) ([]queue.Name, error) {
+func (d door) Inside(ctx context.Context, c *framework.Client) ([]znode.Name, error) {
 	return d.s.inside.Names(ctx, c)
 }
 
 // Free implements queue.Door.
-func (d door) Free(ctx context.Context, c *framework.Client) ([]queue.Name, error) {
+func (d door) Free(ctx context.Context, c *framework.Client) ([]znode.Name, error) {
 	size, _, err := d.s.vet(d.n)(ctx, c, queue.Peek)
 	if err != nil {
 		return nil, err
@@ -75,7 +76,7 @@ const ownChildren = 2
 type room struct {
 	made   bool         // whether there is one
 	czxid  int64        // of it
-	inside []queue.Name // the permits that are held
+	inside []znode.Name // the permits that are held
 	leases *framework.Watch
 	size   int
 	record record
@@ -147,7 +148,7 @@ func (p *passage) try(ctx context.Context) ([]framework.Created, error) {
 	p.turn.Note(r.inside)
 	switch {
 	case !r.made:
-		return nil, c.CreateParents(ctx, p.s.leases()+"/"+queue.LeaseName)
+		return nil, c.CreateParents(ctx, p.s.leases()+"/"+znode.Permit)
 	case len(r.inside)+p.n <= r.size:
 		if r.record.stat.NumChildren > ownChildren {
 			if err := queue.RefuseStrangers(ctx, c, p.s.path, p.turn.Node, r.czxid); err != nil {
@@ -166,7 +167,7 @@ func (p *passage) try(ctx context.Context) ([]framework.Created, error) {
 
 // take makes the permits. It returns nothing if another look is due.
 func (p *passage) take(ctx context.Context, r room) ([]framework.Created, error) {
-	made, err := p.turn.Client.CreateProtectedAll(ctx, p.s.leases()+"/"+queue.LeaseName, p.turn.Data, p.n,
+	made, err := p.turn.Client.CreateProtectedAll(ctx, p.s.leases()+"/"+znode.Permit, p.turn.Data, p.n,
 		framework.DeleteOp(p.turn.Node, framework.AnyVersion),
 		framework.CheckOp(p.s.path, r.record.stat.Version))
 	var op *framework.OpError

@@ -11,6 +11,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -76,20 +77,20 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 	s := &Semaphore{client: client, path: path, permits: permits, single: o.single}
 	cfg := queue.Config{Client: client, Path: path, Root: path, Who: o.who, MaxHold: o.maxHold}
 	if o.single {
-		cfg.Name, cfg.Names, cfg.Policy = queue.PermitsNameFor(1), []string{queue.PermitsName}, queue.Permits
+		cfg.Kind, cfg.Kinds, cfg.Policy = znode.PermitsOf(1), []string{znode.Permits}, queue.Permits
 		cfg.Size = s.glance // who only looks asks for none
 		s.line = queue.New(cfg)
 		return s, nil
 	}
-	cfg.Path, cfg.Name, cfg.Names, cfg.Policy = s.door(), queue.MutexName, queue.LockNames, queue.InLine
+	cfg.Path, cfg.Kind, cfg.Kinds, cfg.Policy = s.door(), znode.Mutex, znode.Locks, queue.InLine
 	s.line = queue.New(cfg)
-	cfg.Path, cfg.Name, cfg.Names, cfg.Policy = s.leases(), queue.LeaseName, []string{queue.LeaseName}, queue.All
+	cfg.Path, cfg.Kind, cfg.Kinds, cfg.Policy = s.leases(), znode.Permit, []string{znode.Permit}, queue.All
 	s.inside = queue.New(cfg)
 	return s, nil
 }
 
-func (s *Semaphore) door() string   { return s.path + "/" + queue.DoorNode }
-func (s *Semaphore) leases() string { return s.path + "/" + queue.LeasesNode }
+func (s *Semaphore) door() string   { return s.path + "/" + znode.LineDir }
+func (s *Semaphore) leases() string { return s.path + "/" + znode.PermitsDir }
 
 // Acquire waits up to timeout for a permit. See lease.Acquirer for everything that
 // all recipes have in common, except that a semaphore is not re-entered. A timeout
@@ -111,7 +112,7 @@ func (s *Semaphore) AcquireN(ctx context.Context, n int, timeout time.Duration) 
 		return nil, fmt.Errorf("acquire %s: %w", s.fullPath(), fits(n, math.MaxInt32))
 	}
 	if s.single {
-		line := s.line.Named(queue.PermitsNameFor(n)).Sized(s.weigh(n))
+		line := s.line.Named(znode.PermitsOf(n)).Sized(s.weigh(n))
 		return lease.Of(line.AcquireThrough(ctx, timeout, nil))
 	}
 	line := s.line
@@ -167,7 +168,7 @@ func (s *Semaphore) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	}
 	holding, err := s.inside.Contenders(ctx)
 	for _, c := range waiting {
-		c.Kind, c.Holding, c.Token = queue.LeaseName, false, 0
+		c.Kind, c.Holding, c.Token = znode.Permit, false, 0
 		holding = append(holding, c)
 	}
 	return lease.Contenders(holding, err)

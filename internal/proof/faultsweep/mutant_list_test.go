@@ -56,7 +56,7 @@ func Mutants() []Mutant {
 		File: "internal/hold/owner.go", Old: "!errors.As(cause, &released) || released.hold != h {", New: "!errors.As(cause, &released) || released.hold != h || true {",
 	}, {
 		Name: "the last in line first", Package: sweeps, Tests: sweepTest,
-		File: "internal/queue/name.go", Old: "return n.Sequence < other.Sequence", New: "return n.Sequence > other.Sequence",
+		File: "internal/znode/name.go", Old: "return n.Sequence < other.Sequence", New: "return n.Sequence > other.Sequence",
 	}, {
 		Name: "granted although the own node is not listed", Package: scenarios, Tests: "Curator211|Curator307",
 		File: "internal/queue/place.go", Old: "if present {\n\t\t\treturn ahead, p.settleIn", New: "if present || fresh {\n\t\t\treturn ahead, p.settleIn",

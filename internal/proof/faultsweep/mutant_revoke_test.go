@@ -12,10 +12,10 @@ func RevocationMutants() []Mutant {
 		File: "recipes/lease/revoke.go", Old: "errors.Is(err, framework.ErrUnknownOutcome) && ctx.Err() == nil", New: "false",
 	}, {
 		Name: "who is asked to give way is forgotten", Package: leases, Tests: "RevokeKeepsWhoHolds",
-		File: "internal/hold/revocation.go", Old: "!keep || len(data) == 0", New: "!keep || true",
+		File: "internal/znode/mark.go", Old: "!keep || len(data) == 0", New: "!keep || true",
 	}, {
 		Name: "who was asked to give way in line does not hear of it", Package: leases, Tests: "RevokeOfAContenderThatWaits",
-		File: "internal/queue/place.go", Old: "w, stat.Czxid, hold.Revoked(data)", New: "w, stat.Czxid, hold.Revoked(data[:0])",
+		File: "internal/queue/place.go", Old: "w, stat.Czxid, znode.Revoked(data)", New: "w, stat.Czxid, znode.Revoked(data[:0])",
 	}, {
 		Name: "nobody hears that it is to give way", Package: leases, Tests: "RevokeAsksAllLeases",
 		File: "internal/hold/watch.go", Old: "if Revoked(data) {", New: "if false && Revoked(data) {",

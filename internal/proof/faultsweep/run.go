@@ -16,7 +16,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
-	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -344,9 +344,9 @@ func (r *run) inspect() {
 	for _, s := range r.server.Sessions() {
 		r.brokenf("I5: session of %s left, with %v", s.Client, s.Ephemeral)
 	}
-	for _, parent := range []string{path, path + "/" + queue.DoorNode, path + "/" + queue.LeasesNode} {
+	for _, parent := range []string{path, path + "/" + znode.LineDir, path + "/" + znode.PermitsDir} {
 		left := slices.DeleteFunc(r.server.Children(parent), func(name string) bool {
-			return parent == path && (name == queue.DoorNode || name == queue.LeasesNode)
+			return parent == path && (name == znode.LineDir || name == znode.PermitsDir)
 		})
 		if len(left) > 0 {
 			r.brokenf("I5: nodes left in %s: %v", parent, left)

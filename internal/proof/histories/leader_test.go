@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
@@ -19,7 +19,7 @@ import (
 // ways, and those who want to know who leads.
 func leaderSubject() *subject {
 	return &subject{
-		name: "leader", model: exclusiveModel, nests: true, lines: []string{""}, names: []string{queue.LatchName},
+		name: "leader", model: exclusiveModel, nests: true, lines: []string{""}, names: []string{znode.Latch},
 		open: func(c *framework.Client, th *thread) player {
 			return candidate{must(leader.New(c, path, th.station.name, leader.WithPace(retry.Forever(70*time.Millisecond))))}
 		},
@@ -37,7 +37,7 @@ func leaderSubject() *subject {
 				st.Do = Observing
 			}
 		},
-		blocked: func(_ Scenario, ahead []queue.Name, _ queue.Name) bool { return len(ahead) > 0 },
+		blocked: func(_ Scenario, ahead []znode.Name, _ znode.Name) bool { return len(ahead) > 0 },
 		watch:   func(r *run, c zktest.Call) { r.noteHead(c.Op == zktest.OpPing) },
 	}
 }
@@ -53,9 +53,9 @@ func (r *run) noteHead(skip bool) {
 	if skip {
 		return
 	}
-	var first queue.Name
+	var first znode.Name
 	for _, child := range r.server.Children(path) {
-		if name, ok := queue.Parse(child, queue.LatchName); ok && (first.Node == "" || name.Before(first)) {
+		if name, ok := znode.Parse(child, znode.Latch); ok && (first.Node == "" || name.Before(first)) {
 			first = name
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
@@ -36,7 +36,7 @@ type subject struct {
 	names []string
 	// blocked tells whether one who was granted should not have been, because of
 	// those ahead of it in the first line. It may be nil.
-	blocked func(s Scenario, ahead []queue.Name, own queue.Name) bool
+	blocked func(s Scenario, ahead []znode.Name, own znode.Name) bool
 	// watch is told of each call to the server. It may be nil.
 	watch func(r *run, c zktest.Call)
 	// allowed tells whether an acquire may fail with an error that is the recipe's own.
@@ -48,7 +48,7 @@ func (r *run) contenders() []string {
 	var found []string
 	for _, line := range r.subject.lines {
 		for _, child := range r.server.Children(path + line) {
-			if _, ok := queue.Parse(child, r.subject.names...); ok {
+			if _, ok := znode.Parse(child, r.subject.names...); ok {
 				found = append(found, child)
 			}
 		}
@@ -82,15 +82,15 @@ func must[T any](value T, err error) T {
 // subjects are all recipes, by name.
 var subjects = map[string]*subject{
 	"mutex": {
-		name: "mutex", model: exclusiveModel, nests: true, lines: []string{""}, names: queue.LockNames,
+		name: "mutex", model: exclusiveModel, nests: true, lines: []string{""}, names: znode.Locks,
 		open: func(c *framework.Client, _ *thread) player {
 			return plain{"": must(mutex.New(c, path))}
 		},
 		choose:  func(die, *Step, *Step) {},
-		blocked: func(_ Scenario, ahead []queue.Name, _ queue.Name) bool { return len(ahead) > 0 },
+		blocked: func(_ Scenario, ahead []znode.Name, _ znode.Name) bool { return len(ahead) > 0 },
 	},
 	"rwlock": {
-		name: "rwlock", model: sharedModel, nests: true, lines: []string{""}, names: queue.LockNames,
+		name: "rwlock", model: sharedModel, nests: true, lines: []string{""}, names: znode.Locks,
 		open: func(c *framework.Client, _ *thread) player {
 			l := must(rwlock.New(c, path))
 			return plain{read: l.Read(), write: l.Write()}
@@ -108,9 +108,9 @@ var subjects = map[string]*subject{
 				st.Place = write
 			}
 		},
-		blocked: func(_ Scenario, ahead []queue.Name, own queue.Name) bool {
-			return slices.ContainsFunc(ahead, func(n queue.Name) bool {
-				return own.Kind != queue.ReadName || n.Kind != queue.ReadName
+		blocked: func(_ Scenario, ahead []znode.Name, own znode.Name) bool {
+			return slices.ContainsFunc(ahead, func(n znode.Name) bool {
+				return own.Kind != znode.Reader || n.Kind != znode.Reader
 			})
 		},
 		allowed: func(_ Scenario, outer *tenure, st Step, err error) bool {
@@ -150,14 +150,14 @@ func (th *thread) examine(o op, l *lease.Lease, outer *tenure, st Step) *tenure 
 
 // fair looks whether somebody who must be let in first is still in line.
 func (th *thread) fair(node string) {
-	own, ok := queue.Parse(node[strings.LastIndexByte(node, '/')+1:], th.subject.names...)
+	own, ok := znode.Parse(node[strings.LastIndexByte(node, '/')+1:], th.subject.names...)
 	if !ok {
 		th.brokenf("I3: %s is not a contender's name", node)
 		return
 	}
-	var ahead []queue.Name
+	var ahead []znode.Name
 	for _, child := range th.server.Children(path + th.subject.lines[0]) {
-		if name, ok := queue.Parse(child, th.subject.names...); ok && name.Before(own) {
+		if name, ok := znode.Parse(child, th.subject.names...); ok && name.Before(own) {
 			ahead = append(ahead, name)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -24,8 +24,8 @@ const (
 func countedSubject(name string, opts ...semaphore.Option) *subject {
 	s := &subject{
 		name: name, model: countedModel, size: permits,
-		lines: []string{"/" + queue.DoorNode, "/" + queue.LeasesNode},
-		names: []string{queue.MutexName, queue.LeaseName},
+		lines: []string{"/" + znode.LineDir, "/" + znode.PermitsDir},
+		names: []string{znode.Mutex, znode.Permit},
 		watch: firstThroughDoor,
 		// The size goes with the path when nobody uses it for a minute, so it is made to stay.
 		prepare: func(ctx context.Context, c *framework.Client, s Scenario) error {
@@ -60,8 +60,8 @@ func countedSubject(name string, opts ...semaphore.Option) *subject {
 		},
 	}
 	if len(opts) > 0 {
-		s.lines, s.names, s.watch = []string{""}, []string{queue.PermitsName}, nil
-		s.blocked = func(s Scenario, ahead []queue.Name, own queue.Name) bool {
+		s.lines, s.names, s.watch = []string{""}, []string{znode.Permits}, nil
+		s.blocked = func(s Scenario, ahead []znode.Name, own znode.Name) bool {
 			sum := own.Weight
 			for _, name := range ahead {
 				sum += name.Weight
@@ -99,19 +99,19 @@ func firstThroughDoor(r *run, c zktest.Call) {
 	if c.Op == zktest.OpPing {
 		return
 	}
-	line := r.server.Children(path + "/" + queue.DoorNode)
+	line := r.server.Children(path + "/" + znode.LineDir)
 	before := r.line
 	r.line = line
 	if c.Op != zktest.OpMulti || c.Phase != zktest.PhaseAfterApply {
 		return
 	}
 	for _, node := range before {
-		passed, ok := queue.Parse(node, queue.MutexName)
+		passed, ok := znode.Parse(node, znode.Mutex)
 		if !ok || slices.Contains(line, node) {
 			continue
 		}
 		for _, other := range before {
-			if ahead, ok := queue.Parse(other, queue.MutexName); ok && ahead.Before(passed) {
+			if ahead, ok := znode.Parse(other, znode.Mutex); ok && ahead.Before(passed) {
 				r.brokenf("I3: %s passed the door although %s was ahead of it", node, other)
 			}
 		}

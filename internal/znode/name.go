@@ -1,7 +1,10 @@
-package queue
+package znode
 
 import (
+	"cmp"
 	"math"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,39 +19,39 @@ import (
 // where the number has ten digits, or a minus sign and ten digits when the parent's
 // 32-bit counter has overflowed.
 const (
-	// MutexName marks the nodes of a mutex, and of a semaphore's door.
-	MutexName = "lock-"
-	// ReadName and WriteName mark those of a read-write lock.
-	ReadName  = "__READ__"
-	WriteName = "__WRIT__"
-	// LatchName marks those of a leader election.
-	LatchName = "latch-"
-	// LeaseName marks the permits of a semaphore.
-	LeaseName = "lease-"
-	// PermitsName marks the nodes of a semaphore with a single queue, which Curator
+	// Mutex marks the nodes of a mutex, and of a semaphore's door.
+	Mutex = "lock-"
+	// Reader and Writer mark those of a read-write lock.
+	Reader = "__READ__"
+	Writer = "__WRIT__"
+	// Latch marks those of a leader election.
+	Latch = "latch-"
+	// Permit marks the permits of a semaphore.
+	Permit = "lease-"
+	// Permits marks the nodes of a semaphore with a single queue, which Curator
 	// does not have. Between it and the sequence number stand the number of permits
 	// and a hyphen.
-	PermitsName = "permits-"
+	Permits = "permits-"
 )
 
-// LockNames are the kinds that contend for a lock.
-var LockNames = []string{MutexName, ReadName, WriteName}
+// Locks are the kinds that contend for a lock.
+var Locks = []string{Mutex, Reader, Writer}
 
-// AllNames are the kinds of all recipes.
-var AllNames = []string{MutexName, ReadName, WriteName, LatchName, LeaseName, PermitsName}
+// All are the kinds of all recipes.
+var All = []string{Mutex, Reader, Writer, Latch, Permit, Permits}
 
 // A semaphore of Curator's layout has two parents below its path: for the door,
 // where all wait, and for the permits that are taken.
 const (
-	DoorNode   = "locks"
-	LeasesNode = "leases"
+	LineDir    = "locks"
+	PermitsDir = "leases"
 )
 
-// PermitsNameFor returns what to call a node that stands for so many permits.
-func PermitsNameFor(weight int) string { return PermitsName + strconv.Itoa(weight) + "-" }
+// PermitsOf returns what to call a node that stands for so many permits.
+func PermitsOf(weight int) string { return Permits + strconv.Itoa(weight) + "-" }
 
-// sequenceDigits is the length of a number without sign.
-const sequenceDigits = 10
+// SequenceDigits is the length of a number without sign.
+const SequenceDigits = 10
 
 // A Name is the parsed name of a contender's node.
 type Name struct {
@@ -58,7 +61,7 @@ type Name struct {
 	Kind string
 	// Sequence is its number.
 	Sequence int32
-	// Weight is how many permits a node called PermitsName stands for.
+	// Weight is how many permits a node called Permits stands for.
 	Weight int
 }
 
@@ -73,7 +76,7 @@ func Parse(node string, kinds ...string) (Name, bool) {
 			continue
 		}
 		rest, weight := node[at+len(kind):], 0
-		if kind == PermitsName {
+		if kind == Permits {
 			if rest, weight = cutWeight(rest); weight == 0 {
 				continue
 			}
@@ -83,6 +86,12 @@ func Parse(node string, kinds ...string) (Name, bool) {
 		}
 	}
 	return Name{}, false
+}
+
+// Contends reports whether a node of that path is a contender's, by its name.
+func Contends(node string) bool {
+	_, ok := Parse(path.Base(node), All...)
+	return ok
 }
 
 // ParseWhole takes the name of a node apart that a recipe has made, ours or one of
@@ -112,7 +121,7 @@ func cutWeight(s string) (rest string, weight int) {
 
 func parseSequence(s string) (int32, bool) {
 	digits := strings.TrimPrefix(s, "-")
-	if len(digits) != sequenceDigits {
+	if len(digits) != SequenceDigits {
 		return 0, false
 	}
 	for _, d := range digits {
@@ -124,17 +133,17 @@ func parseSequence(s string) (int32, bool) {
 	return int32(n), err == nil
 }
 
-// ordered reports whether the number says when the node was made. The counter of a
+// Ordered reports whether the number says when the node was made. The counter of a
 // parent ends at 2147483647: ZooKeeper then repeats that number, or, for requests
 // under way at the same time, goes on with negative ones.
-func (n Name) ordered() bool { return n.Sequence >= 0 && n.Sequence < math.MaxInt32 }
+func (n Name) Ordered() bool { return n.Sequence >= 0 && n.Sequence < math.MaxInt32 }
 
 // Before reports whether n is ahead of other. Nodes whose number says nothing are
 // behind all others. Nobody of us is ever granted on such a node, but others may
 // have made some. Equal numbers are ordered by name, so that all agree.
 func (n Name) Before(other Name) bool {
-	if n.ordered() != other.ordered() {
-		return n.ordered()
+	if n.Ordered() != other.Ordered() {
+		return n.Ordered()
 	}
 	if n.Sequence != other.Sequence {
 		return n.Sequence < other.Sequence
@@ -142,9 +151,32 @@ func (n Name) Before(other Name) bool {
 	return n.Node < other.Node
 }
 
-// beside reports whether two nodes have one place in line: that of a writer, and of
+// Beside reports whether two nodes have one place in line: that of a writer, and of
 // the reader that it becomes.
-func (n Name) beside(other Name) bool {
-	lock := func(kind string) bool { return kind == ReadName || kind == WriteName }
-	return n.ordered() && n.Sequence == other.Sequence && lock(n.Kind) && lock(other.Kind)
+func (n Name) Beside(other Name) bool {
+	lock := func(kind string) bool { return kind == Reader || kind == Writer }
+	return n.Ordered() && n.Sequence == other.Sequence && lock(n.Kind) && lock(other.Kind)
+}
+
+// Contenders returns those of the given kinds in a listing, in order.
+func Contenders(children []string, kinds ...string) []Name {
+	names := make([]Name, 0, len(children))
+	for _, child := range children {
+		if name, ok := Parse(child, kinds...); ok {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, Compare)
+	return names
+}
+
+// Compare orders names as Before does, for slices.SortFunc.
+func Compare(a, b Name) int {
+	switch {
+	case a.Before(b):
+		return -1
+	case b.Before(a):
+		return 1
+	}
+	return cmp.Compare(a.Node, b.Node)
 }

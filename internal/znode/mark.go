@@ -1,7 +1,9 @@
-package hold
+package znode
 
 import (
 	"bytes"
+	"encoding/json"
+	"path"
 	"slices"
 )
 
@@ -31,4 +33,15 @@ func Mark(data []byte, keep bool) []byte {
 		return []byte(revokeMark)
 	}
 	return slices.Concat(data, []byte("\n"+revokeMark))
+}
+
+// MarkRevoked returns the data that asks the holder of a node to give way, and
+// whether that is a change. Holders of our own know themselves by their data, which
+// is kept; so is the id of a participant in an election, whoever made it.
+func MarkRevoked(node string, data []byte) (marked []byte, change bool) {
+	if Revoked(data) {
+		return data, false
+	}
+	_, latch := Parse(path.Base(node), Latch)
+	return Mark(data, latch || json.Valid(data)), true
 }

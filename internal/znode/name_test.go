@@ -1,4 +1,4 @@
-package queue
+package znode
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 	}
 	for node, want := range contenders {
 		want.Node = node
-		got, ok := Parse(node, LockNames...)
+		got, ok := Parse(node, Locks...)
 		require.True(t, ok, node)
 		require.Equal(t, want, got)
 	}
@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 		"LOCK-0000000001", "lock_0000000001", "lock-٠٠٠٠٠٠٠٠٠١", "_c_x",
 	}
 	for _, node := range strangers {
-		_, ok := Parse(node, LockNames...)
+		_, ok := Parse(node, Locks...)
 		require.False(t, ok, "%q", node)
 	}
 	_, ok := Parse("lock-0000000001")
@@ -57,7 +57,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, node string) {
-		for _, kinds := range [][]string{{MutexName}, {"__READ__", "__WRIT__"}, LockNames, {}} {
+		for _, kinds := range [][]string{{Mutex}, {"__READ__", "__WRIT__"}, Locks, {}} {
 			name, ok := Parse(node, kinds...)
 			if !ok {
 				if name != (Name{}) {
@@ -94,7 +94,7 @@ func FuzzBefore(f *testing.F) {
 				if p.Node != q.Node && p.Before(q) == q.Before(p) {
 					t.Fatalf("%+v and %+v have no order", p, q)
 				}
-				if p.ordered() && (!q.ordered() || p.Sequence < q.Sequence) && !p.Before(q) {
+				if p.Ordered() && (!q.Ordered() || p.Sequence < q.Sequence) && !p.Before(q) {
 					t.Fatalf("%+v was made before %+v", p, q)
 				}
 				for _, r := range names {
@@ -117,7 +117,7 @@ func TestOrderAtTheEndOfTheCounter(t *testing.T) {
 		{Node: "c", Sequence: math.MaxInt32}, {Node: "d", Sequence: math.MaxInt32},
 	}
 	for i := range order {
-		require.Equal(t, i < 3, order[i].ordered())
+		require.Equal(t, i < 3, order[i].Ordered())
 		for j := range order {
 			require.Equal(t, i < j, order[i].Before(order[j]), "%v and %v", order[i], order[j])
 		}
@@ -126,14 +126,13 @@ func TestOrderAtTheEndOfTheCounter(t *testing.T) {
 
 func TestContendersAreSortedAndOthersLeftOut(t *testing.T) {
 	t.Parallel()
-	q := &Queue{cfg: Config{Names: []string{MutexName}}}
-	got := q.contenders([]string{
+	got := Contenders([]string{
 		"x-lock--2147483648", "abc", "b-lock-2147483647", "a-lock-2147483647", "0abc", "z-lock-2147483646", "x-lock-",
-	})
+	}, Mutex)
 	var order []string
 	for _, n := range got {
 		order = append(order, n.Node)
 	}
 	require.Equal(t, []string{"z-lock-2147483646", "x-lock--2147483648", "a-lock-2147483647", "b-lock-2147483647"}, order)
-	require.Empty(t, q.contenders(nil))
+	require.Empty(t, Contenders(nil, Mutex))
 }
