@@ -56,15 +56,22 @@ type Created struct {
 	Czxid int64
 	// Session is the id of the session that created it, and owns it if it is ephemeral.
 	Session int64
+	// Children are those of the parent as they were when the request of a create
+	// WithListing had reached the server, nil if that is not known. The node itself is
+	// missing if the request was refused at first and had to be repeated.
+	Children []string
+	// ListingErr says why they are not known, nil if that was not asked.
+	ListingErr error
 }
 
 // A CreateOption changes what a create does.
 type CreateOption func(*createOptions)
 
 type createOptions struct {
-	acl    []ACL
-	ttl    time.Duration
-	onSent func()
+	acl     []ACL
+	ttl     time.Duration
+	listing bool
+	onSent  func() // called when the request is about to be written, for every attempt
 }
 
 // WithACL gives the node this ACL instead of the one Config.ACL returns.
@@ -75,18 +82,15 @@ func WithACL(acl []ACL) CreateOption { return func(o *createOptions) { o.acl = a
 // Servers must be configured to allow it; others answer ErrUnsupported.
 func WithTTL(ttl time.Duration) CreateOption { return func(o *createOptions) { o.ttl = ttl } }
 
-// WithOnSent calls f when the request is about to be written to the connection,
-// for every attempt; if several creates of one path are under way, possibly for
-// another of them. What is sent in the same session after that call reaches the
-// server after the create, and costs no round trip of its own. f must not block.
-func WithOnSent(f func()) CreateOption { return func(o *createOptions) { o.onSent = f } }
-
 // Create makes a node. Errors: ErrNodeExists, ErrNoNode if the parent is
 // missing, ErrNoChildrenForEphemerals, ErrTooLarge, ErrTooManyEphemerals,
 // ErrUnsupported. After an unknown outcome the node may exist; for an ephemeral
 // sequential node CreateProtected finds out.
 func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
 	o, err := c.createOptions(path, data, mode, c.core.cfg.ACL, opts)
+	if err == nil && o.listing {
+		err = &OpError{Op: "create", Path: path, Outcome: Failed, Err: fmt.Errorf("%w: a listing behind a plain create", ErrInvalidArgument)}
+	}
 	if err != nil {
 		return Created{}, err
 	}

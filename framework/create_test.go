@@ -1,7 +1,6 @@
 package framework_test
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -106,43 +105,6 @@ func TestCreateWithTimeToLiveOnAServerThatForbidsIt(t *testing.T) {
 		require.ErrorIs(t, err, framework.ErrUnsupported)
 		assert.Equal(t, framework.Failed, framework.OutcomeOf(err))
 	}, zktest.WithoutTTL())
-}
-
-// What is sent after the call reaches the server after the create, whoever sends it.
-func TestOnSentComesBeforeTheAnswerAndInOrder(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		c := connect(t, s)
-		for i := range 50 {
-			path := fmt.Sprintf("/n%d", i)
-			sent := make(chan struct{})
-			read := start(func() (bool, error) {
-				<-sent
-				exists, _, err := c.Exists(t.Context(), path)
-				return exists, err
-			})
-			_, err := c.Create(t.Context(), path, nil, framework.Ephemeral, framework.WithOnSent(sync.OnceFunc(func() {
-				assert.NoError(t, c.Session().Err(), "the session may be asked")
-				close(sent)
-			})))
-			require.NoError(t, err)
-			r := <-read
-			require.NoError(t, r.err)
-			assert.True(t, r.value)
-		}
-	})
-}
-
-func TestOnSentIsCalledForEveryAttempt(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		c := connect(t, s)
-		s.On(zktest.OpCreate, "/n").Fail(zktest.ThrottledOp)
-		calls := 0
-		_, err := c.Create(t.Context(), "/n", nil, framework.Ephemeral, framework.WithOnSent(func() { calls++ }))
-		require.NoError(t, err)
-		assert.Equal(t, 2, calls)
-	})
 }
 
 func TestCreateParents(t *testing.T) {

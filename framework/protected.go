@@ -87,14 +87,16 @@ func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, 
 		return Created{}, err
 	}
 	late := func(_ *Session, made string, err error) { p.late([]string{made}, err) }
-	made, err := p.pursue(ctx, func() ([]Created, error) {
-		made, err := p.client.create(ctx, p.path(), data, mode, o, late)
-		return []Created{made}, err
+	return p.listBehind(ctx, &o, func() (Created, error) {
+		made, err := p.pursue(ctx, func() ([]Created, error) {
+			made, err := p.client.create(ctx, p.path(), data, mode, o, late)
+			return []Created{made}, err
+		})
+		if err != nil {
+			return Created{}, err
+		}
+		return p.first(made), nil
 	})
-	if err != nil {
-		return Created{}, err
-	}
-	return p.first(made), nil
 }
 
 // CreateProtectedAll makes n ephemeral sequential nodes, all under one random id,

@@ -108,13 +108,11 @@ func (w *wait) tryBeside(owner *hold.Hold) (*hold.Handle, error) {
 func (p *place) joinBeside(ctx context.Context, owner *hold.Hold) error {
 	other := path.Base(owner.Path)
 	name := p.queue.cfg.Kind + other[max(0, len(other)-znode.SequenceDigits):]
-	listing := p.listBehind(ctx)
-	made, err := p.client.CreateProtected(ctx, p.queue.node(name), p.queue.data(), framework.Ephemeral, framework.WithOnSent(listing.start))
-	children, listErr := listing.finish(err == nil)
+	made, err := p.client.CreateProtected(ctx, p.queue.node(name), p.queue.data(), framework.Ephemeral, framework.WithListing())
 	if err == nil {
 		p.path, p.token = made.Path, made.Czxid
-		if err = p.wait.withoutListing(listErr); err == nil {
-			err = p.standsBeside(ctx, other, children)
+		if err = p.wait.withoutListing(made.ListingErr); err == nil {
+			err = p.standsBeside(ctx, other, made.Children)
 		}
 		if err != nil {
 			p.leave()

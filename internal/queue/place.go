@@ -51,18 +51,16 @@ func (p *place) join(ctx context.Context) error {
 }
 
 func (p *place) create(ctx context.Context) error {
-	listing := p.listBehind(ctx)
 	made, err := p.client.CreateProtected(ctx, p.queue.node(p.queue.cfg.Kind), p.queue.data(),
-		framework.EphemeralSequential, framework.WithOnSent(listing.start))
-	children, listErr := listing.finish(err == nil)
+		framework.EphemeralSequential, framework.WithListing())
 	if err != nil {
 		return err
 	}
 	node := path.Base(made.Path)
 	p.warnOfStrangers()
-	p.path, p.token, p.listing = made.Path, made.Czxid, children
+	p.path, p.token, p.listing = made.Path, made.Czxid, made.Children
 	p.id, _ = framework.ProtectionOf(node)
-	if err := p.wait.withoutListing(listErr); err != nil {
+	if err := p.wait.withoutListing(made.ListingErr); err != nil {
 		p.leave()
 		return err
 	}

@@ -156,6 +156,19 @@ func (w *wait) lookFirst(client *framework.Client) error {
 	return nil
 }
 
+// withoutListing decides what becomes of a place that there is no listing for. If it is to
+// be given up that is the error.
+func (w *wait) withoutListing(why error) error {
+	if errors.Is(why, framework.ErrReplyTooLarge) {
+		return why // again
+	}
+	// The next step meets it again, unless the time is up.
+	if request := w.failedRequest(why); request != nil {
+		w.failed = request
+	}
+	return nil
+}
+
 // note remembers who is ahead, and in which parent, for the error.
 func (w *wait) note(in string, ahead []znode.Name) {
 	w.ahead = len(ahead)

@@ -1,0 +1,104 @@
+package framework_test
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+func (p place) createAndList(ctx context.Context) (framework.Created, error) {
+	return p.CreateProtected(ctx, "/queue/n-", []byte("me"), framework.EphemeralSequential, framework.WithListing())
+}
+
+// The listing is carried out behind the create: each shows its node, and costs one request.
+func TestListingBehindACreate(t *testing.T) {
+	protect(t, func(t *testing.T, p place) {
+		for i := range 50 {
+			made, err := p.createAndList(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, made.ListingErr)
+			assert.Len(t, made.Children, i+1)
+			assert.Contains(t, made.Children, path.Base(made.Path))
+		}
+		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: 50, zktest.OpGetChildren2: 50}, requests(p.server))
+	})
+}
+
+func TestListingOfACreateThatWasSentAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fault  func(r *zktest.Rule)
+		counts map[zktest.Op]int
+		shown  bool
+	}{
+		"refused, it had no effect":   {func(r *zktest.Rule) { r.Fail(zktest.ThrottledOp) }, map[zktest.Op]int{zktest.OpCreate: 2, zktest.OpGetChildren2: 1}, false},
+		"carried out, and then found": {func(r *zktest.Rule) { r.After().Cut() }, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			protect(t, func(t *testing.T, p place) {
+				tc.fault(p.server.On(zktest.OpCreate, ""))
+				made, err := p.createAndList(t.Context())
+				require.NoError(t, err)
+				p.only(t, made)
+				require.NoError(t, made.ListingErr)
+				if tc.counts != nil {
+					assert.Equal(t, tc.counts, requests(p.server))
+				}
+				if tc.shown {
+					assert.Contains(t, made.Children, path.Base(made.Path))
+				}
+			})
+		})
+	}
+}
+
+func TestListingBehindACreateThatFails(t *testing.T) {
+	protect(t, func(t *testing.T, p place) {
+		made, err := p.CreateProtected(t.Context(), "/none/n-", nil, framework.EphemeralSequential, framework.WithListing())
+		require.ErrorIs(t, err, framework.ErrNoNode)
+		assert.Zero(t, made)
+
+		p.server.On(zktest.OpCreate, "").DropReply()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		made, err = p.createAndList(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Zero(t, made)
+		assert.Equal(t, time.Second, time.Since(start), "the listing does not hold it up")
+		assert.Equal(t, 1, requests(p.server)[zktest.OpGetChildren2], "it did not wait for the answer to the create")
+	})
+}
+
+// A create whose listing cannot be had is a create all the same.
+func TestListingThatIsTooLarge(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
+		c := connect(t, s, smallReplies)
+		for i := range 4 * replyLimit >> 10 {
+			_, err := c.Create(t.Context(), fmt.Sprintf("/%0300d", i), nil, framework.Persistent)
+			require.NoError(t, err)
+		}
+		made, err := c.CreateProtected(t.Context(), "/n-", nil, framework.Ephemeral, framework.WithListing())
+		require.NoError(t, err)
+		assert.True(t, strings.HasPrefix(made.Path, "/_c_"))
+		assert.ErrorIs(t, made.ListingErr, framework.ErrReplyTooLarge)
+		assert.Nil(t, made.Children)
+	})
+}
+
+func TestListingIsNotForAPlainCreate(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
+		c := connect(t, s)
+		_, err := c.Create(t.Context(), "/n", nil, framework.Ephemeral, framework.WithListing())
+		require.ErrorIs(t, err, framework.ErrInvalidArgument)
+		assert.Equal(t, framework.Failed, framework.OutcomeOf(err))
+	})
+}
