@@ -9,7 +9,7 @@ func HistoryMutants() []Mutant {
 		File: "framework/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
 	}, {
 		Name: "readers see only the first writer ahead", Package: histories, Tests: "TestReadWriteLock",
-		File: "internal/queue/policy.go", Old: "if ahead[i].Kind != ReadName {\n\t\t\treturn ahead[i : i+1]", New: "if ahead[i].Kind != ReadName && i == 0 {\n\t\t\treturn ahead[i : i+1]",
+		File: "internal/queue/policy.go", Old: "if ahead[i].Kind != znode.Reader {\n\t\t\treturn ahead[i : i+1]", New: "if ahead[i].Kind != znode.Reader && i == 0 {\n\t\t\treturn ahead[i : i+1]",
 	}, {
 		Name: "one permit too many", Package: histories, Tests: "TestSemaphoreWithSingleQueue",
 		File: "internal/queue/policy.go", Old: "if ahead[i].Weight > room {", New: "if ahead[i].Weight > room+1 {",

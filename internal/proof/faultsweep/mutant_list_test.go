@@ -32,22 +32,22 @@ func Mutants() []Mutant {
 		File: "internal/queue/policy.go", Old: "return ahead[max(len(ahead)-1, 0):]", New: "return ahead[min(len(ahead), max(len(ahead)-1, 1)):]",
 	}, {
 		Name: "a writer enters beside the reader that a writer became", Package: rwScenarios, Tests: "Curator621",
-		File: "internal/queue/policy.go", Old: "if gone.Kind == WriteName && self.Kind != ReadName {", New: "if false {",
+		File: "internal/queue/policy.go", Old: "if gone.Kind == znode.Writer && self.Kind != znode.Reader {", New: "if false {",
 	}, {
 		Name: "the listing of a reader that a writer becomes is not checked", Package: rwScenarios, Tests: "Curator621",
 		File: "internal/queue/downgrade.go", Old: "case !slices.Contains(children, other):", New: "case false:",
 	}, {
 		Name: "the reader that a writer becomes is in line like any other", Package: rwScenarios, Tests: "Curator621",
-		File: "internal/queue/downgrade.go", Old: "other[max(0, len(other)-sequenceDigits):]", New: "\"0999999999\"",
+		File: "internal/queue/downgrade.go", Old: "other[max(0, len(other)-znode.SequenceDigits):]", New: "\"0999999999\"",
 	}, {
 		Name: "a reader waits for the first writer", Package: rwScenarios, Tests: "CuratorR8|Kazoo2",
 		File: "internal/queue/policy.go", Old: "for i := len(ahead) - 1; i >= 0; i-- {\n\t\tif ahead[i].Kind", New: "for i := range ahead {\n\t\tif ahead[i].Kind",
 	}, {
 		Name: "a reader is granted behind a writer", Package: sweeps, Tests: rwSweepTest,
-		File: "internal/queue/policy.go", Old: "if ahead[i].Kind != ReadName {", New: "if ahead[i].Kind == MutexName {",
+		File: "internal/queue/policy.go", Old: "if ahead[i].Kind != znode.Reader {", New: "if ahead[i].Kind == znode.Mutex {",
 	}, {
 		Name: "every reader looks again when a writer has gone", Package: rwScenarios, Tests: "CuratorR8",
-		File: "internal/queue/policy.go", Old: "if gone.Kind == WriteName && self.Kind != ReadName {", New: "if gone.Kind == WriteName {",
+		File: "internal/queue/policy.go", Old: "if gone.Kind == znode.Writer && self.Kind != znode.Reader {", New: "if gone.Kind == znode.Writer {",
 	}, {
 		Name: "a reader may ask for the write lock", Package: rwScenarios, Tests: "UpgradingIsDisallowed",
 		File: "recipes/rwlock/rwlock.go", Old: "case reading != nil:", New: "case false:",

@@ -18,6 +18,6 @@ func RevocationMutants() []Mutant {
 		File: "internal/queue/place.go", Old: "w, stat.Czxid, znode.Revoked(data)", New: "w, stat.Czxid, znode.Revoked(data[:0])",
 	}, {
 		Name: "nobody hears that it is to give way", Package: leases, Tests: "RevokeAsksAllLeases",
-		File: "internal/hold/watch.go", Old: "if Revoked(data) {", New: "if false && Revoked(data) {",
+		File: "internal/hold/watch.go", Old: "if znode.Revoked(data) {", New: "if false && znode.Revoked(data) {",
 	}}
 }
