@@ -38,7 +38,7 @@ func Mutants() []Mutant {
 		File: "internal/queue/downgrade.go", Old: "case !slices.Contains(children, other):", New: "case false:",
 	}, {
 		Name: "the reader that a writer becomes is in line like any other", Package: rwScenarios, Tests: "Curator621",
-		File: "internal/queue/downgrade.go", Old: "other[max(0, len(other)-znode.SequenceDigits):]", New: "\"0999999999\"",
+		File: "internal/queue/downgrade.go", Old: "other[max(0, len(other)-znode.SequenceDigits):]", New: "\"0999999999\"[:znode.SequenceDigits]",
 	}, {
 		Name: "a reader waits for the first writer", Package: rwScenarios, Tests: "CuratorR8|Kazoo2",
 		File: "internal/queue/policy.go", Old: "for i := len(ahead) - 1; i >= 0; i-- {\n\t\tif ahead[i].Kind", New: "for i := range ahead {\n\t\tif ahead[i].Kind",
