@@ -90,7 +90,7 @@ func (b *addressBook) delay() time.Duration {
 	defer b.mu.Unlock()
 	if !b.attachedAt.IsZero() && time.Since(b.attachedAt) >= stable {
 		b.tried = 0
-		b.pace.Reset()
+		b.pace = b.cfg.Reconnect.Start()
 		b.attachedAt = time.Time{}
 	}
 	b.tried++
@@ -103,14 +103,10 @@ func (b *addressBook) delay() time.Duration {
 	return nextDelay(b.pace)
 }
 
-// nextDelay returns the next delay of a policy that does not end. One that does
-// makes no sense here: a client tries for as long as it is open.
+// nextDelay returns the next delay of a policy. [retry.None] makes no sense here: a
+// client tries for as long as it is open.
 func nextDelay(pace *retry.Schedule) time.Duration {
-	d, ok := pace.Next()
-	if !ok {
-		pace.Reset()
-		d, _ = pace.Next()
-	}
+	d, _ := pace.Next()
 	return max(d, time.Millisecond)
 }
 

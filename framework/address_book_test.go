@@ -211,7 +211,8 @@ func TestPaceOfAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook(nil, "10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")
-		b.pace = retry.Forever(time.Second).Start()
+		b.cfg.Reconnect = retry.Forever(time.Second)
+		b.pace = b.cfg.Reconnect.Start()
 		waits := func(n int) (all []time.Duration) {
 			for range n {
 				begun := time.Now()

@@ -200,7 +200,7 @@ func TestProtectedCreateWhoseLookupIsRefusedLeavesNothing(t *testing.T) {
 				time.Sleep(3 * time.Second)
 				assert.Empty(t, p.nodes())
 				assert.NoError(t, p.Session().Err())
-			}, func(cfg *framework.Config) { cfg.Retry = retry.Fixed(2, 10*time.Millisecond) })
+			}, func(cfg *framework.Config) { cfg.Retry = retry.None() })
 		})
 	}
 }

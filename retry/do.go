@@ -18,8 +18,7 @@ import (
 //
 //   - ctx ends, before an attempt or during a wait: the error then matches, by
 //     errors.Is, both context.Cause(ctx) and the last attempt's error;
-//   - the policy ends: the error then wraps the last attempt's and gives the
-//     number of attempts.
+//   - the policy allows no other: the attempt's error is then returned as it is.
 //
 // In both cases no attempt has taken effect. An invalid policy or a nil
 // classifier is an error before the first attempt. Any number of goroutines may
@@ -60,97 +59,46 @@ func run(ctx context.Context, p Policy, classify Classifier, op func(ctx context
 	if classify == nil {
 		return errors.New("retry: classifier is nil")
 	}
-	var past history
 	schedule := p.Start()
-	for {
+	var last, unknown error // of the latest attempt, and of the latest with an unknown outcome
+	for attempts := 0; ; attempts++ {
 		if ctx.Err() != nil {
-			return past.stopped(context.Cause(ctx))
+			return stopped(context.Cause(ctx), attempts, last)
 		}
-		err := op(ctx)
-		if err == nil {
+		if last = op(ctx); last == nil {
 			return nil
 		}
-		verdict := classify(err)
-		past.add(err, verdict)
-
+		verdict := classify(last)
+		switch {
+		case verdict == Unknown:
+			unknown = last
+		case unknown != nil: // which a certain failure of the latest one does not undo
+			last = fmt.Errorf("%w (an earlier attempt may have taken effect: %w)", last, unknown)
+		}
 		switch {
 		case verdict == Done:
 			return nil
-		case usedUp(err):
-			return past.outcome()
 		case verdict == Again, verdict == Unknown && idempotent:
 		default:
-			return past.outcome()
+			return last
 		}
-
 		delay, more := schedule.Next()
 		// Where both have ended, the context is the reason to give: it is what
 		// the caller did, and all that a loop around this one will look at.
 		if !more && ctx.Err() == nil {
-			return &spentError{attempts: past.attempts, err: past.outcome()}
+			return last
 		}
-		if err := Sleep(ctx, delay); err != nil {
-			return past.stopped(err)
-		}
+		_ = Sleep(ctx, delay) // the next round says that ctx has ended
 	}
 }
 
-// history is what a loop remembers of its failed attempts.
-type history struct {
-	attempts int
-	last     error   // error of the latest attempt
-	verdict  Verdict // its verdict
-	unknown  error   // latest earlier error with an unknown outcome
-}
-
-func (h *history) add(err error, v Verdict) {
-	if h.verdict == Unknown {
-		h.unknown = h.last
-	}
-	h.attempts++
-	h.last, h.verdict = err, v
-}
-
-// outcome is the truth about all attempts: a certain failure of the last one
-// does not undo an earlier one that may have taken effect.
-func (h *history) outcome() error {
-	if h.unknown == nil || h.verdict == Unknown {
-		return h.last
-	}
-	return fmt.Errorf("%w (an earlier attempt may have taken effect: %w)", h.last, h.unknown)
-}
-
-func (h *history) stopped(cause error) error {
-	if h.attempts == 0 {
+// stopped is the error of a loop that its context has ended.
+func stopped(cause error, attempts int, last error) error {
+	switch attempts {
+	case 0:
 		return fmt.Errorf("stopped before the first attempt: %w", cause)
+	case 1:
+		return fmt.Errorf("stopped after 1 attempt: %w; last error: %w", cause, last)
 	}
-	return fmt.Errorf("stopped after %s: %w; last error: %w", count(h.attempts), cause, h.outcome())
-}
-
-// spentError is the error of a loop that may make no further attempt. It has a
-// type of its own for one reason: the loop around it must recognize it.
-type spentError struct {
-	attempts int
-	err      error
-}
-
-func (e *spentError) Error() string {
-	return fmt.Sprintf("gave up after %s: %v", count(e.attempts), e.err)
-}
-
-func (e *spentError) Unwrap() error { return e.err }
-
-// usedUp reports whether err comes from an inner loop that has already
-// repeated the operation as often as its policy allows. Starting it over would
-// multiply the attempts, and with them the load on a server in trouble.
-func usedUp(err error) bool {
-	var inner *spentError
-	return errors.As(err, &inner) && inner.attempts > 1
-}
-
-func count(attempts int) string {
-	if attempts == 1 {
-		return "1 attempt"
-	}
-	return fmt.Sprintf("%d attempts", attempts)
+	return fmt.Errorf("stopped after %d attempts: %w; last error: %w", attempts, cause, last)
 }

@@ -17,12 +17,5 @@
 // outcome to it at once. [DoIdempotent] is for operations whose repetition does
 // no harm: reads, and writes that set an absolute state.
 //
-// # Nested loops
-//
-// When a loop has used up its policy, a loop around it does not start it over:
-// three attempts of three attempts are three, not nine. The inner error is
-// returned by the outer loop as it is. A loop that made only one attempt, as
-// under [None], has used up nothing and leaves the decision to the outer one.
-//
 // Policies are built over github.com/cenkalti/backoff/v4.
 package retry

@@ -19,7 +19,7 @@ func ExampleDo() {
 	}
 
 	attempts := 0
-	err := retry.Do(context.Background(), retry.Fixed(5, time.Millisecond), busyIsHarmless,
+	err := retry.Do(context.Background(), retry.Forever(time.Millisecond), busyIsHarmless,
 		func(context.Context) error {
 			attempts++
 			if attempts < 3 {
@@ -66,7 +66,7 @@ func ExamplePolicy_Start() {
 			return
 		}
 	}
-	schedule.Reset() // connected: the next failure starts with a short delay again
+	// Connected: the next failure starts another schedule, with a short delay again.
 	fmt.Println("connected at dial", dials)
 	// Output: connected at dial 3
 }

@@ -22,23 +22,22 @@ type kind int
 const (
 	kindDefault kind = iota // the zero Policy
 	kindExponential
-	kindFixed
-	kindUntilElapsed
 	kindForever
 	kindNone
 )
 
-// Policy says how long to wait between attempts and when to give up. It is an
-// immutable value: copy it freely, share it between goroutines, start as many
+// Policy says how long to wait between attempts, and whether there is more than one.
+// It is an immutable value: copy it freely, share it between goroutines, start as many
 // loops from it as you like. The zero Policy is the default:
 // Exponential(DefaultInitial, DefaultMax).
 //
+// No policy counts attempts or time. What bounds a loop is its context.
+//
 // The constructors accept anything; [Policy.Validate] says what is wrong.
 type Policy struct {
-	kind    kind
-	retries int           // Fixed
-	delay   time.Duration // Exponential (average first delay), Fixed, UntilElapsed, Forever
-	limit   time.Duration // Exponential (longest delay), UntilElapsed (whole loop)
+	kind  kind
+	delay time.Duration // Exponential (average first delay), Forever
+	limit time.Duration // Exponential (longest delay)
 }
 
 // Exponential waits about initial before the second attempt and half as long
@@ -53,25 +52,8 @@ func Exponential(initial, max time.Duration) Policy {
 	return Policy{kind: kindExponential, delay: initial, limit: max}
 }
 
-// Fixed makes at most n further attempts after the first, each after the same
-// delay. The delay may be zero. It has no jitter: prefer [Exponential] where
-// many clients may fail at one moment.
-func Fixed(n int, delay time.Duration) Policy {
-	return Policy{kind: kindFixed, retries: n, delay: delay}
-}
-
-// UntilElapsed makes further attempts, each after the same delay, as long as
-// they begin within limit, counted from the start of the loop. A delay that
-// would pass the limit is not begun: the loop ends instead, early rather than
-// late. The limit does not interrupt an attempt; a context does.
-//
-// A limit of zero or less allows no further attempt, so a remaining time that
-// was computed and ran below zero never turns into waiting for ever.
-func UntilElapsed(limit, delay time.Duration) Policy {
-	return Policy{kind: kindUntilElapsed, delay: delay, limit: limit}
-}
-
-// Forever makes attempts, each after the same delay, until the context ends.
+// Forever makes attempts, each after the same delay, until the context ends. It has no
+// jitter: prefer [Exponential] where many clients may fail at one moment.
 func Forever(delay time.Duration) Policy {
 	return Policy{kind: kindForever, delay: delay}
 }
@@ -85,35 +67,13 @@ func None() Policy {
 // [Do] and [DoIdempotent] call it before their first attempt; call it yourself
 // where a policy comes in with a configuration, to fail early.
 func (p Policy) Validate() error {
-	switch p.kind {
-	case kindDefault, kindNone:
-	case kindExponential:
-		if p.delay <= 0 {
-			return fmt.Errorf("retry policy: exponential: initial delay is %v, must be positive", p.delay)
-		}
-		if p.limit < p.delay {
-			return fmt.Errorf("retry policy: exponential: longest delay %v is less than initial delay %v", p.limit, p.delay)
-		}
-	case kindFixed:
-		if p.retries < 0 {
-			return fmt.Errorf("retry policy: fixed: number of further attempts is %d, must not be negative", p.retries)
-		}
-		if p.delay < 0 {
-			return fmt.Errorf("retry policy: fixed: delay is %v, must not be negative", p.delay)
-		}
-	case kindUntilElapsed:
-		return p.validatePause("until elapsed")
-	case kindForever:
-		return p.validatePause("forever")
-	}
-	return nil
-}
-
-// validatePause refuses a zero delay where no count bounds the loop: it would
-// do nothing but burn this machine and flood the other.
-func (p Policy) validatePause(name string) error {
-	if p.delay <= 0 {
-		return fmt.Errorf("retry policy: %s: delay is %v, must be positive", name, p.delay)
+	switch {
+	case p.kind == kindExponential && p.delay <= 0:
+		return fmt.Errorf("retry policy: exponential: initial delay is %v, must be positive", p.delay)
+	case p.kind == kindExponential && p.limit < p.delay:
+		return fmt.Errorf("retry policy: exponential: longest delay %v is less than initial delay %v", p.limit, p.delay)
+	case p.kind == kindForever && p.delay <= 0: // it would burn this machine and flood the other
+		return fmt.Errorf("retry policy: forever: delay is %v, must be positive", p.delay)
 	}
 	return nil
 }

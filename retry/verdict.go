@@ -1,7 +1,5 @@
 package retry
 
-import "strconv"
-
 // Verdict says how one attempt ended. The zero Verdict is none of the four and
 // is treated as [Fatal], so that a forgotten case neither hides an error nor
 // repeats it.
@@ -24,22 +22,6 @@ const (
 	// fail in the same way, or must not be made.
 	Fatal
 )
-
-// String returns the verdict in lower case, such as "again".
-func (v Verdict) String() string {
-	switch v {
-	case Done:
-		return "done"
-	case Again:
-		return "again"
-	case Unknown:
-		return "unknown"
-	case Fatal:
-		return "fatal"
-	default:
-		return "Verdict(" + strconv.Itoa(int(v)) + ")"
-	}
-}
 
 // Classifier judges the error of one attempt. It is never asked about nil,
 // which always means [Done]. It must be safe for use by several loops at once

@@ -29,5 +29,5 @@ func WithMaxHold(d time.Duration) Option { return func(o *options) { o.maxHold =
 
 // WithPace says how Lead spaces its campaigns after failures: see Lead. The default,
 // which the zero policy stands for, grows from DefaultPause to DefaultMaxPause, with
-// jitter. If the policy has an end, Lead ends there too, with the last failure.
+// jitter. With retry.None Lead ends with the first failure.
 func WithPace(pace retry.Policy) Option { return func(o *options) { o.pace = pace } }

@@ -86,7 +86,7 @@ func TestCampaignFailsForAWhile(t *testing.T) {
 		o.next(t)
 
 		ends := lead(w, newElection(t, w.Client("b", func(cfg *framework.Config) { cfg.Retry = retry.None() }), "b",
-			leader.WithPace(retry.Fixed(2, time.Second))), o.until("b", 0))
+			leader.WithPace(retry.None())), o.until("b", 0))
 		w.After(time.Second)
 		require.True(t, ends.running())
 		require.ErrorIs(t, ends.stop(), context.Canceled)

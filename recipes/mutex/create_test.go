@@ -244,7 +244,7 @@ func TestLookupFailsWithOtherErrors_CuratorR2(t *testing.T) {
 	for name, code := range map[string]zktest.Code{"timeout": zktest.OperationTimeout, "moved": zktest.SessionMoved} {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-				a, b := w.Client("a", func(cfg *framework.Config) { cfg.Retry = retry.Fixed(2, 10*time.Millisecond) }), w.Client("b")
+				a, b := w.Client("a", func(cfg *framework.Config) { cfg.Retry = retry.None() }), w.Client("b")
 				warm(w, b)
 				w.Server.On(zktest.OpCreate, path).Client("a").After().Cut()
 				sync := w.Server.On(zktest.OpSync, "").Client("a").Always().Fail(code)
