@@ -19,7 +19,6 @@ type conn struct {
 	client  string // the name it was dialled under, else its address; set before the first frame is looked at
 	key     string // names the connection the same way in every run; set in the handshake, if there is a stepper
 	address string // host part of the remote address
-	since   time.Time
 	out     *outQueue
 	done    chan struct{} // closed when the connection ends
 	told    int           // the stepper's moment at which the client was sent something; the sending goroutine's
@@ -30,18 +29,10 @@ type conn struct {
 	replica    *replica
 	minority   *Minority // nil on the majority's side
 	closed     bool
-	mute       bool      // reads and answers nothing any more
-	waiting    bool      // has a whole request at hand that a pause may keep from being looked at
-	doomed     bool      // has lost bytes in a partition: cannot be used after it
-	lastQueued bool      // its last reply is in the queue
-	stats      connStats // for four-letter words
-}
-
-type connStats struct {
-	received, sent int64
-	lastOp         Op
-	lastXid        int32
-	lastZxid       int64
+	mute       bool // reads and answers nothing any more
+	waiting    bool // has a whole request at hand that a pause may keep from being looked at
+	doomed     bool // has lost bytes in a partition: cannot be used after it
+	lastQueued bool // its last reply is in the queue
 }
 
 // read is the connection's reading goroutine.

@@ -48,8 +48,8 @@
 // those used up by writes that fail; watches of all kinds and the order of events, which come before the reply
 // that shows the change; ACLs of the schemes world, digest, ip and auth, including the suppression of events about
 // nodes the watcher may not read (ZooKeeper 3.8.4 and patched 3.8.0); ephemeral, sequential, container and TTL nodes;
-// resuming and taking over sessions; the limit of 1 MiB for a frame; the four-letter words ruok, srvr, stat, envi, mntr, wchs, wchc,
-// wchp, cons, dump and isro. Several hundred scripts with answers recorded from a real server are part of the tests.
+// resuming and taking over sessions; the limit of 1 MiB for a frame; the four-letter words ruok, envi and
+// mntr. Several hundred scripts with answers recorded from a real server are part of the tests.
 //
 // # What is not
 //
@@ -69,5 +69,4 @@
 //   - Several creates in one multi, or under way at once, never get sequence numbers beyond 2147483647, unless all do: see
 //     [WithSequenceWrap].
 //   - An expired session is always closed at once, and reaping has no limit per minute.
-//   - mntr and the others report no latencies.
 package zktest

@@ -67,7 +67,6 @@ func (s *Server) perform(c *conn, r request, refusal Code) (p *parcel, events []
 	}
 	p = &parcel{frame: res.reply(r.xid), last: res.hangUp, held: s.faults.armed()}
 	c.out.put(p)
-	c.stats.sent++
 	c.lastQueued = p.last
 	return p, events, !p.last
 }
@@ -80,7 +79,6 @@ func (s *Server) queueLocked(events []firing) []delivery {
 	for _, f := range events {
 		p := &parcel{frame: f.notification(), held: held}
 		f.conn.out.put(p)
-		f.conn.stats.sent++
 		if held {
 			out = append(out, delivery{f, p})
 		}
@@ -92,9 +90,6 @@ func (s *Server) queueLocked(events []firing) []delivery {
 func (s *Server) countLocked(c *conn, r request, res *result) {
 	s.counts[countKey{"", r.op}]++
 	s.counts[countKey{c.client, r.op}]++
-	s.received++
-	c.stats.received++
-	c.stats.lastOp, c.stats.lastXid, c.stats.lastZxid = r.op, r.xid, res.zxid
 	e := Event{
 		Client: c.client, Op: r.op, Path: r.path, Watch: r.set, Phase: PhaseAfterApply, Code: res.code, Zxid: res.zxid,
 		Minority: c.minority != nil,

@@ -94,10 +94,3 @@ func (q *outQueue) close() {
 	q.queue = nil
 	q.cond.Broadcast()
 }
-
-// len returns how many frames wait.
-func (q *outQueue) len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.queue)
-}

@@ -76,20 +76,7 @@ func (s Schedule) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// GoTest prints a test that calls a function of the test's package, which must have the form
-//
-//	func run(t *testing.T, seed uint64, faults zktest.Schedule)
-func (s Schedule) GoTest(name, run string, seed uint64) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "func %s(t *testing.T) {\n\t%s(t, %d, zktest.Schedule{\n", name, run, seed)
-	for _, step := range s {
-		fmt.Fprintf(&b, "\t\t{N: %d, Action: %#v},\n", step.N, step.Action)
-	}
-	b.WriteString("\t})\n}\n")
-	return b.String()
-}
-
-// GoString returns the action as it is written in Go outside the package.
+// GoString returns the action as it is written in Go outside the package, so that %#v of a [Schedule] is Go, too.
 func (a Action) GoString() string {
 	switch a.kind() {
 	case kindPass:

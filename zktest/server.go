@@ -17,7 +17,6 @@ type Server struct {
 	cfg      config
 	addr     string
 	listener net.Listener // nil on a Network
-	started  time.Time
 	faults   *faults
 	stepper  *stepper // nil unless asked for
 
@@ -48,7 +47,6 @@ type Server struct {
 	wakeAt      time.Time // when the clock will look next, zero for never
 	reapAt      time.Time // when the reaper runs next, zero for never
 	counts      map[countKey]int
-	received    int64
 	trace       trace
 }
 
@@ -70,14 +68,14 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 // Start starts a server that the caller must close. It fails only if the address cannot be listened on.
 func Start(opts ...Option) (*Server, error) {
 	s := &Server{
-		cfg: newConfig(opts), started: time.Now(), faults: &faults{}, done: make(chan struct{}), kick: make(chan struct{}, 1),
+		cfg: newConfig(opts), faults: &faults{}, done: make(chan struct{}), kick: make(chan struct{}, 1),
 		main: newReplica(), lagging: map[string]*replica{}, cutOff: map[string]*Minority{}, sessions: map[int64]*session{},
 		clients: map[string]int{}, labels: map[string]string{}, links: map[string]link{}, linkChanged: make(chan struct{}),
 		counts: map[countKey]int{},
 	}
 	s.trace.limit = s.cfg.traceLimit
 	// As in a real server, ids begin with the time so that they are not used twice. The top byte is the server's number.
-	s.lastSession = 1<<56 | (s.started.UnixMilli()&0xffffffffff)<<16
+	s.lastSession = 1<<56 | (time.Now().UnixMilli()&0xffffffffff)<<16
 	if err := s.listen(); err != nil {
 		return nil, err
 	}
@@ -189,7 +187,7 @@ func (s *Server) accept(nc net.Conn, client string) bool {
 		return false
 	}
 	c := &conn{
-		server: s, nc: nc, client: client, address: host, since: time.Now(), out: newOutQueue(), done: make(chan struct{}),
+		server: s, nc: nc, client: client, address: host, out: newOutQueue(), done: make(chan struct{}),
 		replica: s.main, auth: initialAuth(host),
 	}
 	if client == "" {

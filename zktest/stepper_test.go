@@ -144,14 +144,9 @@ func TestScheduleShrinks(t *testing.T) {
 	require.Len(t, small, 2)
 	require.Less(t, tries, 100)
 	require.Equal(t, whole[0], small[0])
-	require.Equal(t, `func TestFound(t *testing.T) {
-	run(t, 9, zktest.Schedule{
-		{N: 4, Action: zktest.Delay(250 * time.Millisecond)},
-		{N: 7, Action: zktest.CutConnection},
-		{N: 8, Action: zktest.Fail(-101)},
-	})
-}
-`, zktest.Schedule{{4, zktest.Delay(250 * time.Millisecond)}, {7, zktest.CutConnection}, {8, zktest.Fail(zktest.NoNode)}}.GoTest("TestFound", "run", 9))
+	require.Equal(t, "zktest.Schedule{zktest.Step{N:4, Action:zktest.Delay(250 * time.Millisecond)}, "+
+		"zktest.Step{N:7, Action:zktest.CutConnection}, zktest.Step{N:8, Action:zktest.Fail(-101)}}",
+		fmt.Sprintf("%#v", zktest.Schedule{{4, zktest.Delay(250 * time.Millisecond)}, {7, zktest.CutConnection}, {8, zktest.Fail(zktest.NoNode)}}))
 	require.Equal(t, "at call 4 delay by 250ms, at call 8 fail with no node",
 		zktest.Schedule{{4, zktest.Delay(250 * time.Millisecond)}, {8, zktest.Fail(zktest.NoNode)}}.String())
 }

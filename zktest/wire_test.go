@@ -82,8 +82,7 @@ func TestFourLetterWords(t *testing.T) {
 	_, err = c.Do(zktest.OpExists, func(e *jute.Encoder) { e.String("/e"); e.Bool(true) })
 	require.NoError(t, err)
 	for word, want := range map[string]string{
-		"ruok": "imok", "srvr": "Mode: standalone", "stat": "Clients:", "envi": "zookeeper.version=3.8", "mntr": "zk_ephemerals_count\t1",
-		"wchs": "1 connections watching 1 paths", "wchc": "\t/e", "wchp": "/e\n\t0x", "cons": "lop=exists", "dump": "\t/e", "isro": "rw",
+		"ruok": "imok", "envi": "zookeeper.version=3.8", "mntr": "zk_ephemerals_count\t1",
 	} {
 		nc, err := script.TCP(s.Addr())(t.Context())
 		require.NoError(t, err)
