@@ -28,28 +28,18 @@ func Revoke(ctx context.Context, client *framework.Client, path string) error {
 	if !znode.Contends(path) {
 		return fmt.Errorf("revoke %s: %w", quote.Path(path), ErrNotContender)
 	}
-	for {
-		data, stat, err := client.Get(ctx, path)
-		if err != nil {
-			return fmt.Errorf("revoke %s: %w", quote.Path(path), err)
-		}
+	err := client.Update(ctx, path, func(data []byte, stat framework.Stat) (marked []byte, change bool, err error) {
 		if stat.EphemeralOwner == 0 {
-			return fmt.Errorf("revoke %s: no session owns it: %w", quote.Path(path), ErrNotContender)
+			return nil, false, fmt.Errorf("no session owns it: %w", ErrNotContender)
 		}
-		marked, change := znode.MarkRevoked(path, data)
-		if !change {
-			return nil
-		}
-		// The version keeps it from undoing what another says meanwhile, and makes
-		// it safe to try again when the outcome is not known.
-		switch _, err = client.Set(ctx, path, marked, stat.Version); {
-		case err == nil:
-			return nil
-		case errors.Is(err, framework.ErrBadVersion), errors.Is(err, framework.ErrUnknownOutcome) && ctx.Err() == nil:
-		case errors.Is(err, framework.ErrNoAuth):
-			return fmt.Errorf("revoke %s: only with the credentials of its holder: %w", quote.Path(path), err)
-		default:
-			return fmt.Errorf("revoke %s: %w", quote.Path(path), err)
-		}
+		marked, change = znode.MarkRevoked(path, data)
+		return marked, change, nil
+	})
+	if errors.Is(err, framework.ErrNoAuth) {
+		err = fmt.Errorf("only with the credentials of its holder: %w", err)
 	}
+	if err != nil {
+		return fmt.Errorf("revoke %s: %w", quote.Path(path), err)
+	}
+	return nil
 }

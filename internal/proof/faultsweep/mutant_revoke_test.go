@@ -6,10 +6,10 @@ const leases = "./recipes/lease"
 func RevocationMutants() []Mutant {
 	return []Mutant{{
 		Name: "a request to give way undoes what somebody wrote meanwhile", Package: leases, Tests: "RevokeLosesARace",
-		File: "recipes/lease/revoke.go", Old: "marked, stat.Version)", New: "marked, 0*stat.Version-1)",
+		File: "framework/update.go", Old: "next, stat.Version)", New: "next, AnyVersion)",
 	}, {
 		Name: "a request to give way is given up when its answer is lost", Package: leases, Tests: "RevokeOfUnknownOutcome",
-		File: "recipes/lease/revoke.go", Old: "errors.Is(err, framework.ErrUnknownOutcome) && ctx.Err() == nil", New: "false",
+		File: "framework/update.go", Old: "errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil", New: "false",
 	}, {
 		Name: "who is asked to give way is forgotten", Package: leases, Tests: "RevokeKeepsWhoHolds",
 		File: "internal/znode/mark.go", Old: "!keep || len(data) == 0", New: "!keep || true",
@@ -19,5 +19,20 @@ func RevocationMutants() []Mutant {
 	}, {
 		Name: "nobody hears that it is to give way", Package: leases, Tests: "RevokeAsksAllLeases",
 		File: "internal/hold/watch.go", Old: "if znode.Revoked(data) {", New: "if false && znode.Revoked(data) {",
+	}, {
+		Name: "an update goes by the data of long ago", Package: trusting, Tests: "^TestUpdate",
+		File: "framework/update.go", Old: "c.current(ctx, path, len(unsure) > 0)", New: "c.current(ctx, path, false)",
+	}, {
+		Name: "an update undoes what others write", Package: trusting, Tests: "^TestUpdate",
+		File: "framework/update.go", Old: "next, stat.Version)", New: "next, AnyVersion)",
+	}, {
+		Name: "an update is made twice when its answer is lost", Package: trusting, Tests: "^TestUpdate",
+		File: "framework/update.go", Old: "if unsure.made(data, stat) {", New: "if false {",
+	}, {
+		Name: "an update takes another's write for its own", Package: trusting, Tests: "^TestUpdate",
+		File: "framework/update.go", Old: "stat.Version == u.over.Version+1 && ", New: "",
+	}, {
+		Name: "an update that is given up says that nothing was written", Package: trusting, Tests: "^TestUpdate",
+		File: "framework/update.go", Old: "if err == nil || len(all) == 0 {", New: "if true {",
 	}}
 }
