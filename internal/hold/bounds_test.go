@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -28,13 +29,13 @@ func TestMaxHoldWindsDownBeforeTheNodeGoes(t *testing.T) {
 		require.True(t, stands(h))
 		<-h.Context().Done()
 		assert.Equal(t, end, time.Now())
-		lostTo(t, h, hold.ErrMaxHold)
+		lostTo(t, h, lease.ErrMaxHold)
 		time.Sleep(grace - 1)
 		assert.Equal(t, 1, p.nodes())
 		time.Sleep(2 * time.Nanosecond)
 		synctest.Wait()
 		assert.Zero(t, p.nodes())
-		require.ErrorIs(t, h.Release(), hold.ErrMaxHold)
+		require.ErrorIs(t, h.Release(), lease.ErrMaxHold)
 		assert.NoError(t, p.Session().Err())
 	})
 }
@@ -43,7 +44,7 @@ func TestReleaseDuringTheWindDownFreesThePlaceAtOnce(t *testing.T) {
 	granting(t, func(t *testing.T, p place) {
 		h := p.grant(t, t.Context(), maxHold(5*time.Second))
 		<-h.Context().Done()
-		require.ErrorIs(t, h.Release(), hold.ErrMaxHold)
+		require.ErrorIs(t, h.Release(), lease.ErrMaxHold)
 		synctest.Wait()
 		assert.Zero(t, p.nodes())
 	})
@@ -55,7 +56,7 @@ func TestReleaseInTimeIsNoLoss(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		require.NoError(t, h.Release())
 		time.Sleep(timeout)
-		require.ErrorIs(t, context.Cause(h.Context()), hold.ErrReleased)
+		require.ErrorIs(t, context.Cause(h.Context()), lease.ErrReleased)
 	})
 }
 
@@ -67,7 +68,7 @@ func TestMaxHoldEndsTheContextWhileSuspended(t *testing.T) {
 		p.suspend() // before the hold has looked at its node for the first time
 		<-h.Context().Done()
 		assert.Equal(t, time.Second, time.Since(begun))
-		lostTo(t, h, hold.ErrMaxHold)
+		lostTo(t, h, lease.ErrMaxHold)
 		p.resume()
 		time.Sleep(grace)
 		assert.Zero(t, p.nodes())
@@ -81,12 +82,12 @@ func TestStopOnSuspendEndsTheHoldAtOnce(t *testing.T) {
 		time.Sleep(time.Second)
 		p.suspend()
 		assert.False(t, stands(h))
-		lostTo(t, h, hold.ErrSuspended)
+		lostTo(t, h, lease.ErrSuspended)
 		p.resume()
 		time.Sleep(grace)
 		assert.Zero(t, p.nodes(), "the session lives, so the node has to be removed")
 		assert.NoError(t, p.Session().Err())
-		require.ErrorIs(t, h.Release(), hold.ErrSuspended)
+		require.ErrorIs(t, h.Release(), lease.ErrSuspended)
 
 		h = p.grant(t, t.Context())
 		time.Sleep(time.Second)
@@ -102,7 +103,7 @@ func TestStopOnSuspendEndsTheContextDuringALook(t *testing.T) {
 		time.Sleep(time.Second) // the read is under way
 		p.suspend()
 		assert.False(t, stands(h))
-		lostTo(t, h, hold.ErrSuspended)
+		lostTo(t, h, lease.ErrSuspended)
 	}, stopping)
 }
 
@@ -113,7 +114,7 @@ func TestStopOnSuspendIsNotMissedOverAShortBreak(t *testing.T) {
 		p.server.DropConnections("client")
 		time.Sleep(time.Second)
 		require.Equal(t, framework.Connected, p.State())
-		lostTo(t, h, hold.ErrSuspended)
+		lostTo(t, h, lease.ErrSuspended)
 	}, stopping)
 }
 
@@ -122,7 +123,7 @@ func TestHoldThatBeginsWhileSuspendedStopsAtOnce(t *testing.T) {
 		h := p.grant(t, t.Context(), func(*hold.Grant) { p.suspend() })
 		synctest.Wait()
 		assert.False(t, stands(h))
-		lostTo(t, h, hold.ErrSuspended)
+		lostTo(t, h, lease.ErrSuspended)
 	}, stopping)
 }
 
@@ -190,7 +191,7 @@ func TestReleaseAfterTheClientWasClosed(t *testing.T) {
 		require.NoError(t, p.Close())
 		assert.Zero(t, p.nodes())
 		err := h.Release()
-		require.ErrorIs(t, err, hold.ErrLost)
+		require.ErrorIs(t, err, lease.ErrLost)
 		require.ErrorIs(t, err, framework.ErrClosed)
 	})
 }
@@ -201,7 +202,7 @@ func TestReleaseThatIsRefusedSaysSo(t *testing.T) {
 		p.server.On(zktest.OpDelete, "").Fail(zktest.NoAuth)
 		err := h.Release()
 		require.ErrorIs(t, err, framework.ErrNoAuth)
-		assert.NotErrorIs(t, err, hold.ErrLost)
+		assert.NotErrorIs(t, err, lease.ErrLost)
 		assert.Contains(t, err.Error(), "/ns"+h.Path())
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // At the very instant at which a hold ends, whoever asks is told so, by the clock: it does
@@ -22,32 +23,32 @@ func TestEndIsKnownAtOnce(t *testing.T) {
 		end    func(p place) (ended <-chan struct{}, strike func())
 		set    []setting
 	}{
-		"maximum hold time": {reason: hold.ErrMaxHold, max: 5 * time.Second, end: func(place) (<-chan struct{}, func()) {
+		"maximum hold time": {reason: lease.ErrMaxHold, max: 5 * time.Second, end: func(place) (<-chan struct{}, func()) {
 			return nil, func() { time.Sleep(5 * time.Second) }
 		}},
-		"suspension": {reason: hold.ErrSuspended, set: []setting{stopping}, end: func(p place) (<-chan struct{}, func()) {
+		"suspension": {reason: lease.ErrSuspended, set: []setting{stopping}, end: func(p place) (<-chan struct{}, func()) {
 			return p.Session().Suspended(), p.suspend
 		}},
 		"session": {reason: framework.ErrSessionLost, end: func(p place) (<-chan struct{}, func()) {
 			return p.Session().Done(), func() { p.server.ExpireSession(p.Session().ID()) }
 		}},
 	} {
-		for question, ask := range map[string]func(h *hold.Handle, p place) error{
-			"err":     func(h *hold.Handle, _ place) error { return h.Err() },
-			"confirm": func(h *hold.Handle, _ place) error { return h.Confirm(context.Background()) },
-			"release": func(h *hold.Handle, _ place) error { return h.Release() },
-			"entry": func(h *hold.Handle, p place) error {
+		for question, ask := range map[string]func(h *lease.Lease, p place) error{
+			"err":     func(h *lease.Lease, _ place) error { return h.Err() },
+			"confirm": func(h *lease.Lease, _ place) error { return h.Confirm(context.Background()) },
+			"release": func(h *lease.Lease, _ place) error { return h.Release() },
+			"entry": func(h *lease.Lease, p place) error {
 				_, _, err := hold.Enter(context.WithoutCancel(h.Context()), p.key())
 				return err
 			},
-			"ownership": func(h *hold.Handle, p place) error {
+			"ownership": func(h *lease.Lease, p place) error {
 				_, _, err := hold.Owner(h.Context(), p.key())
 				return err
 			},
 		} {
 			t.Run(name+", "+question, func(t *testing.T) {
 				granting(t, func(t *testing.T, p place) {
-					var holds []*hold.Handle
+					var holds []*lease.Lease
 					for range 30 {
 						holds = append(holds, p.grant(t, t.Context(), maxHold(c.max)))
 					}
@@ -68,7 +69,7 @@ func TestEndIsKnownAtOnce(t *testing.T) {
 					strike()
 					for range holds {
 						err := <-errs
-						require.ErrorIs(t, err, hold.ErrLost)
+						require.ErrorIs(t, err, lease.ErrLost)
 						require.ErrorIs(t, err, c.reason)
 					}
 					for _, h := range holds {

@@ -1,8 +1,8 @@
 // Package hold is the lifetime of one granted place: from the moment a recipe
 // has it until it is given up or lost.
 //
-// A [Hold] is the place; its znode goes when the hold ends. A [Handle] is one
-// claim on it: the first comes with the grant, more come by re-entering. The
+// A [Hold] is the place; its znode goes when the hold ends. A [Handle] is one claim on
+// it, of which a lease is made: the first comes with the grant, more come by re-entering. The
 // hold is given up when its last handle is released. One goroutine per hold, run
 // by the session and waited for by the client's Close, watches for everything
 // that can end it: the end of the session or its trust deadline, the deletion of

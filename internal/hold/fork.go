@@ -3,19 +3,21 @@ package hold
 import (
 	"context"
 	"slices"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An owner is one of those who are in a place at the same time: the one that it was
+// A claimant is one of those who are in a place at the same time: the one that it was
 // granted to, and forks of it, which enter below it one at a time, and may have forks
 // again. Hold.mu guards it.
 //
 // Who waits has somebody inside before it, and who is inside is a claim of every owner
 // above. So a hold ends after all its forks, and nobody waits in one that has ended,
 // unless it was lost.
-type owner struct {
-	parent *owner  // nil: the place was granted to it
-	claims int     // handles, and forks that are inside; 0: it has left
-	forks  []*Turn // that have asked to enter below it, in order: the first is inside. Empty if they share
+type claimant struct {
+	parent *claimant // nil: the place was granted to it
+	claims int       // handles, and forks that are inside; 0: it has left
+	forks  []*Turn   // that have asked to enter below it, in order: the first is inside. Empty if they share
 }
 
 // A Turn is the place of a fork in the line of those who enter below one owner. It has
@@ -27,8 +29,8 @@ type Turn struct {
 }
 
 // enterFork enters below an owner, as a new one.
-func (h *Hold) enterFork(ctx context.Context, parent *owner) (*Handle, *Turn, error) {
-	turn := &Turn{handle: h.handle(ctx, &owner{parent: parent}), ready: make(chan struct{})}
+func (h *Hold) enterFork(ctx context.Context, parent *claimant) (*Handle, *Turn, error) {
+	turn := &Turn{handle: h.handle(ctx, &claimant{parent: parent}), ready: make(chan struct{})}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.loss; err != nil || parent.claims == 0 {
@@ -68,7 +70,7 @@ func (h *Hold) dismiss(handle *Handle) (open, ended bool) {
 // letIn lets the next fork in where an owner has left, in memory and in one step, so
 // that the place is never without a claim in between. It reports whether anybody is
 // inside still; if not the hold is to be given up.
-func (h *Hold) letIn(left *owner) bool {
+func (h *Hold) letIn(left *claimant) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for above := left.parent; above != nil; above = above.parent {
@@ -90,7 +92,7 @@ func (h *Hold) letIn(left *owner) bool {
 
 // Await waits for the turn until ctx ends. If the hold is lost meanwhile, that is the
 // error. However it fails, the next in line is not kept waiting.
-func (t *Turn) Await(ctx context.Context) (*Handle, error) {
+func (t *Turn) Await(ctx context.Context) (*lease.Lease, error) {
 	h := t.handle.hold
 	select {
 	case <-t.ready:
@@ -104,7 +106,7 @@ func (t *Turn) Await(ctx context.Context) (*Handle, error) {
 	case loss != nil:
 		_ = t.handle.Release()
 	default:
-		return t.handle, nil
+		return lease.New(t.handle), nil
 	}
 	if loss == nil {
 		loss = context.Cause(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // A family is an owner with its forks, which come and go at random, and look for each
@@ -24,18 +25,18 @@ type family struct {
 	all    *sync.WaitGroup
 	ctx    context.Context // a handle's of the owner
 	inside atomic.Int32    // forks right below the owner
-	before *hold.Handle    // the one that was inside last
+	before *lease.Lease    // the one that was inside last
 	below  *family         // and its forks
 }
 
 // fork lets a fork ask to enter below the owner, and then, beside the caller, wait for
 // that or give up, and be forked again.
 func (f *family) fork(random *rand.Rand, depth int) {
-	h, turn, err := hold.Enter(hold.Fork(f.ctx), f.p.key())
+	h, turn, err := hold.Enter(lease.Fork(f.ctx), f.p.key())
 	f.all.Go(func() { f.enter(h, turn, err, random, depth) })
 }
 
-func (f *family) enter(h *hold.Handle, turn *hold.Turn, err error, random *rand.Rand, depth int) {
+func (f *family) enter(h *lease.Lease, turn *hold.Turn, err error, random *rand.Rand, depth int) {
 	ctx, cancel := context.WithTimeout(f.ctx, time.Duration(1+random.IntN(50))*time.Millisecond)
 	defer cancel()
 	if turn != nil {
@@ -103,7 +104,7 @@ func TestForksComeAndGo(t *testing.T) {
 func TestTurnOfALostHold(t *testing.T) {
 	granting(t, func(t *testing.T, p place) {
 		first := p.grant(t, t.Context(), maxHold(time.Second))
-		ctx := hold.Fork(context.WithoutCancel(first.Context()))
+		ctx := lease.Fork(context.WithoutCancel(first.Context()))
 		inside, _, err := hold.Enter(ctx, p.key())
 		require.NoError(t, err)
 		_, turn, err := hold.Enter(ctx, p.key())
@@ -112,8 +113,8 @@ func TestTurnOfALostHold(t *testing.T) {
 		assert.Equal(t, 1, turn.Ahead())
 		time.Sleep(time.Second)
 		_, err = turn.Await(t.Context())
-		require.ErrorIs(t, err, hold.ErrMaxHold)
-		require.ErrorIs(t, first.Release(), hold.ErrMaxHold)
+		require.ErrorIs(t, err, lease.ErrMaxHold)
+		require.ErrorIs(t, first.Release(), lease.ErrMaxHold)
 		time.Sleep(grace)
 		assert.Zero(t, p.nodes())
 	})
@@ -129,12 +130,12 @@ func TestTurnBetweenALossAndTheEndOfAWait(t *testing.T) {
 			first := p.grant(t, t.Context())
 			h, _, err := hold.Owner(first.Context(), p.key())
 			require.NoError(t, err)
-			ctx := hold.Fork(context.WithoutCancel(first.Context()))
+			ctx := lease.Fork(context.WithoutCancel(first.Context()))
 			inside, _, err := hold.Enter(ctx, p.key())
 			require.NoError(t, err)
 			var all sync.WaitGroup
 			begin := make(chan struct{})
-			got := make([]*hold.Handle, 4)
+			got := make([]*lease.Lease, 4)
 			for i := range got {
 				_, turn, err := hold.Enter(ctx, p.key())
 				require.NoError(t, err)
@@ -157,11 +158,11 @@ func TestTurnBetweenALossAndTheEndOfAWait(t *testing.T) {
 			all.Wait()
 			for _, g := range got {
 				if g != nil {
-					require.ErrorIs(t, context.Cause(g.Context()), hold.ErrDeleted)
-					require.ErrorIs(t, g.Release(), hold.ErrDeleted)
+					require.ErrorIs(t, context.Cause(g.Context()), lease.ErrDeleted)
+					require.ErrorIs(t, g.Release(), lease.ErrDeleted)
 				}
 			}
-			require.ErrorIs(t, first.Release(), hold.ErrDeleted)
+			require.ErrorIs(t, first.Release(), lease.ErrDeleted)
 		}
 	})
 }
@@ -171,7 +172,7 @@ func TestTurnBetweenALossAndTheEndOfAWait(t *testing.T) {
 func TestTurnThatHasComeIsTaken(t *testing.T) {
 	granting(t, func(t *testing.T, p place) {
 		first := p.grant(t, t.Context())
-		ctx := hold.Fork(first.Context())
+		ctx := lease.Fork(first.Context())
 		inside, _, err := hold.Enter(ctx, p.key())
 		require.NoError(t, err)
 		ended, cancel := context.WithCancel(t.Context())
@@ -194,12 +195,12 @@ func TestTurnThatHasComeIsTaken(t *testing.T) {
 // the owner above, and so are its forks.
 func TestForkThatHasLeft(t *testing.T) {
 	for name, with := range map[string]func(context.Context) context.Context{
-		"itself": func(ctx context.Context) context.Context { return ctx }, "its fork": hold.Fork,
+		"itself": func(ctx context.Context) context.Context { return ctx }, "its fork": lease.Fork,
 	} {
 		t.Run(name, func(t *testing.T) {
 			granting(t, func(t *testing.T, p place) {
 				first := p.grant(t, t.Context())
-				ctx := hold.Fork(first.Context())
+				ctx := lease.Fork(first.Context())
 				left, _, err := hold.Enter(ctx, p.key())
 				require.NoError(t, err)
 				kept := context.WithoutCancel(left.Context())

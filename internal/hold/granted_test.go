@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -56,7 +57,7 @@ func dial(t *testing.T, s *zktest.Server, name string, settings ...setting) *fra
 }
 
 // grant makes a node and a hold on it.
-func (p place) grant(t *testing.T, ctx context.Context, change ...func(*hold.Grant)) *hold.Handle { //nolint:revive // the test comes first here
+func (p place) grant(t *testing.T, ctx context.Context, change ...func(*hold.Grant)) *lease.Lease { //nolint:revive // the test comes first here
 	t.Helper()
 	session := p.Session()
 	made, err := p.In(session).CreateProtected(t.Context(), "/lock/n-", nil, framework.EphemeralSequential)
@@ -64,7 +65,7 @@ func (p place) grant(t *testing.T, ctx context.Context, change ...func(*hold.Gra
 	reliance, err := p.In(session).Rely(t.Context(), made.Path)
 	require.NoError(t, err)
 	g := hold.Grant{
-		Client: p.In(session), Session: session, Reliance: reliance, Key: p.key(), Path: made.Path, Token: made.Czxid,
+		Client: p.In(session), Session: session, Reliance: reliance, Key: p.key(), Path: made.Path, Token: lease.Token(made.Czxid),
 	}
 	for _, f := range change {
 		f(&g)
@@ -82,7 +83,7 @@ func maxHold(d time.Duration) func(*hold.Grant) { return func(g *hold.Grant) { g
 func (p place) nodes() int { return len(p.server.Children("/ns/lock")) }
 
 // stands tells whether a handle's context has not ended.
-func stands(h *hold.Handle) bool { return h.Context().Err() == nil }
+func stands(h *lease.Lease) bool { return h.Context().Err() == nil }
 
 // suspend breaks the connection and refuses new ones.
 func (p place) suspend() {

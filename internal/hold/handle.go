@@ -8,12 +8,15 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A Handle is one claim on a hold. It is safe for concurrent use.
+// A Handle is one claim on a hold, and implements lease.Claim, which says what its
+// methods do.
 type Handle struct {
 	hold   *Hold
-	owner  *owner
+	owner  *claimant
+	outer  context.Context // that it was made with
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
@@ -22,7 +25,7 @@ type Handle struct {
 func (h *Handle) Context() context.Context { return h.ctx }
 
 // Token returns the fencing token.
-func (h *Handle) Token() int64 { return h.hold.Token }
+func (h *Handle) Token() lease.Token { return h.hold.Token }
 
 // Path returns the znode as the client that acquired it names it.
 func (h *Handle) Path() string { return h.hold.Path }
@@ -49,7 +52,7 @@ func (h *Handle) Err() error {
 	return h.hold.err()
 }
 
-func (h *Handle) releasedError() error { return &releasedError{h.hold} }
+func (h *Handle) releasedError() error { return releasedError{h.hold} }
 
 // Revoked is closed when somebody has asked the holder to give way.
 func (h *Handle) Revoked() <-chan struct{} { return h.hold.revoked }
@@ -87,7 +90,7 @@ func (h *Handle) Confirm(ctx context.Context) error {
 	}
 	_, err := h.hold.Client.Multi(ctx, ops...)
 	if errors.Is(err, framework.ErrNoNode) {
-		h.hold.lose(ErrDeleted)
+		h.hold.lose(lease.ErrDeleted)
 	}
 	if own := h.Err(); own != nil {
 		return own

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 func TestHandleOfAPlaceThatIsHeld(t *testing.T) {
@@ -22,7 +23,7 @@ func TestHandleOfAPlaceThatIsHeld(t *testing.T) {
 		require.NoError(t, h.Confirm(t.Context()))
 		info, ok := p.server.Node("/ns" + h.Path())
 		require.True(t, ok)
-		assert.Equal(t, info.Czxid, h.Token())
+		assert.EqualValues(t, info.Czxid, h.Token())
 		assert.Equal(t, p.Session().TrustedUntil(), h.TrustedUntil())
 		_, err := p.Multi(t.Context(), h.Check(), framework.CreateOp("/done", nil, framework.Persistent, nil))
 		require.NoError(t, err)
@@ -30,11 +31,11 @@ func TestHandleOfAPlaceThatIsHeld(t *testing.T) {
 		require.NoError(t, h.Release())
 		assert.Zero(t, p.nodes())
 		assert.Zero(t, p.server.Watches(), "scenario 24")
-		require.ErrorIs(t, h.Err(), hold.ErrReleased)
-		assert.NotErrorIs(t, h.Err(), hold.ErrLost)
-		require.ErrorIs(t, context.Cause(h.Context()), hold.ErrReleased)
-		require.ErrorIs(t, h.Release(), hold.ErrReleased)
-		require.ErrorIs(t, h.Confirm(t.Context()), hold.ErrReleased)
+		require.ErrorIs(t, h.Err(), lease.ErrReleased)
+		assert.NotErrorIs(t, h.Err(), lease.ErrLost)
+		require.ErrorIs(t, context.Cause(h.Context()), lease.ErrReleased)
+		require.ErrorIs(t, h.Release(), lease.ErrReleased)
+		require.ErrorIs(t, h.Confirm(t.Context()), lease.ErrReleased)
 		assert.Contains(t, h.Release().Error(), h.Path())
 		_, err = p.Multi(t.Context(), h.Check(), framework.CreateOp("/again", nil, framework.Persistent, nil))
 		assert.ErrorIs(t, err, framework.ErrNoNode)
@@ -74,7 +75,7 @@ func TestHoldEndsWithItsLastHandle(t *testing.T) {
 	granting(t, func(t *testing.T, p place) {
 		for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {1, 2, 0}} {
 			first := p.grant(t, t.Context())
-			handles := []*hold.Handle{first}
+			handles := []*lease.Lease{first}
 			ctx := context.WithoutCancel(first.Context())
 			for range 2 {
 				h, _, err := hold.Enter(ctx, p.key())
@@ -88,8 +89,8 @@ func TestHoldEndsWithItsLastHandle(t *testing.T) {
 			for i, which := range order {
 				require.NoError(t, handles[which].Release())
 				assert.False(t, stands(handles[which]))
-				require.ErrorIs(t, handles[which].Err(), hold.ErrReleased)
-				require.ErrorIs(t, handles[which].Release(), hold.ErrReleased, "twice")
+				require.ErrorIs(t, handles[which].Err(), lease.ErrReleased)
+				require.ErrorIs(t, handles[which].Release(), lease.ErrReleased, "twice")
 				for _, later := range order[i+1:] {
 					require.NoError(t, handles[later].Err(), "the others stand")
 					assert.True(t, stands(handles[later]))
@@ -123,11 +124,11 @@ func TestEnterNeedsTheContextOfAHolder(t *testing.T) {
 			"derived":                   {context.WithValue(h.Context(), p, 1), p.key(), true},
 			"through another view":      {h.Context(), view, true},
 			"a plain one":               {t.Context(), p.key(), false},
-			"stripped":                  {hold.WithoutOwner(h.Context()), p.key(), false},
+			"stripped":                  {lease.WithoutOwner(h.Context()), p.key(), false},
 			"another kind":              {h.Context(), other, false},
 			"another path":              {h.Context(), elsewhere, false},
 			"another client":            {h.Context(), stranger, false},
-			"stripped and derived from": {context.WithValue(hold.WithoutOwner(h.Context()), p, 1), p.key(), false},
+			"stripped and derived from": {context.WithValue(lease.WithoutOwner(h.Context()), p, 1), p.key(), false},
 		} {
 			got, _, err := hold.Enter(tc.ctx, tc.key)
 			require.NoError(t, err, name)
@@ -155,14 +156,14 @@ func TestEnterFindsOuterHoldsThroughInnerOnes(t *testing.T) {
 		require.NotNil(t, same)
 		assert.Equal(t, inner.Token(), same.Token())
 		// The stripped context owns what is acquired with it.
-		fresh := p.grant(t, hold.WithoutOwner(inner.Context()))
+		fresh := p.grant(t, lease.WithoutOwner(inner.Context()))
 		h, _, err := hold.Enter(fresh.Context(), p.key())
 		require.NoError(t, err)
 		assert.Equal(t, fresh.Token(), h.Token())
 		missing, _, err := hold.Enter(fresh.Context(), kind)
 		require.NoError(t, err)
 		assert.Nil(t, missing)
-		for _, h := range []*hold.Handle{h, fresh, same, again, inner, outer} {
+		for _, h := range []*lease.Lease{h, fresh, same, again, inner, outer} {
 			require.NoError(t, h.Release())
 		}
 		assert.Zero(t, p.nodes())
@@ -209,7 +210,7 @@ func TestHandleReleasedByManyAtATime(t *testing.T) {
 				if err := <-results; err == nil {
 					intact++
 				} else {
-					assert.ErrorIs(t, err, hold.ErrReleased)
+					assert.ErrorIs(t, err, lease.ErrReleased)
 				}
 			}
 			assert.Equal(t, 1, intact)

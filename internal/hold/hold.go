@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/owner"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // A Grant describes a place that was just granted.
@@ -27,7 +29,7 @@ type Grant struct {
 	// transaction.
 	Also []string
 	// Token is the fencing token.
-	Token int64
+	Token lease.Token
 	// Czxid is the one of the znodes; 0 if the token is it.
 	Czxid int64
 	// MaxHold ends the hold after that time; 0 is no limit.
@@ -52,9 +54,9 @@ type Hold struct {
 	revoked   chan struct{}   // closed when the holder was asked to give way
 	suspended <-chan struct{} // closed when the connection breaks; nil if that does not matter
 
-	first *owner // whom the place was granted to
+	first *claimant // whom the place was granted to
 
-	mu      sync.Mutex // guards what follows, and all owners
+	mu      sync.Mutex // guards what follows, and all claimants
 	handles map[*Handle]struct{}
 	closed  bool      // the last handle was released
 	loss    error     // why it was lost; nil if it was not
@@ -63,14 +65,14 @@ type Hold struct {
 	asked   bool      // revoked is closed
 }
 
-// Start begins the hold and returns its first handle, whose context derives from
+// Start begins the hold and returns its first lease, whose context derives from
 // ctx. It never fails: if the session is over already, so is the hold.
-func Start(ctx context.Context, g Grant) *Handle {
+func Start(ctx context.Context, g Grant) *lease.Lease {
 	if g.Czxid == 0 {
-		g.Czxid = g.Token
+		g.Czxid = int64(g.Token)
 	}
 	h := &Hold{
-		Grant: g, since: time.Now(), handles: map[*Handle]struct{}{}, first: &owner{},
+		Grant: g, since: time.Now(), handles: map[*Handle]struct{}{}, first: &claimant{},
 		released: make(chan struct{}), revoked: make(chan struct{}),
 	}
 	h.over, h.end = context.WithCancel(context.Background())
@@ -91,7 +93,7 @@ func Start(ctx context.Context, g Grant) *Handle {
 	if !alive {
 		h.lose(g.Session.Err())
 	}
-	return handle
+	return lease.New(handle)
 }
 
 // open adds the first handle, for whom the place was granted to.
@@ -103,21 +105,21 @@ func (h *Hold) open(ctx context.Context) *Handle {
 	return handle
 }
 
-// handle prepares a handle for an owner.
-func (h *Hold) handle(ctx context.Context, o *owner) *Handle {
-	handle := &Handle{hold: h, owner: o}
-	handle.ctx, handle.cancel = context.WithCancelCause(h.bind(ctx, o))
+// handle prepares a handle for an owner, whose context owns it.
+func (h *Hold) handle(ctx context.Context, o *claimant) *Handle {
+	handle := &Handle{hold: h, owner: o, outer: ctx}
+	handle.ctx, handle.cancel = context.WithCancelCause(owner.Bind(ctx, handle))
 	return handle
 }
 
 // err returns nil while the hold stands by the clock at this moment.
 func (h *Hold) err() error {
 	if h.MaxHold > 0 && time.Since(h.since) >= h.MaxHold {
-		h.lose(ErrMaxHold)
+		h.lose(lease.ErrMaxHold)
 	}
 	select {
 	case <-h.suspended:
-		h.lose(ErrSuspended)
+		h.lose(lease.ErrSuspended)
 	default:
 	}
 	if err := h.Session.Err(); err != nil {
@@ -129,7 +131,7 @@ func (h *Hold) err() error {
 	case h.loss != nil:
 		return h.loss
 	case h.closed:
-		return &releasedError{h}
+		return releasedError{h}
 	}
 	return nil
 }
@@ -137,7 +139,7 @@ func (h *Hold) err() error {
 // lose ends the hold for a reason, unless it has ended before. A server that ends a session
 // removes its znodes, and tells of those first: if the end is known, too, that is the reason.
 func (h *Hold) lose(reason error) {
-	if over := h.Session.Err(); over != nil && !errors.Is(reason, ErrMaxHold) && !errors.Is(reason, ErrSuspended) {
+	if over := h.Session.Err(); over != nil && !errors.Is(reason, lease.ErrMaxHold) && !errors.Is(reason, lease.ErrSuspended) {
 		reason = over
 	}
 	h.mu.Lock()
@@ -177,7 +179,7 @@ func (h *Hold) trustedUntil() time.Time {
 
 // lost returns the error for a hold that is lost at this moment.
 func (h *Hold) lost(reason error) error {
-	return &LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: time.Since(h.since), Reason: reason}
+	return &lease.LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: time.Since(h.since), Reason: reason}
 }
 
 // remains reports whether a znode of a lost hold may still be there to be removed:
@@ -185,7 +187,7 @@ func (h *Hold) lost(reason error) error {
 func (h *Hold) remains() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	gone := (errors.Is(h.loss, ErrDeleted) || errors.Is(h.loss, errReplaced)) && len(h.Also) == 0
+	gone := (errors.Is(h.loss, lease.ErrDeleted) || errors.Is(h.loss, errReplaced)) && len(h.Also) == 0
 	return h.loss != nil && !gone && h.Session.Err() == nil
 }
 
@@ -243,7 +245,7 @@ func (h *Hold) close() error {
 	case err == nil:
 		return nil
 	case errors.Is(err, framework.ErrNoNode):
-		return h.lost(ErrDeleted)
+		return h.lost(lease.ErrDeleted)
 	case framework.OutcomeOf(err) == framework.Unknown, ctx.Err() != nil:
 		// It stood when it was given up, and the framework sees to the rest.
 		return nil

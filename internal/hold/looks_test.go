@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -22,14 +23,14 @@ func (p place) pair(t *testing.T) []framework.Created {
 }
 
 // grantPair makes a hold on them.
-func (p place) grantPair(t *testing.T, made []framework.Created) *hold.Handle {
+func (p place) grantPair(t *testing.T, made []framework.Created) *lease.Lease {
 	t.Helper()
 	session := p.Session()
 	reliance, err := p.In(session).Rely(t.Context(), made[0].Path, made[1].Path)
 	require.NoError(t, err)
 	return hold.Start(t.Context(), hold.Grant{
 		Client: p.In(session), Session: session, Reliance: reliance, Key: p.key(),
-		Path: made[0].Path, Also: []string{made[1].Path}, Token: made[0].Czxid,
+		Path: made[0].Path, Also: []string{made[1].Path}, Token: lease.Token(made[0].Czxid),
 	})
 }
 
@@ -52,7 +53,7 @@ func TestHoldOutlivesFailingLooks(t *testing.T) {
 		t.Run(which, func(t *testing.T) {
 			granting(t, func(t *testing.T, p place) {
 				made := p.pair(t)
-				var h *hold.Handle
+				var h *lease.Lease
 				for _, strike := range strikes {
 					rule := p.server.On(zktest.OpGetData, "/ns"+made[i].Path)
 					strike(rule)
@@ -70,7 +71,7 @@ func TestHoldOutlivesFailingLooks(t *testing.T) {
 				require.Equal(t, 2, p.server.Watches())
 				require.NoError(t, dial(t, p.server, "other").Delete(t.Context(), made[i].Path, -1))
 				synctest.Wait()
-				lostTo(t, h, hold.ErrDeleted)
+				lostTo(t, h, lease.ErrDeleted)
 			}, func(cfg *framework.Config) { cfg.Retry = retry.None() })
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -26,13 +27,13 @@ func (p place) onDelete(f func()) func(zktest.Call) zktest.Action {
 
 // lostTo asserts that everything that can be asked of a lease says that it was
 // lost, and why.
-func lostTo(t *testing.T, h *hold.Handle, reason error) {
+func lostTo(t *testing.T, h *lease.Lease, reason error) {
 	t.Helper()
 	for _, err := range []error{h.Err(), context.Cause(h.Context()), h.Confirm(t.Context())} {
-		require.ErrorIs(t, err, hold.ErrLost)
+		require.ErrorIs(t, err, lease.ErrLost)
 		require.ErrorIs(t, err, reason)
-		require.NotErrorIs(t, err, hold.ErrReleased)
-		var loss *hold.LossError
+		require.NotErrorIs(t, err, lease.ErrReleased)
+		var loss *lease.LossError
 		require.ErrorAs(t, err, &loss)
 		assert.Equal(t, "/ns"+h.Path(), loss.Path)
 		assert.Equal(t, h.Token(), loss.Token)
@@ -45,17 +46,17 @@ func lostTo(t *testing.T, h *hold.Handle, reason error) {
 
 func TestHoldIsLost(t *testing.T) {
 	for name, tc := range map[string]struct {
-		strike func(t *testing.T, p place, h *hold.Handle)
+		strike func(t *testing.T, p place, h *lease.Lease)
 		reason error
 		max    time.Duration
 	}{
-		"session expired": {func(_ *testing.T, p place, _ *hold.Handle) { p.server.ExpireSession(p.Session().ID()) }, framework.ErrSessionExpired, 0},
-		"trust expired":   {func(_ *testing.T, p place, _ *hold.Handle) { p.server.Partition("client", true) }, framework.ErrTrustExpired, 0},
-		"node deleted": {func(t *testing.T, p place, h *hold.Handle) {
+		"session expired": {func(_ *testing.T, p place, _ *lease.Lease) { p.server.ExpireSession(p.Session().ID()) }, framework.ErrSessionExpired, 0},
+		"trust expired":   {func(_ *testing.T, p place, _ *lease.Lease) { p.server.Partition("client", true) }, framework.ErrTrustExpired, 0},
+		"node deleted": {func(t *testing.T, p place, h *lease.Lease) {
 			require.NoError(t, dial(t, p.server, "other").Delete(t.Context(), h.Path(), -1))
-		}, hold.ErrDeleted, 0},
-		"held for too long": {func(*testing.T, place, *hold.Handle) {}, hold.ErrMaxHold, 20 * time.Second},
-		"client closed":     {func(_ *testing.T, p place, _ *hold.Handle) { p.Close() }, framework.ErrClosed, 0},
+		}, lease.ErrDeleted, 0},
+		"held for too long": {func(*testing.T, place, *lease.Lease) {}, lease.ErrMaxHold, 20 * time.Second},
+		"client closed":     {func(_ *testing.T, p place, _ *lease.Lease) { p.Close() }, framework.ErrClosed, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			granting(t, func(t *testing.T, p place) {
@@ -69,14 +70,14 @@ func TestHoldIsLost(t *testing.T) {
 				lostTo(t, h, tc.reason)
 				lostTo(t, child, tc.reason)
 				_, _, err = hold.Enter(h.Context(), p.key())
-				require.ErrorIs(t, err, hold.ErrLost, "who believes to be inside is told")
+				require.ErrorIs(t, err, lease.ErrLost, "who believes to be inside is told")
 				p.server.Partition("client", false)
 				err = child.Release()
-				require.ErrorIs(t, err, hold.ErrLost)
+				require.ErrorIs(t, err, lease.ErrLost)
 				err = h.Release()
-				require.ErrorIs(t, err, hold.ErrLost)
+				require.ErrorIs(t, err, lease.ErrLost)
 				require.ErrorIs(t, err, tc.reason)
-				require.ErrorIs(t, h.Release(), hold.ErrReleased)
+				require.ErrorIs(t, h.Release(), lease.ErrReleased)
 				time.Sleep(timeout)
 				assert.Zero(t, p.nodes())
 				assert.Zero(t, p.server.Watches())
@@ -125,19 +126,19 @@ func TestDeletionBeforeTheFirstLookIsNoticed(t *testing.T) {
 		h := p.grant(t, t.Context())
 		require.NoError(t, other.Delete(t.Context(), h.Path(), -1))
 		time.Sleep(50 * time.Millisecond)
-		lostTo(t, h, hold.ErrDeleted)
+		lostTo(t, h, lease.ErrDeleted)
 
 		h = p.grant(t, t.Context())
 		require.NoError(t, other.Delete(t.Context(), h.Path(), -1))
 		err := h.Release()
-		require.ErrorIs(t, err, hold.ErrLost, "also by a release that comes first")
-		require.ErrorIs(t, err, hold.ErrDeleted)
+		require.ErrorIs(t, err, lease.ErrLost, "also by a release that comes first")
+		require.ErrorIs(t, err, lease.ErrDeleted)
 
 		h = p.grant(t, t.Context())
 		require.NoError(t, other.Delete(t.Context(), h.Path(), -1))
 		err = h.Confirm(t.Context())
-		require.ErrorIs(t, err, hold.ErrDeleted, "and by a confirmation")
-		lostTo(t, h, hold.ErrDeleted)
+		require.ErrorIs(t, err, lease.ErrDeleted, "and by a confirmation")
+		lostTo(t, h, lease.ErrDeleted)
 	})
 }
 
@@ -155,7 +156,7 @@ func TestChangedDataIsNoLoss(t *testing.T) {
 		require.NoError(t, h.Err())
 		require.NoError(t, other.Delete(t.Context(), h.Path(), -1))
 		synctest.Wait()
-		lostTo(t, h, hold.ErrDeleted)
+		lostTo(t, h, lease.ErrDeleted)
 	})
 }
 
@@ -168,10 +169,10 @@ func TestReplacedNodeIsALossAndIsNotDeleted(t *testing.T) {
 		_, err := other.Create(t.Context(), h.Path(), nil, framework.Ephemeral)
 		require.NoError(t, err)
 		<-h.Context().Done()
-		require.ErrorIs(t, h.Err(), hold.ErrLost)
+		require.ErrorIs(t, h.Err(), lease.ErrLost)
 		time.Sleep(timeout)
 		assert.Equal(t, 1, p.nodes())
-		require.ErrorIs(t, h.Release(), hold.ErrLost)
+		require.ErrorIs(t, h.Release(), lease.ErrLost)
 		time.Sleep(timeout)
 		assert.Equal(t, 1, p.nodes())
 	})
@@ -191,6 +192,6 @@ func TestHoldOnADeadSessionIsLostFromTheStart(t *testing.T) {
 		h = p.grant(t, t.Context(), func(g *hold.Grant) { g.Session, g.Client = session, p.In(session) })
 		assert.False(t, stands(h), "long after the session's tasks have ended")
 		lostTo(t, h, framework.ErrSessionExpired)
-		require.ErrorIs(t, h.Release(), hold.ErrLost)
+		require.ErrorIs(t, h.Release(), lease.ErrLost)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"iter"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/owner"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // A Key says what a place is a place of. Two acquirers with equal keys re-enter
@@ -26,65 +28,30 @@ func (k Key) equal(other Key) bool {
 	return k.Path == other.Path && k.Kind == other.Kind && k.Client.SameEnsemble(other.Client)
 }
 
-// owned is the chain of holds that a context owns, innermost first.
-type owned struct {
-	hold   *Hold           // nil: from here outwards it is a fork's
-	owner  *owner          // whose claim on the hold it is
-	parent context.Context // the one that the claim was made with
-	outer  *owned
-}
-
-type ownedKey struct{}
-
-func chain(ctx context.Context) *owned {
-	link, _ := ctx.Value(ownedKey{}).(*owned)
-	return link
-}
-
-// bind makes a context own the hold, for one of its owners.
-func (h *Hold) bind(ctx context.Context, o *owner) context.Context {
-	return context.WithValue(ctx, ownedKey{}, &owned{hold: h, owner: o, parent: ctx, outer: chain(ctx)})
-}
-
-// WithoutOwner strips a context of all ownership.
-func WithoutOwner(ctx context.Context) context.Context {
-	return context.WithValue(ctx, ownedKey{}, (*owned)(nil))
-}
-
-// Fork makes a context that of a new owner below the one that ctx belongs to.
-func Fork(ctx context.Context) context.Context {
-	outer := chain(ctx)
-	if outer == nil {
-		return ctx // whoever acquires with it is a new owner anyway
-	}
-	return context.WithValue(ctx, ownedKey{}, &owned{outer: outer})
-}
-
 // claims returns those of ctx on holds of that key, innermost first, and whether each
 // is only a claim of an owner above, because ctx is that of a fork.
-func claims(ctx context.Context, key Key) iter.Seq2[*owned, bool] {
-	return func(yield func(*owned, bool) bool) {
-		forked := false
-		for link := chain(ctx); link != nil; link = link.outer {
-			switch {
-			case link.hold == nil:
-				forked = true
-			case link.hold.Key.equal(key) && !yield(link, forked):
+func claims(ctx context.Context, key Key) iter.Seq2[*Handle, bool] {
+	return func(yield func(*Handle, bool) bool) {
+		for claim, forked := range owner.Claims[*Handle](ctx) {
+			if claim.hold.Key.equal(key) && !yield(claim, forked) {
 				return
 			}
 		}
 	}
 }
 
-// Enter returns a new handle on the hold of that key that ctx owns, or the turn to
+// Enter returns a new lease on the hold of that key that ctx owns, or the turn to
 // wait for if it is a fork's, which has to wait until the forks before it have left.
 // It returns neither, and no error, if ctx owns none, or one that was released. If the
 // hold was lost the error says so: a stranger's place in the queue is not what the
 // caller, who believes to be inside, wants.
-func Enter(ctx context.Context, key Key) (*Handle, *Turn, error) {
-	for link, forked := range claims(ctx, key) {
-		if handle, turn, err := link.hold.enter(ctx, link.owner, forked); err != nil || handle != nil || turn != nil {
-			return handle, turn, err
+func Enter(ctx context.Context, key Key) (*lease.Lease, *Turn, error) {
+	for claim, forked := range claims(ctx, key) {
+		switch handle, turn, err := claim.hold.enter(ctx, claim.owner, forked); {
+		case handle != nil:
+			return lease.New(handle), nil, nil
+		case turn != nil || err != nil:
+			return nil, turn, err
 		}
 	}
 	return nil, nil, nil
@@ -92,7 +59,7 @@ func Enter(ctx context.Context, key Key) (*Handle, *Turn, error) {
 
 // enter opens a further handle for an owner, or for a new fork of it, unless the hold
 // or what this owner has of it is over.
-func (h *Hold) enter(ctx context.Context, o *owner, forks bool) (*Handle, *Turn, error) {
+func (h *Hold) enter(ctx context.Context, o *claimant, forks bool) (*Handle, *Turn, error) {
 	_ = h.err() // by the clock it may have ended just now
 	if forks {
 		return h.enterFork(ctx, o)
@@ -112,11 +79,11 @@ func (h *Hold) enter(ctx context.Context, o *owner, forks bool) (*Handle, *Turn,
 // released, or the error of one that was lost. forked tells that it is not the owner
 // that the place was granted to, but a fork.
 func Owner(ctx context.Context, key Key) (h *Hold, forked bool, err error) {
-	for link, forked := range claims(ctx, key) {
-		switch err := link.hold.err(); {
+	for claim, forked := range claims(ctx, key) {
+		switch err := claim.hold.err(); {
 		case err == nil:
-			return link.hold, forked || link.owner.parent != nil, nil
-		case !errors.Is(err, ErrReleased):
+			return claim.hold, forked || claim.owner.parent != nil, nil
+		case !errors.Is(err, lease.ErrReleased):
 			return nil, false, err
 		}
 	}
@@ -125,11 +92,11 @@ func Owner(ctx context.Context, key Key) (h *Hold, forked bool, err error) {
 
 // Lost ends the hold because its znode is gone, unless it was released: who releases
 // says so before it removes the znode.
-func (h *Hold) Lost() { h.lose(ErrDeleted) }
+func (h *Hold) Lost() { h.lose(lease.ErrDeleted) }
 
 // Loss returns the error of the hold's loss, nil if it stands or was released.
 func (h *Hold) Loss() error {
-	if err := h.err(); !errors.Is(err, ErrReleased) {
+	if err := h.err(); !errors.Is(err, lease.ErrReleased) {
 		return err
 	}
 	return nil
@@ -143,9 +110,9 @@ func (h *Hold) Loss() error {
 func (h *Hold) Outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	outlived, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	followed := []context.Context{ctx}
-	for link := chain(ctx); link != nil; link = link.outer {
-		if link.hold == h {
-			followed = append(followed, link.parent)
+	for claim := range owner.Claims[*Handle](ctx) {
+		if claim.hold == h {
+			followed = append(followed, claim.outer)
 		}
 	}
 	look := func() {
@@ -154,7 +121,7 @@ func (h *Hold) Outlive(ctx context.Context) (context.Context, context.CancelFunc
 			if cause == nil || errors.Is(f.Err(), context.DeadlineExceeded) {
 				return // the latter it has of its own
 			}
-			if released := (*releasedError)(nil); !errors.As(cause, &released) || released.hold != h {
+			if !errors.Is(cause, releasedError{h}) {
 				cancel(cause)
 				return
 			}
@@ -175,11 +142,4 @@ func (h *Hold) Outlive(ctx context.Context) (context.Context, context.CancelFunc
 			end()
 		}
 	}
-}
-
-// StartAfter is Start for a context of Outlive, which it ends with the handle.
-func StartAfter(ctx context.Context, done context.CancelFunc, g Grant) *Handle {
-	handle := Start(ctx, g)
-	context.AfterFunc(handle.ctx, done)
-	return handle
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -27,7 +28,7 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 		}
 		session := c.Session()
 		found := map[string]func(h *Hold){
-			"an event":          func(h *Hold) { h.lose(ErrDeleted) },
+			"an event":          func(h *Hold) { h.lose(lease.ErrDeleted) },
 			"another's request": func(h *Hold) { h.Lost() },
 			"another's node":    func(h *Hold) { h.lose(errReplaced) },
 			"a refusal":         func(h *Hold) { h.lose(missing(framework.ErrNoAuth)) },
@@ -40,7 +41,7 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 			}
 			over, end := context.WithCancel(context.Background())
 			holds[name] = &Hold{
-				Grant: Grant{Client: c.In(session), Session: session, Path: node.Path, Token: node.Czxid, Reliance: relied},
+				Grant: Grant{Client: c.In(session), Session: session, Path: node.Path, Token: lease.Token(node.Czxid), Reliance: relied},
 				over:  over, end: end,
 			}
 		}
@@ -48,7 +49,7 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 		<-session.Done()
 		for name, h := range holds {
 			found[name](h)
-			if err := h.Loss(); !errors.Is(err, framework.ErrSessionExpired) || errors.Is(err, ErrDeleted) {
+			if err := h.Loss(); !errors.Is(err, framework.ErrSessionExpired) || errors.Is(err, lease.ErrDeleted) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // Claims that are released at the same time are each released once.
@@ -14,7 +15,7 @@ func TestClaimsAreReleasedTogether(t *testing.T) {
 	granting(t, func(t *testing.T, p place) {
 		for range 200 {
 			first := p.grant(t, t.Context())
-			all := []*hold.Handle{first}
+			all := []*lease.Lease{first}
 			for range 20 {
 				h, _, err := hold.Enter(first.Context(), p.key())
 				require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
@@ -47,9 +48,9 @@ func (h *Hold) watch(ctx context.Context) {
 			return
 		case <-h.over.Done(): // somebody else has found out
 		case <-h.suspended:
-			h.lose(ErrSuspended)
+			h.lose(lease.ErrSuspended)
 		case <-maxHold.C:
-			h.lose(ErrMaxHold)
+			h.lose(lease.ErrMaxHold)
 		case err := <-h.Reliance.Failed():
 			h.lose(missing(err))
 		case <-due.C: // beside this loop: the read may take as long as there is no connection
@@ -64,7 +65,7 @@ func (h *Hold) watch(ctx context.Context) {
 			events = nil
 			switch {
 			case ok && ev.Type == framework.EventDeleted:
-				h.lose(ErrDeleted)
+				h.lose(lease.ErrDeleted)
 			case !ok || ev.Type != framework.EventSessionEnded:
 				due.Reset(0)
 			}
@@ -112,7 +113,7 @@ func (h *Hold) watchAlso(ctx context.Context, path string) {
 		case ev, ok := <-events:
 			switch {
 			case ok && ev.Type == framework.EventDeleted:
-				h.lose(ErrDeleted)
+				h.lose(lease.ErrDeleted)
 				return
 			case ok && ev.Type == framework.EventSessionEnded:
 				return // the first znode's watch says so
@@ -161,7 +162,7 @@ func (h *Hold) judge(stat framework.Stat, err error) (lost bool) {
 // since its ACL was changed, so that nobody knows.
 func missing(err error) error {
 	if errors.Is(err, framework.ErrNoNode) {
-		return ErrDeleted
+		return lease.ErrDeleted
 	}
 	return err
 }

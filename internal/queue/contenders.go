@@ -7,30 +7,15 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
-
-// A Contender is one node in the queue.
-type Contender struct {
-	znode.Name
-	// Path is its path.
-	Path string
-	// Holding tells whether it has been admitted.
-	Holding bool
-	// Token is the node's czxid, Session the id of its owner.
-	Token, Session int64
-	// Holder is what it says about itself.
-	Holder Holder
-	// Enqueued is the server's time of its creation.
-	Enqueued time.Time
-}
 
 // Contenders lists the queue, first in line first, as seen by a server that has
 // caught up with the leader. Nodes that go while it reads are left out.
-func (q *Queue) Contenders(ctx context.Context) ([]Contender, error) {
+func (q *Queue) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	found, err := q.list(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list contenders of %s: %w", q.title(), err)
@@ -38,14 +23,14 @@ func (q *Queue) Contenders(ctx context.Context) ([]Contender, error) {
 	return found, nil
 }
 
-func (q *Queue) list(ctx context.Context) ([]Contender, error) {
+func (q *Queue) list(ctx context.Context) ([]lease.Contender, error) {
 	c := q.cfg.Client
 	if err := c.Sync(ctx, q.cfg.Path); err != nil {
 		return nil, err
 	}
 	children, _, err := c.Children(ctx, q.cfg.Path)
 	if errors.Is(err, framework.ErrNoNode) {
-		return nil, nil
+		return []lease.Contender{}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -61,7 +46,7 @@ func (q *Queue) list(ctx context.Context) ([]Contender, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []Contender
+	found := make([]lease.Contender, 0, len(names))
 	for i, name := range names {
 		if all[i] == nil {
 			continue
@@ -84,10 +69,10 @@ const sideBySide = 16
 
 // readAll reads nodes; nil is in place of those that have gone. If one cannot be read
 // that is the error, and no further one is asked for.
-func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*Contender, error) {
+func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*lease.Contender, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	all := make([]*Contender, len(names))
+	all := make([]*lease.Contender, len(names))
 	failed := make(chan error, sideBySide)
 	var next atomic.Int64
 	read := func() {
@@ -116,17 +101,23 @@ func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*Contender, 
 }
 
 // contender reads one node.
-func (q *Queue) contender(ctx context.Context, name znode.Name) (Contender, error) {
+func (q *Queue) contender(ctx context.Context, name znode.Name) (lease.Contender, error) {
 	data, stat, err := q.cfg.Client.Get(ctx, q.node(name.Node))
 	if err != nil {
-		return Contender{}, err
+		return lease.Contender{}, err
 	}
 	return q.describe(name, data, stat), nil
 }
 
-func (q *Queue) describe(name znode.Name, data []byte, stat framework.Stat) Contender {
-	return Contender{
-		Name: name, Path: q.node(name.Node), Token: stat.Czxid, Session: stat.EphemeralOwner,
+// kindOf says what the nodes of a kind contend for.
+var kindOf = map[string]string{
+	znode.Mutex: lease.KindMutex, znode.Reader: lease.KindReader, znode.Writer: lease.KindWriter, znode.Latch: lease.KindLeader,
+	znode.Permit: lease.KindSemaphore, znode.Permits: lease.KindSemaphore,
+}
+
+func (q *Queue) describe(name znode.Name, data []byte, stat framework.Stat) lease.Contender {
+	return lease.Contender{
+		Kind: kindOf[name.Kind], Node: name.Node, Path: q.node(name.Node), Token: lease.Token(stat.Czxid), Session: stat.EphemeralOwner,
 		Holder: holderOf(name.Kind, data), Enqueued: stat.Ctime,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // A Door is what the first in line has to pass to get its place, which is then not
@@ -58,7 +59,7 @@ func (w *wait) pass(p *place, grant *hold.Grant) error {
 		return err
 	}
 	grant.Asked = grant.Asked || p.asked
-	grant.Path, grant.Token = made[0].Path, made[0].Czxid
+	grant.Path, grant.Token = made[0].Path, lease.Token(made[0].Czxid)
 	for _, also := range made[1:] {
 		grant.Also = append(grant.Also, also.Path)
 	}

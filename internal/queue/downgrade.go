@@ -11,6 +11,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // AcquireBeside takes a place for the owner of another hold in the same line, right
@@ -28,7 +29,7 @@ import (
 //
 // If the other hold is lost before the place is safe, that is the error. If it is
 // released, who comes is a stranger and waits like one.
-func (q *Queue) AcquireBeside(ctx context.Context, timeout time.Duration, owner *hold.Hold) (*hold.Handle, error) {
+func (q *Queue) AcquireBeside(ctx context.Context, timeout time.Duration, owner *hold.Hold) (*lease.Lease, error) {
 	w, cancel := q.begin(ctx, timeout)
 	defer cancel()
 	for {
@@ -55,7 +56,7 @@ func (q *Queue) AcquireBeside(ctx context.Context, timeout time.Duration, owner 
 // EnterBeside is Enter for who may own another hold, nil if not, from which the
 // place was taken with AcquireBeside: the release of that one, also of a further
 // claim on it, does not end the handle's context.
-func (q *Queue) EnterBeside(ctx context.Context, timeout time.Duration, owner *hold.Hold) (*hold.Handle, error) {
+func (q *Queue) EnterBeside(ctx context.Context, timeout time.Duration, owner *hold.Hold) (*lease.Lease, error) {
 	if owner == nil {
 		return q.Enter(ctx, timeout)
 	}
@@ -72,7 +73,7 @@ func (q *Queue) EnterBeside(ctx context.Context, timeout time.Duration, owner *h
 // errOtherGone means that the node to take a place beside has gone.
 var errOtherGone = errors.New("the znode to stand beside has gone")
 
-func (w *wait) tryBeside(owner *hold.Hold) (*hold.Handle, error) {
+func (w *wait) tryBeside(owner *hold.Hold) (*lease.Lease, error) {
 	q, session := w.queue, owner.Session
 	p := &place{wait: w, queue: q, client: q.cfg.Client.In(session), session: session}
 	if w.atOnce {
@@ -100,7 +101,9 @@ func (w *wait) tryBeside(owner *hold.Hold) (*hold.Handle, error) {
 		return nil, err
 	}
 	outlived, done := owner.Outlive(w.work)
-	return hold.StartAfter(outlived, done, grant), nil
+	held := hold.Start(outlived, grant)
+	context.AfterFunc(held.Context(), done)
+	return held, nil
 }
 
 // joinBeside creates the node, and makes certain that the other one stood then. On

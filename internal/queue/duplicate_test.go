@@ -10,6 +10,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // zeros makes all random parts of names the same.
@@ -43,7 +44,7 @@ func TestSecondNodeUnderTheOwnIDIsRemoved(t *testing.T) {
 				granted := make(chan error, 1)
 				go func() {
 					line := queue.New(queue.Config{Client: a, Path: path, Kind: znode.Mutex, Kinds: znode.Locks, Policy: queue.InLine})
-					handle, err := line.Acquire(t.Context(), queue.Forever)
+					handle, err := line.Acquire(t.Context(), lease.Forever)
 					if err == nil {
 						err = handle.Release()
 					}

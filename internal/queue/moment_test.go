@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -25,7 +25,7 @@ const path = "/line"
 type moment func()
 
 // deciding calls at the moment at which the policy admits a place.
-func deciding(c *framework.Client, at moment) func(ctx context.Context, timeout time.Duration) (*hold.Handle, error) {
+func deciding(c *framework.Client, at moment) func(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	policy := func(self znode.Name, ahead []znode.Name, size int) []znode.Name {
 		wait := queue.InLine(self, ahead, size)
 		if len(wait) == 0 && self.Node != znode.Mutex+"0000000000" { // that is the newcomer of a first look
@@ -39,9 +39,9 @@ func deciding(c *framework.Client, at moment) func(ctx context.Context, timeout 
 }
 
 // passing calls when the first in line has passed a door.
-func passing(c *framework.Client, at moment) func(ctx context.Context, timeout time.Duration) (*hold.Handle, error) {
+func passing(c *framework.Client, at moment) func(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	line := queue.New(queue.Config{Client: c, Path: path, Kind: znode.Mutex, Kinds: znode.Locks, Policy: queue.InLine})
-	return func(ctx context.Context, timeout time.Duration) (*hold.Handle, error) {
+	return func(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 		return line.AcquireThrough(ctx, timeout, openDoor{at})
 	}
 }
@@ -66,32 +66,32 @@ var errStopped = errors.New("stopped by the test")
 // At the moment of the grant the work ends, or the session, or the client is closed: no
 // lease is handed out for that session, and nothing is left that was relied on.
 func TestEndAtTheMomentOfTheGrant(t *testing.T) {
-	for name, acquirer := range map[string]func(*framework.Client, moment) func(context.Context, time.Duration) (*hold.Handle, error){
+	for name, acquirer := range map[string]func(*framework.Client, moment) func(context.Context, time.Duration) (*lease.Lease, error){
 		"the policy admits": deciding, "the door is passed": passing,
 	} {
-		for _, timeout := range []time.Duration{0, time.Minute, queue.Forever} {
-			acquiring := func(end string, test func(t *testing.T, w *conformance.World, acquire func(at moment) (*hold.Handle, error), cancel context.CancelCauseFunc)) {
+		for _, timeout := range []time.Duration{0, time.Minute, lease.Forever} {
+			acquiring := func(end string, test func(t *testing.T, w *conformance.World, acquire func(at moment) (*lease.Lease, error), cancel context.CancelCauseFunc)) {
 				t.Run(name+", "+end+", "+timeout.String(), func(t *testing.T) {
 					conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 						c := w.Client("a")
 						ctx, cancel := context.WithCancelCause(t.Context())
 						defer cancel(nil)
-						test(t, w, func(at moment) (*hold.Handle, error) { return acquirer(c, at)(ctx, timeout) }, cancel)
+						test(t, w, func(at moment) (*lease.Lease, error) { return acquirer(c, at)(ctx, timeout) }, cancel)
 					})
 				})
 			}
-			acquiring("the work ends", func(t *testing.T, w *conformance.World, acquire func(moment) (*hold.Handle, error), cancel context.CancelCauseFunc) {
+			acquiring("the work ends", func(t *testing.T, w *conformance.World, acquire func(moment) (*lease.Lease, error), cancel context.CancelCauseFunc) {
 				handle, err := acquire(func() { cancel(errStopped) })
 				require.ErrorIs(t, err, errStopped)
 				require.Nil(t, handle)
 				leftNothing(t, w)
 			})
-			acquiring("the client is closed", func(t *testing.T, w *conformance.World, acquire func(moment) (*hold.Handle, error), _ context.CancelCauseFunc) {
+			acquiring("the client is closed", func(t *testing.T, w *conformance.World, acquire func(moment) (*lease.Lease, error), _ context.CancelCauseFunc) {
 				handle, err := acquire(func() { w.CloseAll() })
 				require.ErrorIs(t, err, framework.ErrClosed)
 				require.Nil(t, handle)
 			})
-			acquiring("the session ends", func(t *testing.T, w *conformance.World, acquire func(moment) (*hold.Handle, error), _ context.CancelCauseFunc) {
+			acquiring("the session ends", func(t *testing.T, w *conformance.World, acquire func(moment) (*lease.Lease, error), _ context.CancelCauseFunc) {
 				c, ended := w.Known("a"), (*framework.Session)(nil)
 				handle, err := acquire(func() {
 					if ended == nil {
@@ -101,7 +101,7 @@ func TestEndAtTheMomentOfTheGrant(t *testing.T) {
 					}
 				})
 				require.NotNil(t, ended)
-				if timeout == 0 && errors.Is(err, queue.ErrTimeout) { // there was no connection at once
+				if timeout == 0 && errors.Is(err, lease.ErrTimeout) { // there was no connection at once
 					w.After(time.Second)
 					leftNothing(t, w)
 					return

@@ -9,6 +9,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // Recipes of different kinds do not count each other's nodes, so both would have the
@@ -37,8 +38,11 @@ import (
 // So who waits or holds stays, whatever comes. The nodes of who has died count until its
 // session ends, as everywhere. What Java's recipes do is not said here: they do not look.
 
-// A StrangerError says that a path is in use by another recipe. It is an
-// ErrOtherRecipe, and, between semaphores, an ErrOtherLayout.
+// ErrOtherLayout means that a path is in use by a semaphore of the other layout.
+var ErrOtherLayout = fmt.Errorf("%w, a semaphore of the other layout", lease.ErrOtherRecipe)
+
+// A StrangerError says that a path is in use by another recipe. It is a
+// lease.ErrOtherRecipe, and, between semaphores, an ErrOtherLayout.
 type StrangerError struct {
 	// Node is the name of a node found, below In if that is not "".
 	In, Node string
@@ -60,7 +64,7 @@ func (e *StrangerError) sentinel() error {
 	if e.layout {
 		return ErrOtherLayout
 	}
-	return ErrOtherRecipe
+	return lease.ErrOtherRecipe
 }
 
 // Unwrap returns what the error is.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // A place is one node in line, in one session.
@@ -67,7 +68,7 @@ func (p *place) create(ctx context.Context) error {
 	var ok bool
 	if p.self, ok = znode.Parse(node, p.queue.cfg.Kinds...); !ok || !p.self.Ordered() {
 		p.leave()
-		return ErrSequenceExhausted
+		return lease.ErrSequenceExhausted
 	}
 	return nil
 }

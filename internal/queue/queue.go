@@ -10,10 +10,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
-
-// Forever as a timeout leaves the bound of a wait to the context.
-const Forever = time.Duration(1<<63 - 1)
 
 // A Config says what a Queue is a queue for.
 type Config struct {
@@ -65,7 +63,7 @@ const (
 // concurrent use.
 type Queue struct {
 	cfg  Config
-	self Holder
+	self lease.Holder
 }
 
 // New returns the queue. The parent is not made before somebody joins.
@@ -105,7 +103,7 @@ func (q *Queue) title() string { return quote.Path(q.root()) }
 
 // Enter re-enters the hold that ctx owns; a fork of its owner waits there for up to
 // timeout until the forks before it have left. It returns nil if there is none.
-func (q *Queue) Enter(ctx context.Context, timeout time.Duration) (*hold.Handle, error) {
+func (q *Queue) Enter(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	handle, turn, err := hold.Enter(ctx, q.Key())
 	if turn != nil {
 		handle, err = q.await(ctx, timeout, turn)
@@ -118,7 +116,7 @@ func (q *Queue) Enter(ctx context.Context, timeout time.Duration) (*hold.Handle,
 }
 
 // await waits for the turn of a fork.
-func (q *Queue) await(ctx context.Context, timeout time.Duration, turn *hold.Turn) (*hold.Handle, error) {
+func (q *Queue) await(ctx context.Context, timeout time.Duration, turn *hold.Turn) (*lease.Lease, error) {
 	w, cancel := q.begin(ctx, timeout)
 	defer cancel()
 	if w.atOnce {
@@ -129,7 +127,7 @@ func (q *Queue) await(ctx context.Context, timeout time.Duration, turn *hold.Tur
 		return handle, nil
 	}
 	switch {
-	case errors.Is(err, hold.ErrLost):
+	case errors.Is(err, lease.ErrLost):
 		return nil, fmt.Errorf("acquire %s: %w", q.title(), err)
 	case w.atOnce && ctx.Err() == nil:
 		err = ErrNotFree
@@ -140,7 +138,7 @@ func (q *Queue) await(ctx context.Context, timeout time.Duration, turn *hold.Tur
 
 // Acquire re-enters the hold that ctx owns, or waits for a place for up to
 // timeout; 0 or less takes it only if it is free now.
-func (q *Queue) Acquire(ctx context.Context, timeout time.Duration) (*hold.Handle, error) {
+func (q *Queue) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	if handle, err := q.Enter(ctx, timeout); handle != nil || err != nil {
 		return handle, err
 	}
@@ -150,11 +148,11 @@ func (q *Queue) Acquire(ctx context.Context, timeout time.Duration) (*hold.Handl
 // AcquireThrough waits for the first place in line, and there for the door to let
 // it pass; the policy must be InLine. Without a door it waits for a place as
 // Acquire does. It does not re-enter.
-func (q *Queue) AcquireThrough(ctx context.Context, timeout time.Duration, door Door) (*hold.Handle, error) {
+func (q *Queue) AcquireThrough(ctx context.Context, timeout time.Duration, door Door) (*lease.Lease, error) {
 	return q.acquire(ctx, timeout, door)
 }
 
-func (q *Queue) acquire(ctx context.Context, timeout time.Duration, door Door) (*hold.Handle, error) {
+func (q *Queue) acquire(ctx context.Context, timeout time.Duration, door Door) (*lease.Lease, error) {
 	w, cancel := q.begin(ctx, timeout)
 	defer cancel()
 	if ctx.Err() != nil {
@@ -173,7 +171,7 @@ func (q *Queue) begin(ctx context.Context, timeout time.Duration) (*wait, contex
 	case timeout <= 0:
 		w.atOnce = true
 		ctx, cancel = context.WithTimeoutCause(ctx, q.patience(), errWaitOver)
-	case timeout != Forever:
+	case timeout != lease.Forever:
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errWaitOver)
 	}
 	w.ctx = ctx
@@ -221,7 +219,7 @@ func (q *Queue) data() []byte {
 	if q.cfg.ID != "" {
 		return []byte(q.cfg.ID)
 	}
-	return q.self.encodeNow()
+	return encodeNow(q.self)
 }
 
-func (q *Queue) parseHolder(data []byte) Holder { return holderOf(q.cfg.Kind, data) }
+func (q *Queue) parseHolder(data []byte) lease.Holder { return holderOf(q.cfg.Kind, data) }

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -20,10 +20,10 @@ import (
 func TestNodeOfAnotherIsNotGranted(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b, operator := w.Client("a"), w.Client("b"), w.Client("operator")
-		acquire := func(c *framework.Client) (*hold.Handle, error) {
+		acquire := func(c *framework.Client) (*lease.Lease, error) {
 			return queue.New(queue.Config{
 				Client: c, Path: path, Kind: znode.Mutex, Kinds: znode.Locks, Policy: queue.InLine,
-			}).Acquire(t.Context(), queue.Forever)
+			}).Acquire(t.Context(), lease.Forever)
 		}
 		held, err := acquire(a)
 		require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestNodeOfAnotherIsNotGranted(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		waiting := make(chan *hold.Handle, 1)
+		waiting := make(chan *lease.Lease, 1)
 		go func() {
 			handle, err := acquire(b)
 			if err == nil {
@@ -57,7 +57,7 @@ func TestNodeOfAnotherIsNotGranted(t *testing.T) {
 		info, ok := w.Server.Node(got.Path())
 		require.True(t, ok)
 		require.Equal(t, b.Session().ID(), info.EphemeralOwner)
-		require.Equal(t, info.Czxid, got.Token())
+		require.EqualValues(t, info.Czxid, got.Token())
 		require.NoError(t, got.Release())
 	})
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // A sizedLine is a line of places of weight 1 with a size in a node beside it.
@@ -55,7 +55,7 @@ func (l *sizedLine) size(_ context.Context, c *framework.Client, ask queue.SizeA
 }
 
 // take takes a place, which must be free.
-func (l *sizedLine) take(c *framework.Client) *hold.Handle {
+func (l *sizedLine) take(c *framework.Client) *lease.Lease {
 	l.w.T.Helper()
 	taken := l.wait(c)
 	l.w.Settle()
@@ -70,7 +70,7 @@ func (l *sizedLine) take(c *framework.Client) *hold.Handle {
 }
 
 type result struct {
-	handle *hold.Handle
+	handle *lease.Lease
 	err    error
 }
 
@@ -87,7 +87,7 @@ func (l *sizedLine) wait(c *framework.Client) <-chan result {
 	return done
 }
 
-func (l *sizedLine) release(held ...*hold.Handle) {
+func (l *sizedLine) release(held ...*lease.Lease) {
 	l.w.T.Helper()
 	for _, h := range held {
 		require.NoError(l.w.T, h.Release())
@@ -103,7 +103,7 @@ func TestSizeChangesBeforeItIsWatched(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 				l := newSizedLine(w, 2)
 				a, b := w.Client("a"), w.Client("b")
-				held := []*hold.Handle{l.take(a), l.take(a)}
+				held := []*lease.Lease{l.take(a), l.take(a)}
 				changed := false
 				l.asked = func(ask queue.SizeAsk) {
 					if ask == queue.Decide && !changed {
@@ -141,7 +141,7 @@ func TestSizeShrinksAtTheMomentAPlaceGoes(t *testing.T) {
 		l := newSizedLine(w, 2)
 		a, b := w.Client("a"), w.Client("b")
 		for range 30 {
-			held := []*hold.Handle{l.take(a), l.take(a)}
+			held := []*lease.Lease{l.take(a), l.take(a)}
 			struck := false
 			l.asked = func(ask queue.SizeAsk) {
 				if ask == queue.Await && !struck {
@@ -171,7 +171,7 @@ func TestSizeThatHasNotChangedIsAskedForOnce(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newSizedLine(w, 3)
 		a, b := w.Client("a"), w.Client("b")
-		held := []*hold.Handle{l.take(a), l.take(a), l.take(a)}
+		held := []*lease.Lease{l.take(a), l.take(a), l.take(a)}
 		asks := 0
 		l.asked = func(queue.SizeAsk) { asks++ }
 		waiting := l.wait(b)

@@ -9,6 +9,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // A wait is one call of Acquire: any number of places in line, one at a time,
@@ -27,11 +28,11 @@ type wait struct {
 	ahead  int
 	head   string // node
 	headIn string // and its parent
-	holder Holder
+	holder lease.Holder
 }
 
 // run takes places in line until one is admitted.
-func (w *wait) run() (*hold.Handle, error) {
+func (w *wait) run() (*lease.Lease, error) {
 	for {
 		handle, err := w.tryPlace()
 		switch {
@@ -48,7 +49,7 @@ func (w *wait) run() (*hold.Handle, error) {
 }
 
 // tryPlace goes through one place in line, in one session.
-func (w *wait) tryPlace() (*hold.Handle, error) {
+func (w *wait) tryPlace() (*lease.Lease, error) {
 	session, err := w.session()
 	if err != nil {
 		w.over = true // also for a view of the client that is pinned to a session
@@ -72,7 +73,7 @@ func (w *wait) tryPlace() (*hold.Handle, error) {
 	}
 	grant := hold.Grant{
 		Client: client, Session: session, Key: w.queue.Key(),
-		Path: p.path, Token: p.token, MaxHold: w.queue.cfg.MaxHold,
+		Path: p.path, Token: lease.Token(p.token), MaxHold: w.queue.cfg.MaxHold,
 	}
 	if w.door != nil {
 		if err := w.pass(p, &grant); err != nil {
@@ -173,7 +174,7 @@ func (w *wait) withoutListing(why error) error {
 func (w *wait) note(in string, ahead []znode.Name) {
 	w.ahead = len(ahead)
 	if len(ahead) > 0 && ahead[0].Node != w.head {
-		w.headIn, w.head, w.holder = in, ahead[0].Node, Holder{}
+		w.headIn, w.head, w.holder = in, ahead[0].Node, lease.Holder{}
 	}
 }
 
@@ -195,7 +196,7 @@ func (w *wait) askHead(client *framework.Client, inLine int) {
 			w.ahead += max(inLine, 0)
 		}
 	}
-	if w.head == "" || w.holder != (Holder{}) {
+	if w.head == "" || w.holder != (lease.Holder{}) {
 		return
 	}
 	if data, _, err := client.Get(ctx, w.headIn+"/"+w.head); err == nil {
@@ -222,8 +223,8 @@ func (w *wait) explain(err error) error {
 }
 
 func (w *wait) timeoutError(err error) error {
-	timeout := &TimeoutError{
-		Path: w.queue.root(), Waited: time.Since(w.start), Ahead: w.ahead, Head: w.head, Holder: w.holder,
+	timeout := &lease.TimeoutError{
+		Path: w.queue.root(), Waited: time.Since(w.start), Ahead: w.ahead, Node: w.head, Holder: w.holder,
 		Err: w.lastFailure(err), Cause: context.Cause(w.work),
 	}
 	if now := w.queue.cfg.Client.Reachable(); errors.Is(now, framework.ErrNotConnected) && !errors.Is(err, framework.ErrNotConnected) {

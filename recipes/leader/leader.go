@@ -87,7 +87,7 @@ func (e *Election) ID() string { return e.id }
 // releases it or loses it. See lease.Acquirer for everything that all recipes have
 // in common, and Lead for an election that goes on.
 func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return lease.Of(e.queue.Acquire(ctx, timeout))
+	return e.queue.Acquire(ctx, timeout)
 }
 
 // Leader returns the present leader: the first of the participants in line. ok is
@@ -95,20 +95,11 @@ func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.L
 // to be the first may not know it yet, and one whose process has died is the
 // leader until its session ends.
 func (e *Election) Leader(ctx context.Context) (leader lease.Contender, ok bool, err error) {
-	head, ok, err := e.queue.Head(ctx)
-	if !ok {
-		return lease.Contender{}, false, err
-	}
-	return contender(head), true, nil
+	return e.queue.Head(ctx)
 }
 
 // Participants lists the leader and, behind it, all who campaign, in order. The list
 // is that of one moment during the call, less those who left since.
 func (e *Election) Participants(ctx context.Context) ([]lease.Contender, error) {
-	return lease.Contenders(e.queue.Contenders(ctx))
-}
-
-func contender(c queue.Contender) lease.Contender {
-	list, _ := lease.Contenders([]queue.Contender{c}, nil) // it only passes errors on
-	return list[0]
+	return e.queue.Contenders(ctx)
 }

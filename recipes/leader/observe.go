@@ -80,11 +80,7 @@ func (o *observer) watchHead(ctx context.Context) (head lease.Contender, w *fram
 			return lease.Contender{}, nil, err
 		}
 	}
-	first, ok, w, err := o.queue.WatchHead(ctx)
-	if err != nil || !ok {
-		return lease.Contender{}, w, err
-	}
-	return contender(first), w, nil
+	return o.queue.WatchHead(ctx)
 }
 
 // rest pauses after a failed look.

@@ -5,9 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
-	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // The kinds of contenders.
@@ -46,25 +44,4 @@ func (c Contender) String() string {
 		who = quote.Brief(c.Node)
 	}
 	return fmt.Sprintf("token %d  session 0x%x  %s", c.Token, uint64(c.Session), strings.TrimSpace(who))
-}
-
-var kinds = map[string]string{
-	znode.Mutex: KindMutex, znode.Reader: KindReader, znode.Writer: KindWriter, znode.Latch: KindLeader,
-	znode.Permit: KindSemaphore, znode.Permits: KindSemaphore,
-}
-
-// Contenders makes the result of a recipe from that of the packages below, for
-// recipes only.
-func Contenders(found []queue.Contender, err error) ([]Contender, error) {
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Contender, len(found))
-	for i, c := range found {
-		list[i] = Contender{
-			Kind: kinds[c.Kind], Holding: c.Holding, Node: c.Node, Path: c.Path, Token: Token(c.Token), Session: c.Session,
-			Holder: Holder(c.Holder), Enqueued: c.Enqueued,
-		}
-	}
-	return list, nil
 }

@@ -1,54 +1,77 @@
 package lease
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
-	"github.com/zkrecipes/zkrecipes/internal/hold"
-	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
 // The errors of all recipes, for errors.Is.
 var (
 	// ErrTimeout means that the place did not become free in time. Nothing is held.
-	ErrTimeout = queue.ErrTimeout
+	ErrTimeout = errors.New("not acquired in time")
 	// ErrLost means that a lease ended before it was released; what was done under
 	// it may not have been alone. The reason is wrapped in it.
-	ErrLost = hold.ErrLost
+	ErrLost = errors.New("lease lost")
 	// ErrReleased means that the lease was released before.
-	ErrReleased = hold.ErrReleased
+	ErrReleased = errors.New("lease released")
 	// ErrSequenceExhausted means that a path has seen 2^31 acquisitions without
-	// ever being idle for a minute; see its text for what to do.
-	ErrSequenceExhausted = queue.ErrSequenceExhausted
+	// ever being idle for a minute; see its text for what to do. The server cannot
+	// number another node then: it gives all new ones the same number, or negative
+	// ones, and their order is unknown.
+	ErrSequenceExhausted = errors.New("the sequence numbers of the path are used up; " +
+		"delete the path when nobody uses it, and they begin anew")
 	// ErrForeignData means that a path stores data that is not the recipe's, so that it
 	// is not overwritten, and nothing is acquired by it. The text has the beginning.
-	ErrForeignData = queue.ErrForeignData
+	ErrForeignData = errors.New("the path stores data that is not the recipe's")
 	// ErrOtherRecipe means that a path is in use by another recipe, whose places would
 	// be given beside those of this one. The text names one of its znodes. Mutex and
 	// read-write lock are one recipe in that.
-	ErrOtherRecipe = queue.ErrOtherRecipe
+	ErrOtherRecipe = errors.New("the path is in use by another recipe")
 	// ErrNotContender means that Revoke was given a znode that contends for nothing.
 	ErrNotContender = errors.New("not the znode of a contender: " +
 		"give the Path of one that Contenders lists or of a Lease, not that of the recipe")
 	// ErrDeleted is the reason of a loss: somebody else deleted the lease's znode. A
 	// server that expires a session tells of its znodes first; if the end of the
 	// session is not known yet then, this is the reason.
-	ErrDeleted = hold.ErrDeleted
+	ErrDeleted = errors.New("its znode was deleted by somebody else")
 	// ErrMaxHold is the reason of a loss: the maximum hold time passed.
-	ErrMaxHold = hold.ErrMaxHold
+	ErrMaxHold = errors.New("its maximum hold time passed")
 	// ErrSuspended is the reason of a loss: the connection broke, and
 	// framework.Config.StopOnSuspend is set.
-	ErrSuspended = hold.ErrSuspended
+	ErrSuspended = errors.New("the connection broke, and the client is configured to stop then")
 )
 
 // Other reasons of a loss are those for which a session ends: see
 // framework.ErrSessionLost and framework.ErrClosed.
 
 // A LossError says which lease was lost and why. It is an ErrLost, and what
-// context.Cause returns for the context of a lost lease. Its fields are Path, the
-// lease's znode with chroot and namespace; Token; Held, how long it was held; and
-// Reason, which it wraps.
-type LossError = hold.LossError
+// context.Cause returns for the context of a lost lease.
+type LossError struct {
+	// Path is the lease's znode, with chroot and namespace.
+	Path string
+	// Token is its fencing token.
+	Token Token
+	// Held is how long it was held.
+	Held time.Duration
+	// Reason is why it was lost.
+	Reason error
+}
+
+// Error describes the loss.
+func (e *LossError) Error() string {
+	return fmt.Sprintf("%v: %s, token %d, after %v: %v", ErrLost, quote.Path(e.Path), e.Token, e.Held.Round(time.Millisecond), e.Reason)
+}
+
+// Is reports whether target is ErrLost.
+func (e *LossError) Is(target error) bool { return target == ErrLost }
+
+// Unwrap returns the reason.
+func (e *LossError) Unwrap() error { return e.Reason }
 
 // A TimeoutError says what an Acquire waited for in vain. It is an ErrTimeout.
 type TimeoutError struct {
@@ -74,10 +97,29 @@ type TimeoutError struct {
 	Cause error
 }
 
-// Error describes the wait, and who was in the way, in one line.
+// Error describes the wait, and who was in the way, in one line. What others have
+// written is escaped, and cut if it is too long.
 func (e *TimeoutError) Error() string {
-	t := &queue.TimeoutError{Path: e.Path, Waited: e.Waited, Ahead: e.Ahead, Head: e.Node, Holder: queue.Holder(e.Holder), Err: e.Err, Cause: e.Cause}
-	return t.Error()
+	s := fmt.Sprintf("%s: %v", quote.Path(e.Path), ErrTimeout)
+	if e.Waited > 0 {
+		s += fmt.Sprintf(": waited %v", e.Waited.Round(time.Millisecond))
+	}
+	if e.Ahead > 0 {
+		s += fmt.Sprintf(", %d ahead", e.Ahead)
+	}
+	switch held := e.Holder.String(); {
+	case held != "":
+		s += ", held by " + held
+	case e.Node != "":
+		s += ", held by node " + quote.Brief(e.Node)
+	}
+	if e.Cause != nil && !errors.Is(e.Cause, context.DeadlineExceeded) { // that says no more than the first words
+		s += fmt.Sprintf(": %v", e.Cause)
+	}
+	if e.Err != nil {
+		s += fmt.Sprintf("; last failure: %v", e.Err)
+	}
+	return s
 }
 
 // Is reports whether target is ErrTimeout.
@@ -85,34 +127,5 @@ func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
 
 // Unwrap returns Err and Cause, as far as there are.
 func (e *TimeoutError) Unwrap() []error {
-	return (&queue.TimeoutError{Err: e.Err, Cause: e.Cause}).Unwrap()
-}
-
-// A Holder is what a contender says about itself in the data of its znode.
-type Holder struct {
-	// Who is a label; by default the program's name.
-	Who string
-	// Host is the machine's name.
-	Host string
-	// PID is the process's id there.
-	PID int
-	// Since is the time by its own clock at which it began to wait.
-	Since time.Time
-}
-
-// String returns "who (host, pid 1, since 2026-01-02T03:04:05Z)", or "" for the
-// zero Holder. Anybody may have written that: what is not printable is escaped, as Go
-// does in a string, and what is too long is cut. The fields are what was written.
-func (h Holder) String() string { return queue.Holder(h).String() }
-
-// public translates the errors of the packages below that are not ours already.
-func public(err error) error {
-	var timeout *queue.TimeoutError
-	if errors.As(err, &timeout) {
-		return &TimeoutError{
-			Path: timeout.Path, Waited: timeout.Waited, Ahead: timeout.Ahead,
-			Holder: Holder(timeout.Holder), Node: timeout.Head, Err: timeout.Err, Cause: timeout.Cause,
-		}
-	}
-	return err
+	return slices.DeleteFunc([]error{e.Err, e.Cause}, func(err error) bool { return err == nil })
 }

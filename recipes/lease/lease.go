@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/hold"
-	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/owner"
 )
 
 // A Token is a fencing token. Of two leases on one path, the later one has the
@@ -22,16 +21,7 @@ func (t Token) String() string { return strconv.FormatInt(int64(t), 10) }
 
 // A Lease is one claim on an acquired place. It is valid until it is released or
 // lost, and safe for concurrent use. It comes from an Acquire; the zero value is of no use.
-type Lease struct{ handle *hold.Handle }
-
-// Of makes the result of a recipe from that of the packages below. It is for
-// recipes only: nobody else can have such a handle.
-func Of(handle *hold.Handle, err error) (*Lease, error) {
-	if err != nil {
-		return nil, public(err)
-	}
-	return &Lease{handle}, nil
-}
+type Lease struct{ claim Claim }
 
 // Context derives from the context given to Acquire and ends when that does, when
 // the lease is released, or when it is lost; context.Cause then returns, in that
@@ -41,42 +31,42 @@ func Of(handle *hold.Handle, err error) (*Lease, error) {
 //
 // The end of the caller's context does not release the lease. The work winds
 // down first; then it releases.
-func (l *Lease) Context() context.Context { return l.handle.Context() }
+func (l *Lease) Context() context.Context { return l.claim.Context() }
 
 // Token returns the fencing token, which all leases on one hold share.
-func (l *Lease) Token() Token { return Token(l.handle.Token()) }
+func (l *Lease) Token() Token { return l.claim.Token() }
 
 // Path returns the lease's znode, without the client's chroot and namespace.
-func (l *Lease) Path() string { return l.handle.Path() }
+func (l *Lease) Path() string { return l.claim.Path() }
 
 // Err returns nil while the lease is valid and then why it is not: ErrReleased or
 // ErrLost. It looks at the clock, so it knows at once when the trust deadline has
 // passed, even in a process that has just been woken. It asks no server.
-func (l *Lease) Err() error { return public(l.handle.Err()) }
+func (l *Lease) Err() error { return l.claim.Err() }
 
 // TrustedUntil returns the time at which the lease will be lost if no server
 // answers any more, or none that has a quorum. While the ensemble answers it moves
 // forward, about every twelfth of the session timeout, and is then about half a
 // timeout away.
-func (l *Lease) TrustedUntil() time.Time { return l.handle.TrustedUntil() }
+func (l *Lease) TrustedUntil() time.Time { return l.claim.TrustedUntil() }
 
 // Confirm asks the ensemble, through its leader, whether the lease stands; it
 // costs one round trip. nil means that it stood at some moment during the call.
 // ErrLost and ErrReleased mean that it did not; any other error, such as the
 // cause of ctx, that there was no answer.
-func (l *Lease) Confirm(ctx context.Context) error { return public(l.handle.Confirm(ctx)) }
+func (l *Lease) Confirm(ctx context.Context) error { return l.claim.Confirm(ctx) }
 
 // Revoked is closed when somebody has asked the holder to give way; see Revoke.
 // It is up to the holder what to do about that: the lease stays valid until it is
 // released. All leases on one place are asked at once. A place that is held for
 // less than a few milliseconds may not notice.
-func (l *Lease) Revoked() <-chan struct{} { return l.handle.Revoked() }
+func (l *Lease) Revoked() <-chan struct{} { return l.claim.Revoked() }
 
 // Check returns an operation for framework.Client.Multi, on any view of the same
 // client, that makes the whole transaction fail with framework.ErrNoNode unless
 // the lease's znode stands when it commits. Writes to ZooKeeper itself are then
 // safe even from a holder that does not know that it lost its lease.
-func (l *Lease) Check() framework.Op { return l.handle.Check() }
+func (l *Lease) Check() framework.Op { return l.claim.Check() }
 
 // Release gives the lease up, and the place with the last lease on it. It returns
 // nil if the lease was valid until now, ErrLost if it was not, and ErrReleased
@@ -87,10 +77,10 @@ func (l *Lease) Check() framework.Op { return l.handle.Check() }
 // in that time the znode's removal is carried on in the background until it is
 // confirmed or the session is over. A framework.ErrNoAuth means that the path's
 // ACL does not allow its removal, so that the place stays taken.
-func (l *Lease) Release() error { return public(l.handle.Release()) }
+func (l *Lease) Release() error { return l.claim.Release() }
 
 // Forever as the timeout of Acquire leaves the bound of the wait to the context.
-const Forever = queue.Forever
+const Forever = time.Duration(1<<63 - 1)
 
 // An Acquirer is what all recipes have in common.
 type Acquirer interface {
@@ -140,9 +130,9 @@ type Acquirer interface {
 //
 // A context that owns nothing is returned as it is. Fork can be called, and its context
 // used, by any number of goroutines; each Acquire with it is an owner of its own.
-func Fork(ctx context.Context) context.Context { return hold.Fork(ctx) }
+func Fork(ctx context.Context) context.Context { return owner.Fork(ctx) }
 
 // WithoutOwner returns a context that owns nothing: Acquire with it waits like a
 // stranger. Use it for work that is started under a lease but must be excluded by
 // it, and never wait for such work under that lease.
-func WithoutOwner(ctx context.Context) context.Context { return hold.WithoutOwner(ctx) }
+func WithoutOwner(ctx context.Context) context.Context { return owner.Without(ctx) }

@@ -118,7 +118,7 @@ func TestLossErrorTellsAll(t *testing.T) {
 		var loss *lease.LossError
 		require.ErrorAs(t, held.Err(), &loss)
 		require.Equal(t, "/shop"+held.Path(), loss.Path)
-		require.EqualValues(t, token, loss.Token)
+		require.Equal(t, token, loss.Token)
 		require.InDelta(t, 90*time.Second, loss.Held, float64(time.Second))
 		require.ErrorIs(t, loss.Reason, framework.ErrSessionExpired)
 		require.Regexp(t, `^lease lost: /shop/locks/orders/_c_\S+-lock-0000000000, token `+token.String()+`, after 1m30\S*s: session lost: expired by the server`, loss.Error())

@@ -49,11 +49,11 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 // that all recipes have in common. A timeout of 0 or less costs one read when the
 // mutex is not free.
 func (m *Mutex) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return lease.Of(m.queue.Acquire(ctx, timeout))
+	return m.queue.Acquire(ctx, timeout)
 }
 
 // Contenders lists the holder and, behind it, all who wait, in order. The list is
 // that of one moment during the call, less those who left since.
 func (m *Mutex) Contenders(ctx context.Context) ([]lease.Contender, error) {
-	return lease.Contenders(m.queue.Contenders(ctx))
+	return m.queue.Contenders(ctx)
 }

@@ -169,7 +169,7 @@ func TestOwnNodeDeletedWhileHolding(t *testing.T) {
 				var loss *lease.LossError
 				require.ErrorAs(t, got.Err(), &loss)
 				require.Equal(t, got.Path(), loss.Path)
-				require.EqualValues(t, got.Token(), loss.Token)
+				require.Equal(t, got.Token(), loss.Token)
 				require.ErrorIs(t, got.Release(), lease.ErrLost)
 				require.NoError(t, w.Acquire(newMutex(t, a)).Release())
 			})

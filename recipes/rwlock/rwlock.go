@@ -65,7 +65,7 @@ func (l *Lock) Write() lease.Acquirer { return writer{l} }
 // Contenders lists all who hold the lock and, behind them, all who wait, in order.
 // The list is that of one moment during the call, less those who left since.
 func (l *Lock) Contenders(ctx context.Context) ([]lease.Contender, error) {
-	return lease.Contenders(l.readers.Contenders(ctx))
+	return l.readers.Contenders(ctx)
 }
 
 type reader struct{ lock *Lock }
@@ -77,32 +77,32 @@ func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	if forked { // below a writer there is one fork at a time, whatever it does
 		enters = r.lock.writers
 	}
-	handle, err := enters.EnterBeside(ctx, timeout, writing)
+	held, err := enters.EnterBeside(ctx, timeout, writing)
 	switch {
-	case handle != nil || err != nil:
-		return lease.Of(handle, err)
+	case held != nil || err != nil:
+		return held, err
 	case lost != nil:
-		return lease.Of(nil, lost)
+		return nil, lost
 	case writing != nil && ctx.Err() == nil:
-		return lease.Of(readers.AcquireBeside(ctx, timeout, writing))
+		return readers.AcquireBeside(ctx, timeout, writing)
 	}
-	return lease.Of(readers.Acquire(ctx, timeout))
+	return readers.Acquire(ctx, timeout)
 }
 
 type writer struct{ lock *Lock }
 
 func (w writer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	writers := w.lock.writers
-	handle, err := writers.Enter(ctx, timeout)
-	if handle != nil || err != nil {
-		return lease.Of(handle, err)
+	held, err := writers.Enter(ctx, timeout)
+	if held != nil || err != nil {
+		return held, err
 	}
 	reading, _, err := hold.Owner(ctx, w.lock.readers.Key())
 	switch {
 	case err != nil:
-		return lease.Of(nil, err)
+		return nil, err
 	case reading != nil:
 		return nil, fmt.Errorf("acquire %s: %w", quote.Path(reading.Key.Path), ErrUpgrade)
 	}
-	return lease.Of(writers.Acquire(ctx, timeout))
+	return writers.Acquire(ctx, timeout)
 }

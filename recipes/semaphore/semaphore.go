@@ -113,13 +113,13 @@ func (s *Semaphore) AcquireN(ctx context.Context, n int, timeout time.Duration) 
 	}
 	if s.single {
 		line := s.line.Named(znode.PermitsOf(n)).Sized(s.weigh(n))
-		return lease.Of(line.AcquireThrough(ctx, timeout, nil))
+		return line.AcquireThrough(ctx, timeout, nil)
 	}
 	line := s.line
 	if n > 1 || !s.agreed.Load() { // else only the first in line has to know the size
 		line = line.Sized(s.vet(n))
 	}
-	return lease.Of(line.AcquireThrough(ctx, timeout, door{s, n}))
+	return line.AcquireThrough(ctx, timeout, door{s, n})
 }
 
 // Available returns how many permits could be had at once, as seen by a server that
@@ -164,14 +164,17 @@ func (s *Semaphore) asked(ctx context.Context) (sum int64, err error) {
 func (s *Semaphore) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	waiting, err := s.line.Contenders(ctx)
 	if err != nil || s.single {
-		return lease.Contenders(waiting, err)
+		return waiting, err
 	}
 	holding, err := s.inside.Contenders(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range waiting {
-		c.Kind, c.Holding, c.Token = znode.Permit, false, 0
+		c.Kind, c.Holding, c.Token = lease.KindSemaphore, false, 0
 		holding = append(holding, c)
 	}
-	return lease.Contenders(holding, err)
+	return holding, nil
 }
 
 // fullPath is the path for a text.

@@ -4,13 +4,18 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // checkAPI holds that the exported API of pkgs names no type of another module:
 // a user must never have to import one to use ours, and we must stay free to
-// change it. Types of the standard library and our own may appear. The packages
-// may come from export data; m is the module they belong to.
+// change it. Types of the standard library and our own may appear, but none of an
+// internal package in the API of one that is not: nobody could import it, and its
+// documentation is not shown. The packages may come from export data; m is the module
+// they belong to.
 func checkAPI(m *module, moduleDir string, pkgs []*types.Package, fset *token.FileSet) []violation {
 	var found []violation
 	shipped := m.shipped()
@@ -25,7 +30,7 @@ func checkAPI(m *module, moduleDir string, pkgs []*types.Package, fset *token.Fi
 				continue
 			}
 			root := scope.Lookup(name)
-			w := apiWalker{m: m, root: root, shipped: shipped[dir], seen: map[types.Type]bool{}}
+			w := apiWalker{m: m, root: root, shipped: shipped[dir], public: !internal(dir), seen: map[types.Type]bool{}}
 			w.object(root, p.Name()+"."+name)
 			for _, leak := range w.leaks {
 				at := fset.Position(leak.at)
@@ -43,24 +48,19 @@ func checkAPI(m *module, moduleDir string, pkgs []*types.Package, fset *token.Fi
 	return append(found, checkConversions(m)...)
 }
 
+// internal reports whether nobody else can import the package in dir.
+func internal(dir string) bool { return slices.Contains(strings.Split(dir, "/"), "internal") }
+
 // checkConversions finds what types alone do not show: "type Stat zk.Stat" has
 // only the other type's structure, but its documentation sends the reader there.
 func checkConversions(m *module) []violation {
 	var found []violation
 	for _, p := range m.sorted() {
 		for _, f := range p.code() {
-			imported := ""
-			for _, spec := range f.ast.Imports {
-				if within(pathOf(spec), zkPath) {
-					imported = "zk"
-					if spec.Name != nil {
-						imported = spec.Name.Name
-					}
-				}
-			}
+			hidden := m.hiddenFrom(p, f)
 			for _, decl := range f.ast.Decls {
 				group, ok := decl.(*ast.GenDecl)
-				if !ok || imported == "" {
+				if !ok {
 					continue
 				}
 				for _, spec := range group.Specs {
@@ -72,9 +72,9 @@ func checkConversions(m *module) []violation {
 					if !ok {
 						continue
 					}
-					if base, ok := selector.X.(*ast.Ident); ok && base.Name == imported {
+					if base, ok := selector.X.(*ast.Ident); ok && hidden[base.Name] {
 						found = append(found, m.violation(f, named.Pos(),
-							"exported type "+named.Name.Name+" is defined by "+imported+"."+selector.Sel.Name,
+							"exported type "+named.Name.Name+" is defined by "+base.Name+"."+selector.Sel.Name,
 							"write its fields out"))
 					}
 				}
@@ -84,11 +84,30 @@ func checkConversions(m *module) []violation {
 	return found
 }
 
+// hiddenFrom returns the names by which a file imports packages whose types its package
+// must not show.
+func (m *module) hiddenFrom(p *pkg, f *file) map[string]bool {
+	hidden := map[string]bool{}
+	for _, spec := range f.ast.Imports {
+		dir, ours := m.dirOf(pathOf(spec))
+		if !within(pathOf(spec), zkPath) && (!ours || !internal(dir) || internal(p.dir)) {
+			continue
+		}
+		name := path.Base(pathOf(spec))
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		hidden[name] = true
+	}
+	return hidden
+}
+
 // apiWalker visits every type that a user of one exported name can get hold of.
 type apiWalker struct {
 	m       *module
 	root    types.Object // where the walk began
 	shipped bool
+	public  bool
 	seen    map[types.Type]bool
 	leaks   []leak
 }
@@ -103,15 +122,16 @@ func (w *apiWalker) object(o types.Object, where string) {
 	w.visit(o.Type(), o.Pos(), where)
 }
 
-// foreign reports whether a type belongs to another module whose types must not
-// be seen here. Packages that only tests use may show what they like, save the
-// ZooKeeper client: a test written against it would not notice a leak.
+// foreign reports whether a type must not be seen here: one of an internal package in
+// what is public, and one of another module. Packages that only tests use may show what
+// they like of those, save the ZooKeeper client: a test written against it would not
+// notice a leak.
 func (w *apiWalker) foreign(name *types.TypeName) bool {
 	if name.Pkg() == nil || isStandard(name.Pkg().Path()) {
 		return false
 	}
-	if _, ours := w.m.dirOf(name.Pkg().Path()); ours {
-		return false
+	if dir, ours := w.m.dirOf(name.Pkg().Path()); ours {
+		return w.public && internal(dir)
 	}
 	return w.shipped || within(name.Pkg().Path(), zkPath)
 }

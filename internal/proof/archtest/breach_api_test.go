@@ -76,6 +76,41 @@ func TestALeakIsReportedOnceAndForEveryPackage(t *testing.T) {
 	)
 }
 
+// Nobody who uses a recipe can import what is internal, nor read about it.
+func TestInternalTypesAreFoundInThePublicAPI(t *testing.T) {
+	t.Parallel()
+	const hold = "package hold\ntype H struct{ F int }\nfunc (H) M() {}\ntype I interface{ M() }\nconst C I2 = 1\ntype I2 int\nvar Err error"
+	const header = "import hold \"example.com/m/internal/hold\"\nvar _ hold.H\n"
+	for src, want := range map[string]string{
+		"func F(*hold.H) {}":                                "x.F shows example.com/m/internal/hold.H",
+		"func F() ([]hold.H, error) { return nil, nil }":    "x.F shows",
+		"type T = hold.H":                                   "x.T shows",
+		"type T hold.H":                                     "exported type T is defined by hold.H",
+		"type T struct{ F *hold.H }":                        "x.T.F shows",
+		"type T struct{ hold.H }":                           "x.T.H shows",
+		"type h = hold.H; type T struct{ h }":               "x.T.h shows",
+		"type T struct{}; func (T) M() hold.I { panic(0) }": "x.T.M shows example.com/m/internal/hold.I",
+		"type T interface{ hold.I }":                        "x.T shows",
+		"const C = hold.C":                                  "x.C shows",
+		"func F[P hold.I](P) {}":                            "x.F shows",
+	} {
+		t.Run(src, func(t *testing.T) {
+			t.Parallel()
+			found := apiOf(t, sources{"internal/hold/a.go": hold, "recipes/x/a.go": "package x\n" + header + src})
+			require.Len(t, found, 1, "%v", found)
+			assert.Contains(t, found[0].String(), want)
+		})
+	}
+	const fine = "type T struct{ h *hold.H }; func (t T) M() { t.h.M() }; var Err = hold.Err; const C = int(hold.C)"
+	expect(t, apiOf(t, sources{
+		"internal/hold/a.go":      hold,
+		"recipes/x/a.go":          "package x\n" + header + fine,
+		"internal/y/a.go":         "package y\n" + header + "type T struct{ hold.H }; func F() hold.I { panic(0) }; type U hold.H",
+		"recipes/x/internal/a.go": "package a\n" + header + "var V hold.H",
+		"cmd/tool/main.go":        "package main\n" + header + "var V hold.H",
+	}))
+}
+
 // apiOf runs checkAPI on sources, next to small stand-ins for the dependencies.
 func apiOf(t *testing.T, files sources) []violation {
 	t.Helper()

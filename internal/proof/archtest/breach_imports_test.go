@@ -24,8 +24,12 @@ func TestDirectionIsHeld(t *testing.T) {
 			"cmd/tool/main.go":                  importing("main", ours+"recipes/mutex", ours+"framework", ours+"zktest"),
 			"examples/one/main.go":              importing("main", ours+"zktest", ours+"recipes/lease"),
 			"recipes/mutex/mutex.go":            importing("mutex", ours+"recipes/lease", ours+"internal/queue", ours+"recipes/mutex/internal/x", ours+"retry"),
-			"recipes/lease/lease.go":            importing("lease", ours+"internal/hold"),
-			"internal/queue/queue.go":           importing("queue", ours+"framework", ours+"internal/hold"),
+			"recipes/lease/lease.go":            importing("lease", ours+"framework", ours+"internal/owner", ours+"internal/znode"),
+			"recipes/lease/leasetest/fake.go":   importing("leasetest", ours+"recipes/lease"),
+			"internal/hold/hold.go":             importing("hold", ours+"recipes/lease", ours+"internal/owner", ours+"retry"),
+			"internal/queue/queue.go":           importing("queue", ours+"framework", ours+"internal/hold", ours+"recipes/lease"),
+			"internal/znode/name.go":            importing("znode", ours+"framework"),
+			"internal/owner/owner.go":           importing("owner", "context"),
 			"framework/client.go":               importing("framework", ours+"retry", ours+"framework/internal/guard", ours+"internal/jute"),
 			"zktest/server.go":                  importing("zktest", ours+"internal/jute"),
 			"internal/jute/jute.go":             importing("jute", "io"),
@@ -44,9 +48,26 @@ func TestDirectionIsHeld(t *testing.T) {
 			sources{"retry/a.go": importing("retry", ours+"framework")},
 			[]string{"retry/a.go:2: retry imports framework: imports go"},
 		},
-		"up from the machinery": {
-			sources{"internal/hold/a.go": importing("hold", ours+"recipes/lease")},
-			[]string{"internal/hold/a.go:2: internal/hold imports recipes/lease: imports go"},
+		"up from a hold": {
+			sources{"internal/hold/a.go": importing("hold", ours+"internal/queue")},
+			[]string{"internal/hold/a.go:2: internal/hold imports internal/queue: imports go"},
+		},
+		"up from the queue": {
+			sources{"internal/queue/a.go": importing("queue", ours+"recipes/mutex")},
+			[]string{"internal/queue/a.go:2: internal/queue imports recipes/mutex: imports go"},
+		},
+		"the vocabulary needs more than the leaves": {
+			sources{
+				"recipes/lease/a.go":  importing("lease", ours+"internal/hold", ours+"internal/jute", ours+"retry", ours+"zktest", ours+"internal/znode"),
+				"internal/znode/a.go": importing("znode", ours+"internal/hold"),
+			},
+			[]string{
+				"recipes/lease/a.go:2: recipes/lease imports internal/hold: imports go",
+				"recipes/lease/a.go:3: recipes/lease imports internal/jute: the vocabulary of all recipes needs little",
+				"recipes/lease/a.go:4: recipes/lease imports retry: the vocabulary of all recipes needs little",
+				"recipes/lease/a.go:5: recipes/lease imports zktest: zktest is for tests",
+				"recipes/lease/a.go:6: recipes/lease imports internal/hold by way of internal/znode: imports go",
+			},
 		},
 		"lease imports a recipe": {
 			sources{"recipes/lease/a.go": importing("lease", ours+"recipes/mutex")},
@@ -111,7 +132,7 @@ func TestDependenciesAreHeld(t *testing.T) {
 		"internal/proof/conformance/a.go":   importing("conformance", "github.com/stretchr/testify/require"),
 		"internal/proof/conformance/b.go":   importing("conformance", zkPath),
 		"internal/hold/a.go":                importing("hold", backoffPath+"/v5"),
-		"recipes/lease/a.go":                importing("lease", "example.com/m/internal/hold", "example.com/m/internal/clock"),
+		"recipes/lease/a.go":                importing("lease", "example.com/m/internal/clock"),
 		"internal/clock/a.go":               importing("clock", "github.com/benbjohnson/clock"),
 		"zktest/a.go":                       importing("zktest", "example.com/mistaken/m", "testing"),
 		"internal/proof/conformance/a_t.go": importing("conformance", "github.com/go-zookeeper/zkother"),

@@ -3,6 +3,7 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
+	"slices"
 	"strings"
 )
 
@@ -19,8 +20,9 @@ const (
 	testServer              // zktest: beside the others, not above or below
 	retrying
 	client
-	machinery
 	vocabulary
+	lifetime
+	line
 	recipe
 	program
 	proof
@@ -32,14 +34,18 @@ var layers = map[string]layer{
 	"zktest":         testServer,
 	"retry":          retrying,
 	"framework":      client,
-	"internal/queue": machinery,
-	"internal/hold":  machinery,
 	"recipes/lease":  vocabulary,
+	"internal/hold":  lifetime,
+	"internal/queue": line,
 	"recipes":        recipe,
 	"cmd":            program,
 	"examples":       program,
 	"internal/proof": proof,
 }
+
+// leaves are the packages that are not ordered and that the vocabulary may import, so
+// that it stays at the bottom.
+var leaves = []string{"internal/owner", "internal/quote", "internal/znode"}
 
 // unitOf returns the layer of the package in dir, and the part of the house
 // within which imports are free: one recipe, one program, the framework.
@@ -69,6 +75,9 @@ func forbidden(from, to string) (rule, fix string) {
 	case toLayer == proof:
 		return "internal/proof is what only proves: nothing that is shipped imports it",
 			"move the use into a _test.go file, or the needed part out of internal/proof"
+	case fromLayer == vocabulary && (toLayer == free || toLayer == retrying) && !slices.Contains(leaves, to):
+		return "the vocabulary of all recipes needs little: of ours only framework, " + strings.Join(leaves, ", "),
+			"move the use up to internal/hold or internal/queue, or what it needs into one of these"
 	case fromLayer == free || toLayer == free:
 		return "", ""
 	case fromLayer == testServer:
@@ -79,9 +88,9 @@ func forbidden(from, to string) (rule, fix string) {
 			"move the use into a _test.go file"
 	case toLayer == recipe && fromLayer == recipe:
 		return "no recipe imports another",
-			"move what both need to recipes/lease, internal/queue or internal/hold"
+			"move what both need to internal/queue, internal/hold or recipes/lease"
 	case toLayer > fromLayer:
-		return "imports go cmd, examples -> recipes -> recipes/lease -> internal/{queue,hold} -> framework -> retry",
+		return "imports go cmd, examples -> recipes -> internal/queue -> internal/hold -> recipes/lease -> framework -> retry",
 			"move the needed part down, or hand it in from above as a parameter"
 	default:
 		return "", ""

@@ -53,7 +53,7 @@ func Mutants() []Mutant {
 		File: "recipes/rwlock/rwlock.go", Old: "case reading != nil:", New: "case false:",
 	}, {
 		Name: "a reader ends with the write lease", Package: rwScenarios, Tests: "Curator621",
-		File: "internal/hold/owner.go", Old: "!errors.As(cause, &released) || released.hold != h {", New: "!errors.As(cause, &released) || released.hold != h || true {",
+		File: "internal/hold/owner.go", Old: "if !errors.Is(cause, releasedError{h}) {", New: "if true {",
 	}, {
 		Name: "the last in line first", Package: sweeps, Tests: sweepTest,
 		File: "internal/znode/name.go", Old: "return n.Sequence < other.Sequence", New: "return n.Sequence > other.Sequence",
