@@ -88,6 +88,17 @@ func guard(args []string) int {
 		g.tell(notice{})
 		return 0
 	}
+	pid, ok := g.start(todo)
+	if !ok {
+		return exitCannotRun
+	}
+	go g.killAllAfter(control)
+	g.wait(pid)
+	return 0
+}
+
+// start starts the command, and tells whether it did.
+func (g *guardian) start(todo order) (pid int, ok bool) {
 	argv := make([]string, len(todo.Args))
 	for i, arg := range todo.Args {
 		argv[i] = string(arg)
@@ -101,14 +112,12 @@ func guard(args []string) int {
 			failed.Why = ""
 		}
 		g.tell(failed)
-		return exitCannotRun
+		return 0, false
 	}
 	command := identify(pid)
 	g.tree = newTree(os.Getpid(), command)
 	g.tell(notice{PID: pid, Started: command.started})
-	go g.killAllAfter(control)
-	g.wait(pid)
-	return 0
+	return pid, true
 }
 
 // maxOrder bounds an order, which has the size of a command line. The systems allow less.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -59,6 +58,7 @@ type supervisor struct {
 	killAfter      time.Duration // that it was told to end; 0: never
 	report         *reporter
 
+	revoked <-chan struct{}  // somebody wants the lock; nil once that was seen
 	to      part             // where signals go
 	told    syscall.Signal   // by which the command was told to end; 0: it was not
 	overdue <-chan time.Time // it was told so killAfter ago
@@ -83,6 +83,15 @@ type danger struct {
 	killAt time.Time
 }
 
+// A wake is what has woken the loop.
+type wake struct {
+	process processEvent
+	signal  os.Signal
+	asked   bool // somebody wants the lock
+	late    bool // the command was told to end killAfter ago
+	due     bool // a look at the rest
+}
+
 // run returns when the command and all that it has started have ended: by themselves, or
 // because they had to.
 //
@@ -90,40 +99,15 @@ type danger struct {
 // pause of this process many things are due at once, and a stopped command must
 // not be continued without a lock.
 func (s *supervisor) run() (o outcome) {
-	revoked := s.lock.Revoked()
+	s.revoked = s.lock.Revoked()
 	deadline := time.NewTimer(0)
 	defer deadline.Stop()
 	defer s.rest.close()
 	for {
-		deadline.Reset(min(time.Until(s.lock.TrustedUntil().Add(-s.grace())), lookAgain))
-		var (
-			ev               processEvent
-			event            bool
-			sig              os.Signal
-			asked, late, due bool
-		)
-		select {
-		case ev = <-s.tree.Events():
-			event = true
-		case sig = <-s.signals:
-		case <-revoked:
-			asked, revoked = true, nil
-		case <-s.lock.Context().Done():
-		case <-deadline.C:
-		case <-s.overdue:
-			late = true
-		case <-s.rest.due:
-			due = true
-		}
+		w := s.sleep(deadline)
 		// Before anything else that may be due as well: nobody sees this signal again.
-		o.asked = o.asked || endsPrograms(sig)
-		if !event { // a command that has ended by now need not be stopped
-			select {
-			case ev = <-s.tree.Events():
-			default:
-			}
-		}
-		if o.note(ev); ev.gone {
+		o.asked = o.asked || endsPrograms(w.signal)
+		if o.note(w.process); w.process.gone {
 			return o
 		}
 		if d := s.danger(time.Now()); d != nil {
@@ -132,24 +116,52 @@ func (s *supervisor) run() (o outcome) {
 			s.stop(d.killAt, &o)
 			return o
 		}
-		if late || ev.unguarded {
-			s.sayKill(ev.unguarded)
+		if w.late || w.process.unguarded {
+			s.sayKill(w.process.unguarded)
 			s.stop(time.Now(), &o)
 			return o
 		}
-		if ev.ended {
-			s.attendToRest()
-		}
-		if asked && s.giveWay() {
-			o.revoked = true
-		}
-		if due {
-			s.watchRest(o.end)
-		}
-		s.pass(sig)
-		if ev.stopped != 0 && s.terminal != nil { // last, because it may stop this process as well
-			s.stopped(ev.stopped)
-		}
+		s.attendTo(w, &o)
+	}
+}
+
+// sleep waits until something has happened, or a look at the lease is due.
+func (s *supervisor) sleep(deadline *time.Timer) (w wake) {
+	deadline.Reset(min(time.Until(s.lock.TrustedUntil().Add(-s.grace())), lookAgain))
+	select {
+	case w.process = <-s.tree.Events():
+		return w
+	case w.signal = <-s.signals:
+	case <-s.revoked:
+		w.asked, s.revoked = true, nil
+	case <-s.lock.Context().Done():
+	case <-deadline.C:
+	case <-s.overdue:
+		w.late = true
+	case <-s.rest.due:
+		w.due = true
+	}
+	select { // a command that has ended by now need not be stopped
+	case w.process = <-s.tree.Events():
+	default:
+	}
+	return w
+}
+
+// attendTo does what is to be done while nothing is lost.
+func (s *supervisor) attendTo(w wake, o *outcome) {
+	if w.process.ended {
+		s.attendToRest()
+	}
+	if w.asked && s.giveWay() {
+		o.revoked = true
+	}
+	if w.due {
+		s.watchRest(o.end)
+	}
+	s.pass(w.signal)
+	if w.process.stopped != 0 && s.terminal != nil { // last, because it may stop this process as well
+		s.stopped(w.process.stopped)
 	}
 }
 
@@ -244,82 +256,5 @@ func (s *supervisor) danger(now time.Time) *danger {
 	return &danger{
 		reason: fmt.Sprintf("no server has answered for %v, and without an answer the %s is lost at %s", silent, s.report.what, clock(until)),
 		killAt: until,
-	}
-}
-
-// wakePoll spaces the looks whether the machine has slept: timers stand still with it.
-const wakePoll = 10 * time.Millisecond
-
-// killAgain spaces the attempts to kill what does not end: those that may not be
-// signalled can start others that may.
-const killAgain = 100 * time.Millisecond
-
-// stop ends the command with all that it has started: TERM now, KILL when it is time, and
-// at once if it is past that. It returns when all have ended, even if contact with the
-// servers comes back: the command was told to stop, and to know whether it did
-// all it had to do is beyond us.
-func (s *supervisor) stop(killAt time.Time, o *outcome) {
-	killed := !time.Now().Before(killAt)
-	wait := time.Until(killAt)
-	if killed {
-		s.complain(syscall.SIGKILL, s.tree.Kill())
-		wait = killAgain
-	} else {
-		s.complain(syscall.SIGTERM, s.tree.Signal(everything, syscall.SIGTERM))
-	}
-	kill := time.NewTimer(wait)
-	defer kill.Stop()
-	poll := time.NewTicker(wakePoll)
-	defer poll.Stop()
-	for {
-		var due bool
-		select {
-		case ev := <-s.tree.Events():
-			if o.note(ev); ev.gone {
-				return
-			}
-			due = ev.unguarded
-		case <-poll.C:
-			due = !killed && trustIsOver(s.lock.Err())
-		case <-kill.C:
-			due = true
-		}
-		if !due {
-			continue
-		}
-		if err := s.tree.Kill(); !killed {
-			s.complain(syscall.SIGKILL, err)
-		}
-		killed = true
-		kill.Reset(killAgain)
-	}
-}
-
-// lost says why the command has to end, and how.
-func (s *supervisor) lost(d danger) {
-	killAt, until := d.killAt.UTC().Truncate(time.Millisecond), s.lock.TrustedUntil().UTC().Truncate(time.Millisecond)
-	what := "stopping the command: TERM now, KILL at " + clock(d.killAt)
-	if !time.Now().Before(d.killAt) {
-		what = "killing the command at once, since the time to stop it gently is over"
-	}
-	s.report.alarm(event{Event: "lost", Reason: d.reason, KillAt: &killAt, TrustedUntil: &until},
-		"%s %s %s: %s; %s", clock(time.Now()), s.report.what, s.report.lock, d.reason, what)
-}
-
-// sayKill tells why all is killed although nothing is lost.
-func (s *supervisor) sayKill(unguarded bool) {
-	reason := fmt.Sprintf("it was told to end %v ago", s.killAfter)
-	if unguarded {
-		reason = errGuardianEnded.Error()
-	}
-	s.report.alarm(event{Event: "killed", Reason: reason}, "%s killing the command and all that it has started: %s", clock(time.Now()), reason)
-}
-
-// complain tells that some could not be signalled. It may not be allowed, if the command
-// has changed its user; then all that is left is to say so.
-func (s *supervisor) complain(sig syscall.Signal, err error) {
-	if err != nil {
-		s.report.alarm(event{Event: "unstoppable", Reason: err.Error()},
-			"%s cannot send %v to all of the command: %v; it goes on WITHOUT THE %s", clock(time.Now()), sig, err, strings.ToUpper(s.report.what))
 	}
 }
