@@ -42,6 +42,9 @@ type Recipe struct {
 	NotReentrant bool
 }
 
+// GoString is the recipe's name, so that what has a recipe can be printed as Go.
+func (r Recipe) GoString() string { return r.Name }
+
 // Referee returns one for the recipe.
 func (r Recipe) Referee() *Referee {
 	if r.Shares != nil {

@@ -11,9 +11,11 @@
 // them; [Plan.Run] carries it out in virtual time on a server whose stepper makes
 // the order of what happens a function of a seed.
 //
-// There are rich plans and lean ones. In a rich plan every client acquires in ways
-// that may fail, too, and holders ask whether they still hold. In a lean one three
-// clients contend once, which costs a fifth. All invariants are looked at in both.
+// One test strikes every single call of a run, of each recipe. In these runs each client
+// acquires in ways that may fail, too, and holders ask whether they still hold. Random
+// plans are lean: three clients contend for a mutex once, which costs a fifth. All
+// invariants are looked at in both. What strikes the other recipes at random is in
+// [github.com/zkrecipes/zkrecipes/internal/proof/histories].
 //
 // Faults strike at calls, outages and partings at times. A [Parting] is what locks on
 // ZooKeeper are most easily got wrong with: some clients are left with a leader that
@@ -30,10 +32,9 @@
 // connection at a time, the names of nodes come from the seed, and no two timers of one
 // client go off at the same time and race: hence the odd times here.
 //
-// In about one of a hundred rich plans a client has two equal requests under way,
-// such as the syncs of two searches for lost nodes that began when a connection came
-// back. Which is whose does not show on the wire, so the order of what follows from
-// them is up to the Go scheduler. Of lean plans that holds for three in ten thousand,
-// and for three in a thousand of those with a parting, after which clients reconnect
-// while they wait.
+// Of three plans in ten thousand, and of three in a thousand of those with a parting,
+// after which clients reconnect while they wait, that does not hold: a client has two
+// equal requests under way, such as the syncs of two searches for lost nodes that began
+// when a connection came back. Which is whose does not show on the wire, so the order of
+// what follows from them is up to the Go scheduler.
 package faultsweep

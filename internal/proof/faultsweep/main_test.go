@@ -7,14 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
-
-	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
-	"github.com/zkrecipes/zkrecipes/recipes/lease"
-	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 )
 
 func TestMain(m *testing.M) {
@@ -49,23 +43,6 @@ func startWithLargeStacks() {
 	runtime.GC()
 	close(done)
 	over.Wait()
-}
-
-// The recipes that are swept.
-var (
-	aMutex = recipe("aMutex")
-	// Its leases end while they are held.
-	aBriefMutex = recipe("aBriefMutex", mutex.WithMaxHold(61*time.Millisecond))
-)
-
-func recipe(name string, opts ...mutex.Option) conformance.Recipe {
-	return conformance.Recipe{Name: name, Places: 1, New: func(c *framework.Client, path string) lease.Acquirer {
-		m, err := mutex.New(c, path, opts...)
-		if err != nil {
-			panic(err)
-		}
-		return m
-	}}
 }
 
 // slowdown is by how much less is done than in the long form, which ZKRECIPES_LONG asks for.

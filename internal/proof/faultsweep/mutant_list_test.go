@@ -14,15 +14,12 @@ type Mutant struct {
 
 const (
 	sweeps    = "./internal/proof/faultsweep"
-	sweepTest = "^(TestEveryCallFails|TestRandomFaults|TestLeanFaults)$"
-	scenarios = "./recipes/mutex"
+	sweepTest = "^(TestEveryCallFails|TestLeanFaults)$/^aMutex$"
 
-	elections    = "./recipes/leader"
-	electionTest = "^(TestEveryCallOfAnElectionFails|TestRandomFaultsInElections)$"
-	permits      = "./recipes/semaphore"
-
-	rwSweepTest = "^(TestReadWriteLockWithoutFaults|TestReadWriteLockRandomFaults)$"
+	scenarios   = "./recipes/mutex"
 	rwScenarios = "./recipes/rwlock"
+	elections   = "./recipes/leader"
+	permits     = "./recipes/semaphore"
 )
 
 // Mutants are bugs that locks on ZooKeeper have had, or could have.
@@ -43,7 +40,7 @@ func Mutants() []Mutant {
 		Name: "a reader waits for the first writer", Package: rwScenarios, Tests: "CuratorR8|Kazoo2",
 		File: "internal/queue/policy.go", Old: "for i := len(ahead) - 1; i >= 0; i-- {\n\t\tif ahead[i].Kind", New: "for i := range ahead {\n\t\tif ahead[i].Kind",
 	}, {
-		Name: "a reader is granted behind a writer", Package: sweeps, Tests: rwSweepTest,
+		Name: "a reader is granted behind a writer", Package: sweeps, Tests: "^TestEveryCallFails$/^aReadWriteLock$",
 		File: "internal/queue/policy.go", Old: "if ahead[i].Kind != znode.Reader {", New: "if ahead[i].Kind == znode.Mutex {",
 	}, {
 		Name: "every reader looks again when a writer has gone", Package: rwScenarios, Tests: "CuratorR8",
@@ -103,10 +100,10 @@ func Mutants() []Mutant {
 		Name: "a session is trusted for too long", Package: sweeps, Tests: sweepTest,
 		File: "framework/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
 	}, {
-		Name: "one permit too many", Package: sweeps, Tests: "^TestEveryCallOfSemaphoresFails$/aMixedSemaphore",
+		Name: "one permit too many", Package: sweeps, Tests: "^TestEveryCallFails$/^aMixedSemaphore$",
 		File: "recipes/semaphore/door.go", Old: "case len(r.inside)+p.n <= r.size:", New: "case len(r.inside)+p.n <= r.size+1:",
 	}, {
-		Name: "one permit too many in a single queue", Package: sweeps, Tests: "^TestEveryCallOfSemaphoresFails$/aMixedSingleQueue",
+		Name: "one permit too many in a single queue", Package: sweeps, Tests: "^TestEveryCallFails$/^aMixedSingleQueue$",
 		File: "internal/queue/policy.go", Old: "if ahead[i].Weight > room {", New: "if ahead[i].Weight > room+1 {",
 	}, {
 		Name: "a permit is made although the place in line has gone", Package: permits, Tests: "PlaceAtTheDoorIsDeleted",
@@ -139,7 +136,7 @@ func Mutants() []Mutant {
 		Name: "of several permits only the first is removed", Package: permits, Tests: "MaxHold",
 		File: "internal/hold/hold.go", Old: "func (h *Hold) paths() []string { return append([]string{h.Path}, h.Also...) }", New: "func (h *Hold) paths() []string { return []string{h.Path} }",
 	}, {
-		Name: "a leader resigns before its function has returned", Package: sweeps, Tests: electionTest,
+		Name: "a leader resigns before its function has returned", Package: sweeps, Tests: "^TestEveryCallFails$/^aLeaderLeading$",
 		File: "recipes/leader/lead.go", Old: "failed = l.fn(ctx, term)",
 		New: "defer context.AfterFunc(ctx, func() { _ = term.Release() })()\n\tfailed = l.fn(ctx, term)",
 	}, {

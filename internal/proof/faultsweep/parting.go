@@ -3,10 +3,8 @@ package faultsweep
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
@@ -21,13 +19,6 @@ type Parting struct {
 	At      time.Duration // after the clients' start
 	Late    time.Duration // after that they come to the old leader, from a server of the others; 0 if they were there
 	For     time.Duration // how long they stay
-}
-
-// String describes the parting as Go source.
-func (p Parting) String() string {
-	names := fmt.Sprintf("%q", p.Clients) // ["c0" "c1"]
-	names = strings.ReplaceAll(strings.Trim(names, "[]"), " ", ", ")
-	return fmt.Sprintf("{Clients: []string{%s}, At: %d, Late: %d, For: %d}", names, p.At, p.Late, p.For)
 }
 
 // part carries a parting out. The server is whole again when it returns.
@@ -118,7 +109,7 @@ func (p *Plan) partly(seed uint64) {
 	}
 	split.For = time.Duration(rnd.Int64N(int64(2 * conformance.SessionTimeout)))
 	// Who waits and reconnects twice does not repeat: it is told two things at once then.
-	if twice := split.Late > 0 && p.Lean; rnd.IntN(4) > 0 || twice {
+	if rnd.IntN(4) > 0 || split.Late > 0 {
 		split.For += conformance.SessionTimeout
 	}
 	one := rnd.IntN(p.Clients)

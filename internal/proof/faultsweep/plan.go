@@ -50,42 +50,9 @@ type Outage struct {
 	Stalling bool          // what is sent meanwhile arrives afterwards
 }
 
-// String describes the outage as Go source.
-func (o Outage) String() string {
-	return fmt.Sprintf("{Client: %q, At: %d, For: %d, Stalling: %v}", o.Client, o.At, o.For, o.Stalling)
-}
-
-// String describes what is needed to run the plan again, as Go source.
+// String is the plan as Go source, to run it again.
 func (p Plan) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Plan{Recipe: %s, Clients: %d, Rounds: %d, Hold: %d, Impatient: %d, Lean: %v, Linger: %v, Seed: %d",
-		p.Recipe.Name, p.Clients, p.Rounds, p.Hold, p.Impatient, p.Lean, p.Linger, p.Seed)
-	if p.Lead {
-		b.WriteString(", Lead: true")
-	}
-	if len(p.Faults) > 0 {
-		b.WriteString(", Faults: zktest.Schedule{")
-		for _, s := range p.Faults {
-			fmt.Fprintf(&b, "{N: %d, Action: %#v}, ", s.N, s.Action)
-		}
-		b.WriteString("}")
-	}
-	if len(p.Outages) > 0 {
-		b.WriteString(", Outages: []Outage{")
-		for _, o := range p.Outages {
-			fmt.Fprintf(&b, "%v, ", o)
-		}
-		b.WriteString("}")
-	}
-	if len(p.Partings) > 0 {
-		b.WriteString(", Partings: []Parting{")
-		for _, split := range p.Partings {
-			fmt.Fprintf(&b, "%v, ", split)
-		}
-		b.WriteString("}")
-	}
-	b.WriteString("}")
-	return b.String()
+	return strings.ReplaceAll(fmt.Sprintf("%#v", p), "faultsweep.", "")
 }
 
 // Past is a delay that no session outlives.
@@ -99,47 +66,26 @@ func Actions() []zktest.Action {
 	}
 }
 
-// How many calls a run makes before the first fault strikes, about.
-const (
-	callsPerRun     = 260
-	callsPerLeanRun = 75
-)
+// callsPerRun is about how many calls a run makes before the first fault strikes.
+const callsPerRun = 75
 
-// Random makes a plan with one to three faults, and now and then an outage or a
-// parting, as a function of its seed.
-func Random(r conformance.Recipe, seed uint64) Plan {
-	p, rnd := random(r, seed, callsPerRun)
-	if rnd.IntN(12) == 0 { // one holds for longer than a session lives
-		p.Hold, p.Clients, p.Rounds, p.Faults = 9013*time.Millisecond, 2, 1, p.Faults[:1]
+// RandomLean makes a lean plan with one to three faults, and now and then an outage or a
+// parting, as a function of its seed. Each client waits for the others once. In one of
+// four plans, one of them gives up first.
+func RandomLean(r conformance.Recipe, seed uint64) Plan {
+	rnd := rand.New(rand.NewPCG(seed, 0x706c616e))
+	p := Plan{Recipe: r, Clients: 3, Rounds: 1, Seed: seed, Hold: 101 * time.Millisecond, Lean: true, Linger: seed%4 == 1}
+	actions := append(Actions(), zktest.Delay(10*time.Millisecond), zktest.Delay(time.Second), zktest.Delay(conformance.SessionTimeout/2))
+	p.Faults = zktest.RandomSchedule(seed, 1+rnd.IntN(3), callsPerRun, actions...)
+	if rnd.IntN(4) == 0 {
+		p.Hold = time.Duration(1+rnd.IntN(20)) * 101 * time.Millisecond
 		p.outage(rnd)
 	}
-	p.Impatient = p.Clients
-	p.partly(seed)
-	return p
-}
-
-// RandomLean is like Random for a lean plan, in which each client waits for the
-// others once. In one of four, one of them gives up first.
-func RandomLean(r conformance.Recipe, seed uint64) Plan {
-	p, _ := random(r, seed, callsPerLeanRun)
-	p.Rounds, p.Lean, p.Linger = 1, true, seed%4 == 1
 	if seed%4 == 2 {
 		p.Impatient = 1
 	}
 	p.partly(seed)
 	return p
-}
-
-func random(r conformance.Recipe, seed uint64, calls int) (Plan, *rand.Rand) {
-	rnd := rand.New(rand.NewPCG(seed, 0x706c616e))
-	p := Plan{Recipe: r, Clients: 3, Rounds: 2, Seed: seed, Hold: 101 * time.Millisecond}
-	actions := append(Actions(), zktest.Delay(10*time.Millisecond), zktest.Delay(time.Second), zktest.Delay(conformance.SessionTimeout/2))
-	p.Faults = zktest.RandomSchedule(seed, 1+rnd.IntN(3), calls, actions...)
-	if rnd.IntN(4) == 0 {
-		p.Hold = time.Duration(1+rnd.IntN(20)) * 101 * time.Millisecond
-		p.outage(rnd)
-	}
-	return p, rnd
 }
 
 // outage adds one.

@@ -70,22 +70,3 @@ func TestPlansRepeat(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, same, plans-allowed)
 }
-
-// TestMostRichPlansRepeat counts. A client of a rich plan may have two equal requests
-// under way, such as those of two searches for lost nodes: it does not show whose
-// was first, and that is up to the Go scheduler.
-func TestMostRichPlansRepeat(t *testing.T) {
-	plans := 64 / slowdown
-	same := 0
-	for seed := range uint64(plans) {
-		p := Random(aMutex, seed)
-		once, again := onProcs(t, p, 1).Trace, onProcs(t, p, 2).Trace
-		if hash(once) == hash(again) {
-			same++
-		} else {
-			t.Logf("%v\n%s", p, parting(once, again))
-		}
-	}
-	t.Logf("%d of %d rich plans did the same twice", same, plans)
-	require.GreaterOrEqual(t, same, plans-max(2, plans/8)) // of eight, two may well not
-}

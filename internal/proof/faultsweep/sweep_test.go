@@ -2,46 +2,119 @@ package faultsweep
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
+// TestWithoutFaults looks at runs in which nothing may be lost.
 func TestWithoutFaults(t *testing.T) {
-	for _, clients := range []int{1, 2, 3, 5} {
-		p := Plan{Recipe: aMutex, Clients: clients, Impatient: clients, Rounds: 2, Seed: uint64(clients), Hold: 101 * time.Millisecond}
-		report := p.Run(t)
-		require.Empty(t, report.Broken)
-		require.GreaterOrEqual(t, report.Grants, 2*clients)
-		require.Zero(t, report.Lost)
-		t.Logf("%d clients: %d calls, %d grants", clients, report.Calls, report.Grants)
+	for _, r := range slices.Concat([]conformance.Recipe{aMutex, aLeader}, allSemaphores) {
+		t.Run(r.Name, func(t *testing.T) {
+			for _, clients := range []int{1, 2, 3, 5} {
+				withoutFaults(t, Plan{
+					Recipe: r, Lead: r.Name == aLeader.Name, Clients: clients, Impatient: clients,
+					Rounds: 2, Seed: uint64(clients), Hold: 101 * time.Millisecond,
+				})
+			}
+		})
 	}
+	t.Run(aReadWriteLock.Name, func(t *testing.T) {
+		became := 0
+		for seed := range uint64(40) {
+			became += withoutFaults(t, Plan{
+				Recipe: aReadWriteLock, Clients: 1 + int(seed%5), Impatient: 5,
+				Rounds: 2, Seed: seed, Hold: 101 * time.Millisecond,
+			}).Became
+		}
+		require.Greater(t, became, 40)
+	})
+}
+
+func withoutFaults(t *testing.T, p Plan) Report {
+	t.Helper()
+	report := p.Run(t)
+	fail(t, p, report)
+	require.GreaterOrEqual(t, report.Grants, p.Rounds*p.Clients)
+	if p.Recipe.Name != aBriefSemaphore.Name && p.Recipe.Name != aBriefSingleQueue.Name {
+		require.Zero(t, report.Lost)
+	}
+	return report
 }
 
 // TestEveryCallFails strikes each call of a run in each way.
 func TestEveryCallFails(t *testing.T) {
-	p := Plan{Recipe: aMutex, Clients: 3, Impatient: 3, Rounds: 1, Seed: 1, Hold: 101 * time.Millisecond}
-	calls := p.Run(t).Calls
-	require.Greater(t, calls, 50)
-	runs, grants, lost, failed := 0, 0, 0, 0
-	for n := 1; n <= calls && failed < 3; n += slowdown {
+	brief := func(r conformance.Recipe, leads bool) Plan {
+		return Plan{Recipe: r, Lead: leads, Clients: 3, Impatient: 3, Rounds: 1, Seed: 1, Hold: 101 * time.Millisecond}
+	}
+	for name, p := range map[string]Plan{
+		"aMutex": brief(aMutex, false), "aReadWriteLock": brief(aReadWriteLock, false),
+		"aMixedSemaphore": brief(aMixedSemaphore, false), "aMixedSingleQueue": brief(aMixedSingleQueue, false),
+		"aLeader": brief(aLeader, false), "aLeaderLeading": brief(aLeader, true),
+	} {
+		t.Run(name, func(t *testing.T) {
+			seeds, became := 1, 0
+			if p.Recipe.Readers != nil {
+				seeds = 3 // what its clients do is up to the seed
+			}
+			for range seeds {
+				became += sweep(t, p).became
+				p.Seed++
+			}
+			require.True(t, became > 0 || p.Recipe.Readers == nil, "nobody downgraded")
+		})
+	}
+}
+
+// TestEveryCallOfLongHoldsFails is the same with leases that are held for so long that a
+// quorum has to vouch for holders, and for who is granted next.
+func TestEveryCallOfLongHoldsFails(t *testing.T) {
+	for _, recipe := range []conformance.Recipe{aMutex, aReadWriteLock, aMixedSemaphore} {
+		t.Run(recipe.Name, func(t *testing.T) {
+			found := sweep(t, Plan{Recipe: recipe, Clients: 3, Rounds: 1, Seed: 1, Hold: 3701 * time.Millisecond})
+			require.Greater(t, found.multis, 20/slowdown)
+		})
+	}
+}
+
+// A sum is what came of a sweep.
+type sum struct {
+	runs, grants, lost, became int
+	multis                     int // that were struck; of a long hold those that vouch
+}
+
+func sweep(t *testing.T, p Plan) (all sum) {
+	t.Helper()
+	free := p.Run(t)
+	fail(t, p, free)
+	require.Greater(t, free.Calls, 50)
+	for n, failed := 1, 0; n <= free.Calls && failed < 3; n += slowdown {
 		for _, action := range Actions() {
 			p.Faults = zktest.Schedule{{N: n, Action: action}}
 			report := p.Run(t)
 			if fail(t, p, report) {
 				failed++
 			}
-			runs++
-			grants += report.Grants
-			lost += report.Lost
+			all.runs++
+			all.grants += report.Grants
+			all.lost += report.Lost
+			all.became += report.Became
+			for _, e := range report.Trace {
+				if e.Op == zktest.OpMulti && e.Action != zktest.Pass {
+					all.multis++
+				}
+			}
 		}
 	}
-	t.Logf("%d runs, %d calls each, %d grants, %d leases lost", runs, calls, grants, lost)
-	require.Positive(t, lost, "no fault hit a holder")
+	t.Logf("%d calls: %+v", free.Calls, all)
+	require.Positive(t, all.lost, "no fault hit a holder")
+	return all
 }
 
 // fail reports a run that broke an invariant, if it did, with what is needed to see it again.

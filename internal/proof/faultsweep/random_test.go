@@ -14,24 +14,39 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// TestRandomFaults runs random plans, rich ones. ZKRECIPES_SCHEDULES is how many,
-// and ZKRECIPES_SEED the first seed.
-func TestRandomFaults(t *testing.T) {
-	explore(t, "rich", 100, amount(t, "ZKRECIPES_SCHEDULES", 800/slowdown))
-}
-
-// TestLeanFaults runs random plans that cost little. ZKRECIPES_LEAN is how many.
+// TestLeanFaults runs random plans. ZKRECIPES_SCHEDULES is how many, and ZKRECIPES_SEED
+// the first seed.
 func TestLeanFaults(t *testing.T) {
-	explore(t, "lean", 500, amount(t, "ZKRECIPES_LEAN", amount(t, "ZKRECIPES_SCHEDULES", 5000/slowdown)))
+	const size = 500 // of a shard
+	first, runs := amount(t, "ZKRECIPES_SEED", 1), amount(t, "ZKRECIPES_SCHEDULES", 5000/slowdown)
+	began := time.Now()
+	var all tally
+	var used time.Duration
+	for all.plans < runs && !t.Failed() {
+		if deadline, ok := t.Deadline(); ok && time.Until(deadline) < 2*hangs {
+			t.Logf("no time for more than %d", all.plans)
+			break
+		}
+		found, took := shard{first + all.plans, min(size, runs-all.plans)}.start(t)
+		all.plans += found.plans
+		all.grants += found.grants
+		all.lost += found.lost
+		all.struck += found.struck
+		used += took
+	}
+	plans := float64(all.plans)
+	t.Logf("%+v, %.0f plans a minute; %.0f plans a minute of processor time, %.0f a second",
+		all, plans/time.Since(began).Minutes(), plans/used.Minutes(), plans/used.Seconds())
+	require.Positive(t, all.lost, "no fault hit a holder")
+	require.True(t, all.struck > 0 || all.plans < 100, "no parting hit a holder")
 }
 
-// A shard is some plans of a kind, which a process of its own runs. Each session
+// A shard is some plans, which a process of its own runs. Each session
 // begins with a buffer of 1.5 MiB that the library makes and this package throws away.
 // In memory that a process has never used that costs nothing. In memory that comes
 // from the garbage collector the buffer has to be cleared, which takes half of the
 // time of a lean plan. So these processes live for a short time, without a collector.
 type shard struct {
-	kind        string
 	first, runs int
 }
 
@@ -41,47 +56,24 @@ const shardVariable = "ZKRECIPES_SHARD"
 // A tally is what came of some plans.
 type tally struct {
 	plans, grants, lost int
+	struck              int // plans whose parting hit a holder
 }
 
 // The forms in which shards and tallies travel.
 const (
-	shardForm = "%s %d %d"
-	tallyForm = "tally %d %d %d"
+	shardForm = "%d %d"
+	tallyForm = "tally %d %d %d %d"
 )
-
-// explore runs plans with one seed after the other, in shards of a size.
-func explore(t *testing.T, kind string, size, runs int) {
-	t.Helper()
-	first := amount(t, "ZKRECIPES_SEED", 1)
-	began := time.Now()
-	var all tally
-	var used time.Duration
-	for all.plans < runs && !t.Failed() {
-		if deadline, ok := t.Deadline(); ok && time.Until(deadline) < 2*hangs {
-			t.Logf("no time for more than %d", all.plans)
-			break
-		}
-		found, took := shard{kind, first + all.plans, min(size, runs-all.plans)}.start(t)
-		all.plans += found.plans
-		all.grants += found.grants
-		all.lost += found.lost
-		used += took
-	}
-	plans := float64(all.plans)
-	t.Logf("%d %s plans, %d grants, %d leases lost, %.0f plans a minute; %.0f plans a minute of processor time, %.0f a second",
-		all.plans, kind, all.grants, all.lost, plans/time.Since(began).Minutes(), plans/used.Minutes(), plans/used.Seconds())
-	require.Positive(t, all.lost, "no fault hit a holder")
-}
 
 // start runs a shard in a process and returns what came of it and the processor time
 // that it took. If a plan fails, so does the test.
 func (s shard) start(t *testing.T) (found tally, used time.Duration) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestShard$", "-test.count=1")
-	cmd.Env = append(os.Environ(), shardVariable+"="+fmt.Sprintf(shardForm, s.kind, s.first, s.runs))
+	cmd.Env = append(os.Environ(), shardVariable+"="+fmt.Sprintf(shardForm, s.first, s.runs))
 	output, err := cmd.CombinedOutput()
 	for line := range strings.Lines(string(output)) {
-		_, _ = fmt.Sscanf(line, tallyForm, &found.plans, &found.grants, &found.lost)
+		_, _ = fmt.Sscanf(line, tallyForm, &found.plans, &found.grants, &found.lost, &found.struck)
 	}
 	if err != nil || found.plans == 0 {
 		t.Errorf("%v: %v\n%s", s, err, output)
@@ -96,26 +88,25 @@ func TestShard(t *testing.T) {
 		return
 	}
 	var s shard
-	_, err := fmt.Sscanf(text, shardForm, &s.kind, &s.first, &s.runs)
+	_, err := fmt.Sscanf(text, shardForm, &s.first, &s.runs)
 	require.NoError(t, err)
-	random := Random
-	if s.kind == "lean" {
-		random = RandomLean
-	}
 	var all tally
 	for failed := 0; all.plans < s.runs && failed < 3; all.plans++ {
 		seed := s.first + all.plans
-		p := random(recipeFor(seed), uint64(seed))
+		p := RandomLean(recipeFor(seed), uint64(seed))
 		report := p.Run(t)
 		all.grants += report.Grants
 		all.lost += report.Lost
+		if len(report.Struck) > 0 {
+			all.struck++
+		}
 		if len(report.Broken) > 0 {
 			failed++
 			p, report = shrink(t, p, report)
 			fail(t, p, report)
 		}
 	}
-	fmt.Printf(tallyForm+"\n", all.plans, all.grants, all.lost)
+	fmt.Printf(tallyForm+"\n", all.plans, all.grants, all.lost, all.struck)
 }
 
 func recipeFor(seed int) conformance.Recipe {

@@ -1,0 +1,142 @@
+package faultsweep
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// config returns the configuration of a client, with random numbers that are a
+// function of the plan's seed.
+func (r *run) config(name string) framework.Config {
+	cfg := conformance.Config(r.server, name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.random == nil {
+		r.random = map[string]io.Reader{}
+	}
+	if r.random[name] == nil {
+		seed := sha256.Sum256(fmt.Appendf(nil, "%d %s", r.plan.Seed, name))
+		r.random[name] = rand.NewChaCha8(seed)
+	}
+	cfg.Rand = r.random[name]
+	// No two of a client's timers should go off at once: which is first is chance.
+	cfg.Reconnect, cfg.Retry = retry.Forever(50900*time.Microsecond), retry.Forever(47300*time.Microsecond)
+	return cfg
+}
+
+// client is one client's life.
+func (r *run) client(ctx context.Context, i int) {
+	name := clientName(i)
+	c, err := framework.Connect(ctx, r.config(name))
+	if err != nil {
+		r.working.Done()
+		r.brokenf("I4: %s could not connect: %v", name, err)
+		return
+	}
+	defer func() {
+		r.working.Done()
+		if r.plan.Linger {
+			r.working.Wait()
+			// Not at the moment that some timer of another client has chosen: it may be one of this client's, too.
+			<-time.After(time.Duration(i+1) * 3300 * time.Microsecond)
+		}
+		_ = c.Close()
+	}()
+	if r.plan.Lead {
+		r.leads(ctx, name, c, i)
+		return
+	}
+	for round := range r.plan.Rounds {
+		if i < r.plan.Impatient {
+			r.impatient(ctx, c, name, i+round+int(r.plan.Seed/4%4))
+		}
+		began := time.Now()
+		l, err := r.side(c, i+2*round).Acquire(ctx, lease.Forever)
+		if err != nil {
+			r.brokenf("I4: %s in round %d, after %v: %v", name, round, time.Since(began), err)
+			return
+		}
+		r.hold(name, c, l, r.plan.Hold)
+	}
+}
+
+// noteGrant looks at a lease that was granted just now.
+func (r *run) noteGrant(name string, l *lease.Lease) {
+	info, ok := r.server.Node(l.Path())
+	r.mu.Lock()
+	r.report.Grants++
+	r.owners[l] = info.EphemeralOwner
+	r.mu.Unlock()
+	if ok && info.Czxid != int64(l.Token()) {
+		r.brokenf("I2: %s has token %d, its node %d", name, l.Token(), info.Czxid)
+	}
+	if !ok && !r.anyForced() && l.Err() == nil {
+		r.brokenf("I1: %s was granted a node that does not exist", name)
+	}
+	r.referee.Grant(name, l)
+}
+
+// hold has a lease for a while.
+func (r *run) hold(name string, c *framework.Client, l *lease.Lease, d time.Duration) {
+	r.noteGrant(name, l)
+	for third := range 3 {
+		if third == 1 {
+			if l = r.become(name, c, l); l == nil {
+				return
+			}
+		}
+		timer := time.NewTimer(d / 3)
+		select {
+		case <-timer.C:
+		case <-l.Context().Done():
+		}
+		timer.Stop()
+		if !r.plan.Lean {
+			r.confirm(name, l)
+		}
+		r.referee.Look()
+	}
+	began := time.Now()
+	err := l.Release()
+	if err != nil && !errors.Is(err, lease.ErrLost) {
+		r.brokenf("errors: release failed with %v", err)
+	}
+	if err == nil && time.Since(began) > 0 {
+		// The background may begin at this moment to delete the node. To close the client now would race with that.
+		<-time.After(1700 * time.Microsecond)
+	}
+	if err != nil && !strings.HasPrefix(name, quitter) { // who loses his by his own doing
+		r.mu.Lock()
+		r.report.Lost++
+		r.mu.Unlock()
+	}
+	r.referee.Look()
+}
+
+// confirm asks for the lease in the middle of the work.
+func (r *run) confirm(name string, l *lease.Lease) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), 313*time.Millisecond, errChanged)
+	defer cancel()
+	err := l.Confirm(ctx)
+	switch {
+	case err == nil, errors.Is(err, errChanged), errors.Is(err, framework.ErrUnknownOutcome):
+		// It stands, or there was no answer.
+	case errors.Is(err, lease.ErrLost):
+		if l.Err() == nil {
+			r.brokenf("I1: the lease of %s is said to be lost, and then is valid", name)
+		}
+	default:
+		r.brokenf("errors: confirm failed with %v", err)
+	}
+}
