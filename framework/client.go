@@ -150,7 +150,7 @@ func (c *Client) Reachable() error {
 	}
 	s := c.Session()
 	switch {
-	case s != nil && s.isOpen():
+	case s != nil && s.gate.isOpen():
 		return nil
 	case c.pinned != nil && s.Err() != nil:
 		return s.Err()
@@ -277,20 +277,20 @@ func (c *core) publish(s *Session) {
 	close(c.changed)
 	c.changed = make(chan struct{})
 	c.mu.Unlock()
-	s.begin()
+	s.gate.tell(gatePresented)
 }
 
-// connected and suspended are called by the present session under its lock.
+// connected and suspended are called under the lock of the present session's gate.
 
 func (c *core) connected(s *Session) {
-	c.states.add(StateChange{State: Connected, Session: s.id, At: time.Now()})
+	c.states.add(StateChange{State: Connected, Session: s.ID(), At: time.Now()})
 }
 
 func (c *core) suspended(s *Session, cause error) {
 	if context.Cause(s.ctx) != nil {
 		return
 	}
-	c.states.add(StateChange{State: Suspended, Session: s.id, At: time.Now(), Err: cause})
+	c.states.add(StateChange{State: Suspended, Session: s.ID(), At: time.Now(), Err: cause})
 }
 
 // await waits for a session to which requests may be sent.

@@ -17,7 +17,7 @@ import (
 // session is not usable before.
 func (s *Session) establish(ctx context.Context) error {
 	select {
-	case <-s.first:
+	case <-s.gate.first.Done():
 	case <-s.ctx.Done():
 		return context.Cause(s.ctx)
 	case <-ctx.Done():
@@ -69,14 +69,6 @@ func (s *Session) present(ctx context.Context, cred Credential) error {
 	}
 }
 
-// begin opens an established session.
-func (s *Session) begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ready = true
-	s.setOpen(true)
-}
-
 // closePatience bounds how long Close waits for a server, failedPatience how long
 // a Connect that has failed does.
 const (
@@ -87,9 +79,7 @@ const (
 // shutDown ends the session here, for the reason given, and on the server.
 func (s *Session) shutDown(cause error) {
 	s.cancel(cause)
-	s.mu.Lock()
-	s.setOpen(false)
-	s.mu.Unlock()
+	s.gate.tell(gateEnded)
 	s.watch.fireAll(Event{Type: EventSessionEnded, Err: context.Cause(s.ctx)})
 	limit, cancel := context.WithTimeout(context.Background(), time.Duration(s.core.patience.Load()))
 	defer cancel()

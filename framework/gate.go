@@ -2,11 +2,99 @@ package framework
 
 import (
 	"context"
+	"sync"
 	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
 // The gate of a session is open while requests may be sent: from when the watches
-// were set again, on the connection that is attached, until that breaks.
+// were set again, on the connection that is attached, until that breaks. Its states
+// are in gate_states.go.
+type gate struct {
+	session gateSession
+	table   *gateTable
+	first   *signal.Signal // given at the first attachment
+
+	mu       sync.Mutex
+	state    gateState
+	up, down *signal.Signal // given while it is open, and while it is not; replaced when that ends
+	watching bool           // a watch was asked for in this session
+	settled  time.Time      // when the library has looked, since it attached, which watches to set again
+	unsent   int            // requests to set watches that the library may still have in its queue
+
+	// Of the newest attachment on which watches may have to be set again.
+	due       time.Time // when the library has had the time to send the next request for that
+	onePacket bool      // one request is enough
+	restored  bool      // the newest request was answered, and not refused
+	early     bool      // the gate was opened before all of several were answered
+}
+
+// gateSession is what a gate asks and tells its session, under its lock.
+type gateSession interface {
+	link() gateLink   // nil if there is no connection, or the session is over
+	watchBytes() int  // the size of the paths of all watches
+	opened()          // requests are let through
+	shut(cause error) // they are not any more, because the connection broke
+	wake()            // something will be due sooner than it was
+}
+
+// A gateLink is a connection that requests are sent over.
+type gateLink interface {
+	holdBack(all bool)
+	settingWatches() bool
+	sendHeld()
+}
+
+func newGate(s gateSession) *gate {
+	g := &gate{session: s, table: &gateTransitions, first: signal.New(), state: gateUnready, up: signal.New(), down: signal.New()}
+	g.down.Give()
+	return g
+}
+
+// move carries out what the table says, and returns the state in which the gate is then.
+// The caller has the lock.
+func (g *gate) move(event gateEvent) gateState {
+	from, to := g.state, g.table[g.state][event]
+	if to == gateOpen && g.session.link() == nil {
+		to = gateClosed // and who has ended it is about to tell
+	}
+	if to == 0 || to == from {
+		return from
+	}
+	g.state = to
+	switch {
+	case to == gateOpen:
+		g.unsent, g.down = 0, signal.New()
+		g.up.Give()
+		g.session.opened()
+	case from == gateOpen:
+		g.up = signal.New()
+		g.down.Give()
+	}
+	return to
+}
+
+// tell is move for events that need nothing else.
+func (g *gate) tell(event gateEvent) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.move(event)
+}
+
+// isOpen reports whether requests may be sent now.
+func (g *gate) isOpen() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.state == gateOpen
+}
+
+// signals returns one that is given while the gate is open, and one while it is not.
+func (g *gate) signals() (up, down *signal.Signal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.up, g.down
+}
 
 // attached is called when the library may send requests. They are let through
 // at once, unless watches may have to be set again: then not before the server
@@ -14,36 +102,30 @@ import (
 // is in the library's queue already is held back until that request is sent: the
 // library reads the last zxid for it without a lock, and too late if an answer
 // comes first.
-func (s *Session) attached() {
-	c := s.guard.live()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	stale := s.unsent > 0
-	s.early = false
-	if s.watching {
-		s.unsent++ // also if the connection is gone: the library has not noticed
+func (g *gate) attached() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	stale := g.unsent > 0
+	g.early = false
+	if g.watching {
+		g.unsent++ // also if the connection is gone: the library has not noticed
 	}
+	c := g.session.link()
 	if c == nil {
 		return
 	}
-	if !s.isFirstOver {
-		s.isFirstOver = true
-		close(s.first)
-	}
-	if !s.watching {
-		s.settled = time.Now().Add(watchGrace)
-	}
+	g.first.Give()
 	switch {
-	case !s.ready:
-	case s.watching:
+	case !g.watching:
+		g.settled = time.Now().Add(watchGrace)
+		g.move(gateAttached)
+	case g.move(gateReattached) == gateRestoring:
 		// A connection that ended too soon has left its request in the queue, which comes first
 		// now, perhaps while the library reads the zxid for the next.
 		c.holdBack(stale)
-		s.onePacket, s.restored = s.watch.bytes() < onePacket, false
-		s.openAt = time.Now().Add(watchGrace)
-		s.wake()
-	default:
-		s.setOpen(true)
+		g.onePacket, g.restored = g.session.watchBytes() < onePacket, false
+		g.due = time.Now().Add(watchGrace)
+		g.session.wake()
 	}
 }
 
@@ -51,94 +133,122 @@ func (s *Session) attached() {
 // It has none to set if all have fired; there is no way to ask it.
 const watchGrace = 20 * time.Millisecond
 
-// settingWatches implements guardEvents.
-func (s *Session) settingWatches() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unsent = max(s.unsent-1, 0)
-}
-
-// watchesRestored implements guardEvents.
-func (s *Session) watchesRestored(ok bool) {
-	if !ok { // nobody will hear of changes any more: let all look for themselves
-		s.watch.fireAll(Event{Type: EventRecheck})
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.restored = ok
-	switch {
-	case s.openAt.IsZero():
-	case s.onePacket:
-		s.setOpen(true)
-	default: // there may be more packets; the library sends one after the other
-		s.openAt = time.Now().Add(watchGrace)
-	}
-}
-
 // onePacket is a bound on the paths that the library sets watches on in one
 // request; it splits at 128 KiB.
 const onePacket = 100 << 10
 
-// setOpen lets requests through, or no more. It reports whether that is a change,
-// and needs s.mu.
-func (s *Session) setOpen(open bool) bool {
-	s.openAt = time.Time{}
-	if open && (context.Cause(s.ctx) != nil || s.guard.live() == nil) {
-		return false
+// broke is called when the connection is gone.
+func (g *gate) broke(cause error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	wasOpen := g.state == gateOpen
+	if (!wasOpen || g.early) && g.watching && !g.onePacket {
+		g.unsent = max(g.unsent, 1) // the second of several
 	}
-	if s.open == open {
-		return false
+	if g.move(gateBroke); wasOpen {
+		g.session.shut(cause)
 	}
-	s.open = open
-	close(s.changed)
-	s.changed = make(chan struct{})
-	if open {
-		s.unsent = 0
-		s.down = make(chan struct{})
-		s.guard.book.ready(s.guard.lastAddr())
-		s.core.connected(s)
-		s.wake() // supervise has something to ask on each connection
-	} else {
-		close(s.down)
-		s.down = closedChannel
-	}
-	return true
 }
 
-// checkGate opens the gate when the library has had time to begin setting watches
-// again, and has not or is done. It returns the time until it should look again.
-func (s *Session) checkGate(now time.Time) time.Duration {
-	c := s.guard.live()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch due := s.openAt; {
-	case due.IsZero():
-	case now.Before(due):
-		return due.Sub(now)
+// expectWatches makes the next attachment wait until watches are set again. The
+// first watch does not come before the library has found, after attaching, that it
+// has none to set: it would read the last zxid without a lock for that one. How long that
+// takes is returned.
+func (g *gate) expectWatches() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.watching = true
+	return time.Until(g.settled)
+}
+
+// settingWatches is called when the library has sent a request to set watches again.
+func (g *gate) settingWatches() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unsent = max(g.unsent-1, 0)
+}
+
+// watchesSet is called when that was answered.
+func (g *gate) watchesSet(ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.restored = ok
+	if g.onePacket {
+		g.move(gateAnswered)
+	} else { // there may be more packets; the library sends one after the other
+		g.due = time.Now().Add(watchGrace)
+	}
+}
+
+// check is called now and then, to find that the library has had time to begin setting
+// watches again, and has not or is done. Then it returns the connection over which what
+// was held back is to be sent, and whether watches were set; released is called behind
+// that. It also returns the time until it should be called again.
+func (g *gate) check(now time.Time) (again time.Duration, c gateLink, restored bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.state != gateRestoring {
+		return time.Hour, nil, false
+	}
+	switch c = g.session.link(); {
+	case now.Before(g.due):
+		return g.due.Sub(now), nil, false
 	case c == nil: // the next attachment begins anew
-		s.openAt = time.Time{}
+		g.move(gateBroke)
+		return time.Hour, nil, false
 	case c.settingWatches():
-		return watchGrace
-	default:
-		s.openAt = time.Time{}
-		restored := s.restored
-		s.tasks.start(func() { s.openGate(c, restored) }) // writes, so not here
+		return watchGrace, nil, false
 	}
-	return time.Hour
+	g.move(gateDue)
+	return time.Hour, c, g.restored
 }
 
-// openGate lets requests through on a connection, those first that were held back.
-func (s *Session) openGate(c *guardConn, restored bool) {
+// released is called when what was held back was sent over a connection, which may have
+// been replaced by another since.
+func (g *gate) released(c gateLink, restored bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.session.link() == c {
+		g.early = !restored && !g.onePacket
+		g.move(gateReleased)
+	}
+}
+
+// The session's side of its gate.
+
+func (s *Session) link() gateLink {
+	if c := s.guard.live(); c != nil && context.Cause(s.ctx) == nil {
+		return c
+	}
+	return nil
+}
+
+func (s *Session) watchBytes() int { return s.watch.bytes() }
+
+func (s *Session) opened() {
+	s.guard.book.ready(s.guard.lastAddr())
+	s.core.connected(s)
+	s.wake() // supervise has something to ask on each connection
+}
+
+func (s *Session) shut(cause error) { s.core.suspended(s, cause) }
+
+// checkGate opens the gate if it is time to. It returns the time until it should look again.
+func (s *Session) checkGate(now time.Time) time.Duration {
+	again, c, restored := s.gate.check(now)
+	if c != nil {
+		s.tasks.start(func() { s.release(c, restored) }) // writes, so not here
+	}
+	return again
+}
+
+// release sends what was held back on a connection, and lets requests through.
+func (s *Session) release(c gateLink, restored bool) {
 	c.sendHeld()
 	if !restored {
 		// The library has dropped its request to set watches, or had none to make.
 		// Whoever waits looks for himself.
 		s.watch.fireAll(Event{Type: EventRecheck})
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.guard.live() == c {
-		s.early = !restored && !s.onePacket
-		s.setOpen(true)
-	}
+	s.gate.released(c, restored)
 }

@@ -22,7 +22,7 @@ func attachNext(t *testing.T, session *Session) *guardConn {
 	tell(t, c, request)
 	_, err := io.ReadFull(c, make([]byte, len(reply)))
 	require.NoError(t, err)
-	session.attached()
+	session.gate.attached()
 	return c
 }
 
@@ -33,21 +33,21 @@ func TestWatchesHaveToBeSetAgainOnEachConnection(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			session, w, c := attachedAgain(t)
 			session.watchesRestored(true)
-			require.True(t, session.open)
+			require.True(t, session.gate.isOpen())
 			require.NoError(t, c.Close())
-			require.False(t, session.open)
+			require.False(t, session.gate.isOpen())
 
 			c = attachNext(t, session)
 			if restored {
 				session.watchesRestored(true)
-				session.openGate(c, true)
+				openGate(session, c, true)
 				assert.Empty(t, w.Events(), "who waits is not to look in vain")
 				return
 			}
 			<-time.After(session.checkGate(time.Now()))
 			session.checkGate(time.Now())
 			session.tasks.wait()
-			assert.True(t, session.open)
+			assert.True(t, session.gate.isOpen())
 			assert.Len(t, w.Events(), 1, "or nobody hears of a change")
 		})
 	}
@@ -58,20 +58,20 @@ func TestGateStaysClosedWithoutASessionOrAConnection(t *testing.T) {
 	t.Parallel()
 	session, _, c := attachedAgain(t)
 	require.NoError(t, c.Close())
-	session.begin()
+	session.gate.tell(gatePresented)
 	session.watchesRestored(true)
-	session.openGate(c, true)
-	assert.False(t, session.open)
+	openGate(session, c, true)
+	assert.False(t, session.gate.isOpen())
 
 	c = attachNext(t, session)
-	session.openGate(c, true)
-	require.True(t, session.open)
+	openGate(session, c, true)
+	require.True(t, session.gate.isOpen())
 	session.end(ErrSessionExpired)
-	require.False(t, session.open)
+	require.False(t, session.gate.isOpen())
 	session.guard.conn = c // whatever is left of it
-	session.begin()
-	session.openGate(c, true)
-	assert.False(t, session.open)
+	session.gate.tell(gatePresented)
+	openGate(session, c, true)
+	assert.False(t, session.gate.isOpen())
 }
 
 // The client's own round trips wait for the gate, too: what is answered before the watches

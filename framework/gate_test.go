@@ -97,14 +97,15 @@ func TestRequestsToSetWatchesThatMayBeStaleAreHeld(t *testing.T) {
 		c, conn := scripted(reply)
 		if session == nil {
 			session = c.guard.events.(*Session)
-			session.ready, session.watching, session.isFirstOver = true, true, true
+			session.gate.tell(gatePresented)
+			session.gate.expectWatches()
 		}
 		c = newGuardConn(session.guard, "a", conn, time.Now().Add(time.Minute))
 		session.guard.conn = c
 		tell(t, c, request)
 		_, err := io.ReadFull(c, make([]byte, len(reply)))
 		require.NoError(t, err)
-		session.attached()
+		session.gate.attached()
 		held = c.holdingAll
 		for range watchesSet {
 			tell(t, c, ask(1, opSetWatches))
@@ -119,9 +120,7 @@ func TestRequestsToSetWatchesThatMayBeStaleAreHeld(t *testing.T) {
 	require.False(t, attach(1), "all were seen")
 	require.False(t, attach(0))
 	require.True(t, attach(0))
-	session.mu.Lock()
-	session.setOpen(true)
-	session.mu.Unlock()
+	session.gate.tell(gateAnswered)
 	require.False(t, attach(0), "the library had all the time it needs")
 
 	// The gate opens as soon as those that were held are sent. Of several the library
@@ -129,8 +128,8 @@ func TestRequestsToSetWatchesThatMayBeStaleAreHeld(t *testing.T) {
 	several := func() { session.watch.join(watchKey{dataWatch, "/" + strings.Repeat("x", onePacket)}) }
 	several()
 	require.True(t, attach(2))
-	session.openGate(session.guard.live(), false)
-	require.True(t, session.open)
+	openGate(session, session.guard.live(), false)
+	require.True(t, session.gate.isOpen())
 	several()
 	session.suspended(io.EOF)
 	require.True(t, attach(1), "the second of several")
@@ -205,14 +204,21 @@ func attachedAgain(t *testing.T) (*Session, *Watch, *guardConn) {
 	request, reply := hello(17)
 	c, _ := scripted(reply)
 	session := c.guard.events.(*Session)
-	session.ready, session.watching, session.isFirstOver = true, true, true
+	session.gate.tell(gatePresented)
+	session.gate.expectWatches()
 	spot, w, _ := session.watch.join(watchKey{dataWatch, "/a"})
 	spot.arm()
 	tell(t, c, request)
 	_, err := io.ReadFull(c, make([]byte, len(reply)))
 	require.NoError(t, err)
-	session.attached()
+	session.gate.attached()
 	return session, w, c
+}
+
+// openGate lets requests through on a connection when the library has had its time.
+func openGate(session *Session, c *guardConn, restored bool) {
+	session.gate.tell(gateDue)
+	session.release(c, restored)
 }
 
 // The library drops its request to set watches when the connection breaks before it was
@@ -224,16 +230,16 @@ func TestWatchesThatTheLibraryDidNotSetAgainAskForARecheck(t *testing.T) {
 		<-time.After(session.checkGate(time.Now()))
 		session.checkGate(time.Now())
 		session.tasks.wait()
-		require.True(t, session.open)
+		require.True(t, session.gate.isOpen())
 		require.Equal(t, Event{Type: EventRecheck}, <-w.Events())
 
 		session, w, c := attachedAgain(t)
 		tell(t, c, ask(1, opSetWatches))
 		session.watchesRestored(true)
-		session.openAt = time.Now() // more packets might have come
+		session.gate.due = time.Now() // more packets might have come
 		session.checkGate(time.Now())
 		session.tasks.wait()
-		require.True(t, session.open)
+		require.True(t, session.gate.isOpen())
 		require.Empty(t, w.Events(), "it was set again")
 	})
 }
@@ -249,9 +255,9 @@ func TestGateIsNotOpenedForAnOlderConnection(t *testing.T) {
 	tell(t, c, request)
 	_, err := io.ReadFull(c, make([]byte, len(reply)))
 	require.NoError(t, err)
-	session.attached()
-	session.openGate(old, true)
-	require.False(t, session.open)
-	session.openGate(c, true)
-	require.True(t, session.open)
+	session.gate.attached()
+	openGate(session, old, true)
+	require.False(t, session.gate.isOpen())
+	openGate(session, c, true)
+	require.True(t, session.gate.isOpen())
 }

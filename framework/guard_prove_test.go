@@ -197,8 +197,8 @@ func TestAwaitLooksAtTheClock(t *testing.T) {
 		tell(t, c, request)
 		_, err := io.ReadFull(c, make([]byte, len(reply)))
 		require.NoError(t, err)
-		session.ready, session.isFirstOver = true, true
-		session.attached()
+		session.gate.tell(gatePresented)
+		session.gate.attached()
 		<-time.After(trustWindow(sessionLength) - 1)
 		require.NoError(t, session.await(t.Context()))
 		<-time.After(1)

@@ -33,22 +33,11 @@ type Session struct {
 
 	disposed chan struct{} // closed when it is over on the server, too, as far as can be done
 
-	mu          sync.Mutex
-	id          int64
-	ready       bool          // credentials presented; the session may be used
-	open        bool          // requests may be sent
-	changed     chan struct{} // closed and replaced when open changes
-	down        chan struct{} // closed at the next suspension
-	watching    bool          // a watch was asked for in this session
-	settled     time.Time     // when the library has looked, since it attached, which watches to set again
-	openAt      time.Time     // when to open at the latest while watches are set again; zero if not waiting
-	onePacket   bool          // the library sets all watches again with one request
-	restored    bool          // it has been answered, in this connection
-	early       bool          // the gate was opened before all of several were answered
-	unsent      int           // requests to set watches that the library may still have in its queue
-	first       chan struct{} // closed at the first attachment
-	isFirstOver bool
-	nudge       chan struct{} // wakes supervise
+	gate  *gate
+	nudge chan struct{} // wakes supervise
+
+	mu sync.Mutex
+	id int64
 }
 
 // ID returns the session's id.
@@ -81,9 +70,8 @@ func (s *Session) TrustedUntil() time.Time { return s.trust.until() }
 // Suspended returns a channel that is closed when the connection breaks; if it
 // is broken now the channel is closed already.
 func (s *Session) Suspended() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.down
+	_, down := s.gate.signals()
+	return down.Done()
 }
 
 // Go runs f in a goroutine that Client.Close waits for, with a context that ends
@@ -92,15 +80,12 @@ func (s *Session) Go(f func(ctx context.Context)) bool {
 	return s.tasks.start(func() { f(s.ctx) })
 }
 
-// closedChannel is what Suspended returns while there is no connection.
-var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-
 func newSession(c *core) (*Session, error) {
 	s := &Session{
 		core: c, slots: make(chan struct{}, c.cfg.MaxOutstanding),
-		changed: make(chan struct{}), down: closedChannel, first: make(chan struct{}), nudge: make(chan struct{}, 1),
-		disposed: make(chan struct{}), relied: reliedNodes{turn: make(chan struct{}, 1)},
+		nudge: make(chan struct{}, 1), disposed: make(chan struct{}), relied: reliedNodes{turn: make(chan struct{}, 1)},
 	}
+	s.gate = newGate(s)
 	s.quota.limit = c.cfg.MaxEphemeralBytes
 	s.watch.limit, s.watch.full = idleLimit, s.wake
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
@@ -129,7 +114,7 @@ func (s *Session) established(id int64, timeout time.Duration, asked time.Time) 
 func (s *Session) onEvent(ev zk.Event) {
 	switch {
 	case ev.Type == zk.EventSession && ev.State == zk.StateHasSession:
-		s.attached()
+		s.gate.attached()
 	case ev.State == stateForgotten: // the library, not the server, is told something
 	case ev.Type > 0:
 		if ev.Type == zk.EventNodeDeleted {
@@ -140,15 +125,17 @@ func (s *Session) onEvent(ev zk.Event) {
 }
 
 // suspended implements guardEvents: the connection is gone.
-func (s *Session) suspended(cause error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if (!s.open || s.early) && s.watching && !s.onePacket {
-		s.unsent = max(s.unsent, 1) // the second of several
+func (s *Session) suspended(cause error) { s.gate.broke(cause) }
+
+// settingWatches implements guardEvents.
+func (s *Session) settingWatches() { s.gate.settingWatches() }
+
+// watchesRestored implements guardEvents.
+func (s *Session) watchesRestored(ok bool) {
+	if !ok { // nobody will hear of changes any more: let all look for themselves
+		s.watch.fireAll(Event{Type: EventRecheck})
 	}
-	if s.setOpen(false) {
-		s.core.suspended(s, cause)
-	}
+	s.gate.watchesSet(ok)
 }
 
 // ended implements guardEvents: the server said that the session is over.
@@ -168,26 +155,17 @@ func (s *Session) await(ctx context.Context) error {
 		if err := s.Err(); err != nil {
 			return err
 		}
-		s.mu.Lock()
-		open, changed := s.open, s.changed
-		s.mu.Unlock()
-		if open {
+		up, _ := s.gate.signals()
+		if up.Given() {
 			return context.Cause(ctx)
 		}
 		select {
-		case <-changed:
+		case <-up.Done():
 		case <-s.ctx.Done():
 		case <-ctx.Done():
 			return s.core.book.waitedInVain(ctx)
 		}
 	}
-}
-
-// isOpen reports whether requests may be sent now.
-func (s *Session) isOpen() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.open
 }
 
 // supervise keeps the session trusted, ends it at its trust deadline, breaks
@@ -236,7 +214,7 @@ func (m *tripMaker) make(s *Session, now time.Time) time.Duration {
 	if wait := m.last.Add(period).Sub(now); wait > 0 && c == m.conn {
 		return wait
 	}
-	if c == nil || !s.isOpen() || !m.underWay.CompareAndSwap(false, true) {
+	if c == nil || !s.gate.isOpen() || !m.underWay.CompareAndSwap(false, true) {
 		return period / 2
 	}
 	m.last, m.conn = now, c
@@ -267,9 +245,7 @@ func (s *Session) end(cause error) {
 		cause = missing
 	}
 	s.cancel(cause) // only the first cause counts
-	s.mu.Lock()
-	s.setOpen(false)
-	s.mu.Unlock()
+	s.gate.tell(gateEnded)
 	s.watch.fireAll(Event{Type: EventSessionEnded, Err: context.Cause(s.ctx)})
 	s.guard.seal()
 }

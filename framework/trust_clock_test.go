@@ -135,7 +135,8 @@ func TestErrLooksAtTheClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := Config{Servers: []string{"nowhere"}, Logger: slog.New(slog.DiscardHandler)}.withDefaults()
-		s := &Session{core: &core{cfg: cfg, states: newTimeline()}, down: closedChannel, changed: make(chan struct{})}
+		s := &Session{core: &core{cfg: cfg, states: newTimeline()}}
+		s.gate = newGate(s)
 		s.ctx, s.cancel = context.WithCancelCause(t.Context())
 		s.guard = newGuard(&cfg, newAddressBook(&cfg, cfg.Servers), &s.trust, s)
 		assert.NoError(t, s.Err(), "before the first handshake there is nothing to trust or not")
@@ -156,7 +157,8 @@ func TestEndBehindTheDeadlineIsThatOfTrust(t *testing.T) {
 	for late, want := range map[time.Duration]error{-1: ErrSessionExpired, 0: ErrTrustExpired} {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := Config{Servers: []string{"nowhere"}, Logger: slog.New(slog.DiscardHandler)}.withDefaults()
-			s := &Session{core: &core{cfg: cfg, states: newTimeline()}, down: closedChannel, changed: make(chan struct{})}
+			s := &Session{core: &core{cfg: cfg, states: newTimeline()}}
+			s.gate = newGate(s)
 			s.ctx, s.cancel = context.WithCancelCause(t.Context())
 			s.guard = newGuard(&cfg, newAddressBook(&cfg, cfg.Servers), &s.trust, s)
 			s.established(1, sessionLength, time.Now())

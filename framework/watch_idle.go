@@ -109,7 +109,7 @@ var sameOnServer = map[watchKind][]watchKind{
 // checkIdle takes a watch back if one is due. It returns the time until it should look again.
 func (s *Session) checkIdle(now time.Time) time.Duration {
 	c := s.guard.live()
-	if c == nil || !s.isOpen() || s.core.keepsWatches.Load() {
+	if c == nil || !s.gate.isOpen() || s.core.keepsWatches.Load() {
 		return time.Hour
 	}
 	wait := s.watch.idleFor(now, s.Timeout())

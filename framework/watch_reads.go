@@ -3,7 +3,6 @@ package framework
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -25,8 +24,8 @@ func readWatch[T any](ctx context.Context, c *Client, op, path string, kind watc
 ) (T, *Watch, error) {
 	r := request[watched[T]]{op: op, path: path, idempotent: true, reads: true}
 	r.send = func(s *Session, path string) (watched[T], error) {
-		if err := s.expectWatches(); err != nil {
-			return watched[T]{}, err
+		if retry.Sleep(s.ctx, s.gate.expectWatches()) != nil {
+			return watched[T]{}, zk.ErrConnectionClosed // over before anything was sent
 		}
 		spot, w, armed := s.watch.join(watchKey{kind, path})
 		var v T
@@ -59,20 +58,6 @@ func readWatch[T any](ctx context.Context, c *Client, op, path string, kind watc
 	}
 	v.watch.bind(ctx, v.spot)
 	return v.value, v.watch, nil
-}
-
-// expectWatches makes the next attachment wait until watches are set again. The
-// first watch does not come before the library has found, after attaching, that it
-// has none to set: it would read the last zxid without a lock for that one.
-func (s *Session) expectWatches() error {
-	s.mu.Lock()
-	s.watching = true
-	wait := time.Until(s.settled)
-	s.mu.Unlock()
-	if retry.Sleep(s.ctx, wait) != nil {
-		return zk.ErrConnectionClosed // over before anything was sent
-	}
-	return nil
 }
 
 func ifNil(err error) bool { return err == nil }

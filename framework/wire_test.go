@@ -33,7 +33,8 @@ func (s *script) SetWriteDeadline(time.Time) error { return nil }
 // scripted returns a guarded connection on which the server will say that.
 func scripted(says []byte) (*guardConn, *script) {
 	cfg := Config{Servers: []string{"a"}, Logger: slog.New(slog.DiscardHandler)}.withDefaults()
-	s := &Session{core: &core{cfg: cfg, states: newTimeline()}, down: closedChannel, changed: make(chan struct{})}
+	s := &Session{core: &core{cfg: cfg, states: newTimeline()}}
+	s.gate = newGate(s)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.guard = newGuard(&cfg, newAddressBook(&cfg, cfg.Servers), &s.trust, s)
 	conn := &script{Reader: bytes.NewReader(says)}

@@ -56,7 +56,7 @@ func TrustMutants() []Mutant {
 		File: "framework/gate.go", Old: "if !restored {\n\t\t// The library", New: "if false {\n\t\t// The library",
 	}, {
 		Name: "the gate opens for an older connection", Package: trusting, Tests: "OlderConnection",
-		File: "framework/gate.go", Old: "if s.guard.live() == c {", New: "if true {",
+		File: "framework/gate.go", Old: "if g.session.link() == c {", New: "if true {",
 	}, {
 		Name: "a place is granted although nobody vouches for it", Package: trusting, Tests: "OlderProof",
 		File: "framework/trust.go", Old: "age(t.vouched, now) < t.timeout/2", New: "age(t.vouched, now) < trustWindow(t.timeout)*9/10",
