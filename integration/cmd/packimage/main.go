@@ -8,6 +8,7 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -68,24 +69,32 @@ func pack(w io.Writer, root, tag string, labels map[string]string) (err error) {
 	if _, err := layer.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	archive := tar.NewWriter(w)
-	for _, file := range []struct {
-		name    string
-		size    int64
-		content io.Reader
-	}{
-		{"manifest.json", int64(len(manifest)), strings.NewReader(string(manifest))},
-		{configName, int64(len(config)), strings.NewReader(string(config))},
+	return archive(w, []file{
+		{"manifest.json", int64(len(manifest)), bytes.NewReader(manifest)},
+		{configName, int64(len(config)), bytes.NewReader(config)},
 		{"layer.tar", size, layer},
-	} {
-		if err := archive.WriteHeader(&tar.Header{Name: file.name, Mode: 0o644, Size: file.size, ModTime: time.Unix(0, 0)}); err != nil {
+	})
+}
+
+// A file is one of the image's archive.
+type file struct {
+	name    string
+	size    int64
+	content io.Reader
+}
+
+// archive writes the files to w.
+func archive(w io.Writer, files []file) error {
+	out := tar.NewWriter(w)
+	for _, f := range files {
+		if err := out.WriteHeader(&tar.Header{Name: f.name, Mode: 0o644, Size: f.size, ModTime: time.Unix(0, 0)}); err != nil {
 			return err
 		}
-		if _, err := io.Copy(archive, file.content); err != nil {
+		if _, err := io.Copy(out, f.content); err != nil {
 			return err
 		}
 	}
-	return archive.Close()
+	return out.Close()
 }
 
 // imageConfig describes the image as the official one describes itself.
@@ -151,11 +160,11 @@ func add(layer *tar.Writer, path, name string, entry fs.DirEntry) error {
 	if !info.Mode().IsRegular() {
 		return nil
 	}
-	file, err := os.Open(path) //nolint:gosec // the folder to pack is given by the caller
+	content, err := os.Open(path) //nolint:gosec // the folder to pack is given by the caller
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }()
-	_, err = io.Copy(layer, file)
+	defer func() { _ = content.Close() }()
+	_, err = io.Copy(layer, content)
 	return err
 }
