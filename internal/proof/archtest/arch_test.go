@@ -22,6 +22,8 @@ func TestHouseRules(t *testing.T) {
 		"dependencies stay where they belong":     checkDependencies,
 		"every exported name is documented":       checkDocs,
 		"files are short and named by their work": checkShape,
+		"most functions are short":                checkFunctions,
+		"comments have one width":                 checkComments,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,6 @@
 package archtest
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -85,30 +84,5 @@ type S struct {
 		"a/a.go:28: exported method G1.Generic is",
 		"a/a.go:30: exported function Directive is",
 		"a/a.go:1: package a has no package comment",
-	)
-}
-
-func TestShapeIsHeld(t *testing.T) {
-	t.Parallel()
-	long := "package a\n" + strings.Repeat("\n", maxLines)
-	found := checkShape(parse(t, sources{
-		"a/long.go":            long,
-		"a/long_test.go":       long,
-		"a/just.go":            long[:len(long)-1],
-		"a/util.go":            "package a",
-		"a/conn_helpers.go":    "package a",
-		"a/base_test.go":       "package a",
-		"a/database.go":        "package a",
-		"a/utility.go":         "package a",
-		"internal/common/x.go": "package x",
-		"b/x.go":               "package manager",
-	}))
-	expect(t, found,
-		`a/base_test.go:1: the name "base_test.go" says nothing`,
-		`a/conn_helpers.go:1: the name "conn_helpers.go" says nothing`,
-		"a/long.go:401: file has 401 lines, the limit is 400",
-		`a/util.go:1: the name "util.go" says nothing`,
-		`b/x.go:1: the name "manager" says nothing`,
-		`internal/common/x.go:1: the folder name "common" says nothing`,
 	)
 }

@@ -35,7 +35,7 @@ type pkg struct {
 type file struct {
 	path  string // below the module root, with slashes
 	test  bool
-	lines int
+	lines []string
 	ast   *ast.File
 }
 
@@ -74,7 +74,7 @@ func (m *module) add(name string, src []byte) error {
 	p.files = append(p.files, &file{
 		path:  name,
 		test:  strings.HasSuffix(name, "_test.go"),
-		lines: bytes.Count(src, []byte("\n")),
+		lines: strings.Split(strings.TrimSuffix(string(src), "\n"), "\n"),
 		ast:   tree,
 	})
 	return nil

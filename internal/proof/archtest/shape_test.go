@@ -1,13 +1,25 @@
 package archtest
 
 import (
+	"cmp"
 	"fmt"
+	"go/ast"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
-// maxLines is where a file stops being readable in one sitting. The aim is 250.
-const maxLines = 400
+const (
+	// maxLines is where a file stops being readable in one sitting. The aim is 250.
+	maxLines = 400
+	// maxFunctionLines is how long nine of ten functions may be.
+	maxFunctionLines = 26
+	// maxColumns is where comments wrap. A tab counts for tabColumns.
+	maxColumns = 140
+	tabColumns = 4
+)
 
 // emptyNames say nothing about what is inside, so that anything ends up there.
 var emptyNames = map[string]bool{
@@ -20,9 +32,9 @@ func checkShape(m *module) []violation {
 	var found []violation
 	for _, p := range m.sorted() {
 		for _, f := range p.files {
-			if !f.test && f.lines > maxLines {
+			if lines := len(f.lines); !f.test && lines > maxLines {
 				found = append(found, violation{
-					f.path, f.lines, fmt.Sprintf("file has %d lines, the limit is %d", f.lines, maxLines),
+					f.path, lines, fmt.Sprintf("file has %d lines, the limit is %d", lines, maxLines),
 					"split it by subject into files whose names say which",
 				})
 			}
@@ -53,4 +65,73 @@ func emptyName(names ...string) string {
 		}
 	}
 	return ""
+}
+
+// checkFunctions holds the length of functions in what is shipped. A few may be longer.
+func checkFunctions(m *module) []violation {
+	type function struct {
+		file  *file
+		decl  *ast.FuncDecl
+		lines int
+	}
+	var all []function
+	shipped := m.shipped()
+	for _, p := range m.sorted() {
+		for _, f := range p.code() {
+			for _, decl := range f.ast.Decls {
+				if decl, ok := decl.(*ast.FuncDecl); ok && shipped[p.dir] {
+					lines := m.fset.Position(decl.End()).Line - m.fset.Position(decl.Pos()).Line + 1
+					all = append(all, function{f, decl, lines})
+				}
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b function) int { return cmp.Compare(a.lines, b.lines) })
+	last := all[(len(all)-1)*9/10] // of nine tenths
+	if last.lines <= maxFunctionLines {
+		return nil
+	}
+	longest := all[len(all)-1]
+	return []violation{m.violation(longest.file, longest.decl.Pos(),
+		fmt.Sprintf("a tenth of all functions has %d lines or more, the limit is %d", last.lines, maxFunctionLines),
+		"split this one, and others that are long, by what they do")}
+}
+
+// checkComments holds the width of comments that have lines of their own.
+func checkComments(m *module) []violation {
+	var found []violation
+	for _, p := range m.sorted() {
+		for _, f := range p.files {
+			for _, group := range f.ast.Comments {
+				for _, c := range group.List {
+					at := m.fset.Position(c.Pos()).Line
+					line := f.lines[at-1]
+					text, alone := strings.CutPrefix(strings.TrimLeft(line, "\t"), "//")
+					if output.MatchString(text) {
+						break // what an example prints is as it is
+					}
+					if alone && wraps(text) && columns(line) > maxColumns {
+						found = append(found, m.violation(f, c.Pos(),
+							fmt.Sprintf("comment has %d columns, the limit is %d", columns(line), maxColumns), "wrap it there"))
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// output is where the output of an example begins.
+var output = regexp.MustCompile(`(?i)^ *(unordered )?output:`)
+
+// wraps tells whether a line of a comment can be wrapped: not code, a directive or one word.
+func wraps(text string) bool {
+	return strings.HasPrefix(text, " ") && len(strings.Fields(text)) > 1
+}
+
+func columns(line string) int {
+	return utf8.RuneCountInString(line) + strings.Count(line, "\t")*(tabColumns-1)
 }
