@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -66,6 +67,8 @@ func TestListingBehindACreateThatFails(t *testing.T) {
 		require.ErrorIs(t, err, framework.ErrNoNode)
 		assert.Zero(t, made)
 
+		synctest.Wait() // a listing may be on its way
+		p.server.ResetCounts()
 		p.server.On(zktest.OpCreate, "").DropReply()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
