@@ -11,8 +11,9 @@ import (
 
 func TestLeader(t *testing.T) {
 	conformance.Run(t, conformance.Recipe{
-		Name:   "leader",
-		Places: 1,
+		Name:    "leader",
+		Places:  1,
+		Foreign: map[string][]string{"": {"x-lock-0000000000"}},
 		New: func(c *framework.Client, path string) lease.Acquirer {
 			e, err := leader.New(c, path, "")
 			if err != nil {

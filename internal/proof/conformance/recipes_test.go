@@ -17,8 +17,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMutex(t *testing.T) {
 	conformance.Run(t, conformance.Recipe{
-		Name:   "mutex",
-		Places: 1,
+		Name:    "mutex",
+		Places:  1,
+		Foreign: latches,
 		New: func(c *framework.Client, path string) lease.Acquirer {
 			m, err := mutex.New(c, path)
 			if err != nil {
@@ -30,7 +31,7 @@ func TestMutex(t *testing.T) {
 }
 
 func TestWriters(t *testing.T) {
-	conformance.Run(t, conformance.Recipe{Name: "write lock", Places: 1, New: write, Readers: read})
+	conformance.Run(t, conformance.Recipe{Name: "write lock", Places: 1, New: write, Readers: read, Foreign: latches})
 }
 
 // Writers that readers and mutexes keep out, beside whom they have one place.
@@ -52,8 +53,11 @@ func TestWritersBehindOthers(t *testing.T) {
 }
 
 func TestReaders(t *testing.T) {
-	conformance.Run(t, conformance.Recipe{Name: "read lock", New: read, Block: write, Shares: shares})
+	conformance.Run(t, conformance.Recipe{Name: "read lock", New: read, Block: write, Shares: shares, Foreign: latches})
 }
+
+// latches are what elections leave.
+var latches = map[string][]string{"": {"latch-0000000000"}}
 
 func write(c *framework.Client, path string) lease.Acquirer { return lock(c, path).Write() }
 

@@ -35,6 +35,7 @@ func TestSemaphore(t *testing.T) {
 			}
 			if opts == nil {
 				r.Nodes = size.each
+				r.Foreign = map[string][]string{"": {"lock-0000000000"}, "/leases": {"lock-0000000000"}, "/locks": {"lease-0000000000"}}
 			}
 			t.Run(layout, func(t *testing.T) { conformance.Run(t, r) })
 		}

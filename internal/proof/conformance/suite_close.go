@@ -15,6 +15,58 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
+// A client is closed.
+var closes = rows{
+	"the client of a holder is closed":              holderCloses,
+	"the client of a waiter is closed":              waiterCloses,
+	"all leases end before the session of a client": leasesEndBeforeSession,
+	"a closing client waits for releases":           closeAwaitsReleases,
+	"a closing client does not wait for ever":       closeDoesNotWaitForEver,
+	"the session ends while a client closes":        sessionEndsInClose,
+	"the close of a connection blocks":              closeOfAConnectionBlocks,
+}
+
+func holderCloses(t *testing.T, w *World, r Recipe) {
+	held := fill(w, r)
+	at := w.Start(r.New(w.Client("b"), path), lease.Forever)
+	require.True(t, at.Waiting())
+	require.NoError(t, w.clients[0].Close())
+	require.ErrorIs(t, held[0].Err(), lease.ErrLost)
+	require.ErrorIs(t, context.Cause(held[0].Context()), framework.ErrClosed)
+	release(t, at.Granted())
+	require.Less(t, at.Took, time.Second, "its places are given away at once")
+	require.ErrorIs(t, held[0].Release(), lease.ErrLost)
+	release(t, held[1:]...)
+}
+
+// waiterCloses closes the client of one that waits in line and one that has come since, in
+// every state of the client.
+func waiterCloses(t *testing.T, w *World, r Recipe) {
+	held := fill(w, r)
+	for _, strike := range []func(){
+		func() {},
+		func() {
+			w.Server.RefuseConnections("a", true)
+			w.Server.DropConnections("a")
+		},
+		func() { w.Server.On(zktest.OpCreate, path).Client("a").Optional().Always().Fail(zktest.ThrottledOp) },
+	} {
+		c := w.Client("a")
+		leavesNothing(t, w, func() {
+			early := w.Start(r.New(c, path), lease.Forever)
+			strike()
+			late := w.Start(r.New(c, path), lease.Forever)
+			w.After(time.Second)
+			require.LessOrEqual(t, <-closing(w, c), 1100*time.Millisecond)
+			require.ErrorIs(t, early.Failed(), framework.ErrClosed)
+			require.ErrorIs(t, late.Failed(), framework.ErrClosed)
+			require.ErrorIs(t, w.Start(r.New(c, path), time.Hour).Failed(), framework.ErrClosed)
+			w.Heal()
+		})
+	}
+	release(t, held...)
+}
+
 // Many leases, so that ending them takes a while, and none may be valid when the server
 // is told to give their places away.
 func leasesEndBeforeSession(t *testing.T, w *World, r Recipe) {
@@ -52,11 +104,7 @@ const closeGrace = SessionTimeout / 2
 func parting(w *World, r Recipe) (c *framework.Client, held []*lease.Lease) {
 	c = w.Client("parting", func(cfg *framework.Config) { cfg.CloseGrace = closeGrace })
 	for range max(r.Places, 1) {
-		a := r.New
-		if r.Block != nil {
-			a = r.Block
-		}
-		held = append(held, w.Acquire(a(c, path)))
+		held = append(held, w.Acquire(r.blocker()(c, path)))
 	}
 	return c, held
 }
@@ -145,10 +193,7 @@ func closeOfAConnectionBlocks(t *testing.T, w *World, r Recipe) {
 		}
 	}
 	c := w.Client("a", stuck)
-	a := r.New
-	if r.Block != nil {
-		a = r.Block
-	}
+	a := r.blocker()
 	var held []*lease.Lease
 	for range max(r.Places, 1) {
 		held = append(held, w.Acquire(a(c, path)))

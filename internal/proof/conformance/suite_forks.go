@@ -16,7 +16,7 @@ import (
 
 // forks are the tests of what goroutines do that work under one lease, each with a
 // fork of its context.
-var forks = map[string]func(t *testing.T, w *World, r Recipe){
+var forks = rows{
 	"forks take turns":                    forksTakeTurns,
 	"a fork that waits in vain":           forkInVain,
 	"forks keep the hold":                 forksKeepTheHold,

@@ -16,6 +16,12 @@ import (
 // A leader that has lost its quorum, and does not know, answers reads, syncs and pings
 // and revalidates sessions, while the others have a new one that expires them.
 
+var losses = rows{
+	"a holder's server loses its quorum":        holderLosesQuorum,
+	"a holder comes to an old leader":           holderComesToOldLeader,
+	"a holder hears late that a quorum vouched": holderHearsLate,
+}
+
 // holderLosesQuorum leaves the holders with such a leader. Their connections break once.
 func holderLosesQuorum(t *testing.T, w *World, r Recipe) {
 	givenAway(t, w, r, func(holders []string) {
@@ -71,11 +77,7 @@ func givenAway(t *testing.T, w *World, r Recipe, part func(holders []string)) {
 		})
 		held = append(held, l)
 	}
-	next := r.New
-	if r.Places == 0 {
-		next = r.Block
-	}
-	at := w.Start(next(w.Client("b"), path), lease.Forever)
+	at := w.Start(r.next()(w.Client("b"), path), lease.Forever)
 	require.True(t, at.Waiting())
 	w.After(2 * SessionTimeout)
 	for _, l := range held {

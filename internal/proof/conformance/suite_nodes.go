@@ -15,19 +15,28 @@ import (
 // A lease of several nodes is as good as the worst of them. These rows do harm to each in
 // turn.
 
+var nodes = rows{
+	"a node of a holder changes and is deleted":         nodeChanges,
+	"a node of a holder goes before a confirmation":     nodeGoesBeforeConfirm,
+	"a node of a holder may not be watched":             nodeMayNotBeWatched,
+	"a holder is asked to give way at any of its nodes": nodeIsAskedFor,
+	"a waiter is asked to give way":                     waiterIsAskedToGiveWay,
+	"a token below a long path":                         tokenBelowALongPath,
+}
+
 // eachNode has a lease taken and one of its nodes harmed, for each of them. The lease must
 // be lost by that, and nothing may stay.
 func eachNode(t *testing.T, w *World, r Recipe, harm func(operator *framework.Client, held *lease.Lease, node string)) {
 	t.Helper()
 	a, operator := r.New(w.Client("a"), path), w.Client("operator")
-	for i := range max(r.Nodes, 1) {
+	for i := range r.count() {
 		held := w.Acquire(a)
 		nodes := w.Ephemerals(path)
-		require.Len(t, nodes, max(r.Nodes, 1))
+		require.Len(t, nodes, r.count())
 		harm(operator, held, nodes[i])
 		require.ErrorIs(t, held.Release(), lease.ErrLost)
-		w.After(SessionTimeout)
-		require.Empty(t, w.Ephemerals("/"))
+		w.Settle()
+		require.Empty(t, w.Ephemerals("/"), "a release removes the rest")
 	}
 }
 
@@ -44,6 +53,9 @@ func nodeChanges(t *testing.T, w *World, r Recipe) {
 		w.Remove(operator, node)
 		w.After(100 * time.Millisecond)
 		require.ErrorIs(t, held.Err(), lease.ErrDeleted)
+		require.Len(t, w.Ephemerals(path), r.count()-1, "who lost it has a moment to stop")
+		w.After(SessionTimeout)
+		require.Empty(t, w.Ephemerals(path), "then the rest is removed, although nobody has released")
 	})
 }
 
@@ -140,43 +152,4 @@ func tokenBelowALongPath(t *testing.T, w *World, r Recipe) {
 	w.After(time.Second)
 	require.NoError(t, held.Err())
 	release(t, held)
-}
-
-// tryWithoutConnection asks for a place that is free, or might be, while no server answers.
-func tryWithoutConnection(t *testing.T, w *World, r Recipe) {
-	c := w.Client("a")
-	release(t, w.Acquire(r.New(c, path)))
-	w.Server.RefuseConnections("a", true)
-	w.Server.DropConnections("a")
-	w.After(time.Millisecond)
-	for _, timeout := range []time.Duration{0, -time.Second} {
-		at := w.Start(r.New(c, path), timeout)
-		require.False(t, at.Waiting())
-		require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
-		require.Zero(t, at.Took)
-	}
-	w.Heal()
-	w.After(time.Second)
-	release(t, w.Start(r.New(c, path), 0).Granted())
-}
-
-// watchesAreLost breaks the connection of a waiter, and has its watches refused when it is
-// back: then it has to look again, and may conclude nothing.
-func watchesAreLost(t *testing.T, w *World, r Recipe) {
-	held := fill(w, r)
-	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
-	w.After(time.Second)
-	for range 3 {
-		refused := w.Server.On(zktest.OpSetWatches, "").Client("a")
-		refused.Fail(zktest.RuntimeInconsistency)
-		w.Server.DropConnections("a")
-		<-refused.Fired()
-		w.After(time.Second)
-		require.True(t, at.Waiting())
-		for _, l := range held {
-			require.NoError(t, l.Err())
-		}
-	}
-	release(t, held...)
-	release(t, at.Granted())
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Clients with credentials, and strangers, who have none.
-var strangers = map[string]func(t *testing.T, w *World, r Recipe){
+var strangers = rows{
 	"strangers in a line with credentials": strangersInLine,
 	"strangers where the path is ours":     strangersAreKeptOut,
 	"what a holder becomes is ours":        becomingAnother,

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,6 +13,17 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
+
+// What is told at the end of a wait that was in vain.
+var patient = rows{
+	"a wait without a server":               waitsWithoutServer,
+	"credentials are refused later":         credentialsAreRefusedLater,
+	"a wait until a deadline passes":        waitsUntilDeadline,
+	"a wait that fails, and times out":      timesOutAfterAFailure,
+	"the listing is too large":              listingTooLarge,
+	"a timeout is one for all that happens": timeoutIsOneForAll,
+	"a wait ends at any moment":             waitEndsAtAnyMoment,
+}
 
 // unreached asserts that an attempt has told that it reached no server, and which.
 func unreached(t *testing.T, w *World, at *Attempt) {
@@ -121,4 +133,72 @@ func waitsUntilDeadline(t *testing.T, w *World, r Recipe) {
 	require.NotErrorIs(t, at.Err, lease.ErrTimeout)
 	release(t, held...)
 	release(t, between.Granted())
+}
+
+// timeoutIsOneForAll has a wait come nearer and nearer, and then lose its session again and
+// again: neither starts its timeout anew.
+func timeoutIsOneForAll(t *testing.T, w *World, r Recipe) {
+	held := fill(w, r)
+	var ahead [][]*Attempt
+	for i := range 3 {
+		ahead = append(ahead, startFilling(w, r, fmt.Sprint("ahead", i, ".")))
+	}
+	c := w.Client("a")
+	at := w.Start(r.New(c, path), 2500*time.Millisecond)
+	for _, next := range ahead {
+		w.After(time.Second)
+		release(t, held...)
+		held = grantedAll(next)
+	}
+	require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
+	require.InDelta(t, 2500*time.Millisecond, at.Took, float64(60*time.Millisecond))
+
+	at = w.Start(r.New(c, path), 5*time.Second)
+	for range 3 {
+		w.After(time.Second)
+		w.Expire(c)
+	}
+	require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
+	require.InDelta(t, 5*time.Second, at.Took, float64(110*time.Millisecond))
+	release(t, held...)
+}
+
+// waitEndsAtAnyMoment has each request and answer take a while, and ends waits after each
+// possible time, for a place that is free and for one that is not.
+func waitEndsAtAnyMoment(t *testing.T, w *World, r Recipe) {
+	reason := errors.New("enough")
+	c := w.Client("a")
+	a := r.New(c, path)
+	release(t, w.Acquire(a))
+	w.Server.SetFaults(func(call zktest.Call) zktest.Action {
+		if call.Client == "a" && (call.Phase == zktest.PhaseBeforeApply || call.Phase == zktest.PhaseAfterApply) {
+			return zktest.Delay(5 * time.Millisecond)
+		}
+		return zktest.Pass
+	})
+	for _, free := range []bool{true, false} {
+		var held []*lease.Lease
+		if !free {
+			held = fill(w, r)
+		}
+		nodes, granted := w.Ephemerals("/"), 0
+		for limit := time.Millisecond; limit < 60*time.Millisecond; limit += time.Millisecond {
+			timed, called := w.Start(a, limit), w.Start(a, lease.Forever)
+			time.AfterFunc(limit, func() { called.Cancel(reason) })
+			w.After(limit + 110*time.Millisecond)
+			for at, want := range map[*Attempt]error{timed: lease.ErrTimeout, called: reason} {
+				require.False(t, at.Waiting(), "limit %v", limit)
+				if at.Err != nil {
+					require.ErrorIs(t, at.Err, want)
+					continue
+				}
+				granted++
+				release(t, at.Lease)
+			}
+		}
+		require.Equal(t, free, granted > 0)
+		w.After(time.Second)
+		require.Equal(t, nodes, w.Ephemerals("/"))
+		release(t, held...)
+	}
 }

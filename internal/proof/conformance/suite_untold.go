@@ -15,7 +15,7 @@ import (
 
 // Servers from 3.8.4 on tell nobody of what happens to a node that he may not read just
 // then. These rows delete nodes so that nobody is told.
-var untolds = map[string]func(t *testing.T, w *World, r Recipe){
+var untolds = rows{
 	"the node ahead goes untold":               nodeAheadGoesUntold,
 	"the node of a waiter goes untold":         nodeInLineGoesUntold,
 	"the node of a busy holder goes untold":    busyHolderLosesNodeUntold,
@@ -191,7 +191,6 @@ func looksBreak(t *testing.T, w *World, r Recipe) {
 			require.ErrorIs(t, l.Release(), lease.ErrLost)
 		}
 		w.CloseAll()
-		w.clients = nil
 		w.After(2 * SessionTimeout)
 	}
 }

@@ -140,6 +140,15 @@ func (w *World) Client(name string, change ...func(*framework.Config)) *framewor
 	return c
 }
 
+// Named returns the last client that was made under a name, or a new one.
+func (w *World) Named(name string) *framework.Client {
+	w.T.Helper()
+	if c, ok := w.named[name]; ok && c.State() != framework.Closed {
+		return c
+	}
+	return w.Client(name)
+}
+
 // Known returns the last client that was made under a name, which takes no time.
 func (w *World) Known(name string) *framework.Client {
 	w.T.Helper()
@@ -189,6 +198,8 @@ func (w *World) CloseAll() {
 	for _, c := range w.clients {
 		require.NoError(w.T, c.Close())
 	}
+	w.clients = nil
+	clear(w.named)
 }
 
 // Remove deletes a node through a client.

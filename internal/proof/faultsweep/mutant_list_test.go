@@ -16,6 +16,7 @@ const (
 	sweeps    = "./internal/proof/faultsweep"
 	sweepTest = "^(TestEveryCallFails|TestLeanFaults)$/^aMutex$"
 
+	suites      = "./internal/proof/conformance"
 	scenarios   = "./recipes/mutex"
 	rwScenarios = "./recipes/rwlock"
 	elections   = "./recipes/leader"
@@ -55,7 +56,7 @@ func Mutants() []Mutant {
 		Name: "the last in line first", Package: sweeps, Tests: sweepTest,
 		File: "internal/znode/name.go", Old: "return n.Sequence < other.Sequence", New: "return n.Sequence > other.Sequence",
 	}, {
-		Name: "granted although the own node is not listed", Package: scenarios, Tests: "Curator211|Curator307",
+		Name: "granted although the own node is not listed", Package: suites, Tests: "^TestMutex$/the_own_node",
 		File: "internal/queue/place.go", Old: "if present {\n\t\t\treturn ahead, p.settleIn", New: "if present || fresh {\n\t\t\treturn ahead, p.settleIn",
 	}, {
 		Name: "whoever gives up leaves its node", Package: sweeps, Tests: sweepTest,
@@ -64,19 +65,19 @@ func Mutants() []Mutant {
 		Name: "a node is removed under a cancelled context", Package: sweeps, Tests: sweepTest,
 		File: "internal/queue/place.go", Old: "_ = client.DeleteGuaranteed(ctx, paths[0])", New: "cancel()\n\t_ = client.Delete(ctx, paths[0], framework.AnyVersion)",
 	}, {
-		Name: "a hand-over trusts the order of events across a reconnect", Package: scenarios, Tests: "VanishTogether_Curator211",
+		Name: "a hand-over trusts the order of events across a reconnect", Package: suites, Tests: "^TestMutex$/the_own_node_and_those_ahead",
 		File: "internal/queue/place.go", Old: "p.broken = p.session.Suspended()", New: "p.broken = nil",
 	}, {
 		Name: "the other node's end counts although more are ahead", Package: sweeps, Tests: sweepTest,
 		File: "internal/queue/policy.go", Old: "if name.Node != gone.Node {", New: "if false {",
 	}, {
-		Name: "a lease does not look at its session", Package: scenarios, Tests: "Curator460|Kazoo15",
+		Name: "a lease does not look at its session", Package: scenarios, Tests: "LeaseOfLostSessionIsNotValid_Kazoo15",
 		File: "internal/hold/hold.go", Old: "if err := h.Session.Err(); err != nil {", New: "if err := h.Session.Err(); err != nil && false {",
 	}, {
 		Name: "what the wait watched is not watched on", Package: scenarios, Tests: "RightAfterHandOver",
 		File: "internal/hold/watch.go", Old: "return after(0), h.Watch.Events()", New: "return after(lookDelay), nil",
 	}, {
-		Name: "a lost lease is entered again", Package: scenarios, Tests: "ContextOfLostLease",
+		Name: "a lost lease is entered again", Package: suites, Tests: "^TestMutex$/a_place_is_entered_again",
 		File: "internal/hold/owner.go", Old: "handle.cancel(err)\n\t\treturn nil, nil, err", New: "handle.cancel(err)\n\t\treturn nil, nil, nil",
 	}, {
 		Name: "a release gives up when its answer is lost", Package: sweeps, Tests: sweepTest,
@@ -85,13 +86,13 @@ func Mutants() []Mutant {
 		Name: "a create whose answer is lost is not looked for", Package: sweeps, Tests: sweepTest,
 		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && !unknown {", New: "if outcome == Done || outcome == Failed && !unknown || true {",
 	}, {
-		Name: "a create that is given up is not cleaned up", Package: scenarios, Tests: "Curator79|Curator45",
+		Name: "a create that is given up is not cleaned up", Package: suites, Tests: "^TestMutex$/a_create_is_called_off",
 		File: "framework/cleanup.go", Old: "path := join(parent, protectedPrefix+string(id))", New: "path := join(parent, protectedPrefix+string(id))\n\tif true {\n\t\treturn\n\t}",
 	}, {
-		Name: "no sync before the search", Package: scenarios, Tests: "CuratorR1",
+		Name: "no sync before the search", Package: suites, Tests: "^TestMutex$/a_node_is_looked_for_at_a_lagging_server",
 		File: "framework/protected.go", Old: "if err := c.Sync(ctx, parent); err != nil {\n\t\treturn nil, err\n\t}", New: "",
 	}, {
-		Name: "no owner check in the search", Package: scenarios, Tests: "LookupChecksOwner_Kazoo15",
+		Name: "no owner check in the search", Package: suites, Tests: "^TestMutex$/a_node_that_is_found_is_another's",
 		File: "framework/protected.go", Old: "(mode.ephemeral() && stat.EphemeralOwner != c.pinned.ID())", New: "(mode.ephemeral() && stat.EphemeralOwner == 0)",
 	}, {
 		Name: "deletions wake nobody", Package: scenarios, Tests: "CostOfHandOff",
@@ -121,16 +122,16 @@ func Mutants() []Mutant {
 		Name: "the line does not see the size change", Package: permits, Tests: "ResizeMakesItTooMany",
 		File: "internal/queue/place.go", Old: "append(watches, p.sizeWatch, p.ownWatch)", New: "append(watches, nil, p.ownWatch)",
 	}, {
-		Name: "several permits that were given up are cleaned up in part", Package: permits, Tests: "Curator462",
+		Name: "several permits that were given up are cleaned up in part", Package: suites, Tests: "^TestSemaphore$/door/a_create_is_called_off",
 		File: "framework/cleanup.go", Old: "for _, node := range all {", New: "for _, node := range all[:min(len(all), 1)] {",
 	}, {
 		Name: "a refusal is believed although the first attempt was carried out", Package: "./framework", Tests: "RefusedBecause",
 		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && !unknown {", New: "if outcome == Done || outcome == Failed && (!unknown || errors.Is(err, ErrNoNode)) {",
 	}, {
-		Name: "what is left of several permits stays", Package: permits, Tests: "LeaseOfSeveralIsLost",
+		Name: "what is left of several permits stays", Package: suites, Tests: "^TestSemaphore$/door/a_node_of_a_holder_changes",
 		File: "internal/hold/hold.go", Old: "&& len(h.Also) == 0", New: "",
 	}, {
-		Name: "only the first of several permits is watched", Package: permits, Tests: "LeaseOfSeveralIsLost",
+		Name: "only the first of several permits is watched", Package: suites, Tests: "^TestSemaphore$/door/a_node_of_a_holder_changes",
 		File: "internal/hold/hold.go", Old: "for _, path := range g.Also {", New: "for _, path := range g.Also[:0] {",
 	}, {
 		Name: "of several permits only the first is removed", Package: permits, Tests: "MaxHold",

@@ -19,7 +19,7 @@ func TrustMutants() []Mutant {
 		Name: "nothing relies on a session", Package: sweeps, Tests: oldLeader,
 		File: "framework/trust.go", Old: "\tt.relied++\n", New: "",
 	}, {
-		Name: "a quorum's word is trusted for the whole timeout", Package: "./internal/proof/conformance", Tests: "^TestMutex$",
+		Name: "a quorum's word is trusted for the whole timeout", Package: suites, Tests: "^TestMutex$",
 		File: "framework/trust.go", Old: "age(t.vouched, now) < window):", New: "age(t.vouched, now) < t.timeout):",
 	}, {
 		Name: "a transaction counts from its answer", Package: trusting, Tests: "WhatAnAnswerProves",
@@ -61,10 +61,10 @@ func TrustMutants() []Mutant {
 		Name: "a place is granted although nobody vouches for it", Package: trusting, Tests: "OlderProof",
 		File: "framework/trust.go", Old: "age(t.vouched, now) < t.timeout/2", New: "age(t.vouched, now) < trustWindow(t.timeout)*9/10",
 	}, {
-		Name: "a hold does not hear that its node is gone", Package: "./internal/proof/conformance", Tests: "^TestMutex$",
+		Name: "a hold does not hear that its node is gone", Package: suites, Tests: "^TestMutex$",
 		File: "internal/hold/watch.go", Old: "case err := <-h.Reliance.Failed():", New: "case err := <-(chan error)(nil):",
 	}, {
-		Name: "a lost hold is relied on", Package: "./internal/proof/conformance", Tests: "^TestMutex$",
+		Name: "a lost hold is relied on", Package: suites, Tests: "^TestMutex$",
 		File: "internal/hold/hold.go", Old: "h.Reliance.End()\n\th.end()\n\tfor", New: "h.end()\n\tfor",
 	}}
 }

@@ -1,0 +1,124 @@
+package conformance
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/retry"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// A create was not answered, and its node has to be looked for.
+var lookups = rows{
+	"a node that is found is another's":        foundNodeIsForged,
+	"a node is looked for at a lagging server": lookupOnLaggingServer,
+	"a node cannot be looked for":              lookupFails,
+}
+
+// foundNodeIsForged replaces the node whose create was not answered by one of the same name
+// that is another session's, in the same session and when that has ended.
+func foundNodeIsForged(t *testing.T, w *World, r Recipe) {
+	c, forger := w.Client("a"), w.Client("b")
+	release(t, w.Acquire(r.New(forger, path)))
+	for _, step := range r.steps() {
+		for _, ends := range []bool{false, true} {
+			lost := w.Server.On(step, path).Client("a").After().Cut()
+			w.Server.RefuseConnections("a", true)
+			at := w.Start(r.New(c, path), lease.Forever)
+			<-lost.Fired()
+			left := nodesOfSession(w, c.Session().ID())
+			require.NotEmpty(t, left)
+			if ends {
+				w.Expire(c)
+			}
+			for _, node := range left {
+				if !ends {
+					w.Remove(forger, node)
+				}
+				_, err := forger.Create(t.Context(), node, nil, framework.Ephemeral)
+				require.NoError(t, err)
+			}
+			w.Server.RefuseConnections("a", false)
+			w.After(time.Second)
+			for _, node := range w.Ephemerals("/") {
+				if info, _ := w.Server.Node(node); info.EphemeralOwner == forger.Session().ID() {
+					w.Remove(forger, node)
+				}
+			}
+			got := at.Granted()
+			require.NotContains(t, left, got.Path(), "it is not adopted")
+			r.stands(w, c, got)
+			release(t, got)
+		}
+	}
+}
+
+// elsewhere makes every connection of a client but the first one go under another name, as
+// to another server.
+func elsewhere(w *World, first, later string) func(*framework.Config) {
+	var dials atomic.Int32
+	return func(cfg *framework.Config) {
+		cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			name := first
+			if dials.Add(1) > 1 {
+				name = later
+			}
+			return w.Server.Dial(name)(ctx, network, addr)
+		}
+	}
+}
+
+// lookupOnLaggingServer loses the answer to a create, and comes to a server that has not
+// seen it.
+func lookupOnLaggingServer(t *testing.T, w *World, r Recipe) {
+	c := w.Client("a", elsewhere(w, "a", "a, elsewhere"))
+	held := fill(w, r)
+	before := len(w.Ephemerals("/"))
+	w.Server.Lag("a, elsewhere", true)
+	w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+		if c.Op == zktest.OpSync && c.Path == "/" { // nor is it told by the client's own syncs
+			return zktest.Fail(zktest.OperationTimeout)
+		}
+		return zktest.Pass
+	})
+	w.Server.ResetCounts()
+	w.Server.On(zktest.OpCreate, path).Client("a").After().Cut()
+	at := w.Start(r.New(c, path), lease.Forever)
+	w.After(time.Second)
+	require.Equal(t, 1, w.Server.Count(zktest.OpCreate), "it was found, not made again")
+	require.Len(t, w.Ephemerals("/"), before+1)
+	release(t, held...)
+	w.Server.SetFaults(nil)
+	w.Server.Lag("a, elsewhere", false)
+	release(t, at.Granted())
+	w.Settle()
+	require.Empty(t, w.Ephemerals("/"))
+}
+
+// lookupFails has a server refuse to say whether a create whose answer was lost was carried
+// out.
+func lookupFails(t *testing.T, w *World, r Recipe) {
+	c := w.Client("a", func(cfg *framework.Config) { cfg.Retry = retry.None() })
+	other := r.New(w.Client("b"), path)
+	release(t, w.Acquire(other))
+	for _, step := range r.steps() {
+		for _, code := range []zktest.Code{zktest.OperationTimeout, zktest.SessionMoved} {
+			w.Server.On(step, path).Client("a").After().Cut()
+			refused := w.Server.On(zktest.OpSync, "").Client("a").Always().Fail(code)
+			err := w.Start(r.New(c, path), 3*time.Second).Failed()
+			require.ErrorIs(t, err, framework.ErrUnknownOutcome)
+			require.NotEmpty(t, w.Ephemerals("/"))
+			refused.Remove()
+			w.After(3 * time.Second)
+			require.Empty(t, w.Ephemerals("/"), "cleaned up as soon as the server can be asked")
+			release(t, w.Acquire(other))
+		}
+	}
+}

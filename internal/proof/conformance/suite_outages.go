@@ -1,0 +1,167 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// The server is gone, or cannot be reached.
+var outages = rows{
+	"the server is gone for a while":     serverGone,
+	"the server is gone for long":        serverGoneForLong,
+	"waits end while the server is gone": waitsEndInOutages,
+	"somebody comes while there is none": comesInOutages,
+	"a try without a connection":         tryWithoutConnection,
+	"a holder that stops when suspended": holderStopsWhenSuspended,
+}
+
+// strikes are ways in which the server is gone, to be healed.
+var strikes = map[string]func(w *World){
+	"paused":    func(w *World) { w.Server.Pause() },
+	"partition": func(w *World) { w.Server.Partition("", true) },
+	"stall":     func(w *World) { w.Server.Stall("", true) },
+	"refused": func(w *World) {
+		w.Server.RefuseConnections("", true)
+		w.Server.DropConnections("")
+	},
+}
+
+func serverGone(t *testing.T, w *World, r Recipe) {
+	held := fill(w, r)
+	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
+	w.Server.RefuseConnections("", true)
+	w.Server.Restart(true)
+	w.After(time.Second)
+	short := w.Start(r.New(w.clients[0], path), time.Second)
+	require.ErrorIs(t, short.Failed(), lease.ErrTimeout)
+	require.InDelta(t, time.Second, short.Took, float64(100*time.Millisecond))
+	w.Server.RefuseConnections("", false)
+	w.After(time.Second)
+	require.True(t, at.Waiting())
+	for _, l := range held {
+		require.NoError(t, l.Err(), "a short outage costs nobody anything")
+	}
+	release(t, held...)
+	release(t, at.Granted())
+}
+
+// serverGoneForLong has nobody reach the server for longer than sessions live.
+func serverGoneForLong(t *testing.T, w *World, r Recipe) {
+	for _, strike := range strikes {
+		referee := r.Referee()
+		held := fill(w, r)
+		for _, l := range held {
+			referee.Grant("a holder", l)
+		}
+		at := w.Start(r.New(w.Client("a"), path), lease.Forever)
+		strike(w)
+		w.After(10 * SessionTimeout)
+		for _, l := range held {
+			require.ErrorIs(t, l.Err(), lease.ErrLost)
+		}
+		require.True(t, at.Waiting())
+		w.Heal()
+		got := at.Granted()
+		referee.Grant("who waited", got)
+		require.Empty(t, referee.Faults())
+		require.NoError(t, got.Confirm(t.Context()))
+		release(t, got)
+		for _, l := range held {
+			require.ErrorIs(t, l.Release(), lease.ErrLost)
+		}
+		require.NoError(t, w.Known("a").Close())
+	}
+}
+
+// waitsEndInOutages has each bound of a wait be kept without a server, which has been gone
+// for a moment, or for long.
+func waitsEndInOutages(t *testing.T, w *World, r Recipe) {
+	for _, strike := range strikes {
+		for _, since := range []time.Duration{0, time.Second, 20 * time.Second} {
+			held := fill(w, r)
+			a := r.New(w.Client("a"), path)
+			inLine := w.Start(a, lease.Forever)
+			strike(w)
+			w.After(since)
+			timed, try := w.Start(a, 2*time.Second), w.Start(a, 0)
+			short, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			bounded := w.StartWith(short, a, lease.Forever)
+			require.ErrorIs(t, bounded.Failed(), context.DeadlineExceeded)
+			require.InDelta(t, 1500*time.Millisecond, bounded.Took, float64(100*time.Millisecond))
+			cancel()
+			require.ErrorIs(t, timed.Failed(), lease.ErrTimeout)
+			require.InDelta(t, 2*time.Second, timed.Took, float64(100*time.Millisecond))
+			require.ErrorIs(t, try.Failed(), lease.ErrTimeout)
+			require.LessOrEqual(t, try.Took, SessionTimeout/3)
+			require.True(t, inLine.Waiting())
+			reason := errors.New("enough")
+			inLine.Cancel(reason)
+			w.After(100 * time.Millisecond)
+			require.False(t, inLine.Waiting())
+			require.ErrorIs(t, inLine.Failed(), reason)
+			w.Heal()
+			require.NoError(t, w.Known("a").Close())
+			for _, l := range held {
+				_ = l.Release() // which may be lost
+			}
+			w.After(2 * SessionTimeout)
+		}
+	}
+}
+
+// comesInOutages acquires while there is no connection, and while there is no session.
+func comesInOutages(t *testing.T, w *World, r Recipe) {
+	c := w.Client("a")
+	for _, lost := range []bool{false, true} {
+		w.Server.RefuseConnections("a", true)
+		if lost {
+			w.Expire(c)
+		}
+		w.Server.DropConnections("a")
+		w.After(2 * SessionTimeout)
+		at := w.Start(r.New(c, path), lease.Forever)
+		w.After(time.Minute)
+		require.True(t, at.Waiting())
+		w.Server.RefuseConnections("a", false)
+		got := at.Granted()
+		r.stands(w, c, got)
+		release(t, got)
+	}
+}
+
+// tryWithoutConnection asks for a place that is free, or might be, while no server answers.
+func tryWithoutConnection(t *testing.T, w *World, r Recipe) {
+	c := w.Client("a")
+	release(t, w.Acquire(r.New(c, path)))
+	w.Server.RefuseConnections("a", true)
+	w.Server.DropConnections("a")
+	w.After(time.Millisecond)
+	for _, timeout := range []time.Duration{0, -time.Second} {
+		at := w.Start(r.New(c, path), timeout)
+		require.False(t, at.Waiting())
+		require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
+		require.Zero(t, at.Took)
+	}
+	w.Heal()
+	w.After(time.Second)
+	release(t, w.Start(r.New(c, path), 0).Granted())
+}
+
+func holderStopsWhenSuspended(t *testing.T, w *World, r Recipe) {
+	a := r.New(w.Client("a", func(cfg *framework.Config) { cfg.StopOnSuspend = true }), path)
+	held := w.Acquire(a)
+	w.After(time.Second)
+	w.Server.DropConnections("a")
+	w.After(time.Millisecond)
+	require.ErrorIs(t, held.Err(), lease.ErrLost)
+	require.ErrorIs(t, context.Cause(held.Context()), lease.ErrSuspended)
+	require.ErrorIs(t, held.Release(), lease.ErrLost)
+	release(t, w.Acquire(a))
+}

@@ -1,0 +1,130 @@
+package conformance
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// What the server refuses, and what lies under the parents that is nobody's.
+var refusals = rows{
+	"children of others are ignored": childrenOfOthers,
+	"the path vanishes":              pathVanishes,
+	"whatever the server refuses":    serverRefuses,
+}
+
+// notOurs are names that no recipe goes by.
+var notOurs = []string{
+	"abc", "0abc", "x-lock-", "lock-", "lock-1", "lock-00000000001", "lock-000000000x", "_c_x", "_c_x-lock-", "lock-0000000000.bak", "0000000000",
+	"__READ__000000000", "__WRIT__", "x-__WRIT__1", "_c_x-__READ__", "__WRIT__0000000000.bak", "__rlock__0000000000",
+	"latch-1", "x-latch-", "lease-", "x-lease-1", "0123456789abcdef0123456789abcdef",
+}
+
+// childrenOfOthers puts what is none of the recipe's nodes beside those.
+func childrenOfOthers(t *testing.T, w *World, r Recipe) {
+	a, operator := r.New(w.Client("a"), path), w.Client("operator")
+	ahead := func() int {
+		var timeout *lease.TimeoutError
+		require.ErrorAs(t, w.Start(a, time.Second).Failed(), &timeout)
+		return timeout.Ahead
+	}
+	held := fill(w, r)
+	before := ahead()
+	parents := map[string]bool{path: true}
+	for _, node := range w.Ephemerals("/") {
+		parents[filepath.Dir(node)] = true
+	}
+	var made []string
+	for parent := range parents {
+		for _, name := range append(slices.Clone(notOurs), r.Foreign[strings.TrimPrefix(parent, path)]...) {
+			made = append(made, parent+"/"+name)
+			_, err := operator.Create(t.Context(), parent+"/"+name, []byte("?"), framework.Persistent)
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, before, ahead())
+	at := w.Start(a, lease.Forever)
+	require.True(t, at.Waiting())
+	release(t, held...)
+	release(t, at.Granted())
+	release(t, w.Start(a, 0).Granted())
+	for _, node := range made {
+		w.Remove(operator, node)
+	}
+}
+
+// serverRefuses has the server refuse each operation, for good and for a while, to one who
+// comes when nobody is there and one who has to wait. The first error is the one that is
+// told, also if nothing may be deleted for a while.
+func serverRefuses(t *testing.T, w *World, r Recipe) {
+	c := w.Client("a")
+	for _, op := range []zktest.Op{zktest.OpCreate, zktest.OpGetChildren2, zktest.OpGetData, zktest.OpMulti} {
+		for code, want := range map[zktest.Code]error{
+			zktest.NoAuth: framework.ErrNoAuth, zktest.BadArguments: framework.ErrInvalidArgument, zktest.RuntimeInconsistency: lease.ErrTimeout,
+		} {
+			if code == zktest.RuntimeInconsistency && op != zktest.OpGetChildren2 && op != zktest.OpGetData {
+				continue // what is made again and again would take no time here
+			}
+			held := fill(w, r)
+			refused := w.Server.On(op, path).Client("a").Optional().Always().Fail(code)
+			stays := w.Server.On(zktest.OpDelete, path).Client("a").Optional().Fail(zktest.BadVersion)
+			at := w.Start(r.New(c, path), 20*time.Second)
+			w.After(SessionTimeout) // so that a grant needs a transaction
+			if at.Waiting() {       // it has not come so far
+				release(t, held...)
+				held = nil
+				w.After(15 * time.Second)
+			}
+			require.True(t, struck(refused), "%v", op)
+			require.ErrorIs(t, at.Failed(), want, "%v %v", op, code)
+			require.NotErrorIs(t, at.Err, framework.ErrBadVersion)
+			refused.Remove()
+			stays.Remove()
+			w.After(time.Second)
+			release(t, held...)
+			w.Settle()
+			require.Empty(t, w.Ephemerals("/"), "%v %v", op, code)
+			release(t, w.Acquire(r.New(c, path)))
+		}
+	}
+}
+
+// pathVanishes deletes everything at once, under those who hold and those who wait.
+func pathVanishes(t *testing.T, w *World, r Recipe) {
+	operator := w.Client("operator")
+	for range 3 {
+		held := fill(w, r)
+		var waiting []*Attempt
+		for range 3 {
+			waiting = append(waiting, w.Start(r.New(w.Named("a"), path), lease.Forever))
+		}
+		w.After(time.Second)
+		require.NoError(t, operator.DeleteTree(t.Context(), "/conformance"))
+		w.After(time.Second)
+		for _, l := range held {
+			require.ErrorIs(t, l.Err(), lease.ErrDeleted)
+			require.ErrorIs(t, l.Release(), lease.ErrLost)
+		}
+		for range waiting { // in any order
+			for _, at := range waiting {
+				if !at.Waiting() && at.Granted().Err() == nil {
+					release(t, at.Granted())
+					w.Settle()
+				}
+			}
+		}
+		for _, at := range waiting {
+			require.False(t, at.Waiting())
+		}
+		w.After(SessionTimeout)
+		require.Empty(t, w.Ephemerals("/"))
+	}
+}
