@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,73 +34,6 @@ func TestRotatingLeadership_Curator(t *testing.T) {
 	})
 }
 
-// Ten goroutines, ten terms each, never two at once.
-func TestWaiting_Curator(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		e := newElection(t, w.Client("a"), "a")
-		referee := conformance.Referee{Places: 1}
-		var inside atomic.Int32
-		var all sync.WaitGroup
-		for range 10 {
-			all.Go(func() {
-				for range 10 {
-					term, err := e.Acquire(t.Context(), time.Hour)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					referee.Grant("a goroutine", term)
-					if inside.Add(1) != 1 {
-						t.Error("two at once")
-					}
-					time.Sleep(7 * time.Millisecond)
-					inside.Add(-1)
-					if err := term.Release(); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		all.Wait()
-		require.Len(t, referee.Tokens(), 100)
-		require.Empty(t, referee.Faults())
-	})
-}
-
-// Ten participants, whose server goes away: nobody leads while it is down for longer
-// than a session, and one does afterwards.
-func TestLostConnection_Curator(t *testing.T) {
-	for name, strike := range map[string]func(w *conformance.World){
-		"refused": func(w *conformance.World) {
-			w.Server.RefuseConnections("", true)
-			w.Server.DropConnections("")
-		},
-		"partition": func(w *conformance.World) { w.Server.Partition("", true) },
-		"paused":    func(w *conformance.World) { w.Server.Pause() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-				o := newOffice()
-				for i := range 10 {
-					id := fmt.Sprint(i)
-					lead(w, newElection(t, w.Client(id), id), o.until(id, 0))
-				}
-				term := o.next(t)
-				strike(w)
-				w.After(3 * conformance.SessionTimeout)
-				require.ErrorIs(t, context.Cause(term.Context()), lease.ErrLost)
-				require.Len(t, o.leaders(), 1, "nobody leads")
-				w.Heal()
-				o.next(t)
-				w.After(3 * conformance.SessionTimeout)
-				require.Len(t, o.leaders(), 2, "one leads")
-				require.Len(t, children(w), 10)
-				o.check(t)
-			})
-		})
-	}
-}
-
 // Ten participants, who stop in turn while they lead, and before they ever did.
 func TestClosing_Curator(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -125,21 +56,6 @@ func TestClosing_Curator(t *testing.T) {
 		}
 		require.Equal(t, []string{"0", "2", "3", "5", "6", "8", "9"}, o.leaders())
 		require.Empty(t, children(w))
-		o.check(t)
-	})
-}
-
-// A leader's process dies: another leads after its session timeout.
-func TestKilledLeaderIsReplaced_Curator595(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		o := newOffice()
-		lead(w, newElection(t, w.Client("a"), "a"), o.until("a", 0))
-		lead(w, newElection(t, w.Client("b"), "b"), o.until("b", 0))
-		o.next(t)
-		w.Server.Partition("a", true)
-		died := time.Now()
-		o.next(t)
-		require.Less(t, time.Since(died), conformance.SessionTimeout*3/2)
 		o.check(t)
 	})
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
-	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 var errWork = errors.New("the work failed")
@@ -137,30 +136,6 @@ func TestFunctionsAlternate_Users20(t *testing.T) {
 		require.Empty(t, never.leaders())
 		o.check(t)
 	})
-}
-
-// The end of the work's context does not stop its end on the server.
-func TestCancelDoesNotCancelTheResignation_Curator468(t *testing.T) {
-	for name, strike := range map[string]func(r *zktest.Rule){
-		"no fault":         func(*zktest.Rule) {},
-		"connection lost":  func(r *zktest.Rule) { r.Before().Cut() },
-		"answer lost":      func(r *zktest.Rule) { r.After().DropReply() },
-		"request delayed":  func(r *zktest.Rule) { r.Before().Delay(3 * time.Second) },
-		"connection muted": func(r *zktest.Rule) { r.Before().Mute() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-				o := newOffice()
-				leading := lead(w, newElection(t, w.Client("a"), "a"), o.until("a", 0))
-				o.next(t)
-				strike(w.Server.On(zktest.OpDelete, path))
-				require.ErrorIs(t, leading.stop(), context.Canceled)
-				w.After(conformance.SessionTimeout)
-				require.Empty(t, children(w))
-				require.NoError(t, w.Acquire(newElection(t, w.Client("b"), "b")).Release())
-			})
-		})
-	}
 }
 
 // Somebody asks the leader to give way: its context ends, it hands over in order, and

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
@@ -127,27 +126,6 @@ func TestWithoutOwnerWaitsLikeAStranger(t *testing.T) {
 	})
 }
 
-func TestContextOfLostLeaseGivesErrLost(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a := w.Client("a")
-		m := newMutex(t, a)
-		held := w.Acquire(m)
-		inner, err := m.Acquire(held.Context(), 0)
-		require.NoError(t, err)
-		w.Expire(a)
-		w.After(time.Second)
-		for _, ctx := range []context.Context{held.Context(), inner.Context(), context.WithoutCancel(inner.Context())} {
-			_, err := m.Acquire(ctx, time.Minute)
-			require.ErrorIs(t, err, lease.ErrLost)
-		}
-		require.ErrorIs(t, inner.Release(), lease.ErrLost)
-		require.ErrorIs(t, held.Release(), lease.ErrLost)
-		_, err = m.Acquire(context.WithoutCancel(held.Context()), time.Minute)
-		require.ErrorIs(t, err, lease.ErrLost, "also after the release")
-		require.NoError(t, w.Acquire(m).Release())
-	})
-}
-
 func TestMaxHold(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
@@ -177,41 +155,6 @@ func TestMaxHold(t *testing.T) {
 		require.ErrorIs(t, held.Release(), lease.ErrMaxHold)
 		w.Settle()
 		require.False(t, attempt.Waiting(), "a release needs no winding down")
-	})
-}
-
-func TestStopOnSuspend(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a := w.Client("a", func(cfg *framework.Config) { cfg.StopOnSuspend = true })
-		m := newMutex(t, a)
-		held := w.Acquire(m)
-		w.After(time.Second)
-		w.Server.DropConnections("a")
-		w.After(time.Millisecond)
-		require.ErrorIs(t, held.Err(), lease.ErrLost)
-		require.ErrorIs(t, context.Cause(held.Context()), lease.ErrSuspended)
-		require.ErrorIs(t, held.Release(), lease.ErrLost)
-		got := w.Acquire(m)
-		require.NoError(t, got.Release(), "the next one is whole again")
-	})
-}
-
-func TestSessionLostWhileWaitingQueuesAgain(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, b := w.Client("a"), w.Client("b")
-		held := w.Acquire(newMutex(t, a))
-		attempt := w.Start(newMutex(t, b), time.Minute)
-		behind := w.Start(newMutex(t, a), time.Minute)
-		old := b.Session().ID()
-		w.Expire(b)
-		w.After(time.Second)
-		require.True(t, attempt.Waiting())
-		require.Len(t, children(w), 3)
-		require.NoError(t, held.Release())
-		require.NoError(t, behind.Granted().Release(), "the lost one is at the end of the line")
-		got := attempt.Granted()
-		require.NotEqual(t, old, ownerOf(w, got.Path()))
-		require.NoError(t, got.Release())
 	})
 }
 

@@ -1,7 +1,6 @@
 package mutex_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
-	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // What cannot succeed fails at once, says why and where, and leaves nothing.
@@ -71,63 +69,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Every request and answer takes a while; the wait is over after each possible time.
-func TestWaitEndsAtEveryMoment(t *testing.T) {
-	reason := errors.New("enough")
-	for name, byTimeout := range map[string]bool{"timeout": true, "cancelled": false} {
-		for _, free := range []bool{true, false} {
-			t.Run(name+map[bool]string{true: ", free", false: ", held"}[free], func(t *testing.T) {
-				conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-					a, b := w.Client("a"), w.Client("b")
-					var held *lease.Lease
-					if free {
-						warm(w, b)
-					} else {
-						held = w.Acquire(newMutex(t, b))
-					}
-					w.Server.SetFaults(func(c zktest.Call) zktest.Action {
-						if c.Client == "a" && (c.Phase == zktest.PhaseBeforeApply || c.Phase == zktest.PhaseAfterApply) {
-							return zktest.Delay(5 * time.Millisecond)
-						}
-						return zktest.Pass
-					})
-					granted := 0
-					for limit := time.Millisecond; limit < 60*time.Millisecond; limit += time.Millisecond {
-						timeout := lease.Forever
-						if byTimeout {
-							timeout = limit
-						}
-						at := w.Start(newMutex(t, a), timeout)
-						time.Sleep(limit)
-						if !byTimeout {
-							at.Cancel(reason)
-						}
-						time.Sleep(110 * time.Millisecond)
-						require.False(t, at.Waiting(), "limit %v", limit)
-						switch {
-						case at.Err == nil:
-							granted++
-							require.NoError(t, at.Lease.Release())
-						case byTimeout:
-							require.ErrorIs(t, at.Err, lease.ErrTimeout)
-						default:
-							require.ErrorIs(t, at.Err, reason)
-						}
-					}
-					require.Equal(t, free, granted > 0)
-					w.After(time.Second)
-					if free {
-						require.Empty(t, children(w))
-					} else {
-						require.Len(t, children(w), 1)
-						require.NoError(t, held.Release())
-					}
-				})
-			})
-		}
-	}
-}
-
 // A client with many waiters loses its session: all of them join again.
 func TestManyWaitersLoseTheirSession(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -154,30 +95,4 @@ func TestManyWaitersLoseTheirSession(t *testing.T) {
 		require.Len(t, referee.Tokens(), 50)
 		require.Empty(t, referee.Faults())
 	})
-}
-
-// The whole ensemble is gone for longer than any session lives.
-func TestLongOutage(t *testing.T) {
-	for name, strike := range outages {
-		t.Run(name, func(t *testing.T) {
-			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-				a, b := w.Client("a"), w.Client("b")
-				held := w.Acquire(newMutex(t, a))
-				attempt := w.Start(newMutex(t, b), lease.Forever)
-				referee := &conformance.Referee{Places: 1}
-				referee.Grant("a", held)
-				strike(w)
-				w.After(10 * conformance.SessionTimeout)
-				require.ErrorIs(t, held.Err(), lease.ErrLost)
-				require.True(t, attempt.Waiting())
-				w.Heal()
-				got := attempt.Granted()
-				referee.Grant("b", got)
-				require.NoError(t, got.Confirm(t.Context()))
-				require.NoError(t, got.Release())
-				require.ErrorIs(t, held.Release(), lease.ErrLost)
-				require.Empty(t, referee.Faults())
-			})
-		})
-	}
 }

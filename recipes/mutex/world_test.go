@@ -59,11 +59,3 @@ func total(counts map[zktest.Op]int) int {
 
 // children returns the nodes of the mutex's queue.
 func children(w *conformance.World) []string { return w.Server.Children(path) }
-
-// ownerOf returns the session that owns a node.
-func ownerOf(w *conformance.World, node string) int64 {
-	w.T.Helper()
-	info, ok := w.Server.Node(node)
-	require.True(w.T, ok, "no node %s", node)
-	return info.EphemeralOwner
-}

@@ -184,23 +184,3 @@ func TestContendingDowngrading_Curator621(t *testing.T) {
 		require.Len(t, referee.Tokens(), 100)
 	})
 }
-
-// A killed writer's node goes while a reader is in.
-func TestLockPath(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, b := w.Client("a"), w.Client("b")
-		writing := w.Acquire(newLock(t, a).Write())
-		reader := w.Start(newLock(t, b).Read(), lease.Forever)
-		_, ok := w.Server.Node(writing.Path())
-		require.True(t, ok)
-		w.Expire(a)
-		reading := reader.Granted()
-		_, ok = w.Server.Node(writing.Path())
-		require.False(t, ok)
-		_, ok = w.Server.Node(reading.Path())
-		require.True(t, ok)
-		w.After(time.Second)
-		require.ErrorIs(t, writing.Release(), lease.ErrLost)
-		require.NoError(t, reading.Release())
-	})
-}

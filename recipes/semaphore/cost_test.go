@@ -151,18 +151,3 @@ func TestCostOfHandOffInASingleQueue(t *testing.T) {
 		})
 	}
 }
-
-// Acquiring again and again leaves no watches behind.
-func TestWatchesDoNotAdd(t *testing.T) {
-	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
-		a, b := make(w.Client("a"), 1), make(w.Client("b"), 1)
-		for range 20 {
-			held := w.Acquire(a)
-			at := ask(w, b, 1)
-			require.ErrorIs(t, w.Start(b, 100*time.Millisecond).Failed(), lease.ErrTimeout)
-			release(w, held)
-			release(w, at.Granted())
-		}
-		require.LessOrEqual(t, w.Server.Watches(), 2, "on the path and on its permits")
-	})
-}

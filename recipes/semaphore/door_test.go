@@ -52,67 +52,6 @@ func TestPlaceAtTheDoorIsDeletedWhileTheHeadWaits(t *testing.T) {
 	})
 }
 
-// The answer to the transaction is lost, in every way.
-func TestPermitsWhoseOutcomeIsUnknown(t *testing.T) {
-	for name, strike := range map[string]func(*zktest.Rule) *zktest.Rule{
-		"cut before":  func(r *zktest.Rule) *zktest.Rule { return r.Before().Cut() },
-		"cut after":   func(r *zktest.Rule) *zktest.Rule { return r.After().Cut() },
-		"late before": func(r *zktest.Rule) *zktest.Rule { return r.Before().Delay(4 * time.Second) },
-		"late after":  func(r *zktest.Rule) *zktest.Rule { return r.After().Delay(4 * time.Second) },
-		"mute before": func(r *zktest.Rule) *zktest.Rule { return r.Before().Mute() },
-		"mute after":  func(r *zktest.Rule) *zktest.Rule { return r.After().Mute() },
-		"end before":  func(r *zktest.Rule) *zktest.Rule { return r.Before().Expire() },
-		"end after":   func(r *zktest.Rule) *zktest.Rule { return r.After().Expire() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-				s := newSemaphore(t, w.Client("a"), 3)
-				warm(w, s)
-				strike(w.Server.On(zktest.OpMulti, path))
-				got := take(w, s, 2)
-				w.After(conformance.SessionTimeout)
-				require.Len(t, inside(w), 2)
-				require.Empty(t, inLine(w))
-				require.NoError(t, got.Confirm(t.Context()))
-				info, ok := w.Server.Node(got.Path())
-				require.True(t, ok)
-				require.EqualValues(t, info.Czxid, got.Token())
-				release(w, got)
-				require.Empty(t, places(w))
-			})
-		})
-	}
-}
-
-// The caller leaves while the transaction is under way.
-func TestCancelledWhileThePermitIsMade_Curator462(t *testing.T) {
-	for name, strike := range map[string]func(*zktest.Rule) *zktest.Rule{
-		"reply late":    func(r *zktest.Rule) *zktest.Rule { return r.After().Delay(time.Second) },
-		"request late":  func(r *zktest.Rule) *zktest.Rule { return r.Before().Delay(time.Second) },
-		"reply lost":    func(r *zktest.Rule) *zktest.Rule { return r.After().DropReply() },
-		"reply never":   func(r *zktest.Rule) *zktest.Rule { return r.After().Mute() },
-		"request never": func(r *zktest.Rule) *zktest.Rule { return r.Before().Mute() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-				a := newSemaphore(t, w.Client("a"), 3)
-				warm(w, a)
-				strike(w.Server.On(zktest.OpMulti, path).Client("a"))
-				at := ask(w, a, 3)
-				w.After(100 * time.Millisecond)
-				require.True(t, at.Waiting())
-				at.Cancel(errStopped)
-				w.After(60 * time.Millisecond)
-				require.False(t, at.Waiting(), "a cancelled caller does not wait for the server")
-				require.ErrorIs(t, at.Failed(), errStopped)
-				w.After(conformance.SessionTimeout)
-				require.Empty(t, places(w), "nothing is left")
-				release(w, take(w, newSemaphore(t, w.Client("b"), 3), 3))
-			})
-		})
-	}
-}
-
 // The size changes between the look and the transaction.
 func TestResizeWhileThePermitIsMade(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

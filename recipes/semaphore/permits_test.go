@@ -40,23 +40,6 @@ func TestInvalidArguments(t *testing.T) {
 	})
 }
 
-func TestNoMoreThanThePermits_CuratorTestSimple2(t *testing.T) {
-	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
-		s := make(w.Client("a"), 3)
-		var held []*lease.Lease
-		for range 3 {
-			held = append(held, w.Acquire(s))
-		}
-		require.ErrorIs(t, w.Start(s, 0).Failed(), lease.ErrTimeout)
-		require.ErrorIs(t, w.Start(s, time.Second).Failed(), lease.ErrTimeout)
-		at := ask(w, s, 1)
-		require.True(t, at.Waiting())
-		release(w, held[1])
-		release(w, at.Granted(), held[0], held[2])
-		require.Empty(t, places(w))
-	})
-}
-
 func TestSeveralAreTakenTogetherOrNotAtAll(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		s := make(w.Client("a"), 4)
@@ -135,43 +118,6 @@ func TestNotReentrant(t *testing.T) {
 		require.NoError(t, inner.Err())
 		require.ErrorIs(t, context.Cause(inner.Context()), lease.ErrReleased, "it is the context that it was given")
 		release(w, inner)
-	})
-}
-
-// Any permit of a lease that is deleted ends it, and the others go too.
-func TestLeaseOfSeveralIsLostWithAnyOfThem(t *testing.T) {
-	for i := range 3 {
-		for name, after := range map[string]time.Duration{"early": 0, "late": time.Second} {
-			t.Run(name, func(t *testing.T) {
-				conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-					s := newSemaphore(t, w.Client("a"), 3)
-					held := take(w, s, 3)
-					w.After(after)
-					next := ask(w, s, 2)
-					w.Remove(w.Client("operator"), inside(w)[i])
-					w.After(100 * time.Millisecond)
-					require.ErrorIs(t, held.Err(), lease.ErrLost)
-					require.ErrorIs(t, context.Cause(held.Context()), lease.ErrDeleted)
-					require.Len(t, inside(w), 2, "who lost it has a moment to stop")
-					got := next.Granted()
-					require.Less(t, next.Took, conformance.SessionTimeout, "then the rest is removed, although nobody has released")
-					require.ErrorIs(t, held.Release(), lease.ErrLost)
-					release(w, got)
-				})
-			})
-		}
-	}
-}
-
-func TestReleaseOfALostLeaseRemovesTheRest(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		s := newSemaphore(t, w.Client("a"), 3)
-		held := take(w, s, 3)
-		w.Remove(w.Client("operator"), inside(w)[1])
-		require.ErrorIs(t, held.Confirm(t.Context()), lease.ErrLost, "it asks for all of them")
-		require.ErrorIs(t, held.Release(), lease.ErrLost)
-		w.Settle()
-		require.Empty(t, inside(w))
 	})
 }
 
@@ -332,42 +278,5 @@ func TestNeverMoreThanTheSize_CuratorTestMaxPerSession(t *testing.T) {
 		require.Empty(t, referee.Faults())
 		require.Len(t, referee.Tokens(), 200)
 		require.Empty(t, places(w))
-	})
-}
-
-// As many as there are permits hold at the same time, and everybody gets one.
-func TestEverybodyIsServed_CuratorTestRelease1AtATime(t *testing.T) {
-	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
-		s := make(w.Client("a"), 5)
-		var attempts []*conformance.Attempt
-		for range 50 {
-			attempts = append(attempts, ask(w, s, 1))
-		}
-		for i, at := range attempts {
-			w.Settle()
-			for j, other := range attempts {
-				require.Equal(t, j >= i+5, other.Waiting(), "%d when %d have released", j, i)
-			}
-			release(w, at.Granted())
-		}
-	})
-}
-
-func TestReleaseInChunks_CuratorTestReleaseInChunks(t *testing.T) {
-	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
-		s := make(w.Client("a"), 11)
-		var attempts []*conformance.Attempt
-		for range 100 {
-			attempts = append(attempts, ask(w, s, 1))
-		}
-		for from := 0; from < 100; from += 11 {
-			for _, at := range attempts[from:min(from+11, 100)] {
-				require.False(t, at.Waiting())
-			}
-			for _, at := range attempts[from:min(from+11, 100)] {
-				require.NoError(t, at.Granted().Release())
-			}
-			w.Settle()
-		}
 	})
 }

@@ -7,34 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
-	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
-
-// Who is asked to give way in line learns of it with the permit, although that is
-// another node.
-func TestRevokedWhileWaiting(t *testing.T) {
-	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
-		a, b := make(w.Client("a"), 1), make(w.Client("b"), 1)
-		held := w.Acquire(a)
-		at := ask(w, b, 1)
-		w.After(time.Second)
-		list, err := b.Contenders(t.Context())
-		require.NoError(t, err)
-		require.Len(t, list, 2)
-		require.NoError(t, lease.Revoke(t.Context(), w.Client("operator"), list[1].Path))
-		w.After(time.Second)
-		release(w, held)
-		got := at.Granted()
-		w.After(time.Second)
-		select {
-		case <-got.Revoked():
-		default:
-			require.Fail(t, "it was not told")
-		}
-		release(w, got)
-	})
-}
 
 // The answer to a request for three permits is lost, and before they are found again
 // somebody deletes one: that is no lease on three.
