@@ -210,8 +210,8 @@ func send[T any](ctx context.Context, s *Session, path string, r request[T]) (va
 // noticed.
 func judge[T any](s *Session, value T, err error) (T, Outcome, error) {
 	outcome, err := classify(err)
-	if why := s.guard.broken.Load(); why != nil && errors.Is(err, zk.ErrConnectionClosed) {
-		err = *why
+	if why := s.guard.Broken(); why != nil && errors.Is(err, zk.ErrConnectionClosed) {
+		err = why
 	}
 	if errors.Is(err, ErrReplyTooLarge) {
 		err = fmt.Errorf("%w, the limit is %d (Config.MaxReplyBytes)", err, s.core.cfg.MaxReplyBytes)

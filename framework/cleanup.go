@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/retry"
@@ -98,6 +99,12 @@ func (c *Client) inOrAfter(ctx context.Context, s *Session) (*Client, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// nextDelay returns the next delay of a policy. [retry.None] makes no sense here.
+func nextDelay(pace *retry.Schedule) time.Duration {
+	d, _ := pace.Next()
+	return max(d, time.Millisecond)
 }
 
 // background runs a clean-up until it succeeds, is refused, or has become

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
@@ -26,13 +27,13 @@ type Client struct {
 
 // core is what all views of a client share.
 type core struct {
-	cfg    Config
-	book   *addressBook
-	states *timeline
-	ctx    context.Context // ends when Close begins, with ErrClosed
-	cancel context.CancelCauseFunc
-	tasks  tasks
-	done   chan struct{} // closed when Close is complete
+	cfg     Config
+	servers *guard.Servers
+	states  *timeline
+	ctx     context.Context // ends when Close begins, with ErrClosed
+	cancel  context.CancelCauseFunc
+	tasks   tasks
+	done    chan struct{} // closed when Close is complete
 
 	patience     atomic.Int64 // nanoseconds that an orderly end may take
 	keepsWatches atomic.Bool  // a server does not know how to remove one
@@ -61,7 +62,7 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 	c := &core{states: newTimeline(), done: make(chan struct{}), changed: make(chan struct{})}
 	c.cfg = cfg
 	c.patience.Store(int64(closePatience))
-	c.book = newAddressBook(&c.cfg, names)
+	c.servers = guard.NewServers(cfg.forGuard(), names)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	client := &Client{core: c, prefix: chroot}
 	if cfg.Namespace != "" {
@@ -74,7 +75,7 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 	select {
 	case err = <-first:
 	case <-ctx.Done():
-		err = c.book.waitedInVain(ctx)
+		err = c.waitedInVain(ctx)
 	}
 	if err == nil {
 		err = client.makeRoot(ctx)
@@ -155,7 +156,7 @@ func (c *Client) Reachable() error {
 	case c.pinned != nil && s.Err() != nil:
 		return s.Err()
 	}
-	return c.core.book.notConnected()
+	return notConnected(c.core.servers.Attempts())
 }
 
 // WhileOpen returns a context that also ends when Close begins, with ErrClosed, for what
@@ -208,7 +209,7 @@ func (c *core) run(first chan<- error) {
 				c.live(s)
 			} else {
 				if !errors.Is(err, ErrSessionLost) && !errors.Is(err, ErrClosed) {
-					c.book.failed(s.guard.lastAddr(), err)
+					s.guard.NotReady(err)
 				}
 				s.shutDown(err)
 			}
@@ -224,9 +225,7 @@ func (c *core) run(first chan<- error) {
 	}
 	c.states.add(StateChange{State: Closed, At: time.Now()})
 	c.tasks.wait()
-	patience, cancel := context.WithTimeout(context.Background(), callbackPatience)
-	defer cancel()
-	c.book.callbacks.wait(patience)
+	c.servers.AwaitCallbacks()
 }
 
 func offer(first chan<- error, err error) {
@@ -262,11 +261,11 @@ func (c *core) lost(s *Session) {
 func (c *core) dispose(s *Session) {
 	c.tasks.start(func() {
 		defer close(s.disposed)
-		s.guard.seal()
-		s.finish()
+		s.guard.Seal()
+		s.guard.Finish()
 		s.tasks.wait()
 		if errors.Is(context.Cause(s.ctx), ErrTrustExpired) {
-			c.bury(s)
+			s.guard.Bury(c.ctx)
 		}
 	})
 }
@@ -293,6 +292,20 @@ func (c *core) suspended(s *Session, cause error) {
 	c.states.add(StateChange{State: Suspended, Session: s.ID(), At: time.Now(), Err: cause})
 }
 
+// waitedInVain is the error of a wait for a connection that ctx has ended: it is
+// both the cause of ctx and the failures at the addresses.
+func (c *core) waitedInVain(ctx context.Context) error {
+	return fmt.Errorf("%w: %w", context.Cause(ctx), notConnected(c.servers.Attempts()))
+}
+
+// lastFailure tells of the newest attempt that has failed.
+func (c *core) lastFailure() error {
+	if all := c.servers.Attempts(); len(all) > 0 {
+		return notConnected(all[len(all)-1:])
+	}
+	return ErrNotConnected
+}
+
 // await waits for a session to which requests may be sent.
 func (c *core) await(ctx context.Context) (*Session, error) {
 	for {
@@ -311,14 +324,14 @@ func (c *core) await(ctx context.Context) (*Session, error) {
 			case s.Err() == nil:
 				return nil, err
 			default: // over, and there is no other
-				return nil, c.book.waitedInVain(ctx)
+				return nil, c.waitedInVain(ctx)
 			}
 		}
 		select {
 		case <-changed:
 		case <-c.ctx.Done():
 		case <-ctx.Done():
-			return nil, c.book.waitedInVain(ctx)
+			return nil, c.waitedInVain(ctx)
 		}
 	}
 }

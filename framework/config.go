@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
@@ -288,4 +289,13 @@ func (cfg Config) withDefaults() Config {
 	}
 	cfg.ACL, cfg.protectedACL = cfg.acls()
 	return cfg
+}
+
+// forGuard returns what the guard of a session has to know.
+func (cfg Config) forGuard() guard.Config {
+	return guard.Config{
+		SessionTimeout: cfg.SessionTimeout, RequestTimeout: cfg.RequestTimeout,
+		MaxRequestBytes: cfg.MaxRequestBytes, MaxReplyBytes: cfg.MaxReplyBytes,
+		Dial: cfg.Dial, TLS: cfg.tlsFor, Reconnect: cfg.Reconnect, Logger: cfg.Logger,
+	}
 }

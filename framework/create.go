@@ -146,10 +146,10 @@ func (c *Client) create(ctx context.Context, path string, data []byte, mode Mode
 				return reply{}, err
 			}
 		}
-		s.guard.creates.expect(path, o.onSent)
+		s.guard.ExpectCreate(path, o.onSent)
 		made, err := sendCreate(s.conn, path, data, mode, o)
-		s.guard.creates.forget(path)
-		zxid := s.guard.creates.take(made)
+		s.guard.ForgetCreate(path)
+		zxid := s.guard.TakeZxid(made)
 		if mode.ephemeral() {
 			if err != nil {
 				made = ""

@@ -43,7 +43,7 @@
 // time counts, Q: when the newest transaction was sent that was answered with
 // success. Unless something else does, the framework makes a small one every quarter
 // of the timeout and on each new connection: it checks that the nodes exist that are
-// relied on. The source of trust.go has the whole argument. Five sixths of the timeout
+// relied on. The comment of the package internal/guard has the whole argument. Five sixths of the timeout
 // after A, or the earlier of A and Q, lies the
 //
 //	trust deadline

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
@@ -28,11 +29,11 @@ var (
 	// ErrInvalidACL means that the server refused the ACL of a create or SetACL.
 	ErrInvalidACL = errors.New("invalid acl")
 	// ErrAuthFailed means that the server refused a credential or does not know its scheme.
-	ErrAuthFailed = errors.New("authentication refused")
+	ErrAuthFailed = guard.ErrAuthFailed
 	// ErrCertificateRefused means that a server refused the certificate that the client
 	// presented in the TLS handshake, or wants one and got none. It is the Err of a
 	// ConnectAttempt: another server may see it differently, or the same one later.
-	ErrCertificateRefused = errors.New("the server refuses the client's certificate")
+	ErrCertificateRefused = guard.ErrCertificateRefused
 	// ErrUnsupported means that the server does not know the operation, as old
 	// servers do not know container or TTL nodes.
 	ErrUnsupported = errors.New("operation not supported by the server")
@@ -56,7 +57,7 @@ var (
 	// have taken effect, or may still do so.
 	ErrUnknownOutcome = errors.New("outcome unknown")
 	// ErrSessionLost means that the session an operation belongs to is over.
-	ErrSessionLost = errors.New("session lost")
+	ErrSessionLost = guard.ErrSessionLost
 	// ErrClosed means that the client was closed.
 	ErrClosed = errors.New("client is closed")
 	// ErrNotConnected means that no server could be reached, or used; the error names
@@ -65,22 +66,18 @@ var (
 
 	errMoved           = errors.New("session moved to another server")
 	errMalformedAnswer = errors.New("malformed answer")
-
-	// Which of the two proofs was missing at the trust deadline.
-	errUnanswered = fmt.Errorf("%w: no answer from the leader", ErrTrustExpired)
-	errNotVouched = fmt.Errorf("%w: servers answered, but no quorum committed a transaction", ErrTrustExpired)
 )
 
 // Reasons for the end of a session. Each is also an ErrSessionLost.
 var (
 	// ErrSessionExpired means that the server expired the session.
-	ErrSessionExpired = fmt.Errorf("%w: expired by the server", ErrSessionLost)
+	ErrSessionExpired = guard.ErrSessionExpired
 	// ErrTrustExpired means that the trust deadline passed, because no server
 	// answered, or none that has a quorum, so that the session could no longer be
 	// proved to live.
-	ErrTrustExpired = fmt.Errorf("%w: not proved to live by the trust deadline", ErrSessionLost)
+	ErrTrustExpired = guard.ErrTrustExpired
 	// ErrSessionReplaced means that a server answered with another session than the one asked for.
-	ErrSessionReplaced = fmt.Errorf("%w: the server replaced it with another", ErrSessionLost)
+	ErrSessionReplaced = guard.ErrSessionReplaced
 )
 
 // An OpError tells which operation on which path failed and whether it may have
@@ -142,6 +139,15 @@ type ConnectAttempt struct {
 	At time.Time
 	// Err is why.
 	Err error
+}
+
+// notConnected tells of attempts.
+func notConnected(attempts []guard.Attempt) *ConnectError {
+	e := &ConnectError{}
+	for _, a := range attempts {
+		e.Attempts = append(e.Attempts, ConnectAttempt(a))
+	}
+	return e
 }
 
 // Error names every address and its failure, in which what is not printable is escaped:

@@ -38,7 +38,8 @@ const IdleLimit = idleLimit
 
 // HoldWrites keeps a client from writing anything until release is called.
 func HoldWrites(c *Client) (release func()) {
-	slot := c.Session().guard.live().slot
+	field := reflect.ValueOf(c.Session().guard.Live()).Elem().FieldByName("slot")
+	slot := *(*chan struct{})(unsafe.Pointer(field.UnsafeAddr()))
 	slot <- struct{}{}
 	return func() { <-slot }
 }

@@ -41,9 +41,9 @@ type gateSession interface {
 
 // A gateLink is a connection that requests are sent over.
 type gateLink interface {
-	holdBack(all bool)
-	settingWatches() bool
-	sendHeld()
+	HoldBack(all bool)
+	SettingWatches() bool
+	SendHeld()
 }
 
 func newGate(s gateSession) *gate {
@@ -122,7 +122,7 @@ func (g *gate) attached() {
 	case g.move(gateReattached) == gateRestoring:
 		// A connection that ended too soon has left its request in the queue, which comes first
 		// now, perhaps while the library reads the zxid for the next.
-		c.holdBack(stale)
+		c.HoldBack(stale)
 		g.onePacket, g.restored = g.session.watchBytes() < onePacket, false
 		g.due = time.Now().Add(watchGrace)
 		g.session.wake()
@@ -196,7 +196,7 @@ func (g *gate) check(now time.Time) (again time.Duration, c gateLink, restored b
 	case c == nil: // the next attachment begins anew
 		g.move(gateBroke)
 		return time.Hour, nil, false
-	case c.settingWatches():
+	case c.SettingWatches():
 		return watchGrace, nil, false
 	}
 	g.move(gateDue)
@@ -217,7 +217,7 @@ func (g *gate) released(c gateLink, restored bool) {
 // The session's side of its gate.
 
 func (s *Session) link() gateLink {
-	if c := s.guard.live(); c != nil && context.Cause(s.ctx) == nil {
+	if c := s.guard.Live(); c != nil && context.Cause(s.ctx) == nil {
 		return c
 	}
 	return nil
@@ -226,7 +226,7 @@ func (s *Session) link() gateLink {
 func (s *Session) watchBytes() int { return s.watch.bytes() }
 
 func (s *Session) opened() {
-	s.guard.book.ready(s.guard.lastAddr())
+	s.guard.Ready()
 	s.core.connected(s)
 	s.wake() // supervise has something to ask on each connection
 }
@@ -244,7 +244,7 @@ func (s *Session) checkGate(now time.Time) time.Duration {
 
 // release sends what was held back on a connection, and lets requests through.
 func (s *Session) release(c gateLink, restored bool) {
-	c.sendHeld()
+	c.SendHeld()
 	if !restored {
 		// The library has dropped its request to set watches, or had none to make.
 		// Whoever waits looks for himself.

@@ -13,9 +13,9 @@ import (
 // A fakeLink is a connection on which a request to set watches may be under way.
 type fakeLink struct{ setting bool }
 
-func (l *fakeLink) holdBack(bool)        {}
-func (l *fakeLink) sendHeld()            {}
-func (l *fakeLink) settingWatches() bool { return l.setting }
+func (l *fakeLink) HoldBack(bool)        {}
+func (l *fakeLink) SendHeld()            {}
+func (l *fakeLink) SettingWatches() bool { return l.setting }
 
 // A gateWalk leads a gate through what may happen to a session, and knows without a table
 // where it must stand.

@@ -1,11 +1,12 @@
 package framework
 
 import (
-	"bytes"
 	"context"
+	"encoding/binary"
 	"io"
 	"log/slog"
 	"net"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -16,39 +17,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
-
-func TestRequestsThatWereHeldFollowThoseThatSetWatches(t *testing.T) {
-	t.Parallel()
-	for name, all := range map[string]bool{"until watches are set": false, "those to set watches, too": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			request, reply := hello(17)
-			c, conn := scripted(reply)
-			tell(t, c, request)
-			_, err := io.ReadFull(c, make([]byte, len(reply)))
-			require.NoError(t, err)
-			greeted := conn.heard.Len()
-
-			read, watches, again := ask(1, opSync), ask(2, opSetWatches), ask(3, opSetWatches)
-			c.holdBack(all)
-			tell(t, c, read)
-			require.Equal(t, greeted, conn.heard.Len())
-			tell(t, c, watches, again)
-			want := append(append(append([]byte{}, watches...), read...), again...)
-			if all {
-				require.Equal(t, greeted, conn.heard.Len())
-				c.sendHeld()
-				want = append(append(append([]byte{}, watches...), again...), read...)
-			}
-			require.Equal(t, want, conn.heard.Bytes()[greeted:])
-			tell(t, c, ask(4, opSync))
-			require.Equal(t, append(want, ask(4, opSync)...), conn.heard.Bytes()[greeted:], "nothing is held any more")
-		})
-	}
-}
 
 // A frailConn ends behind the connect reply; one that is not frail notes what is written to it.
 type frailConn struct {
@@ -61,7 +33,7 @@ type frailConn struct {
 }
 
 type sentFrame struct {
-	op int32
+	op uint32
 	at time.Time
 }
 
@@ -81,7 +53,7 @@ func (c *frailConn) Read(p []byte) (int, error) {
 
 func (c *frailConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
-	c.sent = append(c.sent, sentFrame{operation(p), time.Now()})
+	c.sent = append(c.sent, sentFrame{binary.BigEndian.Uint32(p[8:]), time.Now()})
 	c.mu.Unlock()
 	return c.Conn.Write(p)
 }
@@ -91,24 +63,12 @@ func (c *frailConn) Write(p []byte) (int, error) {
 // zxid of the last answer for one more: no answer may come that early.
 func TestRequestsToSetWatchesThatMayBeStaleAreHeld(t *testing.T) {
 	t.Parallel()
-	request, reply := hello(17)
-	var session *Session
+	session := scripted()
 	attach := func(watchesSet int) (held bool) {
-		c, conn := scripted(reply)
-		if session == nil {
-			session = c.guard.events.(*Session)
-			session.gate.tell(gatePresented)
-			session.gate.expectWatches()
-		}
-		c = newGuardConn(session.guard, "a", conn, time.Now().Add(time.Minute))
-		session.guard.conn = c
-		tell(t, c, request)
-		_, err := io.ReadFull(c, make([]byte, len(reply)))
-		require.NoError(t, err)
-		session.gate.attached()
-		held = c.holdingAll
+		c := greet(t, session)
+		held = reflect.ValueOf(c).Elem().FieldByName("holdingAll").Bool()
 		for range watchesSet {
-			tell(t, c, ask(1, opSetWatches))
+			setWatches(t, c)
 		}
 		return held
 	}
@@ -128,10 +88,10 @@ func TestRequestsToSetWatchesThatMayBeStaleAreHeld(t *testing.T) {
 	several := func() { session.watch.join(watchKey{dataWatch, "/" + strings.Repeat("x", onePacket)}) }
 	several()
 	require.True(t, attach(2))
-	openGate(session, session.guard.live(), false)
+	openGate(session, session.guard.Live(), false)
 	require.True(t, session.gate.isOpen())
 	several()
-	session.suspended(io.EOF)
+	session.suspended()
 	require.True(t, attach(1), "the second of several")
 }
 
@@ -199,24 +159,16 @@ func TestWatchesSurviveConnectionsThatEndAtOnce(t *testing.T) {
 
 // attachedAgain is a session that has attached with a watch to be set again, the watch,
 // and the connection.
-func attachedAgain(t *testing.T) (*Session, *Watch, *guardConn) {
+func attachedAgain(t *testing.T) (*Session, *Watch, *guard.Conn) {
 	t.Helper()
-	request, reply := hello(17)
-	c, _ := scripted(reply)
-	session := c.guard.events.(*Session)
-	session.gate.tell(gatePresented)
-	session.gate.expectWatches()
+	session := scripted()
 	spot, w, _ := session.watch.join(watchKey{dataWatch, "/a"})
 	spot.arm()
-	tell(t, c, request)
-	_, err := io.ReadFull(c, make([]byte, len(reply)))
-	require.NoError(t, err)
-	session.gate.attached()
-	return session, w, c
+	return session, w, greet(t, session)
 }
 
 // openGate lets requests through on a connection when the library has had its time.
-func openGate(session *Session, c *guardConn, restored bool) {
+func openGate(session *Session, c *guard.Conn, restored bool) {
 	session.gate.tell(gateDue)
 	session.release(c, restored)
 }
@@ -234,7 +186,7 @@ func TestWatchesThatTheLibraryDidNotSetAgainAskForARecheck(t *testing.T) {
 		require.Equal(t, Event{Type: EventRecheck}, <-w.Events())
 
 		session, w, c := attachedAgain(t)
-		tell(t, c, ask(1, opSetWatches))
+		setWatches(t, c)
 		session.watchesRestored(true)
 		session.gate.due = time.Now() // more packets might have come
 		session.checkGate(time.Now())
@@ -249,13 +201,7 @@ func TestWatchesThatTheLibraryDidNotSetAgainAskForARecheck(t *testing.T) {
 func TestGateIsNotOpenedForAnOlderConnection(t *testing.T) {
 	t.Parallel()
 	session, _, old := attachedAgain(t)
-	request, reply := hello(17)
-	c := newGuardConn(session.guard, "b", &script{Reader: bytes.NewReader(reply)}, time.Now().Add(time.Minute))
-	session.guard.conn = c
-	tell(t, c, request)
-	_, err := io.ReadFull(c, make([]byte, len(reply)))
-	require.NoError(t, err)
-	session.gate.attached()
+	c := greet(t, session)
 	openGate(session, old, true)
 	require.False(t, session.gate.isOpen())
 	openGate(session, c, true)

@@ -114,7 +114,7 @@ func (c *Client) multi(ctx context.Context, ops []Op, late lateMulti) (zxid int6
 		release(results, err)
 		v := reply{results: results}
 		if len(results) > 0 && err == nil {
-			v.zxid = s.guard.creates.take(results[0].String)
+			v.zxid = s.guard.TakeZxid(results[0].String)
 		}
 		return v, err
 	}

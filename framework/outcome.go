@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
@@ -116,7 +117,7 @@ func classify(err error) (Outcome, error) {
 	if errors.Is(err, zk.ErrAPIError) {
 		return Unknown, errMalformedAnswer
 	}
-	if size, ok := refusedSize(err); ok {
+	if size, ok := guard.RefusedSize(err); ok {
 		return Unknown, fmt.Errorf("%w: %d bytes", ErrReplyTooLarge, size)
 	}
 	return Unknown, err

@@ -105,3 +105,26 @@ func TestEveryWayInRefusesBadPaths(t *testing.T) {
 		assert.ErrorIs(t, err, ErrInvalidPath, "%q", bad)
 	}
 }
+
+func FuzzPaths(f *testing.F) {
+	for _, seed := range []string{"", "/", "a", "/a", "/a/", "/a/b", "//", "/.", "/..", "/a/./b", "/a\x00", "/\u0085", "/\ufff0", "/\ud7ff", "/é"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		err := validatePath(path, false)
+		if err != nil {
+			assert.ErrorIs(t, err, ErrInvalidPath)
+			return
+		}
+		assert.NoError(t, validatePath(path, true), "what may be created may be created with a number")
+		assert.True(t, strings.HasPrefix(path, "/"))
+		assert.NoError(t, validatePath(parentOf(path), false))
+		assert.NoError(t, validatePath(join(path, "x"), false))
+		assert.Equal(t, path, parentOf(join(path, "x")))
+		for _, prefix := range []string{"", "/ns", "/ns/deep"} {
+			c := &Client{prefix: prefix}
+			assert.NoError(t, validatePath(c.full(path), false))
+			assert.Equal(t, path, c.local(c.full(path)))
+		}
+	})
+}

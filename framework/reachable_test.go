@@ -2,15 +2,11 @@ package framework
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -43,25 +39,4 @@ func TestWhoCannotWaitForTheNextSessionIsToldWhy(t *testing.T) {
 		c.Close()
 		require.ErrorIs(t, c.Reachable(), ErrClosed)
 	})
-}
-
-// A server that has refused the credentials accepts the connection again, and hangs up again,
-// before it refuses them again.
-func TestARefusalIsNotForgottenBeforeASessionIsReady(t *testing.T) {
-	t.Parallel()
-	c, _ := scripted(nil)
-	book := c.guard.book
-	refused := fmt.Errorf("config.Auth[0]: %w", ErrAuthFailed)
-	book.failed("a", refused)
-	c.mu.Lock()
-	c.attached = true
-	c.mu.Unlock()
-	book.attached("a")
-	c.broke(io.EOF)
-	require.ErrorIs(t, book.notConnected(), ErrAuthFailed)
-	book.ready("a")
-	require.NotErrorIs(t, book.notConnected(), ErrAuthFailed)
-	book.failed("a", refused)
-	book.failed("a", errors.New("connection refused"))
-	assert.NotErrorIs(t, book.notConnected(), ErrAuthFailed, "but for another reason")
 }

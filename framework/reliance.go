@@ -2,11 +2,9 @@ package framework
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/zkrecipes/zkrecipes/retry"
 )
@@ -14,11 +12,8 @@ import (
 // A Reliance says that work relies on nodes of a session. See [Client.Rely], which makes
 // it; the zero value is of no use.
 type Reliance struct {
-	session *Session
-	failed  chan error
-	once    sync.Once
-
-	entries []*list.Element // guarded by the table's mutex
+	failed chan error
+	end    func()
 }
 
 // Rely says that work relies on nodes of the present session, or of that which the view
@@ -47,30 +42,30 @@ func (c *Client) Rely(ctx context.Context, nodes ...string) (*Reliance, error) {
 		}
 	}
 	pinned := c.In(s)
+	paths := make([]string, len(nodes))
+	for i, node := range nodes {
+		paths[i] = c.full(node)
+	}
+	r := &Reliance{failed: make(chan error, 1)}
 	for {
-		err := cmp.Or(s.Err(), context.Cause(ctx))
-		switch {
-		case err != nil:
-		case s.trust.rely(time.Now()):
-			return pinned.reliance(nodes), nil
-		case s.trust.isVouched(time.Now()):
+		if err := cmp.Or(s.Err(), context.Cause(ctx)); err != nil {
+			return nil, err
+		}
+		end, ok := s.guard.Rely(paths, r.fail)
+		if ok {
+			r.end = sync.OnceFunc(end)
+			return r, nil
+		}
+		var err error
+		if s.guard.IsVouched() {
 			err = pinned.awaitTrips(ctx)
-		default:
+		} else {
 			err = pinned.makeVouch(ctx, nodes)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-}
-
-// reliance returns the one on nodes of a session that is relied on.
-func (c *Client) reliance(nodes []string) *Reliance {
-	s := c.pinned
-	r := &Reliance{session: s, failed: make(chan error, 1)}
-	s.relied.add(r, c, nodes)
-	s.wake()
-	return r
 }
 
 // awaitTrips waits until there may have been a round trip more.
@@ -85,14 +80,14 @@ func (c *Client) awaitTrips(ctx context.Context) error {
 func (c *Client) makeVouch(ctx context.Context, nodes []string) error {
 	s := c.pinned
 	select {
-	case s.relied.turn <- struct{}{}:
-		defer func() { <-s.relied.turn }()
+	case s.vouching <- struct{}{}:
+		defer func() { <-s.vouching }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-s.ctx.Done():
 		return context.Cause(s.ctx)
 	}
-	if s.trust.isVouched(time.Now()) {
+	if s.guard.IsVouched() {
 		return nil
 	}
 	checks := make([]Op, len(nodes))
@@ -108,81 +103,14 @@ func (c *Client) makeVouch(ctx context.Context, nodes []string) error {
 // quickest way to learn of that: a watch is.
 func (r *Reliance) Failed() <-chan error { return r.failed }
 
-// End says that nothing relies on the nodes any more. It is idempotent.
-func (r *Reliance) End() {
-	r.once.Do(func() {
-		r.session.relied.remove(r)
-		r.session.trust.leave(time.Now())
-	})
-}
-
-// reliedNodes are all nodes of a session that work relies on, those first that have not
-// been looked at for longest.
-type reliedNodes struct {
-	turn chan struct{} // who makes a transaction because the newest is too old holds it
-
-	mu    sync.Mutex
-	nodes list.List // of *reliedNode
-}
-
-type reliedNode struct {
-	path     string // on the server
-	reliance *Reliance
-	entry    *list.Element // nil once nothing relies on it
-}
-
-func (t *reliedNodes) add(r *Reliance, c *Client, nodes []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, node := range nodes {
-		n := &reliedNode{path: c.full(node), reliance: r}
-		n.entry = t.nodes.PushBack(n)
-		r.entries = append(r.entries, n.entry)
-	}
-}
-
-func (t *reliedNodes) remove(r *Reliance) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, entry := range r.entries {
-		t.drop(entry.Value.(*reliedNode))
-	}
-}
-
-func (t *reliedNodes) drop(n *reliedNode) {
-	if n.entry != nil {
-		t.nodes.Remove(n.entry)
-		n.entry = nil
-	}
-}
-
-// next returns the nodes whose turn it is, so many at most whose checks take so many
-// bytes at most, but one at least if there are any.
-func (t *reliedNodes) next(many, bytes int) []*reliedNode {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var turn []*reliedNode
-	for range min(many, t.nodes.Len()) {
-		n := t.nodes.Front().Value.(*reliedNode)
-		if bytes -= checkBytes(n.path); bytes < 0 && len(turn) > 0 {
-			break
-		}
-		t.nodes.MoveToBack(n.entry)
-		turn = append(turn, n)
-	}
-	return turn
-}
-
-// fail tells who relies on a node that it cannot any more.
-func (t *reliedNodes) fail(n *reliedNode, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if n.entry == nil {
-		return // it was let go, and removed
-	}
-	t.drop(n)
+// fail is told by the guard what a check of a node has found.
+func (r *Reliance) fail(err error) {
+	_, err = classify(err)
 	select {
-	case n.reliance.failed <- err:
+	case r.failed <- err:
 	default: // it was told of another
 	}
 }
+
+// End says that nothing relies on the nodes any more. It is idempotent.
+func (r *Reliance) End() { r.end() }

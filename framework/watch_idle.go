@@ -1,10 +1,9 @@
 package framework
 
 import (
-	"cmp"
-	"encoding/binary"
-	"slices"
 	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 )
 
 // Watches that nobody waits for any more are kept for a while, because whoever gives up a
@@ -12,9 +11,7 @@ import (
 // long does not gather them: those that have been idle for as long as the session timeout,
 // and of more than idleLimit those that have been idle for longest. Each costs a request.
 //
-// The library knows nothing of that, so the guard asks the server, with a number that the
-// library does not use, and tells the library, which would set the watch again after a
-// break, by an event of its own making, right behind the answer.
+// The library knows nothing of that, so the guard asks the server; see guard.TakeBack.
 //
 // No watch that is needed can get lost. It is decided which one to take back while nothing
 // else can be written to the connection. If somebody waits for it then it stays, and
@@ -108,106 +105,23 @@ var sameOnServer = map[watchKind][]watchKind{
 
 // checkIdle takes a watch back if one is due. It returns the time until it should look again.
 func (s *Session) checkIdle(now time.Time) time.Duration {
-	c := s.guard.live()
-	if c == nil || !s.gate.isOpen() || s.core.keepsWatches.Load() {
+	if !s.gate.isOpen() || s.core.keepsWatches.Load() {
 		return time.Hour
 	}
-	wait := s.watch.idleFor(now, s.Timeout())
-	if wait > 0 || !c.takingBack.CompareAndSwap(false, true) { // the answer wakes
-		return cmp.Or(max(wait, 0), time.Hour)
+	if wait := s.watch.idleFor(now, s.Timeout()); wait > 0 {
+		return wait
 	}
-	if !s.tasks.start(func() { c.send(func() { c.takeBack(&s.watch, s.Timeout()) }) }) { // writes, so not here
-		c.takingBack.Store(false)
-	}
-	return time.Hour
+	s.guard.TakeBack(s.nextIdle)
+	return time.Hour // the answer wakes
 }
 
-// takeBack asks the server to remove a watch. The caller has the slot, so that nothing
-// else is written until that is.
-func (c *guardConn) takeBack(t *watchTable, patience time.Duration) {
-	key, ok := t.takeIdle(time.Now(), patience)
-	if !ok {
-		c.takingBack.Store(false)
-		return
-	}
-	c.mu.Lock()
-	over := c.dead
-	if !over {
-		c.taken = &key
-	}
-	c.mu.Unlock()
-	if over {
-		t.keep(key)
-		return
-	}
-	c.write(removeWatchRequest(key))
-}
-
-// takenBack looks at the answer to what takeBack has sent.
-func (c *guardConn) takenBack(code int32) {
-	c.mu.Lock()
-	key := c.taken
-	c.taken = nil
-	c.mu.Unlock()
-	switch {
-	case key == nil:
-		return
-	case code == 0, code == codeNoWatcher: // which has fired meanwhile
-		c.frame = forgetEvent(*key) // in place of the answer
-	default: // not again at once
-		c.guard.events.watchKept(*key, code == codeUnimplemented)
-		c.takingBack.Store(false)
-		return
-	}
-	c.takingBack.Store(false)
-	c.guard.events.wake()
-}
-
-// watchKept implements guardEvents.
-func (s *Session) watchKept(key watchKey, always bool) {
-	if always { // by a server of before 3.5, which does not know the request
-		s.core.keepsWatches.Store(true)
-	}
-	s.watch.keep(key)
-}
-
-// The numbers of the kinds in the request, and of the events that make the library forget
-// them: it has kinds of its own, which an event of a change of the data ends together.
-const (
-	removeChildWatch, removeDataWatch = 1, 2
-	eventDataChanged, eventChildren   = 3, 4
-
-	// stateForgotten is what such an event says of the connection, and no server does.
-	stateForgotten = -1000
-)
-
-func removeWatchRequest(key watchKey) []byte {
-	kind := uint32(removeDataWatch)
-	if key.kind == childWatch {
-		kind = removeChildWatch
-	}
-	xid := int32(xidTakeBack)
-	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
-	b = binary.BigEndian.AppendUint32(b, opRemoveWatches)
-	b = binary.BigEndian.AppendUint32(b, uint32(len(key.path)))
-	b = append(b, key.path...)
-	return framedBytes(binary.BigEndian.AppendUint32(b, kind))
-}
-
-func forgetEvent(key watchKey) []byte {
-	kind := uint32(eventDataChanged)
-	if key.kind == childWatch {
-		kind = eventChildren
-	}
-	xid, state := int32(xidEvent), int32(stateForgotten)
-	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
-	b = append(b, slices.Repeat([]byte{0}, 8+4)...) // zxid and error
-	b = binary.BigEndian.AppendUint32(b, kind)
-	b = binary.BigEndian.AppendUint32(b, uint32(state))
-	b = binary.BigEndian.AppendUint32(b, uint32(len(key.path)))
-	return framedBytes(append(b, key.path...))
-}
-
-func framedBytes(body []byte) []byte {
-	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+// nextIdle forgets the watch that is to be taken back next.
+func (s *Session) nextIdle() (guard.IdleWatch, bool) {
+	key, ok := s.watch.takeIdle(time.Now(), s.Timeout())
+	return guard.IdleWatch{Path: key.path, Children: key.kind == childWatch, Kept: func(always bool) {
+		if always { // by a server of before 3.5, which does not know the request
+			s.core.keepsWatches.Store(true)
+		}
+		s.watch.keep(key)
+	}}, ok
 }

@@ -21,7 +21,7 @@ func checkAPI(m *module, moduleDir string, pkgs []*types.Package, fset *token.Fi
 	shipped := m.shipped()
 	for _, p := range pkgs {
 		dir, ours := m.dirOf(p.Path())
-		if !ours || p.Name() == "main" {
+		if !ours || p.Name() == "main" || belowFramework(dir) {
 			continue
 		}
 		scope := p.Scope()
@@ -46,6 +46,13 @@ func checkAPI(m *module, moduleDir string, pkgs []*types.Package, fset *token.Fi
 		}
 	}
 	return append(found, checkConversions(m)...)
+}
+
+// belowFramework reports whether only the framework can import the package in dir, which
+// may hand that the types of the client library that it is about.
+func belowFramework(dir string) bool {
+	unit, l := unitOf(dir)
+	return l == client && internal(strings.TrimPrefix(dir, unit))
 }
 
 // internal reports whether nobody else can import the package in dir.

@@ -62,13 +62,14 @@ func TestForeignTypesAreFoundInTheAPI(t *testing.T) {
 func TestALeakIsReportedOnceAndForEveryPackage(t *testing.T) {
 	t.Parallel()
 	expect(t, apiOf(t, sources{
-		"framework/a.go":      "package framework\nimport \"" + zkPath + "\"\ntype T struct{ A zk.ACL }\nfunc F() *T { return nil }",
-		"recipes/x/a.go":      "package x\nimport \"example.com/m/framework\"\nfunc F() framework.T { panic(0) }",
-		"internal/y/a.go":     "package y\nimport \"" + zkPath + "\"\nvar V zk.ACL",
-		"internal/z/a.go":     "package z\nimport \"" + backoffPath + "\"\nvar V backoff.B",
-		"retry/a.go":          "package retry\nimport \"" + backoffPath + "\"\nvar V backoff.B",
-		"cmd/tool/main.go":    "package main\nimport \"" + zkPath + "\"\nvar V zk.ACL",
-		"framework/a_test.go": "package framework\nimport \"" + zkPath + "\"\nvar TestV zk.ACL",
+		"framework/a.go":            "package framework\nimport \"" + zkPath + "\"\ntype T struct{ A zk.ACL }\nfunc F() *T { return nil }",
+		"recipes/x/a.go":            "package x\nimport \"example.com/m/framework\"\nfunc F() framework.T { panic(0) }",
+		"framework/internal/w/a.go": "package w\nimport \"" + zkPath + "\"\nvar V zk.ACL",
+		"internal/y/a.go":           "package y\nimport \"" + zkPath + "\"\nvar V zk.ACL",
+		"internal/z/a.go":           "package z\nimport \"" + backoffPath + "\"\nvar V backoff.B",
+		"retry/a.go":                "package retry\nimport \"" + backoffPath + "\"\nvar V backoff.B",
+		"cmd/tool/main.go":          "package main\nimport \"" + zkPath + "\"\nvar V zk.ACL",
+		"framework/a_test.go":       "package framework\nimport \"" + zkPath + "\"\nvar TestV zk.ACL",
 	}),
 		"framework/a.go:3: exported framework.T.A shows "+zkPath+".ACL",
 		"internal/y/a.go:3: exported y.V shows "+zkPath+".ACL",

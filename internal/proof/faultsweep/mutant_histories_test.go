@@ -6,7 +6,7 @@ const histories = "./internal/proof/histories"
 func HistoryMutants() []Mutant {
 	return []Mutant{{
 		Name: "a session is trusted for too long, by its history", Package: histories, Tests: "TestMutex",
-		File: "framework/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
+		File: "framework/internal/guard/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
 	}, {
 		Name: "readers see only the first writer ahead", Package: histories, Tests: "TestReadWriteLock",
 		File: "internal/queue/policy.go", Old: "if ahead[i].Kind != znode.Reader {\n\t\t\treturn ahead[i : i+1]", New: "if ahead[i].Kind != znode.Reader && i == 0 {\n\t\t\treturn ahead[i : i+1]",

@@ -99,7 +99,7 @@ func Mutants() []Mutant {
 		File: "framework/watch.go", Old: "zk.EventNodeDeleted:         {dataWatch, ", New: "zk.EventNodeDeleted:         {",
 	}, {
 		Name: "a session is trusted for too long", Package: sweeps, Tests: sweepTest,
-		File: "framework/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
+		File: "framework/internal/guard/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
 	}, {
 		Name: "one permit too many", Package: sweeps, Tests: "^TestEveryCallFails$/^aMixedSemaphore$",
 		File: "recipes/semaphore/door.go", Old: "case len(r.inside)+p.n <= r.size:", New: "case len(r.inside)+p.n <= r.size+1:",

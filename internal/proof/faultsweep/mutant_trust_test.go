@@ -1,7 +1,8 @@
 package faultsweep
 
 const (
-	trusting  = "./framework"
+	trusting  = "./framework/internal/guard"
+	gating    = "./framework"
 	oldLeader = "^TestHoldersWithAnOldLeader$"
 )
 
@@ -10,56 +11,56 @@ const (
 func TrustMutants() []Mutant {
 	return []Mutant{{
 		Name: "a sync vouches for a session", Package: sweeps, Tests: oldLeader,
-		File: "framework/guard_prove.go", Old: "if byQuorum[f.op] && code == 0 && end.committed {",
+		File: "framework/internal/guard/prove.go", Old: "if byQuorum[f.op] && code == 0 && end.committed {",
 		New: "if (byQuorum[f.op] || f.op == opSync) && code == 0 && end.committed {",
 	}, {
 		Name: "a handshake that revalidates vouches for a session", Package: sweeps, Tests: oldLeader,
-		File: "framework/trust.go", Old: "t.timeout = min(t.timeout, timeout)", New: "t.timeout, t.vouched = min(t.timeout, timeout), sent",
+		File: "framework/internal/guard/trust.go", Old: "t.timeout = min(t.timeout, timeout)", New: "t.timeout, t.vouched = min(t.timeout, timeout), sent",
 	}, {
 		Name: "nothing relies on a session", Package: sweeps, Tests: oldLeader,
-		File: "framework/trust.go", Old: "\tt.relied++\n", New: "",
+		File: "framework/internal/guard/trust.go", Old: "\tt.relied++\n", New: "",
 	}, {
 		Name: "a quorum's word is trusted for the whole timeout", Package: suites, Tests: "^TestMutex$",
-		File: "framework/trust.go", Old: "age(t.vouched, now) < window):", New: "age(t.vouched, now) < t.timeout):",
+		File: "framework/internal/guard/trust.go", Old: "age(t.vouched, now) < window):", New: "age(t.vouched, now) < t.timeout):",
 	}, {
 		Name: "a transaction counts from its answer", Package: trusting, Tests: "WhatAnAnswerProves",
-		File: "framework/guard_prove.go", Old: "trust.committed(f.at, now)", New: "trust.committed(now, now)",
+		File: "framework/internal/guard/prove.go", Old: "trust.committed(f.at, now)", New: "trust.committed(now, now)",
 	}, {
 		Name: "a request counts from its answer", Package: trusting, Tests: "WhatAnAnswerProves",
-		File: "framework/guard_prove.go", Old: "trust.answer(f.at, now,", New: "trust.answer(now, now,",
+		File: "framework/internal/guard/prove.go", Old: "trust.answer(f.at, now,", New: "trust.answer(now, now,",
 	}, {
 		Name: "a server that does not have the session proves it", Package: trusting, Tests: "WhatAnAnswerProves",
-		File: "framework/guard_prove.go", Old: "case gone(code), gone(end.code):", New: "case false:",
+		File: "framework/internal/guard/prove.go", Old: "case gone(code), gone(end.code):", New: "case false:",
 	}, {
 		Name: "a multi that failed vouches for a session", Package: trusting, Tests: "WhatAnAnswerProves",
-		File: "framework/guard_prove.go", Old: "code == 0 && end.committed {", New: "code == 0 {",
+		File: "framework/internal/guard/prove.go", Old: "code == 0 && end.committed {", New: "code == 0 {",
 	}, {
 		Name: "a deadline that was reached is left behind", Package: trusting, Tests: "DeadlineThatWasReached|NeverRevived",
-		File: "framework/trust.go", Old: "case t.over(now):\n\t\treturn\n", New: "",
+		File: "framework/internal/guard/trust.go", Old: "case t.over(now):\n\t\treturn\n", New: "",
 	}, {
 		Name: "a session on the brink is relied on", Package: trusting, Tests: "TheBrink|IsBeingEnded",
-		File: "framework/trust.go", Old: "t.doubtful = t.doubtful || age(t.vouched, now) >= trustWindow(t.timeout)", New: "",
+		File: "framework/internal/guard/trust.go", Old: "t.doubtful = t.doubtful || age(t.vouched, now) >= trustWindow(t.timeout)", New: "",
 	}, {
 		Name: "the wall clock does not count", Package: trusting, Tests: "ByTheWallClock",
-		File: "framework/trust.go", Old: "return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))", New: "return now.Sub(then)",
+		File: "framework/internal/guard/trust.go", Old: "return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))", New: "return now.Sub(then)",
 	}, {
-		Name: "requests go out in a session that is over", Package: trusting, Tests: "AwaitLooksAtTheClock",
+		Name: "requests go out in a session that is over", Package: gating, Tests: "AwaitLooksAtTheClock",
 		File: "framework/session.go", Old: "for {\n\t\tif err := s.Err(); err != nil {", New: "for {\n\t\tif err := context.Cause(s.ctx); err != nil {",
 	}, {
 		Name: "a number is used twice in a session", Package: trusting, Tests: "NoNumberIsUsedTwice",
-		File: "framework/guard_vouch.go", Old: "xidVouch+1-c.guard.vouches.Add(1)", New: "xidVouch",
+		File: "framework/internal/guard/vouch.go", Old: "xidVouch+1-c.guard.vouches.Add(1)", New: "xidVouch",
 	}, {
 		Name: "a server of the past is attached to", Package: trusting, Tests: "GreatestZxid",
-		File: "framework/guard_conn.go", Old: "frame = withZxid(frame, c.guard.zxid.Load())", New: "frame = withZxid(frame, 0)",
+		File: "framework/internal/guard/conn.go", Old: "frame = withZxid(frame, c.guard.zxid.Load())", New: "frame = withZxid(frame, 0)",
 	}, {
-		Name: "watches that were not set again are believed in", Package: trusting, Tests: "DidNotSetAgain",
+		Name: "watches that were not set again are believed in", Package: gating, Tests: "DidNotSetAgain",
 		File: "framework/gate.go", Old: "if !restored {\n\t\t// The library", New: "if false {\n\t\t// The library",
 	}, {
-		Name: "the gate opens for an older connection", Package: trusting, Tests: "OlderConnection",
+		Name: "the gate opens for an older connection", Package: gating, Tests: "OlderConnection",
 		File: "framework/gate.go", Old: "if g.session.link() == c {", New: "if true {",
 	}, {
 		Name: "a place is granted although nobody vouches for it", Package: trusting, Tests: "OlderProof",
-		File: "framework/trust.go", Old: "age(t.vouched, now) < t.timeout/2", New: "age(t.vouched, now) < trustWindow(t.timeout)*9/10",
+		File: "framework/internal/guard/trust.go", Old: "age(t.vouched, now) < t.timeout/2", New: "age(t.vouched, now) < trustWindow(t.timeout)*9/10",
 	}, {
 		Name: "a hold does not hear that its node is gone", Package: suites, Tests: "^TestMutex$",
 		File: "internal/hold/watch.go", Old: "case err := <-h.Reliance.Failed():", New: "case err := <-(chan error)(nil):",

@@ -1,0 +1,73 @@
+package guard_test
+
+import (
+	"context"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// Whatever a server answers to a request, or tells as an event, goes through the library and
+// back to who asked: nothing ends the process, takes memory that it has not paid for in
+// bytes, or keeps the caller waiting.
+func FuzzAnswers(f *testing.F) {
+	l := &liar{say: func(xid, _ int32) []byte { return guard.Answer(xid, 1, 0, guard.Text("/")...) }}
+	c := l.connect(f, func(cfg *framework.Config) {
+		cfg.MaxReplyBytes = 8 << 10
+		cfg.Reconnect = retry.Forever(100 * time.Microsecond)
+		cfg.SessionTimeout = time.Minute
+	})
+	var names []string
+	for name := range calls(f.Context(), c) {
+		// A watch makes a new connection wait, and reads the same answer. Many at once are
+		// a multi, and what follows on its failure.
+		if !strings.Contains(name, "watch") && name != "many at once" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	const event = 0xff
+	for i, name := range names {
+		op := calls(f.Context(), c)[name].op
+		for _, body := range append(guard.WellFormed()[op], slices.Collect(maps.Values(guard.Lies[op]))...) {
+			f.Add(byte(i), int32(0), body)
+		}
+		f.Add(byte(i), int32(guard.CodeNoNode), []byte{1, 2, 3})
+		f.Add(byte(i), int32(17), []byte{})
+		f.Add(byte(i), int32(0), make([]byte, 10<<10))
+	}
+	f.Add(byte(event), int32(0), append([]byte{0, 0, 0, 2, 0, 0, 0, 3}, guard.Text("/a")...))
+	f.Add(byte(event), int32(0), []byte{0, 0, 0, 2, 0, 0, 0, 3, 0x7f, 0xff, 0xff, 0xf0})
+	f.Fuzz(func(t *testing.T, which byte, code int32, body []byte) {
+		name := names[int(which)%len(names)]
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		request := calls(ctx, c)[name]
+		l.mu.Lock()
+		l.say = func(xid, op int32) []byte {
+			switch {
+			case which == event:
+				return append(guard.Answer(guard.XidEvent, 0, 0, body...), guard.Answer(xid, 1, guard.CodeNoNode)...)
+			case op == request.op:
+				return guard.Answer(xid, 1, code, body...)
+			}
+			return guard.Answer(xid, 1, 0, guard.Text("/")...) // the client's own syncs
+		}
+		l.mu.Unlock()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_ = request.call()
+		runtime.ReadMemStats(&after)
+		require.NoError(t, ctx.Err(), "no answer, and no error")
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20+64*len(body)))
+	})
+}

@@ -1,0 +1,85 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// sendClose sends our own close request, after which nothing else is sent.
+func (c *Conn) sendClose(ctx context.Context) error {
+	select {
+	case c.slot <- struct{}{}:
+	case <-c.gone.Done():
+		return io.ErrClosedPipe
+	case <-ctx.Done():
+		return io.ErrClosedPipe
+	}
+	defer func() { <-c.slot }()
+	c.mu.Lock()
+	if c.gone.Given() || !c.attached {
+		c.mu.Unlock()
+		return io.ErrClosedPipe
+	}
+	c.closing = true
+	c.sent = append(c.sent, inFlight{xid: xidClose, op: opClose, at: time.Now()})
+	c.mu.Unlock()
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = c.Conn.SetWriteDeadline(deadline)
+	}
+	_, err := c.Conn.Write(closeRequest())
+	return err
+}
+
+// broke notes why the connection broke. If we did that, it is our reason: the
+// socket only knows that it was closed. What shows after it was closed is no reason.
+func (c *Conn) broke(err error) {
+	if c.gone.Given() {
+		return
+	}
+	if cause := c.dropped.Load(); cause != nil {
+		err = *cause
+	} else if !c.isAttached() {
+		err = c.explainHandshake(err)
+	}
+	refused := c.isAttached() && c.guard.servers.refuses(c.addr) // which then hangs up
+	if c.guard.ctx.Err() == nil && !refused {
+		c.guard.servers.failed(c.addr, err)
+	}
+	err = fmt.Errorf("connection to %s broke: %v", c.addr, err) //nolint:errorlint // as text: it must not look like the end of a caller's context
+	c.guard.broken.Store(&err)
+}
+
+// Close tells the session that the connection is gone, and closes it, for which it does
+// not wait: that may block, and the end of a session, or of the trust in it, must not. It
+// is idempotent; only the first call waits until the session was told.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	if c.gone.Given() {
+		c.mu.Unlock()
+		return nil
+	}
+	c.gone.Give()
+	taken := c.taken
+	c.taken = nil
+	c.mu.Unlock()
+	if taken != nil {
+		taken.Kept(false)
+	}
+	c.ended = c.guard.servers.callbacks.hangUp(c.Conn)
+	c.guard.detached(c)
+	c.told.Give()
+	return nil
+}
+
+// awaitEnd waits a moment for a connection that was given up to be closed, so that the
+// server sees its end before it sees the next one.
+func (c *Conn) awaitEnd() {
+	timer := time.NewTimer(callbackDelay)
+	defer timer.Stop()
+	select {
+	case <-c.ended:
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,202 @@
+package guard
+
+import (
+	"bufio"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/signal"
+)
+
+// A Conn stands between the client library and a connection. It sees every
+// frame, and from them it learns what the library does not tell: when each
+// request was sent and answered (for the trust deadline and the request
+// timeout), the negotiated timeout and the session's id and password, the zxid
+// of creates, and whether the watches were set again. It bounds the handshake,
+// and it swallows write errors, because the library answers some of them by
+// locking itself up; the broken socket shows on the reading side at once.
+//
+// The library writes each frame with one Write, from one goroutine at a time.
+type Conn struct {
+	net.Conn
+	guard *Guard
+	addr  string
+	slot  chan struct{} // held while writing; a channel, so that waiting for it can end
+	read  *bufio.Reader
+
+	// Only for whoever reads.
+	frame   []byte // what of the present frame is still to hand over
+	buffer  []byte // for the frames that it is long enough for
+	skip    int    // what is to be discarded behind that
+	spoiled error  // what ends the reading then
+
+	mu       sync.Mutex
+	sent     []inFlight // requests and the connect request, oldest first
+	first    time.Time  // when the oldest of them could be answered next
+	inFrame  bool       // the rest of a frame has not arrived yet
+	pings    []time.Time
+	heard    time.Time     // when the newest bytes arrived
+	attached bool          // handshake complete
+	closing  bool          // our close request was sent
+	begun    bool          // the library has presented the credentials and sent something else
+	vouching []*reliedNode // what a quorum is being asked about; nil if it is not
+
+	takingBack atomic.Bool // a watch is being removed
+	taken      *IdleWatch  // which one, once that was asked for
+
+	holding    bool                  // requests wait until watches were set again
+	holdingAll bool                  // the requests to set watches as well
+	held       [][]byte              // these
+	dropped    atomic.Pointer[error] // why we break it, nil unless we do
+	gone       *signal.Signal        // nothing goes through the connection any more
+	told       *signal.Signal        // the session has been told of that, too
+	ended      <-chan struct{}       // closed when the connection is closed, which may take long; set before told is given
+}
+
+type inFlight struct {
+	xid int32
+	op  int32
+	at  time.Time
+}
+
+// readAhead is how much of a frame can be looked at before the rest has come, and
+// more than most frames have.
+const readAhead = 16 << 10
+
+func newConn(g *Guard, addr string, conn net.Conn, deadline time.Time) *Conn {
+	c := &Conn{
+		Conn: conn, guard: g, addr: addr, slot: make(chan struct{}, 1),
+		read: bufio.NewReaderSize(conn, readAhead), buffer: make([]byte, readAhead), gone: signal.New(), told: signal.New(),
+	}
+	_ = conn.SetDeadline(deadline) // for the handshake
+	return c
+}
+
+// SetReadDeadline obeys the library only after the handshake, for which it would
+// wait up to 6.67 session timeouts.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	if !c.isAttached() {
+		return nil
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetWriteDeadline does the same for writing.
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	if !c.isAttached() {
+		return nil
+	}
+	return c.Conn.SetWriteDeadline(t)
+}
+
+func (c *Conn) isAttached() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.attached
+}
+
+// Write sends one frame of the library.
+func (c *Conn) Write(frame []byte) (int, error) {
+	select {
+	case c.slot <- struct{}{}:
+	case <-c.gone.Done():
+		return len(frame), nil
+	}
+	defer func() { <-c.slot }()
+	op, attached := operation(frame), c.isAttached()
+	switch {
+	case !attached:
+		frame = withZxid(frame, c.guard.zxid.Load())
+	case op != opSetAuth && op != opPing:
+		c.begin()
+	}
+	setsWatches := attached && op == opSetWatches
+	if setsWatches {
+		c.guard.events.SettingWatches()
+	}
+	if c.hold(frame) {
+		return len(frame), nil
+	}
+	c.write(frame)
+	if setsWatches {
+		c.writeHeld()
+	}
+	return len(frame), nil
+}
+
+// write sends a frame. The caller has the slot.
+func (c *Conn) write(frame []byte) {
+	if !c.note(frame) {
+		return
+	}
+	if path, ok := createPath(frame); ok {
+		c.guard.sending(path)
+	}
+	if _, err := c.Conn.Write(frame); err != nil {
+		c.broke(err)
+		_ = c.Close()
+	}
+}
+
+// note records a frame before it is sent: the send time must not be later than
+// the moment at which the server can have seen it. It reports false if the
+// connection is over and nothing may be sent any more.
+func (c *Conn) note(frame []byte) bool {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.gone.Given(), c.closing:
+		return false
+	case !c.attached:
+		c.sent = append(c.sent, inFlight{at: now})
+		return true
+	case len(frame) < frameHeader+8:
+		return true
+	}
+	f := inFlight{xid: be32(frame[4:]), op: be32(frame[8:]), at: now}
+	if f.xid == xidPing {
+		c.pings = append(c.pings, now)
+		return true
+	}
+	c.sent = append(c.sent, f)
+	return true
+}
+
+// answered removes the request with this xid from those in flight. Answers come
+// in the order of the requests, pings aside, so it is the first one.
+func (c *Conn) answered(xid int32) (inFlight, bool) {
+	if xid == xidPing {
+		if len(c.pings) == 0 {
+			return inFlight{}, false
+		}
+		at := c.pings[0]
+		c.pings = c.pings[1:]
+		return inFlight{xid: xid, at: at}, true
+	}
+	for i, f := range c.sent {
+		if f.xid == xid {
+			if i == 0 {
+				c.sent, c.first = c.sent[1:], time.Now()
+			} else {
+				c.sent = append(c.sent[:i], c.sent[i+1:]...)
+			}
+			return f, true
+		}
+	}
+	return inFlight{}, false
+}
+
+// SettingWatches reports whether a request to set watches again is under way.
+func (c *Conn) SettingWatches() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.sent {
+		if f.op == opSetWatches {
+			return true
+		}
+	}
+	return false
+}

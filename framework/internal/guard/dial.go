@@ -1,0 +1,119 @@
+package guard
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"time"
+)
+
+// handshakeLimit bounds dialing and handshake together, so that one paused
+// server costs at most a sixth of the session.
+func (g *Guard) handshakeLimit() time.Duration {
+	return min(cmp.Or(g.Timeout(), g.cfg.SessionTimeout)/6, 2*time.Second)
+}
+
+// Dial is the library's dialer. The address it asks for is a placeholder: which
+// server is next, and how long to wait before trying it, is a matter of Servers.
+func (g *Guard) Dial(_, _ string, _ time.Duration) (net.Conn, error) {
+	addr, err := g.servers.next(g.ctx)
+	if err != nil {
+		return nil, g.refuse()
+	}
+	deadline := time.Now().Add(g.handshakeLimit())
+	ctx, cancel := context.WithDeadline(g.ctx, deadline)
+	defer cancel()
+	g.servers.trying(addr.String())
+	conn, err := g.servers.dial(ctx, addr)
+	if err != nil {
+		if g.ctx.Err() != nil {
+			return nil, g.refuse()
+		}
+		g.servers.failed(addr.String(), err)
+		return nil, err
+	}
+	gc := newConn(g, addr.String(), conn, deadline)
+	g.mu.Lock()
+	old := g.latest
+	g.mu.Unlock()
+	if old != nil {
+		// The library may be back before it has closed what broke. The session must
+		// hear of the end of one connection before the beginning of the next.
+		_ = old.Close()
+		<-old.told.Done()
+		old.awaitEnd()
+	}
+	g.mu.Lock()
+	over := g.ctx.Err() != nil
+	if !over {
+		g.conn, g.latest = gc, gc
+	}
+	g.mu.Unlock()
+	if over {
+		_ = gc.Close()
+		return nil, g.refuse()
+	}
+	return gc, nil
+}
+
+// refuse parks the library until Close has been called on it; see Finish.
+func (g *Guard) refuse() error {
+	g.parked.Give()
+	<-g.release.Done()
+	return errSealed
+}
+
+// Init, Len, Next and Connected make the guard a zk.HostProvider. Next says
+// "start over", which makes the library fail what it has queued and look whether
+// it was closed, only when the library was let go; its fixed pause of a second
+// between rounds is thus never taken.
+
+// Init does nothing.
+func (g *Guard) Init([]string) error { return nil }
+
+// Len returns 1: there is one placeholder.
+func (g *Guard) Len() int { return 1 }
+
+// Next returns the placeholder.
+func (g *Guard) Next() (server string, retryStart bool) { return "zookeeper", g.release.Given() }
+
+// Connected does nothing; the handshake tells more.
+func (g *Guard) Connected() {}
+
+// leastTimeout is the least that a server may negotiate: the library's and our
+// timers are fractions of it.
+const leastTimeout = 10 * time.Millisecond
+
+// handshake decides on a connect reply.
+func (g *Guard) handshake(c *Conn, r connectReply, asked time.Time) error {
+	timeout := time.Duration(r.timeoutMillis) * time.Millisecond
+	if r.session != 0 && timeout < leastTimeout {
+		return fmt.Errorf("%w: session timeout %v", errShortFrame, timeout)
+	}
+	g.mu.Lock()
+	known := g.id
+	switch {
+	case g.ctx.Err() != nil:
+		g.mu.Unlock()
+		return errSealed
+	case r.session != 0 && known == 0:
+		g.id, g.password = r.session, r.password
+		g.trips.last, g.trips.conn = time.Now(), c // this was one
+	}
+	g.mu.Unlock()
+	switch {
+	case r.session == 0:
+		g.events.Ended(ErrSessionExpired)
+		return ErrSessionExpired
+	case known != 0 && r.session != known:
+		g.events.Ended(ErrSessionReplaced)
+		return ErrSessionReplaced
+	}
+	g.servers.attached(c.addr)
+	now := time.Now()
+	g.checkTrust(now) // before the handshake counts, not after
+	g.trust.begin(asked, now, timeout)
+	g.events.Wake() // what is waited for may be due sooner now
+	return nil
+}

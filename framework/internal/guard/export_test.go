@@ -1,0 +1,28 @@
+package guard
+
+// What tests use that go through a whole client.
+var (
+	Answer, Hello, Text = answer, hello, text
+	Be32, ReadFrame     = be32, readFrame
+	WellFormed, Lies    = wellFormed, lies
+)
+
+// The numbers that they use.
+const (
+	CodeNoNode     = codeNoNode
+	OpClose        = opClose
+	OpContainer    = opContainer
+	OpCreate       = opCreate
+	OpCreateTTL    = opCreateTTL
+	OpDelete       = opDelete
+	OpExists       = opExists
+	OpGetACL       = opGetACL
+	OpGetChildren2 = opGetChildren2
+	OpGetData      = opGetData
+	OpMulti        = opMulti
+	OpPing         = opPing
+	OpSetACL       = opSetACL
+	OpSetData      = opSetData
+	OpSync         = opSync
+	XidEvent       = xidEvent
+)

@@ -1,0 +1,209 @@
+package guard_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+)
+
+// A liar is a server that grants sessions, answers pings and closes, and says what it is
+// told to say to the rest.
+type liar struct {
+	mu       sync.Mutex
+	say      func(xid, op int32) []byte // frames
+	asked    map[int32]int              // how often, by operation
+	attached int
+}
+
+func (l *liar) dial(context.Context, string, string) (net.Conn, error) {
+	near, far := net.Pipe()
+	go func() {
+		defer far.Close()
+		if _, err := guard.ReadFrame(far); err != nil {
+			return
+		}
+		_, reply := guard.Hello(7)
+		l.mu.Lock()
+		l.attached++
+		l.mu.Unlock()
+		for {
+			if _, err := far.Write(reply); err != nil {
+				return
+			}
+			body, err := guard.ReadFrame(far)
+			if err != nil {
+				return
+			}
+			xid, op := guard.Be32(body), guard.Be32(body[4:])
+			if op == guard.OpPing || op == guard.OpClose {
+				reply = guard.Answer(xid, 1, 0)
+				continue
+			}
+			l.mu.Lock()
+			l.asked[op]++
+			reply = l.say(xid, op)
+			l.mu.Unlock()
+		}
+	}()
+	return near, nil
+}
+
+// connect returns a client of the liar, which tells the truth about syncs until the client
+// has a session.
+func (l *liar) connect(t testing.TB, set ...func(*framework.Config)) *framework.Client {
+	t.Helper()
+	lies := l.say
+	l.asked, l.say = map[int32]int{}, func(xid, _ int32) []byte { return guard.Answer(xid, 1, 0, guard.Text("/")...) }
+	cfg := framework.Config{Servers: []string{"liar"}, Dial: l.dial, SessionTimeout: 9 * time.Second, Logger: slog.New(slog.DiscardHandler)}
+	for _, f := range set {
+		f(&cfg)
+	}
+	c, err := framework.Connect(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	l.mu.Lock()
+	l.say = lies
+	l.mu.Unlock()
+	return c
+}
+
+func (l *liar) connections() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.attached
+}
+
+// calls makes each request of this package that has an answer, by the code of its
+// operation, in the form that is not repeated.
+func calls(ctx context.Context, c *framework.Client) map[string]struct {
+	op   int32
+	call func() error
+} {
+	type request = struct {
+		op   int32
+		call func() error
+	}
+	c = c.Once()
+	return map[string]request{
+		"get":                  {guard.OpGetData, func() error { _, _, err := c.Get(ctx, "/a"); return err }},
+		"get with a watch":     {guard.OpGetData, func() error { _, _, _, err := c.GetWatch(ctx, "/a"); return err }},
+		"exists":               {guard.OpExists, func() error { _, _, err := c.Exists(ctx, "/a"); return err }},
+		"exists with a watch":  {guard.OpExists, func() error { _, _, _, err := c.ExistsWatch(ctx, "/a"); return err }},
+		"children":             {guard.OpGetChildren2, func() error { _, _, err := c.Children(ctx, "/a"); return err }},
+		"children and a watch": {guard.OpGetChildren2, func() error { _, _, _, err := c.ChildrenWatch(ctx, "/a"); return err }},
+		"get acl":              {guard.OpGetACL, func() error { _, _, err := c.GetACL(ctx, "/a"); return err }},
+		"set acl": {guard.OpSetACL, func() error {
+			_, err := c.SetACL(ctx, "/a", framework.WorldACL(framework.PermAll), framework.AnyVersion)
+			return err
+		}},
+		"set":              {guard.OpSetData, func() error { _, err := c.Set(ctx, "/a", nil, framework.AnyVersion); return err }},
+		"sync":             {guard.OpSync, func() error { return c.Sync(ctx, "/a") }},
+		"create":           {guard.OpCreate, func() error { _, err := c.Create(ctx, "/a", nil, framework.Persistent); return err }},
+		"create container": {guard.OpContainer, func() error { _, err := c.Create(ctx, "/a", nil, framework.Container); return err }},
+		"create with a ttl": {guard.OpCreateTTL, func() error {
+			_, err := c.Create(ctx, "/a", nil, framework.Persistent, framework.WithTTL(time.Minute))
+			return err
+		}},
+		"multi": {guard.OpMulti, func() error {
+			_, err := c.Multi(ctx, framework.CheckOp("/a", framework.AnyVersion), framework.CreateOp("/b", nil, framework.Persistent, nil), framework.SetOp("/c", nil, framework.AnyVersion), framework.DeleteOp("/d", framework.AnyVersion))
+			return err
+		}},
+		"multi of checks": {guard.OpMulti, func() error { _, err := c.Multi(ctx, framework.CheckOp("/a", framework.AnyVersion)); return err }},
+		"many at once":    {guard.OpMulti, func() error { _, err := c.CreateProtectedAll(ctx, "/a-", nil, 2); return err }},
+		"delete":          {guard.OpDelete, func() error { return c.Delete(ctx, "/a", framework.AnyVersion) }},
+	}
+}
+
+// A server that always lies about a request gives that request an error, at once, and
+// takes nothing else with it.
+func TestLyingAnswersFailTheirRequest(t *testing.T) {
+	for name := range calls(t.Context(), &framework.Client{}) {
+		op := calls(t.Context(), &framework.Client{})[name].op
+		for lie, body := range guard.Lies[op] {
+			t.Run(name+", "+lie, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					l := &liar{say: func(xid, asked int32) []byte {
+						switch asked {
+						case op:
+							return guard.Answer(xid, 2, 0, body...)
+						case guard.OpSync:
+							return guard.Answer(xid, 2, 0, guard.Text("/")...)
+						}
+						return guard.Answer(xid, 2, guard.CodeNoNode)
+					}}
+					c := l.connect(t)
+					<-time.After(20 * time.Millisecond)
+					began := time.Now()
+					err := calls(t.Context(), c)[name].call()
+					require.ErrorContains(t, err, "malformed answer")
+					assert.Less(t, time.Since(began), time.Second)
+					assert.Contains(t, []framework.Outcome{framework.Failed, framework.Unknown}, framework.OutcomeOf(err))
+					reads := name[:3] == "get" || op == guard.OpExists || op == guard.OpGetChildren2 || op == guard.OpSync || name == "multi of checks"
+					assert.Equal(t, reads, framework.OutcomeOf(err) == framework.Failed, "%v", err)
+					if op != guard.OpSync {
+						<-time.After(time.Second) // the client goes on
+						require.ErrorIs(t, c.Delete(t.Context(), "/x", framework.AnyVersion), framework.ErrNoNode)
+						require.NoError(t, c.Session().Err())
+						if lie != "no results" && lie != "an end that creates" { // which are well-formed
+							assert.Equal(t, 2, l.connections(), "a server that lies is left")
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// What belongs to no request breaks the connection, and whoever loses his answer by that
+// learns why.
+func TestLiesThatNobodyAskedFor(t *testing.T) {
+	event := func(body ...byte) func(xid, op int32) []byte {
+		return func(int32, int32) []byte { return guard.Answer(guard.XidEvent, 0, 0, body...) }
+	}
+	for name, c := range map[string]struct {
+		say  func(xid, op int32) []byte
+		tell string
+	}{
+		"an event that is empty":    {event(), "malformed frame: a type of 4 bytes where 0 are left"},
+		"an event of two gigabytes": {event(0, 0, 0, 1, 0, 0, 0, 3, 0x7f, 0xff, 0xff, 0xf0), "malformed frame: a string of 2147483632 bytes where 0 are left"},
+		"an event of a session":     {event(append([]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 101}, guard.Text("/")...)...), "malformed frame: an event of type -1"},
+		"an event with an error code": {
+			func(int32, int32) []byte {
+				return guard.Answer(guard.XidEvent, 0, -1, append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x90}, guard.Text("/")...)...)
+			},
+			"malformed frame: an event of type -1",
+		},
+		"an answer to nobody":            {func(xid, _ int32) []byte { return guard.Answer(xid+100, 1, 0) }, "malformed frame: an answer to nothing that was asked"},
+		"an error code that is a number": {func(xid, _ int32) []byte { return guard.Answer(xid, 1, 17) }, "malformed frame: error code 17"},
+		"a large event":                  {event(make([]byte, 70<<10)...), "malformed frame: 71696 bytes that nobody asked for, the limit is 65536"},
+		"a length below zero":            {func(int32, int32) []byte { return []byte{0xff, 0xff, 0xff, 0xff} }, "malformed frame: a length of -1 bytes"},
+		"half a header":                  {func(int32, int32) []byte { return []byte{0, 0, 0, 15} }, "malformed frame: an answer of 15 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := &liar{say: c.say}
+				client := l.connect(t, func(cfg *framework.Config) { cfg.MaxReplyBytes = 64 << 10 })
+				_, _, err := client.Once().Children(t.Context(), "/a")
+				require.ErrorContains(t, err, "connection to liar:2181 broke: "+c.tell)
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				_, _, err = client.Children(ctx, "/a")
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.Greater(t, l.connections(), 1)
+				require.Less(t, l.connections(), 200)
+			})
+		})
+	}
+}

@@ -1,0 +1,262 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// results is the body of the answer to a multi: of each operation a type and a code.
+func results(of ...[2]int32) []byte {
+	var b []byte
+	header := func(kind, done byte, code int32) {
+		b = binary.BigEndian.AppendUint32(b, uint32(int32(int8(kind))))
+		b = append(b, done)
+		b = binary.BigEndian.AppendUint32(b, uint32(code))
+	}
+	for _, r := range of {
+		header(byte(r[0]), 0, r[1])
+		if r[0] == typeError {
+			b = binary.BigEndian.AppendUint32(b, uint32(r[1]))
+		}
+	}
+	header(0xff, 1, -1)
+	return b
+}
+
+func TestMultiEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body []byte
+		want multiEnd
+	}{
+		"no body":           {nil, multiEnd{}},
+		"cut short":         {results([2]int32{opCheck, 0})[:8], multiEnd{}},
+		"empty":             {results(), multiEnd{}},
+		"checks":            {results([2]int32{opCheck, 0}, [2]int32{opCheck, 0}), multiEnd{committed: true}},
+		"deletes":           {results([2]int32{opDelete, 0}), multiEnd{committed: true}},
+		"first failed":      {results([2]int32{typeError, codeNoNode}, [2]int32{typeError, notTried}), multiEnd{code: codeNoNode}},
+		"third failed":      {results([2]int32{typeError, 0}, [2]int32{typeError, 0}, [2]int32{typeError, codeNoAuth}, [2]int32{typeError, notTried}), multiEnd{failed: 2, code: codeNoAuth}},
+		"expired":           {results([2]int32{typeError, codeExpired}), multiEnd{code: codeExpired}},
+		"failure cut short": {results([2]int32{typeError, 0}, [2]int32{typeError, codeNoAuth})[:20], multiEnd{}},
+	} {
+		assert.Equal(t, c.want, parseMultiEnd(c.body), name)
+	}
+}
+
+// What an answer proves: that the server had received the request, at the time at which
+// it was sent (A), and that a quorum had acknowledged it (Q). The times are those of the
+// request, however late the answer comes.
+func TestWhatAnAnswerProves(t *testing.T) {
+	t.Parallel()
+	type proves struct{ a, q bool }
+	nothing, received, committed := proves{}, proves{a: true}, proves{a: true, q: true}
+	fail := func(code int32) []byte { return results([2]int32{typeError, code}) }
+	for name, c := range map[string]struct {
+		op   int32
+		code int32
+		body []byte
+		want proves
+	}{
+		"create":                     {opCreate, 0, text("/a"), committed},
+		"create container":           {opContainer, 0, text("/a"), committed},
+		"create with a time to live": {opCreateTTL, 0, text("/a"), committed},
+		"delete":                     {opDelete, 0, nil, committed},
+		"set":                        {opSetData, 0, make([]byte, statBytes), committed},
+		"set acl":                    {opSetACL, 0, make([]byte, statBytes), committed},
+		"multi":                      {opMulti, 0, results([2]int32{opCheck, 0}), committed},
+		"create that is refused":     {opCreate, -110, nil, received},
+		"set that is refused":        {opSetData, codeNoAuth, nil, received},
+		"throttled":                  {opDelete, -127, nil, received},
+		"multi that fails":           {opMulti, 0, fail(codeNoNode), received},
+		"multi that is refused":      {opMulti, codeNoAuth, nil, received},
+		"empty multi":                {opMulti, 0, results(), received},
+		"sync":                       {opSync, 0, text("/"), received},
+		"read":                       {opExists, 0, make([]byte, statBytes), received},
+		"read of nothing":            {4, codeNoNode, nil, received},
+		"set watches":                {opSetWatches, 0, nil, received},
+		"credentials":                {opSetAuth, 0, nil, nothing},
+		"expired":                    {opCreate, codeExpired, nil, nothing},
+		"moved":                      {opSetData, codeMoved, nil, nothing},
+		"read, moved":                {4, codeMoved, nil, nothing},
+		"multi, expired":             {opMulti, codeExpired, nil, nothing},
+		"multi, expired inside":      {opMulti, 0, fail(codeExpired), nothing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				request, reply := hello(17)
+				first, sync1, sync2 := answer(1, 5, c.code, c.body...), answer(2, 5, 0, text("/")...), answer(3, 5, 0, text("/")...)
+				conn, _ := scripted(bytes.Join([][]byte{reply, first, sync1, sync2}, nil))
+				read := func(frame []byte) {
+					_, err := io.ReadFull(conn, make([]byte, len(frame)))
+					require.NoError(t, err)
+				}
+				pass := func() { <-time.After(time.Second) }
+				begun := time.Now()
+				tell(t, conn, request)
+				pass()
+				read(reply)
+				trust := &conn.guard.trust
+				assert.Equal(t, begun, trust.vouched, "when the session was asked for")
+				assert.Equal(t, begun, trust.proved)
+
+				sent := time.Now()
+				tell(t, conn, ask(1, c.op, text("/a")...))
+				pass()
+				read(first)
+				<-time.After(3 * time.Second) // more than a quarter of the 9 s
+				tell(t, conn, ask(2, opSync))
+				read(sync1)
+				pass()
+				tell(t, conn, ask(3, opSync))
+				read(sync2)
+				at := map[bool]time.Time{false: begun, true: sent}
+				assert.Equal(t, at[c.want.q], trust.vouched, "Q")
+				assert.Equal(t, at[c.want.a], trust.proved, "A")
+			})
+		})
+	}
+}
+
+// The greatest zxid of all that was seen is told to the next server, also one that the
+// library does not know.
+func TestConnectRequestHasTheGreatestZxid(t *testing.T) {
+	t.Parallel()
+	request, reply := hello(17)
+	c, _ := scripted(bytes.Join([][]byte{reply, answer(1, 5, 0, text("/")...), answer(xidVouch, 99, 0, results([2]int32{opCheck, 0})...), answer(2, 7, 0, text("/")...), answer(xidEvent, -1, 0, append([]byte{0, 0, 0, 1, 0, 0, 0, 3}, text("/a")...)...), answer(xidPing, 0, 0)}, nil))
+	tell(t, c, request)
+	_, err := io.ReadFull(c, make([]byte, len(reply)))
+	require.NoError(t, err)
+	tell(t, c, ask(1, opSync), ask(xidVouch, opMulti), ask(2, opSync))
+	_, err = io.Copy(io.Discard, c)
+	require.NoError(t, err)
+
+	for theirs, want := range map[int64]int64{0: 99, 7: 99, 99: 99, 100: 100} {
+		request := connectRequest(17, make([]byte, 16), 9000, theirs)
+		before := bytes.Clone(request)
+		conn := &script{Reader: bytes.NewReader(reply)}
+		again := newConn(c.guard, "b", conn, time.Now().Add(time.Minute))
+		tell(t, again, request)
+		assert.Equal(t, before, request, "the library's buffer is as it was")
+		assert.Equal(t, connectRequest(17, make([]byte, 16), 9000, want), conn.heard.Bytes())
+	}
+}
+
+// A session that is over, or that another server has, is neither vouched for nor trusted
+// any further.
+func TestVouchingThatFindsNoSession(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer []byte
+		want   error
+		ends   bool
+	}{
+		"expired":        {answer(xidVouch, 5, codeExpired), ErrSessionExpired, true},
+		"expired inside": {answer(xidVouch, 5, 0, results([2]int32{typeError, codeExpired})...), ErrSessionExpired, true},
+		"moved":          {answer(xidVouch, 5, codeMoved), errMoved, false},
+		"moved inside":   {answer(xidVouch, 5, 0, results([2]int32{typeError, codeMoved})...), errMoved, false},
+		"a caller's":     {answer(1, 5, 0, results([2]int32{typeError, codeMoved})...), errMoved, false},
+	} {
+		request, reply := hello(17)
+		conn, _ := scripted(append(bytes.Clone(reply), c.answer...))
+		session := conn.guard
+		tell(t, conn, request)
+		_, err := io.ReadFull(conn, make([]byte, len(reply)))
+		require.NoError(t, err)
+		relyingOn(t, conn, "/a")
+		proved, vouched := session.trust.proved, session.trust.vouched
+		tell(t, conn, ask(1, opMulti))
+		require.NotNil(t, conn.vouching, name)
+		_, err = conn.Read(make([]byte, 100))
+		require.ErrorIs(t, err, c.want, name)
+		assert.Nil(t, conn.guard.Live(), "the connection is given up")
+		assert.Equal(t, []time.Time{proved, vouched}, []time.Time{session.trust.proved, session.trust.vouched}, name)
+		if c.ends {
+			assert.ErrorIs(t, session.Err(), c.want, name)
+		} else {
+			assert.NoError(t, session.Err(), name)
+		}
+	}
+}
+
+// A handshake that is answered behind the deadline ends the session, although nobody has
+// looked at the clock before.
+func TestHandshakeBehindTheDeadlineDoesNotCount(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			request, reply := hello(17)
+			c, _ := scripted(reply)
+			session := c.guard
+			tell(t, c, request)
+			_, err := io.ReadFull(c, make([]byte, len(reply)))
+			require.NoError(t, err)
+			until := session.TrustedUntil()
+			again := newConn(c.guard, "b", &script{Reader: bytes.NewReader(reply)}, time.Now().Add(time.Minute))
+			<-time.After(trustWindow(sessionLength) - 1)
+			tell(t, again, request)
+			asked := time.Now()
+			if late {
+				<-time.After(1)
+			}
+			_, _ = io.ReadFull(again, make([]byte, len(reply)))
+			if late {
+				assert.ErrorIs(t, context.Cause(session.ctx), ErrTrustExpired)
+				assert.Equal(t, until, session.TrustedUntil())
+				return
+			}
+			assert.NoError(t, session.Err())
+			assert.Equal(t, asked.Add(trustWindow(sessionLength)), session.TrustedUntil())
+		})
+	}
+}
+
+// A server would take the commit of what came by a former connection for the answer.
+func TestNoNumberIsUsedTwiceInASession(t *testing.T) {
+	t.Parallel()
+	request, reply := hello(17)
+	c, _ := scripted(reply)
+	session := c.guard
+	session.relied.add([]string{"/a"}, nil)
+	var numbers []int32
+	for range 3 {
+		conn := &script{Reader: bytes.NewReader(reply)}
+		c = newConn(c.guard, "a", conn, time.Now().Add(time.Minute))
+		tell(t, c, request)
+		_, err := io.ReadFull(c, make([]byte, len(reply)))
+		require.NoError(t, err)
+		before := conn.heard.Len()
+		tell(t, c, ask(1, opSync))
+		numbers = append(numbers, be32(conn.heard.Bytes()[before+frameHeader:]))
+		assert.EqualValues(t, opMulti, be32(conn.heard.Bytes()[before+frameHeader+4:]))
+	}
+	assert.Equal(t, []int32{xidVouch, xidVouch - 1, xidVouch - 2}, numbers)
+}
+
+// What is asked for a session that is closed by hand is bounded by the least timeout. A
+// handshake that grants less may be all that is heard on a connection: whoever waits for
+// the deadline of the former timeout is told at once.
+func TestGuardRemembersTheLeastTimeout(t *testing.T) {
+	t.Parallel()
+	request, reply := hello(17)
+	c, _ := scripted(reply)
+	g := c.guard
+	var told []time.Duration
+	g.events.Wake = func() { told = append(told, g.Timeout()) }
+	for _, millis := range []uint32{9000, 4000, 6000} {
+		binary.BigEndian.PutUint32(reply[frameHeader+4:], millis)
+		c = newConn(g, "a", &script{Reader: bytes.NewReader(reply)}, time.Now().Add(time.Minute))
+		tell(t, c, request)
+		_, err := io.ReadFull(c, make([]byte, len(reply)))
+		require.NoError(t, err)
+	}
+	assert.Equal(t, []time.Duration{9 * time.Second, 4 * time.Second, 4 * time.Second}, told)
+	assert.LessOrEqual(t, g.Supervise(time.Now()), trustWindow(4*time.Second))
+}

@@ -1,0 +1,64 @@
+package guard
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"testing"
+)
+
+// endless says the same again and again.
+type endless struct {
+	says []byte
+	at   int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.says[e.at:])
+	e.at = (e.at + n) % len(e.says)
+	return n, nil
+}
+
+// What the guard costs per answer that the library reads, in the two pieces in which it does.
+func BenchmarkGuardReads(b *testing.B) {
+	stat := make([]byte, 68)
+	listing := func(n int) []byte {
+		body := []byte{0, byte(n >> 16), byte(n >> 8), byte(n)}
+		for i := range n {
+			body = append(body, text(fmt.Sprintf("_c_0e1ab2c3-d4e5-46f7-8899-aabbccddeeff-lock-%010d", i))...)
+		}
+		return append(body, stat...)
+	}
+	for _, c := range []struct {
+		name string
+		op   int32
+		body []byte
+	}{
+		{"create", opCreate, text("/locks/orders/_c_0e1ab2c3-d4e5-46f7-8899-aabbccddeeff-lock-0000000001")},
+		{"delete", opDelete, nil},
+		{"get", 4, append(text("data of a holder"), stat...)},
+		{"list of 3", 12, listing(3)},
+		{"list of 1000", 12, listing(1000)},
+		{"list of 200000", 12, listing(200_000)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			request, reply := hello(7)
+			frame, question := answer(1, 5, 0, c.body...), ask(1, c.op, text("/a")...)
+			conn, _ := scripted(reply)
+			_, _ = conn.Write(request)
+			_, _ = io.ReadFull(conn, make([]byte, len(reply)))
+			conn.read.Reset(&endless{says: bytes.Repeat(frame, max(1, 4096/len(frame)))})
+			buf := make([]byte, len(frame))
+			b.ReportAllocs()
+			b.SetBytes(int64(len(frame)))
+			for b.Loop() {
+				_, _ = conn.Write(question)
+				_, _ = io.ReadFull(conn, buf[:4])
+				_, _ = io.ReadFull(conn, buf[4:])
+				if c.op == opCreate {
+					conn.guard.TakeZxid("/locks/orders/_c_0e1ab2c3-d4e5-46f7-8899-aabbccddeeff-lock-0000000001")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,93 @@
+package guard
+
+import (
+	"container/list"
+	"sync"
+	"time"
+)
+
+// Rely says that work relies on nodes of the session, until end is called, once. It is
+// false if a quorum has to vouch for the session first; IsVouched tells whether one has, and
+// round trips through the leader are what is missing. failed is told, under a lock, that a
+// node does not exist (zk.ErrNoNode) or may not be read (zk.ErrNoAuth).
+func (g *Guard) Rely(nodes []string, failed func(error)) (end func(), ok bool) {
+	if !g.trust.rely(time.Now()) {
+		return nil, false
+	}
+	entries := g.relied.add(nodes, failed)
+	g.events.Wake()
+	return func() {
+		g.relied.remove(entries)
+		g.trust.leave(time.Now())
+	}, true
+}
+
+// IsVouched reports whether a quorum has vouched for the session lately.
+func (g *Guard) IsVouched() bool { return g.trust.isVouched(time.Now()) }
+
+// reliedNodes are all nodes of a session that work relies on, those first that have not
+// been looked at for longest.
+type reliedNodes struct {
+	mu    sync.Mutex
+	nodes list.List // of *reliedNode
+}
+
+type reliedNode struct {
+	path   string
+	failed func(error)
+	entry  *list.Element // nil once nothing relies on it
+}
+
+func (t *reliedNodes) add(paths []string, failed func(error)) (nodes []*reliedNode) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, path := range paths {
+		n := &reliedNode{path: path, failed: failed}
+		n.entry = t.nodes.PushBack(n)
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+func (t *reliedNodes) remove(nodes []*reliedNode) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, n := range nodes {
+		t.drop(n)
+	}
+}
+
+func (t *reliedNodes) drop(n *reliedNode) {
+	if n.entry != nil {
+		t.nodes.Remove(n.entry)
+		n.entry = nil
+	}
+}
+
+// next returns the nodes whose turn it is, so many at most whose checks take so many
+// bytes at most, but one at least if there are any.
+func (t *reliedNodes) next(many, bytes int) []*reliedNode {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var turn []*reliedNode
+	for range min(many, t.nodes.Len()) {
+		n := t.nodes.Front().Value.(*reliedNode)
+		if bytes -= checkBytes(n.path); bytes < 0 && len(turn) > 0 {
+			break
+		}
+		t.nodes.MoveToBack(n.entry)
+		turn = append(turn, n)
+	}
+	return turn
+}
+
+// fail tells who relies on a node that it cannot any more.
+func (t *reliedNodes) fail(n *reliedNode, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n.entry == nil {
+		return // it was let go, and removed
+	}
+	t.drop(n)
+	n.failed(err)
+}

@@ -1,0 +1,286 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// Servers say which server to try next and when. It outlives sessions:
+// the pace of attempts does not start afresh with each. Names are looked up at
+// the beginning of every round, so servers may change their addresses.
+type Servers struct {
+	cfg      Config
+	names    []string // host:port as configured
+	resolver *net.Resolver
+
+	callbacks callbacks
+
+	mu         sync.Mutex
+	round      []target
+	tried      int // since the last attachment that lasted
+	attachedAt time.Time
+	pace       *retry.Schedule
+	failures   []Attempt           // newest per address
+	left       string              // the address that failed last
+	known      map[string][]string // addresses of each name when it was last looked up
+}
+
+// An Attempt is the newest one to attach to a server that has not succeeded, or not yet.
+type Attempt struct {
+	Addr string    // what was tried
+	At   time.Time // when
+	Err  error     // why it has not succeeded
+}
+
+// A target is one address to dial and the name it stands for.
+type target struct {
+	name string // host:port as configured; its host is the TLS server name
+	addr string // what is dialed
+}
+
+// String returns the name, with the address where that differs.
+func (t target) String() string {
+	if t.addr == t.name {
+		return t.name
+	}
+	return t.name + " (" + t.addr + ")"
+}
+
+// stable is how long an attachment must have lasted for the next attempt to be
+// made without delay. It keeps servers that accept and drop from being hammered.
+const stable = time.Second
+
+// NewServers returns the list of servers of a client, given as host:port.
+func NewServers(cfg Config, names []string) *Servers {
+	return &Servers{cfg: cfg, names: names, resolver: net.DefaultResolver, pace: cfg.Reconnect.Start()}
+}
+
+// next waits until an attempt is due and returns the address to try. It fails
+// only when ctx ends.
+func (b *Servers) next(ctx context.Context) (target, error) {
+	for {
+		if err := retry.Sleep(ctx, b.delay()); err != nil {
+			return target{}, err
+		}
+		if t, ok := b.pop(); ok {
+			return t, nil
+		}
+		round := b.lookUp(ctx)
+		if err := ctx.Err(); err != nil {
+			return target{}, err
+		}
+		b.mu.Lock()
+		b.round = round
+		b.mu.Unlock()
+		if t, ok := b.pop(); ok {
+			return t, nil
+		}
+	}
+}
+
+// firstPause comes before the first attempt after a connection that lasted. Whoever
+// gives up because that broke, such as a program that ends, has then done so, and
+// the server is spared a connection.
+const firstPause = time.Millisecond
+
+// delay is nothing, or next to nothing, for the first attempt at each server after
+// a connection that lasted, then follows the policy.
+func (b *Servers) delay() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.attachedAt.IsZero() && time.Since(b.attachedAt) >= stable {
+		b.tried = 0
+		b.pace = b.cfg.Reconnect.Start()
+		b.attachedAt = time.Time{}
+	}
+	b.tried++
+	switch {
+	case b.tried == 1 && b.left != "":
+		return firstPause
+	case b.tried <= max(len(b.names), len(b.round)):
+		return 0
+	}
+	d, _ := b.pace.Next() // retry.None makes no sense here: a client tries for as long as it is open
+	return max(d, time.Millisecond)
+}
+
+func (b *Servers) pop() (target, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.round) == 0 {
+		return target{}, false
+	}
+	t := b.round[0]
+	b.round = b.round[1:]
+	return t, true
+}
+
+// lookUp returns all addresses in random order, each name's first one before
+// any name's second.
+func (b *Servers) lookUp(ctx context.Context) []target {
+	var first, rest []target
+	for _, name := range b.names {
+		host, port, _ := net.SplitHostPort(name)
+		if b.cfg.Dial != nil || net.ParseIP(host) != nil {
+			first = append(first, target{name: name, addr: name})
+			continue
+		}
+		ips := b.resolve(ctx, name, host)
+		rand.Shuffle(len(ips), func(i, j int) { ips[i], ips[j] = ips[j], ips[i] })
+		for i, ip := range ips {
+			t := target{name: name, addr: net.JoinHostPort(ip, port)}
+			if i == 0 {
+				first = append(first, t)
+			} else {
+				rest = append(rest, t)
+			}
+		}
+	}
+	for _, part := range [][]target{first, rest} {
+		rand.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
+	}
+	return b.leftLast(append(first, rest...))
+}
+
+// leftLast moves the address that failed last to the end, so that a server that
+// has gone silent is not the first to be tried instead of itself.
+func (b *Servers) leftLast(round []target) []target {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, t := range round {
+		if t.String() == b.left {
+			return append(append(round[:i:i], round[i+1:]...), t)
+		}
+	}
+	return round
+}
+
+// resolve looks a name up, and falls back on what it found before if that fails.
+func (b *Servers) resolve(ctx context.Context, name, host string) []string {
+	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
+	ips, err := b.resolver.LookupHost(ctx, host)
+	if err != nil {
+		b.failed(name, err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil {
+		return slices.Clone(b.known[name])
+	}
+	if b.known == nil {
+		b.known = map[string][]string{}
+	}
+	b.known[name] = slices.Clone(ips)
+	return ips
+}
+
+// lookupLimit bounds the look-up of one name.
+const lookupLimit = 2 * time.Second
+
+// open opens a connection, encrypted if so configured.
+func (b *Servers) open(ctx context.Context, t target) (net.Conn, error) {
+	secure, err := b.cfg.TLS(ctx, t.name)
+	if err != nil {
+		return nil, err
+	}
+	dial := b.cfg.Dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	conn, err := dial(ctx, "tcp", t.addr)
+	if err != nil || secure == nil {
+		return conn, err
+	}
+	return encrypt(ctx, conn, secure)
+}
+
+var errNoAnswerYet = errors.New("no answer yet")
+
+// trying notes that an attempt goes on at an address, for those who lose patience
+// before it fails. If one has failed there, why it did says more.
+func (b *Servers) trying(addr string) {
+	if !b.hasFailed(addr) {
+		b.note(addr, errNoAnswerYet)
+	}
+}
+
+func (b *Servers) hasFailed(addr string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.failures, func(f Attempt) bool { return f.Addr == addr && !errors.Is(f.Err, errNoAnswerYet) })
+}
+
+// failed notes the newest failure at an address.
+func (b *Servers) failed(addr string, err error) {
+	b.note(addr, err)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left = addr
+}
+
+func (b *Servers) note(addr string, err error) {
+	attempt := Attempt{Addr: addr, At: time.Now(), Err: err}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, f := range b.failures {
+		if f.Addr == addr {
+			b.failures = append(b.failures[:i], b.failures[i+1:]...)
+			break
+		}
+	}
+	b.failures = append(b.failures, attempt)
+	if extra := len(b.failures) - 32; extra > 0 {
+		b.failures = b.failures[extra:]
+	}
+}
+
+// attached notes that a server accepted the session. Whether it can be used is not known
+// yet: it may refuse the credentials, as it may have before.
+func (b *Servers) attached(addr string) {
+	if !b.refuses(addr) {
+		b.note(addr, errNotReady)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.attachedAt = time.Now()
+}
+
+var errNotReady = errors.New("attached, but the session is not ready yet")
+
+// refuses reports whether the newest failure at an address was that of the credentials.
+func (b *Servers) refuses(addr string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.failures, func(f Attempt) bool { return f.Addr == addr && errors.Is(f.Err, ErrAuthFailed) })
+}
+
+// ready notes that the session can be used at an address.
+func (b *Servers) ready(addr string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failures = slices.DeleteFunc(b.failures, func(f Attempt) bool { return f.Addr == addr })
+}
+
+// Attempts returns the newest attempt at each address that was not successful, in the
+// order tried.
+func (b *Servers) Attempts() []Attempt {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.failures)
+}
+
+// AwaitCallbacks waits for Config.Dial, and what closes its connections, to come back,
+// for some seconds.
+func (b *Servers) AwaitCallbacks() {
+	patience, cancel := context.WithTimeout(context.Background(), callbackPatience)
+	defer cancel()
+	b.callbacks.wait(patience)
+}

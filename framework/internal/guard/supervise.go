@@ -1,0 +1,51 @@
+package guard
+
+import (
+	"cmp"
+	"sync/atomic"
+	"time"
+)
+
+// Supervise keeps the session trusted, ends it at its trust deadline and breaks
+// connections that do not answer. It returns the time until it is due again at the latest,
+// and must be called again when Events.Wake was.
+func (g *Guard) Supervise(now time.Time) time.Duration {
+	g.checkTrust(now)
+	timeout := g.Timeout() // which may become less
+	limit := cmp.Or(g.cfg.RequestTimeout, timeout/3*2)
+	// A server that is silent although it was asked something is left while
+	// there is time to attach to another.
+	silence := min(limit, max(timeout/6, min(500*time.Millisecond, timeout/3)))
+	if c := g.Live(); c != nil && c.stuck(now, silence, min(limit, timeout/4), limit) {
+		g.drop(errSilent)
+	} else if c != nil && c.leaderless(now, timeout/4) {
+		g.drop(errNoLeader) // others may have one
+	}
+	return min(g.TrustedUntil().Sub(now), silence/4, g.trips.make(g, now), g.checkVouch(now))
+}
+
+// A tripMaker sends a sync, which is a round trip through the leader, every twelfth
+// of the timeout and at once on each further connection, one at a time.
+type tripMaker struct {
+	last     time.Time
+	conn     *Conn // on which that was
+	underWay atomic.Bool
+}
+
+// make sends a sync if one is due and returns the time until the next is.
+func (m *tripMaker) make(g *Guard, now time.Time) time.Duration {
+	period := g.Timeout() / 12
+	c := g.Live()
+	if wait := m.last.Add(period).Sub(now); wait > 0 && c == m.conn {
+		return wait
+	}
+	if c == nil || !g.events.IsOpen() || !m.underWay.CompareAndSwap(false, true) {
+		return period / 2
+	}
+	m.last, m.conn = now, c
+	g.events.Start(func() {
+		_, _ = g.library.Sync("/") // what it proves, the guard sees
+		m.underWay.Store(false)
+	})
+	return period
+}

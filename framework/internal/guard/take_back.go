@@ -1,0 +1,106 @@
+package guard
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// An IdleWatch is one that nobody waits for any more.
+type IdleWatch struct {
+	Path     string            // of the node
+	Children bool              // it is one on the children of the node
+	Kept     func(always bool) // it is still there; always: this server removes none
+}
+
+// TakeBack has the server remove a watch, and the library forget it, unless that goes on
+// already; Events.Wake tells when it is over. Which watch, next says while nothing else can
+// be written to the connection, and false if there is none.
+//
+// The request has a number that the library does not use, and the library, which would set
+// the watch again after a break, is told by an event of the guard's making in place of the
+// answer.
+func (g *Guard) TakeBack(next func() (IdleWatch, bool)) {
+	if c := g.Live(); c != nil && c.takingBack.CompareAndSwap(false, true) {
+		g.events.Start(func() { c.send(func() { c.takeBack(next) }) }) // writes, so not here
+	}
+}
+
+// takeBack asks the server to remove a watch. The caller has the slot, so that nothing
+// else is written until that is.
+func (c *Conn) takeBack(next func() (IdleWatch, bool)) {
+	w, ok := next()
+	if !ok {
+		c.takingBack.Store(false)
+		return
+	}
+	c.mu.Lock()
+	over := c.gone.Given()
+	if !over {
+		c.taken = &w
+	}
+	c.mu.Unlock()
+	if over {
+		w.Kept(false)
+		return
+	}
+	c.write(removeWatchRequest(w))
+}
+
+// takenBack looks at the answer to what takeBack has sent.
+func (c *Conn) takenBack(code int32) {
+	c.mu.Lock()
+	w := c.taken
+	c.taken = nil
+	c.mu.Unlock()
+	if w == nil {
+		return
+	}
+	c.takingBack.Store(false)
+	if code == 0 || code == codeNoWatcher { // which has fired meanwhile
+		c.frame = forgetEvent(*w) // in place of the answer
+		c.guard.events.Wake()
+		return
+	}
+	w.Kept(code == codeUnimplemented) // not again at once
+}
+
+// The numbers of the kinds in the request, and of the events that make the library forget
+// them: it has kinds of its own, which an event of a change of the data ends together.
+const (
+	removeChildWatch, removeDataWatch = 1, 2
+	eventDataChanged, eventChildren   = 3, 4
+
+	// stateForgotten is what such an event says of the connection, and no server does.
+	stateForgotten = -1000
+)
+
+func removeWatchRequest(w IdleWatch) []byte {
+	kind := uint32(removeDataWatch)
+	if w.Children {
+		kind = removeChildWatch
+	}
+	xid := int32(xidTakeBack)
+	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
+	b = binary.BigEndian.AppendUint32(b, opRemoveWatches)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(w.Path)))
+	b = append(b, w.Path...)
+	return framedBytes(binary.BigEndian.AppendUint32(b, kind))
+}
+
+func forgetEvent(w IdleWatch) []byte {
+	kind := uint32(eventDataChanged)
+	if w.Children {
+		kind = eventChildren
+	}
+	xid, state := int32(xidEvent), int32(stateForgotten)
+	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
+	b = append(b, slices.Repeat([]byte{0}, 8+4)...) // zxid and error
+	b = binary.BigEndian.AppendUint32(b, kind)
+	b = binary.BigEndian.AppendUint32(b, uint32(state))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(w.Path)))
+	return framedBytes(append(b, w.Path...))
+}
+
+func framedBytes(body []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+}

@@ -1,0 +1,196 @@
+package guard
+
+import (
+	"sync"
+	"time"
+)
+
+// trust computes the trust deadline of a session; why it may be trusted, the comment of the
+// package says.
+type trust struct {
+	mu       sync.Mutex
+	timeout  time.Duration // the least that was negotiated; 0 before the first handshake
+	proved   time.Time     // A
+	vouched  time.Time     // Q
+	relied   int           // how often work relies on the session
+	doubtful bool          // a leader may have begun to end it, see rely
+	reached  time.Time     // the deadline, once it was reached; else zero
+	missing  error         // what was missing then
+	answered []roundTrip   // answered requests on this connection, thinned out
+	trip     roundTrip     // the last one through the leader that counts
+}
+
+type roundTrip struct{ sent, back time.Time }
+
+// trustWindow is the part of the timeout for which a session is trusted after the
+// time that is proved. The rest is for work to stop in, and for clocks that run at
+// different rates.
+func trustWindow(timeout time.Duration) time.Duration { return timeout - stopMargin(timeout) }
+
+// stopMargin is how much later than the trust deadline a server may expire the
+// session at the earliest.
+func stopMargin(timeout time.Duration) time.Duration { return timeout / 6 }
+
+// begin notes a handshake that was sent at a time and answered now.
+func (t *trust) begin(sent, now time.Time, timeout time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.over(now):
+		return
+	case t.timeout == 0: // it made the session
+		t.timeout, t.vouched = timeout, sent
+	default:
+		t.timeout = min(t.timeout, timeout)
+		t.doubtful = t.doubtful || age(t.vouched, now) >= trustWindow(t.timeout)
+	}
+	if sent.After(t.proved) {
+		t.proved = sent
+	}
+	// Another server may answer now: what the one before was told it may have
+	// kept to itself.
+	t.answered = append(t.answered[:0], roundTrip{sent, now})
+	t.trip = roundTrip{sent, now}
+}
+
+// answer notes that a request sent at a time was answered now, by the leader or by
+// any server.
+func (t *trust) answer(sent, now time.Time, byLeader bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timeout == 0 || t.over(now) {
+		return
+	}
+	// A hundred per timeout will do. Keeping the earlier ones is the safe choice.
+	if n := len(t.answered); n == 0 || sent.Sub(t.answered[n-1].sent) >= t.timeout/100 {
+		t.answered = append(t.answered, roundTrip{sent, now})
+	}
+	if !byLeader || sent.Before(t.trip.back) || sent.Sub(t.trip.sent) < t.timeout/24 {
+		return
+	}
+	limit := t.trip.sent.Add(-t.timeout / 4)
+	for len(t.answered) > 1 && !t.answered[1].back.After(limit) {
+		t.answered = t.answered[1:]
+	}
+	if oldest := t.answered[0]; !oldest.back.After(limit) {
+		t.doubtful = false
+		if oldest.sent.After(t.proved) {
+			t.proved = oldest.sent
+		}
+	}
+	t.trip = roundTrip{sent, now}
+}
+
+// committed notes that a transaction sent at a time was answered with success now.
+func (t *trust) committed(sent, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over(now) && sent.After(t.vouched) {
+		t.vouched = sent
+	}
+}
+
+// rely makes Q count from now on, if it is young enough for that.
+//
+// A session that nothing relies on may live with an old Q, because a deposed leader
+// answers, and be found expired by another leader meanwhile. Until that one has come to
+// end it, it accepts it: a handshake, and a transaction, too. So after a connection was
+// made with a Q so old nothing may rely on the session until two round trips on that
+// connection, or another, have proved something, which takes a quarter of the timeout and
+// more. While Q is younger than the window no other leader can have found the session
+// expired, and the handshake has told it of the session.
+func (t *trust) rely(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.doubtful || !t.young(now) {
+		return false
+	}
+	t.relied++
+	return true
+}
+
+// isVouched reports whether Q is young enough.
+func (t *trust) isVouched(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.young(now)
+}
+
+func (t *trust) young(now time.Time) bool {
+	return !t.over(now) && age(t.vouched, now) < t.timeout/2
+}
+
+// leave ends what rely began. A deadline that was reached before that stays so.
+func (t *trust) leave(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over(now)
+	t.relied--
+}
+
+// vouchIn returns the time until a quorum should be asked to vouch for the session
+// again. There is none, and it is false, while nothing relies on it.
+func (t *trust) vouchIn(now time.Time) (time.Duration, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.timeout/4 - age(t.vouched, now), t.relied > 0
+}
+
+// least returns the least timeout that was negotiated, 0 before the first handshake.
+func (t *trust) least() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.timeout
+}
+
+// until returns the trust deadline.
+func (t *trust) until() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.deadline()
+}
+
+func (t *trust) deadline() time.Time {
+	if !t.reached.IsZero() {
+		return t.reached
+	}
+	since := t.proved
+	if t.relied > 0 && t.vouched.Before(since) {
+		since = t.vouched
+	}
+	return since.Add(trustWindow(t.timeout))
+}
+
+// expired returns why the session is over if the deadline has been reached, else nil.
+func (t *trust) expired(now time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over(now) {
+		return nil
+	}
+	return t.missing
+}
+
+func (t *trust) over(now time.Time) bool {
+	switch window := trustWindow(t.timeout); {
+	case t.timeout == 0:
+		return false
+	case !t.reached.IsZero():
+		return true
+	case age(t.proved, now) < window && (t.relied == 0 || age(t.vouched, now) < window):
+		return false
+	}
+	t.reached, t.missing = t.deadline(), errUnanswered
+	if age(t.proved, now) < trustWindow(t.timeout) {
+		t.missing = errNotVouched
+	}
+	return true
+}
+
+// age is the time that has passed. The monotonic clock stands still on some systems
+// while the machine sleeps, so the wall clock may say more, and then counts. If it was
+// set forward by more than the window, it ends a session that lives, which is the safe
+// mistake.
+func age(then, now time.Time) time.Duration {
+	return max(now.Sub(then), now.Round(0).Sub(then.Round(0))) // without monotonic readings
+}

@@ -1,0 +1,248 @@
+package guard
+
+import (
+	"container/heap"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The model of reigns: what trust.go argues about Q, and about A and Q together, for a
+// client (trust_client_test.go) of an ensemble (trust_ensemble_test.go, trust_reign_test.go)
+// in which servers freeze, restart and are cut off, leaders are elected, and those that
+// were deposed go on until they notice.
+//
+// What must hold, whatever happens: while work relies on the session, whichever leader
+// ends it does so no earlier than the stop margin after the trust deadline, and nothing
+// begins to rely on it after that.
+
+// run lets a calamity befall the ensemble up to four times, each at a bad moment.
+func (c *modelClient) run(calamity func()) {
+	c.elect()
+	c.schedule(c.timeout/2, c.dial)
+	c.supervise()
+	c.wander()
+	for range 1 + c.rand.IntN(4) {
+		c.schedule(c.timeout/2+c.upTo(5*c.timeout), func() {
+			c.next[c.rand.IntN(len(c.next))] = calamity
+		})
+	}
+	for c.now < 8*c.timeout && (c.ended == 0 || c.now < c.ended+c.timeout) {
+		ev := heap.Pop(&c.events).(modelEvent)
+		c.now = ev.at
+		ev.do()
+	}
+	c.check()
+}
+
+// suffer lets some calamity happen.
+func (c *modelClient) suffer() {
+	v := c.leader()
+	if c.oneIn(3) {
+		v = c.voters[c.rand.IntN(len(c.voters))]
+	}
+	switch c.rand.IntN(8) {
+	case 0, 1:
+		v.freeze(c.upTo(3 * c.timeout))
+		if c.oneIn(3) {
+			c.schedule(v.awake[peerThread], func() { v.freeze(c.upTo(c.timeout)) })
+		}
+	case 2:
+		v.on(peerThread, v.life, v.leave)
+	case 3:
+		c.depose(v, c.oneIn(2))
+	case 4:
+		c.move()
+	case 5:
+		c.thereAndBack()
+	case 6:
+		c.heldBack()
+	default:
+		c.part(1<<v.id | uint(c.rand.IntN(1<<len(c.voters))))
+	}
+}
+
+// leader returns that of the client's server, or else a server that need not lead.
+func (c *modelClient) leader() *voter {
+	v := c.voters[c.rand.IntN(len(c.voters))]
+	if c.at != nil {
+		v = c.at.voter
+	}
+	if v.reign != nil {
+		v = v.reign.leader
+	}
+	return v
+}
+
+// depose makes a quorum leave a leader. Their last words are long on the way, and they may
+// be out of the client's reach.
+func (c *modelClient) depose(v *voter, isHidden bool) {
+	if v.reign != nil {
+		v.reign.patience += c.upTo(3 * c.timeout)
+	}
+	held, hidden := c.upTo([]time.Duration{c.timeout / 2, 3 * c.timeout}[c.rand.IntN(2)]), c.upTo(3*c.timeout)
+	others := slices.DeleteFunc(c.rand.Perm(len(c.voters)), func(i int) bool { return i == v.id })
+	for _, i := range others[:len(c.voters)/2+1] {
+		w := c.voters[i]
+		c.cut(i, v.id, held)
+		if isHidden {
+			c.cut(c.self(), i, hidden)
+		}
+		c.schedule(c.now+c.delay+c.upTo(c.haste), func() { w.on(peerThread, w.life, w.leave) })
+	}
+}
+
+// heldBack lets a quorum acknowledge a transaction, but its leader learn of that later.
+func (c *modelClient) heldBack() {
+	c.next[onSending] = func() { c.depose(c.leader(), true) }
+}
+
+// thereAndBack takes the client to the new leader for two transactions, and back.
+func (c *modelClient) thereAndBack() {
+	c.depose(c.leader(), false)
+	c.schedule(c.now+c.tick, func() {
+		c.next[onAnswer] = func() { c.next[onAnswer] = c.move }
+	})
+}
+
+// move takes the client away from a server that restarts, and so reports no more of it.
+// Others that follow the newest leader may be out of its reach.
+func (c *modelClient) move() {
+	hidden := c.upTo(3 * c.timeout)
+	if c.oneIn(4) {
+		hidden = 0
+	}
+	for i, w := range c.voters {
+		if w.reign != nil && w.reign.epoch == c.begun {
+			c.cut(c.self(), i, hidden)
+		}
+	}
+	if a := c.at; a != nil {
+		a.voter.on(peerThread, a.voter.life, a.voter.leave)
+		c.lost(a)
+	}
+}
+
+// part cuts some voters off from the others, in one direction or both. The client may be
+// with either.
+func (c *modelClient) part(some uint) {
+	length := []time.Duration{c.upTo(c.timeout / 4), c.upTo(2 * c.timeout), forever}[c.rand.IntN(3)]
+	some |= uint(c.rand.IntN(2)) << c.self()
+	in, out := !c.oneIn(3), !c.oneIn(3)
+	for i := range c.self() + 1 {
+		for j := range c.self() + 1 {
+			from, to := some>>i&1, some>>j&1
+			if (out && from > to) || (in && from < to) {
+				c.cut(i, j, length)
+			}
+		}
+	}
+}
+
+// brink leaves a client that nothing relies on with a deposed leader for so long that the
+// next one finds its session expired, and lets it go there right then.
+func (c *modelClient) brink() {
+	c.isFickle, c.backlog = true, min(c.tick, c.timeout/4)
+	if c.trust.relied > 0 {
+		c.trust.leave(c.time())
+	}
+	v, hidden := c.leader(), c.timeout+c.upTo(2*c.tick)
+	c.depose(v, false)
+	for i, w := range c.voters {
+		if w != v {
+			c.cut(c.self(), i, hidden)
+		}
+	}
+	c.schedule(c.now+hidden, func() { c.lost(c.at) })
+}
+
+func TestNothingBeginsToRelyOnASessionThatIsBeingEnded(t *testing.T) {
+	t.Parallel()
+	ended := 0
+	for seed := range uint64(1500) {
+		c := newReigns(seed, mistake{})
+		c.run(c.brink)
+		require.Empty(t, c.wrong, "seed %d", seed)
+		if c.ended != 0 {
+			ended++
+		}
+	}
+	require.Greater(t, ended, 500)
+}
+
+func TestNoLeaderEndsASessionThatIsReliedOn(t *testing.T) {
+	t.Parallel()
+	var ended, stale, saved int
+	for seed := range uint64(3000) {
+		c := newReigns(seed, mistake{})
+		c.run(c.suffer)
+		require.Empty(t, c.wrong, "seed %d", seed)
+		if c.sawStale {
+			stale++
+		}
+		if c.ended == 0 || c.trust.relied == 0 {
+			continue
+		}
+		ended++
+		if c.endOf(&c.alone) > c.ended {
+			saved++
+		}
+	}
+	t.Logf("%d sessions ended while relied on, A alone would have been wrong for %d; deposed leaders answered in %d runs", ended, saved, stale)
+	require.Greater(t, ended, 1000, "sessions must end, or the model shows nothing")
+	require.Greater(t, saved, 50, "and sometimes Q must be what saves them")
+	require.Greater(t, stale, 150, "deposed leaders must answer")
+}
+
+// The model would catch each of these mistakes, and it is the mistake that it catches.
+func TestModelOfReignsCatches(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		mistake  mistake
+		calamity func(*modelClient)
+	}{
+		"a deadline without Q":                  {mistake{withoutQ: true}, (*modelClient).suffer},
+		"a handshake that vouches":              {mistake{handshakeVouches: true}, (*modelClient).suffer},
+		"a sync that vouches":                   {mistake{syncVouches: true}, (*modelClient).suffer},
+		"a return to the leader of the past":    {mistake{withoutZxid: true}, (*modelClient).thereAndBack},
+		"a deadline that is revived":            {mistake{revives: true}, (*modelClient).suffer},
+		"a number that is used twice":           {mistake{sameNumber: true}, (*modelClient).heldBack},
+		"a timeout that is longer than another": {mistake{newestTimeout: true}, (*modelClient).suffer},
+		"a grant on the brink":                  {mistake{doubtless: true}, (*modelClient).brink},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := func(seed uint64, m mistake) *modelClient {
+				c := newReigns(seed, m)
+				if tc.mistake.newestTimeout {
+					c.voters[0].grants = max(2*c.tick, c.timeout*2/3)
+				}
+				c.run(func() { tc.calamity(c) })
+				return c
+			}
+			for seed := range uint64(3000) {
+				if c := run(seed, tc.mistake); c.wrong != "" {
+					t.Logf("seed %d: %s", seed, c.wrong)
+					assert.Empty(t, run(seed, mistake{}).wrong, "seed %d without the mistake", seed)
+					return
+				}
+			}
+			t.Error("it was not caught")
+		})
+	}
+}
+
+// A seed that fails must fail again.
+func TestModelOfReignsRepeats(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		c, again := newReigns(seed, mistake{}), newReigns(seed, mistake{})
+		c.run(c.suffer)
+		again.run(again.suffer)
+		assert.Equal(t, c.seq, again.seq)
+		assert.Equal(t, c.endOf(&c.trust), again.endOf(&again.trust))
+	}
+}

@@ -1,0 +1,98 @@
+package guard
+
+import (
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// The guard itself has a quorum vouch for the session, with a transaction that does
+// nothing but check nodes: on a new connection that comes first, before watches are set
+// again and anything else is asked, and the library could not send it there. It is sent
+// once at a time. If its answer is lost, so is the connection; on the next it is repeated,
+// which does no harm.
+
+// vouchLimit is how many nodes are checked by one transaction.
+const vouchLimit = 32
+
+// begin asks before the library's first request on this connection, behind which its
+// pings are. The caller has the slot.
+func (c *Conn) begin() {
+	c.mu.Lock()
+	first := !c.begun
+	c.begun = true
+	c.mu.Unlock()
+	if first {
+		c.ask(c.claim())
+	}
+}
+
+// claim returns what a quorum should be asked about, for whoever is to ask it. There is
+// nothing while it is being asked, and before the server knows the credentials that may be
+// needed for it.
+func (c *Conn) claim() []*reliedNode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.begun || c.vouching != nil {
+		return nil
+	}
+	c.vouching = c.guard.relied.next(vouchLimit, c.guard.cfg.MaxRequestBytes-checkOverhead)
+	return c.vouching
+}
+
+// ask asks a quorum to vouch for the session, unless there is nothing to ask about. The
+// caller has the slot.
+func (c *Conn) ask(nodes []*reliedNode) {
+	if len(nodes) == 0 {
+		return
+	}
+	paths := make([]string, len(nodes))
+	for i, n := range nodes {
+		paths[i] = n.path
+	}
+	c.write(checkRequest(xidVouch+1-c.guard.vouches.Add(1), paths))
+}
+
+// vouched looks at the answer to what ask has sent.
+func (c *Conn) vouched(code int32, end multiEnd) error {
+	c.mu.Lock()
+	nodes := c.vouching
+	c.vouching = nil
+	c.mu.Unlock()
+	switch {
+	case code == codeExpired, end.code == codeExpired:
+		c.guard.events.Ended(ErrSessionExpired)
+		return ErrSessionExpired
+	case gone(code), gone(end.code):
+		return errMoved // by attaching again it moves here again
+	case code != 0, end.committed, end.failed >= len(nodes):
+	case end.code == codeNoNode:
+		c.guard.notThere(nodes[end.failed], zk.ErrNoNode)
+	case end.code == codeNoAuth:
+		c.guard.notThere(nodes[end.failed], zk.ErrNoAuth)
+	}
+	return nil
+}
+
+// checkVouch asks for the session when it is time to. It returns the time until it should
+// look again.
+func (g *Guard) checkVouch(now time.Time) time.Duration {
+	wait, relied := g.trust.vouchIn(now)
+	c := g.Live()
+	switch {
+	case !relied, c == nil:
+		return time.Hour
+	case wait > 0:
+		return wait
+	}
+	if nodes := c.claim(); nodes != nil {
+		g.events.Start(func() { c.send(func() { c.ask(nodes) }) }) // writes, so not here
+	}
+	return g.Timeout() / 24
+}
+
+// notThere tells who relies on a node that the server did not find it.
+func (g *Guard) notThere(n *reliedNode, err error) {
+	g.relied.fail(n, err)
+	g.events.Wake() // the others at once
+}

@@ -1,0 +1,81 @@
+package guard
+
+import (
+	"bytes"
+	"io"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// relyingOn makes the session of a connection rely on nodes.
+func relyingOn(t *testing.T, c *Conn, paths ...string) {
+	t.Helper()
+	c.guard.trust.rely(time.Now()) // also before the session is there
+	c.guard.relied.add(paths, func(error) {})
+}
+
+// What a server says about nodes that it was asked to check, in whatever pieces, neither
+// crashes the guard nor keeps it from going on.
+func FuzzAnswerToAVouching(f *testing.F) {
+	request, reply := hello(7)
+	f.Add([]byte{}, byte(0))
+	f.Add(answer(xidVouch, 5, 0, results([2]int32{opCheck, 0}, [2]int32{opCheck, 0})...), byte(1))
+	f.Add(answer(xidVouch, 5, 0, results([2]int32{typeError, codeNoNode}, [2]int32{typeError, notTried})...), byte(2))
+	f.Add(answer(xidVouch, 5, 0, results([2]int32{typeError, 0}, [2]int32{typeError, 0}, [2]int32{typeError, codeNoNode})...), byte(2))
+	f.Add(append(answer(4, 5, 0, make([]byte, 20<<10)...), answer(xidVouch, 5, codeExpired)...), byte(2))
+	f.Fuzz(func(t *testing.T, says []byte, pieces byte) {
+		all := append(bytes.Clone(reply), says...)
+		c, _ := scripted(all)
+		if pieces%2 == 1 {
+			c.read.Reset(iotest.OneByteReader(bytes.NewReader(all)))
+		}
+		relyingOn(t, c, "/a", "/b")
+		tell(t, c, request)
+		_, err := io.ReadFull(c, make([]byte, len(reply)))
+		require.NoError(t, err)
+		tell(t, c, ask(4, opMulti))
+		n, err := io.Copy(io.Discard, c)
+		require.LessOrEqual(t, int(n), len(says))
+		_ = err
+		require.Nil(t, c.guard.Live())
+	})
+}
+
+// The answer to a multi that is longer than what can be looked at ahead is judged by its
+// beginning, and reaches the library whole.
+func TestAnswerToALargeMulti(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string][2]int32{"committed": {opCheck, 0}, "failed": {typeError, codeNoNode}} {
+		request, reply := hello(17)
+		var ops [][2]int32
+		for range 4000 {
+			op := first
+			if first[0] == typeError && len(ops) > 0 {
+				op[1] = notTried
+			}
+			ops = append(ops, op)
+		}
+		large := answer(1, 5, 0, results(ops...)...)
+		require.Greater(t, len(large), 2*readAhead)
+		for _, pieces := range []bool{false, true} {
+			all := append(bytes.Clone(reply), large...)
+			c, _ := scripted(all)
+			if pieces {
+				c.read.Reset(iotest.OneByteReader(bytes.NewReader(all)))
+			}
+			tell(t, c, request)
+			_, err := io.ReadFull(c, make([]byte, len(reply)))
+			require.NoError(t, err)
+			before := c.guard.trust.vouched
+			time.Sleep(time.Millisecond)
+			tell(t, c, ask(1, opMulti))
+			got, err := io.ReadAll(io.LimitReader(c, int64(len(large))))
+			require.NoError(t, err)
+			require.Equal(t, large, got)
+			require.Equal(t, name == "committed", c.guard.trust.vouched.After(before), name)
+		}
+	}
+}

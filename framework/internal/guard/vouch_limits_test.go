@@ -1,0 +1,117 @@
+package guard
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A check is of so many nodes at most, and no larger than a request may be, but never empty.
+func TestSizeOfACheck(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		nodes, length, limit, want int
+	}{
+		"few":         {5, 10, 1 << 20, 5},
+		"many":        {100, 10, 1 << 20, vouchLimit},
+		"long paths":  {100, 10_000, 25_000 + checkOverhead, 2},
+		"short paths": {100, 10, 5*checkBytes("/123456789") + checkOverhead, 5},
+		"a long path": {3, 10_000, 1000 + checkOverhead, 1},
+	} {
+		request, reply := hello(17)
+		conn, script := scripted(reply)
+		session := conn.guard
+		session.cfg.MaxRequestBytes = c.limit
+		var paths []string
+		for i := range c.nodes {
+			paths = append(paths, fmt.Sprintf("/%03d%s", i, strings.Repeat("x", c.length-4)))
+		}
+		relyingOn(t, conn, paths...)
+		tell(t, conn, request)
+		_, err := io.ReadFull(conn, make([]byte, len(reply)))
+		require.NoError(t, err)
+		before := script.heard.Len()
+		tell(t, conn, ask(1, opSync))
+		sent := script.heard.Bytes()[before:]
+		size := frameHeader + int(be32(sent))
+		assert.Len(t, conn.vouching, c.want, name)
+		assert.Equal(t, checkRequest(xidVouch, paths[:c.want]), sent[:size], name)
+		if c.want > 1 {
+			assert.LessOrEqual(t, size, c.limit, name)
+		}
+	}
+}
+
+// Without anything that relies on it, what comes first after the deadline does not move it
+// either, although nobody has looked at the clock.
+func TestDeadlineOfAAloneStaysReached(t *testing.T) {
+	t.Parallel()
+	window := trustWindow(sessionLength)
+	for name, late := range map[string]func(tr *trust, now time.Time){
+		"handshake": func(tr *trust, now time.Time) { tr.begin(now, now, sessionLength) },
+		"grant":     func(tr *trust, now time.Time) { assert.False(t, tr.rely(now)) },
+		"round trips": func(tr *trust, now time.Time) {
+			tr.answer(now.Add(-window/2), now, true)
+			tr.answer(now, now, true)
+		},
+	} {
+		begun := time.Now()
+		var tr trust
+		tr.begin(begun, begun, sessionLength)
+		tr.answer(begun.Add(window/10), begun.Add(window/10), true)
+		tr.committed(begun.Add(window*3/4), begun.Add(window*3/4)) // Q is young
+		until := tr.until()
+		late(&tr, until)
+		assert.ErrorIs(t, tr.expired(until), errUnanswered, name)
+		assert.Equal(t, until, tr.until(), name)
+	}
+}
+
+// While a transaction is under way nobody asks again; one that proved nothing is repeated
+// soon; and who writes has the connection for itself.
+func TestWhenAQuorumIsAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		request, reply := hello(17)
+		conn, script := scripted(append(bytes.Clone(reply), answer(xidVouch, 5, -127)...))
+		session := conn.guard
+		tell(t, conn, request)
+		_, err := io.ReadFull(conn, make([]byte, len(reply)))
+		require.NoError(t, err)
+		relyingOn(t, conn, "/a")
+		<-time.After(sessionLength / 16)
+		require.Equal(t, sessionLength*3/16, session.checkVouch(time.Now()))
+		<-time.After(sessionLength * 3 / 16)
+		before := script.heard.Len()
+		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()), "the credentials are not known yet")
+		synctest.Wait()
+		require.Equal(t, before, script.heard.Len())
+
+		conn.begun = true
+		conn.slot <- struct{}{}
+		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()))
+		synctest.Wait()
+		require.Equal(t, before, script.heard.Len(), "somebody else is writing")
+		<-conn.slot
+		synctest.Wait()
+		asked := script.heard.Len()
+		require.Greater(t, asked, before)
+		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()))
+		synctest.Wait()
+		require.Equal(t, asked, script.heard.Len(), "once")
+
+		_, err = io.ReadFull(conn, make([]byte, frameHeader+replyHeader))
+		require.NoError(t, err)
+		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()))
+		synctest.Wait()
+		require.Greater(t, script.heard.Len(), asked, "it was throttled")
+		synctest.Wait()
+	})
+}

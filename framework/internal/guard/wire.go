@@ -1,0 +1,172 @@
+package guard
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+)
+
+// What the guard reads off the wire. Every message is a frame: a 4-byte length,
+// then the body. The first frame each way is the connect request and its reply;
+// after that a request body begins with xid and operation code, and a reply body
+// with xid, zxid and error code. All integers are big-endian.
+const (
+	frameHeader = 4
+	replyHeader = 16 // xid, zxid, error code
+
+	codeUnimplemented = -6
+	codeNoWatcher     = -121
+
+	codeNoNode  = -101
+	codeNoAuth  = -102
+	codeExpired = -112
+	codeMoved   = -118
+
+	// codeMalformed stands for an answer that the library must not read; servers never send it.
+	codeMalformed = -100
+
+	xidEvent = -1
+	xidPing  = -2
+	// xidClose marks the guard's own close request; servers do not interpret it
+	// and the library numbers its requests from 1 up.
+	xidClose = -3
+	// xidVouch is the first number of the transactions by which the guard has a quorum
+	// vouch for the session; the next has the next lower one. No number is used twice in a
+	// session: a server takes the commit of a request that came by a former connection for
+	// that of the present one, if they have the same. The library drops answers to negative
+	// numbers that it does not know, without noting their zxid, which it must not while
+	// it sets watches again.
+	xidVouch = -5
+	// xidTakeBack marks the guard's request to remove a watch, of which one at a time is
+	// under way. It is no transaction.
+	xidTakeBack = -4
+
+	opCreate        = 1
+	opDelete        = 2
+	opExists        = 3
+	opGetData       = 4
+	opSetData       = 5
+	opGetACL        = 6
+	opSetACL        = 7
+	opSync          = 9
+	opPing          = 11
+	opGetChildren2  = 12
+	opCheck         = 13
+	opMulti         = 14
+	opRemoveWatches = 18
+	opContainer     = 19
+	opCreateTTL     = 21
+	opSetAuth       = 100
+	opSetWatches    = 101
+	opClose         = -11
+)
+
+// standIns replaces error codes that the client library has no name for by ones
+// that it knows and that servers never send, so that they need not be told by
+// the text of an error: unimplemented becomes "nothing to process", throttled
+// becomes "reconfig disabled" (this package never asks for a reconfig).
+var standIns = map[int32]int32{
+	-6:   -117,
+	-127: -123,
+}
+
+// byLeader holds the requests that only the leader can answer.
+var byLeader = map[int32]bool{
+	opCreate: true, opContainer: true, opCreateTTL: true, opDelete: true,
+	opSetData: true, opSetACL: true, opSync: true, opMulti: true,
+}
+
+// byQuorum holds the requests that are transactions: success is answered only when a
+// quorum has acknowledged them.
+var byQuorum = map[int32]bool{
+	opCreate: true, opContainer: true, opCreateTTL: true, opDelete: true,
+	opSetData: true, opSetACL: true, opMulti: true,
+}
+
+var errShortFrame = errors.New("malformed frame")
+
+func be32(b []byte) int32 { return int32(binary.BigEndian.Uint32(b)) }
+func be64(b []byte) int64 { return int64(binary.BigEndian.Uint64(b)) }
+
+// connectReply is the server's answer to a connect request.
+type connectReply struct {
+	timeoutMillis int32
+	session       int64 // 0: the session asked for has expired
+	password      []byte
+}
+
+func parseConnectReply(body []byte) (connectReply, error) {
+	const fixed = 4 + 4 + 8 + 4
+	if len(body) < fixed {
+		return connectReply{}, errShortFrame
+	}
+	r := connectReply{timeoutMillis: be32(body[4:]), session: be64(body[8:])}
+	n := int(be32(body[16:]))
+	if n < 0 || n > len(body)-fixed {
+		return connectReply{}, errShortFrame
+	}
+	r.password = append(r.password, body[fixed:fixed+n]...)
+	return r, nil
+}
+
+// connectRequest returns the frame that asks to re-attach a session.
+func connectRequest(session int64, password []byte, timeoutMillis int32, zxid int64) []byte {
+	b := make([]byte, 0, 64)
+	b = binary.BigEndian.AppendUint32(b, 0) // length, below
+	b = binary.BigEndian.AppendUint32(b, 0) // protocol version
+	b = binary.BigEndian.AppendUint64(b, uint64(zxid))
+	b = binary.BigEndian.AppendUint32(b, uint32(timeoutMillis))
+	b = binary.BigEndian.AppendUint64(b, uint64(session))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(password)))
+	b = append(b, password...)
+	binary.BigEndian.PutUint32(b, uint32(len(b)-frameHeader))
+	return b
+}
+
+// withZxid returns the library's connect request, saying that this zxid was seen if it
+// says less.
+func withZxid(frame []byte, zxid int64) []byte {
+	const at = frameHeader + 4
+	if len(frame) < at+8 || be64(frame[at:]) >= zxid {
+		return frame
+	}
+	frame = slices.Clone(frame) // it is the library's buffer
+	binary.BigEndian.PutUint64(frame[at:], uint64(zxid))
+	return frame
+}
+
+// closeRequest returns the frame that ends the session of a connection.
+func closeRequest() []byte {
+	b := make([]byte, 12)
+	binary.BigEndian.PutUint32(b, 8)
+	xid, op := int32(xidClose), int32(opClose)
+	binary.BigEndian.PutUint32(b[4:], uint32(xid))
+	binary.BigEndian.PutUint32(b[8:], uint32(op))
+	return b
+}
+
+// operation returns the code of a request's frame, 0 if it has none.
+func operation(frame []byte) int32 {
+	if len(frame) < frameHeader+8 {
+		return 0
+	}
+	return be32(frame[8:])
+}
+
+// createPath returns the path in a frame if it is a create request.
+func createPath(frame []byte) (string, bool) {
+	const start = frameHeader + 8
+	if len(frame) < start+4 {
+		return "", false
+	}
+	switch operation(frame) {
+	case opCreate, opContainer, opCreateTTL:
+	default:
+		return "", false
+	}
+	n := int(be32(frame[start:]))
+	if n < 0 || n > len(frame)-start-4 {
+		return "", false
+	}
+	return string(frame[start+4 : start+4+n]), true
+}

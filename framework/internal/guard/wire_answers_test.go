@@ -1,0 +1,94 @@
+package guard
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// wellFormed returns answers as servers give them, and the least of those.
+func wellFormed() map[int32][][]byte {
+	stat := make([]byte, statBytes)
+	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+	result := func(kind int32, rest ...byte) []byte {
+		return append([]byte{byte(kind >> 24), byte(kind >> 16), byte(kind >> 8), byte(kind), 0, 0, 0, 0, 0}, rest...)
+	}
+	end := []byte{0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff}
+	return map[int32][][]byte{
+		opGetData:      {join(text("data"), stat), join([]byte{0xff, 0xff, 0xff, 0xff}, stat), join(text(""), stat)},
+		opExists:       {stat},
+		opGetChildren2: {join([]byte{0, 0, 0, 2}, text("a"), text(""), stat), join([]byte{0, 0, 0, 0}, stat)},
+		opGetACL:       {join([]byte{0, 0, 0, 1, 0, 0, 0, 31}, text("world"), text("anyone"), stat), join([]byte{0, 0, 0, 0}, stat)},
+		opSetACL:       {stat},
+		opSetData:      {stat},
+		opSync:         {text("/a")},
+		opCreate:       {text("/a"), text("")},
+		opContainer:    {join(text("/a"), stat), text("/a")}, // what follows is new in 3.5
+		opCreateTTL:    {text("/a")},
+		opMulti: {
+			join(result(opCheck), result(opCreate, text("/b")...), result(opSetData, stat...), result(opDelete), end),
+			join(result(typeError, 0, 0, 0, 0), result(typeError, 0xff, 0xff, 0xff, 0x9b), result(typeError, 0xff, 0xff, 0xff, 0xfe), end),
+			end,
+		},
+		opDelete: {nil},
+	}
+}
+
+func TestWellFormedAnswersPass(t *testing.T) {
+	t.Parallel()
+	for op, bodies := range wellFormed() {
+		for _, body := range bodies {
+			require.NoError(t, checkAnswer(op, body), "%d: %x", op, body)
+			require.NoError(t, checkAnswer(op, append(slices.Clone(body), 1, 2, 3)), "with more than is known here")
+		}
+	}
+	require.NoError(t, checkEvent(append([]byte{0, 0, 0, 2, 0, 0, 0, 3}, text("/a")...)))
+}
+
+// No answer may end before its parts do, wherever it is cut.
+func TestAnswersCutShortAreNoticed(t *testing.T) {
+	t.Parallel()
+	for op, bodies := range wellFormed() {
+		for _, body := range bodies {
+			if op == opContainer {
+				body = text("/a")
+			}
+			for n := range body {
+				require.ErrorIs(t, checkAnswer(op, body[:n]), errShortFrame, "%d: %x, %d", op, body, n)
+			}
+		}
+	}
+	event := append([]byte{0, 0, 0, 2, 0, 0, 0, 3}, text("/a")...)
+	for n := range event {
+		require.ErrorIs(t, checkEvent(event[:n]), errShortFrame)
+	}
+}
+
+// lies are answers that the library does not survive, or reads on behind.
+var lies = map[int32]map[string][]byte{
+	opGetData: {
+		"two gigabytes": {0x7f, 0xff, 0xff, 0xf0}, "a stat cut short": append(text("x"), make([]byte, statBytes-1)...),
+	},
+	opExists: {"nothing": nil, "a stat cut short": make([]byte, statBytes-1)},
+	opGetChildren2: {
+		"four billion names": {0xff, 0xff, 0xff, 0xf0}, "a vector that is null": append([]byte{0xff, 0xff, 0xff, 0xff}, make([]byte, statBytes)...),
+		"two billion names": {0x7f, 0xff, 0xff, 0xff}, "a name that is null": append([]byte{0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff}, make([]byte, statBytes)...),
+		"a name too few": append(append([]byte{0, 0, 0, 2}, text("a")...), make([]byte, 3)...),
+	},
+	opGetACL:    {"four billion entries": {0xff, 0xff, 0xff, 0xf0}, "two billion entries": {0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 1}},
+	opSetACL:    {"nothing": nil},
+	opSetData:   {"nothing": nil},
+	opSync:      {"nothing": nil, "a path of two gigabytes": {0x7f, 0xff, 0xff, 0xf0}},
+	opCreate:    {"nothing": nil, "a path that is null": {0xff, 0xff, 0xff, 0xff}, "a path of two gigabytes": {0x7f, 0xff, 0xff, 0xf0}},
+	opContainer: {"nothing": nil},
+	opCreateTTL: {"nothing": nil},
+	opMulti: {
+		"half a header": {0, 0, 0, 13}, "nothing": nil, "no end": {0, 0, 0, opCheck, 0, 0, 0, 0, 0},
+		"a result of no kind": {0, 0, 0, 99, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0},
+		"an end that creates": {0, 0, 0, opCreate, 1, 0, 0, 0, 0, 0xbb, 0xbb, 0xbb, 0xbb},
+		"no results":          {0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff},
+		"a code of no server": {0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 9, 0, 0, 0, 9, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0},
+	},
+}
