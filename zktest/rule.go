@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
 // Rule is a fault for requests of one kind below one path. It is made by [Server.On], narrowed by its methods, and
@@ -24,7 +26,7 @@ import (
 type Rule struct {
 	server *Server
 	made   string // file and line
-	fired  chan struct{}
+	fired  *signal.Signal
 
 	mu       sync.Mutex
 	op       Op
@@ -36,7 +38,6 @@ type Rule struct {
 	always   bool
 	optional bool
 	seen     int
-	struck   bool
 	done     bool
 	inForce  bool
 	action   Action
@@ -44,7 +45,7 @@ type Rule struct {
 
 // On begins a rule for requests of kind op, or [AnyOp], whose path begins with pathPrefix, before they are applied.
 func (s *Server) On(op Op, pathPrefix string) *Rule {
-	r := &Rule{server: s, fired: make(chan struct{}), op: op, prefix: pathPrefix, anyone: true, nth: 1, phase: PhaseBeforeApply}
+	r := &Rule{server: s, fired: signal.New(), op: op, prefix: pathPrefix, anyone: true, nth: 1, phase: PhaseBeforeApply}
 	if _, file, line, ok := runtime.Caller(1); ok {
 		r.made = fmt.Sprintf("%s:%d", filepath.Base(file), line)
 	}
@@ -131,7 +132,7 @@ func (r *Rule) Do(a Action) *Rule {
 }
 
 // Fired returns a channel that is closed when the rule has struck for the first time.
-func (r *Rule) Fired() <-chan struct{} { return r.fired }
+func (r *Rule) Fired() <-chan struct{} { return r.fired.Done() }
 
 // Remove takes the rule out of force.
 func (r *Rule) Remove() {
@@ -148,10 +149,7 @@ func (r *Rule) strike(call Call, taken bool) Action {
 	if r.seen++; r.seen < r.nth || taken {
 		return Pass
 	}
-	if !r.struck {
-		r.struck = true
-		close(r.fired)
-	}
+	r.fired.Give()
 	r.done = !r.always
 	return r.action
 }
@@ -160,7 +158,7 @@ func (r *Rule) strike(call Call, taken bool) Action {
 func (r *Rule) idle() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.struck || r.optional {
+	if r.fired.Given() || r.optional {
 		return ""
 	}
 	whose := ""
