@@ -37,6 +37,21 @@ func (j *job) connect(ctx context.Context, patience time.Duration) error {
 	return nil
 }
 
+// await connects, unless that is done, and takes the place. ctx ends when the user loses
+// patience.
+func (j *job) await(ctx context.Context, w wait) error {
+	if j.client == nil {
+		if err := j.connect(ctx, w.toConnect()); err != nil {
+			return err
+		}
+		var err error
+		if j.contest, err = j.enter(j.client); err != nil {
+			return err
+		}
+	}
+	return j.acquire(ctx, w)
+}
+
 // acquire takes the place. ctx ends when the user loses patience.
 func (j *job) acquire(ctx context.Context, w wait) error {
 	if err := j.refuseStrangers(ctx, w); err != nil {

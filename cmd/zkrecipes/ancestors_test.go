@@ -136,7 +136,7 @@ func nestedJob(t *testing.T, env environ, flags string, c contest) *job {
 func TestWriterThatComesBetween(t *testing.T) {
 	reader := lease.Contender{Kind: lease.KindReader, Session: 7, Holding: true}
 	queue := []lease.Contender{reader}
-	shared, err := (&runFlags{shared: true, jobFlags: jobFlags{path: testLock, maxHold: durationFlag{value: new(time.Duration)}}}).
+	shared, err := (&runFlags{shared: true, jobFlags: jobFlags{path: testLock}}).
 		contest(connectClient(t, zktest.NewServer(t)))
 	require.NoError(t, err)
 	shared.contenders = func(context.Context) ([]lease.Contender, error) { return queue, nil }

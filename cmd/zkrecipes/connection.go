@@ -16,19 +16,21 @@ import (
 type connection struct {
 	servers        string
 	sessionTimeout time.Duration
-	authFile       textFlag
-	timeout        durationFlag
+	authFile       option[string]
+	timeout        option[time.Duration]
 	tls            tlsFlags
 }
 
 // register adds the flags that all commands have in common.
 func (c *connection) register(fs *flag.FlagSet) {
 	fs.StringVar(&c.servers, "servers", "", "")
-	fs.Var(&c.authFile, "auth-file", "")
+	fs.Func("auth-file", "", c.authFile.set(asIs))
 	c.sessionTimeout = framework.DefaultSessionTimeout
-	fs.Var(&durationFlag{value: &c.sessionTimeout}, "session-timeout", "")
-	c.timeout.value = new(time.Duration)
-	fs.Var(&c.timeout, "timeout", "")
+	fs.Func("session-timeout", "", func(text string) (err error) {
+		c.sessionTimeout, err = parseDuration(text)
+		return err
+	})
+	fs.Func("timeout", "", c.timeout.set(parseDuration))
 	c.tls.register(fs)
 }
 
@@ -110,7 +112,7 @@ func parseCredential(text string) (framework.Credential, bool) {
 
 // config returns the client's configuration; the chroot is left to the caller.
 func (c *connection) config(env environ) (cfg framework.Config, chroot string, err error) {
-	if c.timeout.given && *c.timeout.value == 0 {
+	if c.timeout.given && c.timeout.value == 0 {
 		return cfg, "", usageErrorf("--timeout 0 leaves no time to ask")
 	}
 	hosts, chroot, err := c.addresses(env)

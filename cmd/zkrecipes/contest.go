@@ -37,7 +37,7 @@ func (f *runFlags) contest(client *framework.Client) (contest, error) {
 	c := contest{kind: lease.KindMutex, mustWait: anybody}
 	switch {
 	case f.shared, f.write:
-		lock, err := rwlock.New(client, f.path, rwlock.WithHolder(f.label), rwlock.WithMaxHold(*f.maxHold.value))
+		lock, err := rwlock.New(client, f.path, rwlock.WithHolder(f.label), rwlock.WithMaxHold(f.maxHold.value))
 		if err != nil {
 			return c, err
 		}
@@ -49,7 +49,7 @@ func (f *runFlags) contest(client *framework.Client) (contest, error) {
 			}
 		}
 	case f.permits > 0:
-		permits, err := semaphore.New(client, f.path, f.permits, semaphore.WithHolder(f.label), semaphore.WithMaxHold(*f.maxHold.value))
+		permits, err := semaphore.New(client, f.path, f.permits, semaphore.WithHolder(f.label), semaphore.WithMaxHold(f.maxHold.value))
 		if err != nil {
 			return c, err
 		}
@@ -58,7 +58,7 @@ func (f *runFlags) contest(client *framework.Client) (contest, error) {
 	default:
 		// Not the write side of a read-write lock, though it excludes readers as well:
 		// these nodes exclude Java's InterProcessMutex.
-		lock, err := mutex.New(client, f.path, mutex.WithHolder(f.label), mutex.WithMaxHold(*f.maxHold.value))
+		lock, err := mutex.New(client, f.path, mutex.WithHolder(f.label), mutex.WithMaxHold(f.maxHold.value))
 		if err != nil {
 			return c, err
 		}

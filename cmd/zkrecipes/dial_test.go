@@ -66,7 +66,7 @@ func TestTryWaitsForASlowServer(t *testing.T) {
 		w.Server.Pause()
 		time.AfterFunc(1500*time.Millisecond, w.Server.Resume)
 		j, f := virtual(t, w, "a", "--try")
-		require.NoError(t, j.await(t.Context(), f))
+		require.NoError(t, j.await(t.Context(), f.begin()))
 		time.Sleep(time.Minute)
 		require.NoError(t, j.held.Err())
 		j.disconnect()

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"time"
 	"unicode/utf8"
@@ -46,9 +44,9 @@ func (p *program) elect(args []string) int {
 	if err != nil {
 		return p.failed(err)
 	}
-	return p.perform(&f.jobFlags, exitConflict, func(j *job) (int, error) {
+	return p.perform(&f.jobFlags, f.contest, exitConflict, func(j *job) (int, error) {
 		for {
-			code, again, err := j.term(f)
+			code, again, err := j.term(f.begin(), true)
 			if err != nil || !again {
 				return code, err
 			}
@@ -58,49 +56,9 @@ func (p *program) elect(args []string) int {
 	})
 }
 
-// term is one campaign and, when it is won, one life of the command.
-func (j *job) term(f *electFlags) (code int, again bool, err error) {
-	// The lease lives under this context, so it lasts until all is done.
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	err = untilSignal(ctx, cancel, j.signals, func(ctx context.Context) error { return j.campaign(ctx, f) })
-	var (
-		o      outcome
-		lasted time.Duration
-	)
-	if err == nil {
-		o, lasted, err = j.underLock()
-	}
-	if err != nil {
-		if !errors.Is(err, lease.ErrLost) {
-			return 0, false, err
-		}
-		_ = j.held.Release() // lost between the grant and the command's start
-		return 0, true, nil
-	}
-	// Whoever told the command to end wants no other.
-	again = (o.lost || o.revoked) && !o.asked
-	return j.conclude(o, lasted, again), again, nil
-}
-
-// campaign connects, unless that is done, and waits to be the leader.
-func (j *job) campaign(ctx context.Context, f *electFlags) error {
-	w := f.begin()
-	if j.client == nil {
-		if err := j.connect(ctx, w.toConnect()); err != nil {
-			return err
-		}
-		var err error
-		if j.contest, err = f.contest(j.client); err != nil {
-			return err
-		}
-	}
-	return j.acquire(ctx, w)
-}
-
 // contest returns the election.
 func (f *electFlags) contest(client *framework.Client) (contest, error) {
-	election, err := leader.New(client, f.path, f.id, leader.WithMaxHold(*f.maxHold.value))
+	election, err := leader.New(client, f.path, f.id, leader.WithMaxHold(f.maxHold.value))
 	if err != nil {
 		return contest{}, err
 	}

@@ -273,12 +273,12 @@ func TestTermLostBeforeTheCommandStarts(t *testing.T) {
 		},
 	}
 	defer j.report.close()
-	code, again, err := j.term(&electFlags{})
+	code, again, err := j.term((&electFlags{}).begin(), true)
 	require.NoError(t, err)
 	require.True(t, again)
 	require.Zero(t, code)
 	require.True(t, lost.released)
-	_, again, err = j.term(&electFlags{})
+	_, again, err = j.term((&electFlags{}).begin(), true)
 	require.ErrorIs(t, err, errFake)
 	require.False(t, again)
 }

@@ -129,7 +129,7 @@ func TestAuthFileWithoutCredentials(t *testing.T) {
 func TestCredentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "auth")
 	require.NoError(t, os.WriteFile(file, []byte(" digest:me:pass:word \n# not this one\n"), 0o600))
-	c := connection{authFile: textFlag{file, true}}
+	c := connection{authFile: option[string]{file, true}}
 	all, err := c.credentials(environ{envAuth + "=digest:you:secret"})
 	require.NoError(t, err)
 	require.Equal(t, []framework.Credential{
@@ -190,7 +190,7 @@ func TestHelpIsComplete(t *testing.T) {
 		}
 	}
 	session := framework.DefaultSessionTimeout
-	grace, err := graceOf(&durationFlag{value: new(time.Duration)}, session)
+	grace, err := graceOf(option[time.Duration]{}, session)
 	require.NoError(t, err)
 	require.Equal(t, 15*time.Second, session)
 	require.Equal(t, 5*time.Second, session/2-grace)
@@ -198,13 +198,13 @@ func TestHelpIsComplete(t *testing.T) {
 }
 
 func TestGrace(t *testing.T) {
-	given := func(d time.Duration) *durationFlag { return &durationFlag{value: &d, given: true} }
+	given := func(d time.Duration) option[time.Duration] { return option[time.Duration]{d, true} }
 	for _, test := range []struct {
-		asked   *durationFlag
+		asked   option[time.Duration]
 		session time.Duration
 		want    time.Duration // -1: refused
 	}{
-		{&durationFlag{value: new(time.Duration)}, 12 * time.Second, 2 * time.Second},
+		{option[time.Duration]{}, 12 * time.Second, 2 * time.Second},
 		{given(0), 12 * time.Second, 0},
 		{given(3 * time.Second), 12 * time.Second, 3 * time.Second},
 		{given(3*time.Second + 1), 12 * time.Second, -1},

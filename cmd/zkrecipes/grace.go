@@ -19,22 +19,22 @@ const (
 // It also refuses a maximum hold time that the grace uses up: the command would be
 // told to stop as it starts.
 func (f *jobFlags) graceFor(sessionTimeout time.Duration) (time.Duration, error) {
-	grace, err := graceOf(&f.grace, sessionTimeout)
-	if err == nil && f.maxHold.given && *f.maxHold.value <= grace {
-		return 0, usageErrorf("--max-hold %v leaves no time: the command is told to stop %v (--grace) before the end", *f.maxHold.value, grace)
+	grace, err := graceOf(f.grace, sessionTimeout)
+	if err == nil && f.maxHold.given && f.maxHold.value <= grace {
+		return 0, usageErrorf("--max-hold %v leaves no time: the command is told to stop %v (--grace) before the end", f.maxHold.value, grace)
 	}
 	return grace, err
 }
 
-func graceOf(asked *durationFlag, sessionTimeout time.Duration) (time.Duration, error) {
+func graceOf(asked option[time.Duration], sessionTimeout time.Duration) (time.Duration, error) {
 	if !asked.given {
 		return sessionTimeout / defaultGraceShare, nil
 	}
-	if limit := sessionTimeout / maxGraceShare; *asked.value > limit {
+	if limit := sessionTimeout / maxGraceShare; asked.value > limit {
 		return 0, usageErrorf("--grace %v is too long for a session timeout of %v: at most a quarter of it, %v. "+
 			"In good health a lease is certain for a third of it, %v, so with a grace near that a single late answer would stop a healthy command. "+
 			"Choose a longer --session-timeout, or a shorter grace",
-			*asked.value, sessionTimeout, limit, sessionTimeout/3)
+			asked.value, sessionTimeout, limit, sessionTimeout/3)
 	}
-	return *asked.value, nil
+	return asked.value, nil
 }

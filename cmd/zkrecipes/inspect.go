@@ -17,7 +17,7 @@ func (p *program) inspect(fs *flag.FlagSet, conn *connection, path string, look 
 	if err != nil {
 		return err
 	}
-	patience := wait{limit: conn.timeout.limit()}.toConnect()
+	patience := wait{limit: conn.timeout.value}.toConnect()
 	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, unanswered("no answer within %v", patience))
 	defer cancel()
 	client, err := connect(ctx, cfg, patience)

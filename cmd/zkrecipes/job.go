@@ -22,8 +22,8 @@ type jobFlags struct {
 	connection
 	path           string // of the lock or the election
 	what           string // is to be held: a lock, a permit, the leadership
-	grace, maxHold durationFlag
-	killAfter      durationFlag
+	grace, maxHold option[time.Duration]
+	killAfter      option[time.Duration]
 	ignoreRevoke   bool
 	namespace      bool // for the command
 	json, quiet    bool
@@ -33,11 +33,10 @@ type jobFlags struct {
 // register adds the flags; path is the name of the one for the path.
 func (f *jobFlags) register(fs *flag.FlagSet, path string) {
 	f.connection.register(fs)
-	f.grace.value, f.maxHold.value, f.killAfter.value = new(time.Duration), new(time.Duration), new(time.Duration)
 	fs.StringVar(&f.path, path, "", "")
-	fs.Var(&f.grace, "grace", "")
-	fs.Var(&f.maxHold, "max-hold", "")
-	fs.Var(&f.killAfter, "kill-after", "")
+	fs.Func("grace", "", f.grace.set(parseDuration))
+	fs.Func("max-hold", "", f.maxHold.set(parseDuration))
+	fs.Func("kill-after", "", f.killAfter.set(parseDuration))
 	fs.BoolVar(&f.namespace, "pid-namespace", false, "")
 	fs.BoolVar(&f.ignoreRevoke, "ignore-revoke", false, "")
 	fs.BoolVar(&f.json, "json", false, "")
@@ -56,7 +55,7 @@ func (f *jobFlags) check(verb, path, what string) error {
 	case f.command[0] == "":
 		return usageErrorf("%s: the command's name is empty", verb)
 	}
-	if f.killAfter.given && *f.killAfter.value == 0 {
+	if f.killAfter.given && f.killAfter.value == 0 {
 		return usageErrorf("%s: --kill-after 0 leaves no time to end", verb)
 	}
 	if err := framework.ValidatePath(f.path); err != nil {
@@ -85,6 +84,7 @@ type job struct {
 	cfg     framework.Config
 	file    string // of the command
 	report  *reporter
+	enter   func(*framework.Client) (contest, error) // makes the contest
 	contest contest
 
 	signals chan os.Signal
@@ -99,8 +99,10 @@ type job struct {
 
 // perform prepares a job, does it, and returns the exit code; conflict is the one
 // for "somebody else has the lock".
-func (p *program) perform(f *jobFlags, conflict int, do func(*job) (int, error)) int {
-	j := &job{program: p, jobFlags: f, signals: make(chan os.Signal, 64)}
+func (p *program) perform(
+	f *jobFlags, enter func(*framework.Client) (contest, error), conflict int, do func(*job) (int, error),
+) int {
+	j := &job{program: p, jobFlags: f, enter: enter, signals: make(chan os.Signal, 64)}
 	j.report = newReporter(p.stderr, f.path, f.json, f.quiet)
 	j.report.what = f.what
 	defer j.report.close()
@@ -155,6 +157,32 @@ func (j *job) disconnect() {
 	j.watcher.Wait()
 }
 
+// term is one wait for the place and, when it is had, one life of the command. again
+// tells that there should be another, if the job repeats.
+func (j *job) term(w wait, repeats bool) (code int, again bool, err error) {
+	// The lease lives under this context, so it lasts until all is done.
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	err = untilSignal(ctx, cancel, j.signals, func(ctx context.Context) error { return j.await(ctx, w) })
+	var (
+		o      outcome
+		lasted time.Duration
+	)
+	if err == nil {
+		o, lasted, err = j.underLock()
+	}
+	switch {
+	case err == nil:
+		// Whoever told the command to end wants no other.
+		again = repeats && (o.lost || o.revoked) && !o.asked
+		return j.conclude(o, lasted, again), again, nil
+	case repeats && errors.Is(err, lease.ErrLost): // between the grant and the command's start
+		_ = j.held.Release()
+		return 0, true, nil
+	}
+	return 0, false, err
+}
+
 // untilSignal runs f, and cancels its context when a signal ends the wait.
 func untilSignal(ctx context.Context, cancel context.CancelCauseFunc, signals <-chan os.Signal, f func(context.Context) error) error {
 	done := make(chan error, 1)
@@ -193,7 +221,7 @@ func (j *job) underLock() (outcome, time.Duration, error) {
 	defer unwatchStops()
 	s := &supervisor{
 		lock: j.held, tree: command, signals: j.signals, report: j.report,
-		grace: j.graceNow, sessionTimeout: j.session.Timeout, ignoreRevoke: j.ignoreRevoke, killAfter: *j.killAfter.value,
+		grace: j.graceNow, sessionTimeout: j.session.Timeout, ignoreRevoke: j.ignoreRevoke, killAfter: j.killAfter.value,
 	}
 	if j.maxHold.given {
 		s.sessionTrust = j.session.TrustedUntil

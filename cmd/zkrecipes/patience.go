@@ -41,7 +41,7 @@ type wait struct {
 
 // begin starts the clock of a wait.
 func (f *runFlags) begin() wait {
-	w := wait{start: time.Now(), limit: f.timeout.limit(), atOnce: f.try}
+	w := wait{start: time.Now(), limit: f.timeout.value, atOnce: f.try}
 	if f.try {
 		w.limit = tryPatience
 	}
@@ -49,7 +49,7 @@ func (f *runFlags) begin() wait {
 }
 
 // begin starts the clock of the wait for a term.
-func (f *electFlags) begin() wait { return wait{start: time.Now(), limit: f.timeout.limit()} }
+func (f *electFlags) begin() wait { return wait{start: time.Now(), limit: f.timeout.value} }
 
 // toConnect is how long connecting may take.
 func (w wait) toConnect() time.Duration {

@@ -27,7 +27,7 @@ func virtual(t *testing.T, w *conformance.World, name string, flags ...string) (
 	p := &program{}
 	f, err := p.parseRun(slices.Concat(flags, []string{"--lock", testLock, "--", "true"}))
 	require.NoError(t, err)
-	j := &job{program: p, jobFlags: &f.jobFlags, cfg: conformance.Config(w.Server, name), signals: make(chan os.Signal, 1)}
+	j := &job{program: p, jobFlags: &f.jobFlags, enter: f.contest, cfg: conformance.Config(w.Server, name), signals: make(chan os.Signal, 1)}
 	j.report = newReporter(io.Discard, testLock, false, false)
 	t.Cleanup(j.report.close)
 	return j, f
@@ -38,7 +38,7 @@ func virtual(t *testing.T, w *conformance.World, name string, flags ...string) (
 func awaited(t *testing.T, j *job, f *runFlags) (took time.Duration, err error) {
 	t.Helper()
 	start := time.Now()
-	err = j.await(t.Context(), f)
+	err = j.await(t.Context(), f.begin())
 	j.disconnect()
 	return time.Since(start), err
 }
@@ -157,8 +157,8 @@ func TestTimeoutBehindAHolder(t *testing.T) {
 					require.ErrorContains(t, err, "not acquired in time")
 					require.ErrorContains(t, err, "1 ahead, held by")
 				}
-				require.LessOrEqual(t, took, *f.timeout.value+2*time.Second+100*time.Millisecond)
-				require.GreaterOrEqual(t, took, *f.timeout.value)
+				require.LessOrEqual(t, took, f.timeout.value+2*time.Second+100*time.Millisecond)
+				require.GreaterOrEqual(t, took, f.timeout.value)
 				release()
 			})
 		})

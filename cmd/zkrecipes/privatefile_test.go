@@ -36,7 +36,7 @@ func TestAuthFileThatOthersCanRead(t *testing.T) {
 		}
 	}
 	for _, mode := range []fs.FileMode{0o600, 0o400, 0o700} {
-		c := connection{authFile: textFlag{secretFile(t, "auth", mode), true}}
+		c := connection{authFile: option[string]{secretFile(t, "auth", mode), true}}
 		all, err := c.credentials(nil)
 		require.NoError(t, err)
 		require.Len(t, all, 1)
@@ -76,7 +76,7 @@ func TestSecretsOfAGroup(t *testing.T) {
 func TestAuthFileBehindALink(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(secretFile(t, "auth", 0o644), link))
-	c := connection{authFile: textFlag{link, true}}
+	c := connection{authFile: option[string]{link, true}}
 	_, err := c.credentials(nil)
 	require.ErrorContains(t, err, "open to others (mode 0644)")
 }
@@ -94,7 +94,7 @@ func TestCredentialsFromAPipe(t *testing.T) {
 			_ = in.Close()
 		}
 	}()
-	c := connection{authFile: textFlag{pipe, true}}
+	c := connection{authFile: option[string]{pipe, true}}
 	all, err := c.credentials(nil)
 	<-written
 	require.NoError(t, err)

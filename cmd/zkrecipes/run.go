@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"math"
 	"path/filepath"
@@ -61,7 +60,7 @@ func (f *runFlags) check() error {
 		return usageErrorf("run: --write and --permits contradict each other")
 	case f.try && f.timeout.given:
 		return usageErrorf("run: --try and --timeout contradict each other")
-	case f.timeout.given && *f.timeout.value == 0:
+	case f.timeout.given && f.timeout.value == 0:
 		return usageErrorf("run: --timeout 0 leaves no time to ask; say --try to take the lock only if it is free")
 	case f.conflict < 0 || f.conflict > 255:
 		return usageErrorf("run: --conflict-exit-code %d is not between 0 and 255", f.conflict)
@@ -75,31 +74,8 @@ func (p *program) run(args []string) int {
 	if err != nil {
 		return p.failed(err)
 	}
-	return p.perform(&f.jobFlags, f.conflict, func(j *job) (int, error) {
-		// The lease lives under this context, so it lasts until all is done.
-		ctx, cancel := context.WithCancelCause(context.Background())
-		defer cancel(nil)
-		err := untilSignal(ctx, cancel, j.signals, func(ctx context.Context) error { return j.await(ctx, f) })
-		if err != nil {
-			return 0, err
-		}
-		o, lasted, err := j.underLock()
-		if err != nil {
-			return 0, err
-		}
-		return j.conclude(o, lasted, false), nil
+	return p.perform(&f.jobFlags, f.contest, f.conflict, func(j *job) (int, error) {
+		code, _, err := j.term(f.begin(), false)
+		return code, err
 	})
-}
-
-// await connects and takes the lock. ctx ends when the user loses patience.
-func (j *job) await(ctx context.Context, f *runFlags) error {
-	w := f.begin()
-	if err := j.connect(ctx, w.toConnect()); err != nil {
-		return err
-	}
-	var err error
-	if j.contest, err = f.contest(j.client); err != nil {
-		return err
-	}
-	return j.acquire(ctx, w)
 }

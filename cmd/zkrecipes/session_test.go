@@ -160,7 +160,6 @@ func TestSessionTimeoutIsToldBeforeTheWait(t *testing.T) {
 	server := zktest.NewServer(t, zktest.WithSessionTimeouts(time.Second, 10*time.Second))
 	var stderr bytes.Buffer
 	f := &jobFlags{connection: connection{servers: server.Addr(), sessionTimeout: 15 * time.Second}}
-	f.grace.value, f.maxHold.value = new(time.Duration), new(time.Duration)
 	j := &job{jobFlags: f, report: newReporter(&stderr, "/l", true, false)}
 	var err error
 	j.cfg, _, err = f.config(nil)

@@ -13,44 +13,13 @@ import (
 
 // tlsFlags are what the command line says about encrypted connections.
 type tlsFlags struct {
-	on                        switchFlag
-	ca, cert, key, serverName textFlag
-}
-
-// A textFlag is a flag that can be told from one that was not given.
-type textFlag struct {
-	value string
-	given bool
-}
-
-// String returns the present value.
-func (f *textFlag) String() string { return f.value }
-
-// Set takes the flag's value.
-func (f *textFlag) Set(text string) error {
-	f.value, f.given = text, true
-	return nil
-}
-
-// A switchFlag is a flag without a value, or with "=true" or "=false".
-type switchFlag struct{ on, given bool }
-
-// String returns the present value.
-func (f *switchFlag) String() string { return strconv.FormatBool(f.on) }
-
-// IsBoolFlag tells the flag package that no value needs to follow.
-func (f *switchFlag) IsBoolFlag() bool { return true }
-
-// Set takes the flag's value.
-func (f *switchFlag) Set(text string) (err error) {
-	f.on, err = strconv.ParseBool(text)
-	f.given = true
-	return err
+	on                        option[bool]
+	ca, cert, key, serverName option[string]
 }
 
 // tlsSetting is one of the flags, and the environment variable that stands in for it.
 type tlsSetting struct {
-	flag *textFlag
+	flag *option[string]
 	name string
 	env  string
 }
@@ -66,9 +35,9 @@ func (f *tlsFlags) settings() []tlsSetting {
 
 // register adds the flags.
 func (f *tlsFlags) register(fs *flag.FlagSet) {
-	fs.Var(&f.on, "tls", "")
+	fs.BoolFunc("tls", "", f.on.set(strconv.ParseBool))
 	for _, s := range f.settings() {
-		fs.Var(s.flag, strings.TrimPrefix(s.name, "--"), "")
+		fs.Func(strings.TrimPrefix(s.name, "--"), "", s.flag.set(asIs))
 	}
 }
 
@@ -93,10 +62,10 @@ func (f *tlsFlags) wanted(env environ) (bool, error) {
 		variables = variables || env.get(s.env) != ""
 	}
 	switch {
-	case f.on.given && !f.on.on && flags != "":
+	case f.on.given && !f.on.value && flags != "":
 		return false, usageErrorf("--tls=false and %s contradict each other", flags)
 	case f.on.given:
-		return f.on.on, nil
+		return f.on.value, nil
 	case flags != "":
 		return true, nil
 	case saidByEnv != "":
