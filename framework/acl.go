@@ -65,29 +65,22 @@ func validateACL(acl []ACL) error {
 func toWireACL(acl []ACL) []zk.ACL {
 	out := make([]zk.ACL, len(acl))
 	for i, a := range acl {
-		out[i] = zk.ACL{Perms: a.Perms, Scheme: a.Scheme, ID: a.ID}
+		out[i] = zk.ACL(a)
 	}
 	return out
 }
 
 // GetACL returns a node's ACL and Stat.
 func (c *Client) GetACL(ctx context.Context, path string) ([]ACL, Stat, error) {
-	type result struct {
-		acl  []zk.ACL
-		stat *zk.Stat
-	}
-	r, err := read(ctx, c, "getACL", path, func(s *Session, path string) (result, error) {
-		acl, stat, err := s.conn.GetACL(path)
-		return result{acl, stat}, err
-	})
+	theirs, stat, err := aclReading.plain(ctx, c, path)
 	if err != nil {
-		return nil, Stat{}, err
+		return nil, stat, err
 	}
-	acl := make([]ACL, len(r.acl))
-	for i, a := range r.acl {
-		acl[i] = ACL{Perms: a.Perms, Scheme: a.Scheme, ID: a.ID}
+	acl := make([]ACL, len(theirs))
+	for i, a := range theirs {
+		acl[i] = ACL(a)
 	}
-	return acl, toStat(r.stat), nil
+	return acl, stat, nil
 }
 
 // SetACL replaces a node's ACL if its ACL version is aversion, or whatever it is
@@ -96,11 +89,7 @@ func (c *Client) SetACL(ctx context.Context, path string, acl []ACL, aversion in
 	if err := validateACL(acl); err != nil {
 		return Stat{}, &OpError{Op: "setACL", Path: path, Outcome: Failed, Err: err}
 	}
-	stat, err := write(ctx, c, "setACL", path, func(s *Session, path string) (*zk.Stat, error) {
-		return s.conn.SetACL(path, toWireACL(acl), aversion)
+	return c.change(ctx, "setACL", path, func(conn *zk.Conn, path string) (*zk.Stat, error) {
+		return conn.SetACL(path, toWireACL(acl), aversion)
 	})
-	if err != nil {
-		return Stat{}, err
-	}
-	return toStat(stat), nil
 }

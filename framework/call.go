@@ -32,11 +32,6 @@ func read[T any](ctx context.Context, c *Client, op, path string, send func(*Ses
 	return do(ctx, c, request[T]{op: op, path: path, idempotent: true, reads: true, send: send})
 }
 
-// write runs an operation that is not repeated after an unknown outcome.
-func write[T any](ctx context.Context, c *Client, op, path string, send func(*Session, string) (T, error)) (T, error) {
-	return do(ctx, c, request[T]{op: op, path: path, send: send})
-}
-
 // do runs a request, repeating it where that is safe, until ctx ends.
 func do[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 	var value T

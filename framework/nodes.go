@@ -41,63 +41,56 @@ func toStat(s *zk.Stat) Stat {
 	}
 }
 
-type dataReply struct {
-	data []byte
-	stat *zk.Stat
+// A reading is one kind of read, as the library makes it: alone, and with a watch.
+type reading[T any] struct {
+	op   string
+	kind watchKind
+	read func(conn *zk.Conn, path string) (T, *zk.Stat, error)
+	set  func(conn *zk.Conn, path string) (T, *zk.Stat, <-chan zk.Event, error)
 }
 
-func readData(conn *zk.Conn, path string) (dataReply, error) {
-	data, stat, err := conn.Get(path)
-	return dataReply{data, stat}, err
+var (
+	dataReading      = reading[[]byte]{"get", dataWatch, (*zk.Conn).Get, (*zk.Conn).GetW}
+	existenceReading = reading[bool]{"exists", existsWatch, (*zk.Conn).Exists, (*zk.Conn).ExistsW}
+	childrenReading  = reading[[]string]{"children", childWatch, (*zk.Conn).Children, (*zk.Conn).ChildrenW}
+	aclReading       = reading[[]zk.ACL]{op: "getACL", read: (*zk.Conn).GetACL}
+)
+
+// plain reads without a watch.
+func (r reading[T]) plain(ctx context.Context, c *Client, path string) (value T, stat Stat, err error) {
+	type found struct {
+		value T
+		stat  *zk.Stat
+	}
+	v, err := read(ctx, c, r.op, path, func(s *Session, path string) (f found, err error) {
+		f.value, f.stat, err = r.read(s.conn, path)
+		return f, err
+	})
+	if err != nil {
+		return value, stat, err
+	}
+	return v.value, toStat(v.stat), nil
 }
 
 // Get returns a node's data and Stat, or ErrNoNode. The data may lag behind the
 // ensemble's; Sync first to see all that was written before.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, Stat, error) {
-	r, err := read(ctx, c, "get", path, func(s *Session, path string) (dataReply, error) { return readData(s.conn, path) })
-	if err != nil {
-		return nil, Stat{}, err
-	}
-	return r.data, toStat(r.stat), nil
-}
-
-type existsReply struct {
-	exists bool
-	stat   *zk.Stat
-}
-
-func readExists(conn *zk.Conn, path string) (existsReply, error) {
-	exists, stat, err := conn.Exists(path)
-	return existsReply{exists, stat}, err
+	return dataReading.plain(ctx, c, path)
 }
 
 // Exists reports whether a node exists and returns its Stat if it does.
 func (c *Client) Exists(ctx context.Context, path string) (bool, Stat, error) {
-	r, err := read(ctx, c, "exists", path, func(s *Session, path string) (existsReply, error) { return readExists(s.conn, path) })
-	if err != nil || !r.exists {
-		return false, Stat{}, err
+	exists, stat, err := existenceReading.plain(ctx, c, path)
+	if !exists {
+		stat = Stat{}
 	}
-	return true, toStat(r.stat), nil
-}
-
-type childrenReply struct {
-	names []string
-	stat  *zk.Stat
-}
-
-func readChildren(conn *zk.Conn, path string) (childrenReply, error) {
-	names, stat, err := conn.Children(path)
-	return childrenReply{names, stat}, err
+	return exists, stat, err
 }
 
 // Children returns the names of a node's children, in no order, and the node's
 // Stat, or ErrNoNode.
 func (c *Client) Children(ctx context.Context, path string) ([]string, Stat, error) {
-	r, err := read(ctx, c, "children", path, func(s *Session, path string) (childrenReply, error) { return readChildren(s.conn, path) })
-	if err != nil {
-		return nil, Stat{}, err
-	}
-	return r.names, toStat(r.stat), nil
+	return childrenReading.plain(ctx, c, path)
 }
 
 // Set replaces a node's data if its version is the one given, or whatever it is
@@ -107,9 +100,16 @@ func (c *Client) Set(ctx context.Context, path string, data []byte, version int3
 	if err := c.checkSize("set", path, c.setSize(path, data)); err != nil {
 		return Stat{}, err
 	}
-	stat, err := write(ctx, c, "set", path, func(s *Session, path string) (*zk.Stat, error) {
-		return s.conn.Set(path, data, version)
+	return c.change(ctx, "set", path, func(conn *zk.Conn, path string) (*zk.Stat, error) {
+		return conn.Set(path, data, version)
 	})
+}
+
+// change runs a write whose answer is the node's new Stat.
+func (c *Client) change(ctx context.Context, op, path string, send func(conn *zk.Conn, path string) (*zk.Stat, error)) (Stat, error) {
+	stat, err := do(ctx, c, request[*zk.Stat]{op: op, path: path, send: func(s *Session, path string) (*zk.Stat, error) {
+		return send(s.conn, path)
+	}})
 	if err != nil {
 		return Stat{}, err
 	}

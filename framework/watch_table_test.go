@@ -222,11 +222,11 @@ func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
 		defer c.Close()
 		for range 20 { // who comes first, the answer or the end, is a matter of luck
 			session := c.Session()
-			read := func(*zk.Conn, string) (int, error) {
+			read := func(*zk.Conn, string) (int, *zk.Stat, <-chan zk.Event, error) {
 				session.end(ErrSessionExpired)
-				return 1, nil
+				return 1, nil, nil, nil
 			}
-			_, w, err := readWatch(t.Context(), c.In(session), "get", "/", dataWatch, read, read, ifNil)
+			_, _, w, err := reading[int]{op: "get", set: read}.watched(t.Context(), c.In(session), "/")
 			require.ErrorIs(t, err, ErrSessionLost)
 			require.Nil(t, w)
 			synctest.Wait() // for the task of the read, if its caller was first
