@@ -30,19 +30,7 @@ const (
 
 // String returns the mode's name.
 func (m Mode) String() string {
-	switch m {
-	case Persistent:
-		return "persistent"
-	case PersistentSequential:
-		return "persistent sequential"
-	case Ephemeral:
-		return "ephemeral"
-	case EphemeralSequential:
-		return "ephemeral sequential"
-	case Container:
-		return "container"
-	}
-	return "invalid mode"
+	return nameOf(m, "mode", "persistent", "persistent sequential", "ephemeral", "ephemeral sequential", "container")
 }
 
 func (m Mode) sequential() bool { return m == PersistentSequential || m == EphemeralSequential }

@@ -25,17 +25,7 @@ const (
 )
 
 // String returns the outcome in one word.
-func (o Outcome) String() string {
-	switch o {
-	case Done:
-		return "done"
-	case Failed:
-		return "failed"
-	case Unknown:
-		return "unknown"
-	}
-	return "invalid outcome"
-}
+func (o Outcome) String() string { return nameOf(o, "outcome", "done", "failed", "unknown") }
 
 // OutcomeOf returns Done for nil, the outcome recorded in an error of this
 // package, and Unknown for any other error, because nothing is known of it.

@@ -26,19 +26,15 @@ const (
 
 // String returns the state's name.
 func (s State) String() string {
-	switch s {
-	case Connecting:
-		return "connecting"
-	case Connected:
-		return "connected"
-	case Suspended:
-		return "suspended"
-	case Lost:
-		return "lost"
-	case Closed:
-		return "closed"
+	return nameOf(s, "state", "connecting", "connected", "suspended", "lost", "closed")
+}
+
+// nameOf returns the name of one of the values that a type has, the first of which is 0.
+func nameOf[T ~int](value T, what string, names ...string) string {
+	if value < 0 || int(value) >= len(names) {
+		return "invalid " + what
 	}
-	return "invalid state"
+	return names[value]
 }
 
 // A StateChange is one transition of a Client.

@@ -31,21 +31,7 @@ const (
 
 // String returns the event's name.
 func (t EventType) String() string {
-	switch t {
-	case EventCreated:
-		return "created"
-	case EventDeleted:
-		return "deleted"
-	case EventDataChanged:
-		return "data changed"
-	case EventChildrenChanged:
-		return "children changed"
-	case EventRecheck:
-		return "recheck"
-	case EventSessionEnded:
-		return "session ended"
-	}
-	return "invalid event"
+	return nameOf(t-EventCreated, "event", "created", "deleted", "data changed", "children changed", "recheck", "session ended")
 }
 
 // An Event is what a watch has seen.
