@@ -3,7 +3,6 @@ package framework
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/quote"
@@ -167,7 +166,7 @@ func (c *Client) cleaned(path string, err error) {
 // means that there was none.
 func (c *Client) DeleteTree(ctx context.Context, path string) error {
 	if path == "/" {
-		return &OpError{Op: "delete tree", Path: path, Outcome: Failed, Err: fmt.Errorf("%w: the root cannot be deleted", ErrInvalidArgument)}
+		return &OpError{Op: "delete tree", Path: path, Outcome: Failed, Err: invalid("the root cannot be deleted")}
 	}
 	for {
 		names, _, err := c.Children(ctx, path)

@@ -2,6 +2,7 @@ package framework
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -209,27 +210,34 @@ func (cfg Config) Validate() error {
 	return errors.Join(err, cfg.validateRest())
 }
 
+// field says which field of a Config is wrong, if one is.
+func field(name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("config.%s: %w", name, err)
+	}
+	return nil
+}
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrInvalidArgument}, args...)...)
+}
+
 func (cfg Config) validateRest() error {
 	if cfg.Namespace != "" {
 		if err := validateNamespace(cfg.Namespace); err != nil {
-			return fmt.Errorf("config.Namespace: %w", err)
+			return field("Namespace", err)
 		}
 	}
-	switch t := cfg.SessionTimeout; {
-	case t == 0:
-	case t < minSessionTimeout, t > maxSessionTimeout:
-		return fmt.Errorf("config.SessionTimeout: %w: %v is not between %v and %v", ErrInvalidArgument, t, minSessionTimeout, maxSessionTimeout)
+	if t := cfg.SessionTimeout; t != 0 && (t < minSessionTimeout || t > maxSessionTimeout) {
+		return field("SessionTimeout", invalid("%v is not between %v and %v", t, minSessionTimeout, maxSessionTimeout))
 	}
 	for i, c := range cfg.Auth {
-		if c.Scheme == "" || len(c.Secret) == 0 {
-			return fmt.Errorf("config.Auth[%d]: %w: scheme and secret must not be empty", i, ErrInvalidArgument)
-		}
-		if c.Scheme == "digest" && !bytes.Contains(c.Secret, []byte(":")) { // the server would take it for a user's name, which all may read
-			return fmt.Errorf("config.Auth[%d]: %w: a digest secret is a user and a password with a colon between", i, ErrInvalidArgument)
+		if err := c.validate(); err != nil {
+			return field(fmt.Sprintf("Auth[%d]", i), err)
 		}
 	}
 	if cfg.TLS != nil && cfg.GetTLS != nil {
-		return fmt.Errorf("config.GetTLS: %w: config.TLS is set as well", ErrInvalidArgument)
+		return field("GetTLS", invalid("config.TLS is set as well"))
 	}
 	for _, f := range []struct {
 		name  string
@@ -243,14 +251,24 @@ func (cfg Config) validateRest() error {
 		{"MaxOutstanding", int64(cfg.MaxOutstanding)},
 	} {
 		if f.value < 0 {
-			return fmt.Errorf("config.%s: %w: negative", f.name, ErrInvalidArgument)
+			return field(f.name, invalid("negative"))
 		}
 	}
 	if err := cfg.Retry.Validate(); err != nil {
-		return fmt.Errorf("config.Retry: %w: %w", ErrInvalidArgument, err)
+		return field("Retry", invalid("%w", err))
 	}
 	if err := cfg.Reconnect.Validate(); err != nil {
-		return fmt.Errorf("config.Reconnect: %w: %w", ErrInvalidArgument, err)
+		return field("Reconnect", invalid("%w", err))
+	}
+	return nil
+}
+
+func (c Credential) validate() error {
+	switch {
+	case c.Scheme == "" || len(c.Secret) == 0:
+		return invalid("scheme and secret must not be empty")
+	case c.Scheme == "digest" && !bytes.Contains(c.Secret, []byte(":")): // the server would take it for a user's name, which all may read
+		return invalid("a digest secret is a user and a password with a colon between")
 	}
 	return nil
 }
@@ -263,30 +281,14 @@ func (cfg Config) withDefaults() Config {
 		cfg.Auth[i].Secret = bytes.Clone(cfg.Auth[i].Secret)
 	}
 	cfg.TLS = cfg.TLS.Clone()
-	if cfg.SessionTimeout == 0 {
-		cfg.SessionTimeout = DefaultSessionTimeout
-	}
-	if cfg.MaxRequestBytes == 0 {
-		cfg.MaxRequestBytes = DefaultMaxRequestBytes
-	}
-	if cfg.MaxReplyBytes == 0 {
-		cfg.MaxReplyBytes = DefaultMaxReplyBytes
-	}
-	if cfg.MaxEphemeralBytes == 0 {
-		cfg.MaxEphemeralBytes = DefaultMaxEphemeralBytes
-	}
-	if cfg.MaxOutstanding == 0 {
-		cfg.MaxOutstanding = DefaultMaxOutstanding
-	}
-	if cfg.Reconnect == (retry.Policy{}) {
-		cfg.Reconnect = retry.Exponential(20*time.Millisecond, time.Second)
-	}
-	if cfg.Rand == nil {
-		cfg.Rand = rand.Reader
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.SessionTimeout = cmp.Or(cfg.SessionTimeout, DefaultSessionTimeout)
+	cfg.MaxRequestBytes = cmp.Or(cfg.MaxRequestBytes, DefaultMaxRequestBytes)
+	cfg.MaxReplyBytes = cmp.Or(cfg.MaxReplyBytes, DefaultMaxReplyBytes)
+	cfg.MaxEphemeralBytes = cmp.Or(cfg.MaxEphemeralBytes, DefaultMaxEphemeralBytes)
+	cfg.MaxOutstanding = cmp.Or(cfg.MaxOutstanding, DefaultMaxOutstanding)
+	cfg.Reconnect = cmp.Or(cfg.Reconnect, retry.Exponential(20*time.Millisecond, time.Second))
+	cfg.Rand = cmp.Or(cfg.Rand, rand.Reader)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	cfg.ACL, cfg.protectedACL = cfg.acls()
 	return cfg
 }

@@ -1,8 +1,10 @@
 package framework
 
 import (
+	"cmp"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,43 +16,48 @@ const defaultPort = "2181"
 // repetitions, and the chroot ("" for none).
 func (cfg Config) addresses() (addrs []string, chroot string, err error) {
 	chroot = strings.TrimRight(cfg.Chroot, "/")
-	seen := map[string]bool{}
 	for i, element := range cfg.Servers {
-		if hasCredentials(element) {
-			return nil, "", fmt.Errorf("config.Servers[%d]: %w: an address has no credentials (it is not shown); Config.Auth is for those", i, ErrInvalidArgument)
+		some, path, err := parseServers(element)
+		if err == nil && path != "" && chroot != "" && path != chroot {
+			err = invalid("chroot %q contradicts %q", path, chroot)
 		}
-		if strings.Contains(element, "://") {
-			return nil, "", fmt.Errorf("config.Servers[%d]: %w: %q: an address has no scheme; Config.TLS is for encryption", i, ErrInvalidArgument, element)
+		if err != nil {
+			return nil, "", field(fmt.Sprintf("Servers[%d]", i), err)
 		}
-		hosts := element
-		if slash := strings.IndexByte(element, '/'); slash >= 0 {
-			path := strings.TrimRight(element[slash:], "/")
-			hosts = element[:slash]
-			if path != "" && chroot != "" && path != chroot {
-				return nil, "", fmt.Errorf("config.Servers[%d]: %w: chroot %q contradicts %q", i, ErrInvalidArgument, path, chroot)
-			}
-			if path != "" {
-				chroot = path
-			}
-		}
-		for host := range strings.SplitSeq(hosts, ",") {
-			addr, err := hostPort(strings.TrimSpace(host))
-			if err != nil {
-				return nil, "", fmt.Errorf("config.Servers[%d]: %w: %q: %w", i, ErrInvalidArgument, host, err)
-			}
-			if !seen[addr] {
-				seen[addr] = true
+		chroot = cmp.Or(chroot, path)
+		for _, addr := range some {
+			if !slices.Contains(addrs, addr) {
 				addrs = append(addrs, addr)
 			}
 		}
 	}
 	if len(addrs) == 0 {
-		return nil, "", fmt.Errorf("config.Servers: %w: no server named", ErrInvalidArgument)
+		return nil, "", field("Servers", invalid("no server named"))
 	}
 	if chroot != "" {
-		if err := validatePath(chroot, false); err != nil {
-			return nil, "", fmt.Errorf("config.Chroot: %w", err)
+		err = field("Chroot", validatePath(chroot, false))
+	}
+	return addrs, chroot, err
+}
+
+// parseServers takes an element of Config.Servers apart.
+func parseServers(element string) (addrs []string, chroot string, err error) {
+	if hasCredentials(element) {
+		return nil, "", invalid("an address has no credentials (it is not shown); Config.Auth is for those")
+	}
+	if strings.Contains(element, "://") {
+		return nil, "", invalid("%q: an address has no scheme; Config.TLS is for encryption", element)
+	}
+	hosts, path, rooted := strings.Cut(element, "/")
+	if rooted {
+		chroot = strings.TrimRight("/"+path, "/")
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		addr, err := hostPort(strings.TrimSpace(host))
+		if err != nil {
+			return nil, "", invalid("%q: %w", host, err)
 		}
+		addrs = append(addrs, addr)
 	}
 	return addrs, chroot, nil
 }

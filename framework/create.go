@@ -77,7 +77,7 @@ func WithTTL(ttl time.Duration) CreateOption { return func(o *createOptions) { o
 func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
 	o, err := c.createOptions(path, data, mode, c.core.cfg.ACL, opts)
 	if err == nil && o.listing {
-		err = &OpError{Op: "create", Path: path, Outcome: Failed, Err: fmt.Errorf("%w: a listing behind a plain create", ErrInvalidArgument)}
+		err = &OpError{Op: "create", Path: path, Outcome: Failed, Err: invalid("a listing behind a plain create")}
 	}
 	if err != nil {
 		return Created{}, err
@@ -104,12 +104,12 @@ func (c *Client) createOptions(path string, data []byte, mode Mode, acl func(str
 	}
 	switch {
 	case mode < Persistent || mode > Container:
-		return fail(fmt.Errorf("%w: mode %d", ErrInvalidArgument, int(mode)))
+		return fail(invalid("mode %d", int(mode)))
 	case o.ttl == 0:
 	case mode != Persistent && mode != PersistentSequential:
-		return fail(fmt.Errorf("%w: a %v node cannot have a time to live", ErrInvalidArgument, mode))
+		return fail(invalid("a %v node cannot have a time to live", mode))
 	case o.ttl < time.Millisecond || o.ttl.Milliseconds() > maxTTLMillis:
-		return fail(fmt.Errorf("%w: time to live %v", ErrInvalidArgument, o.ttl))
+		return fail(invalid("time to live %v", o.ttl))
 	}
 	return o, c.checkSize("create", path, c.createSize(path, data, o.acl))
 }

@@ -189,7 +189,7 @@ func (c *Client) multiRequests(ops []Op) (requests []any, size int, err error) {
 		case opMakes:
 			flags, ok := createFlags[op.mode]
 			if !ok {
-				return nil, 0, fail(fmt.Errorf("%w: a %v node cannot be made in a multi", ErrInvalidArgument, op.mode))
+				return nil, 0, fail(invalid("a %v node cannot be made in a multi", op.mode))
 			}
 			acl := op.acl
 			if acl == nil {
@@ -210,7 +210,7 @@ func (c *Client) multiRequests(ops []Op) (requests []any, size int, err error) {
 			size += c.setSize(path, nil)
 			requests = append(requests, &zk.CheckVersionRequest{Path: path, Version: op.version})
 		default:
-			return nil, 0, fail(fmt.Errorf("%w: empty operation", ErrInvalidArgument))
+			return nil, 0, fail(invalid("empty operation"))
 		}
 	}
 	return requests, size, nil

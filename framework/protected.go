@@ -71,7 +71,7 @@ func ProtectionOf(name string) (ProtectionID, bool) {
 // those credentials, and others may only read it.
 func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
 	if !mode.sequential() && !mode.ephemeral() {
-		err := fmt.Errorf("%w: a protected node must be ephemeral or sequential", ErrInvalidArgument)
+		err := invalid("a protected node must be ephemeral or sequential")
 		return Created{}, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
 	p, err := c.protect(ctx, path, mode)
@@ -107,7 +107,7 @@ func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, 
 // before the call had returned; the others are then removed.
 func (c *Client) CreateProtectedAll(ctx context.Context, path string, data []byte, n int, others ...Op) ([]Created, error) {
 	if n < 1 {
-		err := fmt.Errorf("%w: %d nodes", ErrInvalidArgument, n)
+		err := invalid("%d nodes", n)
 		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
 	p, err := c.protect(ctx, path, EphemeralSequential)

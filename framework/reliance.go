@@ -3,7 +3,6 @@ package framework
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/zkrecipes/zkrecipes/retry"
@@ -32,7 +31,7 @@ type Reliance struct {
 // that is pinned to the session that has made the nodes.
 func (c *Client) Rely(ctx context.Context, nodes ...string) (*Reliance, error) {
 	if len(nodes) == 0 {
-		return nil, fmt.Errorf("%w: no node to rely on", ErrInvalidArgument)
+		return nil, invalid("no node to rely on")
 	}
 	s := c.pinned
 	if s == nil {
