@@ -45,7 +45,7 @@ func (s *Server) monitorLocked() string {
 		{"server_state", "standalone"},
 		{"num_alive_connections", len(s.conns)},
 		{"znode_count", len(s.main.tree.nodes)},
-		{"watch_count", s.main.data.size()},
+		{"watch_count", s.main.data.size() + s.main.children.size()},
 		{"ephemerals_count", ephemerals},
 		{"global_sessions", len(s.sessions)},
 	} {

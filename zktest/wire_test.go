@@ -79,10 +79,12 @@ func TestFourLetterWords(t *testing.T) {
 		e.Int32(1)
 	})
 	require.NoError(t, err)
-	_, err = c.Do(zktest.OpExists, func(e *jute.Encoder) { e.String("/e"); e.Bool(true) })
-	require.NoError(t, err)
+	for _, op := range []zktest.Op{zktest.OpExists, zktest.OpGetChildren} {
+		_, err = c.Do(op, func(e *jute.Encoder) { e.String("/e"); e.Bool(true) })
+		require.NoError(t, err)
+	}
 	for word, want := range map[string]string{
-		"ruok": "imok", "envi": "zookeeper.version=3.8", "mntr": "zk_ephemerals_count\t1",
+		"ruok": "imok", "envi": "zookeeper.version=3.8", "mntr": "zk_watch_count\t2\nzk_ephemerals_count\t1",
 	} {
 		nc, err := script.TCP(s.Addr())(t.Context())
 		require.NoError(t, err)

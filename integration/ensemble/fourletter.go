@@ -68,35 +68,6 @@ func table(ctx context.Context, addr, word, separator string) (map[string]string
 	return values, nil
 }
 
-// Watches is what one server tells of the watches its clients have set on nodes. Those on the children of a node
-// are not among them: "zk_watch_count" of Mntr counts both kinds.
-type Watches struct {
-	Connections int // connections with at least one watch
-	Paths       int // paths with at least one watch
-	Total       int // watches
-}
-
-var wchsForm = regexp.MustCompile(`(?s)^(\d+) connections watching (\d+) paths.*Total watches:(\d+)`)
-
-// Wchs returns the answer to "wchs".
-func Wchs(ctx context.Context, addr string) (Watches, error) {
-	text, err := Ask(ctx, addr, "wchs")
-	if err != nil {
-		return Watches{}, err
-	}
-	m := wchsForm.FindStringSubmatch(text)
-	if m == nil {
-		return Watches{}, unexpected(addr, "wchs", text)
-	}
-	var w Watches
-	for i, n := range []*int{&w.Connections, &w.Paths, &w.Total} {
-		if *n, err = strconv.Atoi(m[i+1]); err != nil {
-			return Watches{}, unexpected(addr, "wchs", text)
-		}
-	}
-	return w, nil
-}
-
 // A Connection is one client connection as the server sees it.
 type Connection struct {
 	Remote  string            // the client's address

@@ -15,9 +15,6 @@ func TestFourLetterWordsTellWhatAServerHolds(t *testing.T) {
 	e := ensemble.New(t, ensemble.Options{NoSync: true})
 	addr, ctx := e.Node(0).Addr(), probe.Deadline(t)
 
-	none, err := ensemble.Wchs(ctx, addr)
-	require.NoError(t, err)
-	require.Zero(t, none)
 	empty, err := ensemble.Mntr(ctx, addr)
 	require.NoError(t, err)
 
@@ -30,10 +27,6 @@ func TestFourLetterWordsTellWhatAServerHolds(t *testing.T) {
 	}
 	_, _, _, err = conn.ChildrenW("/")
 	require.NoError(t, err)
-
-	watches, err := ensemble.Wchs(ctx, addr)
-	require.NoError(t, err)
-	require.Equal(t, ensemble.Watches{Connections: 1, Paths: 2, Total: 2}, watches, "not those on children")
 
 	full, err := ensemble.Mntr(ctx, addr)
 	require.NoError(t, err)
