@@ -3,7 +3,6 @@ package hold
 import (
 	"context"
 	"hash/fnv"
-	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -18,55 +17,33 @@ import (
 // only meanwhile, until look returns false or the function that is returned is called,
 // which waits for it. Of many who begin at one moment, each has its own time, by its key.
 func LookAgain(ctx context.Context, s *framework.Session, key string, look func(ctx context.Context) (goOn bool)) (stop func()) {
-	l := &looks{session: s, look: look, share: shareOf(key)}
-	l.ctx, l.cancel = context.WithCancel(ctx)
-	l.rest()
-	return l.stop
+	ctx, cancel := context.WithCancel(ctx)
+	share := shareOf(key)
+	pause := func() time.Duration { return time.Duration(s.Timeout().Milliseconds()*share) * time.Microsecond }
+	var timer *time.Timer
+	turn := make(chan struct{}, 1) // whoever looks, or touches the timer, fills it
+	turn <- struct{}{}
+	timer = time.AfterFunc(pause(), func() {
+		turn <- struct{}{}
+		defer func() { <-turn }()
+		if ctx.Err() == nil && look(ctx) {
+			timer.Reset(pause())
+		}
+	})
+	<-turn
+	return func() {
+		cancel()
+		turn <- struct{}{}
+		defer func() { <-turn }()
+		timer.Stop()
+	}
 }
 
-type looks struct {
-	session *framework.Session
-	look    func(ctx context.Context) bool
-	share   int64 // in thousandths of the session timeout
-	ctx     context.Context
-	cancel  context.CancelFunc
-
-	mu    sync.Mutex
-	timer *time.Timer
-	busy  sync.WaitGroup // from the timer's start to the end of the look
-}
-
-// shareOf returns 750 to 1249.
+// shareOf returns 750 to 1249: the thousandths of the session timeout.
 func shareOf(key string) int64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key))
 	return 750 + int64(h.Sum32()%500)
-}
-
-// rest sets the timer, unless nobody wants to know any more.
-func (l *looks) rest() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ctx.Err() != nil {
-		return
-	}
-	l.busy.Add(1)
-	l.timer = time.AfterFunc(time.Duration(l.session.Timeout().Milliseconds()*l.share)*time.Microsecond, func() {
-		defer l.busy.Done()
-		if l.look(l.ctx) {
-			l.rest()
-		}
-	})
-}
-
-func (l *looks) stop() {
-	l.cancel()
-	l.mu.Lock()
-	if l.timer != nil && l.timer.Stop() {
-		l.busy.Done()
-	}
-	l.mu.Unlock()
-	l.busy.Wait()
 }
 
 // Gone reports whether a node certainly is not there any more. If there is no answer, or
