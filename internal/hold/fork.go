@@ -28,27 +28,35 @@ type Turn struct {
 	ahead  int           // how many were in front of it when it was last looked
 }
 
-// enterFork enters below an owner, as a new one.
-func (h *Hold) enterFork(ctx context.Context, parent *claimant) (*Handle, *Turn, error) {
-	turn := &Turn{handle: h.handle(ctx, &claimant{parent: parent}), ready: make(chan struct{})}
+// enter opens a further handle for an owner, or for a new fork of it, unless the hold
+// or what this owner has of it is over. A fork may have to wait for its turn.
+func (h *Hold) enter(ctx context.Context, o *claimant, forks bool) (*Handle, *Turn, error) {
+	_ = h.err() // by the clock it may have ended just now
+	who := o
+	if forks {
+		who = &claimant{parent: o}
+	}
+	handle := h.handle(ctx, who)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.loss; err != nil || parent.claims == 0 {
-		turn.handle.cancel(err)
+	if err := h.loss; err != nil || o.claims == 0 { // lost, or the last claim was released, or is being released right now
+		handle.cancel(err)
 		return nil, nil, err
 	}
-	if !h.Key.Shared {
-		turn.ahead = len(parent.forks)
-		if parent.forks = append(parent.forks, turn); turn.ahead > 0 {
+	if forks && !h.Key.Shared {
+		turn := &Turn{handle: handle, ready: make(chan struct{}), ahead: len(o.forks)}
+		if o.forks = append(o.forks, turn); turn.ahead > 0 {
 			return nil, turn, nil
 		}
 	}
-	parent.claims++
-	h.admit(turn.handle)
-	return turn.handle, nil, nil
+	if forks {
+		o.claims++
+	}
+	h.admit(handle)
+	return handle, nil, nil
 }
 
-// admit counts a handle. The caller has the lock.
+// admit counts a handle. The caller has the lock, or the hold for itself.
 func (h *Hold) admit(handle *Handle) {
 	handle.owner.claims++
 	h.handles[handle] = struct{}{}

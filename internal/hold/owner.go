@@ -3,7 +3,6 @@ package hold
 import (
 	"context"
 	"errors"
-	"iter"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/owner"
@@ -28,25 +27,16 @@ func (k Key) equal(other Key) bool {
 	return k.Path == other.Path && k.Kind == other.Kind && k.Client.SameEnsemble(other.Client)
 }
 
-// claims returns those of ctx on holds of that key, innermost first, and whether each
-// is only a claim of an owner above, because ctx is that of a fork.
-func claims(ctx context.Context, key Key) iter.Seq2[*Handle, bool] {
-	return func(yield func(*Handle, bool) bool) {
-		for claim, forked := range owner.Claims[*Handle](ctx) {
-			if claim.hold.Key.equal(key) && !yield(claim, forked) {
-				return
-			}
-		}
-	}
-}
-
 // Enter returns a new lease on the hold of that key that ctx owns, or the turn to
 // wait for if it is a fork's, which has to wait until the forks before it have left.
 // It returns neither, and no error, if ctx owns none, or one that was released. If the
 // hold was lost the error says so: a stranger's place in the queue is not what the
 // caller, who believes to be inside, wants.
 func Enter(ctx context.Context, key Key) (*lease.Lease, *Turn, error) {
-	for claim, forked := range claims(ctx, key) {
+	for claim, forked := range owner.Claims[*Handle](ctx) {
+		if !claim.hold.Key.equal(key) {
+			continue
+		}
 		switch handle, turn, err := claim.hold.enter(ctx, claim.owner, forked); {
 		case handle != nil:
 			return lease.New(handle), nil, nil
@@ -57,29 +47,14 @@ func Enter(ctx context.Context, key Key) (*lease.Lease, *Turn, error) {
 	return nil, nil, nil
 }
 
-// enter opens a further handle for an owner, or for a new fork of it, unless the hold
-// or what this owner has of it is over.
-func (h *Hold) enter(ctx context.Context, o *claimant, forks bool) (*Handle, *Turn, error) {
-	_ = h.err() // by the clock it may have ended just now
-	if forks {
-		return h.enterFork(ctx, o)
-	}
-	handle := h.handle(ctx, o)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := h.loss; err != nil || o.claims == 0 { // lost, or the last claim was released, or is being released right now
-		handle.cancel(err)
-		return nil, nil, err
-	}
-	h.admit(handle)
-	return handle, nil, nil
-}
-
 // Owner returns the hold of that key that ctx owns, nil if it owns none that was not
 // released, or the error of one that was lost. forked tells that it is not the owner
 // that the place was granted to, but a fork.
 func Owner(ctx context.Context, key Key) (h *Hold, forked bool, err error) {
-	for claim, forked := range claims(ctx, key) {
+	for claim, forked := range owner.Claims[*Handle](ctx) {
+		if !claim.hold.Key.equal(key) {
+			continue
+		}
 		switch err := claim.hold.err(); {
 		case err == nil:
 			return claim.hold, forked || claim.owner.parent != nil, nil
@@ -127,19 +102,18 @@ func (h *Hold) Outlive(ctx context.Context) (context.Context, context.CancelFunc
 			}
 		}
 	}
-	ends := []func(){func() { cancel(nil) }}
+	var stops []func() bool
 	for _, f := range followed {
-		stop := context.AfterFunc(f, look)
-		ends = append(ends, func() { stop() })
+		stops = append(stops, context.AfterFunc(f, look))
 	}
+	free := func() { cancel(nil) }
 	if deadline, ok := ctx.Deadline(); ok {
-		var free context.CancelFunc
 		outlived, free = context.WithDeadline(outlived, deadline)
-		ends = append(ends, free)
 	}
 	return outlived, func() {
-		for _, end := range ends {
-			end()
+		free()
+		for _, stop := range stops {
+			stop()
 		}
 	}
 }

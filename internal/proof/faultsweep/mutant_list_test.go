@@ -78,7 +78,7 @@ func Mutants() []Mutant {
 		File: "internal/hold/watch.go", Old: "return after(0), h.Watch.Events()", New: "return after(lookDelay), nil",
 	}, {
 		Name: "a lost lease is entered again", Package: suites, Tests: "^TestMutex$/a_place_is_entered_again",
-		File: "internal/hold/owner.go", Old: "handle.cancel(err)\n\t\treturn nil, nil, err", New: "handle.cancel(err)\n\t\treturn nil, nil, nil",
+		File: "internal/hold/fork.go", Old: "handle.cancel(err)\n\t\treturn nil, nil, err", New: "handle.cancel(err)\n\t\treturn nil, nil, nil",
 	}, {
 		Name: "a release gives up when its answer is lost", Package: sweeps, Tests: sweepTest,
 		File: "framework/cleanup.go", Old: "if !errors.Is(err, ErrNoNode) && !refused(err) {", New: "if false {",
