@@ -55,7 +55,7 @@ func (h *Handle) Err() error {
 func (h *Handle) releasedError() error { return releasedError{h.hold} }
 
 // Revoked is closed when somebody has asked the holder to give way.
-func (h *Handle) Revoked() <-chan struct{} { return h.hold.revoked }
+func (h *Handle) Revoked() <-chan struct{} { return h.hold.revoked.Done() }
 
 // Release gives the claim up, what its owner has of the place with the last one of
 // that owner, and the place with the last of all.
@@ -84,8 +84,8 @@ func (h *Handle) Confirm(ctx context.Context) error {
 	if err := h.Err(); err != nil {
 		return err
 	}
-	ops := []framework.Op{h.Check()}
-	for _, path := range h.hold.Also {
+	var ops []framework.Op
+	for _, path := range h.hold.paths() {
 		ops = append(ops, h.hold.Client.CheckExists(path))
 	}
 	_, err := h.hold.Client.Multi(ctx, ops...)

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/owner"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/signal"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -48,21 +51,17 @@ type Hold struct {
 	Grant
 
 	since     time.Time
-	over      context.Context // ends when the hold is released or lost
-	end       context.CancelFunc
-	released  chan struct{}   // closed when the last handle is released
-	revoked   chan struct{}   // closed when the holder was asked to give way
+	over      *signal.Signal  // it was released or lost
+	released  *signal.Signal  // the last handle was
+	revoked   *signal.Signal  // the holder was asked to give way
 	suspended <-chan struct{} // closed when the connection breaks; nil if that does not matter
-
-	first *claimant // whom the place was granted to
+	cleanup   sync.Once       // somebody sees to the removal of the znodes
 
 	mu      sync.Mutex // guards what follows, and all claimants
 	handles map[*Handle]struct{}
 	closed  bool      // the last handle was released
 	loss    error     // why it was lost; nil if it was not
 	trusted time.Time // until when it would have been, if it was lost
-	cleanup bool      // somebody sees to the removal of the znodes
-	asked   bool      // revoked is closed
 }
 
 // Start begins the hold and returns its first lease, whose context derives from
@@ -72,37 +71,25 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 		g.Czxid = int64(g.Token)
 	}
 	h := &Hold{
-		Grant: g, since: time.Now(), handles: map[*Handle]struct{}{}, first: &claimant{},
-		released: make(chan struct{}), revoked: make(chan struct{}),
+		Grant: g, since: time.Now(), handles: map[*Handle]struct{}{},
+		over: signal.New(), released: signal.New(), revoked: signal.New(),
 	}
-	h.over, h.end = context.WithCancel(context.Background())
 	if g.Client.StopOnSuspend() {
 		h.suspended = g.Session.Suspended()
 	}
 	if g.Asked {
-		h.ask()
+		h.revoked.Give()
 	}
-	handle := h.open(ctx)
-	alive := g.Session.GoHolding(h.closing, h.watch)
-	if !alive {
-		h.unwatch()
-	}
+	handle := h.handle(ctx, &claimant{})
+	h.admit(handle)
+	alive := g.Session.GoHolding(h.closing, func(ctx context.Context) { h.watch(ctx, g.Path) })
 	for _, path := range g.Also {
-		alive = alive && g.Session.Go(func(ctx context.Context) { h.watchAlso(ctx, path) })
+		alive = alive && g.Session.Go(func(ctx context.Context) { h.watch(ctx, path) })
 	}
 	if !alive {
 		h.lose(g.Session.Err())
 	}
 	return lease.New(handle)
-}
-
-// open adds the first handle, for whom the place was granted to.
-func (h *Hold) open(ctx context.Context) *Handle {
-	handle := h.handle(ctx, h.first)
-	h.mu.Lock()
-	h.admit(handle)
-	h.mu.Unlock()
-	return handle
 }
 
 // handle prepares a handle for an owner, whose context owns it.
@@ -148,16 +135,21 @@ func (h *Hold) lose(reason error) {
 		return
 	}
 	h.loss, h.trusted = h.lost(reason), h.trustedUntil()
-	handles := make([]*Handle, 0, len(h.handles))
-	for handle := range h.handles {
-		handles = append(handles, handle)
-	}
-	loss := h.loss
+	handles := slices.Collect(maps.Keys(h.handles))
 	h.mu.Unlock()
-	h.Reliance.End()
 	h.end()
 	for _, handle := range handles {
-		handle.cancel(loss)
+		handle.cancel(h.loss)
+	}
+}
+
+// end says that the hold is released or lost: its znodes need not be vouched for any more,
+// nor be watched by the watch that came with the grant.
+func (h *Hold) end() {
+	h.Reliance.End()
+	h.over.Give()
+	if h.Unwatch != nil {
+		h.Unwatch()
 	}
 }
 
@@ -169,10 +161,8 @@ func (h *Hold) closing() { h.lose(framework.ErrClosed) }
 // heard from a server.
 func (h *Hold) trustedUntil() time.Time {
 	until := h.Session.TrustedUntil()
-	if h.MaxHold > 0 {
-		if end := h.since.Add(h.MaxHold); end.Before(until) {
-			return end
-		}
+	if end := h.since.Add(h.MaxHold); h.MaxHold > 0 && end.Before(until) {
+		return end
 	}
 	return until
 }
@@ -193,16 +183,11 @@ func (h *Hold) remains() bool {
 
 // remove makes the znodes go in the background, once.
 func (h *Hold) remove() {
-	h.mu.Lock()
-	mine := !h.cleanup
-	h.cleanup = true
-	h.mu.Unlock()
-	if !mine {
-		return
-	}
-	for _, path := range h.paths() {
-		h.Client.DeleteInBackground(path)
-	}
+	h.cleanup.Do(func() {
+		for _, path := range h.paths() {
+			h.Client.DeleteInBackground(path)
+		}
+	})
 }
 
 // paths returns all znodes.
@@ -242,8 +227,6 @@ func (h *Hold) close() error {
 	defer cancel()
 	err := h.removeNow(ctx)
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, framework.ErrNoNode):
 		return h.lost(lease.ErrDeleted)
 	case framework.OutcomeOf(err) == framework.Unknown, ctx.Err() != nil:
@@ -259,9 +242,8 @@ func (h *Hold) close() error {
 
 // letGo ends watch, and before the znodes go that they are vouched for.
 func (h *Hold) letGo() {
-	h.Reliance.End()
 	h.end()
-	close(h.released)
+	h.released.Give()
 }
 
 // releaseContext bounds a release: by a third of the session timeout, and by

@@ -1,13 +1,13 @@
 package hold
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/signal"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -39,10 +39,9 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			over, end := context.WithCancel(context.Background())
 			holds[name] = &Hold{
 				Grant: Grant{Client: c.In(session), Session: session, Path: node.Path, Token: lease.Token(node.Czxid), Reliance: relied},
-				over:  over, end: end,
+				over:  signal.New(),
 			}
 		}
 		server.ExpireSession(session.ID())

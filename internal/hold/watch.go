@@ -3,12 +3,12 @@ package hold
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
-	"github.com/zkrecipes/zkrecipes/retry"
 )
 
 // lookDelay is how long a hold that was granted without waiting, and so without a
@@ -20,32 +20,23 @@ const lookDelay = 10 * time.Millisecond
 // lookAgain is how long it waits after a look that got no answer.
 const lookAgain = 100 * time.Millisecond
 
-// watch ends the hold when it must end. ctx ends with the session.
-func (h *Hold) watch(ctx context.Context) {
+// watch ends the hold when it must end. There is one for each of its znodes, which it
+// watches. ctx ends with the session.
+func (h *Hold) watch(ctx context.Context, path string) {
 	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup // one goroutine at most
+	defer looking.Wait()
+	defer cancel() // a release need not wait for a read that goes on there
+	defer h.lookAgainAt(ctx, path)()
 	maxHold := after(h.MaxHold)
 	defer maxHold.Stop()
-	defer h.unwatch()
-	defer h.lookAgainAt(ctx, h.Path)()
-	due, events := h.begin()
+	due, events := h.begin(path)
 	defer due.Stop()
 	looks := make(chan (<-chan framework.Event), 1)
-	looking := false
-	defer func() { // of the one goroutine that this one starts
-		cancel() // a release need not wait for a read that goes on there
-		if looking {
-			<-looks
-		}
-	}()
-	for {
+	for h.err() == nil {
 		select {
-		case <-h.released:
-			return
 		case <-ctx.Done():
-			if err := h.Session.Err(); err != nil {
-				h.lose(err)
-			}
-			return
+			h.lose(h.Session.Err())
 		case <-h.over.Done(): // somebody else has found out
 		case <-h.suspended:
 			h.lose(lease.ErrSuspended)
@@ -54,10 +45,8 @@ func (h *Hold) watch(ctx context.Context) {
 		case err := <-h.Reliance.Failed():
 			h.lose(missing(err))
 		case <-due.C: // beside this loop: the read may take as long as there is no connection
-			looking = true
-			go func() { looks <- h.lookAt(ctx, h.Path) }()
+			looking.Go(func() { looks <- h.lookAt(ctx, path) })
 		case events = <-looks:
-			looking = false
 			if events == nil {
 				due.Reset(lookAgain)
 			}
@@ -70,59 +59,19 @@ func (h *Hold) watch(ctx context.Context) {
 				due.Reset(0)
 			}
 		}
-		if h.remains() {
-			h.windDown(ctx)
-			return
-		}
-		if h.err() != nil {
-			return
-		}
+	}
+	if h.remains() {
+		h.windDown(ctx)
 	}
 }
 
 // begin returns the events of the watch that came with the grant, or a timer for
 // the first look.
-func (h *Hold) begin() (*time.Timer, <-chan framework.Event) {
-	if h.Watch != nil {
+func (h *Hold) begin(path string) (*time.Timer, <-chan framework.Event) {
+	if h.Watch != nil && path == h.Path {
 		return after(0), h.Watch.Events()
 	}
 	return after(lookDelay), nil
-}
-
-// unwatch ends the watch that came with the grant.
-func (h *Hold) unwatch() {
-	if h.Unwatch != nil {
-		h.Unwatch()
-	}
-}
-
-// watchAlso ends the hold when one of its further znodes goes.
-func (h *Hold) watchAlso(ctx context.Context, path string) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(h.over, cancel)()
-	defer h.lookAgainAt(ctx, path)()
-	pause := lookDelay
-	for retry.Sleep(ctx, pause) == nil {
-		pause = lookAgain
-		events := h.lookAt(ctx, path)
-		if events == nil {
-			continue
-		}
-		select {
-		case ev, ok := <-events:
-			switch {
-			case ok && ev.Type == framework.EventDeleted:
-				h.lose(lease.ErrDeleted)
-				return
-			case ok && ev.Type == framework.EventSessionEnded:
-				return // the first znode's watch says so
-			}
-			pause = 0
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // lookAt reads a znode of the hold and watches it. nil means that there is no watch:
@@ -139,7 +88,7 @@ func (h *Hold) lookAt(ctx context.Context, path string) <-chan framework.Event {
 		return nil
 	}
 	if znode.Revoked(data) {
-		h.ask()
+		h.revoked.Give()
 	}
 	return w.Events()
 }
@@ -167,29 +116,19 @@ func missing(err error) error {
 	return err
 }
 
-// ask tells the holder, once, that it was asked to give way.
-func (h *Hold) ask() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.asked {
-		h.asked = true
-		close(h.revoked)
-	}
-}
-
 // windDown gives work under a lost lease the time that it would have had if the
 // session had been lost, before the znode goes and the next one is let in. A client that
 // is being closed gives it another time: see framework.Config.CloseGrace.
 func (h *Hold) windDown(ctx context.Context) {
-	grace := after(h.Session.Timeout() / 6)
-	if errors.Is(h.err(), framework.ErrClosed) {
-		grace = after(0)
-	}
+	grace := time.NewTimer(h.Session.Timeout() / 6)
 	defer grace.Stop()
+	if errors.Is(h.err(), framework.ErrClosed) {
+		grace.Stop()
+	}
 	select {
 	case <-grace.C:
 		h.remove()
-	case <-h.released: // close has seen to it
+	case <-h.released.Done(): // close has seen to it
 	case <-ctx.Done():
 	}
 }

@@ -66,6 +66,6 @@ func TrustMutants() []Mutant {
 		File: "internal/hold/watch.go", Old: "case err := <-h.Reliance.Failed():", New: "case err := <-(chan error)(nil):",
 	}, {
 		Name: "a lost hold is relied on", Package: suites, Tests: "^TestMutex$",
-		File: "internal/hold/hold.go", Old: "h.Reliance.End()\n\th.end()\n\tfor", New: "h.end()\n\tfor",
+		File: "internal/hold/hold.go", Old: "h.end()\n\tfor", New: "h.over.Give()\n\tfor",
 	}}
 }
