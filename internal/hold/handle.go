@@ -61,20 +61,15 @@ func (h *Handle) Revoked() <-chan struct{} { return h.hold.revoked.Done() }
 // that owner, and the place with the last of all.
 func (h *Handle) Release() error {
 	open, ended := h.hold.dismiss(h)
-	switch {
-	case !open:
+	if !open {
 		return h.releasedError()
-	case !ended:
-		h.cancel(h.releasedError())
-		return h.hold.Loss() // not what another, which was the last, does meanwhile
 	}
 	defer h.cancel(h.releasedError())
-	// Work that goes on under this claim must end before anybody else is let in.
-	if h.hold.err() == nil {
+	if h.hold.err() == nil { // work under this claim must end before anybody else is let in
 		h.cancel(h.releasedError())
 	}
-	if h.hold.letIn(h.owner) {
-		return h.hold.Loss()
+	if !ended || h.hold.letIn(h.owner) {
+		return h.hold.Loss() // not what another, which was the last, does meanwhile
 	}
 	return h.hold.close()
 }

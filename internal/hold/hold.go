@@ -82,7 +82,9 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	}
 	handle := h.handle(ctx, &claimant{})
 	h.admit(handle)
-	alive := g.Session.GoHolding(h.closing, func(ctx context.Context) { h.watch(ctx, g.Path) })
+	// If the client is being closed the znodes stay for as long as the session does, unless
+	// the hold is released before.
+	alive := g.Session.GoHolding(func() { h.lose(framework.ErrClosed) }, func(ctx context.Context) { h.watch(ctx, g.Path) })
 	for _, path := range g.Also {
 		alive = alive && g.Session.Go(func(ctx context.Context) { h.watch(ctx, path) })
 	}
@@ -152,10 +154,6 @@ func (h *Hold) end() {
 		h.Unwatch()
 	}
 }
-
-// closing ends the hold because the client is being closed. Its znodes stay for as long
-// as the session does, unless it is released before.
-func (h *Hold) closing() { h.lose(framework.ErrClosed) }
 
 // trustedUntil is the time until which the hold is certain to stand if nothing more is
 // heard from a server.
