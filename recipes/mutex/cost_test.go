@@ -27,13 +27,13 @@ func TestCostOfFreeMutex(t *testing.T) {
 		warm(w, a)
 		m := newMutex(t, a)
 		var held *lease.Lease
-		acquiring := requests(w, func() { held = w.Acquire(m) })
+		acquiring := w.Requests(func() { held = w.Acquire(m) })
 		require.Equal(t, map[zktest.Op]int{zktest.OpCreate: 1, zktest.OpGetChildren2: 1}, acquiring)
-		releasing := requests(w, func() { require.NoError(t, held.Release()) })
+		releasing := w.Requests(func() { require.NoError(t, held.Release()) })
 		require.Equal(t, map[zktest.Op]int{zktest.OpDelete: 1}, releasing)
 
 		held = w.Acquire(m)
-		watching := requests(w, func() { w.After(10 * time.Second) })
+		watching := w.Requests(func() { w.After(10 * time.Second) })
 		withoutLooks(t, watching, 10*time.Second, 1)
 		require.Equal(t, map[zktest.Op]int{zktest.OpGetData: 1, zktest.OpMulti: conformance.Vouched(10 * time.Second)}, watching,
 			"a long hold watches its node, once, and is vouched for")
@@ -55,7 +55,7 @@ func TestCostOfTryingInVain(t *testing.T) {
 		w.After(time.Second)
 		m := newMutex(t, b)
 		for _, timeout := range []time.Duration{0, -1, -time.Hour} {
-			counts := requests(w, func() {
+			counts := w.Requests(func() {
 				began := time.Now()
 				require.ErrorIs(t, w.Start(m, timeout).Failed(), lease.ErrTimeout)
 				require.Zero(t, time.Since(began))
@@ -73,7 +73,7 @@ func TestCostOfReEntering(t *testing.T) {
 		m := newMutex(t, w.Client("a"))
 		held := w.Acquire(m)
 		w.After(time.Second)
-		counts := requests(w, func() {
+		counts := w.Requests(func() {
 			inner, err := m.Acquire(held.Context(), 0)
 			require.NoError(t, err)
 			require.NoError(t, inner.Release())
@@ -90,13 +90,13 @@ func TestCostOfHandOffToTheOnlyWaiter(t *testing.T) {
 		held := w.Acquire(newMutex(t, a))
 		w.After(time.Second)
 		var attempt *conformance.Attempt
-		waiting := requests(w, func() { attempt = w.Start(newMutex(t, b), lease.Forever) })
+		waiting := w.Requests(func() { attempt = w.Start(newMutex(t, b), lease.Forever) })
 		require.Equal(t, map[zktest.Op]int{zktest.OpCreate: 1, zktest.OpGetChildren2: 1, zktest.OpGetData: 2}, waiting)
-		idle := requests(w, func() { w.After(time.Minute) })
+		idle := w.Requests(func() { w.After(time.Minute) })
 		withoutLooks(t, idle, time.Minute, 3)
 		require.Equal(t, map[zktest.Op]int{zktest.OpMulti: conformance.Vouched(time.Minute)}, idle, "it waits without a request; the holder is vouched for")
 		var got *lease.Lease
-		handOff := requests(w, func() {
+		handOff := w.Requests(func() {
 			require.NoError(t, held.Release())
 			got = attempt.Granted()
 		})
@@ -116,7 +116,7 @@ func TestCostOfHandOffDoesNotGrowWithWaiters(t *testing.T) {
 				attempts := queueUp(w, b, waiters)
 				w.After(time.Second)
 				for i, at := range attempts {
-					cost := total(requests(w, func() {
+					cost := conformance.Total(w.Requests(func() {
 						require.NoError(t, held.Release())
 						held = at.Granted()
 					}))
@@ -140,12 +140,12 @@ func TestCostOfLeavingTheQueue(t *testing.T) {
 		held := w.Acquire(newMutex(t, a))
 		attempts := queueUp(w, b, 5)
 		w.After(time.Second)
-		counts := requests(w, func() {
+		counts := w.Requests(func() {
 			attempts[2].Cancel(nil)
 			require.Error(t, attempts[2].Failed())
 		})
 		require.Equal(t, 1, counts[zktest.OpDelete])
-		require.LessOrEqual(t, total(counts), 3, "%v", counts)
+		require.LessOrEqual(t, conformance.Total(counts), 3, "%v", counts)
 		require.NoError(t, held.Release())
 	})
 }

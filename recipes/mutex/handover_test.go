@@ -67,7 +67,7 @@ func TestHoldGoesOnWithTheWatchOfTheWait(t *testing.T) {
 		held := w.Acquire(newMutex(t, a))
 		attempt := w.Start(newMutex(t, b), time.Minute)
 		w.After(time.Second)
-		require.Zero(t, requests(w, func() {
+		require.Zero(t, w.Requests(func() {
 			require.NoError(t, held.Release())
 			require.NoError(t, attempt.Granted().Err())
 			w.After(2 * time.Minute) // longer than the timeout, which bounded the wait alone

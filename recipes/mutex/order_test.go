@@ -132,7 +132,7 @@ func TestContextEndedBeforehand(t *testing.T) {
 		a := w.Client("a")
 		warm(w, a)
 		attempt := (*conformance.Attempt)(nil)
-		counts := requests(w, func() {
+		counts := w.Requests(func() {
 			ctx, cancel := contextWithCause(t, errors.New("never began"))
 			defer cancel()
 			attempt = w.StartWith(ctx, newMutex(t, a), lease.Forever)
@@ -231,4 +231,13 @@ func TestNewRefusesBadPaths(t *testing.T) {
 	_, err = mutex.New(nil, "/a")
 	require.ErrorIs(t, err, framework.ErrInvalidArgument)
 	require.ErrorContains(t, err, "mutex /a")
+}
+
+// Nothing of the caller's names ends up in a node's name.
+func TestNodeNamesAreCurators(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		held := w.Acquire(newMutex(t, w.Client("a"), mutex.WithHolder("/strange name/")))
+		require.Equal(t, 1, strings.Count(held.Path()[len(path):], "/"))
+		require.True(t, strings.HasSuffix(held.Path(), "-lock-0000000000"))
+	})
 }

@@ -2,8 +2,6 @@ package mutex_test
 
 import (
 	"context"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,27 +10,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
 )
-
-// elsewhere makes every connection of a client but the first one go under another
-// name, as to another server.
-func elsewhere(w *conformance.World, first, later string) func(*framework.Config) {
-	var dials atomic.Int32
-	return func(cfg *framework.Config) {
-		cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			name := first
-			if dials.Add(1) > 1 {
-				name = later
-			}
-			return w.Server.Dial(name)(ctx, network, addr)
-		}
-	}
-}
 
 // The old connection's bytes come late, when a new session has been made.
 func TestLateNewsOfOldSessionDoNoHarm_Curator525(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a := w.Client("a", elsewhere(w, "a", "a, elsewhere"))
+		a := w.Client("a", w.Elsewhere("a", "a, elsewhere"))
 		held := w.Acquire(newMutex(t, a))
 		w.Server.Stall("a", true)
 		w.Server.RefuseConnections("a, elsewhere", true)
@@ -69,4 +53,50 @@ func TestLeaseOfLostSessionIsNotValid_Kazoo15(t *testing.T) {
 			require.ErrorIs(t, held.Err(), framework.ErrTrustExpired)
 		})
 	}
+}
+
+// The deadline that work under a lease goes by does not move behind when the lease has been
+// lost: no quorum vouches for its znode any more.
+func TestTrustedUntilOfALostLeaseStays(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := w.Acquire(newMutex(t, w.Client("a", func(cfg *framework.Config) { cfg.StopOnSuspend = true })))
+		w.After(2 * conformance.SessionTimeout)
+		require.NoError(t, w.Known("a").CreateParents(t.Context(), "/other/x")) // the newest transaction
+		w.Server.On(zktest.OpMulti, "").Always().DropReply()                    // no quorum
+		w.After(conformance.SessionTimeout * 9 / 20)
+		require.NoError(t, l.Err())
+		until := l.TrustedUntil()
+		w.Server.DropConnections("a")
+		w.After(100 * time.Millisecond)
+		require.Error(t, l.Err())
+		w.After(200 * time.Millisecond)
+		moved := l.TrustedUntil().Sub(until)
+		require.LessOrEqual(t, moved, time.Duration(0), "moved by %.2f of the timeout", float64(moved)/float64(conformance.SessionTimeout))
+	})
+}
+
+func TestConfirm(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		held := w.Acquire(newMutex(t, a))
+		counts := w.Requests(func() { require.NoError(t, held.Confirm(t.Context())) })
+		require.Equal(t, map[zktest.Op]int{zktest.OpMulti: 1}, counts, "one round trip")
+
+		w.Server.Pause()
+		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		err := held.Confirm(short)
+		require.ErrorIs(t, err, context.DeadlineExceeded, "no answer is not a loss")
+		require.NotErrorIs(t, err, lease.ErrLost)
+		w.Server.Resume()
+		require.NoError(t, held.Confirm(t.Context()))
+
+		w.Remove(b, held.Path())
+		err = held.Confirm(t.Context())
+		require.ErrorIs(t, err, lease.ErrLost)
+		require.ErrorIs(t, err, lease.ErrDeleted)
+		require.ErrorIs(t, held.Err(), lease.ErrLost)
+		require.ErrorIs(t, held.Release(), lease.ErrLost)
+		require.ErrorIs(t, held.Confirm(t.Context()), lease.ErrReleased)
+	})
 }

@@ -1,6 +1,8 @@
 package mutex_test
 
 import (
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // A listener that never returns, and one that never reads on, must not matter.
@@ -62,4 +66,85 @@ func TestOtherLibrariesNodesCount_Kazoo14(t *testing.T) {
 			})
 		})
 	}
+}
+
+// That an answer was due when the time was up is no failure that was met; that a server
+// refused something before is one.
+func TestTimeoutTellsWhatFailedAndNothingElse(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		held := w.Acquire(newMutex(t, w.Client("b")))
+		m := newMutex(t, w.Client("a"))
+		timeout := func() *lease.TimeoutError {
+			var err *lease.TimeoutError
+			require.ErrorAs(t, w.Start(m, 300*time.Millisecond).Failed(), &err)
+			return err
+		}
+		w.Server.On(zktest.OpGetChildren2, path).Client("a").Delay(time.Second)
+		require.NoError(t, timeout().Err)
+		w.After(2 * time.Second)
+		rule := w.Server.On(zktest.OpGetChildren2, path).Client("a").Always().Fail(zktest.ThrottledOp)
+		require.ErrorContains(t, timeout().Err, "refused by an overloaded server")
+		rule.Remove()
+		require.NoError(t, held.Release())
+	})
+}
+
+// A few znodes with long names are too much for one answer, with all defaults seventeen.
+// Who asks for the lock, or for who waits for it, is told so at once.
+func TestLongNames(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		some := func(c *framework.Config) { c.MaxReplyBytes, c.MaxRequestBytes = 1<<20, 0 }
+		a, b := w.Client("a", some), w.Client("b", some)
+		require.NoError(t, b.CreateParents(t.Context(), path+"/x"))
+		name := strings.Repeat("x", 600_000)
+		for range 2 {
+			_, err := b.Create(t.Context(), path+"/"+name+"-", nil, framework.PersistentSequential)
+			require.NoError(t, err)
+		}
+		other, err := mutex.New(a, path+"-other")
+		require.NoError(t, err)
+		held := w.Acquire(other)
+		w.Server.ResetCounts()
+		m := newMutex(t, a)
+		tried := w.Start(m, 2*time.Second)
+		require.ErrorIs(t, tried.Failed(), framework.ErrReplyTooLarge)
+		require.EqualError(t, tried.Err, "acquire "+path+": children "+path+": answer too large: 1200177 bytes, the limit is 1048576 (Config.MaxReplyBytes)"+
+			fmt.Sprintf(" (session %#x)", a.Session().ID()))
+		require.Less(t, tried.Took, 100*time.Millisecond)
+		_, err = m.Contenders(t.Context())
+		require.ErrorIs(t, err, framework.ErrReplyTooLarge)
+		require.NotErrorIs(t, err, lease.ErrTimeout)
+		require.Zero(t, w.Server.CountOf("a", zktest.OpConnect))
+		require.Equal(t, 2, w.Server.CountOf("a", zktest.OpGetChildren2))
+		require.NoError(t, held.Release())
+	})
+}
+
+// What somebody writes into a holder's znode, and be it more than the holder reads, costs
+// no lease, and neither its watch nor a read each moment.
+func TestHolderOfAZnodeTooLargeToRead(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		b := w.Client("b", func(c *framework.Config) { c.MaxReplyBytes, c.MaxRequestBytes = 0, 0 })
+		held := w.Acquire(newMutex(t, w.Client("a")))
+		w.After(time.Second)
+		_, err := b.Set(t.Context(), held.Path(), make([]byte, 100<<10), framework.AnyVersion)
+		require.NoError(t, err)
+		w.Settle()
+		w.Server.ResetCounts()
+		w.After(conformance.SessionTimeout)
+		require.NoError(t, held.Err())
+		require.Zero(t, w.Server.CountOf("a", zktest.OpGetData))
+		_, err = b.Set(t.Context(), held.Path(), []byte("__REVOKE__"), framework.AnyVersion)
+		require.NoError(t, err)
+		w.Settle()
+		select {
+		case <-held.Revoked():
+		default:
+			t.Fatal("not asked to give way")
+		}
+		w.Remove(b, held.Path())
+		w.Settle()
+		require.ErrorIs(t, held.Err(), lease.ErrLost)
+		require.ErrorIs(t, held.Release(), lease.ErrLost)
+	})
 }

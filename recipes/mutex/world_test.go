@@ -9,7 +9,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
-	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // The names of tests that end in "_Curator45" or "_Kazoo6" are those of bugs that
@@ -33,28 +32,6 @@ func warm(w *conformance.World, c *framework.Client) {
 	w.T.Helper()
 	require.NoError(w.T, w.Acquire(newMutex(w.T, c)).Release())
 	w.Settle()
-}
-
-// requests counts what is asked of the server while f runs and until all has come
-// to rest, less the syncs by which every session keeps itself trusted.
-func requests(w *conformance.World, f func()) map[zktest.Op]int {
-	w.T.Helper()
-	w.Settle()
-	w.Server.ResetCounts()
-	f()
-	w.Settle()
-	counts := w.Server.Counts()
-	delete(counts, zktest.OpSync)
-	return counts
-}
-
-// total adds them up.
-func total(counts map[zktest.Op]int) int {
-	n := 0
-	for _, k := range counts {
-		n += k
-	}
-	return n
 }
 
 // children returns the nodes of the mutex's queue.

@@ -20,9 +20,9 @@ func TestCostOfFreeLock(t *testing.T) {
 			a := w.Client("a")
 			warm(w, a)
 			var held *lease.Lease
-			acquiring := requests(w, func() { held = w.Acquire(sideOf(t, a, side)) })
+			acquiring := w.Requests(func() { held = w.Acquire(sideOf(t, a, side)) })
 			require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 1}, acquiring)
-			require.Equal(t, counts{zktest.OpDelete: 1}, requests(w, func() { require.NoError(t, held.Release()) }))
+			require.Equal(t, counts{zktest.OpDelete: 1}, w.Requests(func() { require.NoError(t, held.Release()) }))
 		})
 	}
 }
@@ -33,7 +33,7 @@ func TestCostOfTryingInVain(t *testing.T) {
 			held := w.Acquire(sideOf(t, w.Client("a"), rune(sides[0])))
 			w.After(100 * time.Millisecond)
 			b := sideOf(t, w.Client("b"), rune(sides[1]))
-			require.Equal(t, counts{zktest.OpGetChildren2: 1}, requests(w, func() {
+			require.Equal(t, counts{zktest.OpGetChildren2: 1}, w.Requests(func() {
 				require.ErrorIs(t, w.Start(b, 0).Failed(), lease.ErrTimeout)
 			}))
 			require.NoError(t, held.Release())
@@ -47,10 +47,10 @@ func TestCostOfDowngrade(t *testing.T) {
 		held := w.Acquire(l.Write())
 		w.After(100 * time.Millisecond)
 		var reading *lease.Lease
-		require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 1, zktest.OpDelete: 1}, requests(w, func() {
+		require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 1, zktest.OpDelete: 1}, w.Requests(func() {
 			reading = downgrade(t, l, held)
 		}))
-		require.Empty(t, requests(w, func() {
+		require.Empty(t, w.Requests(func() {
 			again, err := l.Read().Acquire(reading.Context(), 0)
 			require.NoError(t, err)
 			require.NoError(t, again.Release())
@@ -69,7 +69,7 @@ func TestWriterWakesOnlyTheReadersThatItAdmits_CuratorR8(t *testing.T) {
 		release := func(l *lease.Lease, granted string) (counts, int) {
 			w.Settle()
 			woken := eventsOf(w)
-			cost := requests(w, func() { require.NoError(t, l.Release()) })
+			cost := w.Requests(func() { require.NoError(t, l.Release()) })
 			w.Server.SetFaults(nil)
 			require.Equal(t, granted, state(attempts))
 			return cost, *woken
@@ -138,7 +138,7 @@ func TestCostOfHandOffBetweenWriters(t *testing.T) {
 		attempts := line(w, "WWWW")
 		w.After(100 * time.Millisecond)
 		for i, at := range attempts[:3] {
-			require.Equal(t, counts{zktest.OpDelete: 1, zktest.OpGetChildren2: 1}, requests(w, func() {
+			require.Equal(t, counts{zktest.OpDelete: 1, zktest.OpGetChildren2: 1}, w.Requests(func() {
 				require.NoError(t, at.Lease.Release())
 				attempts[i+1].Granted()
 			}))
@@ -153,12 +153,12 @@ func TestReadersDoNotWakeReaders(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		attempts := line(w, "RRWRRRR")
 		w.After(100 * time.Millisecond)
-		require.Equal(t, counts{zktest.OpDelete: 1}, requests(w, func() { require.NoError(t, attempts[0].Lease.Release()) }))
-		require.Equal(t, counts{zktest.OpDelete: 1}, requests(w, func() {
+		require.Equal(t, counts{zktest.OpDelete: 1}, w.Requests(func() { require.NoError(t, attempts[0].Lease.Release()) }))
+		require.Equal(t, counts{zktest.OpDelete: 1}, w.Requests(func() {
 			attempts[4].Cancel(nil)
 			require.Error(t, attempts[4].Failed())
 		}))
-		idle := requests(w, func() { w.After(time.Minute) })
+		idle := w.Requests(func() { w.After(time.Minute) })
 		require.LessOrEqual(t, idle[zktest.OpExists], 9*conformance.LooksAgain(time.Minute), "slow second looks: one of the holder, and two of each of four")
 		delete(idle, zktest.OpExists)
 		// The one who gave up has left a watch.
@@ -180,7 +180,7 @@ func TestCostOfRevoking(t *testing.T) {
 		w.After(100 * time.Millisecond)
 		writing := attempts[0].Lease
 		for _, target := range []string{writing.Path(), writing.Path()} {
-			asking := requests(w, func() { require.NoError(t, lease.Revoke(t.Context(), operator, target)) })
+			asking := w.Requests(func() { require.NoError(t, lease.Revoke(t.Context(), operator, target)) })
 			require.Zero(t, asking[zktest.OpGetChildren2], "%v", asking)
 			require.LessOrEqual(t, asking[zktest.OpGetData], 7, "who asks, the writer and five readers")
 		}
@@ -226,7 +226,7 @@ func TestReadersAdmittedTogetherAreVouchedForOnce(t *testing.T) {
 			attempts = append(attempts, w.Start(readers, lease.Forever))
 		}
 		w.After(time.Minute)
-		cost := requests(w, func() {
+		cost := w.Requests(func() {
 			require.NoError(t, writing.Release())
 			for _, at := range attempts {
 				at.Granted()

@@ -11,7 +11,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
-	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // The names of tests that end in "_Curator621" or "_Kazoo1" are those of bugs that
@@ -83,19 +82,6 @@ func warm(w *conformance.World, c *framework.Client) {
 	w.T.Helper()
 	require.NoError(w.T, w.Acquire(newLock(w.T, c).Write()).Release())
 	w.Settle()
-}
-
-// requests counts what is asked of the server while f runs and until all has come
-// to rest, less the syncs by which every session keeps itself trusted.
-func requests(w *conformance.World, f func()) map[zktest.Op]int {
-	w.T.Helper()
-	w.Settle()
-	w.Server.ResetCounts()
-	f()
-	w.Settle()
-	counts := w.Server.Counts()
-	delete(counts, zktest.OpSync)
-	return counts
 }
 
 // children returns the nodes of the lock's queue.

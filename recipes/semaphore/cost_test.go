@@ -22,18 +22,18 @@ func TestCostOfAFreePermit(t *testing.T) {
 		warm(w, s)
 		var held *lease.Lease
 		require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 2, zktest.OpGetData: 1, zktest.OpMulti: 1},
-			requests(w, func() { held = w.Acquire(s) }))
+			w.Requests(func() { held = w.Acquire(s) }))
 		require.Zero(t, w.Server.Watches(), "nobody waits for anything")
-		require.Equal(t, counts{zktest.OpDelete: 1}, requests(w, func() { release(w, held) }))
+		require.Equal(t, counts{zktest.OpDelete: 1}, w.Requests(func() { release(w, held) }))
 
 		require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 2, zktest.OpGetData: 1, zktest.OpMulti: 1},
-			requests(w, func() { held = take(w, s, 3) }), "many cost no more than one")
-		long := requests(w, func() { w.After(10 * time.Second) })
+			w.Requests(func() { held = take(w, s, 3) }), "many cost no more than one")
+		long := w.Requests(func() { w.After(10 * time.Second) })
 		require.LessOrEqual(t, long[zktest.OpExists], 3*conformance.LooksAgain(10*time.Second))
 		delete(long, zktest.OpExists)
 		require.Equal(t, counts{zktest.OpGetData: 3, zktest.OpMulti: conformance.Vouched(10 * time.Second)}, long,
 			"a long hold watches its nodes, once, and is vouched for")
-		require.Equal(t, counts{zktest.OpMulti: 1}, requests(w, func() { release(w, held) }))
+		require.Equal(t, counts{zktest.OpMulti: 1}, w.Requests(func() { release(w, held) }))
 	})
 }
 
@@ -44,9 +44,9 @@ func TestCostOfAFreePermitOfASingleQueue(t *testing.T) {
 		for n := 1; n <= 3; n++ {
 			var held *lease.Lease
 			require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 1, zktest.OpGetData: 1},
-				requests(w, func() { held = take(w, s, n) }))
+				w.Requests(func() { held = take(w, s, n) }))
 			require.Zero(t, w.Server.Watches(), "nobody waits for anything")
-			require.Equal(t, counts{zktest.OpDelete: 1}, requests(w, func() { release(w, held) }))
+			require.Equal(t, counts{zktest.OpDelete: 1}, w.Requests(func() { release(w, held) }))
 		}
 	})
 }
@@ -59,7 +59,7 @@ func TestCostOfTryingInVain(t *testing.T) {
 		watches := w.Server.Watches()
 		for _, n := range []int{1, 2} {
 			require.Equal(t, counts{zktest.OpGetChildren2: 1, zktest.OpGetData: 1},
-				requests(w, func() { require.ErrorIs(t, w.Start(several{b, n}, 0).Failed(), lease.ErrTimeout) }), "nothing but reads")
+				w.Requests(func() { require.ErrorIs(t, w.Start(several{b, n}, 0).Failed(), lease.ErrTimeout) }), "nothing but reads")
 		}
 		require.Equal(t, watches, w.Server.Watches())
 		release(w, held...)
@@ -79,7 +79,7 @@ func TestCostOfHandOffDoesNotGrowWithWaiters(t *testing.T) {
 					attempts = append(attempts, ask(w, b, 1))
 				}
 				w.After(time.Second)
-				idle, looks := requests(w, func() { w.After(time.Minute) }), conformance.LooksAgain(time.Minute)
+				idle, looks := w.Requests(func() { w.After(time.Minute) }), conformance.LooksAgain(time.Minute)
 				require.LessOrEqual(t, idle[zktest.OpExists], (2+2*waiters)*looks)
 				require.LessOrEqual(t, idle[zktest.OpGetData], looks, "of the first in line")
 				require.LessOrEqual(t, idle[zktest.OpGetChildren2], looks, "of the first in line")
@@ -95,13 +95,13 @@ func TestCostOfHandOffDoesNotGrowWithWaiters(t *testing.T) {
 						}
 						return zktest.Pass
 					})
-					cost := requests(w, func() {
+					cost := w.Requests(func() {
 						require.NoError(t, held[i].Release())
 						held = append(held, at.Granted())
 					})
 					w.Server.SetFaults(nil)
 					require.Equal(t, 2, cost[zktest.OpDelete]+cost[zktest.OpMulti], "the return and the permit")
-					require.LessOrEqual(t, total(cost), 12, "%v", cost)
+					require.LessOrEqual(t, conformance.Total(cost), 12, "%v", cost)
 					require.LessOrEqual(t, events, 4, "of the head, of its own doing, and of the next in line")
 				}
 				release(w, held[waiters:]...)
@@ -124,7 +124,7 @@ func TestCostOfHandOffInASingleQueue(t *testing.T) {
 					attempts = append(attempts, ask(w, b, 1))
 				}
 				w.After(time.Second)
-				idle, looks := requests(w, func() { w.After(time.Minute) }), conformance.LooksAgain(time.Minute)
+				idle, looks := w.Requests(func() { w.After(time.Minute) }), conformance.LooksAgain(time.Minute)
 				require.LessOrEqual(t, idle[zktest.OpExists], (3+3*waiters)*looks)
 				require.LessOrEqual(t, idle[zktest.OpGetData], waiters*looks, "the size")
 				require.LessOrEqual(t, idle[zktest.OpGetChildren2], 0)
@@ -133,7 +133,7 @@ func TestCostOfHandOffInASingleQueue(t *testing.T) {
 				delete(idle, zktest.OpGetChildren2)
 				require.Equal(t, counts{zktest.OpMulti: conformance.Vouched(time.Minute)}, idle, "they wait without a request, but for slow second looks; the holders are vouched for")
 				for i, at := range attempts {
-					cost := requests(w, func() {
+					cost := w.Requests(func() {
 						require.NoError(t, held[i].Release())
 						held = append(held, at.Granted())
 					})
@@ -144,7 +144,7 @@ func TestCostOfHandOffInASingleQueue(t *testing.T) {
 						vouched = 1
 					}
 					require.Equal(t, vouched, cost[zktest.OpMulti])
-					require.LessOrEqual(t, total(cost), 1+size*(size+2), "%v", cost)
+					require.LessOrEqual(t, conformance.Total(cost), 1+size*(size+2), "%v", cost)
 				}
 				release(w, held[waiters:]...)
 			})

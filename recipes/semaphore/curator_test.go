@@ -2,10 +2,15 @@ package semaphore_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // Two who each want three of four. One at a time, each would have got a part and
@@ -64,4 +69,69 @@ func TestCancelledWhileWaiting_Curator462(t *testing.T) {
 		require.Len(t, places(w), 2, "those of the holders")
 		release(w, got, held)
 	})
+}
+
+// What other clients write into their nodes, or nothing.
+func TestContendersWithoutData_Kazoo12(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		s := newSemaphore(t, c, 20)
+		warm(w, s)
+		for i, data := range [][]byte{nil, {}, {10, 0, 0, 1}, []byte("null"), []byte(`"x"`), []byte(`{"pid":"x"}`), {0xff, '{'}} {
+			for _, kind := range []string{"/leases/lease-", "/locks/lock-"} {
+				_, err := c.Create(t.Context(), path+kind+"000000000"+string(rune('0'+i)), data, framework.Ephemeral)
+				require.NoError(t, err)
+			}
+		}
+		list, err := s.Contenders(t.Context())
+		require.NoError(t, err)
+		require.Len(t, list, 14)
+		for i, contender := range list {
+			require.Zero(t, contender.Holder, "nothing is made up from %s", contender.Node)
+			require.Equal(t, i < 7, contender.Holding)
+			require.NotEmpty(t, contender.String())
+		}
+		var timeout *lease.TimeoutError
+		require.ErrorAs(t, w.Start(s, time.Second).Failed(), &timeout)
+		require.Equal(t, 14, timeout.Ahead)
+		require.Equal(t, list[0].Node, timeout.Node)
+		require.Zero(t, timeout.Holder)
+	})
+}
+
+// Processes that do not agree on the size are told, as kazoo's are.
+func TestInconsistentSizes_KazooInconsistentMaxLeases(t *testing.T) {
+	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
+		held := w.Acquire(make(w.Client("a"), 1))
+		require.ErrorIs(t, w.Start(make(w.Client("b"), 2), lease.Forever).Failed(), semaphore.ErrSizeMismatch)
+		release(w, held)
+	})
+}
+
+// Whatever the server refuses, the first error is told and nothing stays.
+func TestFailuresLeaveNothing_Curator41(t *testing.T) {
+	for _, op := range []zktest.Op{zktest.OpCreate, zktest.OpGetChildren2, zktest.OpGetData, zktest.OpMulti, zktest.OpSetData} {
+		inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
+			a, b := make(w.Client("a"), 1), make(w.Client("b"), 1)
+			var held *lease.Lease
+			if op != zktest.OpSetData { // which is for the first to come, to store the size
+				held = w.Acquire(b)
+			}
+			refusal := w.Server.On(op, path).Client("a").Always().Fail(zktest.NoAuth)
+			at := w.Start(a, time.Minute)
+			w.After(conformance.SessionTimeout) // so that a single queue needs a transaction when it grants
+			if at.Waiting() {                   // it has not come so far
+				release(w, held)
+				w.Settle()
+				held = nil
+			}
+			require.ErrorIs(t, at.Failed(), framework.ErrNoAuth, "%v", op)
+			refusal.Remove()
+			if held != nil {
+				release(w, held)
+			}
+			require.Empty(t, places(w))
+			release(w, w.Start(a, 0).Granted())
+		})
+	}
 }

@@ -125,27 +125,6 @@ func stored(w *conformance.World) []byte {
 	return info.Data
 }
 
-// requests counts what is asked of the server while f runs and until all has come
-// to rest, less the syncs by which every session keeps itself trusted.
-func requests(w *conformance.World, f func()) map[zktest.Op]int {
-	w.T.Helper()
-	w.Settle()
-	w.Server.ResetCounts()
-	f()
-	w.Settle()
-	counts := w.Server.Counts()
-	delete(counts, zktest.OpSync)
-	return counts
-}
-
-// total adds them up.
-func total(counts map[zktest.Op]int) (n int) {
-	for _, k := range counts {
-		n += k
-	}
-	return n
-}
-
 // A pending acquire that was not given time to come to rest.
 type pending struct {
 	done  chan struct{}

@@ -20,7 +20,6 @@ var creates = rows{
 	"a create is called off":                 createIsCalledOff,
 	"a create is not answered in time":       createIsNotAnswered,
 	"a create arrives after it was given up": createArrivesLate,
-	"the session ends in a create":           sessionEndsInCreate,
 	"a place is taken while somebody tries":  tryIsOvertaken,
 	"the names of nodes":                     namesOfNodes,
 }
@@ -73,9 +72,11 @@ func unknownOutcome(t *testing.T, w *World, r Recipe) {
 		a := r.New(c, path)
 		for _, step := range r.steps() {
 			for _, phase := range []func(*zktest.Rule) *zktest.Rule{(*zktest.Rule).Before, (*zktest.Rule).After} {
-				for _, action := range []zktest.Action{zktest.CutConnection, zktest.Mute, zktest.Delay(SessionTimeout * 2 / 3)} {
+				for _, action := range []zktest.Action{zktest.CutConnection, zktest.Mute, zktest.Delay(SessionTimeout * 2 / 3), zktest.ExpireSession} {
 					phase(w.Server.On(step, c.FullPath(path))).Do(action)
-					held := w.Acquire(a)
+					at := w.Start(a, time.Minute)
+					held := at.Granted()
+					require.Less(t, at.Took, SessionTimeout)
 					w.After(SessionTimeout)
 					r.stands(w, c, held)
 					require.NoError(t, held.Confirm(t.Context()))
@@ -186,24 +187,6 @@ func createArrivesLate(t *testing.T, w *World, r Recipe) {
 	release(t, w.Acquire(other))
 }
 
-func sessionEndsInCreate(t *testing.T, w *World, r Recipe) {
-	c := w.Client("a")
-	release(t, w.Acquire(r.New(c, path)))
-	for _, step := range r.steps() {
-		for _, phase := range []func(*zktest.Rule) *zktest.Rule{(*zktest.Rule).Before, (*zktest.Rule).After} {
-			old := c.Session()
-			phase(w.Server.On(step, path).Client("a")).Expire()
-			at := w.Start(r.New(c, path), 10*time.Second)
-			got := at.Granted()
-			require.Less(t, at.Took, 2*time.Second)
-			require.NotSame(t, old, c.Session())
-			require.Len(t, w.Ephemerals("/"), r.count())
-			r.stands(w, c, got)
-			release(t, got)
-		}
-	}
-}
-
 // tryIsOvertaken has others take all places between the look of one that does not wait and
 // its create.
 func tryIsOvertaken(t *testing.T, w *World, r Recipe) {
@@ -251,5 +234,7 @@ func namesOfNodes(t *testing.T, w *World, r Recipe) {
 		require.Regexp(t, `/_c_[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}-[^/]*[0-9]{10}$`, node)
 	}
 	release(t, held...)
-	release(t, at.Granted())
+	got := at.Granted()
+	r.stands(w, c, got)
+	release(t, got)
 }

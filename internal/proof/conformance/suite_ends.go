@@ -210,8 +210,8 @@ func holdersNodeIsReplaced(t *testing.T, w *World, r Recipe) {
 	if r.Nodes > 1 {
 		return // the rest of several goes by name
 	}
-	held := w.Acquire(r.New(w.Client("a"), path))
-	forger := w.Client("forger")
+	c, forger := w.Client("a"), w.Client("forger")
+	held := w.Acquire(r.New(c, path)) // which looks at its node in a moment only
 	w.Remove(forger, held.Path())
 	_, err := forger.Create(t.Context(), held.Path(), nil, framework.Ephemeral)
 	require.NoError(t, err)

@@ -1,9 +1,6 @@
 package conformance
 
 import (
-	"context"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,25 +57,10 @@ func foundNodeIsForged(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// elsewhere makes every connection of a client but the first one go under another name, as
-// to another server.
-func elsewhere(w *World, first, later string) func(*framework.Config) {
-	var dials atomic.Int32
-	return func(cfg *framework.Config) {
-		cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			name := first
-			if dials.Add(1) > 1 {
-				name = later
-			}
-			return w.Server.Dial(name)(ctx, network, addr)
-		}
-	}
-}
-
 // lookupOnLaggingServer loses the answer to a create, and comes to a server that has not
 // seen it.
 func lookupOnLaggingServer(t *testing.T, w *World, r Recipe) {
-	c := w.Client("a", elsewhere(w, "a", "a, elsewhere"))
+	c := w.Client("a", w.Elsewhere("a", "a, elsewhere"))
 	held := fill(w, r)
 	before := len(w.Ephemerals("/"))
 	w.Server.Lag("a, elsewhere", true)

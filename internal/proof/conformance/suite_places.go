@@ -21,7 +21,6 @@ var places = rows{
 	"a try in vain":                     tryInVain,
 	"a wait that times out":             timesOut,
 	"a wait that is cancelled":          cancelled,
-	"the session of a waiter ends":      waiterLosesSession,
 	"the end of the context":            contextEnds,
 	"many cycles leave no watches":      manyCycles,
 	"a place is entered again":          reEntry,
@@ -148,24 +147,6 @@ func cancelled(t *testing.T, w *World, r Recipe) {
 	})
 	release(t, held...)
 	release(t, w.Acquire(a))
-}
-
-func waiterLosesSession(t *testing.T, w *World, r Recipe) {
-	held := fill(w, r)
-	c := w.Client("a")
-	at := w.Start(r.New(c, path), time.Hour)
-	for range 3 {
-		w.Expire(c)
-		w.After(time.Second)
-		require.True(t, at.Waiting())
-	}
-	release(t, held...)
-	got := at.Granted()
-	info, ok := w.Server.Node(got.Path())
-	require.True(t, ok)
-	require.Equal(t, c.Session().ID(), info.EphemeralOwner)
-	require.EqualValues(t, info.Czxid, got.Token())
-	release(t, got)
 }
 
 func contextEnds(t *testing.T, w *World, r Recipe) {

@@ -3,8 +3,10 @@ package conformance
 import (
 	"context"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,4 +208,40 @@ func (w *World) CloseAll() {
 func (w *World) Remove(c *framework.Client, path string) {
 	w.T.Helper()
 	require.NoError(w.T, c.Delete(w.T.Context(), path, framework.AnyVersion))
+}
+
+// Requests counts what is asked of the server while f runs and until all has come to rest,
+// less the syncs by which every session keeps itself trusted.
+func (w *World) Requests(f func()) map[zktest.Op]int {
+	w.T.Helper()
+	w.Settle()
+	w.Server.ResetCounts()
+	f()
+	w.Settle()
+	counts := w.Server.Counts()
+	delete(counts, zktest.OpSync)
+	return counts
+}
+
+// Total adds up what was counted.
+func Total(counts map[zktest.Op]int) (n int) {
+	for _, k := range counts {
+		n += k
+	}
+	return n
+}
+
+// Elsewhere makes every connection of a client but the first one go under another name, as
+// to another server.
+func (w *World) Elsewhere(first, later string) func(*framework.Config) {
+	var dials atomic.Int32
+	return func(cfg *framework.Config) {
+		cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			name := first
+			if dials.Add(1) > 1 {
+				name = later
+			}
+			return w.Server.Dial(name)(ctx, network, addr)
+		}
+	}
 }
