@@ -68,21 +68,6 @@ func TestCostOfTryingInVain(t *testing.T) {
 	})
 }
 
-func TestCostOfReEntering(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		m := newMutex(t, w.Client("a"))
-		held := w.Acquire(m)
-		w.After(time.Second)
-		counts := w.Requests(func() {
-			inner, err := m.Acquire(held.Context(), 0)
-			require.NoError(t, err)
-			require.NoError(t, inner.Release())
-		})
-		require.Empty(t, counts)
-		require.NoError(t, held.Release())
-	})
-}
-
 // One holder, one waiter: the hand-over is one delete and one event.
 func TestCostOfHandOffToTheOnlyWaiter(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

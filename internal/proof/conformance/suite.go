@@ -66,7 +66,7 @@ type rows = map[string]row
 func suite(r Recipe) []rows {
 	all := []rows{places, creates, lookups, lines, losses, outages, refusals, ends, patient, vouched, nodes, untolds, strangers, closes}
 	if !r.NotReentrant {
-		all = append(all, forks)
+		all = append(all, entries, forks)
 	}
 	return all
 }

@@ -23,7 +23,6 @@ var places = rows{
 	"a wait that is cancelled":          cancelled,
 	"the end of the context":            contextEnds,
 	"many cycles leave no watches":      manyCycles,
-	"a place is entered again":          reEntry,
 	"tokens grow when the path is anew": tokensGrow,
 }
 
@@ -168,30 +167,6 @@ func contextEnds(t *testing.T, w *World, r Recipe) {
 	require.ErrorIs(t, err, reason)
 	w.Settle()
 	require.Empty(t, w.Ephemerals("/"))
-}
-
-func reEntry(t *testing.T, w *World, r Recipe) {
-	if r.NotReentrant {
-		return
-	}
-	c := w.Client("a")
-	held := w.Acquire(r.New(c, path))
-	inner, err := r.New(c, path).Acquire(held.Context(), 0)
-	require.NoError(t, err)
-	require.Equal(t, held.Token(), inner.Token())
-	require.Len(t, w.Ephemerals("/"), 1)
-	require.NoError(t, held.Release())
-	require.NoError(t, inner.Err(), "the place lasts until its last lease is released")
-	require.NotEmpty(t, w.Ephemerals("/"))
-	if stranger := r.excluded(c); stranger != nil {
-		_, err = stranger.Acquire(lease.WithoutOwner(context.WithoutCancel(inner.Context())), 0)
-		require.ErrorIs(t, err, lease.ErrTimeout, "a stranger is not let in")
-	}
-	w.Expire(c)
-	w.After(time.Second)
-	_, err = r.New(c, path).Acquire(context.WithoutCancel(inner.Context()), time.Minute)
-	require.ErrorIs(t, err, lease.ErrLost, "what is lost is not entered")
-	require.ErrorIs(t, inner.Release(), lease.ErrLost)
 }
 
 // excluded returns what a stranger cannot acquire while one lease is held, nil if
