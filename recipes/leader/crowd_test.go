@@ -12,7 +12,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
-	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -80,30 +79,6 @@ func TestContainersAreReaped_Curator(t *testing.T) {
 		require.Greater(t, changes, 50)
 		o.check(t)
 	}, zktest.WithReapInterval(time.Millisecond))
-}
-
-// What an election costs does not grow with those who take part.
-func TestCost(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		e := newElection(t, w.Client("a"), "a")
-		require.NoError(t, w.Acquire(e).Release())
-		var attempts []*conformance.Attempt
-		for range 30 {
-			attempts = append(attempts, w.Start(newElection(t, w.Client("b"), "b"), lease.Forever))
-		}
-		for _, at := range attempts[:29] {
-			w.After(100 * time.Millisecond)
-			w.Server.ResetCounts()
-			require.NoError(t, at.Granted().Release())
-			w.After(100 * time.Millisecond)
-			counts := w.Server.Counts()
-			delete(counts, zktest.OpSync)
-			require.LessOrEqual(t, counts[zktest.OpGetChildren2], 1)
-			require.LessOrEqual(t, counts[zktest.OpGetData], 2)
-			require.Equal(t, 1, counts[zktest.OpDelete])
-		}
-		require.NoError(t, attempts[29].Granted().Release())
-	})
 }
 
 // Several elections share one client, and none disturbs another.

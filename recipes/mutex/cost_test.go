@@ -2,7 +2,6 @@ package mutex_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -48,26 +47,6 @@ func withoutLooks(t *testing.T, counts map[zktest.Op]int, d time.Duration, nodes
 	delete(counts, zktest.OpExists)
 }
 
-func TestCostOfTryingInVain(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, b := w.Client("a"), w.Client("b")
-		held := w.Acquire(newMutex(t, a))
-		w.After(time.Second)
-		m := newMutex(t, b)
-		for _, timeout := range []time.Duration{0, -1, -time.Hour} {
-			counts := w.Requests(func() {
-				began := time.Now()
-				require.ErrorIs(t, w.Start(m, timeout).Failed(), lease.ErrTimeout)
-				require.Zero(t, time.Since(began))
-			})
-			require.Equal(t, map[zktest.Op]int{zktest.OpGetChildren2: 1}, counts, "one read")
-		}
-		require.Len(t, children(w), 1)
-		require.Equal(t, 1, w.Server.Watches(), "the holder's own")
-		require.NoError(t, held.Release())
-	})
-}
-
 // One holder, one waiter: the hand-over is one delete and one event.
 func TestCostOfHandOffToTheOnlyWaiter(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -89,33 +68,6 @@ func TestCostOfHandOffToTheOnlyWaiter(t *testing.T) {
 		require.Less(t, attempt.Took, 2*time.Minute)
 		require.NoError(t, got.Release())
 	})
-}
-
-func TestCostOfHandOffDoesNotGrowWithWaiters(t *testing.T) {
-	costs := map[int]int{}
-	for _, waiters := range []int{2, 10, 50} {
-		t.Run(fmt.Sprint(waiters), func(t *testing.T) {
-			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-				a, b := w.Client("a"), w.Client("b")
-				held := w.Acquire(newMutex(t, a))
-				attempts := queueUp(w, b, waiters)
-				w.After(time.Second)
-				for i, at := range attempts {
-					cost := conformance.Total(w.Requests(func() {
-						require.NoError(t, held.Release())
-						held = at.Granted()
-					}))
-					if i == 1 { // the first one that had more than one ahead
-						costs[waiters] = cost
-					}
-					require.LessOrEqual(t, cost, 3, "the delete, at most a listing, and a look")
-				}
-				require.NoError(t, held.Release())
-			})
-		})
-	}
-	require.Equal(t, costs[2], costs[50])
-	require.Equal(t, costs[2], costs[10])
 }
 
 // A waiter that leaves costs itself a delete and its successor a look.

@@ -27,20 +27,6 @@ func TestCostOfFreeLock(t *testing.T) {
 	}
 }
 
-func TestCostOfTryingInVain(t *testing.T) {
-	for _, sides := range []string{"RW", "WR", "WW"} {
-		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-			held := w.Acquire(sideOf(t, w.Client("a"), rune(sides[0])))
-			w.After(100 * time.Millisecond)
-			b := sideOf(t, w.Client("b"), rune(sides[1]))
-			require.Equal(t, counts{zktest.OpGetChildren2: 1}, w.Requests(func() {
-				require.ErrorIs(t, w.Start(b, 0).Failed(), lease.ErrTimeout)
-			}))
-			require.NoError(t, held.Release())
-		})
-	}
-}
-
 func TestCostOfDowngrade(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))

@@ -51,21 +51,6 @@ func TestCostOfAFreePermitOfASingleQueue(t *testing.T) {
 	})
 }
 
-func TestCostOfTryingInVain(t *testing.T) {
-	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
-		a, b := make(w.Client("a"), 2), make(w.Client("b"), 2)
-		held := []*lease.Lease{w.Acquire(a), w.Acquire(a)}
-		w.After(time.Second)
-		watches := w.Server.Watches()
-		for _, n := range []int{1, 2} {
-			require.Equal(t, counts{zktest.OpGetChildren2: 1, zktest.OpGetData: 1},
-				w.Requests(func() { require.ErrorIs(t, w.Start(several{b, n}, 0).Failed(), lease.ErrTimeout) }), "nothing but reads")
-		}
-		require.Equal(t, watches, w.Server.Watches())
-		release(w, held...)
-	})
-}
-
 // One permit is returned, one waiter is woken, and it costs the same however many
 // others wait.
 func TestCostOfHandOffDoesNotGrowWithWaiters(t *testing.T) {

@@ -95,23 +95,6 @@ func TestMistakesAreToldInTheMiddleOfTheLine(t *testing.T) {
 	})
 }
 
-// A try for more than are free costs reads only, also if some are.
-func TestTryForMoreThanAreFreeOnlyReads(t *testing.T) {
-	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
-		a, b := make(w.Client("a"), 4), make(w.Client("b"), 4)
-		held := take(w, a, 2)
-		for _, n := range []int{3, 4} {
-			counts := w.Requests(func() {
-				require.ErrorIs(t, w.Start(several{b, n}, 0).Failed(), lease.ErrTimeout)
-			})
-			delete(counts, zktest.OpMulti) // by which the holder is vouched for
-			require.Equal(t, counts[zktest.OpGetData]+counts[zktest.OpGetChildren2], conformance.Total(counts), "%v", counts)
-		}
-		release(w, w.Start(several{b, 2}, 0).Granted())
-		release(w, held)
-	})
-}
-
 // Those in line pass the door together, at once: who was asked to give way while others were
 // before it in line, and never waits at the door, learns of it with its permit.
 func TestRevokedInLineAndPassedAtOnce(t *testing.T) {

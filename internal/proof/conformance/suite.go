@@ -64,7 +64,7 @@ type rows = map[string]row
 
 // suite returns all of it.
 func suite(r Recipe) []rows {
-	all := []rows{places, creates, lookups, lines, losses, outages, refusals, ends, patient, vouched, nodes, untolds, strangers, closes}
+	all := []rows{places, costs, creates, lookups, lines, losses, outages, refusals, ends, patient, vouched, nodes, untolds, strangers, closes}
 	if !r.NotReentrant {
 		all = append(all, entries, forks)
 	}
