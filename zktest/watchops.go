@@ -76,31 +76,19 @@ func (c *conn) setWatches(d *jute.Decoder, persistentToo bool) ([]firing, Code) 
 	if d.Err() != nil {
 		return nil, MarshallingError
 	}
-	var missed []firing
-	tell := func(event eventType, path string) { missed = append(missed, firing{c, event, path}) }
-	// again sets a watch on a node, or tells that it has gone or was changed since.
-	again := func(watches *watchTable, path string, event eventType, changed func(*node) int64) {
-		switch n := c.replica.tree.get(path); {
-		case n == nil:
-			tell(nodeDeleted, path)
-		case changed(n) > seen:
-			tell(event, path)
-		default:
-			watches.add(path, c, oneShot)
-		}
-	}
+	back := returning{conn: c, seen: seen}
 	for _, path := range data {
-		again(c.replica.data, path, nodeDataChanged, func(n *node) int64 { return n.stat.Mzxid })
+		back.watch(c.replica.data, path, nodeDataChanged, func(n *node) int64 { return n.stat.Mzxid })
 	}
 	for _, path := range exist {
 		if c.replica.tree.get(path) != nil {
-			tell(nodeCreated, path)
+			back.tell(nodeCreated, path)
 		} else {
 			c.replica.data.add(path, c, oneShot)
 		}
 	}
 	for _, path := range children {
-		again(c.replica.children, path, nodeChildrenChanged, func(n *node) int64 { return n.stat.Pzxid })
+		back.watch(c.replica.children, path, nodeChildrenChanged, func(n *node) int64 { return n.stat.Pzxid })
 	}
 	for _, path := range kept {
 		c.keepWatch(path, persisting)
@@ -108,5 +96,28 @@ func (c *conn) setWatches(d *jute.Decoder, persistentToo bool) ([]firing, Code) 
 	for _, path := range deep {
 		c.keepWatch(path, recursive)
 	}
-	return missed, OK
+	return back.missed, OK
+}
+
+// A returning is a connection of a client that had others before.
+type returning struct {
+	*conn
+	seen   int64 // the last transaction that it knows of
+	missed []firing
+}
+
+func (r *returning) tell(event eventType, path string) {
+	r.missed = append(r.missed, firing{r.conn, event, path})
+}
+
+// watch sets a watch on a node again, or tells that it has gone or was changed since.
+func (r *returning) watch(on *watchTable, path string, event eventType, changed func(*node) int64) {
+	switch n := r.replica.tree.get(path); {
+	case n == nil:
+		r.tell(nodeDeleted, path)
+	case changed(n) > r.seen:
+		r.tell(event, path)
+	default:
+		on.add(path, r.conn, oneShot)
+	}
 }

@@ -169,7 +169,12 @@ func (j *job) explain(ctx context.Context, w wait, err error) error {
 	if timeout.Holder != (lease.Holder{}) {
 		return err
 	}
-	// After --try, or when there was no time to ask, the error does not say it.
+	return j.nameHolder(ctx, timeout, err)
+}
+
+// nameHolder asks who has it, which the error does not say after --try, or when there was
+// no time to ask.
+func (j *job) nameHolder(ctx context.Context, timeout *lease.TimeoutError, err error) error {
 	queue, lookErr := j.look(ctx, lookPatience)
 	switch {
 	case lookErr == nil:
