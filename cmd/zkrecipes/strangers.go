@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -33,9 +33,9 @@ func (j *job) refuseStrangers(ctx context.Context, w wait) error {
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
 	open := &openError{path: j.client.FullPath(j.path), servers: strings.Join(j.cfg.Servers, ","), scheme: j.cfg.Auth[0].Scheme}
-	gates := queue.LineGates(j.path)
+	gates := recipepath.LineGates(j.path)
 	if j.contest.kind == lease.KindSemaphore {
-		gates = queue.SemaphoreGates(j.path)
+		gates = recipepath.SemaphoreGates(j.path)
 	}
 	for _, gate := range gates {
 		to, err := j.client.Strangers(ctx, gate.Node, gate.Harm)

@@ -14,24 +14,29 @@ import (
 // whoever waits look properly, or ends what is over.
 
 // LookAgain calls look about once per session timeout, on a goroutine that is there
-// only meanwhile, until look returns false or the function that is returned is called,
-// which waits for it. Of many who begin at one moment, each has its own time, by its key.
-func LookAgain(ctx context.Context, s *framework.Session, key string, look func(ctx context.Context) (goOn bool)) (stop func()) {
+// only meanwhile, until look returns false, which closes found, or stop is called, which
+// waits for it. Of many who begin at one moment, each has its own time, by its key.
+func LookAgain(ctx context.Context, s *framework.Session, key string, look func(ctx context.Context) (goOn bool)) (found <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	share := shareOf(key)
 	pause := func() time.Duration { return time.Duration(s.Timeout().Milliseconds()*share) * time.Microsecond }
 	var timer *time.Timer
+	over := make(chan struct{})
 	turn := make(chan struct{}, 1) // whoever looks, or touches the timer, fills it
 	turn <- struct{}{}
 	timer = time.AfterFunc(pause(), func() {
 		turn <- struct{}{}
 		defer func() { <-turn }()
-		if ctx.Err() == nil && look(ctx) {
+		switch {
+		case ctx.Err() != nil:
+		case look(ctx):
 			timer.Reset(pause())
+		default:
+			close(over)
 		}
 	})
 	<-turn
-	return func() {
+	return over, func() {
 		cancel()
 		turn <- struct{}{}
 		defer func() { <-turn }()
@@ -56,11 +61,12 @@ func Gone(ctx context.Context, c *framework.Client, path string) bool {
 // lookAgainAt ends the hold if one of its znodes has gone, or is another. It returns
 // the function that ends the looking.
 func (h *Hold) lookAgainAt(ctx context.Context, path string) (stop func()) {
-	return LookAgain(ctx, h.Session, path, func(ctx context.Context) (goOn bool) {
+	_, stop = LookAgain(ctx, h.Session, path, func(ctx context.Context) (goOn bool) {
 		exists, stat, err := h.Client.Once().Exists(ctx, path)
 		if err == nil && !exists {
 			err = framework.ErrNoNode
 		}
 		return !h.judge(stat, err)
 	})
+	return stop
 }

@@ -20,7 +20,7 @@ func TestSecondLooksAreSpread(t *testing.T) {
 		const many = 2000
 		var looks atomic.Int64
 		for i := range many {
-			stop := hold.LookAgain(t.Context(), p.Session(), fmt.Sprintf("/lock/_c_%08d-n-%010d", i*7919, i), func(context.Context) bool {
+			_, stop := hold.LookAgain(t.Context(), p.Session(), fmt.Sprintf("/lock/_c_%08d-n-%010d", i*7919, i), func(context.Context) bool {
 				looks.Add(1)
 				return true
 			})
@@ -46,7 +46,7 @@ func TestSecondLooksAreSpread(t *testing.T) {
 func TestSecondLooksEnd(t *testing.T) {
 	granting(t, func(t *testing.T, p place) {
 		looks := 0
-		stop := hold.LookAgain(t.Context(), p.Session(), "x", func(context.Context) bool {
+		_, stop := hold.LookAgain(t.Context(), p.Session(), "x", func(context.Context) bool {
 			looks++
 			return looks < 3
 		})
@@ -55,7 +55,7 @@ func TestSecondLooksEnd(t *testing.T) {
 		stop()
 
 		began, ended := make(chan struct{}), false
-		stop = hold.LookAgain(t.Context(), p.Session(), "x", func(ctx context.Context) bool {
+		_, stop = hold.LookAgain(t.Context(), p.Session(), "x", func(ctx context.Context) bool {
 			close(began)
 			<-ctx.Done()
 			time.Sleep(time.Second)
@@ -67,11 +67,11 @@ func TestSecondLooksEnd(t *testing.T) {
 		require.True(t, ended, "stop waits for a look")
 		stop()
 
-		stop = hold.LookAgain(t.Context(), p.Session(), "x", func(context.Context) bool { panic("looks after the end") })
+		_, stop = hold.LookAgain(t.Context(), p.Session(), "x", func(context.Context) bool { panic("looks after the end") })
 		stop()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		stop = hold.LookAgain(ctx, p.Session(), "x", func(context.Context) bool { panic("looks after the end") })
+		_, stop = hold.LookAgain(ctx, p.Session(), "x", func(context.Context) bool { panic("looks after the end") })
 		time.Sleep(10 * timeout)
 		stop()
 	})

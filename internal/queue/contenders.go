@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,30 +17,25 @@ import (
 func (q *Queue) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	found, err := q.list(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list contenders of %s: %w", q.title(), err)
+		return nil, q.explain("list contenders", err)
 	}
 	return found, nil
 }
 
 func (q *Queue) list(ctx context.Context) ([]lease.Contender, error) {
-	c := q.cfg.Client
-	if err := c.Sync(ctx, q.cfg.Path); err != nil {
+	c := q.Client
+	if err := c.Sync(ctx, q.Path); err != nil {
 		return nil, err
 	}
-	children, _, err := c.Children(ctx, q.cfg.Path)
-	if errors.Is(err, framework.ErrNoNode) {
-		return []lease.Contender{}, nil
+	children, exists, err := znode.Children(ctx, c, q.Path)
+	if err != nil || !exists {
+		return []lease.Contender{}, err
 	}
+	policy, err := q.Rule(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	size := 0
-	if q.cfg.Size != nil {
-		if size, _, err = q.cfg.Size(ctx, c, Peek); err != nil {
-			return nil, err
-		}
-	}
-	names := q.contenders(children)
+	names := q.Among(children)
 	all, err := q.readAll(ctx, names)
 	if err != nil {
 		return nil, err
@@ -55,7 +49,7 @@ func (q *Queue) list(ctx context.Context) ([]lease.Contender, error) {
 		if i > 0 && names[i-1].Sequence == name.Sequence {
 			ahead = slices.DeleteFunc(slices.Clone(ahead), name.Beside)
 		}
-		all[i].Holding = len(q.cfg.Policy(name, ahead, size)) == 0
+		all[i].Holding = len(policy(name, ahead)) == 0
 		found = append(found, *all[i])
 	}
 	return found, nil
@@ -102,7 +96,7 @@ func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*lease.Conte
 
 // contender reads one node.
 func (q *Queue) contender(ctx context.Context, name znode.Name) (lease.Contender, error) {
-	data, stat, err := q.cfg.Client.Get(ctx, q.node(name.Node))
+	data, stat, err := q.Client.Get(ctx, q.Node(name.Node))
 	if err != nil {
 		return lease.Contender{}, err
 	}
@@ -117,7 +111,7 @@ var kindOf = map[string]string{
 
 func (q *Queue) describe(name znode.Name, data []byte, stat framework.Stat) lease.Contender {
 	return lease.Contender{
-		Kind: kindOf[name.Kind], Node: name.Node, Path: q.node(name.Node), Token: lease.Token(stat.Czxid), Session: stat.EphemeralOwner,
-		Holder: holderOf(name.Kind, data), Enqueued: stat.Ctime,
+		Kind: kindOf[name.Kind], Node: name.Node, Path: q.Node(name.Node), Token: lease.Token(stat.Czxid), Session: stat.EphemeralOwner,
+		Holder: holderOf(name.Node, data), Enqueued: stat.Ctime,
 	}
 }

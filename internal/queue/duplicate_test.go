@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,10 +9,20 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
-	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 )
+
+const path = "/line"
+
+// mutexOf is the mutex of the path.
+func mutexOf(t *testing.T, c *framework.Client) *mutex.Mutex {
+	t.Helper()
+	m, err := mutex.New(c, path)
+	require.NoError(t, err)
+	return m
+}
 
 // zeros makes all random parts of names the same.
 type zeros struct{}
@@ -42,13 +53,9 @@ func TestSecondNodeUnderTheOwnIDIsRemoved(t *testing.T) {
 					second = create(own)
 				}
 				granted := make(chan error, 1)
+				line := mutexOf(t, a)
 				go func() {
-					line := queue.New(queue.Config{Client: a, Path: path, Kind: znode.Mutex, Kinds: znode.Locks, Policy: queue.InLine})
-					handle, err := line.Acquire(t.Context(), lease.Forever)
-					if err == nil {
-						err = handle.Release()
-					}
-					granted <- err
+					granted <- lease.Do(t.Context(), line, lease.Forever, func(context.Context, *lease.Lease) error { return nil })
 				}()
 				w.After(time.Second)
 				if !ahead {

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
@@ -17,32 +16,40 @@ func (q *Queue) Head(ctx context.Context) (head lease.Contender, ok bool, err er
 		head, ok, err = q.head(ctx)
 	}
 	if err != nil {
-		return lease.Contender{}, false, fmt.Errorf("first in line of %s: %w", q.title(), err)
+		return lease.Contender{}, false, q.explain("first in line", err)
 	}
 	return head, ok, nil
 }
 
 func (q *Queue) head(ctx context.Context) (head lease.Contender, ok bool, err error) {
+	read := func(name znode.Name) (lease.Contender, error) { return q.contender(ctx, name) }
 	for {
-		names, err := q.names(ctx)
-		if err != nil || len(names) == 0 {
-			return lease.Contender{}, false, err
-		}
-		// Whoever is left of a listing is the first in line: nobody gets in before.
-		for _, name := range names {
-			head, err := q.contender(ctx, name)
-			if errors.Is(err, framework.ErrNoNode) {
-				continue
-			}
-			head.Holding = true
-			return head, err == nil, err
+		head, anybody, err := q.first(ctx, read)
+		if err != nil || !anybody || head.Node != "" {
+			return head, head.Node != "", err
 		}
 	}
 }
 
+// first reads the first of those who are left of a listing, which is the first in line:
+// nobody gets in before. Its Node is "" if none of them are left; anybody tells whether
+// there were any.
+func (q *Queue) first(ctx context.Context, read func(name znode.Name) (lease.Contender, error)) (head lease.Contender, anybody bool, err error) {
+	names, err := q.Names(ctx, q.Client)
+	for _, name := range names {
+		head, err := read(name)
+		if errors.Is(err, framework.ErrNoNode) {
+			continue
+		}
+		head.Holding = true
+		return head, true, err
+	}
+	return lease.Contender{}, len(names) > 0, err
+}
+
 // CatchUp waits until the server that the session is attached to has caught up with
 // the leader.
-func (q *Queue) CatchUp(ctx context.Context) error { return q.cfg.Client.Sync(ctx, q.cfg.Path) }
+func (q *Queue) CatchUp(ctx context.Context) error { return q.Client.Sync(ctx, q.Path) }
 
 // WatchHead returns the first in line with a watch that fires when it may no longer
 // be that. If there is nobody its Node is "", and the watch fires when somebody may
@@ -53,61 +60,35 @@ func (q *Queue) CatchUp(ctx context.Context) error { return q.cfg.Client.Sync(ct
 // node that comes and goes: those on nodes go with them, and there is one on the
 // parent, at most.
 func (q *Queue) WatchHead(ctx context.Context) (head lease.Contender, w *framework.Watch, err error) {
+	if head, w, err = q.watchHead(ctx); err != nil {
+		err = q.explain("watch the first in line", err)
+	}
+	return head, w, err
+}
+
+func (q *Queue) watchHead(ctx context.Context) (head lease.Contender, w *framework.Watch, err error) {
+	read := func(name znode.Name) (lease.Contender, error) {
+		data, stat, watch, err := q.Client.GetWatch(ctx, q.Node(name.Node))
+		w = watch
+		return q.describe(name, data, stat), err
+	}
 	for {
-		names, err := q.names(ctx)
-		if err != nil {
-			return lease.Contender{}, nil, q.watching(err)
+		if head, _, err = q.first(ctx, read); err != nil || head.Node != "" {
+			return head, w, err
 		}
-		for _, name := range names {
-			head, w, err := q.watchContender(ctx, name)
-			if errors.Is(err, framework.ErrNoNode) {
-				continue
-			}
-			if err != nil {
-				return lease.Contender{}, nil, q.watching(err)
-			}
-			return head, w, nil
-		}
-		somebody, w, err := q.watchForComers(ctx)
-		if err != nil {
-			return lease.Contender{}, nil, q.watching(err)
-		}
-		if !somebody {
-			return lease.Contender{}, w, nil
+		if somebody, w, err := q.watchForComers(ctx); err != nil || !somebody {
+			return head, w, err
 		}
 	}
-}
-
-func (q *Queue) watching(err error) error {
-	return fmt.Errorf("watch the first in line of %s: %w", q.title(), err)
-}
-
-// names lists the contenders; a parent that does not exist has none.
-func (q *Queue) names(ctx context.Context) ([]znode.Name, error) {
-	children, _, err := q.cfg.Client.Children(ctx, q.cfg.Path)
-	if errors.Is(err, framework.ErrNoNode) {
-		return nil, nil
-	}
-	return q.contenders(children), err
-}
-
-func (q *Queue) watchContender(ctx context.Context, name znode.Name) (lease.Contender, *framework.Watch, error) {
-	data, stat, w, err := q.cfg.Client.GetWatch(ctx, q.node(name.Node))
-	if err != nil {
-		return lease.Contender{}, nil, err
-	}
-	c := q.describe(name, data, stat)
-	c.Holding = true
-	return c, w, nil
 }
 
 // watchForComers looks, a second time, whether there is somebody, and leaves a watch.
 func (q *Queue) watchForComers(ctx context.Context) (somebody bool, w *framework.Watch, err error) {
-	children, _, w, err := q.cfg.Client.ChildrenWatch(ctx, q.cfg.Path)
+	children, _, w, err := q.Client.ChildrenWatch(ctx, q.Path)
 	if !errors.Is(err, framework.ErrNoNode) {
-		return len(q.contenders(children)) > 0, w, err
+		return len(q.Among(children)) > 0, w, err
 	}
 	// The path is made by the first who joins.
-	exists, _, w, err := q.cfg.Client.ExistsWatch(ctx, q.cfg.Path)
+	exists, _, w, err := q.Client.ExistsWatch(ctx, q.Path)
 	return exists, w, err
 }

@@ -10,15 +10,18 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// self describes this process; who is a label, by default the program's name.
+// Self describes this process; who is a label, by default the program's name.
 // Since is left open.
-func self(who string) lease.Holder {
+func Self(who string) lease.Holder {
 	host, _ := os.Hostname() // unknown is as good as no name
 	if who == "" {
 		who = os.Args[0][strings.LastIndexByte(os.Args[0], '/')+1:]
 	}
 	return lease.Holder{Who: who, Host: host, PID: os.Getpid()}
 }
+
+// DataOf returns what the nodes of a holder say, for Queue.Data.
+func DataOf(h lease.Holder) func() []byte { return func() []byte { return encodeNow(h) } }
 
 // encodeNow returns what a node that is created now says about its holder.
 func encodeNow(h lease.Holder) []byte {
@@ -37,10 +40,9 @@ func ParseHolder(data []byte) lease.Holder {
 	return h
 }
 
-// holderOf reads the data of a node of that kind. That of a participant in an
-// election is its id.
-func holderOf(kind string, data []byte) lease.Holder {
-	if kind == znode.Latch {
+// holderOf reads the data of a node. That of a participant in an election is its id.
+func holderOf(node string, data []byte) lease.Holder {
+	if _, latch := znode.Parse(node, znode.Latch); latch {
 		return lease.Holder{Who: string(znode.Unmarked(data))}
 	}
 	return ParseHolder(data)

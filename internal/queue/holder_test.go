@@ -14,7 +14,7 @@ import (
 func TestHolderRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, who := range []string{"", "nightly backup", `"quoted" \ and <html>`, "ünïcode 名", "\x00\xff"} {
-		h := self(who)
+		h := Self(who)
 		before := time.Now().Add(-time.Millisecond)
 		got := ParseHolder(encodeNow(h))
 		require.False(t, got.Since.Before(before.Truncate(time.Millisecond)))
@@ -27,7 +27,7 @@ func TestHolderRoundTrip(t *testing.T) {
 		}
 		require.NotEmpty(t, got.Who)
 	}
-	require.Equal(t, filepath.Base(os.Args[0]), self("").Who, "the program's name without its directory")
+	require.Equal(t, filepath.Base(os.Args[0]), Self("").Who, "the program's name without its directory")
 }
 
 // What other clients write makes no holder up.

@@ -9,8 +9,6 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
-	"github.com/zkrecipes/zkrecipes/internal/queue"
-	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -20,12 +18,7 @@ import (
 func TestNodeOfAnotherIsNotGranted(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b, operator := w.Client("a"), w.Client("b"), w.Client("operator")
-		acquire := func(c *framework.Client) (*lease.Lease, error) {
-			return queue.New(queue.Config{
-				Client: c, Path: path, Kind: znode.Mutex, Kinds: znode.Locks, Policy: queue.InLine,
-			}).Acquire(t.Context(), lease.Forever)
-		}
-		held, err := acquire(a)
+		held, err := mutexOf(t, a).Acquire(t.Context(), lease.Forever)
 		require.NoError(t, err)
 		before := w.Ephemerals("/")
 		struck := false
@@ -36,9 +29,9 @@ func TestNodeOfAnotherIsNotGranted(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		waiting := make(chan *lease.Lease, 1)
+		waiting, line := make(chan *lease.Lease, 1), mutexOf(t, b)
 		go func() {
-			handle, err := acquire(b)
+			handle, err := line.Acquire(t.Context(), lease.Forever)
 			if err == nil {
 				waiting <- handle
 			}

@@ -61,7 +61,7 @@ func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *
 	}
 	l := &lead{
 		Election: e, fn: fn, pauses: e.pace.Start(),
-		log: e.client.Logger().With("election", e.path, "id", quote.Brief(e.id)),
+		log: e.recipe.Client.Logger().With("election", e.path, "id", quote.Brief(e.id)),
 	}
 	for {
 		if over, err := l.turn(ctx); over {

@@ -9,8 +9,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/acquire"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
@@ -23,8 +25,8 @@ const Forever = lease.Forever
 // state: any number of goroutines may use one value, and each Acquire or Lead is a
 // participant of its own. New makes it; the zero value is of no use.
 type Election struct {
-	queue  *queue.Queue
-	client *framework.Client
+	recipe acquire.Recipe
+	line   *queue.Queue
 	path   string // for errors and the log
 	id     string
 	pace   retry.Policy
@@ -51,32 +53,26 @@ func New(client *framework.Client, path, id string, opts ...Option) (*Election, 
 		host, _ := os.Hostname() // unknown is as good as no name
 		id = fmt.Sprintf("%s:%d", host, os.Getpid())
 	}
-	if err := queue.CheckPlace(client, "leader", "an election", path); err != nil {
-		return nil, err
-	}
-	invalid := func(format string, args ...any) error {
-		return fmt.Errorf("leader %s: %w: %s", quote.Path(path), framework.ErrInvalidArgument, fmt.Sprintf(format, args...))
-	}
-	if err := queue.CheckLabel("leader", path, id); err != nil {
+	at := recipepath.Intent{Client: client, Path: path, Package: "leader", What: "an election", Label: id, MaxHold: o.maxHold}
+	if err := at.Check(); err != nil {
 		return nil, err
 	}
 	switch err := o.pace.Validate(); {
 	case !utf8.ValidString(id):
-		return nil, invalid("id %s is not UTF-8", quote.Excerpt([]byte(id)))
+		return nil, at.Invalid("id %s is not UTF-8", quote.Excerpt([]byte(id)))
 	case znode.Revoked([]byte(id)):
-		return nil, invalid("id %s ends like a request to give way", quote.Excerpt([]byte(id)))
-	case o.maxHold < 0:
-		return nil, invalid("maximum hold time %v", o.maxHold)
+		return nil, at.Invalid("id %s ends like a request to give way", quote.Excerpt([]byte(id)))
 	case err != nil:
-		return nil, invalid("pace: %v", err)
+		return nil, at.Invalid("pace: %v", err)
 	}
+	id = strings.Clone(id)
 	return &Election{
-		queue: queue.New(queue.Config{
-			Client: client, Path: path, Recipe: "leader",
-			Kind: znode.Latch, Kinds: []string{znode.Latch}, Policy: queue.InLine,
-			ID: strings.Clone(id), MaxHold: o.maxHold,
-		}),
-		client: client, path: quote.Path(client.FullPath(path)), id: id, pace: o.pace,
+		recipe: acquire.Recipe{Intent: at, Kind: "leader", Self: queue.Self(""), Gates: recipepath.LineGates(path)},
+		line: &queue.Queue{
+			Client: client, Path: path, Kind: znode.Latch, Kinds: []string{znode.Latch},
+			Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.InLine),
+		},
+		path: quote.Path(client.FullPath(path)), id: id, pace: o.pace,
 	}, nil
 }
 
@@ -87,7 +83,7 @@ func (e *Election) ID() string { return e.id }
 // releases it or loses it. See lease.Acquirer for everything that all recipes have
 // in common, and Lead for an election that goes on.
 func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return e.queue.Acquire(ctx, timeout)
+	return e.recipe.Acquire(ctx, timeout, acquire.InLine(e.line))
 }
 
 // Leader returns the present leader: the first of the participants in line. ok is
@@ -95,11 +91,11 @@ func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.L
 // to be the first may not know it yet, and one whose process has died is the
 // leader until its session ends.
 func (e *Election) Leader(ctx context.Context) (leader lease.Contender, ok bool, err error) {
-	return e.queue.Head(ctx)
+	return e.line.Head(ctx)
 }
 
 // Participants lists the leader and, behind it, all who campaign, in order. The list
 // is that of one moment during the call, less those who left since.
 func (e *Election) Participants(ctx context.Context) ([]lease.Contender, error) {
-	return e.queue.Contenders(ctx)
+	return e.line.Contenders(ctx)
 }

@@ -59,7 +59,7 @@ func (o *observer) look(ctx context.Context) (goOn bool) {
 			return false
 		}
 	}
-	found, stop := o.queue.LookAgain(ctx, head.Path, head.Node != "")
+	found, stop := o.line.LookAgain(ctx, head.Path, head.Node != "")
 	defer stop()
 	select {
 	case <-changed.Events():
@@ -76,24 +76,24 @@ func (o *observer) look(ctx context.Context) (goOn bool) {
 // to that, and a new session is itself a change that the server has seen.
 func (o *observer) watchHead(ctx context.Context) (head lease.Contender, w *framework.Watch, err error) {
 	if !o.told {
-		if err := o.queue.CatchUp(ctx); err != nil {
+		if err := o.line.CatchUp(ctx); err != nil {
 			return lease.Contender{}, nil, err
 		}
 	}
-	return o.queue.WatchHead(ctx)
+	return o.line.WatchHead(ctx)
 }
 
 // rest pauses after a failed look.
 func (o *observer) rest(ctx context.Context, failed error) (goOn bool) {
 	pause, more := o.pauses.Next()
 	if errors.Is(failed, framework.ErrSessionLost) { // does another follow?
-		_, err := o.client.AwaitSession(ctx)
+		_, err := o.recipe.Client.AwaitSession(ctx)
 		more = more && !errors.Is(err, framework.ErrSessionLost)
 	}
 	if !more {
 		o.yield(lease.Contender{}, failed)
 		return false
 	}
-	o.client.Logger().Warn("leader not known", "election", o.path, "error", failed)
+	o.recipe.Client.Logger().Warn("leader not known", "election", o.path, "error", failed)
 	return retry.Sleep(ctx, pause) == nil
 }

@@ -5,7 +5,10 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/acquire"
+	"github.com/zkrecipes/zkrecipes/internal/locks"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -16,7 +19,10 @@ const Forever = lease.Forever
 // A Mutex is the mutex of one path. It holds no state: any number of goroutines
 // may use one value, and two values of one path and client are the same mutex. New
 // makes it; the zero value is of no use.
-type Mutex struct{ queue *queue.Queue }
+type Mutex struct {
+	recipe acquire.Recipe
+	line   *queue.Queue
+}
 
 var _ lease.Acquirer = (*Mutex)(nil)
 
@@ -29,31 +35,26 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if err := queue.CheckPlace(client, "mutex", "a mutex", path); err != nil {
+	at := recipepath.Intent{Client: client, Path: path, Package: "mutex", What: "a mutex", Label: o.who, MaxHold: o.maxHold}
+	if err := at.Check(); err != nil {
 		return nil, err
 	}
-	if err := queue.CheckLabel("mutex", path, o.who); err != nil {
-		return nil, err
-	}
-	if err := queue.CheckMaxHold("mutex", path, o.maxHold); err != nil {
-		return nil, err
-	}
-	return &Mutex{queue.New(queue.Config{
-		Client: client, Path: path, Recipe: "mutex",
-		Kind: znode.Mutex, Kinds: znode.Locks, Policy: queue.InLine,
-		Who: o.who, MaxHold: o.maxHold,
-	})}, nil
+	self := queue.Self(o.who)
+	return &Mutex{
+		recipe: acquire.Recipe{Intent: at, Kind: "mutex", Self: self, Gates: recipepath.LineGates(path)},
+		line:   locks.Queue(client, path, znode.Mutex, self),
+	}, nil
 }
 
 // Acquire waits up to timeout for the mutex. See lease.Acquirer for everything
 // that all recipes have in common. A timeout of 0 or less costs one read when the
 // mutex is not free.
 func (m *Mutex) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return m.queue.Acquire(ctx, timeout)
+	return m.recipe.Acquire(ctx, timeout, acquire.InLine(m.line))
 }
 
 // Contenders lists the holder and, behind it, all who wait, in order. The list is
 // that of one moment during the call, less those who left since.
 func (m *Mutex) Contenders(ctx context.Context) ([]lease.Contender, error) {
-	return m.queue.Contenders(ctx)
+	return m.line.Contenders(ctx)
 }

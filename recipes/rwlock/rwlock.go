@@ -3,13 +3,14 @@ package rwlock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/acquire"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/locks"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
-	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -24,7 +25,13 @@ var ErrUpgrade = errors.New("a read lock cannot be upgraded to a write lock: rel
 // A Lock is the read-write lock of one path. It holds no state: any number of
 // goroutines may use one value, and two values of one path and client are the same
 // lock. New makes it; the zero value is of no use.
-type Lock struct{ readers, writers *queue.Queue }
+type Lock struct{ readers, writers side }
+
+// A side is one of the two ways to have a lock.
+type side struct {
+	recipe acquire.Recipe
+	line   *queue.Queue
+}
 
 // New returns the read-write lock of a path. It sends nothing: the path is created,
 // as a container where the server knows those, when the lock is first acquired. The
@@ -35,23 +42,18 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if err := queue.CheckPlace(client, "rwlock", "a lock", path); err != nil {
+	at := recipepath.Intent{Client: client, Path: path, Package: "rwlock", What: "a lock", Label: o.who, MaxHold: o.maxHold}
+	if err := at.Check(); err != nil {
 		return nil, err
 	}
-	if err := queue.CheckLabel("rwlock", path, o.who); err != nil {
-		return nil, err
+	self := queue.Self(o.who)
+	a := func(recipe, kind string, shared bool) side {
+		return side{
+			recipe: acquire.Recipe{Intent: at, Kind: recipe, Shared: shared, Self: self, Gates: recipepath.LineGates(path)},
+			line:   locks.Queue(client, path, kind, self),
+		}
 	}
-	if err := queue.CheckMaxHold("rwlock", path, o.maxHold); err != nil {
-		return nil, err
-	}
-	side := func(recipe, name string, shared bool) *queue.Queue {
-		return queue.New(queue.Config{
-			Client: client, Path: path, Recipe: recipe, Shared: shared,
-			Kind: name, Kinds: znode.Locks, Policy: queue.InLine,
-			Who: o.who, MaxHold: o.maxHold,
-		})
-	}
-	return &Lock{readers: side("read lock", znode.Reader, true), writers: side("write lock", znode.Writer, false)}, nil
+	return &Lock{readers: a("read lock", znode.Reader, true), writers: a("write lock", znode.Writer, false)}, nil
 }
 
 // Read returns the lock for readers. Acquire with the context of a write lease
@@ -65,44 +67,48 @@ func (l *Lock) Write() lease.Acquirer { return writer{l} }
 // Contenders lists all who hold the lock and, behind them, all who wait, in order.
 // The list is that of one moment during the call, less those who left since.
 func (l *Lock) Contenders(ctx context.Context) ([]lease.Contender, error) {
-	return l.readers.Contenders(ctx)
+	return l.readers.line.Contenders(ctx)
 }
 
 type reader struct{ lock *Lock }
 
 func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	readers := r.lock.readers
-	writing, forked, lost := hold.Owner(ctx, r.lock.writers.Key())
+	writing, forked, lost := hold.Owner(ctx, r.lock.writers.recipe.Key())
 	enters := readers
 	if forked { // below a writer there is one fork at a time, whatever it does
 		enters = r.lock.writers
 	}
-	held, err := enters.EnterBeside(ctx, timeout, writing)
+	held, err := outliving(ctx, writing, func(ctx context.Context) (*lease.Lease, error) { return enters.recipe.Enter(ctx, timeout) })
 	switch {
 	case held != nil || err != nil:
 		return held, err
 	case lost != nil:
 		return nil, lost
-	case writing != nil && ctx.Err() == nil:
-		return readers.AcquireBeside(ctx, timeout, writing)
+	case writing == nil || ctx.Err() != nil:
+		return readers.recipe.Acquire(ctx, timeout, acquire.InLine(readers.line))
 	}
-	return readers.Acquire(ctx, timeout)
+	held, err = readers.recipe.Take(ctx, timeout, readers.downgrade(writing))
+	if lost := writing.Loss(); err != nil && lost != nil {
+		err = readers.recipe.Failed(lost)
+	}
+	return held, err
 }
 
 type writer struct{ lock *Lock }
 
 func (w writer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	writers := w.lock.writers
-	held, err := writers.Enter(ctx, timeout)
+	held, err := writers.recipe.Enter(ctx, timeout)
 	if held != nil || err != nil {
 		return held, err
 	}
-	reading, _, err := hold.Owner(ctx, w.lock.readers.Key())
+	reading, _, err := hold.Owner(ctx, w.lock.readers.recipe.Key())
 	switch {
 	case err != nil:
 		return nil, err
 	case reading != nil:
-		return nil, fmt.Errorf("acquire %s: %w", quote.Path(reading.Key.Path), ErrUpgrade)
+		return nil, w.lock.readers.recipe.Failed(ErrUpgrade)
 	}
-	return writers.Acquire(ctx, timeout)
+	return writers.recipe.Acquire(ctx, timeout, acquire.InLine(writers.line))
 }

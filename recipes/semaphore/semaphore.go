@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/acquire"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -33,15 +35,14 @@ var (
 	ErrForeignData = lease.ErrForeignData
 	// ErrLayout means that the path is in use with the other layout: see
 	// WithSingleQueue. It is a lease.ErrOtherRecipe.
-	ErrLayout = queue.ErrOtherLayout
+	ErrLayout = recipepath.ErrOtherLayout
 )
 
 // A Semaphore is the semaphore of one path. Any number of goroutines may use one
 // value. Two values of one path and client are the same semaphore; each compares
 // the number it was made with once. New makes it; the zero value is of no use.
 type Semaphore struct {
-	client  *framework.Client
-	path    string
+	recipe  acquire.Recipe
 	permits int // 0: whatever is stored
 	single  bool
 	line    *queue.Queue // at the door, or of all
@@ -62,35 +63,31 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if err := queue.CheckPlace(client, "semaphore", "a semaphore", path); err != nil {
+	at := recipepath.Intent{Client: client, Path: path, Package: "semaphore", What: "a semaphore", Label: o.who, MaxHold: o.maxHold}
+	if err := at.Check(); err != nil {
 		return nil, err
 	}
 	if err := checkPermits(permits, 0); err != nil {
 		return nil, fmt.Errorf("semaphore %s: %w", quote.Path(path), err)
 	}
-	if err := queue.CheckLabel("semaphore", path, o.who); err != nil {
-		return nil, err
+	self := queue.Self(o.who)
+	s := &Semaphore{permits: permits, single: o.single, recipe: acquire.Recipe{Intent: at, Self: self}}
+	line := func(dir, kind string, kinds []string, rule queue.Rule) *queue.Queue {
+		return &queue.Queue{Client: client, Path: dir, Of: path, Kind: kind, Kinds: kinds, Data: queue.DataOf(self), Rule: rule}
 	}
-	if err := queue.CheckMaxHold("semaphore", path, o.maxHold); err != nil {
-		return nil, err
-	}
-	s := &Semaphore{client: client, path: path, permits: permits, single: o.single}
-	cfg := queue.Config{Client: client, Path: path, Root: path, Who: o.who, MaxHold: o.maxHold}
 	if o.single {
-		cfg.Kind, cfg.Kinds, cfg.Policy = znode.PermitsOf(1), []string{znode.Permits}, queue.Permits
-		cfg.Size = s.glance // who only looks asks for none
-		s.line = queue.New(cfg)
+		s.recipe.Gates = recipepath.SizedGates(path)
+		s.line = line(path, znode.PermitsOf(1), []string{znode.Permits}, bySize(s.glance)) // who only looks asks for none
 		return s, nil
 	}
-	cfg.Path, cfg.Kind, cfg.Kinds, cfg.Policy = s.door(), znode.Mutex, znode.Locks, queue.InLine
-	s.line = queue.New(cfg)
-	cfg.Path, cfg.Kind, cfg.Kinds, cfg.Policy = s.leases(), znode.Permit, []string{znode.Permit}, queue.All
-	s.inside = queue.New(cfg)
+	s.recipe.Gates = recipepath.SemaphoreGates(path)
+	s.line = line(s.door(), znode.Mutex, znode.Locks, queue.Always(queue.InLine))
+	s.inside = line(s.leases(), znode.Permit, []string{znode.Permit}, queue.Always(all))
 	return s, nil
 }
 
-func (s *Semaphore) door() string   { return s.path + "/" + znode.LineDir }
-func (s *Semaphore) leases() string { return s.path + "/" + znode.PermitsDir }
+func (s *Semaphore) door() string   { return s.recipe.Path + "/" + znode.LineDir }
+func (s *Semaphore) leases() string { return s.recipe.Path + "/" + znode.PermitsDir }
 
 // Acquire waits up to timeout for a permit. See lease.Acquirer for everything that
 // all recipes have in common, except that a semaphore is not re-entered. A timeout
@@ -106,20 +103,15 @@ func (s *Semaphore) Acquire(ctx context.Context, timeout time.Duration) (*lease.
 // framework.Config.MaxRequestBytes, unless the semaphore has a single queue.
 func (s *Semaphore) AcquireN(ctx context.Context, n int, timeout time.Duration) (*lease.Lease, error) {
 	if n < 1 {
-		return nil, fmt.Errorf("acquire %s: %w: %d permits", s.fullPath(), framework.ErrInvalidArgument, n)
+		return nil, s.recipe.Failed(fmt.Errorf("%w: %d permits", framework.ErrInvalidArgument, n))
 	}
 	if n > math.MaxInt32 { // a node's name could not say it
-		return nil, fmt.Errorf("acquire %s: %w", s.fullPath(), fits(n, math.MaxInt32))
+		return nil, s.recipe.Failed(fits(n, math.MaxInt32))
 	}
 	if s.single {
-		line := s.line.Named(znode.PermitsOf(n)).Sized(s.weigh(n))
-		return line.AcquireThrough(ctx, timeout, nil)
+		return s.recipe.Acquire(ctx, timeout, s.inSingleQueue(n))
 	}
-	line := s.line
-	if n > 1 || !s.agreed.Load() { // else only the first in line has to know the size
-		line = line.Sized(s.vet(n))
-	}
-	return line.AcquireThrough(ctx, timeout, door{s, n})
+	return s.recipe.Acquire(ctx, timeout, s.throughDoor(n))
 }
 
 // Available returns how many permits could be had at once, as seen by a server that
@@ -140,7 +132,7 @@ func (s *Semaphore) Available(ctx context.Context) (int, error) {
 
 // asked counts the permits that are held or waited for, or enough of them.
 func (s *Semaphore) asked(ctx context.Context) (sum int64, err error) {
-	line, err := s.line.Names(ctx, s.client)
+	line, err := s.line.Names(ctx, s.recipe.Client)
 	if err != nil {
 		return 0, err
 	}
@@ -152,7 +144,7 @@ func (s *Semaphore) asked(ctx context.Context) (sum int64, err error) {
 	if s.single {
 		return sum, nil
 	}
-	inside, err := s.inside.Names(ctx, s.client)
+	inside, err := s.inside.Names(ctx, s.recipe.Client)
 	return int64(len(inside)), err
 }
 
@@ -178,4 +170,4 @@ func (s *Semaphore) Contenders(ctx context.Context) ([]lease.Contender, error) {
 }
 
 // fullPath is the path for a text.
-func (s *Semaphore) fullPath() string { return quote.Path(s.client.FullPath(s.path)) }
+func (s *Semaphore) fullPath() string { return quote.Path(s.recipe.Client.FullPath(s.recipe.Path)) }

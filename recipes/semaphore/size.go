@@ -67,14 +67,11 @@ func encode(size int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(
 // Size returns the number of permits there are, as seen by a server that has caught
 // up with the leader.
 func (s *Semaphore) Size(ctx context.Context) (int, error) {
-	err := s.client.Sync(ctx, s.path)
+	err := s.recipe.Client.Sync(ctx, s.recipe.Path)
 	if err == nil {
-		var r record
-		if r, err = s.read(ctx, s.client, false); err == nil {
-			var size int
-			if size, err = s.agree(r); err == nil {
-				return size, nil
-			}
+		var size int
+		if size, _, err = s.vet(ctx, s.recipe.Client, 0, false); err == nil {
+			return size, nil
 		}
 	}
 	return 0, fmt.Errorf("size of %s: %w", s.fullPath(), err)
@@ -99,53 +96,29 @@ func (s *Semaphore) Resize(ctx context.Context, n int) error {
 }
 
 func (s *Semaphore) resize(ctx context.Context, n int) error {
-	unknown := false
 	for {
-		if unknown { // the server of another session may show what was there long before
-			if err := s.client.Sync(ctx, s.path); err != nil {
-				return err
-			}
-		}
-		r, err := s.read(ctx, s.client, false)
-		switch {
-		case err != nil:
-			return err
-		case r.foreign():
-			return r.refuse()
-		case !r.exists:
-			if err := s.client.CreateParents(ctx, s.door()); err != nil {
-				return err
-			}
-			continue
-		case unknown && !r.unset() && r.stored() == n:
-			return nil
-		}
 		// With its version, so that it cannot take effect after a later one.
-		_, err = s.client.Set(ctx, s.path, encode(n), r.stat.Version)
-		unknown = unknown || errors.Is(err, framework.ErrUnknownOutcome)
-		if err == nil || ctx.Err() != nil || !unsettled(err) {
+		err := s.recipe.Client.Update(ctx, s.recipe.Path, func(data []byte, _ framework.Stat) ([]byte, bool, error) {
+			if r := (record{data: data}); r.foreign() {
+				return nil, false, r.refuse()
+			}
+			return encode(n), true, nil
+		})
+		if !errors.Is(err, framework.ErrNoNode) || ctx.Err() != nil {
+			return err
+		}
+		if err := s.recipe.Client.CreateParents(ctx, s.door()); err != nil {
 			return err
 		}
 	}
-}
-
-// unsettled reports whether a write of the size has to be followed by another look.
-// One that was lost with its session cannot take effect after another either.
-func unsettled(err error) bool {
-	for _, again := range []error{framework.ErrBadVersion, framework.ErrNoNode, framework.ErrUnknownOutcome, framework.ErrSessionLost} {
-		if errors.Is(err, again) {
-			return !errors.Is(err, framework.ErrClosed)
-		}
-	}
-	return false
 }
 
 // read reads the path, with a watch if there is something to watch.
 func (s *Semaphore) read(ctx context.Context, c *framework.Client, watch bool) (r record, err error) {
 	if watch {
-		r.data, r.stat, r.watch, err = c.GetWatch(ctx, s.path)
+		r.data, r.stat, r.watch, err = c.GetWatch(ctx, s.recipe.Path)
 	} else {
-		r.data, r.stat, err = c.Get(ctx, s.path)
+		r.data, r.stat, err = c.Get(ctx, s.recipe.Path)
 	}
 	if errors.Is(err, framework.ErrNoNode) {
 		return record{}, nil
@@ -194,7 +167,9 @@ func (s *Semaphore) settle(ctx context.Context, c *framework.Client, watch bool)
 		if err != nil || !r.unset() {
 			return size, r, err
 		}
-		if _, err := c.Set(ctx, s.path, encode(size), r.stat.Version); err != nil && !unsettled(err) {
+		switch _, err := c.Set(ctx, s.recipe.Path, encode(size), r.stat.Version); {
+		case err == nil, errors.Is(err, framework.ErrBadVersion), errors.Is(err, framework.ErrNoNode), errors.Is(err, framework.ErrUnknownOutcome):
+		default:
 			return 0, r, err
 		}
 	}
@@ -208,43 +183,26 @@ func fits(n, size int) error {
 	return nil
 }
 
-// vet is the size for those who wait at the door for n permits. They decide nothing
-// by it, so they do not write it either.
-func (s *Semaphore) vet(n int) queue.SizeFunc {
-	return func(ctx context.Context, c *framework.Client, ask queue.SizeAsk) (int, *framework.Watch, error) {
-		r, err := s.read(ctx, c, ask == queue.Await)
-		if err != nil {
-			return 0, nil, err
-		}
-		size, err := s.agree(r)
-		if err == nil {
-			err = fits(n, size)
-		}
-		return size, r.watch, err
+// vet returns the size for those who think of taking n permits, or wait at the door for
+// them. They decide nothing by it, so they do not write it either.
+func (s *Semaphore) vet(ctx context.Context, c *framework.Client, n int, watch bool) (int, record, error) {
+	r, err := s.read(ctx, c, watch)
+	if err != nil {
+		return 0, r, err
 	}
+	size, err := s.agree(r)
+	if err == nil {
+		err = fits(n, size)
+	}
+	return size, r, err
 }
 
-// glance is the size for those who only list a single queue. Where none is stored,
+// glance returns the size for those who only list a single queue. Where none is stored,
 // whatever else is, it is the own number.
-func (s *Semaphore) glance(ctx context.Context, c *framework.Client, ask queue.SizeAsk) (int, *framework.Watch, error) {
-	size, w, err := s.vet(0)(ctx, c, ask)
+func (s *Semaphore) glance(ctx context.Context, c *framework.Client) (int, error) {
+	size, _, err := s.vet(ctx, c, 0, false)
 	if errors.Is(err, ErrForeignData) && s.permits != 0 {
-		return s.permits, w, nil
+		return s.permits, nil
 	}
-	return size, w, err
-}
-
-// weigh is the size for those who take n permits in a single queue.
-func (s *Semaphore) weigh(n int) queue.SizeFunc {
-	vet := s.vet(n)
-	return func(ctx context.Context, c *framework.Client, ask queue.SizeAsk) (int, *framework.Watch, error) {
-		if ask == queue.Peek {
-			return vet(ctx, c, ask)
-		}
-		size, r, err := s.settle(ctx, c, ask == queue.Await)
-		if err == nil {
-			err = fits(n, size)
-		}
-		return size, r.watch, err
-	}
+	return size, err
 }

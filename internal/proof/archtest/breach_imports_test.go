@@ -56,6 +56,13 @@ func TestDirectionIsHeld(t *testing.T) {
 			sources{"internal/queue/a.go": importing("queue", ours+"recipes/mutex")},
 			[]string{"internal/queue/a.go:2: internal/queue imports recipes/mutex: imports go"},
 		},
+		"up from the line": {
+			sources{"internal/queue/a.go": importing("queue", ours+"internal/recipepath", ours+"internal/acquire")},
+			[]string{
+				"internal/queue/a.go:2: internal/queue imports internal/recipepath: imports go",
+				"internal/queue/a.go:3: internal/queue imports internal/acquire: imports go",
+			},
+		},
 		"the vocabulary needs more than the leaves": {
 			sources{
 				"recipes/lease/a.go":  importing("lease", ours+"internal/hold", ours+"internal/jute", ours+"retry", ours+"zktest", ours+"internal/znode"),

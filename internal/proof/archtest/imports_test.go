@@ -23,6 +23,8 @@ const (
 	vocabulary
 	lifetime
 	line
+	ground // what recipes share that is not the line
+	acquisition
 	recipe
 	program
 	proof
@@ -31,16 +33,19 @@ const (
 // layers lists the ordered directories. A package in a directory below one of
 // these belongs to it; see unitOf.
 var layers = map[string]layer{
-	"zktest":         testServer,
-	"retry":          retrying,
-	"framework":      client,
-	"recipes/lease":  vocabulary,
-	"internal/hold":  lifetime,
-	"internal/queue": line,
-	"recipes":        recipe,
-	"cmd":            program,
-	"examples":       program,
-	"internal/proof": proof,
+	"zktest":              testServer,
+	"retry":               retrying,
+	"framework":           client,
+	"recipes/lease":       vocabulary,
+	"internal/hold":       lifetime,
+	"internal/queue":      line,
+	"internal/locks":      ground,
+	"internal/recipepath": ground,
+	"internal/acquire":    acquisition,
+	"recipes":             recipe,
+	"cmd":                 program,
+	"examples":            program,
+	"internal/proof":      proof,
 }
 
 // leaves are the packages that are not ordered and that the vocabulary may import, so
@@ -88,9 +93,9 @@ func forbidden(from, to string) (rule, fix string) {
 			"move the use into a _test.go file"
 	case toLayer == recipe && fromLayer == recipe:
 		return "no recipe imports another",
-			"move what both need to internal/queue, internal/hold or recipes/lease"
+			"move what both need to internal/acquire, or to a package beside internal/locks"
 	case toLayer > fromLayer:
-		return "imports go cmd, examples -> recipes -> internal/queue -> internal/hold -> recipes/lease -> framework -> retry",
+		return "imports go cmd, examples -> recipes -> internal/acquire -> internal/{recipepath,locks} -> internal/queue -> internal/hold -> recipes/lease -> framework -> retry",
 			"move the needed part down, or hand it in from above as a parameter"
 	default:
 		return "", ""

@@ -30,22 +30,22 @@ func Mutants() []Mutant {
 		File: "internal/queue/policy.go", Old: "return ahead[max(len(ahead)-1, 0):]", New: "return ahead[min(len(ahead), max(len(ahead)-1, 1)):]",
 	}, {
 		Name: "a writer enters beside the reader that a writer became", Package: rwScenarios, Tests: "Curator621",
-		File: "internal/queue/policy.go", Old: "if gone.Kind == znode.Writer && self.Kind != znode.Reader {", New: "if false {",
+		File: "internal/locks/locks.go", Old: "return gone.Kind == znode.Writer && self.Kind != znode.Reader", New: "return false",
 	}, {
 		Name: "the listing of a reader that a writer becomes is not checked", Package: rwScenarios, Tests: "Curator621",
-		File: "internal/queue/downgrade.go", Old: "case !slices.Contains(children, other):", New: "case false:",
+		File: "recipes/rwlock/downgrade.go", Old: "case !slices.Contains(children, other):", New: "case false:",
 	}, {
 		Name: "the reader that a writer becomes is in line like any other", Package: rwScenarios, Tests: "Curator621",
-		File: "internal/queue/downgrade.go", Old: "other[max(0, len(other)-znode.SequenceDigits):]", New: "\"0999999999\"[:znode.SequenceDigits]",
+		File: "recipes/rwlock/downgrade.go", Old: "other[max(0, len(other)-znode.SequenceDigits):]", New: "\"0999999999\"[:znode.SequenceDigits]",
 	}, {
 		Name: "a reader waits for the first writer", Package: rwScenarios, Tests: "CuratorR8|Kazoo2",
-		File: "internal/queue/policy.go", Old: "for i := len(ahead) - 1; i >= 0; i-- {\n\t\tif ahead[i].Kind", New: "for i := range ahead {\n\t\tif ahead[i].Kind",
+		File: "internal/locks/locks.go", Old: "for i := len(ahead) - 1; i >= 0; i-- {\n\t\tif ahead[i].Kind", New: "for i := range ahead {\n\t\tif ahead[i].Kind",
 	}, {
 		Name: "a reader is granted behind a writer", Package: sweeps, Tests: "^TestEveryCallFails$/^aReadWriteLock$",
-		File: "internal/queue/policy.go", Old: "if ahead[i].Kind != znode.Reader {", New: "if ahead[i].Kind == znode.Mutex {",
+		File: "internal/locks/locks.go", Old: "if ahead[i].Kind != znode.Reader {", New: "if ahead[i].Kind == znode.Mutex {",
 	}, {
 		Name: "every reader looks again when a writer has gone", Package: rwScenarios, Tests: "CuratorR8",
-		File: "internal/queue/policy.go", Old: "if gone.Kind == znode.Writer && self.Kind != znode.Reader {", New: "if gone.Kind == znode.Writer {",
+		File: "internal/locks/locks.go", Old: "return gone.Kind == znode.Writer && self.Kind != znode.Reader", New: "return gone.Kind == znode.Writer",
 	}, {
 		Name: "a reader may ask for the write lock", Package: rwScenarios, Tests: "UpgradingIsDisallowed",
 		File: "recipes/rwlock/rwlock.go", Old: "case reading != nil:", New: "case false:",
@@ -57,16 +57,16 @@ func Mutants() []Mutant {
 		File: "internal/znode/name.go", Old: "return n.Sequence < other.Sequence", New: "return n.Sequence > other.Sequence",
 	}, {
 		Name: "granted although the own node is not listed", Package: suites, Tests: "^TestMutex$/the_own_node",
-		File: "internal/queue/place.go", Old: "if present {\n\t\t\treturn ahead, p.settleIn", New: "if present || fresh {\n\t\t\treturn ahead, p.settleIn",
+		File: "internal/queue/place.go", Old: "if present {", New: "if present || fresh {",
 	}, {
 		Name: "whoever gives up leaves its node", Package: sweeps, Tests: sweepTest,
-		File: "internal/queue/wait.go", Old: "w.askHead(client, w.ahead)\n\t\tp.leave()", New: "w.askHead(client, w.ahead)",
+		File: "internal/acquire/try.go", Old: "t.askWho()\n\tp.Leave()", New: "t.askWho()",
 	}, {
 		Name: "a node is removed under a cancelled context", Package: sweeps, Tests: sweepTest,
 		File: "internal/queue/place.go", Old: "_ = client.DeleteGuaranteed(ctx, paths[0])", New: "cancel()\n\t_ = client.Delete(ctx, paths[0], framework.AnyVersion)",
 	}, {
 		Name: "a hand-over trusts the order of events across a reconnect", Package: suites, Tests: "^TestMutex$/the_own_node_and_those_ahead",
-		File: "internal/queue/place.go", Old: "p.broken = p.session.Suspended()", New: "p.broken = nil",
+		File: "internal/queue/admission.go", Old: "p.broken = p.session.Suspended()", New: "p.broken = nil",
 	}, {
 		Name: "the other node's end counts although more are ahead", Package: sweeps, Tests: sweepTest,
 		File: "internal/queue/policy.go", Old: "if name.Node != gone.Node {", New: "if false {",
@@ -102,25 +102,25 @@ func Mutants() []Mutant {
 		File: "framework/internal/guard/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
 	}, {
 		Name: "one permit too many", Package: sweeps, Tests: "^TestEveryCallFails$/^aMixedSemaphore$",
-		File: "recipes/semaphore/door.go", Old: "case len(r.inside)+p.n <= r.size:", New: "case len(r.inside)+p.n <= r.size+1:",
+		File: "recipes/semaphore/passage.go", Old: "case len(r.inside)+d.n <= r.size:", New: "case len(r.inside)+d.n <= r.size+1:",
 	}, {
 		Name: "one permit too many in a single queue", Package: sweeps, Tests: "^TestEveryCallFails$/^aMixedSingleQueue$",
-		File: "internal/queue/policy.go", Old: "if ahead[i].Weight > room {", New: "if ahead[i].Weight > room+1 {",
+		File: "recipes/semaphore/admission.go", Old: "if ahead[i].Weight > room {", New: "if ahead[i].Weight > room+1 {",
 	}, {
 		Name: "a permit is made although the place in line has gone", Package: permits, Tests: "PlaceAtTheDoorIsDeleted",
-		File: "recipes/semaphore/door.go", Old: "framework.DeleteOp(p.turn.Node, framework.AnyVersion),", New: "",
+		File: "recipes/semaphore/passage.go", Old: "framework.DeleteOp(d.place.Path(), framework.AnyVersion),", New: "",
 	}, {
 		Name: "a permit is made although the size has changed", Package: permits, Tests: "ResizeWhileThePermitIsMade",
-		File: "recipes/semaphore/door.go", Old: "framework.CheckOp(p.s.path, r.record.stat.Version))", New: ")",
+		File: "recipes/semaphore/passage.go", Old: "framework.CheckOp(d.s.recipe.Path, r.record.stat.Version))", New: ")",
 	}, {
 		Name: "the news of the head is trusted across a reconnect", Package: permits, Tests: "NewsOfTheHead",
-		File: "internal/queue/place.go", Old: "p.hearsay = p.broken", New: "p.hearsay = nil",
+		File: "internal/queue/admission.go", Old: "p.hearsay = p.broken", New: "p.hearsay = nil",
 	}, {
 		Name: "the head does not see the size change", Package: permits, Tests: "Curator75",
-		File: "recipes/semaphore/door.go", Old: "case <-r.record.watch.Events():\n", New: "",
+		File: "recipes/semaphore/passage.go", Old: "case <-r.record.watch.Events():\n", New: "",
 	}, {
 		Name: "the line does not see the size change", Package: permits, Tests: "ResizeMakesItTooMany",
-		File: "internal/queue/place.go", Old: "append(watches, p.sizeWatch, p.ownWatch)", New: "append(watches, nil, p.ownWatch)",
+		File: "internal/queue/admission.go", Old: "append(watches, also.watch, p.ownWatch)", New: "append(watches, nil, p.ownWatch)",
 	}, {
 		Name: "several permits that were given up are cleaned up in part", Package: suites, Tests: "^TestSemaphore$/door/a_create_is_called_off",
 		File: "framework/cleanup.go", Old: "for _, node := range all {", New: "for _, node := range all[:min(len(all), 1)] {",
@@ -151,7 +151,7 @@ func Mutants() []Mutant {
 		File: "recipes/leader/lead.go", Old: "cancel(ErrRevoked)", New: "",
 	}, {
 		Name: "an observer misses who comes between look and watch", Package: elections, Tests: "BetweenLookAndWatch",
-		File: "internal/queue/head.go", Old: "return len(q.contenders(children)) > 0, w, err", New: "return len(children) < 0, w, err",
+		File: "internal/queue/head.go", Old: "return len(q.Among(children)) > 0, w, err", New: "return len(children) < 0, w, err",
 	}, {
 		Name: "an observer misses that the path is made between look and watch", Package: elections, Tests: "BetweenLookAndWatch",
 		File: "internal/queue/head.go", Old: "return exists, w, err", New: "return exists && false, w, err",

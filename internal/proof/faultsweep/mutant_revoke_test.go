@@ -15,7 +15,7 @@ func RevocationMutants() []Mutant {
 		File: "internal/znode/mark.go", Old: "!keep || len(data) == 0", New: "!keep || true",
 	}, {
 		Name: "who was asked to give way in line does not hear of it", Package: leases, Tests: "RevokeOfAContenderThatWaits",
-		File: "internal/queue/place.go", Old: "w, stat.Czxid, znode.Revoked(data)", New: "w, stat.Czxid, znode.Revoked(data[:0])",
+		File: "internal/queue/admission.go", Old: "w, stat.Czxid, znode.Revoked(data)", New: "w, stat.Czxid, znode.Revoked(data[:0])",
 	}, {
 		Name: "nobody hears that it is to give way", Package: leases, Tests: "RevokeAsksAllLeases",
 		File: "internal/hold/watch.go", Old: "if znode.Revoked(data) {", New: "if false && znode.Revoked(data) {",

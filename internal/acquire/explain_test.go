@@ -1,4 +1,4 @@
-package queue
+package acquire
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 )
 
 // What a wait tells of its end as its last failure: never that its time was up.
@@ -31,14 +32,14 @@ func testLastFailure(t *testing.T, over error) {
 	for name, c := range map[string]struct{ end, want error }{
 		"the time was up":                      {over, earlier},
 		"with a request under way":             {due, earlier},
-		"not free":                             {ErrNotFree, earlier},
+		"not free":                             {queue.ErrNotFree, earlier},
 		"a refusal":                            {refused, refused},
 		"a refusal before that":                {fmt.Errorf("stopped: %w; last error: %w", over, refused), refused},
 		"a refusal before a request under way": {fmt.Errorf("%w; before that: %w", due, refused), refused},
 		"several":                              {errors.Join(due, refused), refused},
 		"no server":                            {&framework.OpError{Err: fmt.Errorf("%w: %w", over, connect)}, connect},
 		"no session any more":                  {lost, lost},
-		"no node any more":                     {ErrEvicted, ErrEvicted},
+		"no node any more":                     {queue.ErrEvicted, queue.ErrEvicted},
 	} {
 		assert.Equal(t, c.want, (&wait{ctx: ctx, failed: earlier}).lastFailure(c.end), name)
 	}

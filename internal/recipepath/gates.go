@@ -1,4 +1,4 @@
-package queue
+package recipepath
 
 import (
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -20,23 +20,18 @@ const enter = framework.PermCreate | framework.PermDelete | framework.PermAdmin
 // LineGates returns those of a path whose children are the contenders.
 func LineGates(path string) []Gate { return []Gate{{path, enter}} }
 
-// SemaphoreGates returns those of a semaphore. The path has the number of permits.
+// SizedGates returns those of a semaphore with a single queue. The path has the number
+// of permits.
+func SizedGates(path string) []Gate { return []Gate{{path, enter | framework.PermWrite}} }
+
+// SemaphoreGates returns those of a semaphore.
 func SemaphoreGates(path string) []Gate {
-	return []Gate{{path, enter | framework.PermWrite}, {path + "/" + znode.LineDir, enter}, {path + "/" + znode.PermitsDir, enter}}
+	return append(SizedGates(path), Gate{path + "/" + znode.LineDir, enter}, Gate{path + "/" + znode.PermitsDir, enter})
 }
 
-// warnOfStrangers has the log say whom credentials do not keep out. It delays nothing.
-func (p *place) warnOfStrangers() {
-	cfg := p.queue.cfg
-	gates := LineGates(cfg.Path)
-	switch cfg.Root {
-	case "":
-	case cfg.Path: // the line is right below it
-		gates = SemaphoreGates(cfg.Path)[:1]
-	default:
-		gates = SemaphoreGates(cfg.Root)
-	}
+// WarnOfStrangers has the log say whom credentials do not keep out. It delays nothing.
+func WarnOfStrangers(c *framework.Client, gates []Gate) {
 	for _, gate := range gates {
-		p.client.WarnOfStrangers(gate.Node, gate.Harm)
+		c.WarnOfStrangers(gate.Node, gate.Harm)
 	}
 }

@@ -1,4 +1,4 @@
-package queue_test
+package acquire_test
 
 import (
 	"context"
@@ -9,8 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/acquire"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/locks"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -18,47 +22,50 @@ import (
 
 const path = "/line"
 
-// What a queue asks of a recipe is asked here of functions that know at which moment of an
-// acquire they are.
+// What is asked of a recipe is asked here of one that knows at which moment of an acquire
+// it is.
 
 // A moment is called at one moment of each acquire.
 type moment func()
 
+// A line of mutexes.
+func line(c *framework.Client) *queue.Queue {
+	return locks.Queue(c, path, znode.Mutex, lease.Holder{})
+}
+
 // deciding calls at the moment at which the policy admits a place.
-func deciding(c *framework.Client, at moment) func(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	policy := func(self znode.Name, ahead []znode.Name, size int) []znode.Name {
-		wait := queue.InLine(self, ahead, size)
-		if len(wait) == 0 && self.Node != znode.Mutex+"0000000000" { // that is the newcomer of a first look
+func deciding(c *framework.Client, at moment) acquire.Taker {
+	line := line(c)
+	line.Rule = queue.Always(func(self znode.Name, ahead []znode.Name) []znode.Name {
+		wait := queue.InLine(self, ahead)
+		if len(wait) == 0 && self != line.Newcomer() {
 			at()
 		}
 		return wait
-	}
-	return queue.New(queue.Config{
-		Client: c, Path: path, Recipe: "test", Kind: znode.Mutex, Kinds: znode.Locks, Policy: policy,
-	}).Acquire
+	})
+	return acquire.InLine(line)
 }
 
-// passing calls when the first in line has passed a door.
-func passing(c *framework.Client, at moment) func(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	line := queue.New(queue.Config{Client: c, Path: path, Kind: znode.Mutex, Kinds: znode.Locks, Policy: queue.InLine})
-	return func(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-		return line.AcquireThrough(ctx, timeout, openDoor{at})
+// passing calls when the first in line has exchanged its place for two nodes beside the line.
+func passing(c *framework.Client, at moment) acquire.Taker {
+	line := line(c)
+	return func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
+		p, err := t.Await(ctx, line, nil)
+		if err != nil {
+			return nil, err
+		}
+		made, err := t.Client.CreateProtectedAll(ctx, path+"/in-", nil, 2, framework.DeleteOp(p.Path(), framework.AnyVersion))
+		at()
+		if err != nil {
+			t.GiveUp(p)
+			return nil, err
+		}
+		grant := hold.Grant{Path: made[0].Path, Token: lease.Token(made[0].Czxid), Also: []string{made[1].Path}}
+		if err := t.Rely(&grant); err != nil {
+			return nil, err
+		}
+		return hold.Start(t.Work, grant), nil
 	}
-}
-
-// An openDoor lets everybody in, to two nodes beside the line.
-type openDoor struct{ at moment }
-
-func (openDoor) Dir() string { return path }
-
-func (openDoor) Inside(context.Context, *framework.Client) ([]znode.Name, error) { return nil, nil }
-
-func (openDoor) Free(context.Context, *framework.Client) ([]znode.Name, error) { return nil, nil }
-
-func (d openDoor) Pass(ctx context.Context, t queue.Turn) ([]framework.Created, error) {
-	made, err := t.Client.CreateProtectedAll(ctx, path+"/in-", t.Data, 2, framework.DeleteOp(t.Node, framework.AnyVersion))
-	d.at()
-	return made, err
 }
 
 var errStopped = errors.New("stopped by the test")
@@ -66,7 +73,7 @@ var errStopped = errors.New("stopped by the test")
 // At the moment of the grant the work ends, or the session, or the client is closed: no
 // lease is handed out for that session, and nothing is left that was relied on.
 func TestEndAtTheMomentOfTheGrant(t *testing.T) {
-	for name, acquirer := range map[string]func(*framework.Client, moment) func(context.Context, time.Duration) (*lease.Lease, error){
+	for name, acquirer := range map[string]func(*framework.Client, moment) acquire.Taker{
 		"the policy admits": deciding, "the door is passed": passing,
 	} {
 		for _, timeout := range []time.Duration{0, time.Minute, lease.Forever} {
@@ -74,9 +81,10 @@ func TestEndAtTheMomentOfTheGrant(t *testing.T) {
 				t.Run(name+", "+end+", "+timeout.String(), func(t *testing.T) {
 					conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 						c := w.Client("a")
+						recipe := acquire.Recipe{Intent: recipepath.Intent{Client: c, Path: path}}
 						ctx, cancel := context.WithCancelCause(t.Context())
 						defer cancel(nil)
-						test(t, w, func(at moment) (*lease.Lease, error) { return acquirer(c, at)(ctx, timeout) }, cancel)
+						test(t, w, func(at moment) (*lease.Lease, error) { return recipe.Acquire(ctx, timeout, acquirer(c, at)) }, cancel)
 					})
 				})
 			}

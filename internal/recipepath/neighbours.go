@@ -1,4 +1,4 @@
-package queue
+package recipepath
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
@@ -41,35 +42,6 @@ import (
 // ErrOtherLayout means that a path is in use by a semaphore of the other layout.
 var ErrOtherLayout = fmt.Errorf("%w, a semaphore of the other layout", lease.ErrOtherRecipe)
 
-// A StrangerError says that a path is in use by another recipe. It is a
-// lease.ErrOtherRecipe, and, between semaphores, an ErrOtherLayout.
-type StrangerError struct {
-	// Node is the name of a node found, below In if that is not "".
-	In, Node string
-	// Recipe is whose it is, as in "an election".
-	Recipe string
-	layout bool
-}
-
-// Error names the node.
-func (e *StrangerError) Error() string {
-	node := e.Node
-	if e.In != "" {
-		node = e.In + "/" + e.Node
-	}
-	return fmt.Sprintf("%v: node %s is that of %s: give each a path of its own", e.sentinel(), quote.Brief(node), e.Recipe)
-}
-
-func (e *StrangerError) sentinel() error {
-	if e.layout {
-		return ErrOtherLayout
-	}
-	return lease.ErrOtherRecipe
-}
-
-// Unwrap returns what the error is.
-func (e *StrangerError) Unwrap() error { return e.sentinel() }
-
 // recipes says whose the nodes of a kind are.
 var recipes = map[string]string{
 	znode.Mutex: "a mutex", znode.Reader: "a read-write lock", znode.Writer: "a read-write lock", znode.Latch: "an election",
@@ -77,19 +49,26 @@ var recipes = map[string]string{
 }
 
 // stranger returns the error for a node of a kind at a path where the own kinds are
-// others.
+// others: an ErrOtherRecipe and, between semaphores, an ErrOtherLayout.
 func stranger(in string, name znode.Name, own []string) error {
 	semaphores := func(kind string) bool { return kind == znode.Permit || kind == znode.Permits }
-	kind := name.Kind
+	node, kind, why := name.Node, name.Kind, lease.ErrOtherRecipe
 	if in != "" {
-		kind = znode.Permit // at the door as well
+		node, kind = in+"/"+node, znode.Permit // at the door as well
 	}
-	return &StrangerError{In: in, Node: name.Node, Recipe: recipes[kind], layout: semaphores(kind) && semaphores(own[0])}
+	if semaphores(kind) && semaphores(own[0]) {
+		why = ErrOtherLayout
+	}
+	return fmt.Errorf("%w: node %s is that of %s: give each a path of its own", why, quote.Brief(node), recipes[kind])
 }
 
 // others returns the nodes of kinds other than the own ones.
-func others(children, own []string) (found []znode.Name) {
-	kinds := slices.DeleteFunc(slices.Clone(znode.All), func(kind string) bool { return slices.Contains(own, kind) })
+func others(children, own []string) []znode.Name {
+	return whole(children, slices.DeleteFunc(slices.Clone(znode.All), func(kind string) bool { return slices.Contains(own, kind) })...)
+}
+
+// whole returns the nodes of some kinds that recipes have made.
+func whole(children []string, kinds ...string) (found []znode.Name) {
 	for _, child := range children {
 		if name, ok := znode.ParseWhole(child, kinds...); ok {
 			found = append(found, name)
@@ -98,85 +77,66 @@ func others(children, own []string) (found []znode.Name) {
 	return found
 }
 
-// settleIn makes certain, with the first listing that shows the own node, that no
-// other recipe has the path. Whoever comes later sees this node.
-func (p *place) settleIn(ctx context.Context, children []string) error {
-	if p.settled {
-		return nil
-	}
-	err := p.queue.alone(ctx, p.client, children, &comer{p.self, p.token})
-	p.settled = err == nil
-	return err
-}
-
-// A comer is who looks for others: its node's name, and its czxid.
-type comer struct {
-	name  znode.Name
-	czxid int64
-}
-
-// alone returns nil unless the path is in use by another recipe, as a listing of it
-// tells. self is nil for who only thinks of coming.
-func (q *Queue) alone(ctx context.Context, c *framework.Client, children []string, self *comer) error {
-	for _, name := range others(children, q.cfg.Kinds) {
-		if self == nil || !name.Ordered() || name.Before(self.name) {
-			return stranger("", name, q.cfg.Kinds)
+// Refuse returns nil unless the path of a line is in use by another recipe, as a listing
+// of it tells. self is a node in line, and it is asked with the first listing that shows
+// it: whoever comes later sees that node. It is nil for who only thinks of coming.
+func Refuse(ctx context.Context, c *framework.Client, line *queue.Queue, children []string, self *queue.Place) error {
+	for _, name := range others(children, line.Kinds) {
+		if self == nil || !name.Ordered() || name.Before(self.Name()) {
+			return stranger("", name, line.Kinds)
 		}
 	}
 	if !slices.Contains(children, znode.PermitsDir) {
 		return nil
 	}
-	if err := q.nobodyAtTheDoor(ctx, c, self); err != nil {
+	if err := nobodyAtTheDoor(ctx, c, line, self); err != nil {
 		return err
 	}
-	inside, err := q.wholeNames(ctx, c, znode.PermitsDir, znode.Permit) // after the door
+	inside, err := list(ctx, c, line.Node(znode.PermitsDir), znode.Permit) // after the door
 	if err == nil && len(inside) > 0 {
-		err = stranger(znode.PermitsDir, inside[0], q.cfg.Kinds)
+		err = stranger(znode.PermitsDir, inside[0], line.Kinds)
 	}
 	return err
 }
 
 // nobodyAtTheDoor returns nil unless somebody older than self is in line there.
-func (q *Queue) nobodyAtTheDoor(ctx context.Context, c *framework.Client, self *comer) error {
-	line, err := q.wholeNames(ctx, c, znode.LineDir, znode.Mutex)
+func nobodyAtTheDoor(ctx context.Context, c *framework.Client, line *queue.Queue, self *queue.Place) error {
+	door := line.Node(znode.LineDir)
+	waiting, err := list(ctx, c, door, znode.Mutex)
 	if err != nil {
 		return err
 	}
-	for _, name := range line {
-		exists, stat, err := c.Exists(ctx, q.node(znode.LineDir)+"/"+name.Node)
+	for _, name := range waiting {
+		exists, stat, err := c.Exists(ctx, door+"/"+name.Node)
 		switch {
 		case err != nil:
 			return err
 		case !exists: // it gave up, or is inside
 			continue
-		case self != nil && stat.Czxid > self.czxid:
+		case self != nil && stat.Czxid > self.Token():
 			return nil // and so are all behind it
 		}
-		return stranger(znode.LineDir, name, q.cfg.Kinds)
+		return stranger(znode.LineDir, name, line.Kinds)
 	}
 	return nil
 }
 
-// wholeNames lists the nodes of a kind in a child of the path, in order.
-func (q *Queue) wholeNames(ctx context.Context, c *framework.Client, in, kind string) ([]znode.Name, error) {
-	children, _, err := c.Children(ctx, q.node(in))
-	if errors.Is(err, framework.ErrNoNode) || errors.Is(err, framework.ErrNoAuth) {
+// list returns the nodes of a kind that recipes have made in a child of the path, in
+// order.
+func list(ctx context.Context, c *framework.Client, path, kind string) ([]znode.Name, error) {
+	children, _, err := znode.Children(ctx, c, path)
+	if errors.Is(err, framework.ErrNoAuth) {
 		return nil, nil // a semaphore's are for all to see
 	}
-	var found []znode.Name
-	for _, child := range children {
-		if name, ok := znode.ParseWhole(child, kind); ok {
-			found = append(found, name)
-		}
-	}
+	found := whole(children, kind)
 	slices.SortFunc(found, znode.Compare)
 	return found, err
 }
 
-// RefuseStrangers returns an error if somebody of another recipe, or of a semaphore with
+// RefuseAtSemaphore returns an error if somebody of another recipe, or of a semaphore with
 // a single queue, is at the path of a semaphore and came before a node in line, or before
 // the parent of the permits was made, whose czxid is given: nobody looked into that then.
-func RefuseStrangers(ctx context.Context, c *framework.Client, path, node string, leases int64) error {
+func RefuseAtSemaphore(ctx context.Context, c *framework.Client, path, node string, leases int64) error {
 	children, _, err := c.Children(ctx, path)
 	if err != nil {
 		return err
@@ -188,7 +148,7 @@ func RefuseStrangers(ctx context.Context, c *framework.Client, path, node string
 	}
 	exists, mine, err := c.Exists(ctx, node)
 	if err == nil && !exists {
-		err = ErrEvicted
+		err = queue.ErrEvicted
 	}
 	if err != nil {
 		return err

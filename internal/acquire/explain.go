@@ -1,0 +1,72 @@
+package acquire
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// explain turns the end of a failed wait into the error for the caller.
+func (w *wait) explain(err error) error {
+	switch {
+	case errors.Is(err, framework.ErrClosed):
+	case w.timedOut() || errors.Is(err, queue.ErrNotFree):
+		return w.timeoutError(err)
+	case w.work.Err() != nil:
+		err = context.Cause(w.work)
+	}
+	return w.recipe.Failed(err)
+}
+
+func (w *wait) timeoutError(err error) error {
+	timeout := &lease.TimeoutError{
+		Path: w.recipe.Client.FullPath(w.recipe.Path), Waited: time.Since(w.start), Ahead: w.seen.Ahead, Node: w.seen.HeadNode(), Holder: w.seen.Holder,
+		Err: w.lastFailure(err), Cause: context.Cause(w.work),
+	}
+	if now := w.recipe.Client.Reachable(); errors.Is(now, framework.ErrNotConnected) && !errors.Is(err, framework.ErrNotConnected) {
+		timeout.Err = now // it was waited for an event, which nobody could tell any more
+	}
+	if w.atOnce {
+		timeout.Waited = 0
+	}
+	return timeout
+}
+
+// lastFailure returns what went wrong last in a wait that the timeout has ended with err.
+// That a request was under way then is none.
+func (w *wait) lastFailure(err error) error {
+	if connect := (*framework.ConnectError)(nil); errors.As(err, &connect) {
+		return connect
+	}
+	request := w.failedRequest(err)
+	switch {
+	case request != nil:
+		return request
+	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted):
+		return err
+	}
+	return w.failed
+}
+
+// failedRequest finds one in an error that did not fail because the time was up.
+func (w *wait) failedRequest(err error) error {
+	switch e := err.(type) { //nolint:errorlint // goes through all that is wrapped
+	case *framework.OpError:
+		if !errors.Is(e, context.Cause(w.ctx)) {
+			return e
+		}
+	case interface{ Unwrap() error }:
+		return w.failedRequest(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			if request := w.failedRequest(err); request != nil {
+				return request
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package acquire
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/recipepath"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// A Try is one try to take a place, in one session.
+type Try struct {
+	// Client is pinned to Session.
+	Client *framework.Client
+	// Session is the one to take a place in.
+	Session *framework.Session
+	// AtOnce is set if nobody is waited for.
+	AtOnce bool
+	// Work is the caller's context, for the life of the work.
+	Work context.Context
+	// Seen is for the error.
+	Seen *queue.Seen
+	// Ask, if it is not nil, finds out who is in the way where that is not who is ahead in
+	// line, and puts it into Seen.
+	Ask func(ctx context.Context)
+
+	wait *wait
+}
+
+// InLine is the taker of recipes whose place is a node in line.
+func InLine(line *queue.Queue) Taker {
+	return func(ctx context.Context, t *Try) (*lease.Lease, error) {
+		if err := t.Look(ctx, line); err != nil {
+			return nil, err
+		}
+		p, err := t.Await(ctx, line, nil)
+		if err != nil {
+			return nil, err
+		}
+		return t.Grant(p)
+	}
+}
+
+// Look finds out with one read that a place in line is not free, for a try that waits for
+// nobody. For others it does nothing.
+func (t *Try) Look(ctx context.Context, line *queue.Queue) error {
+	if !t.AtOnce {
+		return nil
+	}
+	children, exists, err := znode.Children(ctx, t.Client, line.Path)
+	if err != nil || !exists {
+		return err
+	}
+	if err := recipepath.Refuse(ctx, t.Client, line, children, nil); err != nil {
+		return err
+	}
+	policy, err := line.Rule(ctx, t.Client)
+	if err != nil {
+		return err
+	}
+	contenders := line.Among(children)
+	if len(policy(line.Newcomer(), contenders)) > 0 {
+		t.Seen.Note(line.Path, contenders)
+		return queue.ErrNotFree
+	}
+	return nil
+}
+
+// Await joins the line, and waits until the place is admitted: see Place.AwaitAdmitted. On
+// failure no node stays, or it is being removed.
+func (t *Try) Await(ctx context.Context, line *queue.Queue, also *queue.Further) (*queue.Place, error) {
+	p := line.Place(t.Session, t.Seen)
+	listing, err := p.Join(ctx)
+	if err != nil {
+		return nil, err
+	}
+	recipepath.WarnOfStrangers(t.Client, t.wait.recipe.Gates)
+	ahead, children, err := p.Ahead(ctx, listing)
+	if err == nil {
+		err = recipepath.Refuse(ctx, t.Client, line, children, p)
+	}
+	if err == nil {
+		err = p.AwaitAdmitted(ctx, ahead, also, t.AtOnce)
+	}
+	if err != nil {
+		t.GiveUp(p)
+		return nil, err
+	}
+	return p, nil
+}
+
+// askPatience bounds the question who is in the way, which delays an answer that
+// is late already.
+const askPatience = 50 * time.Millisecond
+
+// GiveUp leaves a place in line. If the time is up it asks who is in the way before that.
+func (t *Try) GiveUp(p *queue.Place) {
+	t.askWho()
+	p.Leave()
+}
+
+// askWho reads what the first in line says about itself, for the error.
+func (t *Try) askWho() {
+	if t.AtOnce || !t.wait.timedOut() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.wait.ctx), askPatience)
+	defer cancel()
+	if t.Ask != nil {
+		t.Ask(ctx)
+	}
+	if t.Seen.Head == "" || t.Seen.Holder != (lease.Holder{}) {
+		return
+	}
+	if data, _, err := t.Client.Get(ctx, t.Seen.Head); err == nil {
+		t.Seen.Heed(data)
+	}
+}
+
+// Grant starts the hold of a place in line.
+func (t *Try) Grant(p *queue.Place) (*lease.Lease, error) {
+	grant := hold.Grant{Path: p.Path(), Token: lease.Token(p.Token())}
+	if err := t.Rely(&grant); err != nil {
+		return nil, err
+	}
+	grant.Watch, grant.Unwatch = p.HandOver()
+	grant.Asked = p.Asked()
+	return hold.Start(t.Work, grant), nil
+}
+
+// Rely completes a grant of nodes that are had, and makes a quorum vouch for them. It
+// fails when the session is over, or the context has ended: that wins over a place that is
+// free, too. Then it removes the nodes.
+func (t *Try) Rely(g *hold.Grant) (err error) {
+	r, ctx := t.wait.recipe, t.wait.ctx
+	g.Client, g.Session, g.Key, g.MaxHold = t.Client, t.Session, r.Key(), r.MaxHold
+	if t.AtOnce { // the place is free; after a break in an idle session this takes a third of the timeout
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(t.Work, t.Session.Timeout()/2, errWaitOver)
+		defer cancel()
+	}
+	nodes := slices.Concat(g.Also, []string{g.Path})
+	if g.Reliance, err = t.Client.Rely(ctx, nodes...); err != nil {
+		queue.Leave(t.Client, nodes...)
+	}
+	if errors.Is(err, framework.ErrNoNode) {
+		return queue.ErrEvicted
+	}
+	return err
+}

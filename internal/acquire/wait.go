@@ -1,0 +1,111 @@
+package acquire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// errWaitOver is the cause of a context that the timeout ends.
+var errWaitOver = errors.New("wait is over")
+
+// A wait is one call of Acquire: any number of tries, one at a time, until one has its
+// place or the caller's patience ends.
+type wait struct {
+	recipe *Recipe
+	work   context.Context // the caller's, for the life of the work
+	ctx    context.Context // derived from it, bounded by the timeout
+	start  time.Time
+	atOnce bool       // do not wait for others
+	over   bool       // there is no session to wait in, and will be none
+	failed error      // what cost a place in line last
+	seen   queue.Seen // for the error
+}
+
+// begin starts the clock of a wait.
+func (r *Recipe) begin(ctx context.Context, timeout time.Duration) (*wait, context.CancelFunc) {
+	w := &wait{recipe: r, work: ctx, start: time.Now(), seen: queue.Seen{Ahead: -1}}
+	ctx, stop := r.Client.WhileOpen(ctx)
+	cancel := context.CancelFunc(func() {})
+	switch {
+	case timeout <= 0:
+		w.atOnce = true
+		ctx, cancel = context.WithTimeoutCause(ctx, r.patience(), errWaitOver)
+	case timeout != lease.Forever:
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errWaitOver)
+	}
+	w.ctx = ctx
+	return w, func() {
+		cancel()
+		stop()
+	}
+}
+
+// patience bounds an acquire that does not wait for others: it still has to ask
+// the server, and a server that does not answer must not hold it up.
+func (r *Recipe) patience() time.Duration {
+	if s := r.Client.Session(); s != nil && s.Timeout() > 0 {
+		return s.Timeout() / 3
+	}
+	return time.Second
+}
+
+// run tries until a place is had.
+func (w *wait) run(take Taker) (*lease.Lease, error) {
+	for {
+		held, err := w.try(take)
+		switch {
+		case err == nil:
+			return held, nil
+		case w.ctx.Err() != nil, w.over, errors.Is(err, framework.ErrClosed), errors.Is(err, queue.ErrNotFree), errors.Is(err, lease.ErrLost):
+			return nil, w.explain(err)
+		case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted):
+			w.failed = err // the place is gone; the time is not
+		default:
+			return nil, w.explain(err)
+		}
+	}
+}
+
+// try takes a place in one session. What watches a place that is given up, or has been
+// exchanged for another, ends with it: the wait may go on for long.
+func (w *wait) try(take Taker) (*lease.Lease, error) {
+	session, err := w.session()
+	if err != nil {
+		w.over = true // also for a view of the client that is pinned to a session
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(w.ctx)
+	defer cancel()
+	w.seen.Unlisted = nil
+	held, err := take(ctx, &Try{
+		Client: w.recipe.Client.In(session), Session: session, AtOnce: w.atOnce, Work: w.work, Seen: &w.seen, wait: w,
+	})
+	if request := w.failedRequest(w.seen.Unlisted); request != nil {
+		w.failed = request
+	}
+	return held, err
+}
+
+// session returns the session to wait in. An acquire that does not wait for
+// others does not wait for a connection either.
+func (w *wait) session() (*framework.Session, error) {
+	client := w.recipe.Client
+	if w.atOnce {
+		if err := client.Reachable(); errors.Is(err, framework.ErrNotConnected) {
+			return nil, fmt.Errorf("%w: %w", queue.ErrNotFree, err)
+		}
+	}
+	return client.AwaitSession(w.ctx)
+}
+
+// timedOut reports whether the time for the wait is over: that of the timeout, or that of
+// the caller's context.
+func (w *wait) timedOut() bool {
+	return errors.Is(w.ctx.Err(), context.DeadlineExceeded) && !errors.Is(w.work.Err(), context.Canceled)
+}

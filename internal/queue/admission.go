@@ -1,0 +1,185 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+)
+
+// AwaitAdmitted returns nil when the place is admitted. Then the own node was there at
+// that moment, in the present session. ahead are those that the first look showed. also
+// is what the rule depends on beside them, nil if on nothing. If atOnce is set it waits
+// for nobody, and returns ErrNotFree. It returns ErrEvicted if the own node has gone.
+func (p *Place) AwaitAdmitted(ctx context.Context, ahead []znode.Name, also *Further, atOnce bool) error {
+	for {
+		policy, err := p.queue.Rule(ctx, p.client) // what it knows is not older than the listing
+		if err != nil {
+			return err
+		}
+		p.seen.Note(p.queue.Path, ahead)
+		others := policy(p.self, ahead)
+		if len(others) == 0 {
+			return nil
+		}
+		if atOnce {
+			return ErrNotFree
+		}
+		gone, err := p.AwaitChange(ctx, others, also)
+		if err != nil {
+			return err
+		}
+		if gone != nil && p.queue.admitsWithout(*gone, p.self, ahead, policy) {
+			p.hearsay = p.broken
+			return nil
+		}
+		if ahead, _, err = p.Ahead(ctx, nil); err != nil {
+			return err
+		}
+	}
+}
+
+// AwaitChange waits until one of the other contenders may have gone, or what is watched
+// also, nil for nothing, may have changed. gone is one that was seen to go while the own node stood, and
+// nothing was known of a change.
+func (p *Place) AwaitChange(ctx context.Context, others []znode.Name, also *Further) (gone *znode.Name, err error) {
+	if also == nil {
+		also = &Further{}
+	}
+	found, stop := p.lookAgain(ctx, others, also)
+	defer stop()
+	for again := true; again && err == nil; {
+		gone, again, err = p.awaitEvent(ctx, others, also, found)
+	}
+	return gone, err
+}
+
+// awaitEvent waits for the first thing that happens. If it is only that somebody's
+// data was set, as who asks a holder to give way does, again is true: the order of
+// the line is what it was.
+func (p *Place) awaitEvent(ctx context.Context, others []znode.Name, also *Further, found <-chan struct{}) (gone *znode.Name, again bool, err error) {
+	round, cancel := context.WithCancel(ctx)
+	defer cancel()
+	own, further := p.watchOwn(ctx), also.begin(ctx)
+	watches, err := p.watchOthers(round, others)
+	ownErr, changed := <-own, <-further
+	if err := cmp.Or(ownErr, changed.err, err); err != nil {
+		return nil, false, err
+	}
+	if watches == nil || changed.yes {
+		return nil, false, nil
+	}
+	which, ev, ok := firstEvent(ctx, found, append(watches, also.watch, p.ownWatch))
+	switch {
+	case which < 0:
+		also.watch = nil // it may be that of which nobody was told
+		return nil, false, nil
+	case !ok:
+		return nil, false, context.Cause(ctx)
+	case ev.Type == framework.EventSessionEnded:
+		return nil, false, ev.Err
+	case which == len(others):
+		also.watch = nil
+		return nil, false, nil
+	case which > len(others): // the own node
+		p.ownWatch = nil
+		if ev.Type == framework.EventDeleted {
+			return nil, false, ErrEvicted
+		}
+		return nil, ev.Type == framework.EventDataChanged, nil // watch again
+	}
+	if ev.Type == framework.EventDeleted && p.ownIntact() && also.stands() {
+		return &others[which], false, nil
+	}
+	return nil, ev.Type == framework.EventDataChanged, nil
+}
+
+// watchOthers reads other contenders' nodes, with a watch each, all at once. It
+// returns nil if one of them has gone.
+func (p *Place) watchOthers(ctx context.Context, others []znode.Name) ([]*framework.Watch, error) {
+	watches := make([]*framework.Watch, len(others), len(others)+2)
+	read := func(i int) error {
+		data, _, w, err := p.client.GetWatch(ctx, p.queue.Node(others[i].Node))
+		if err == nil && others[i].Node == p.seen.HeadNode() {
+			p.seen.Heed(data)
+		}
+		watches[i] = w
+		if errors.Is(err, framework.ErrNoAuth) { // nobody would tell when it has gone
+			err = fmt.Errorf("the contender ahead cannot be waited for, its acl must let others read: %w", err)
+		}
+		return err
+	}
+	results := make(chan error, len(others))
+	for i := 1; i < len(others); i++ {
+		go func() { results <- read(i) }()
+	}
+	if len(others) > 0 {
+		results <- read(0)
+	}
+	var errs []error
+	missing := false
+	for range others {
+		switch err := <-results; {
+		case errors.Is(err, framework.ErrNoNode):
+			missing = true
+		case err != nil:
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if missing {
+		return nil, nil
+	}
+	return watches, nil
+}
+
+// watchOwn sets a watch on the own node, if there is none, beside whatever the
+// caller does meanwhile.
+func (p *Place) watchOwn(ctx context.Context) <-chan error {
+	done := make(chan error, 1)
+	if p.ownWatch != nil {
+		done <- nil
+		return done
+	}
+	p.broken = p.session.Suspended()
+	if p.ownLife == nil {
+		p.ownLife = within(ctx)
+	}
+	go func() {
+		data, stat, w, err := p.client.GetWatch(p.ownLife.ctx, p.path)
+		switch {
+		case errors.Is(err, framework.ErrNoNode):
+			done <- ErrEvicted
+		case err != nil:
+			done <- err
+		case stat.EphemeralOwner != p.session.ID():
+			done <- ErrEvicted
+		default:
+			p.ownWatch, p.token, p.asked = w, stat.Czxid, znode.Revoked(data)
+			done <- nil
+		}
+	}()
+	return done
+}
+
+// ownIntact reports whether the watch on the own node has not fired, over one and
+// the same connection. There, events come in the order of the changes, so if it
+// has not by the time the deletion of another node is known, the own node was
+// there then. After a break a server tells what was missed in any order.
+func (p *Place) ownIntact() bool {
+	select {
+	case <-p.ownWatch.Events():
+		p.ownWatch = nil
+		return false
+	case <-p.broken:
+		p.ownWatch = nil // and ask for it again, with the next connection
+		return false
+	default:
+		return true
+	}
+}

@@ -1,0 +1,55 @@
+package recipepath
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+)
+
+// An Intent is what somebody wants to make at a path.
+type Intent struct {
+	// Client is any client.
+	Client *framework.Client
+	// Path is that of the recipe.
+	Path string
+	// Package is the recipe's, and What is made, as in "a mutex": for errors.
+	Package, What string
+	// Label is what the holders are to be called.
+	Label string
+	// MaxHold bounds each hold; 0 is no limit.
+	MaxHold time.Duration
+}
+
+// maxLabel is the length of the longest label, in bytes. Every reader of the line gets
+// it, and messages show no more than the beginning.
+const maxLabel = 1024
+
+// Check returns why that cannot be. A path that is called like a contender would be one,
+// for ever, in the line of a recipe at the path above.
+func (i Intent) Check() error {
+	if err := framework.ValidatePath(i.Path); err != nil {
+		return fmt.Errorf("%s: %w", i.Package, err)
+	}
+	switch {
+	case i.Path == "/":
+		return fmt.Errorf("%s: %w %q: %s needs a node of its own", i.Package, framework.ErrInvalidPath, i.Path, i.What)
+	case znode.Contends(i.Path):
+		return fmt.Errorf("%s: %w \"%s\": its last element is the name of a contender's node, which keeps out who comes to the path above: "+
+			"choose one that does not end like this", i.Package, framework.ErrInvalidPath, quote.Path(i.Path))
+	case i.Client == nil:
+		return i.Invalid("no client")
+	case len(i.Label) > maxLabel:
+		return i.Invalid("a label of %d bytes, the limit is %d", len(i.Label), maxLabel)
+	case i.MaxHold < 0:
+		return i.Invalid("maximum hold time %v", i.MaxHold)
+	}
+	return nil
+}
+
+// Invalid returns the error for an argument that cannot be.
+func (i Intent) Invalid(format string, args ...any) error {
+	return fmt.Errorf("%s %s: %w: %s", i.Package, quote.Path(i.Path), framework.ErrInvalidArgument, fmt.Sprintf(format, args...))
+}
