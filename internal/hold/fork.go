@@ -1,6 +1,7 @@
 package hold
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -109,16 +110,13 @@ func (t *Turn) Await(ctx context.Context) (*lease.Lease, error) {
 	}
 	left := t.leave()
 	loss := h.Loss() // asked for after that: whom a loss finds inside it tells. Also by the clock of this moment
-	switch {
-	case left:
-	case loss != nil:
+	if !left {
+		if loss == nil {
+			return lease.New(t.handle), nil
+		}
 		_ = t.handle.Release()
-	default:
-		return lease.New(t.handle), nil
 	}
-	if loss == nil {
-		loss = context.Cause(ctx)
-	}
+	loss = cmp.Or(loss, context.Cause(ctx))
 	t.handle.cancel(loss)
 	return nil, loss
 }

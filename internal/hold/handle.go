@@ -47,12 +47,10 @@ func (h *Handle) Err() error {
 	_, open := h.hold.handles[h]
 	h.hold.mu.Unlock()
 	if !open {
-		return h.releasedError()
+		return releasedError{h.hold}
 	}
 	return h.hold.err()
 }
-
-func (h *Handle) releasedError() error { return releasedError{h.hold} }
 
 // Revoked is closed when somebody has asked the holder to give way.
 func (h *Handle) Revoked() <-chan struct{} { return h.hold.revoked.Done() }
@@ -62,11 +60,11 @@ func (h *Handle) Revoked() <-chan struct{} { return h.hold.revoked.Done() }
 func (h *Handle) Release() error {
 	open, ended := h.hold.dismiss(h)
 	if !open {
-		return h.releasedError()
+		return releasedError{h.hold}
 	}
-	defer h.cancel(h.releasedError())
+	defer h.cancel(releasedError{h.hold})
 	if h.hold.err() == nil { // work under this claim must end before anybody else is let in
-		h.cancel(h.releasedError())
+		h.cancel(releasedError{h.hold})
 	}
 	if !ended || h.hold.letIn(h.owner) {
 		return h.hold.Loss() // not what another, which was the last, does meanwhile

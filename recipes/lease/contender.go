@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -39,9 +40,6 @@ type Contender struct {
 
 // String returns the contender in one line, as Holder.String does.
 func (c Contender) String() string {
-	who := c.Holder.String()
-	if who == "" {
-		who = quote.Brief(c.Node)
-	}
+	who := cmp.Or(c.Holder.String(), quote.Brief(c.Node))
 	return fmt.Sprintf("token %d  session 0x%x  %s", c.Token, uint64(c.Session), strings.TrimSpace(who))
 }
