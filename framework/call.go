@@ -24,7 +24,7 @@ type request[T any] struct {
 	send func(s *Session, path string) (T, error)
 	// late gets the result if the caller left before it came. It may be nil, and
 	// runs in a task of the session.
-	late func(s *Session, v T, err error)
+	late func(v T, err error)
 }
 
 // read runs an operation that changes nothing.
@@ -153,12 +153,8 @@ const (
 // task of its own that outlives an impatient caller; the request may then still
 // be carried out, and its outcome is unknown to the caller.
 func send[T any](ctx context.Context, s *Session, path string, r request[T]) (value T, outcome Outcome, err error) {
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
-		return value, Failed, context.Cause(ctx)
-	case <-s.ctx.Done():
-		return value, Failed, context.Cause(s.ctx)
+	if err := s.take(ctx, s.slots); err != nil {
+		return value, Failed, err
 	}
 	type result struct {
 		value T
@@ -177,7 +173,7 @@ func send[T any](ctx context.Context, s *Session, path string, r request[T]) (va
 		case wanted:
 			answer <- result{v, err}
 		case r.late != nil:
-			r.late(s, v, err)
+			r.late(v, err)
 		}
 	})
 	if !started {
@@ -198,6 +194,18 @@ func send[T any](ctx context.Context, s *Session, path string, r request[T]) (va
 		return judge(s, res.value, res.err)
 	}
 	return value, Unknown, cause
+}
+
+// take waits for room in a channel, the end of ctx, or that of the session.
+func (s *Session) take(ctx context.Context, room chan<- struct{}) error {
+	select {
+	case room <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
 }
 
 // judge tells how a request ended from what the library says. If the session is

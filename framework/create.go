@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,66 +91,44 @@ func (c *Client) createOptions(path string, data []byte, mode Mode, acl func(str
 	for _, opt := range opts {
 		opt(&o)
 	}
-	fail := func(err error) (createOptions, error) {
-		return o, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
-	}
-	if err := validatePath(path, mode.sequential()); err != nil {
-		return fail(err)
-	}
-	if o.acl == nil {
+	err := validatePath(path, mode.sequential())
+	if err == nil && o.acl == nil {
 		o.acl = acl(c.full(path))
 	}
-	if err := validateACL(o.acl); err != nil {
-		return fail(err)
-	}
-	switch {
-	case mode < Persistent || mode > Container:
-		return fail(invalid("mode %d", int(mode)))
-	case o.ttl == 0:
-	case mode != Persistent && mode != PersistentSequential:
-		return fail(invalid("a %v node cannot have a time to live", mode))
-	case o.ttl < time.Millisecond || o.ttl.Milliseconds() > maxTTLMillis:
-		return fail(invalid("time to live %v", o.ttl))
+	if err = cmp.Or(err, validateACL(o.acl), o.validate(mode)); err != nil {
+		return o, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
 	return o, c.checkSize("create", path, c.createSize(path, data, o.acl))
+}
+
+func (o createOptions) validate(mode Mode) error {
+	switch {
+	case mode < Persistent || mode > Container:
+		return invalid("mode %d", int(mode))
+	case o.ttl == 0:
+	case mode != Persistent && mode != PersistentSequential:
+		return invalid("a %v node cannot have a time to live", mode)
+	case o.ttl < time.Millisecond || o.ttl.Milliseconds() > maxTTLMillis:
+		return invalid("time to live %v", o.ttl)
+	}
+	return nil
 }
 
 // maxTTLMillis is the largest time to live the server's encoding has room for.
 const maxTTLMillis = 0x00ffffffffff
 
-// lateCreate gets the result of a create whose caller has left.
-type lateCreate func(s *Session, path string, err error)
+// lateMade gets the paths on the server of the nodes that were made for a caller who has
+// left.
+type lateMade func(made []string, err error)
 
 // create sends one create request, and repeats it only if it certainly had no effect.
-func (c *Client) create(ctx context.Context, path string, data []byte, mode Mode, o createOptions, late lateCreate) (Created, error) {
-	type reply struct {
-		path    string
-		czxid   int64
-		session int64
-	}
-	r := request[reply]{op: "create", path: path, sequential: mode.sequential()}
-	r.send = func(s *Session, path string) (reply, error) {
-		if mode.ephemeral() {
-			if err := s.quota.reserve(path); err != nil {
-				return reply{}, err
-			}
-		}
-		s.guard.ExpectCreate(path, o.onSent)
-		made, err := sendCreate(s.conn, path, data, mode, o)
-		s.guard.ForgetCreate(path)
-		zxid := s.guard.TakeZxid(made)
-		if mode.ephemeral() {
-			if err != nil {
-				made = ""
-			}
-			s.quota.settle(path, made)
-		}
-		return reply{made, zxid, s.ID()}, err
-	}
+func (c *Client) create(ctx context.Context, path string, data []byte, mode Mode, o createOptions, late lateMade) (Created, error) {
+	r := request[Created]{op: "create", path: path, sequential: mode.sequential()}
+	r.send = func(s *Session, path string) (Created, error) { return s.create(path, data, mode, o) }
 	if late != nil {
-		r.late = func(s *Session, v reply, err error) { late(s, v.path, err) }
+		r.late = func(made Created, err error) { late([]string{made.Path}, err) }
 	}
-	v, err := do(ctx, c, r)
+	made, err := do(ctx, c, r)
 	if err != nil {
 		var op *OpError
 		if errors.As(err, &op) {
@@ -157,7 +136,28 @@ func (c *Client) create(ctx context.Context, path string, data []byte, mode Mode
 		}
 		return Created{}, err
 	}
-	return Created{Path: c.local(v.path), Czxid: v.czxid, Session: v.session}, nil
+	made.Path = c.local(made.Path)
+	return made, nil
+}
+
+// create makes the library's call, and counts the node if it is ephemeral.
+func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (Created, error) {
+	if mode.ephemeral() {
+		if err := s.quota.reserve(path); err != nil {
+			return Created{}, err
+		}
+	}
+	s.guard.ExpectCreate(path, o.onSent)
+	made, err := sendCreate(s.conn, path, data, mode, o)
+	s.guard.ForgetCreate(path)
+	zxid := s.guard.TakeZxid(made)
+	if err != nil {
+		made = ""
+	}
+	if mode.ephemeral() {
+		s.quota.settle(path, made)
+	}
+	return Created{Path: made, Czxid: zxid, Session: s.ID()}, err
 }
 
 // sendCreate chooses the library's call. Its Create silently makes a persistent

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -82,48 +83,30 @@ func (c *Client) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	return results, err
 }
 
-// lateMulti gets the result of a Multi whose caller has left: the paths of the
-// nodes that it made, on the server.
-type lateMulti func(made []string, err error)
+// A multiReply is what the library says of a Multi, and its zxid.
+type multiReply struct {
+	results []zk.MultiResponse
+	zxid    int64
+}
 
 // multi also returns the id of the transaction, if its first operation was a
 // create, and 0 if that is not known.
-func (c *Client) multi(ctx context.Context, ops []Op, late lateMulti) (zxid int64, results []OpResult, err error) {
-	requests, size, err := c.multiRequests(ops)
-	if err == nil {
-		err = c.checkSize("multi", "", size)
-	}
+func (c *Client) multi(ctx context.Context, ops []Op, late lateMade) (zxid int64, results []OpResult, err error) {
+	ops = slices.Clone(ops)
+	requests, err := c.multiRequests(ops)
 	if err != nil {
 		return 0, nil, err
 	}
-	type reply struct {
-		results []zk.MultiResponse
-		zxid    int64
-	}
-	reads := onlyChecks(ops)
-	r := request[reply]{op: "multi", path: "/", idempotent: reads, reads: reads}
-	r.send = func(s *Session, _ string) (reply, error) {
-		release, err := s.reserveMulti(requests)
-		if err != nil {
-			return reply{}, err
-		}
-		results, err := s.conn.Multi(requests...)
-		if err == nil && len(results) != len(requests) {
-			err = errMalformedAnswer
-		}
-		release(results, err)
-		v := reply{results: results}
-		if len(results) > 0 && err == nil {
-			v.zxid = s.guard.TakeZxid(results[0].String)
-		}
-		return v, err
-	}
+	// Without a change it may be repeated as reads are.
+	reads := !slices.ContainsFunc(ops, func(op Op) bool { return op.kind != opChecks })
+	r := request[multiReply]{op: "multi", path: "/", idempotent: reads, reads: reads}
+	r.send = func(s *Session, _ string) (multiReply, error) { return s.multi(requests) }
 	if late != nil {
-		r.late = func(_ *Session, v reply, err error) { late(madeBy(v.results), err) }
+		r.late = func(v multiReply, err error) { late(madeBy(v.results), err) }
 	}
 	v, err := do(ctx, c, r)
 	var opErr *OpError
-	if err != nil && errors.As(err, &opErr) {
+	if errors.As(err, &opErr) {
 		opErr.Path = ""
 	}
 	results, failed := c.multiResults(ops, v.results, err)
@@ -132,22 +115,31 @@ func (c *Client) multi(ctx context.Context, ops []Op, late lateMulti) (zxid int6
 		if opErr != nil {
 			session = opErr.Session
 		}
-		err = &OpError{
-			Op: fmt.Sprintf("multi: operation %d of %d", failed+1, len(ops)), Path: ops[failed].path,
-			Session: session, Outcome: Failed, Err: explainACL(results[failed].Err, aclOf(requests[failed])),
-		}
+		err = failedOp(ops, failed, session, explainACL(results[failed].Err, ops[failed].acl))
 	}
 	return v.zxid, results, err
 }
 
-// aclOf returns that of a request that has one.
-func aclOf(request any) (acl []ACL) {
-	if create, ok := request.(*zk.CreateRequest); ok {
-		for _, a := range create.Acl {
-			acl = append(acl, ACL{Perms: a.Perms, Scheme: a.Scheme, ID: a.ID})
-		}
+// failedOp is the error of a Multi that certainly failed, because of one operation.
+func failedOp(ops []Op, i int, session int64, err error) error {
+	return &OpError{Op: fmt.Sprintf("multi: operation %d of %d", i+1, len(ops)), Path: ops[i].path, Session: session, Outcome: Failed, Err: err}
+}
+
+// multi makes the library's call.
+func (s *Session) multi(requests []any) (v multiReply, err error) {
+	release, err := s.reserveMulti(requests)
+	if err != nil {
+		return v, err
 	}
-	return acl
+	v.results, err = s.conn.Multi(requests...)
+	if err == nil && len(v.results) != len(requests) {
+		err = errMalformedAnswer
+	}
+	release(v.results, err)
+	if len(v.results) > 0 && err == nil {
+		v.zxid = s.guard.TakeZxid(v.results[0].String)
+	}
+	return v, err
 }
 
 // madeBy returns the paths of all nodes that a Multi made.
@@ -160,60 +152,49 @@ func madeBy(results []zk.MultiResponse) (paths []string) {
 	return paths
 }
 
-// onlyChecks reports whether the operations change nothing, so that they may be
-// repeated as reads are.
-func onlyChecks(ops []Op) bool {
-	for _, op := range ops {
-		if op.kind != opChecks {
-			return false
+// multiRequests translates the operations for the library, and completes their ACLs.
+func (c *Client) multiRequests(ops []Op) (requests []any, err error) {
+	size := requestOverhead
+	for i := range ops {
+		request, bytes, err := c.multiRequest(&ops[i])
+		if err != nil {
+			return nil, failedOp(ops, i, 0, err)
 		}
+		requests = append(requests, request)
+		size += bytes
 	}
-	return true
+	return requests, c.checkSize("multi", "", size)
 }
 
-// multiRequests translates the operations for the library.
-func (c *Client) multiRequests(ops []Op) (requests []any, size int, err error) {
-	size = requestOverhead
-	for i, op := range ops {
-		fail := func(err error) error {
-			return &OpError{Op: fmt.Sprintf("multi: operation %d of %d", i+1, len(ops)), Path: op.path, Outcome: Failed, Err: err}
-		}
-		if err := validatePath(op.path, op.kind == opMakes && op.mode.sequential()); err != nil {
-			return nil, 0, fail(err)
-		}
-		path := op.path
-		if !op.absolute {
-			path = c.full(path)
-		}
-		switch op.kind {
-		case opMakes:
-			flags, ok := createFlags[op.mode]
-			if !ok {
-				return nil, 0, fail(invalid("a %v node cannot be made in a multi", op.mode))
-			}
-			acl := op.acl
-			if acl == nil {
-				acl = c.core.cfg.ACL(path)
-			}
-			if err := validateACL(acl); err != nil {
-				return nil, 0, fail(err)
-			}
-			size += c.createSize(path, op.data, acl)
-			requests = append(requests, &zk.CreateRequest{Path: path, Data: op.data, Acl: toWireACL(acl), Flags: flags})
-		case opSets:
-			size += c.setSize(path, op.data)
-			requests = append(requests, &zk.SetDataRequest{Path: path, Data: op.data, Version: op.version})
-		case opRemoves:
-			size += c.setSize(path, nil)
-			requests = append(requests, &zk.DeleteRequest{Path: path, Version: op.version})
-		case opChecks:
-			size += c.setSize(path, nil)
-			requests = append(requests, &zk.CheckVersionRequest{Path: path, Version: op.version})
-		default:
-			return nil, 0, fail(invalid("empty operation"))
-		}
+func (c *Client) multiRequest(op *Op) (request any, size int, err error) {
+	if err := validatePath(op.path, op.mode.sequential()); err != nil {
+		return nil, 0, err
 	}
-	return requests, size, nil
+	path := op.path
+	if !op.absolute {
+		path = c.full(path)
+	}
+	switch op.kind {
+	case opMakes:
+		flags, ok := createFlags[op.mode]
+		if !ok {
+			return nil, 0, invalid("a %v node cannot be made in a multi", op.mode)
+		}
+		if op.acl == nil {
+			op.acl = c.core.cfg.ACL(path)
+		}
+		request = &zk.CreateRequest{Path: path, Data: op.data, Acl: toWireACL(op.acl), Flags: flags}
+		err = validateACL(op.acl)
+	case opSets:
+		request = &zk.SetDataRequest{Path: path, Data: op.data, Version: op.version}
+	case opRemoves:
+		request = &zk.DeleteRequest{Path: path, Version: op.version}
+	case opChecks:
+		request = &zk.CheckVersionRequest{Path: path, Version: op.version}
+	default:
+		err = invalid("empty operation")
+	}
+	return request, c.createSize(path, op.data, op.acl), err
 }
 
 // reserveMulti counts the ephemeral nodes of a Multi.

@@ -86,10 +86,9 @@ func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, 
 	if err != nil {
 		return Created{}, err
 	}
-	late := func(_ *Session, made string, err error) { p.late([]string{made}, err) }
 	return p.listBehind(ctx, &o, func() (Created, error) {
 		made, err := p.pursue(ctx, func() ([]Created, error) {
-			made, err := p.client.create(ctx, p.path(), data, mode, o, late)
+			made, err := p.client.create(ctx, p.path(), data, mode, o, p.late)
 			return []Created{made}, err
 		})
 		if err != nil {

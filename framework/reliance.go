@@ -78,14 +78,10 @@ func (c *Client) awaitTrips(ctx context.Context) error {
 // granted their places at once.
 func (c *Client) makeVouch(ctx context.Context, nodes []string) error {
 	s := c.pinned
-	select {
-	case s.vouching <- struct{}{}:
-		defer func() { <-s.vouching }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-s.ctx.Done():
-		return context.Cause(s.ctx)
+	if err := s.take(ctx, s.vouching); err != nil {
+		return err
 	}
+	defer func() { <-s.vouching }()
 	if s.guard.IsVouched() {
 		return nil
 	}

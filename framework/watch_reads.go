@@ -21,7 +21,7 @@ func (r reading[T]) watched(ctx context.Context, c *Client, path string) (value 
 	v, err := do(ctx, c, request[watched[T]]{
 		op: r.op, path: path, idempotent: true, reads: true,
 		send: r.watchIn,
-		late: func(_ *Session, v watched[T], err error) {
+		late: func(v watched[T], err error) {
 			if err == nil {
 				v.spot.drop(v.watch)
 			}
