@@ -26,13 +26,13 @@ func (c *Client) DeleteGuaranteed(ctx context.Context, path string) error {
 		return err
 	}
 	if !errors.Is(err, ErrNoNode) && !refused(err) {
-		c.pursueDelete(path)
+		c.DeleteInBackground(path)
 	}
 	return err
 }
 
-// pursueDelete removes a node in the background.
-func (c *Client) pursueDelete(path string) {
+// DeleteInBackground is DeleteGuaranteed without waiting for anything.
+func (c *Client) DeleteInBackground(path string) {
 	c.background(path, func(ctx context.Context, c *Client) error { return c.makeGone(ctx, path) })
 }
 
@@ -53,9 +53,7 @@ func (c *Client) sweepLater(parent string, id ProtectionID, mode Mode) {
 	path := join(parent, protectedPrefix+string(id))
 	session := c.pinned
 	if !mode.ephemeral() { // it does not end with the session, nor may the search
-		unpinned := *c
-		unpinned.pinned = nil
-		c = &unpinned
+		c = c.In(nil)
 	}
 	yield := c.State() != Connected
 	c.background(path, func(ctx context.Context, c *Client) error {
@@ -183,6 +181,3 @@ func (c *Client) DeleteTree(ctx context.Context, path string) error {
 		}
 	}
 }
-
-// DeleteInBackground is DeleteGuaranteed without waiting for anything.
-func (c *Client) DeleteInBackground(path string) { c.pursueDelete(path) }

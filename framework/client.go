@@ -2,17 +2,11 @@ package framework
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
-	"github.com/zkrecipes/zkrecipes/retry"
 )
 
 // A Client keeps a session with a ZooKeeper ensemble and offers its operations.
@@ -23,24 +17,6 @@ type Client struct {
 	prefix string   // chroot and namespace
 	pinned *Session // nil: whatever session is present
 	once   bool     // nothing is repeated
-}
-
-// core is what all views of a client share.
-type core struct {
-	cfg     Config
-	servers *guard.Servers
-	states  *timeline
-	ctx     context.Context // ends when Close begins, with ErrClosed
-	cancel  context.CancelCauseFunc
-	tasks   tasks
-	done    chan struct{} // closed when Close is complete
-
-	patience     atomic.Int64 // nanoseconds that an orderly end may take
-	keepsWatches atomic.Bool  // a server does not know how to remove one
-
-	mu      sync.Mutex
-	session *Session
-	changed chan struct{} // closed and replaced when session changes
 }
 
 // Connect starts a client and waits for its first session. When ctx ends first
@@ -94,9 +70,7 @@ func (c *Client) makeRoot(ctx context.Context) error {
 	if c.prefix == "" {
 		return nil
 	}
-	bare := *c
-	bare.prefix = ""
-	if err := bare.makePath(ctx, c.prefix, Persistent); err != nil {
+	if err := c.bare().makePath(ctx, c.prefix, Persistent); err != nil {
 		return fmt.Errorf("create root %s: %w", quote.Path(c.prefix), err)
 	}
 	return nil
@@ -163,9 +137,7 @@ func (c *Client) Reachable() error {
 // must not go on while leases are given up. The function must be called when it is no
 // longer used.
 func (c *Client) WhileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
-	bare := *c
-	bare.pinned = nil
-	return bare.lifetime(ctx)
+	return c.In(nil).lifetime(ctx)
 }
 
 // In returns a view of the client that is pinned to a session: its operations
@@ -174,6 +146,13 @@ func (c *Client) WhileOpen(ctx context.Context) (context.Context, context.Cancel
 func (c *Client) In(s *Session) *Client {
 	view := *c
 	view.pinned = s
+	return &view
+}
+
+// bare returns a view without chroot and namespace.
+func (c *Client) bare() *Client {
+	view := *c
+	view.prefix = ""
 	return &view
 }
 
@@ -194,165 +173,3 @@ func (c *Client) Logger() *slog.Logger { return c.core.cfg.Logger }
 // SameEnsemble reports whether two clients share one session, so that equal
 // full paths name the same znode to them.
 func (c *Client) SameEnsemble(other *Client) bool { return c.core == other.core }
-
-// run makes one session after the other until the client is closed. It is the
-// owner of all of them.
-func (c *core) run(first chan<- error) {
-	defer close(c.done)
-	for c.ctx.Err() == nil {
-		s, err := newSession(c)
-		if err == nil {
-			err = s.establish(c.ctx)
-			if err == nil {
-				c.publish(s)
-				offer(first, nil)
-				c.live(s)
-			} else {
-				if !errors.Is(err, ErrSessionLost) && !errors.Is(err, ErrClosed) {
-					s.guard.NotReady(err)
-				}
-				s.shutDown(err)
-			}
-			c.dispose(s)
-		}
-		if err != nil && c.ctx.Err() == nil && !errors.Is(err, ErrSessionLost) {
-			// Refused credentials: Connect gives up at once. Later it may be the
-			// servers' configuration that changes, so it is tried again.
-			offer(first, err)
-			c.cfg.Logger.Error("no zookeeper session", "error", err)
-			_ = retry.Sleep(c.ctx, time.Second)
-		}
-	}
-	c.states.add(StateChange{State: Closed, At: time.Now()})
-	c.tasks.wait()
-	c.servers.AwaitCallbacks()
-}
-
-func offer(first chan<- error, err error) {
-	select {
-	case first <- err:
-	default:
-	}
-}
-
-// live waits for a session's end, or brings it about when the client closes.
-func (c *core) live(s *Session) {
-	select {
-	case <-s.Done():
-		c.lost(s)
-		return
-	case <-c.ctx.Done():
-	}
-	s.part(c.cfg.CloseGrace)
-	if s.Err() != nil { // lost meanwhile: who worked there is given the time that he was promised
-		c.lost(s)
-		return
-	}
-	s.shutDown(ErrClosed)
-}
-
-func (c *core) lost(s *Session) {
-	c.states.add(StateChange{State: Lost, Session: s.ID(), At: time.Now(), Err: context.Cause(s.ctx)})
-}
-
-// dispose waits for all that belongs to a session that is over. A session that
-// the server may still hold is closed there, so that its ephemeral nodes go at
-// once and not only when it times out.
-func (c *core) dispose(s *Session) {
-	c.tasks.start(func() {
-		defer close(s.disposed)
-		s.guard.Seal()
-		s.guard.Finish()
-		s.tasks.wait()
-		if errors.Is(context.Cause(s.ctx), ErrTrustExpired) {
-			s.guard.Bury(c.ctx)
-		}
-	})
-}
-
-func (c *core) publish(s *Session) {
-	c.mu.Lock()
-	c.session = s
-	close(c.changed)
-	c.changed = make(chan struct{})
-	c.mu.Unlock()
-	s.gate.tell(gatePresented)
-}
-
-// connected and suspended are called under the lock of the present session's gate.
-
-func (c *core) connected(s *Session) {
-	c.states.add(StateChange{State: Connected, Session: s.ID(), At: time.Now()})
-}
-
-func (c *core) suspended(s *Session, cause error) {
-	if context.Cause(s.ctx) != nil {
-		return
-	}
-	c.states.add(StateChange{State: Suspended, Session: s.ID(), At: time.Now(), Err: cause})
-}
-
-// waitedInVain is the error of a wait for a connection that ctx has ended: it is
-// both the cause of ctx and the failures at the addresses.
-func (c *core) waitedInVain(ctx context.Context) error {
-	return fmt.Errorf("%w: %w", context.Cause(ctx), notConnected(c.servers.Attempts()))
-}
-
-// lastFailure tells of the newest attempt that has failed.
-func (c *core) lastFailure() error {
-	if all := c.servers.Attempts(); len(all) > 0 {
-		return notConnected(all[len(all)-1:])
-	}
-	return ErrNotConnected
-}
-
-// await waits for a session to which requests may be sent.
-func (c *core) await(ctx context.Context) (*Session, error) {
-	for {
-		if err := context.Cause(c.ctx); err != nil {
-			return nil, err
-		}
-		c.mu.Lock()
-		s, changed := c.session, c.changed
-		c.mu.Unlock()
-		if s != nil {
-			err := s.await(ctx)
-			switch {
-			case err == nil:
-				return s, nil
-			case ctx.Err() == nil:
-			case s.Err() == nil:
-				return nil, err
-			default: // over, and there is no other
-				return nil, c.waitedInVain(ctx)
-			}
-		}
-		select {
-		case <-changed:
-		case <-c.ctx.Done():
-		case <-ctx.Done():
-			return nil, c.waitedInVain(ctx)
-		}
-	}
-}
-
-// report passes state changes to the log and the observer.
-func (c *core) report(changes iter.Seq[StateChange]) {
-	for change := range changes {
-		attrs := []any{"state", change.State.String()}
-		if change.Session != 0 {
-			attrs = append(attrs, "session", fmt.Sprintf("0x%x", uint64(change.Session)))
-		}
-		if change.Err != nil {
-			attrs = append(attrs, "error", change.Err)
-		}
-		if change.State == Suspended || change.State == Lost {
-			c.cfg.Logger.Warn("zookeeper session", attrs...)
-		} else {
-			c.cfg.Logger.Info("zookeeper session", attrs...)
-		}
-		if f := c.cfg.Observer.StateChanged; f != nil {
-			f(change)
-		}
-	}
-}

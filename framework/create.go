@@ -192,9 +192,7 @@ func (c *Client) CreateParents(ctx context.Context, path string) error {
 	if parent == "/" {
 		return nil
 	}
-	bare := *c // above the namespace, too
-	bare.prefix = ""
-	if err := bare.makePath(ctx, parent, Container); err != nil {
+	if err := c.bare().makePath(ctx, parent, Container); err != nil { // above the namespace, too
 		return fmt.Errorf("create parents of %s: %w", quote.Path(path), err)
 	}
 	return nil

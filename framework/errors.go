@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -172,4 +173,18 @@ func (e *ConnectError) Error() string {
 func (e *ConnectError) Is(target error) bool {
 	refused := func(a ConnectAttempt) bool { return errors.Is(a.Err, ErrAuthFailed) }
 	return target == ErrNotConnected || target == ErrAuthFailed && slices.ContainsFunc(e.Attempts, refused)
+}
+
+// waitedInVain is the error of a wait for a connection that ctx has ended: it is
+// both the cause of ctx and the failures at the addresses.
+func (c *core) waitedInVain(ctx context.Context) error {
+	return fmt.Errorf("%w: %w", context.Cause(ctx), notConnected(c.servers.Attempts()))
+}
+
+// lastFailure tells of the newest attempt that has failed.
+func (c *core) lastFailure() error {
+	if all := c.servers.Attempts(); len(all) > 0 {
+		return notConnected(all[len(all)-1:])
+	}
+	return ErrNotConnected
 }

@@ -227,11 +227,15 @@ func (s *Session) watchBytes() int { return s.watch.bytes() }
 
 func (s *Session) opened() {
 	s.guard.Ready()
-	s.core.connected(s)
+	s.became(Connected, nil)
 	s.wake() // supervise has something to ask on each connection
 }
 
-func (s *Session) shut(cause error) { s.core.suspended(s, cause) }
+func (s *Session) shut(cause error) {
+	if context.Cause(s.ctx) == nil {
+		s.became(Suspended, cause)
+	}
+}
 
 // checkGate opens the gate if it is time to. It returns the time until it should look again.
 func (s *Session) checkGate(now time.Time) time.Duration {

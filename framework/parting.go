@@ -2,8 +2,12 @@ package framework
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
 // parting is how Close takes leave of those who hold something in a session: it tells
@@ -11,56 +15,47 @@ import (
 // which gives what they hold to others.
 type parting struct {
 	mu     sync.Mutex
-	begun  bool
-	next   int
-	tell   map[int]func() // of each who holds something
-	nobody chan struct{}  // closed when there is none of them any more; nil until begun
+	tell   map[*func()]struct{} // of each who holds something
+	nobody *signal.Signal       // given when there is none of them any more; nil until it begins
 }
 
 // enter adds somebody who holds something. If the parting has begun he is told at once,
 // and not waited for.
 func (p *parting) enter(tell func()) (leave func()) {
 	p.mu.Lock()
-	if p.begun {
+	if p.nobody != nil {
 		p.mu.Unlock()
 		tell()
 		return func() {}
 	}
 	defer p.mu.Unlock()
 	if p.tell == nil {
-		p.tell = map[int]func(){}
+		p.tell = map[*func()]struct{}{}
 	}
-	number := p.next
-	p.next++
-	p.tell[number] = tell
+	p.tell[&tell] = struct{}{}
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		delete(p.tell, number)
+		delete(p.tell, &tell)
 		p.look()
 	}
 }
 
 func (p *parting) look() {
-	if p.begun && len(p.tell) == 0 && p.nobody != nil {
-		close(p.nobody)
-		p.nobody = nil
+	if p.nobody != nil && len(p.tell) == 0 {
+		p.nobody.Give()
 	}
 }
 
 // begin tells all, and returns a channel that is closed when they have left.
 func (p *parting) begin() <-chan struct{} {
-	nobody := make(chan struct{})
 	p.mu.Lock()
-	p.begun, p.nobody = true, nobody
-	all := make([]func(), 0, len(p.tell))
-	for _, tell := range p.tell {
-		all = append(all, tell)
-	}
+	p.nobody = signal.New()
+	nobody, all := p.nobody.Done(), slices.Collect(maps.Keys(p.tell))
 	p.look()
 	p.mu.Unlock()
 	for _, tell := range all {
-		tell()
+		(*tell)()
 	}
 	return nobody
 }

@@ -221,7 +221,7 @@ func (p *protected) pursue(ctx context.Context, attempt func() ([]Created, error
 func (p *protected) first(all []Created) Created {
 	first := all[0]
 	for _, other := range all[1:] {
-		p.client.pursueDelete(other.Path)
+		p.client.DeleteInBackground(other.Path)
 	}
 	return first
 }
@@ -232,7 +232,7 @@ func (p *protected) late(made []string, err error) {
 	switch outcome {
 	case Done:
 		for _, path := range made {
-			p.client.pursueDelete(p.client.local(path))
+			p.client.DeleteInBackground(p.client.local(path))
 		}
 	case Unknown:
 		p.client.sweepLater(p.parent, p.id, p.mode)

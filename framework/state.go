@@ -2,6 +2,7 @@ package framework
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"sync"
 	"time"
@@ -133,3 +134,29 @@ func (c *Client) States(ctx context.Context) iter.Seq[StateChange] {
 
 // State returns the present state.
 func (c *Client) State() State { return c.core.states.present().change.State }
+
+// became notes the state in which the session is.
+func (s *Session) became(state State, err error) {
+	s.core.states.add(StateChange{State: state, Session: s.ID(), At: time.Now(), Err: err})
+}
+
+// report passes state changes to the log and the observer.
+func (c *core) report(changes iter.Seq[StateChange]) {
+	for change := range changes {
+		attrs := []any{"state", change.State.String()}
+		if change.Session != 0 {
+			attrs = append(attrs, "session", fmt.Sprintf("0x%x", uint64(change.Session)))
+		}
+		if change.Err != nil {
+			attrs = append(attrs, "error", change.Err)
+		}
+		log := c.cfg.Logger.Info
+		if change.State == Suspended || change.State == Lost {
+			log = c.cfg.Logger.Warn
+		}
+		log("zookeeper session", attrs...)
+		if f := c.cfg.Observer.StateChanged; f != nil {
+			f(change)
+		}
+	}
+}
