@@ -47,14 +47,12 @@ func do[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 	if err == nil || c.once || ctx.Err() != nil || !c.repeatable(err, r.idempotent) {
 		return value, err
 	}
-	first := true // the attempt that was just made counts as the loop's first
-	failed := err // before the context ended
+	first, failed := err, err // the attempt that was just made counts as the loop's first
 	again := func(ctx context.Context) error {
-		if first {
-			first = false
-			return err
+		err := first
+		if first = nil; err == nil {
+			err = attempt(ctx)
 		}
-		err := attempt(ctx)
 		if err != nil && ctx.Err() == nil {
 			failed = err
 		}
@@ -131,7 +129,7 @@ func once[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 
 // unreadable reports whether there was an answer that could not be read.
 func unreadable(err error) bool {
-	return errors.Is(err, ErrReplyTooLarge) || errors.Is(err, errMalformedAnswer)
+	return isAny(err, ErrReplyTooLarge, errMalformedAnswer)
 }
 
 func sessionID(s *Session) int64 {

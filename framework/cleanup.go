@@ -141,12 +141,7 @@ func (c *Client) background(path string, clean func(ctx context.Context, c *Clie
 
 // refused reports whether the server has said no, so that asking again is of no use.
 func refused(err error) bool {
-	for _, no := range []error{ErrNoAuth, ErrNotEmpty, ErrInvalidPath, ErrInvalidArgument} {
-		if errors.Is(err, no) {
-			return true
-		}
-	}
-	return false
+	return isAny(err, ErrNoAuth, ErrNotEmpty, ErrInvalidPath, ErrInvalidArgument)
 }
 
 func (c *Client) cleaned(path string, err error) {

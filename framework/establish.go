@@ -1,12 +1,11 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkrecipes/zkrecipes/retry"
 )
@@ -42,23 +41,16 @@ func (s *Session) establish(ctx context.Context) error {
 func (s *Session) present(ctx context.Context, cred Credential) error {
 	pace := retry.Exponential(10*time.Millisecond, time.Second).Start()
 	for {
-		answer := make(chan error, 1)
-		if !s.tasks.start(func() { answer <- s.conn.AddAuth(cred.Scheme, cred.Secret) }) {
-			return context.Cause(s.ctx)
-		}
-		var err error
-		select {
-		case err = <-answer:
-		case <-s.ctx.Done():
-			return context.Cause(s.ctx)
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		if err == nil {
+		_, _, err := send(ctx, s, "", request[struct{}]{send: func(s *Session, _ string) (struct{}, error) {
+			return struct{}{}, s.conn.AddAuth(cred.Scheme, cred.Secret)
+		}})
+		switch over := cmp.Or(context.Cause(s.ctx), context.Cause(ctx)); {
+		case err == nil:
 			return nil
-		}
-		if errors.Is(err, zk.ErrAuthFailed) {
+		case errors.Is(err, ErrAuthFailed):
 			return ErrAuthFailed
+		case over != nil:
+			return over
 		}
 		d, _ := pace.Next()
 		if err := retry.Sleep(ctx, d); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
@@ -40,12 +41,14 @@ func OutcomeOf(err error) Outcome {
 	if errors.As(err, &op) {
 		return op.Outcome
 	}
-	for _, certain := range neverSent {
-		if errors.Is(err, certain) {
-			return Failed
-		}
+	if isAny(err, neverSent...) {
+		return Failed
 	}
 	return Unknown
+}
+
+func isAny(err error, of ...error) bool {
+	return slices.ContainsFunc(of, func(target error) bool { return errors.Is(err, target) })
 }
 
 // neverSent lists the errors found before anything was sent.
@@ -93,9 +96,6 @@ func classify(err error) (Outcome, error) {
 	if err == nil {
 		return Done, nil
 	}
-	if known, ok := answers[err]; ok {
-		return Failed, known
-	}
 	for theirs, ours := range answers {
 		if errors.Is(err, theirs) {
 			return Failed, ours
@@ -127,7 +127,7 @@ func verdict(err error) retry.Verdict {
 		return retry.Unknown
 	case errors.Is(err, ErrSessionLost):
 		return retry.Fatal
-	case errors.Is(err, errMoved), errors.Is(err, ErrThrottled), errors.Is(err, ErrNotConnected):
+	case isAny(err, errMoved, ErrThrottled, ErrNotConnected):
 		return retry.Again
 	}
 	return retry.Fatal

@@ -88,15 +88,7 @@ func legal(from, to StateChange) bool {
 	same := from.Session == to.Session
 	switch to.State {
 	case Connected:
-		switch from.State {
-		case Connecting:
-			return true
-		case Suspended:
-			return same
-		case Lost:
-			return !same
-		}
-		return false
+		return from.State == Connecting || from.State == Suspended && same || from.State == Lost && !same
 	case Suspended:
 		return from.State == Connected && same
 	case Lost:

@@ -22,12 +22,9 @@ func (a ACL) String() string {
 // letters writes permissions as zkCli.sh does.
 func letters(perms int32) string {
 	text := ""
-	for _, p := range []struct {
-		perm   int32
-		letter string
-	}{{PermCreate, "c"}, {PermDelete, "d"}, {PermRead, "r"}, {PermWrite, "w"}, {PermAdmin, "a"}} {
-		if perms&p.perm != 0 {
-			text += p.letter
+	for i, perm := range []int32{PermCreate, PermDelete, PermRead, PermWrite, PermAdmin} {
+		if perms&perm != 0 {
+			text += "cdrwa"[i : i+1]
 		}
 	}
 	return text

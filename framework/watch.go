@@ -72,17 +72,10 @@ func (w *Watch) deliver(ev Event) {
 	if w.leave != nil {
 		w.leave()
 	}
-	w.events <- ev
-	close(w.events)
-}
-
-func (w *Watch) cancel() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.over {
-		w.over = true
-		close(w.events)
+	if ev.Type != 0 {
+		w.events <- ev
 	}
+	close(w.events)
 }
 
 // bind ends the watch with ctx. The server keeps its own until it fires.
@@ -188,7 +181,7 @@ func (spot *watchSpot) drop(w *Watch) {
 		delete(spot.table.spots, spot.key)
 	}
 	spot.table.mu.Unlock()
-	w.cancel()
+	w.deliver(Event{}) // none
 }
 
 // kindsOf says which watches an event of the server consumes.
