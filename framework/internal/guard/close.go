@@ -28,7 +28,7 @@ func (c *Conn) sendClose(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = c.Conn.SetWriteDeadline(deadline)
 	}
-	_, err := c.Conn.Write(closeRequest())
+	_, err := c.Conn.Write(newMessage(xidClose, opClose).done())
 	return err
 }
 

@@ -75,5 +75,6 @@ func (w *createWatch) created(op int32, zxid int64, body []byte) {
 	default:
 		return
 	}
-	w.answered(string(body[4:4+be32(body)]), zxid)
+	r := answerReader{rest: body}
+	w.answered(string(r.text()), zxid)
 }

@@ -91,7 +91,7 @@ func (g *Guard) buryAt(ctx context.Context, t target) (closed bool, err error) {
 	case r.session != g.ID():
 		return false, nil
 	}
-	if _, err := conn.Write(closeRequest()); err != nil {
+	if _, err := conn.Write(newMessage(xidClose, opClose).done()); err != nil {
 		return false, err
 	}
 	_, err = readFrame(conn)

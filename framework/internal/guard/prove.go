@@ -10,7 +10,7 @@ func (c *Conn) prove(f inFlight, code int32, end multiEnd) {
 	case f.op == opSetAuth: // the server does not look for it
 	default:
 		// A refusal may come from the server itself, such as one that throttles.
-		c.guard.trust.answer(f.at, now, byLeader[f.op] && code == 0)
+		c.guard.trust.answer(f.at, now, byLeader(f.op) && code == 0)
 	}
 	if byQuorum[f.op] && code == 0 && end.committed {
 		c.guard.trust.committed(f.at, now)

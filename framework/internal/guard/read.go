@@ -202,13 +202,10 @@ func (c *Conn) deliver(a inbound) error {
 
 // substitute makes the library read an answer that is nothing but a header.
 func (c *Conn) substitute(a inbound) {
-	b := binary.BigEndian.AppendUint32(c.buffer[:0], replyHeader)
-	b = binary.BigEndian.AppendUint32(b, uint32(a.xid))
-	b = binary.BigEndian.AppendUint64(b, uint64(a.zxid))
 	if other, known := standIns[a.code]; known {
 		a.code = other
 	}
-	c.frame = binary.BigEndian.AppendUint32(b, uint32(a.code))
+	c.frame = message(c.buffer[:0]).numbers(replyHeader, a.xid, int32(a.zxid>>32), int32(a.zxid), a.code)
 }
 
 // keptBuffer is how large a buffer may be that is kept for the next frame. The library

@@ -1,10 +1,5 @@
 package guard
 
-import (
-	"encoding/binary"
-	"slices"
-)
-
 // An IdleWatch is one that nobody waits for any more.
 type IdleWatch struct {
 	Path     string            // of the node
@@ -75,32 +70,17 @@ const (
 )
 
 func removeWatchRequest(w IdleWatch) []byte {
-	kind := uint32(removeDataWatch)
+	kind := int32(removeDataWatch)
 	if w.Children {
 		kind = removeChildWatch
 	}
-	xid := int32(xidTakeBack)
-	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
-	b = binary.BigEndian.AppendUint32(b, opRemoveWatches)
-	b = binary.BigEndian.AppendUint32(b, uint32(len(w.Path)))
-	b = append(b, w.Path...)
-	return framedBytes(binary.BigEndian.AppendUint32(b, kind))
+	return newMessage(xidTakeBack, opRemoveWatches).text(w.Path).numbers(kind).done()
 }
 
 func forgetEvent(w IdleWatch) []byte {
-	kind := uint32(eventDataChanged)
+	kind := int32(eventDataChanged)
 	if w.Children {
 		kind = eventChildren
 	}
-	xid, state := int32(xidEvent), int32(stateForgotten)
-	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
-	b = append(b, slices.Repeat([]byte{0}, 8+4)...) // zxid and error
-	b = binary.BigEndian.AppendUint32(b, kind)
-	b = binary.BigEndian.AppendUint32(b, uint32(state))
-	b = binary.BigEndian.AppendUint32(b, uint32(len(w.Path)))
-	return framedBytes(append(b, w.Path...))
-}
-
-func framedBytes(body []byte) []byte {
-	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+	return newMessage(xidEvent, 0).numbers(0, 0, kind, stateForgotten).text(w.Path).done() // no zxid, no error
 }

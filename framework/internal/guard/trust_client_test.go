@@ -266,7 +266,7 @@ func (c *modelClient) begin(a *attachment) {
 
 func (c *modelClient) prove(q *call) {
 	for _, t := range []*trust{&c.trust, &c.alone} {
-		t.answer(q.sent, c.time(), byLeader[q.op])
+		t.answer(q.sent, c.time(), byLeader(q.op))
 		if byQuorum[q.op] || (c.syncVouches && q.op == opSync) {
 			t.committed(q.sent, c.time())
 		}

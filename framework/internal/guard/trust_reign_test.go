@@ -283,7 +283,7 @@ func (v *voter) flush() {
 	for len(v.waiting) > 0 && v.waiting[0].done {
 		q, zxid := v.waiting[0], v.zxid
 		v.waiting = v.waiting[1:]
-		q.isStale = byLeader[q.op] && v.reign.epoch < v.begun
+		q.isStale = byLeader(q.op) && v.reign.epoch < v.begun
 		q.on.down.send(func() {
 			switch {
 			case q.op == opCreateSession:

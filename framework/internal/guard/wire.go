@@ -70,12 +70,6 @@ var standIns = map[int32]int32{
 	-127: -123,
 }
 
-// byLeader holds the requests that only the leader can answer.
-var byLeader = map[int32]bool{
-	opCreate: true, opContainer: true, opCreateTTL: true, opDelete: true,
-	opSetData: true, opSetACL: true, opSync: true, opMulti: true,
-}
-
 // byQuorum holds the requests that are transactions: success is answered only when a
 // quorum has acknowledged them.
 var byQuorum = map[int32]bool{
@@ -83,10 +77,35 @@ var byQuorum = map[int32]bool{
 	opSetData: true, opSetACL: true, opMulti: true,
 }
 
+// byLeader reports whether only the leader can answer.
+func byLeader(op int32) bool { return op == opSync || byQuorum[op] }
+
 var errShortFrame = errors.New("malformed frame")
 
 func be32(b []byte) int32 { return int32(binary.BigEndian.Uint32(b)) }
 func be64(b []byte) int64 { return int64(binary.BigEndian.Uint64(b)) }
+
+// A message is built behind the place of its length.
+type message []byte
+
+func newMessage(xid, op int32) message {
+	return make(message, frameHeader, 128).numbers(xid, op)
+}
+
+func (m message) numbers(all ...int32) message {
+	for _, n := range all {
+		m = binary.BigEndian.AppendUint32(m, uint32(n))
+	}
+	return m
+}
+
+func (m message) text(s string) message { return append(m.numbers(int32(len(s))), s...) }
+
+// done returns the frame with its length.
+func (m message) done() []byte {
+	binary.BigEndian.PutUint32(m, uint32(len(m)-frameHeader))
+	return m
+}
 
 // connectReply is the server's answer to a connect request.
 type connectReply struct {
@@ -96,31 +115,22 @@ type connectReply struct {
 }
 
 func parseConnectReply(body []byte) (connectReply, error) {
-	const fixed = 4 + 4 + 8 + 4
+	const fixed = 4 + 4 + 8
 	if len(body) < fixed {
 		return connectReply{}, errShortFrame
 	}
-	r := connectReply{timeoutMillis: be32(body[4:]), session: be64(body[8:])}
-	n := int(be32(body[16:]))
-	if n < 0 || n > len(body)-fixed {
+	rest := answerReader{rest: body[fixed:]}
+	password := rest.text()
+	if rest.fault != nil {
 		return connectReply{}, errShortFrame
 	}
-	r.password = append(r.password, body[fixed:fixed+n]...)
-	return r, nil
+	return connectReply{timeoutMillis: be32(body[4:]), session: be64(body[8:]), password: slices.Clone(password)}, nil
 }
 
 // connectRequest returns the frame that asks to re-attach a session.
 func connectRequest(session int64, password []byte, timeoutMillis int32, zxid int64) []byte {
-	b := make([]byte, 0, 64)
-	b = binary.BigEndian.AppendUint32(b, 0) // length, below
-	b = binary.BigEndian.AppendUint32(b, 0) // protocol version
-	b = binary.BigEndian.AppendUint64(b, uint64(zxid))
-	b = binary.BigEndian.AppendUint32(b, uint32(timeoutMillis))
-	b = binary.BigEndian.AppendUint64(b, uint64(session))
-	b = binary.BigEndian.AppendUint32(b, uint32(len(password)))
-	b = append(b, password...)
-	binary.BigEndian.PutUint32(b, uint32(len(b)-frameHeader))
-	return b
+	f := newMessage(0, int32(zxid>>32)).numbers(int32(zxid), timeoutMillis) // of version 0
+	return f.numbers(int32(session>>32), int32(session)).text(string(password)).done()
 }
 
 // withZxid returns the library's connect request, saying that this zxid was seen if it
@@ -135,16 +145,6 @@ func withZxid(frame []byte, zxid int64) []byte {
 	return frame
 }
 
-// closeRequest returns the frame that ends the session of a connection.
-func closeRequest() []byte {
-	b := make([]byte, 12)
-	binary.BigEndian.PutUint32(b, 8)
-	xid, op := int32(xidClose), int32(opClose)
-	binary.BigEndian.PutUint32(b[4:], uint32(xid))
-	binary.BigEndian.PutUint32(b[8:], uint32(op))
-	return b
-}
-
 // operation returns the code of a request's frame, 0 if it has none.
 func operation(frame []byte) int32 {
 	if len(frame) < frameHeader+8 {
@@ -155,18 +155,12 @@ func operation(frame []byte) int32 {
 
 // createPath returns the path in a frame if it is a create request.
 func createPath(frame []byte) (string, bool) {
-	const start = frameHeader + 8
-	if len(frame) < start+4 {
-		return "", false
-	}
 	switch operation(frame) {
 	case opCreate, opContainer, opCreateTTL:
 	default:
 		return "", false
 	}
-	n := int(be32(frame[start:]))
-	if n < 0 || n > len(frame)-start-4 {
-		return "", false
-	}
-	return string(frame[start+4 : start+4+n]), true
+	rest := answerReader{rest: frame[frameHeader+8:]}
+	path := rest.text()
+	return string(path), rest.fault == nil
 }

@@ -79,25 +79,27 @@ func (r *answerReader) fail(format string, args ...any) {
 	r.rest = nil
 }
 
-// pass passes over so many bytes.
-func (r *answerReader) pass(bytes int, what string) {
+// pass passes over so many bytes, and returns them.
+func (r *answerReader) pass(bytes int, what string) (passed []byte) {
 	if bytes < 0 || bytes > len(r.rest) {
 		r.fail("%s of %d bytes where %d are left", what, bytes, len(r.rest))
-		return
+		return nil
 	}
-	r.rest = r.rest[bytes:]
+	passed, r.rest = r.rest[:bytes], r.rest[bytes:]
+	return passed
 }
 
-func (r *answerReader) number(what string) (n int32) {
-	if len(r.rest) >= 4 {
-		n = be32(r.rest)
+func (r *answerReader) number(what string) int32 {
+	if b := r.pass(4, what); b != nil {
+		return be32(b)
 	}
-	r.pass(4, what)
-	return n
+	return 0
 }
 
-// text passes over a string.
-func (r *answerReader) text() { r.pass(int(r.number("the length of a string")), "a string") }
+// text passes over a string, and returns it.
+func (r *answerReader) text() []byte {
+	return r.pass(int(r.number("the length of a string")), "a string")
+}
 
 // data passes over what a node stores, which may be null.
 func (r *answerReader) data() { r.pass(max(0, int(r.number("the length of data"))), "data") }

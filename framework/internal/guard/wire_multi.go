@@ -1,14 +1,12 @@
 package guard
 
-import "encoding/binary"
-
 // Each operation of a multi begins with its type, whether it is the end, and an error
 // code, and so does each of its results.
 const (
 	multiHeader = 4 + 1 + 4
-	typeError   = -1         // of a result: it or another operation failed. Also of the end
-	notTried    = -2         // the code behind the one that failed
-	anyVersion  = 0xffffffff // -1
+	typeError   = -1 // of a result: it or another operation failed. Also of the end
+	notTried    = -2 // the code behind the one that failed
+	anyVersion  = -1
 )
 
 // checkOverhead is a bound on what a multi has but for its operations.
@@ -19,20 +17,11 @@ func checkBytes(path string) int { return multiHeader + 4 + len(path) + 4 }
 
 // checkRequest returns the frame of a multi that does nothing but check that nodes exist.
 func checkRequest(xid int32, paths []string) []byte {
-	b := make([]byte, frameHeader, 128)
-	b = binary.BigEndian.AppendUint32(b, uint32(xid))
-	b = binary.BigEndian.AppendUint32(b, opMulti)
+	f := newMessage(xid, opMulti)
 	for _, path := range paths {
-		b = binary.BigEndian.AppendUint32(b, opCheck)
-		b = append(b, 0)
-		b = binary.BigEndian.AppendUint32(b, anyVersion)
-		b = binary.BigEndian.AppendUint32(b, uint32(len(path)))
-		b = append(b, path...)
-		b = binary.BigEndian.AppendUint32(b, anyVersion)
+		f = append(f.numbers(opCheck), 0).numbers(-1).text(path).numbers(anyVersion)
 	}
-	b = append(b, 0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff)
-	binary.BigEndian.PutUint32(b, uint32(len(b)-frameHeader))
-	return b
+	return append(f.numbers(-1), 1).numbers(-1).done()
 }
 
 // A multiEnd is how a multi ended of which the header of the answer says that all is
