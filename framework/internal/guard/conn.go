@@ -3,6 +3,7 @@ package guard
 import (
 	"bufio"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -193,10 +194,5 @@ func (c *Conn) answered(xid int32) (inFlight, bool) {
 func (c *Conn) SettingWatches() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, f := range c.sent {
-		if f.op == opSetWatches {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.sent, func(f inFlight) bool { return f.op == opSetWatches })
 }

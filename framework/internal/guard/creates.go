@@ -18,9 +18,6 @@ func (w *createWatch) ExpectCreate(path string, f func()) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.onSent == nil {
-		w.onSent = map[string][]func(){}
-	}
 	w.onSent[path] = append(w.onSent[path], f)
 }
 
@@ -46,9 +43,6 @@ func (w *createWatch) ForgetCreate(path string) {
 func (w *createWatch) answered(path string, zxid int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.zxids == nil {
-		w.zxids = map[string]int64{}
-	}
 	w.zxids[path] = zxid
 }
 

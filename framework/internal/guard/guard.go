@@ -60,7 +60,8 @@ type Events struct {
 func New(servers *Servers, events Events) *Guard {
 	g := &Guard{
 		cfg: &servers.cfg, servers: servers, events: events,
-		parked: signal.New(), release: signal.New(), closed: signal.New(),
+		createWatch: createWatch{onSent: map[string][]func(){}, zxids: map[string]int64{}},
+		parked:      signal.New(), release: signal.New(), closed: signal.New(),
 	}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	return g
@@ -148,23 +149,24 @@ func (g *Guard) saw(zxid int64) {
 	}
 }
 
+// present returns the present connection, nil between two.
+func (g *Guard) present() *Conn {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.conn
+}
+
 // Live returns the present connection if its handshake is complete.
 func (g *Guard) Live() *Conn {
-	g.mu.Lock()
-	c := g.conn
-	g.mu.Unlock()
-	if c == nil || !c.isAttached() {
-		return nil
+	if c := g.present(); c != nil && c.isAttached() {
+		return c
 	}
-	return c
+	return nil
 }
 
 // drop breaks the present connection; the library attaches anew.
 func (g *Guard) drop(cause error) {
-	g.mu.Lock()
-	c := g.conn
-	g.mu.Unlock()
-	if c != nil {
+	if c := g.present(); c != nil {
 		c.dropped.Store(&cause)
 		c.broke(cause)
 		_ = c.Close()
@@ -173,10 +175,7 @@ func (g *Guard) drop(cause error) {
 
 // Seal ends all traffic for good, when the session is over. It is idempotent.
 func (g *Guard) Seal() {
-	g.mu.Lock()
-	c := g.conn
-	g.mu.Unlock()
-	if c != nil {
+	if c := g.present(); c != nil {
 		_ = c.Close()
 	}
 }

@@ -34,8 +34,8 @@ type reliedNodes struct {
 
 type reliedNode struct {
 	path   string
-	failed func(error)
-	entry  *list.Element // nil once nothing relies on it
+	failed func(error) // nil once nothing relies on it
+	entry  *list.Element
 }
 
 func (t *reliedNodes) add(paths []string, failed func(error)) (nodes []*reliedNode) {
@@ -53,14 +53,8 @@ func (t *reliedNodes) remove(nodes []*reliedNode) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, n := range nodes {
-		t.drop(n)
-	}
-}
-
-func (t *reliedNodes) drop(n *reliedNode) {
-	if n.entry != nil {
 		t.nodes.Remove(n.entry)
-		n.entry = nil
+		n.failed = nil
 	}
 }
 
@@ -85,9 +79,8 @@ func (t *reliedNodes) next(many, bytes int) []*reliedNode {
 func (t *reliedNodes) fail(n *reliedNode, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n.entry == nil {
-		return // it was let go, and removed
+	if n.failed != nil { // else it was let go meanwhile
+		t.nodes.Remove(n.entry)
+		n.failed(err)
 	}
-	t.drop(n)
-	n.failed(err)
 }

@@ -59,7 +59,7 @@ const stable = time.Second
 
 // NewServers returns the list of servers of a client, given as host:port.
 func NewServers(cfg Config, names []string) *Servers {
-	return &Servers{cfg: cfg, names: names, resolver: net.DefaultResolver, pace: cfg.Reconnect.Start()}
+	return &Servers{cfg: cfg, names: names, resolver: net.DefaultResolver, pace: cfg.Reconnect.Start(), known: map[string][]string{}}
 }
 
 // next waits until an attempt is due and returns the address to try. It fails
@@ -69,17 +69,15 @@ func (b *Servers) next(ctx context.Context) (target, error) {
 		if err := retry.Sleep(ctx, b.delay()); err != nil {
 			return target{}, err
 		}
-		if t, ok := b.pop(); ok {
-			return t, nil
+		t, ok := b.pop()
+		if !ok {
+			round := b.lookUp(ctx)
+			b.mu.Lock()
+			b.round = round
+			b.mu.Unlock()
+			t, ok = b.pop()
 		}
-		round := b.lookUp(ctx)
-		if err := ctx.Err(); err != nil {
-			return target{}, err
-		}
-		b.mu.Lock()
-		b.round = round
-		b.mu.Unlock()
-		if t, ok := b.pop(); ok {
+		if ok {
 			return t, nil
 		}
 	}
@@ -127,16 +125,8 @@ func (b *Servers) pop() (target, bool) {
 func (b *Servers) lookUp(ctx context.Context) []target {
 	var first, rest []target
 	for _, name := range b.names {
-		host, port, _ := net.SplitHostPort(name)
-		if b.cfg.Dial != nil || net.ParseIP(host) != nil {
-			first = append(first, target{name: name, addr: name})
-			continue
-		}
-		ips := b.resolve(ctx, name, host)
-		rand.Shuffle(len(ips), func(i, j int) { ips[i], ips[j] = ips[j], ips[i] })
-		for i, ip := range ips {
-			t := target{name: name, addr: net.JoinHostPort(ip, port)}
-			if i == 0 {
+		for i, addr := range b.addresses(ctx, name) {
+			if t := (target{name, addr}); i == 0 {
 				first = append(first, t)
 			} else {
 				rest = append(rest, t)
@@ -162,8 +152,13 @@ func (b *Servers) leftLast(round []target) []target {
 	return round
 }
 
-// resolve looks a name up, and falls back on what it found before if that fails.
-func (b *Servers) resolve(ctx context.Context, name, host string) []string {
+// addresses looks a name up, in random order, and falls back on what it found before if
+// that fails.
+func (b *Servers) addresses(ctx context.Context, name string) []string {
+	host, port, _ := net.SplitHostPort(name)
+	if b.cfg.Dial != nil || net.ParseIP(host) != nil {
+		return []string{name}
+	}
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
 	ips, err := b.resolver.LookupHost(ctx, host)
@@ -172,14 +167,15 @@ func (b *Servers) resolve(ctx context.Context, name, host string) []string {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err != nil {
-		return slices.Clone(b.known[name])
+	if err == nil {
+		b.known[name] = nil
+		for _, ip := range ips {
+			b.known[name] = append(b.known[name], net.JoinHostPort(ip, port))
+		}
 	}
-	if b.known == nil {
-		b.known = map[string][]string{}
-	}
-	b.known[name] = slices.Clone(ips)
-	return ips
+	all := slices.Clone(b.known[name])
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
 }
 
 // lookupLimit bounds the look-up of one name.
@@ -204,18 +200,24 @@ func (b *Servers) open(ctx context.Context, t target) (net.Conn, error) {
 
 var errNoAnswerYet = errors.New("no answer yet")
 
+// failure returns why the newest attempt at an address has failed, nil if it has not.
+func (b *Servers) failure(addr string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, f := range b.failures {
+		if f.Addr == addr {
+			return f.Err
+		}
+	}
+	return nil
+}
+
 // trying notes that an attempt goes on at an address, for those who lose patience
 // before it fails. If one has failed there, why it did says more.
 func (b *Servers) trying(addr string) {
-	if !b.hasFailed(addr) {
+	if err := b.failure(addr); err == nil || errors.Is(err, errNoAnswerYet) {
 		b.note(addr, errNoAnswerYet)
 	}
-}
-
-func (b *Servers) hasFailed(addr string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.failures, func(f Attempt) bool { return f.Addr == addr && !errors.Is(f.Err, errNoAnswerYet) })
 }
 
 // failed notes the newest failure at an address.
@@ -227,19 +229,15 @@ func (b *Servers) failed(addr string, err error) {
 }
 
 func (b *Servers) note(addr string, err error) {
-	attempt := Attempt{Addr: addr, At: time.Now(), Err: err}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, f := range b.failures {
-		if f.Addr == addr {
-			b.failures = append(b.failures[:i], b.failures[i+1:]...)
-			break
-		}
-	}
-	b.failures = append(b.failures, attempt)
-	if extra := len(b.failures) - 32; extra > 0 {
-		b.failures = b.failures[extra:]
-	}
+	b.failures = append(b.without(addr), Attempt{Addr: addr, At: time.Now(), Err: err})
+	b.failures = b.failures[max(0, len(b.failures)-32):]
+}
+
+// without returns the failures at other addresses. The caller has the lock.
+func (b *Servers) without(addr string) []Attempt {
+	return slices.DeleteFunc(b.failures, func(f Attempt) bool { return f.Addr == addr })
 }
 
 // attached notes that a server accepted the session. Whether it can be used is not known
@@ -256,17 +254,13 @@ func (b *Servers) attached(addr string) {
 var errNotReady = errors.New("attached, but the session is not ready yet")
 
 // refuses reports whether the newest failure at an address was that of the credentials.
-func (b *Servers) refuses(addr string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.failures, func(f Attempt) bool { return f.Addr == addr && errors.Is(f.Err, ErrAuthFailed) })
-}
+func (b *Servers) refuses(addr string) bool { return errors.Is(b.failure(addr), ErrAuthFailed) }
 
 // ready notes that the session can be used at an address.
 func (b *Servers) ready(addr string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.failures = slices.DeleteFunc(b.failures, func(f Attempt) bool { return f.Addr == addr })
+	b.failures = b.without(addr)
 }
 
 // Attempts returns the newest attempt at each address that was not successful, in the

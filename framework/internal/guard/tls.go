@@ -3,7 +3,11 @@ package guard
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
 	"net"
+	"slices"
 )
 
 // A secureConn is an encrypted connection.
@@ -43,4 +47,97 @@ func firstSupported(request *tls.CertificateRequestInfo, all []tls.Certificate) 
 		}
 	}
 	return &tls.Certificate{}
+}
+
+// explain says what is probably behind a failed TLS handshake, where the failure itself
+// does not.
+func (c *secureConn) explain(err error) error {
+	var (
+		notTLS   tls.RecordHeaderError
+		untrusty *tls.CertificateVerificationError
+	)
+	switch {
+	case errors.As(err, &notTLS):
+		return fmt.Errorf("the server does not answer in TLS: this may be a port without it (Config.TLS is set): %w", err)
+	case hungUp(err): // as ZooKeeper does when it takes the first bytes for a length
+		return fmt.Errorf("the server hung up in the TLS handshake: it may not serve now, or this be a port without TLS (Config.TLS is set): %w", err)
+	case errors.As(err, &untrusty):
+		return err
+	}
+	if refused := c.refused(err); refused != nil {
+		return refused
+	}
+	return fmt.Errorf("tls handshake: %w", err)
+}
+
+// Alerts of RFC 8446, section 6.2, by which a server that has asked for the client's
+// certificate says what it thinks of that, or that it got none.
+var certificateAlerts = []tls.AlertError{
+	40,  // handshake failure; what newer Java says if it got none
+	42,  // bad certificate; what older Java says then
+	43,  // unsupported certificate
+	44,  // certificate revoked
+	45,  // certificate expired
+	46,  // certificate unknown
+	48,  // unknown authority
+	49,  // access denied
+	116, // certificate required
+}
+
+// refused says so if err is an alert of the server about the client's certificate; else
+// it is nil.
+func (c *secureConn) refused(err error) error {
+	var op *net.OpError
+	if !c.wanted || !errors.As(err, &op) || op.Op != "remote error" { // as crypto/tls marks what the other side has sent
+		return nil
+	}
+	// The alert's type is not exported, but its text is that of one that is.
+	is := func(alert tls.AlertError) bool { return op.Err.Error() == alert.Error() }
+	switch {
+	case !slices.ContainsFunc(certificateAlerts, is):
+		return nil
+	case !c.sent:
+		return fmt.Errorf("%w: it wants one, and got none (Config.TLS.Certificates): %w", ErrCertificateRefused, err)
+	}
+	return fmt.Errorf("%w (Config.TLS.Certificates): %w", ErrCertificateRefused, err)
+}
+
+// errAnswersTLS means that what came instead of the connect reply is a TLS record.
+var errAnswersTLS = errors.New("the server answers in TLS: this is a port for that (set Config.TLS)")
+
+// startsTLS reports whether bytes from the wire begin a TLS alert or handshake. As the
+// length of a frame they would be a third of a gigabyte.
+func startsTLS(head []byte) bool {
+	return len(head) >= 3 && (head[0] == 0x15 || head[0] == 0x16) && head[1] == 3 && head[2] <= 4
+}
+
+// explainHandshake says what is probably behind a connection that broke before the
+// connect reply. A server that does not serve (yet) hangs up as well: ZooKeeper gives no
+// reasons.
+func (c *Conn) explainHandshake(err error) error {
+	secure, encrypted := c.Conn.(*secureConn)
+	switch {
+	case encrypted:
+		// From TLS 1.3 on the client's certificate is looked at when the client has
+		// finished its handshake.
+		if refused := secure.refused(err); refused != nil {
+			return refused
+		}
+		if hungUp(err) {
+			return fmt.Errorf("the server hung up instead of answering: it may not serve now, or allow no more connections: %w", err)
+		}
+	case hungUp(err):
+		return fmt.Errorf("the server hung up instead of answering: it may not serve now, allow no more connections, or want TLS (set Config.TLS): %w", err)
+	}
+	return err
+}
+
+// hungUp reports whether err means that the other side has closed or reset the
+// connection.
+func hungUp(err error) bool {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
+	var op *net.OpError
+	return errors.As(err, &op) && (op.Op == "read" || op.Op == "write") && !op.Timeout() && !errors.Is(err, net.ErrClosed)
 }

@@ -11,7 +11,7 @@ const (
 func TrustMutants() []Mutant {
 	return []Mutant{{
 		Name: "a sync vouches for a session", Package: sweeps, Tests: oldLeader,
-		File: "framework/internal/guard/prove.go", Old: "if byQuorum[f.op] && code == 0 && end.committed {",
+		File: "framework/internal/guard/trust.go", Old: "if byQuorum[f.op] && code == 0 && end.committed {",
 		New: "if (byQuorum[f.op] || f.op == opSync) && code == 0 && end.committed {",
 	}, {
 		Name: "a handshake that revalidates vouches for a session", Package: sweeps, Tests: oldLeader,
@@ -24,16 +24,16 @@ func TrustMutants() []Mutant {
 		File: "framework/internal/guard/trust.go", Old: "age(t.vouched, now) < window):", New: "age(t.vouched, now) < t.timeout):",
 	}, {
 		Name: "a transaction counts from its answer", Package: trusting, Tests: "WhatAnAnswerProves",
-		File: "framework/internal/guard/prove.go", Old: "trust.committed(f.at, now)", New: "trust.committed(now, now)",
+		File: "framework/internal/guard/trust.go", Old: "trust.committed(f.at, now)", New: "trust.committed(now, now)",
 	}, {
 		Name: "a request counts from its answer", Package: trusting, Tests: "WhatAnAnswerProves",
-		File: "framework/internal/guard/prove.go", Old: "trust.answer(f.at, now,", New: "trust.answer(now, now,",
+		File: "framework/internal/guard/trust.go", Old: "trust.answer(f.at, now,", New: "trust.answer(now, now,",
 	}, {
 		Name: "a server that does not have the session proves it", Package: trusting, Tests: "WhatAnAnswerProves",
-		File: "framework/internal/guard/prove.go", Old: "case gone(code), gone(end.code):", New: "case false:",
+		File: "framework/internal/guard/trust.go", Old: "case gone(code), gone(end.code):", New: "case false:",
 	}, {
 		Name: "a multi that failed vouches for a session", Package: trusting, Tests: "WhatAnAnswerProves",
-		File: "framework/internal/guard/prove.go", Old: "code == 0 && end.committed {", New: "code == 0 {",
+		File: "framework/internal/guard/trust.go", Old: "code == 0 && end.committed {", New: "code == 0 {",
 	}, {
 		Name: "a deadline that was reached is left behind", Package: trusting, Tests: "DeadlineThatWasReached|NeverRevived",
 		File: "framework/internal/guard/trust.go", Old: "case t.over(now):\n\t\treturn\n", New: "",
