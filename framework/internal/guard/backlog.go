@@ -51,12 +51,11 @@ func (c *Conn) SendHeld() { c.send(c.writeHeld) }
 
 // send runs what writes. It takes as long as a handshake may, at most.
 func (c *Conn) send(write func()) {
-	select {
-	case c.slot <- struct{}{}:
-		_ = c.Conn.SetWriteDeadline(time.Now().Add(c.guard.handshakeLimit()))
-		write()
-		_ = c.Conn.SetWriteDeadline(time.Time{})
-		<-c.slot
-	case <-c.gone.Done():
+	if !c.acquire(nil) {
+		return
 	}
+	defer c.release()
+	_ = c.Conn.SetWriteDeadline(time.Now().Add(c.guard.handshakeLimit()))
+	write()
+	_ = c.Conn.SetWriteDeadline(time.Time{})
 }

@@ -13,9 +13,8 @@ import (
 // that came from there. Nothing else waits for those, so that they cannot delay what a
 // session's end means to others; Close does, for so long.
 type callbacks struct {
-	mu    sync.Mutex
-	n     int
-	alone chan struct{} // closed when there are none; nil if nobody waits for that
+	mu      sync.Mutex
+	running map[<-chan struct{}]struct{}
 }
 
 // callbackPatience is how long Close waits for functions that do not come back.
@@ -25,37 +24,38 @@ const callbackPatience = 3 * time.Second
 func (s *callbacks) start(f func()) <-chan struct{} {
 	back := make(chan struct{})
 	s.mu.Lock()
-	s.n++
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if s.running == nil {
+		s.running = map[<-chan struct{}]struct{}{}
+	}
+	s.running[back] = struct{}{}
 	go func() {
 		f()
-		close(back)
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.n--
-		if s.n == 0 && s.alone != nil {
-			close(s.alone)
-			s.alone = nil
-		}
+		delete(s.running, back)
+		s.mu.Unlock()
+		close(back)
 	}()
 	return back
 }
 
+// one returns the channel of one that has not come back, nil if there is none.
+func (s *callbacks) one() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for back := range s.running {
+		return back
+	}
+	return nil
+}
+
 // wait waits until all have come back, or ctx ends.
 func (s *callbacks) wait(ctx context.Context) {
-	s.mu.Lock()
-	if s.n == 0 {
-		s.mu.Unlock()
-		return
-	}
-	if s.alone == nil {
-		s.alone = make(chan struct{})
-	}
-	alone := s.alone
-	s.mu.Unlock()
-	select {
-	case <-alone:
-	case <-ctx.Done():
+	for back := s.one(); back != nil && ctx.Err() == nil; back = s.one() {
+		select {
+		case <-back:
+		case <-ctx.Done():
+		}
 	}
 }
 
@@ -68,34 +68,33 @@ var errStuckDial = errors.New("config.Dial has not come back although its contex
 // dial opens a connection, encrypted if so configured. It comes back when ctx has ended,
 // whatever Config.Dial does.
 func (b *Servers) dial(ctx context.Context, t target) (net.Conn, error) {
-	type result struct {
-		conn net.Conn
-		err  error
-	}
-	results, left := make(chan result), make(chan struct{})
-	defer close(left)
-	b.callbacks.start(func() {
-		conn, err := b.open(ctx, t)
-		select {
-		case results <- result{conn, err}:
-		case <-left:
-			if err == nil {
-				_ = conn.Close()
-			}
-		}
-	})
+	var conn net.Conn
+	var err error
+	back := b.callbacks.start(func() { conn, err = b.open(ctx, t) })
 	select {
-	case r := <-results:
-		return r.conn, r.err
+	case <-back:
 	case <-ctx.Done():
+		if !comesBack(back) {
+			b.callbacks.start(func() {
+				if <-back; err == nil {
+					_ = conn.Close()
+				}
+			})
+			return nil, errStuckDial
+		}
 	}
+	return conn, err
+}
+
+// comesBack waits a moment for a function that should have come back.
+func comesBack(back <-chan struct{}) bool {
 	late := time.NewTimer(callbackDelay)
 	defer late.Stop()
 	select {
-	case r := <-results:
-		return r.conn, r.err
+	case <-back:
+		return true
 	case <-late.C:
-		return nil, errStuckDial
+		return false
 	}
 }
 

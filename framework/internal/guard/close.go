@@ -9,14 +9,10 @@ import (
 
 // sendClose sends our own close request, after which nothing else is sent.
 func (c *Conn) sendClose(ctx context.Context) error {
-	select {
-	case c.slot <- struct{}{}:
-	case <-c.gone.Done():
-		return io.ErrClosedPipe
-	case <-ctx.Done():
+	if !c.acquire(ctx.Done()) {
 		return io.ErrClosedPipe
 	}
-	defer func() { <-c.slot }()
+	defer c.release()
 	c.mu.Lock()
 	if c.gone.Given() || !c.attached {
 		c.mu.Unlock()
@@ -71,15 +67,4 @@ func (c *Conn) Close() error {
 	c.guard.detached(c)
 	c.told.Give()
 	return nil
-}
-
-// awaitEnd waits a moment for a connection that was given up to be closed, so that the
-// server sees its end before it sees the next one.
-func (c *Conn) awaitEnd() {
-	timer := time.NewTimer(callbackDelay)
-	defer timer.Stop()
-	select {
-	case <-c.ended:
-	case <-timer.C:
-	}
 }

@@ -98,14 +98,26 @@ func (c *Conn) isAttached() bool {
 	return c.attached
 }
 
-// Write sends one frame of the library.
-func (c *Conn) Write(frame []byte) (int, error) {
+// acquire waits until nobody else writes. It is false if the connection ends before, or over
+// is closed.
+func (c *Conn) acquire(over <-chan struct{}) bool {
 	select {
 	case c.slot <- struct{}{}:
+		return true
 	case <-c.gone.Done():
+	case <-over:
+	}
+	return false
+}
+
+func (c *Conn) release() { <-c.slot }
+
+// Write sends one frame of the library.
+func (c *Conn) Write(frame []byte) (int, error) {
+	if !c.acquire(nil) {
 		return len(frame), nil
 	}
-	defer func() { <-c.slot }()
+	defer c.release()
 	op, attached := operation(frame), c.isAttached()
 	switch {
 	case !attached:

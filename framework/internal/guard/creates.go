@@ -39,13 +39,6 @@ func (w *createWatch) ForgetCreate(path string) {
 	delete(w.onSent, path)
 }
 
-// answered notes the zxid of a create that has made the node at path.
-func (w *createWatch) answered(path string, zxid int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.zxids[path] = zxid
-}
-
 // TakeZxid returns the zxid of the create that made the node at path, 0 if it is not
 // known, and forgets it.
 func (w *createWatch) TakeZxid(path string) int64 {
@@ -70,5 +63,8 @@ func (w *createWatch) created(op int32, zxid int64, body []byte) {
 		return
 	}
 	r := answerReader{rest: body}
-	w.answered(string(r.text()), zxid)
+	path := string(r.text())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.zxids[path] = zxid
 }

@@ -34,15 +34,13 @@ func (g *Guard) Dial(_, _ string, _ time.Duration) (net.Conn, error) {
 		return nil, err
 	}
 	gc := newConn(g, addr.String(), conn, deadline)
-	g.mu.Lock()
-	old := g.latest
-	g.mu.Unlock()
-	if old != nil {
+	if old := g.latest; old != nil { // nobody else writes it
 		// The library may be back before it has closed what broke. The session must
-		// hear of the end of one connection before the beginning of the next.
+		// hear of the end of one connection before the beginning of the next, and so must
+		// the server.
 		_ = old.Close()
 		<-old.told.Done()
-		old.awaitEnd()
+		comesBack(old.ended)
 	}
 	g.mu.Lock()
 	over := g.ctx.Err() != nil
@@ -85,6 +83,12 @@ func (g *Guard) Connected() {}
 // timers are fractions of it.
 const leastTimeout = 10 * time.Millisecond
 
+// lose tells that the server says that the session is over.
+func (g *Guard) lose(cause error) error {
+	g.events.Ended(cause)
+	return cause
+}
+
 // handshake decides on a connect reply.
 func (g *Guard) handshake(c *Conn, r connectReply, asked time.Time) error {
 	timeout := time.Duration(r.timeoutMillis) * time.Millisecond
@@ -92,23 +96,19 @@ func (g *Guard) handshake(c *Conn, r connectReply, asked time.Time) error {
 		return fmt.Errorf("%w: session timeout %v", errShortFrame, timeout)
 	}
 	g.mu.Lock()
-	known := g.id
-	switch {
-	case g.ctx.Err() != nil:
-		g.mu.Unlock()
-		return errSealed
-	case r.session != 0 && known == 0:
+	known, over := g.id, g.ctx.Err() != nil
+	if !over && known == 0 && r.session != 0 {
 		g.id, g.password = r.session, r.password
 		g.trips.last, g.trips.conn = time.Now(), c // this was one
 	}
 	g.mu.Unlock()
 	switch {
+	case over:
+		return errSealed
 	case r.session == 0:
-		g.events.Ended(ErrSessionExpired)
-		return ErrSessionExpired
+		return g.lose(ErrSessionExpired)
 	case known != 0 && r.session != known:
-		g.events.Ended(ErrSessionReplaced)
-		return ErrSessionReplaced
+		return g.lose(ErrSessionReplaced)
 	}
 	g.servers.attached(c.addr)
 	now := time.Now()

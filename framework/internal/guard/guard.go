@@ -108,13 +108,10 @@ func (g *Guard) Ready() { g.servers.ready(g.lastAddr()) }
 // NotReady notes that it cannot, and why.
 func (g *Guard) NotReady(err error) { g.servers.failed(g.lastAddr(), err) }
 
-// lastAddr returns the address of the newest connection, "" if there was none.
+// lastAddr returns the address of the newest connection, which there must have been.
 func (g *Guard) lastAddr() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.latest == nil {
-		return ""
-	}
 	return g.latest.addr
 }
 

@@ -61,8 +61,7 @@ func (c *Conn) vouched(code int32, end multiEnd) error {
 	c.mu.Unlock()
 	switch {
 	case code == codeExpired, end.code == codeExpired:
-		c.guard.events.Ended(ErrSessionExpired)
-		return ErrSessionExpired
+		return c.guard.lose(ErrSessionExpired)
 	case gone(code), gone(end.code):
 		return errMoved // by attaching again it moves here again
 	case code != 0, end.committed, end.failed >= len(nodes):

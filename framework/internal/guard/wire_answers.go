@@ -29,16 +29,10 @@ func checkAnswer(op int32, body []byte) error {
 		r.data()
 		r.pass(statBytes, "a stat")
 	case opGetChildren2:
-		for n := r.count(); n > 0 && r.fault == nil; n-- {
-			r.text()
-		}
+		r.vector(func() { r.text() })
 		r.pass(statBytes, "a stat")
 	case opGetACL:
-		for n := r.count(); n > 0 && r.fault == nil; n-- {
-			r.number("permissions")
-			r.text()
-			r.text()
-		}
+		r.vector(func() { r.number("permissions"); r.text(); r.text() })
 		r.pass(statBytes, "a stat")
 	case opMulti:
 		r.results()
@@ -104,14 +98,16 @@ func (r *answerReader) text() []byte {
 // data passes over what a node stores, which may be null.
 func (r *answerReader) data() { r.pass(max(0, int(r.number("the length of data"))), "data") }
 
-// count reads how many elements a vector has. Whether there are as many shows when they
-// are passed over: each has a length at least.
-func (r *answerReader) count() int32 {
+// vector passes over as many elements as there are said to be. Whether there are shows
+// then: each has a length at least.
+func (r *answerReader) vector(element func()) {
 	n := r.number("the length of a vector")
 	if n < 0 {
 		r.fail("a vector of %d elements", n)
 	}
-	return n
+	for ; n > 0 && r.fault == nil; n-- {
+		element()
+	}
 }
 
 // results passes over the results of a multi.
