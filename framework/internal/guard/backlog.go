@@ -20,11 +20,8 @@ func (c *Conn) HoldBack(all bool) {
 func (c *Conn) hold(frame []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.holding {
-		return false
-	}
-	switch op := operation(frame); {
-	case op == opSetAuth, op == opPing, op == opSetWatches && !c.holdingAll:
+	op := operation(frame)
+	if !c.holding || op == opSetAuth || op == opPing || op == opSetWatches && !c.holdingAll {
 		return false
 	}
 	c.held = append(c.held, slices.Clone(frame))

@@ -28,18 +28,23 @@ func (c *Conn) sendClose(ctx context.Context) error {
 	return err
 }
 
-// broke notes why the connection broke. If we did that, it is our reason: the
-// socket only knows that it was closed. What shows after it was closed is no reason.
+// drop breaks the connection; the library attaches anew.
+func (c *Conn) drop(cause error) {
+	c.broke(cause)
+	_ = c.Close()
+}
+
+// broke notes why the connection broke. What shows after it was closed is no reason: the
+// socket only knows that it was closed.
 func (c *Conn) broke(err error) {
 	if c.gone.Given() {
 		return
 	}
-	if cause := c.dropped.Load(); cause != nil {
-		err = *cause
-	} else if !c.isAttached() {
+	attached := c.isAttached()
+	if !attached {
 		err = c.explainHandshake(err)
 	}
-	refused := c.isAttached() && c.guard.servers.refuses(c.addr) // which then hangs up
+	refused := attached && c.guard.servers.refuses(c.addr) // which then hangs up
 	if c.guard.ctx.Err() == nil && !refused {
 		c.guard.servers.failed(c.addr, err)
 	}

@@ -41,19 +41,18 @@ type Conn struct {
 	heard    time.Time     // when the newest bytes arrived
 	attached bool          // handshake complete
 	closing  bool          // our close request was sent
-	begun    bool          // the library has presented the credentials and sent something else
+	begun    atomic.Bool   // the library has presented the credentials and sent something else
 	vouching []*reliedNode // what a quorum is being asked about; nil if it is not
 
 	takingBack atomic.Bool // a watch is being removed
 	taken      *IdleWatch  // which one, once that was asked for
 
-	holding    bool                  // requests wait until watches were set again
-	holdingAll bool                  // the requests to set watches as well
-	held       [][]byte              // these
-	dropped    atomic.Pointer[error] // why we break it, nil unless we do
-	gone       *signal.Signal        // nothing goes through the connection any more
-	told       *signal.Signal        // the session has been told of that, too
-	ended      <-chan struct{}       // closed when the connection is closed, which may take long; set before told is given
+	holding    bool            // requests wait until watches were set again
+	holdingAll bool            // the requests to set watches as well
+	held       [][]byte        // these
+	gone       *signal.Signal  // nothing goes through the connection any more
+	told       *signal.Signal  // the session has been told of that, too
+	ended      <-chan struct{} // closed when the connection is closed, which may take long; set before told is given
 }
 
 type inFlight struct {
@@ -78,18 +77,19 @@ func newConn(g *Guard, addr string, conn net.Conn, deadline time.Time) *Conn {
 // SetReadDeadline obeys the library only after the handshake, for which it would
 // wait up to 6.67 session timeouts.
 func (c *Conn) SetReadDeadline(t time.Time) error {
-	if !c.isAttached() {
-		return nil
-	}
-	return c.Conn.SetReadDeadline(t)
+	return c.obey(c.Conn.SetReadDeadline, t)
 }
 
 // SetWriteDeadline does the same for writing.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
+	return c.obey(c.Conn.SetWriteDeadline, t)
+}
+
+func (c *Conn) obey(set func(time.Time) error, t time.Time) error {
 	if !c.isAttached() {
 		return nil
 	}
-	return c.Conn.SetWriteDeadline(t)
+	return set(t)
 }
 
 func (c *Conn) isAttached() bool {
@@ -148,8 +148,7 @@ func (c *Conn) write(frame []byte) {
 		c.guard.sending(path)
 	}
 	if _, err := c.Conn.Write(frame); err != nil {
-		c.broke(err)
-		_ = c.Close()
+		c.drop(err)
 	}
 }
 
@@ -172,9 +171,9 @@ func (c *Conn) note(frame []byte) bool {
 	f := inFlight{xid: be32(frame[4:]), op: be32(frame[8:]), at: now}
 	if f.xid == xidPing {
 		c.pings = append(c.pings, now)
-		return true
+	} else {
+		c.sent = append(c.sent, f)
 	}
-	c.sent = append(c.sent, f)
 	return true
 }
 

@@ -99,7 +99,7 @@ func (g *Guard) handshake(c *Conn, r connectReply, asked time.Time) error {
 	known, over := g.id, g.ctx.Err() != nil
 	if !over && known == 0 && r.session != 0 {
 		g.id, g.password = r.session, r.password
-		g.trips.last, g.trips.conn = time.Now(), c // this was one
+		g.tripAt, g.tripBy = time.Now(), c // this was one
 	}
 	g.mu.Unlock()
 	switch {

@@ -23,7 +23,11 @@ type Guard struct {
 	trust   trust
 	events  Events
 	relied  reliedNodes
-	trips   tripMaker
+
+	// For Supervise. The newest round trip:
+	tripAt   time.Time // when it began
+	tripBy   *Conn
+	underWay atomic.Bool
 
 	library *zk.Conn
 	stopped <-chan zk.Event // the library's event channel; its end is the library's end
@@ -159,15 +163,6 @@ func (g *Guard) Live() *Conn {
 		return c
 	}
 	return nil
-}
-
-// drop breaks the present connection; the library attaches anew.
-func (g *Guard) drop(cause error) {
-	if c := g.present(); c != nil {
-		c.dropped.Store(&cause)
-		c.broke(cause)
-		_ = c.Close()
-	}
 }
 
 // Seal ends all traffic for good, when the session is over. It is idempotent.

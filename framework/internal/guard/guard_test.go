@@ -52,10 +52,10 @@ func TestNoSyncIsSentBeforeRequestsMayBe(t *testing.T) {
 	tell(t, c, request)
 	_, err := io.ReadFull(c, make([]byte, len(reply)))
 	require.NoError(t, err)
-	var trips tripMaker
-	trips.make(c.guard, time.Now())
-	assert.False(t, trips.underWay.Load())
-	assert.True(t, trips.last.IsZero(), "it is still due")
+	c.guard.tripAt = time.Time{}
+	c.guard.makeTrip(time.Now())
+	assert.False(t, c.guard.underWay.Load())
+	assert.True(t, c.guard.tripAt.IsZero(), "it is still due")
 }
 
 // Pings are answered in their order, and nothing tells them apart: each answer is that to

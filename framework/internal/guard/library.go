@@ -9,7 +9,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkrecipes/zkrecipes/internal/quote"
-	"github.com/zkrecipes/zkrecipes/retry"
 )
 
 // Open is the only place where a zk.Conn is made. The library gets a placeholder for
@@ -78,22 +77,12 @@ func (g *Guard) Finish() {
 	case <-g.parked.Done():
 	case <-patience.Done():
 	}
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		g.library.Close()
-	}()
-	_ = retry.Sleep(context.Background(), closeHeadStart)
-	g.release.Give()
-	<-closed
-	for { // drained until the loop has ended
+	time.AfterFunc(closeHeadStart, g.release.Give)
+	g.library.Close()
+	for more := true; more && patience.Err() == nil; { // drained until the loop has ended
 		select {
-		case _, more := <-g.stopped:
-			if !more {
-				return
-			}
+		case _, more = <-g.stopped:
 		case <-patience.Done():
-			return
 		}
 	}
 }

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"cmp"
-	"sync/atomic"
 	"time"
 )
 
@@ -17,35 +16,29 @@ func (g *Guard) Supervise(now time.Time) time.Duration {
 	// there is time to attach to another.
 	silence := min(limit, max(timeout/6, min(500*time.Millisecond, timeout/3)))
 	if c := g.Live(); c != nil && c.stuck(now, silence, min(limit, timeout/4), limit) {
-		g.drop(errSilent)
+		c.drop(errSilent)
 	} else if c != nil && c.leaderless(now, timeout/4) {
-		g.drop(errNoLeader) // others may have one
+		c.drop(errNoLeader) // others may have one
 	}
-	return min(g.TrustedUntil().Sub(now), silence/4, g.trips.make(g, now), g.checkVouch(now))
+	return min(g.TrustedUntil().Sub(now), silence/4, g.makeTrip(now), g.checkVouch(now))
 }
 
-// A tripMaker sends a sync, which is a round trip through the leader, every twelfth
-// of the timeout and at once on each further connection, one at a time.
-type tripMaker struct {
-	last     time.Time
-	conn     *Conn // on which that was
-	underWay atomic.Bool
-}
-
-// make sends a sync if one is due and returns the time until the next is.
-func (m *tripMaker) make(g *Guard, now time.Time) time.Duration {
+// makeTrip sends a sync, which is a round trip through the leader, every twelfth of the
+// timeout and at once on each further connection, one at a time. It returns the time until
+// the next is due.
+func (g *Guard) makeTrip(now time.Time) time.Duration {
 	period := g.Timeout() / 12
 	c := g.Live()
-	if wait := m.last.Add(period).Sub(now); wait > 0 && c == m.conn {
+	if wait := g.tripAt.Add(period).Sub(now); wait > 0 && c == g.tripBy {
 		return wait
 	}
-	if c == nil || !g.events.IsOpen() || !m.underWay.CompareAndSwap(false, true) {
+	if c == nil || !g.events.IsOpen() || !g.underWay.CompareAndSwap(false, true) {
 		return period / 2
 	}
-	m.last, m.conn = now, c
+	g.tripAt, g.tripBy = now, c
 	g.events.Start(func() {
 		_, _ = g.library.Sync("/") // what it proves, the guard sees
-		m.underWay.Store(false)
+		g.underWay.Store(false)
 	})
 	return period
 }
@@ -57,18 +50,15 @@ func (m *tripMaker) make(g *Guard, now time.Time) time.Duration {
 func (c *Conn) stuck(now time.Time, silence, commit, limit time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var oldest time.Time
+	oldest := now // if nothing is awaited
 	if len(c.sent) > 0 {
 		oldest = c.sent[0].at
 		if byQuorum[c.sent[0].op] {
 			silence = max(silence, commit)
 		}
 	}
-	if len(c.pings) > 0 && (oldest.IsZero() || c.pings[0].Before(oldest)) {
+	if len(c.pings) > 0 && c.pings[0].Before(oldest) {
 		oldest = c.pings[0]
-	}
-	if oldest.IsZero() {
-		return false
 	}
 	waited := now.Sub(oldest)
 	return waited >= limit || (waited >= silence && now.Sub(c.heard) >= silence)

@@ -59,28 +59,22 @@ func (c *Conn) takenBack(code int32) {
 	w.Kept(code == codeUnimplemented) // not again at once
 }
 
-// The numbers of the kinds in the request, and of the events that make the library forget
-// them: it has kinds of its own, which an event of a change of the data ends together.
-const (
-	removeChildWatch, removeDataWatch = 1, 2
-	eventDataChanged, eventChildren   = 3, 4
-
-	// stateForgotten is what such an event says of the connection, and no server does.
-	stateForgotten = -1000
+// The numbers of the kinds in the request, by IdleWatch.Children, and of the events that
+// make the library forget them: it has kinds of its own, which an event of a change of the
+// data ends together.
+var (
+	removedKind   = map[bool]int32{true: 1, false: 2}
+	forgottenKind = map[bool]int32{true: 4, false: 3}
 )
 
+// stateForgotten is what such an event says of the connection, and no server does.
+const stateForgotten = -1000
+
 func removeWatchRequest(w IdleWatch) []byte {
-	kind := int32(removeDataWatch)
-	if w.Children {
-		kind = removeChildWatch
-	}
-	return newMessage(xidTakeBack, opRemoveWatches).text(w.Path).numbers(kind).done()
+	return newMessage(xidTakeBack, opRemoveWatches).text(w.Path).numbers(removedKind[w.Children]).done()
 }
 
 func forgetEvent(w IdleWatch) []byte {
-	kind := int32(eventDataChanged)
-	if w.Children {
-		kind = eventChildren
-	}
-	return newMessage(xidEvent, 0).numbers(0, 0, kind, stateForgotten).text(w.Path).done() // no zxid, no error
+	m := newMessage(xidEvent, 0).numbers(0, 0) // no zxid, no error
+	return m.numbers(forgottenKind[w.Children], stateForgotten).text(w.Path).done()
 }

@@ -116,20 +116,20 @@ func startsTLS(head []byte) bool {
 // reasons.
 func (c *Conn) explainHandshake(err error) error {
 	secure, encrypted := c.Conn.(*secureConn)
-	switch {
-	case encrypted:
+	if encrypted {
 		// From TLS 1.3 on the client's certificate is looked at when the client has
 		// finished its handshake.
 		if refused := secure.refused(err); refused != nil {
 			return refused
 		}
-		if hungUp(err) {
-			return fmt.Errorf("the server hung up instead of answering: it may not serve now, or allow no more connections: %w", err)
-		}
-	case hungUp(err):
-		return fmt.Errorf("the server hung up instead of answering: it may not serve now, allow no more connections, or want TLS (set Config.TLS): %w", err)
 	}
-	return err
+	switch {
+	case !hungUp(err):
+		return err
+	case encrypted:
+		return fmt.Errorf("the server hung up instead of answering: it may not serve now, or allow no more connections: %w", err)
+	}
+	return fmt.Errorf("the server hung up instead of answering: it may not serve now, allow no more connections, or want TLS (set Config.TLS): %w", err)
 }
 
 // hungUp reports whether err means that the other side has closed or reset the

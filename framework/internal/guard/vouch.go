@@ -18,11 +18,7 @@ const vouchLimit = 32
 // begin asks before the library's first request on this connection, behind which its
 // pings are. The caller has the slot.
 func (c *Conn) begin() {
-	c.mu.Lock()
-	first := !c.begun
-	c.begun = true
-	c.mu.Unlock()
-	if first {
+	if !c.begun.Swap(true) {
 		c.ask(c.claim())
 	}
 }
@@ -33,7 +29,7 @@ func (c *Conn) begin() {
 func (c *Conn) claim() []*reliedNode {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.begun || c.vouching != nil {
+	if !c.begun.Load() || c.vouching != nil {
 		return nil
 	}
 	c.vouching = c.guard.relied.next(vouchLimit, c.guard.cfg.MaxRequestBytes-checkOverhead)

@@ -94,7 +94,7 @@ func TestWhenAQuorumIsAsked(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, before, script.heard.Len())
 
-		conn.begun = true
+		conn.begun.Store(true)
 		conn.slot <- struct{}{}
 		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()))
 		synctest.Wait()
