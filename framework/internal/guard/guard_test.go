@@ -18,11 +18,7 @@ func TestRequestsThatWereHeldFollowThoseThatSetWatches(t *testing.T) {
 	for name, all := range map[string]bool{"until watches are set": false, "those to set watches, too": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			request, reply := hello(17)
-			c, conn := scripted(reply)
-			tell(t, c, request)
-			_, err := io.ReadFull(c, make([]byte, len(reply)))
-			require.NoError(t, err)
+			c, conn := greeted(t)
 			greeted := conn.heard.Len()
 
 			read, watches, again := ask(1, opSync), ask(2, opSetWatches), ask(3, opSetWatches)
@@ -47,11 +43,7 @@ func TestRequestsThatWereHeldFollowThoseThatSetWatches(t *testing.T) {
 // the watches are set again changes the zxid from which they are set.
 func TestNoSyncIsSentBeforeRequestsMayBe(t *testing.T) {
 	t.Parallel()
-	request, reply := hello(17)
-	c, _ := scripted(reply)
-	tell(t, c, request)
-	_, err := io.ReadFull(c, make([]byte, len(reply)))
-	require.NoError(t, err)
+	c, _ := greeted(t)
 	c.guard.tripAt = time.Time{}
 	c.guard.makeTrip(time.Now())
 	assert.False(t, c.guard.underWay.Load())

@@ -129,14 +129,11 @@ func TestWhatAnAnswerProves(t *testing.T) {
 // library does not know.
 func TestConnectRequestHasTheGreatestZxid(t *testing.T) {
 	t.Parallel()
-	request, reply := hello(17)
-	c, _ := scripted(bytes.Join([][]byte{reply, answer(1, 5, 0, text("/")...), answer(xidVouch, 99, 0, results([2]int32{opCheck, 0})...), answer(2, 7, 0, text("/")...), answer(xidEvent, -1, 0, append([]byte{0, 0, 0, 1, 0, 0, 0, 3}, text("/a")...)...), answer(xidPing, 0, 0)}, nil))
-	tell(t, c, request)
-	_, err := io.ReadFull(c, make([]byte, len(reply)))
-	require.NoError(t, err)
+	c, _ := greeted(t, answer(1, 5, 0, text("/")...), answer(xidVouch, 99, 0, results([2]int32{opCheck, 0})...), answer(2, 7, 0, text("/")...), answer(xidEvent, -1, 0, append([]byte{0, 0, 0, 1, 0, 0, 0, 3}, text("/a")...)...), answer(xidPing, 0, 0))
 	tell(t, c, ask(1, opSync), ask(xidVouch, opMulti), ask(2, opSync))
-	_, err = io.Copy(io.Discard, c)
+	_, err := io.Copy(io.Discard, c)
 	require.NoError(t, err)
+	_, reply := hello(17)
 
 	for theirs, want := range map[int64]int64{0: 99, 7: 99, 99: 99, 100: 100} {
 		request := connectRequest(17, make([]byte, 16), 9000, theirs)
@@ -164,17 +161,13 @@ func TestVouchingThatFindsNoSession(t *testing.T) {
 		"moved inside":   {answer(xidVouch, 5, 0, results([2]int32{typeError, codeMoved})...), errMoved, false},
 		"a caller's":     {answer(1, 5, 0, results([2]int32{typeError, codeMoved})...), errMoved, false},
 	} {
-		request, reply := hello(17)
-		conn, _ := scripted(append(bytes.Clone(reply), c.answer...))
+		conn, _ := greeted(t, c.answer)
 		session := conn.guard
-		tell(t, conn, request)
-		_, err := io.ReadFull(conn, make([]byte, len(reply)))
-		require.NoError(t, err)
 		relyingOn(t, conn, "/a")
 		proved, vouched := session.trust.proved, session.trust.vouched
 		tell(t, conn, ask(1, opMulti))
 		require.NotNil(t, conn.vouching, name)
-		_, err = conn.Read(make([]byte, 100))
+		_, err := conn.Read(make([]byte, 100))
 		require.ErrorIs(t, err, c.want, name)
 		assert.Nil(t, conn.guard.Live(), "the connection is given up")
 		assert.Equal(t, []time.Time{proved, vouched}, []time.Time{session.trust.proved, session.trust.vouched}, name)
@@ -193,11 +186,8 @@ func TestHandshakeBehindTheDeadlineDoesNotCount(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			request, reply := hello(17)
-			c, _ := scripted(reply)
+			c, _ := greeted(t)
 			session := c.guard
-			tell(t, c, request)
-			_, err := io.ReadFull(c, make([]byte, len(reply)))
-			require.NoError(t, err)
 			until := session.TrustedUntil()
 			again := newConn(c.guard, "b", &script{Reader: bytes.NewReader(reply)}, time.Now().Add(time.Minute))
 			<-time.After(trustWindow(sessionLength) - 1)

@@ -21,7 +21,6 @@ func TestGuardRefusesLargeAnswers(t *testing.T) {
 	t.Parallel()
 	const limit = 1000
 	large := make([]byte, 5*readAhead)
-	request, reply := hello(7)
 	stream := bytes.Join([][]byte{
 		answer(1, 5, 0, text(strings.Repeat("/", 5*readAhead))...), answer(2, 6, codeNoNode, large...), answer(3, 7, -6, large...),
 		answer(4, 8, 0, text("/a")...), answer(5, 9, 0, large[:limit-replyHeader]...), answer(6, 10, 0, large[:limit-replyHeader+1]...),
@@ -35,11 +34,8 @@ func TestGuardRefusesLargeAnswers(t *testing.T) {
 	for _, pieces := range []bool{false, true} {
 		for _, size := range []int{1, 3, 20, 1 << 20} {
 			synctest.Test(t, func(t *testing.T) {
-				c, _ := scripted(reply)
+				c, _ := greeted(t)
 				c.guard.cfg.MaxReplyBytes = limit
-				tell(t, c, request)
-				_, err := io.ReadFull(c, make([]byte, len(reply)))
-				require.NoError(t, err)
 				<-time.After(time.Second)
 				sent := time.Now()
 				tell(t, c, ask(1, opCreate, text("/")...), ask(2, opGetData), ask(3, opContainer, text("/")...), ask(4, opCreate, text("/a")...),
@@ -50,6 +46,7 @@ func TestGuardRefusesLargeAnswers(t *testing.T) {
 					c.read.Reset(iotest.OneByteReader(bytes.NewReader(stream)))
 				}
 				var got []byte
+				var err error
 				for buf := make([]byte, size); err == nil; {
 					var n int
 					n, err = c.Read(buf)
@@ -84,16 +81,12 @@ func TestGuardCountsFromTheEndOfAFrame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const patience = 3 * time.Second
-				request, reply := hello(7)
-				c, _ := scripted(reply)
+				c, _ := greeted(t)
 				c.guard.cfg.MaxReplyBytes = limit
-				tell(t, c, request)
-				_, err := io.ReadFull(c, make([]byte, len(reply)))
-				require.NoError(t, err)
 				tell(t, c, ask(1, opCreate, text("/")...), ask(2, opSync))
 				began := time.Now()
 				c.read.Reset(slowly{bytes.NewReader(answer(1, 5, 0, text(strings.Repeat("/", 5*readAhead))...))})
-				_, err = c.Read(make([]byte, 1))
+				_, err := c.Read(make([]byte, 1))
 				require.NoError(t, err)
 				require.NoError(t, c.discard(), "where there is something left")
 				now := time.Now()
@@ -119,12 +112,8 @@ func TestGuardTakesNothingLargeThatNobodyAskedFor(t *testing.T) {
 		"an answer about a credential": answer(2, 5, 0, body...),
 		"an answer to nothing":         answer(9, 5, 0, body...),
 	} {
-		request, reply := hello(7)
-		c, _ := scripted(append(bytes.Clone(reply), frame...))
+		c, _ := greeted(t, frame)
 		c.guard.cfg.MaxReplyBytes = 1000
-		tell(t, c, request)
-		_, err := io.ReadFull(c, make([]byte, len(reply)))
-		require.NoError(t, err)
 		tell(t, c, ask(1, opSetWatches), ask(2, opSetAuth), ask(xidPing, opPing), ask(xidVouch, opMulti))
 		n, err := c.Read(make([]byte, 100))
 		require.ErrorIs(t, err, errShortFrame, name)
@@ -135,18 +124,14 @@ func TestGuardTakesNothingLargeThatNobodyAskedFor(t *testing.T) {
 
 // Memory is taken as bytes come, whatever a frame says, and little of it is kept.
 func TestGuardTakesMemoryAsBytesCome(t *testing.T) {
-	request, reply := hello(7)
 	const size = 12 << 20
 	data := answer(1, 5, 0, append(text(strings.Repeat("x", size)), make([]byte, statBytes)...)...)
 	taken := func(bytesCome int) (took, kept int) {
-		c, _ := scripted(append(bytes.Clone(reply), data[:bytesCome]...))
-		tell(t, c, request)
-		_, err := io.ReadFull(c, make([]byte, len(reply)))
-		require.NoError(t, err)
+		c, _ := greeted(t, data[:bytesCome])
 		tell(t, c, ask(1, opGetData))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err = io.Copy(io.Discard, c)
+		_, err := io.Copy(io.Discard, c)
 		runtime.ReadMemStats(&after)
 		require.NoError(t, err, "the end")
 		require.Nil(t, c.frame)

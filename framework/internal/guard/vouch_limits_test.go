@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -25,8 +24,7 @@ func TestSizeOfACheck(t *testing.T) {
 		"short paths": {100, 10, 5*checkBytes("/123456789") + checkOverhead, 5},
 		"a long path": {3, 10_000, 1000 + checkOverhead, 1},
 	} {
-		request, reply := hello(17)
-		conn, script := scripted(reply)
+		conn, script := greeted(t)
 		session := conn.guard
 		session.cfg.MaxRequestBytes = c.limit
 		var paths []string
@@ -34,9 +32,6 @@ func TestSizeOfACheck(t *testing.T) {
 			paths = append(paths, fmt.Sprintf("/%03d%s", i, strings.Repeat("x", c.length-4)))
 		}
 		relyingOn(t, conn, paths...)
-		tell(t, conn, request)
-		_, err := io.ReadFull(conn, make([]byte, len(reply)))
-		require.NoError(t, err)
 		before := script.heard.Len()
 		tell(t, conn, ask(1, opSync))
 		sent := script.heard.Bytes()[before:]
@@ -79,12 +74,8 @@ func TestDeadlineOfAAloneStaysReached(t *testing.T) {
 func TestWhenAQuorumIsAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		request, reply := hello(17)
-		conn, script := scripted(append(bytes.Clone(reply), answer(xidVouch, 5, -127)...))
+		conn, script := greeted(t, answer(xidVouch, 5, -127))
 		session := conn.guard
-		tell(t, conn, request)
-		_, err := io.ReadFull(conn, make([]byte, len(reply)))
-		require.NoError(t, err)
 		relyingOn(t, conn, "/a")
 		<-time.After(sessionLength / 16)
 		require.Equal(t, sessionLength*3/16, session.checkVouch(time.Now()))
@@ -107,7 +98,7 @@ func TestWhenAQuorumIsAsked(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, asked, script.heard.Len(), "once")
 
-		_, err = io.ReadFull(conn, make([]byte, frameHeader+replyHeader))
+		_, err := io.ReadFull(conn, make([]byte, frameHeader+replyHeader))
 		require.NoError(t, err)
 		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()))
 		synctest.Wait()

@@ -61,6 +61,17 @@ func scripted(says []byte) (*Conn, *script) {
 	return g.conn, conn
 }
 
+// greeted returns one that has a session, of 9 s, on which the server will say that.
+func greeted(t testing.TB, says ...[]byte) (*Conn, *script) {
+	t.Helper()
+	request, reply := hello(17)
+	c, conn := scripted(append(reply, bytes.Join(says, nil)...))
+	tell(t, c, request)
+	_, err := io.ReadFull(c, make([]byte, len(reply)))
+	require.NoError(t, err)
+	return c, conn
+}
+
 // hello is a connect request and the reply to it.
 func hello(session int64) (request, reply []byte) {
 	body := binary.BigEndian.AppendUint32(nil, 0)
@@ -90,7 +101,7 @@ func text(s string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...)
 }
 
-func tell(t *testing.T, c *Conn, frames ...[]byte) {
+func tell(t testing.TB, c *Conn, frames ...[]byte) {
 	t.Helper()
 	for _, frame := range frames {
 		n, err := c.Write(frame)
@@ -134,18 +145,14 @@ func TestGuardPassesFramesOnAndReplacesCodes(t *testing.T) {
 
 func TestGuardRemembersTheZxidOfCreates(t *testing.T) {
 	t.Parallel()
-	request, reply := hello(7)
-	c, _ := scripted(bytes.Join([][]byte{
-		reply, answer(1, 5, 0, text("/a0000000001")...), answer(2, 6, -110), answer(3, 7, 0, text("/b")...),
+	c, _ := greeted(t,
+		answer(1, 5, 0, text("/a0000000001")...), answer(2, 6, -110), answer(3, 7, 0, text("/b")...),
 		answer(4, 8, 0, text("/"+strings.Repeat("x", 100<<10))...),
-	}, nil))
-	tell(t, c, request)
-	_, err := io.ReadFull(c, make([]byte, len(reply)))
-	require.NoError(t, err)
+	)
 	sent := 0
 	c.guard.ExpectCreate("/a", func() { sent++ })
 	tell(t, c, ask(1, opCreate, text("/a")...), ask(2, opContainer, text("/c")...), ask(3, opDelete, text("/b")...), ask(4, opCreate, text("/x")...))
-	_, err = io.Copy(io.Discard, c)
+	_, err := io.Copy(io.Discard, c)
 	require.NoError(t, err)
 	assert.Equal(t, 1, sent)
 	assert.EqualValues(t, 5, c.guard.TakeZxid("/a0000000001"))
@@ -158,21 +165,14 @@ func TestGuardRemembersTheZxidOfCreates(t *testing.T) {
 // library locks itself up over some that do.
 func TestGuardSwallowsWritesToADeadConnection(t *testing.T) {
 	t.Parallel()
-	request, reply := hello(7)
-	c, conn := scripted(reply)
-	tell(t, c, request)
-	_, err := io.ReadFull(c, make([]byte, len(reply)))
-	require.NoError(t, err)
+	c, conn := greeted(t)
 	require.NoError(t, c.Close())
 	require.NoError(t, c.Close(), "twice")
 	before := conn.heard.Len()
 	tell(t, c, ask(1, opCreate, text("/a")...), ask(xidPing, 11))
 	assert.Equal(t, before, conn.heard.Len())
 
-	c, conn = scripted(reply)
-	tell(t, c, request)
-	_, err = io.ReadFull(c, make([]byte, len(reply)))
-	require.NoError(t, err)
+	c, conn = greeted(t)
 	require.NoError(t, c.sendClose(t.Context()))
 	before = conn.heard.Len()
 	tell(t, c, ask(1, opCreate, text("/a")...))
