@@ -1,7 +1,6 @@
 package mutex_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -11,14 +10,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
-
-// contextWithCause returns a context that has ended.
-func contextWithCause(t *testing.T, cause error) (context.Context, context.CancelFunc) {
-	t.Helper()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(cause)
-	return ctx, func() { cancel(nil) }
-}
 
 func TestCostOfFreeMutex(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

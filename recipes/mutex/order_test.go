@@ -127,21 +127,6 @@ func TestTimeoutAtTheInstantOfTheGrant(t *testing.T) {
 	}
 }
 
-func TestContextEndedBeforehand(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a := w.Client("a")
-		warm(w, a)
-		attempt := (*conformance.Attempt)(nil)
-		counts := w.Requests(func() {
-			ctx, cancel := contextWithCause(t, errors.New("never began"))
-			defer cancel()
-			attempt = w.StartWith(ctx, newMutex(t, a), lease.Forever)
-		})
-		require.ErrorContains(t, attempt.Failed(), "never began")
-		require.Empty(t, counts)
-	})
-}
-
 func TestContendersInOrder(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")

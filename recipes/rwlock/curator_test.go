@@ -61,32 +61,6 @@ func spin(t *testing.T, referee *conformance.Referee, who string, l *rwlock.Lock
 	}
 }
 
-// 8 clients, 100 operations each: writers alone, readers together.
-func TestBasic(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		referee := &conformance.Referee{Shares: shares}
-		together := 0
-		var all sync.WaitGroup
-		for i := range 8 {
-			l := newLock(t, w.Client(fmt.Sprint("client", i)))
-			all.Go(func() { spin(t, referee, fmt.Sprint("client", i), l, uint64(i), 100) })
-		}
-		done := make(chan struct{})
-		go func() { all.Wait(); close(done) }()
-		for running := true; running; {
-			select {
-			case <-time.After(7 * time.Millisecond):
-				together = max(together, referee.Valid())
-			case <-done:
-				running = false
-			}
-		}
-		require.Empty(t, referee.Faults())
-		require.GreaterOrEqual(t, len(referee.Tokens()), 800)
-		require.Greater(t, together, 2, "readers were together")
-	})
-}
-
 // 20 readers and 8 writers, counted by kind.
 func TestGetParticipantNodes(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -132,19 +106,6 @@ func TestThatDowngradingRespectsThreads(t *testing.T) {
 		require.NoError(t, reading.Err())
 		require.NoError(t, reading.Release())
 		require.NoError(t, got.Release())
-	})
-}
-
-func TestDowngrading(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		l := newLock(t, w.Client("a"))
-		writing := w.Acquire(l.Write())
-		reading := downgrade(t, l, writing)
-		require.Len(t, children(w), 1)
-		require.NoError(t, reading.Confirm(t.Context()))
-		require.ErrorIs(t, writing.Err(), lease.ErrReleased)
-		require.NoError(t, reading.Release())
-		require.NoError(t, w.Acquire(l.Write()).Release())
 	})
 }
 

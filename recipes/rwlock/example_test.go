@@ -4,34 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
-	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/exampletest"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
-	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // connect starts a ZooKeeper server in this process and connects to it. In a real
 // program there are only the addresses of an ensemble.
-func connect(ctx context.Context) (*framework.Client, func()) {
-	server, err := zktest.Start()
-	if err != nil {
-		panic(err)
-	}
-	client, err := framework.Connect(ctx, framework.Config{
-		Servers: []string{server.Addr()},
-		Logger:  slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		panic(err)
-	}
-	return client, func() {
-		_ = client.Close()
-		server.Close()
-	}
-}
+var connect = exampletest.Connect
 
 func Example() {
 	ctx := context.Background()

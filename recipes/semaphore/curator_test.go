@@ -9,7 +9,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
-	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -96,15 +95,6 @@ func TestContendersWithoutData_Kazoo12(t *testing.T) {
 		require.Equal(t, 14, timeout.Ahead)
 		require.Equal(t, list[0].Node, timeout.Node)
 		require.Zero(t, timeout.Holder)
-	})
-}
-
-// Processes that do not agree on the size are told, as kazoo's are.
-func TestInconsistentSizes_KazooInconsistentMaxLeases(t *testing.T) {
-	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
-		held := w.Acquire(make(w.Client("a"), 1))
-		require.ErrorIs(t, w.Start(make(w.Client("b"), 2), lease.Forever).Failed(), semaphore.ErrSizeMismatch)
-		release(w, held)
 	})
 }
 

@@ -34,24 +34,6 @@ func TestPlaceAtTheDoorIsDeletedBeforeThePermitIsMade(t *testing.T) {
 	})
 }
 
-// The head waits for room, its place is deleted, and the next comes in first.
-func TestPlaceAtTheDoorIsDeletedWhileTheHeadWaits(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, b := newSemaphore(t, w.Client("a"), 1), newSemaphore(t, w.Client("b"), 1)
-		held := w.Acquire(a)
-		first, second := ask(w, a, 1), ask(w, b, 1)
-		w.Remove(w.Client("operator"), inLine(w)[0])
-		w.Settle()
-		release(w, held)
-		got := second.Granted()
-		require.True(t, first.Waiting())
-		require.Len(t, inLine(w), 1, "it has joined again")
-		require.Len(t, inside(w), 1)
-		release(w, got)
-		release(w, first.Granted())
-	})
-}
-
 // The size changes between the look and the transaction.
 func TestResizeWhileThePermitIsMade(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

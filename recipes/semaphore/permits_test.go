@@ -3,7 +3,6 @@ package semaphore_test
 import (
 	"context"
 	"math"
-	"sync"
 	"testing"
 	"time"
 
@@ -245,38 +244,5 @@ func TestTimeoutNamesAHolder(t *testing.T) {
 		require.NotEmpty(t, timeout.Node)
 		release(w, held...)
 		release(w, last.Granted())
-	})
-}
-
-// Ten clients take and return random numbers of permits.
-func TestNeverMoreThanTheSize_CuratorTestMaxPerSession(t *testing.T) {
-	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
-		const size = 6
-		type weight struct{}
-		referee := &conformance.Referee{Places: size, Weight: func(l *lease.Lease) int { return l.Context().Value(weight{}).(int) }}
-		var all sync.WaitGroup
-		for i := range 10 {
-			s := make(w.Client(string(rune('a'+i))), size)
-			all.Go(func() {
-				for round := range 20 {
-					n := 1 + (i*7+round*5)%size
-					got, err := s.AcquireN(context.WithValue(t.Context(), weight{}, n), n, time.Hour)
-					if err != nil {
-						t.Errorf("%d: %v", i, err)
-						return
-					}
-					referee.Grant("", got)
-					time.Sleep(time.Duration(1+(i+round)%7) * time.Millisecond)
-					referee.Look()
-					if err := got.Release(); err != nil {
-						t.Errorf("%d: %v", i, err)
-					}
-				}
-			})
-		}
-		all.Wait()
-		require.Empty(t, referee.Faults())
-		require.Len(t, referee.Tokens(), 200)
-		require.Empty(t, places(w))
 	})
 }

@@ -18,7 +18,6 @@ var outages = rows{
 	"the server is gone for long":        serverGoneForLong,
 	"waits end while the server is gone": waitsEndInOutages,
 	"somebody comes while there is none": comesInOutages,
-	"a try without a connection":         tryWithoutConnection,
 	"a holder that stops when suspended": holderStopsWhenSuspended,
 }
 
@@ -134,24 +133,6 @@ func comesInOutages(t *testing.T, w *World, r Recipe) {
 		r.stands(w, c, got)
 		release(t, got)
 	}
-}
-
-// tryWithoutConnection asks for a place that is free, or might be, while no server answers.
-func tryWithoutConnection(t *testing.T, w *World, r Recipe) {
-	c := w.Client("a")
-	release(t, w.Acquire(r.New(c, path)))
-	w.Server.RefuseConnections("a", true)
-	w.Server.DropConnections("a")
-	w.After(time.Millisecond)
-	for _, timeout := range []time.Duration{0, -time.Second} {
-		at := w.Start(r.New(c, path), timeout)
-		require.False(t, at.Waiting())
-		require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
-		require.Zero(t, at.Took)
-	}
-	w.Heal()
-	w.After(time.Second)
-	release(t, w.Start(r.New(c, path), 0).Granted())
 }
 
 func holderStopsWhenSuspended(t *testing.T, w *World, r Recipe) {

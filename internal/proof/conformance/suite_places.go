@@ -163,9 +163,9 @@ func contextEnds(t *testing.T, w *World, r Recipe) {
 
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(reason)
-	_, err := a.Acquire(ended, time.Minute)
-	require.ErrorIs(t, err, reason)
-	w.Settle()
+	require.Empty(t, w.Requests(func() {
+		require.ErrorIs(t, w.StartWith(ended, a, time.Minute).Failed(), reason)
+	}), "what never began asks nothing")
 	require.Empty(t, w.Ephemerals("/"))
 }
 

@@ -46,9 +46,11 @@ func waitsWithoutServer(t *testing.T, w *World, r Recipe) {
 	w.Settle()
 	for _, state := range []framework.State{framework.Suspended, framework.Lost} {
 		require.Equal(t, state, c.State())
-		now := w.Start(a, 0)
-		unreached(t, w, now)
-		require.Zero(t, now.Took, "it does not wait for a connection")
+		for _, timeout := range []time.Duration{0, -time.Second} {
+			now := w.Start(a, timeout)
+			unreached(t, w, now)
+			require.Zero(t, now.Took, "it does not wait for a connection")
+		}
 		later := w.Start(a, 1500*time.Millisecond)
 		unreached(t, w, later)
 		require.InDelta(t, 1500*time.Millisecond, later.Took, float64(100*time.Millisecond))
