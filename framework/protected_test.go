@@ -2,7 +2,6 @@ package framework_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,51 +238,5 @@ func TestProtectedPersistentCreateLeavesNothingWhenItsSessionEnds(t *testing.T) 
 		require.ErrorIs(t, (<-call).err, framework.ErrSessionLost)
 		time.Sleep(time.Second)
 		assert.Empty(t, p.nodes())
-	})
-}
-
-// CURATOR-190, CURATOR-483, scenario 6.
-func TestProtectedNamesDoNotGrowOverManySessions(t *testing.T) {
-	protect(t, func(t *testing.T, p place) {
-		seen := map[string]bool{}
-		for range 20 {
-			p.server.On(zktest.OpCreate, "").After().Cut()
-			made, err := p.create(t.Context())
-			require.NoError(t, err)
-			p.only(t, made)
-			name := made.Path[strings.LastIndexByte(made.Path, '/')+1:]
-			assert.Len(t, name, len("_c_")+36+len("-n-")+10)
-			id, _ := framework.ProtectionOf(name)
-			assert.False(t, seen[string(id)], "an id is used once")
-			seen[string(id)] = true
-			p.server.ExpireSession(made.Session)
-			time.Sleep(3 * time.Second)
-			require.Empty(t, p.nodes())
-		}
-	})
-}
-
-// R-1, scenario 8: the connection moves to a server that has not heard of the
-// create yet.
-func TestProtectedCreateLooksBehindALaggingServer(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		c := connect(t, s, fronts(s, nil, "a:2181"), func(cfg *framework.Config) {
-			dial := cfg.Dial
-			cfg.Servers, cfg.Dial = []string{"a:2181", "b:2181"}, dial
-			s.RefuseConnections("b:2181", true)
-		})
-		require.NoError(t, c.CreateParents(t.Context(), "/queue/n-"))
-		s.ResetCounts()
-		s.Lag("b:2181", true)
-		s.RefuseConnections("b:2181", false)
-		s.RefuseConnections("a:2181", true)
-		s.On(zktest.OpCreate, "").After().Cut()
-		p := place{c, s}
-		made, err := p.create(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, "b:2181", s.Sessions()[0].Client)
-		p.only(t, made)
-		assert.Equal(t, 1, s.Count(zktest.OpCreate))
 	})
 }

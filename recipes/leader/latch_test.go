@@ -112,11 +112,7 @@ func TestRevokedLeaderKeepsItsID(t *testing.T) {
 			require.True(t, ok)
 			require.NoError(t, lease.Revoke(t.Context(), operator, present.Path))
 			w.Settle()
-			select {
-			case <-term.Revoked():
-			default:
-				t.Fatal("it was not asked")
-			}
+			require.True(t, conformance.Closed(term.Revoked()), "it was not asked")
 			require.NoError(t, term.Err(), "it is up to the leader")
 			again, ok, err := e.Leader(t.Context())
 			require.NoError(t, err)

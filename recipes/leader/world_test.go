@@ -175,14 +175,7 @@ func lead(w *conformance.World, e *leader.Election, fn func(context.Context, *le
 }
 
 // running tells whether Lead has not returned.
-func (c *campaign) running() bool {
-	select {
-	case <-c.done:
-		return false
-	default:
-		return true
-	}
-}
+func (c *campaign) running() bool { return !conformance.Closed(c.done) }
 
 // result waits for Lead to return.
 func (c *campaign) result() error {

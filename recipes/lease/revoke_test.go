@@ -23,14 +23,7 @@ import (
 const curatorsMark = "__REVOKE__"
 
 // asked reports whether the holder was asked to give way.
-func asked(held *lease.Lease) bool {
-	select {
-	case <-held.Revoked():
-		return true
-	default:
-		return false
-	}
-}
+func asked(held *lease.Lease) bool { return conformance.Closed(held.Revoked()) }
 
 // lasting acquires a lease and waits until it watches its node.
 func lasting(w *conformance.World, a lease.Acquirer) *lease.Lease {

@@ -47,12 +47,15 @@ func (w *World) StartWith(ctx context.Context, a lease.Acquirer, timeout time.Du
 func (at *Attempt) Done() <-chan struct{} { return at.done }
 
 // Waiting reports whether the attempt has not ended.
-func (at *Attempt) Waiting() bool {
+func (at *Attempt) Waiting() bool { return !Closed(at.done) }
+
+// Closed reports whether a channel on which nothing is sent has been closed.
+func Closed(c <-chan struct{}) bool {
 	select {
-	case <-at.done:
-		return false
-	default:
+	case <-c:
 		return true
+	default:
+		return false
 	}
 }
 

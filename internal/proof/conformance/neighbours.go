@@ -135,21 +135,12 @@ func bothCome(t *testing.T, w *World, there, comes Neighbour) {
 				}
 				require.LessOrEqual(t, in, 1, "both are in: %s", what)
 				slow.Remove()
-				if !struck(slow) {
+				if !Closed(slow.Fired()) {
 					require.Greater(t, nth, 2)
 					break
 				}
 			}
 		}
-	}
-}
-
-func struck(r *zktest.Rule) bool {
-	select {
-	case <-r.Fired():
-		return true
-	default:
-		return false
 	}
 }
 

@@ -174,7 +174,7 @@ func placeComesFreeDuringARequest(t *testing.T, w *World, r Recipe) {
 			w.Server.ResetCounts()
 			late := phase(w.Server.On(zktest.AnyOp, path).Client("a").Nth(nth).Optional()).Delay(time.Second)
 			at := w.Start(r.New(c, path), lease.Forever)
-			waits := struck(late)
+			waits := Closed(late.Fired())
 			release(t, held...)
 			got := at.Granted()
 			require.LessOrEqual(t, w.Server.CountOf("a", zktest.OpCreate), 1, "it does not join again")

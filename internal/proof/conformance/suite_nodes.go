@@ -84,23 +84,14 @@ func nodeMayNotBeWatched(t *testing.T, w *World, r Recipe) {
 func nodeIsAskedFor(t *testing.T, w *World, r Recipe) {
 	eachNode(t, w, r, func(operator *framework.Client, held *lease.Lease, node string) {
 		w.After(time.Second)
-		require.False(t, isRevoked(held))
+		require.False(t, Closed(held.Revoked()))
 		require.NoError(t, lease.Revoke(t.Context(), operator, node))
 		w.After(100 * time.Millisecond)
-		require.True(t, isRevoked(held))
+		require.True(t, Closed(held.Revoked()))
 		require.NoError(t, held.Err())
 		w.Remove(operator, node)
 		w.Settle()
 	})
-}
-
-func isRevoked(l *lease.Lease) bool {
-	select {
-	case <-l.Revoked():
-		return true
-	default:
-		return false
-	}
 }
 
 // waiterIsAskedToGiveWay asks one in the middle of the line, which is granted later, perhaps
@@ -121,7 +112,7 @@ func waiterIsAskedToGiveWay(t *testing.T, w *World, r Recipe) {
 	for _, at := range []*Attempt{before, asked, behind} {
 		got := at.Granted()
 		w.After(50 * time.Millisecond)
-		require.Equal(t, at == asked, isRevoked(got))
+		require.Equal(t, at == asked, Closed(got.Revoked()))
 		release(t, got)
 	}
 }

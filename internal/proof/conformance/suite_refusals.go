@@ -83,7 +83,7 @@ func serverRefuses(t *testing.T, w *World, r Recipe) {
 				held = nil
 				w.After(15 * time.Second)
 			}
-			require.True(t, struck(refused), "%v", op)
+			require.True(t, Closed(refused.Fired()), "%v", op)
 			require.ErrorIs(t, at.Failed(), want, "%v %v", op, code)
 			require.NotErrorIs(t, at.Err, framework.ErrBadVersion)
 			refused.Remove()
