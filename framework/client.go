@@ -2,6 +2,7 @@ package framework
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -27,18 +28,13 @@ type Client struct {
 //
 // ctx bounds the connecting only, not the client's life; Close ends that.
 func Connect(ctx context.Context, cfg Config) (*Client, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
 	names, chroot, err := cfg.addresses()
-	if err != nil {
+	if err := errors.Join(err, cfg.validateRest()); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
-	c := &core{states: newTimeline(), done: make(chan struct{}), changed: make(chan struct{})}
-	c.cfg = cfg
+	c := &core{cfg: cfg.withDefaults(), states: newTimeline(), done: make(chan struct{}), changed: make(chan struct{})}
 	c.patience.Store(int64(closePatience))
-	c.servers = guard.NewServers(cfg.forGuard(), names)
+	c.servers = guard.NewServers(c.cfg.forGuard(), names)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	client := &Client{core: c, prefix: chroot}
 	if cfg.Namespace != "" {

@@ -177,11 +177,17 @@ func (spot *watchSpot) drop(w *Watch) {
 			t.full()
 		}
 	default:
-		spot.gone = true
-		delete(spot.table.spots, spot.key)
+		spot.table.remove(spot)
 	}
 	spot.table.mu.Unlock()
 	w.deliver(Event{}) // none
+}
+
+// remove takes a spot out of the table. The caller has the lock.
+func (t *watchTable) remove(spot *watchSpot) {
+	t.unmarkIdle(spot)
+	spot.gone = true
+	delete(t.spots, spot.key)
 }
 
 // kindsOf says which watches an event of the server consumes.
@@ -206,9 +212,7 @@ func (t *watchTable) fire(ev zk.Event) {
 		t.mu.Lock()
 		spot := t.spots[key]
 		if spot != nil {
-			t.unmarkIdle(spot)
-			spot.gone = true
-			delete(t.spots, key)
+			t.remove(spot)
 		}
 		t.mu.Unlock()
 		spot.tell(Event{Type: eventTypes[ev.Type]})

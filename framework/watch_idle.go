@@ -63,9 +63,7 @@ func (t *watchTable) takeIdle(now time.Time, patience time.Duration) (watchKey, 
 		}
 		if all, ok := t.sameAs(spot); ok {
 			for _, spot := range all {
-				t.unmarkIdle(spot)
-				spot.gone = true
-				delete(t.spots, spot.key)
+				t.remove(spot)
 			}
 			return spot.key, true
 		}
