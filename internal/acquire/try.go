@@ -145,7 +145,7 @@ func (t *Try) Rely(g *hold.Grant) (err error) {
 		ctx, cancel = context.WithTimeoutCause(t.Work, t.Session.Timeout()/2, errWaitOver)
 		defer cancel()
 	}
-	nodes := slices.Concat(g.Also, []string{g.Path})
+	nodes := append(slices.Clip(g.Also), g.Path)
 	if g.Reliance, err = t.Client.Rely(ctx, nodes...); err != nil {
 		queue.Leave(t.Client, nodes...)
 	}

@@ -22,7 +22,6 @@ type wait struct {
 	ctx    context.Context // derived from it, bounded by the timeout
 	start  time.Time
 	atOnce bool       // do not wait for others
-	over   bool       // there is no session to wait in, and will be none
 	failed error      // what cost a place in line last
 	seen   queue.Seen // for the error
 }
@@ -58,11 +57,15 @@ func (r *Recipe) patience() time.Duration {
 // run tries until a place is had.
 func (w *wait) run(take Taker) (*lease.Lease, error) {
 	for {
-		held, err := w.try(take)
+		session, err := w.session()
+		if err != nil { // also for a view of the client that is pinned to a session
+			return nil, w.explain(err)
+		}
+		held, err := w.try(session, take)
 		switch {
 		case err == nil:
 			return held, nil
-		case w.ctx.Err() != nil, w.over, errors.Is(err, framework.ErrClosed), errors.Is(err, queue.ErrNotFree), errors.Is(err, lease.ErrLost):
+		case w.ctx.Err() != nil, errors.Is(err, framework.ErrClosed), errors.Is(err, queue.ErrNotFree), errors.Is(err, lease.ErrLost):
 			return nil, w.explain(err)
 		case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted):
 			w.failed = err // the place is gone; the time is not
@@ -74,12 +77,7 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 
 // try takes a place in one session. What watches a place that is given up, or has been
 // exchanged for another, ends with it: the wait may go on for long.
-func (w *wait) try(take Taker) (*lease.Lease, error) {
-	session, err := w.session()
-	if err != nil {
-		w.over = true // also for a view of the client that is pinned to a session
-		return nil, err
-	}
+func (w *wait) try(session *framework.Session, take Taker) (*lease.Lease, error) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
 	w.seen.Unlisted = nil

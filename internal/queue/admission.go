@@ -43,8 +43,8 @@ func (p *Place) AwaitAdmitted(ctx context.Context, ahead []znode.Name, also *Fur
 }
 
 // AwaitChange waits until one of the other contenders may have gone, or what is watched
-// also, nil for nothing, may have changed. gone is one that was seen to go while the own node stood, and
-// nothing was known of a change.
+// also, nil for nothing, may have changed. gone is one that was seen to go while the own
+// node stood, and nothing was known of a change.
 func (p *Place) AwaitChange(ctx context.Context, others []znode.Name, also *Further) (gone *znode.Name, err error) {
 	if also == nil {
 		also = &Further{}

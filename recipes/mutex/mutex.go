@@ -22,6 +22,7 @@ const Forever = lease.Forever
 type Mutex struct {
 	recipe acquire.Recipe
 	line   *queue.Queue
+	take   acquire.Taker
 }
 
 var _ lease.Acquirer = (*Mutex)(nil)
@@ -40,17 +41,16 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 		return nil, err
 	}
 	self := queue.Self(o.who)
-	return &Mutex{
-		recipe: acquire.Recipe{Intent: at, Kind: "mutex", Self: self, Gates: recipepath.LineGates(path)},
-		line:   locks.Queue(client, path, znode.Mutex, self),
-	}, nil
+	recipe := acquire.Recipe{Intent: at, Kind: "mutex", Self: self, Gates: recipepath.LineGates(path)}
+	line := locks.Queue(client, path, znode.Mutex, self)
+	return &Mutex{recipe, line, acquire.InLine(line)}, nil
 }
 
 // Acquire waits up to timeout for the mutex. See lease.Acquirer for everything
 // that all recipes have in common. A timeout of 0 or less costs one read when the
 // mutex is not free.
 func (m *Mutex) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return m.recipe.Acquire(ctx, timeout, acquire.InLine(m.line))
+	return m.recipe.Acquire(ctx, timeout, m.take)
 }
 
 // Contenders lists the holder and, behind it, all who wait, in order. The list is

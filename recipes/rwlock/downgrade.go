@@ -32,7 +32,7 @@ var errWriterGone = errors.New("the znode to stand beside has gone")
 // If the write lock is lost before the place is safe, that is the error. If it is
 // released, who comes is a stranger and waits like one.
 func (s side) downgrade(writing *hold.Hold) acquire.Taker {
-	gone, asStranger := false, acquire.InLine(s.line)
+	gone := false
 	return func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
 		for !gone {
 			held, err := s.takeBeside(ctx, t, writing)
@@ -52,7 +52,7 @@ func (s side) downgrade(writing *hold.Hold) acquire.Taker {
 				return nil, err
 			}
 		}
-		return asStranger(ctx, t)
+		return s.take(ctx, t) // like a stranger
 	}
 }
 

@@ -31,6 +31,7 @@ type Lock struct{ readers, writers side }
 type side struct {
 	recipe acquire.Recipe
 	line   *queue.Queue
+	take   acquire.Taker
 }
 
 // New returns the read-write lock of a path. It sends nothing: the path is created,
@@ -48,9 +49,9 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 	}
 	self := queue.Self(o.who)
 	a := func(recipe, kind string, shared bool) side {
+		line := locks.Queue(client, path, kind, self)
 		return side{
-			recipe: acquire.Recipe{Intent: at, Kind: recipe, Shared: shared, Self: self, Gates: recipepath.LineGates(path)},
-			line:   locks.Queue(client, path, kind, self),
+			acquire.Recipe{Intent: at, Kind: recipe, Shared: shared, Self: self, Gates: recipepath.LineGates(path)}, line, acquire.InLine(line),
 		}
 	}
 	return &Lock{readers: a("read lock", znode.Reader, true), writers: a("write lock", znode.Writer, false)}, nil
@@ -86,7 +87,7 @@ func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case lost != nil:
 		return nil, lost
 	case writing == nil || ctx.Err() != nil:
-		return readers.recipe.Acquire(ctx, timeout, acquire.InLine(readers.line))
+		return readers.recipe.Acquire(ctx, timeout, readers.take)
 	}
 	held, err = readers.recipe.Take(ctx, timeout, readers.downgrade(writing))
 	if lost := writing.Loss(); err != nil && lost != nil {
@@ -110,5 +111,5 @@ func (w writer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case reading != nil:
 		return nil, w.lock.readers.recipe.Failed(ErrUpgrade)
 	}
-	return writers.recipe.Acquire(ctx, timeout, acquire.InLine(writers.line))
+	return writers.recipe.Acquire(ctx, timeout, writers.take)
 }

@@ -1,0 +1,22 @@
+package queue
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+)
+
+// The end of one admits without another look if the policy admits without it, and nobody
+// can have taken its place.
+func TestEndThatAdmitsWithoutALook(t *testing.T) {
+	t.Parallel()
+	a, b, self := znode.Name{Node: "a"}, znode.Name{Node: "b"}, znode.Name{Node: "c"}
+	q := &Queue{}
+	require.True(t, q.admitsWithout(a, self, []znode.Name{a}, InLine))
+	require.False(t, q.admitsWithout(b, self, []znode.Name{a, b}, InLine))
+	q.Recheck = func(own, gone znode.Name) bool { return own == self && gone == a }
+	require.False(t, q.admitsWithout(a, self, []znode.Name{a}, InLine))
+	require.True(t, q.admitsWithout(b, self, []znode.Name{b}, InLine))
+}
