@@ -9,7 +9,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
-	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // queueUp starts n waiters of one client, in order.
@@ -44,18 +43,11 @@ func TestOneReleaseWakesOneWaiter_Kazoo7DD4(t *testing.T) {
 		held := w.Acquire(newMutex(t, a))
 		attempts := queueUp(w, b, 5)
 		for _, at := range attempts {
-			events := 0
-			w.Server.SetFaults(func(c zktest.Call) zktest.Action {
-				if c.Phase == zktest.PhaseEvent && c.Client == "b" {
-					events++
-				}
-				return zktest.Pass
+			events := w.Events("b", func() {
+				require.NoError(t, held.Release())
+				held = at.Granted()
 			})
-			require.NoError(t, held.Release())
-			held = at.Granted()
-			w.Settle()
 			require.LessOrEqual(t, events, 1, "the release wakes its successor alone")
-			w.Server.SetFaults(nil)
 		}
 		require.NoError(t, held.Release())
 	})

@@ -52,13 +52,10 @@ func TestWriterWakesOnlyTheReadersThatItAdmits_CuratorR8(t *testing.T) {
 		first := w.Acquire(newLock(t, w.Client("first")).Write())
 		attempts := line(w, "RRRRRRRRWRRRRWR")
 		w.After(100 * time.Millisecond)
-		release := func(l *lease.Lease, granted string) (counts, int) {
-			w.Settle()
-			woken := eventsOf(w)
-			cost := w.Requests(func() { require.NoError(t, l.Release()) })
-			w.Server.SetFaults(nil)
+		release := func(l *lease.Lease, granted string) (cost counts, woken int) {
+			woken = w.Events("", func() { cost = w.Requests(func() { require.NoError(t, l.Release()) }) })
 			require.Equal(t, granted, state(attempts))
-			return cost, *woken
+			return cost, woken
 		}
 		cost, woken := release(first, "HHHHHHHHwwwwwww")
 		require.Equal(t, counts{zktest.OpDelete: 1}, cost, "no reader asks for anything")
@@ -91,12 +88,9 @@ func TestReaderWaitsForTheNearestWriter_Kazoo2(t *testing.T) {
 		attempts := line(w, "WWWRRRR")
 		w.After(100 * time.Millisecond)
 		for i, at := range attempts[:3] {
-			woken := eventsOf(w)
-			require.NoError(t, at.Granted().Release())
-			w.Settle()
-			w.Server.SetFaults(nil)
+			woken := w.Events("", func() { require.NoError(t, at.Granted().Release()) })
 			if i < 2 {
-				require.LessOrEqual(t, *woken, 2, "the next writer, and the holder's own")
+				require.LessOrEqual(t, woken, 2, "the next writer, and the holder's own")
 			}
 		}
 		require.Equal(t, "...HHHH", state(attempts))
@@ -104,18 +98,6 @@ func TestReaderWaitsForTheNearestWriter_Kazoo2(t *testing.T) {
 			require.NoError(t, at.Lease.Release())
 		}
 	})
-}
-
-// eventsOf counts the events that are sent from now on.
-func eventsOf(w *conformance.World) *int {
-	events := new(int)
-	w.Server.SetFaults(func(c zktest.Call) zktest.Action {
-		if c.Phase == zktest.PhaseEvent {
-			*events++
-		}
-		return zktest.Pass
-	})
-	return events
 }
 
 // A writer behind a writer looks once whether that has become a reader.

@@ -17,20 +17,13 @@ import (
 func TestNoPartsAreHeld_CuratorR6(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, b := make(w.Client("a"), 4), make(w.Client("b"), 4)
-		first, second := start(w, several{a, 3}), start(w, several{b, 3})
+		first, second := w.Begin(t.Context(), several{a, 3}, time.Hour), w.Begin(t.Context(), several{b, 3}, time.Hour)
 		w.Settle()
-		for range 2 {
-			select {
-			case <-first.done:
-				release(w, first.lease)
-				first.done = nil
-			case <-second.done:
-				release(w, second.lease)
-				second.done = nil
-			}
+		if first.Waiting() {
+			first, second = second, first
 		}
-		require.NoError(t, first.err)
-		require.NoError(t, second.err)
+		release(w, first.Granted())
+		release(w, second.Granted())
 	})
 }
 

@@ -76,13 +76,13 @@ func TestSizeIsAgreedOnByAllOrSome(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, b := make(w.Client("a"), 2), make(w.Client("b"), 3)
 		refused := 0
-		for _, p := range []*pending{start(w, a), start(w, b)} {
-			<-p.done
-			if p.err != nil {
+		for _, at := range []*conformance.Attempt{w.Begin(t.Context(), a, time.Hour), w.Begin(t.Context(), b, time.Hour)} {
+			<-at.Done()
+			if at.Err != nil {
 				refused++
-				require.ErrorIs(t, p.err, semaphore.ErrSizeMismatch)
+				require.ErrorIs(t, at.Err, semaphore.ErrSizeMismatch)
 			} else {
-				release(w, p.lease)
+				release(w, at.Lease)
 			}
 		}
 		require.Equal(t, 1, refused)

@@ -125,21 +125,4 @@ func stored(w *conformance.World) []byte {
 	return info.Data
 }
 
-// A pending acquire that was not given time to come to rest.
-type pending struct {
-	done  chan struct{}
-	lease *lease.Lease
-	err   error
-}
-
-// start begins to acquire, and does not wait for anything.
-func start(w *conformance.World, a lease.Acquirer) *pending {
-	p := &pending{done: make(chan struct{})}
-	go func() {
-		defer close(p.done)
-		p.lease, p.err = a.Acquire(w.T.Context(), time.Hour)
-	}()
-	return p
-}
-
 var errStopped = errors.New("stopped by the test")

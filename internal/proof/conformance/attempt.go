@@ -30,6 +30,13 @@ func (w *World) Start(a lease.Acquirer, timeout time.Duration) *Attempt {
 
 // StartWith is Start with a context derived from ctx.
 func (w *World) StartWith(ctx context.Context, a lease.Acquirer, timeout time.Duration) *Attempt {
+	at := w.Begin(ctx, a, timeout)
+	w.Settle()
+	return at
+}
+
+// Begin is StartWith that waits for nothing.
+func (w *World) Begin(ctx context.Context, a lease.Acquirer, timeout time.Duration) *Attempt {
 	ctx, cancel := context.WithCancelCause(ctx)
 	at := &Attempt{done: make(chan struct{}), cancel: cancel, t: w.T}
 	began := time.Now()
@@ -39,7 +46,6 @@ func (w *World) StartWith(ctx context.Context, a lease.Acquirer, timeout time.Du
 		at.Took = time.Since(began)
 	}()
 	w.T.Cleanup(func() { cancel(nil) })
-	w.Settle()
 	return at
 }
 

@@ -20,7 +20,6 @@ var places = rows{
 	"grants in the order of the queue":  fairness,
 	"a try in vain":                     tryInVain,
 	"a wait that times out":             timesOut,
-	"a wait that is cancelled":          cancelled,
 	"the end of the context":            contextEnds,
 	"many cycles leave no watches":      manyCycles,
 	"tokens grow when the path is anew": tokensGrow,
@@ -127,22 +126,6 @@ func timesOut(t *testing.T, w *World, r Recipe) {
 		require.Positive(t, timeout.Ahead)
 		require.NoError(t, timeout.Err, "nothing failed")
 		require.InDelta(t, 1500*time.Millisecond, at.Took, float64(100*time.Millisecond))
-	})
-	release(t, held...)
-	release(t, w.Acquire(a))
-}
-
-func cancelled(t *testing.T, w *World, r Recipe) {
-	held := fill(w, r)
-	a := r.New(w.Client("a"), path)
-	reason := errors.New("changed its mind")
-	leavesNothing(t, w, func() {
-		at := w.Start(a, lease.Forever)
-		w.After(time.Second)
-		at.Cancel(reason)
-		w.After(100 * time.Millisecond)
-		require.False(t, at.Waiting())
-		require.ErrorIs(t, at.Failed(), reason)
 	})
 	release(t, held...)
 	release(t, w.Acquire(a))

@@ -245,3 +245,21 @@ func (w *World) Elsewhere(first, later string) func(*framework.Config) {
 		}
 	}
 }
+
+// Events counts the watch events that are sent to a client, or to all if it has no name,
+// while f runs and until all has come to rest.
+func (w *World) Events(client string, f func()) int {
+	w.T.Helper()
+	events := 0
+	w.Settle()
+	w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+		if c.Phase == zktest.PhaseEvent && (client == "" || c.Client == client) {
+			events++
+		}
+		return zktest.Pass
+	})
+	f()
+	w.Settle()
+	w.Server.SetFaults(nil)
+	return events
+}
