@@ -139,13 +139,6 @@ func sessionID(s *Session) int64 {
 	return s.ID()
 }
 
-// The stages of a sent request; whoever moves it on from waiting owns the result.
-const (
-	waiting   = iota
-	delivered // the caller gets it
-	abandoned // the caller has left; late gets it
-)
-
 // send hands a request to the library and waits for the answer, ctx, or the end
 // of the session. The library's calls cannot be cancelled, so each runs in a
 // task of its own that outlives an impatient caller; the request may then still
@@ -159,11 +152,11 @@ func send[T any](ctx context.Context, s *Session, path string, r request[T]) (va
 		err   error
 	}
 	answer := make(chan result, 1)
-	var stage atomic.Int32
+	var owned atomic.Bool // the result: by the task, which delivers it, or by the caller, who has left it to late
 	started := s.tasks.start(func() {
 		v, err := r.send(s, path)
 		<-s.slots
-		wanted := stage.CompareAndSwap(waiting, delivered)
+		wanted := owned.CompareAndSwap(false, true)
 		if errors.Is(err, zk.ErrSessionExpired) { // also if the caller has left
 			s.end(ErrSessionExpired)
 		}
@@ -178,20 +171,19 @@ func send[T any](ctx context.Context, s *Session, path string, r request[T]) (va
 		<-s.slots
 		return value, Failed, context.Cause(s.ctx)
 	}
-	var cause error
 	select {
 	case res := <-answer:
 		return judge(s, res.value, res.err)
 	case <-ctx.Done():
-		cause = context.Cause(ctx)
+		err = context.Cause(ctx)
 	case <-s.ctx.Done():
-		cause = context.Cause(s.ctx)
+		err = context.Cause(s.ctx)
 	}
-	if !stage.CompareAndSwap(waiting, abandoned) {
-		res := <-answer
-		return judge(s, res.value, res.err)
+	if owned.CompareAndSwap(false, true) {
+		return value, Unknown, err
 	}
-	return value, Unknown, cause
+	res := <-answer
+	return judge(s, res.value, res.err)
 }
 
 // take waits for room in a channel, the end of ctx, or that of the session.

@@ -152,32 +152,6 @@ type Config struct {
 	_ struct{}
 }
 
-// A Credential is presented to the server in every session. Secret never
-// appears in errors or logs.
-type Credential struct {
-	// Scheme is the authentication scheme, such as "digest".
-	Scheme string
-	// Secret is what the scheme wants; for digest, "user:password".
-	Secret []byte
-}
-
-// String returns the scheme alone.
-func (c Credential) String() string { return c.Scheme + ":[redacted]" }
-
-// LogValue returns the scheme alone.
-func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
-
-// MarshalText returns the scheme alone.
-func (c Credential) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
-
-// GoString returns the scheme alone.
-func (c Credential) GoString() string { return c.String() }
-
-// DigestAuth returns the credential of the digest scheme for a user.
-func DigestAuth(user, password string) Credential {
-	return Credential{Scheme: "digest", Secret: []byte(user + ":" + password)}
-}
-
 // An Observer is told what the client does. Its functions run on the client's
 // own goroutines: they must return at once and be safe for concurrent use. Any
 // of them may be nil.
@@ -239,36 +213,28 @@ func (cfg Config) validateRest() error {
 	if cfg.TLS != nil && cfg.GetTLS != nil {
 		return field("GetTLS", invalid("config.TLS is set as well"))
 	}
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{
-		{"CloseGrace", int64(cfg.CloseGrace)},
-		{"RequestTimeout", int64(cfg.RequestTimeout)},
-		{"MaxRequestBytes", int64(cfg.MaxRequestBytes)},
-		{"MaxReplyBytes", int64(cfg.MaxReplyBytes)},
-		{"MaxEphemeralBytes", int64(cfg.MaxEphemeralBytes)},
-		{"MaxOutstanding", int64(cfg.MaxOutstanding)},
-	} {
-		if f.value < 0 {
-			return field(f.name, invalid("negative"))
-		}
-	}
-	if err := cfg.Retry.Validate(); err != nil {
-		return field("Retry", invalid("%w", err))
-	}
-	if err := cfg.Reconnect.Validate(); err != nil {
-		return field("Reconnect", invalid("%w", err))
+	return cmp.Or(
+		field("CloseGrace", notNegative(cfg.CloseGrace)),
+		field("RequestTimeout", notNegative(cfg.RequestTimeout)),
+		field("MaxRequestBytes", notNegative(cfg.MaxRequestBytes)),
+		field("MaxReplyBytes", notNegative(cfg.MaxReplyBytes)),
+		field("MaxEphemeralBytes", notNegative(cfg.MaxEphemeralBytes)),
+		field("MaxOutstanding", notNegative(cfg.MaxOutstanding)),
+		field("Retry", validatePolicy(cfg.Retry)),
+		field("Reconnect", validatePolicy(cfg.Reconnect)),
+	)
+}
+
+func notNegative[T int | time.Duration](value T) error {
+	if value < 0 {
+		return invalid("negative")
 	}
 	return nil
 }
 
-func (c Credential) validate() error {
-	switch {
-	case c.Scheme == "" || len(c.Secret) == 0:
-		return invalid("scheme and secret must not be empty")
-	case c.Scheme == "digest" && !bytes.Contains(c.Secret, []byte(":")): // the server would take it for a user's name, which all may read
-		return invalid("a digest secret is a user and a password with a colon between")
+func validatePolicy(p retry.Policy) error {
+	if err := p.Validate(); err != nil {
+		return invalid("%w", err)
 	}
 	return nil
 }
