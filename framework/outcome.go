@@ -65,7 +65,7 @@ var neverSent = []error{
 // have to be told by its text. Where the code matters the wire guard replaces
 // it by one the library knows and a server never sends (see standIns); the last
 // two entries are those. The size of a refused answer is the exception (see
-// refusedSize).
+// guard.RefusedSize).
 var answers = map[error]error{
 	zk.ErrNoNode:                  ErrNoNode,
 	zk.ErrNodeExists:              ErrNodeExists,

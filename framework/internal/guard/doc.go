@@ -90,7 +90,7 @@
 //     been received.
 //
 // So two round trips through the leader prove the newest request that was answered at
-// least a quarter of the timeout before the first was sent. supervise makes a round trip
+// least a quarter of the timeout before the first was sent. Supervise makes a round trip
 // every twelfth of the timeout. Those that follow one another more closely than a
 // twenty-fourth do not count: a leader whose process stood still may answer several before
 // the thread that pings has run. Requests that a server does not report do not count: it

@@ -161,7 +161,7 @@ func (c *Conn) deliver(a inbound) error {
 	default:
 		c.skip = frameHeader + a.size // that takes its time
 		if a.code == 0 {              // else it says all there is to know
-			a.code = int32(a.size) // see refusedSize
+			a.code = int32(a.size) // see RefusedSize
 		}
 		c.substitute(a)
 		return nil

@@ -62,7 +62,7 @@ func (t *trust) answer(sent, now time.Time, byLeader bool) {
 		return
 	}
 	// A hundred per timeout will do. Keeping the earlier ones is the safe choice.
-	if n := len(t.answered); n == 0 || sent.Sub(t.answered[n-1].sent) >= t.timeout/100 {
+	if last := t.answered[len(t.answered)-1]; sent.Sub(last.sent) >= t.timeout/100 {
 		t.answered = append(t.answered, roundTrip{sent, now})
 	}
 	if !byLeader || sent.Before(t.trip.back) || sent.Sub(t.trip.sent) < t.timeout/24 {
@@ -73,10 +73,7 @@ func (t *trust) answer(sent, now time.Time, byLeader bool) {
 		t.answered = t.answered[1:]
 	}
 	if oldest := t.answered[0]; !oldest.back.After(limit) {
-		t.doubtful = false
-		if oldest.sent.After(t.proved) {
-			t.proved = oldest.sent
-		}
+		t.doubtful, t.proved = false, oldest.sent
 	}
 	t.trip = roundTrip{sent, now}
 }
