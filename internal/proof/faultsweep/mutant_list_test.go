@@ -48,7 +48,7 @@ func Mutants() []Mutant {
 		File: "internal/locks/locks.go", Old: "return gone.Kind == znode.Writer && self.Kind != znode.Reader", New: "return gone.Kind == znode.Writer",
 	}, {
 		Name: "a reader may ask for the write lock", Package: rwScenarios, Tests: "UpgradingIsDisallowed",
-		File: "recipes/rwlock/rwlock.go", Old: "case reading != nil:", New: "case false:",
+		File: "recipes/rwlock/rwlock.go", Old: "case reading != nil:", New: "case reading != nil && false:",
 	}, {
 		Name: "a reader ends with the write lease", Package: rwScenarios, Tests: "Curator621",
 		File: "internal/hold/owner.go", Old: "if !errors.Is(cause, releasedError{h}) {", New: "if true {",
