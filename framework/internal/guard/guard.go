@@ -14,10 +14,9 @@ import (
 
 // A Guard makes a zk.Conn serve exactly one session. It is the library's dialer
 // and host provider: it finds servers, paces attempts, lets the library attach
-// to one session only, and once sealed lets it do nothing any more.
+// to one session only, and once sealed lets it do nothing any more. Its methods are safe for
+// concurrent use, but Supervise, which one goroutine calls.
 type Guard struct {
-	createWatch
-
 	cfg     *Config
 	servers *Servers
 	trust   trust
@@ -41,6 +40,8 @@ type Guard struct {
 	latest   *Conn // the newest, also when it is closed
 	id       int64 // 0 until the first handshake
 	password []byte
+	onSent   map[string][]func() // by the path of a create, in the order of the calls
+	zxids    map[string]int64    // of creates, by the path of the new node
 
 	ctx     context.Context // ends with the session, with the reason as cause
 	cancel  context.CancelCauseFunc
@@ -64,8 +65,8 @@ type Events struct {
 func New(servers *Servers, events Events) *Guard {
 	g := &Guard{
 		cfg: &servers.cfg, servers: servers, events: events,
-		createWatch: createWatch{onSent: map[string][]func(){}, zxids: map[string]int64{}},
-		parked:      signal.New(), release: signal.New(), closed: signal.New(),
+		onSent: map[string][]func(){}, zxids: map[string]int64{},
+		parked: signal.New(), release: signal.New(), closed: signal.New(),
 	}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	return g
