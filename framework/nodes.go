@@ -57,7 +57,7 @@ var (
 )
 
 // plain reads without a watch.
-func (r reading[T]) plain(ctx context.Context, c *Client, path string) (value T, stat Stat, err error) {
+func (r *reading[T]) plain(ctx context.Context, c *Client, path string) (value T, stat Stat, err error) {
 	type found struct {
 		value T
 		stat  *zk.Stat

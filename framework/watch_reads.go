@@ -17,7 +17,7 @@ type watched[T any] struct {
 }
 
 // watched reads together with a watch.
-func (r reading[T]) watched(ctx context.Context, c *Client, path string) (value T, stat Stat, w *Watch, err error) {
+func (r *reading[T]) watched(ctx context.Context, c *Client, path string) (value T, stat Stat, w *Watch, err error) {
 	v, err := do(ctx, c, request[watched[T]]{
 		op: r.op, path: path, idempotent: true, reads: true,
 		send: r.watchIn,
@@ -36,7 +36,7 @@ func (r reading[T]) watched(ctx context.Context, c *Client, path string) (value 
 
 // watchIn makes the library's call in a session, without a watch if the server has it
 // already.
-func (r reading[T]) watchIn(s *Session, path string) (v watched[T], err error) {
+func (r *reading[T]) watchIn(s *Session, path string) (v watched[T], err error) {
 	if retry.Sleep(s.ctx, s.gate.expectWatches()) != nil {
 		return v, zk.ErrConnectionClosed // over before anything was sent
 	}

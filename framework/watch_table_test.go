@@ -226,7 +226,7 @@ func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
 				session.end(ErrSessionExpired)
 				return 1, nil, nil, nil
 			}
-			_, _, w, err := reading[int]{op: "get", set: read}.watched(t.Context(), c.In(session), "/")
+			_, _, w, err := (&reading[int]{op: "get", set: read}).watched(t.Context(), c.In(session), "/")
 			require.ErrorIs(t, err, ErrSessionLost)
 			require.Nil(t, w)
 			synctest.Wait() // for the task of the read, if its caller was first
