@@ -65,7 +65,7 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 		switch {
 		case err == nil:
 			return held, nil
-		case w.ctx.Err() != nil, errors.Is(err, framework.ErrClosed), errors.Is(err, queue.ErrNotFree), errors.Is(err, lease.ErrLost):
+		case w.ctx.Err() != nil, errors.Is(err, framework.ErrClosed), errors.Is(err, queue.ErrNotFree):
 			return nil, w.explain(err)
 		case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted):
 			w.failed = err // the place is gone; the time is not

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
@@ -31,36 +32,30 @@ var errWriterGone = errors.New("the znode to stand beside has gone")
 //
 // If the write lock is lost before the place is safe, that is the error. If it is
 // released, who comes is a stranger and waits like one.
-func (s side) downgrade(writing *hold.Hold) acquire.Taker {
-	gone := false
-	return func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
-		for !gone {
-			held, err := s.takeBeside(ctx, t, writing)
-			lost := writing.Loss()
-			switch {
-			case err == nil:
-				return held, nil
-			case lost != nil:
-				return nil, lost
-			case ctx.Err() != nil:
-				return nil, err
-			case errors.Is(err, errWriterGone), errors.Is(err, framework.ErrSessionLost):
-				gone = true // it was released
-			case errors.Is(err, queue.ErrEvicted):
-				// Somebody deleted the new node. The other one stands.
-			default:
-				return nil, err
-			}
-		}
-		return s.take(ctx, t) // like a stranger
+func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hold.Hold) (*lease.Lease, error) {
+	start := time.Now()
+	beside := s.recipe
+	beside.Client = beside.Client.In(writing.Session)
+	held, err := beside.Take(ctx, timeout, func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
+		return s.takeBeside(ctx, t, writing)
+	})
+	lost := writing.Loss()
+	switch {
+	case err == nil:
+		return held, nil
+	case lost != nil:
+		return nil, s.recipe.Failed(lost)
+	case errors.Is(err, lease.ErrTimeout), !errors.Is(err, errWriterGone) && !errors.Is(err, framework.ErrSessionLost):
+		return nil, err
 	}
+	if timeout > 0 && timeout != lease.Forever {
+		timeout = max(timeout-time.Since(start), 1)
+	}
+	return s.recipe.Take(ctx, timeout, s.take) // it was released
 }
 
 // takeBeside takes the place, in the session of the write lock.
 func (s side) takeBeside(ctx context.Context, t *acquire.Try, writing *hold.Hold) (*lease.Lease, error) {
-	if t.Session != writing.Session { // that is over
-		return nil, errWriterGone
-	}
 	p := s.line.Place(t.Session, t.Seen)
 	if err := s.joinBeside(ctx, t.Client, p, writing); err != nil {
 		return nil, err

@@ -140,3 +140,22 @@ func TestDowngradeLeavesNothingInTheContext(t *testing.T) {
 		}
 	})
 }
+
+// Who wants to read under a write lock that is lost is told when that is known, not when
+// there is a server again, also if the context has not ended with the lock.
+func TestDowngradeIsToldOfTheLossWhileNoServerIsReached(t *testing.T) {
+	for _, timeout := range []time.Duration{time.Hour, lease.Forever} {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			l := newLock(t, w.Client("a"))
+			writing := w.Acquire(l.Write())
+			w.Server.Partition("a", true)
+			w.Server.ResetCounts()
+			w.After(time.Second)
+			at := w.StartWith(context.WithoutCancel(writing.Context()), l.Read(), timeout)
+			w.After(2 * conformance.SessionTimeout)
+			require.ErrorIs(t, at.Failed(), lease.ErrLost)
+			require.Less(t, at.Took, conformance.SessionTimeout)
+			require.Zero(t, w.Server.CountOf("a", zktest.OpCreate))
+		})
+	}
+}

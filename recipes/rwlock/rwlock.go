@@ -89,11 +89,7 @@ func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case writing == nil || ctx.Err() != nil:
 		return readers.recipe.Acquire(ctx, timeout, readers.take)
 	}
-	held, err = readers.recipe.Take(ctx, timeout, readers.downgrade(writing))
-	if lost := writing.Loss(); err != nil && lost != nil {
-		err = readers.recipe.Failed(lost)
-	}
-	return held, err
+	return readers.downgrade(ctx, timeout, writing)
 }
 
 type writer struct{ lock *Lock }
