@@ -7,7 +7,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// A Claim is what a Lease is made of. The recipes have one of their own. Others are
+// A Claim is what a Lease is made of, and what every Lease is. The recipes have one of their own. Others are
 // for a lease that stands for several places, and for tests of code that is given one.
 //
 // An implementation promises that it is safe for concurrent use, that it is valid when
@@ -35,8 +35,8 @@ type Claim interface {
 	// Revoked returns the same channel always. It is closed at the first request to
 	// give way, and never if nobody can ask.
 	Revoked() <-chan struct{}
-	// Check fails unless the znode at Path stands. If the claim is for several places it
-	// covers all.
+	// Check fails unless the znode at Path stands. An Op is for one node, so that of a
+	// claim for several places says nothing of the others.
 	Check() framework.Op
 	// Release ends the claim before it lets anybody else in. It takes a bounded time, and
 	// returns ErrReleased when called again.

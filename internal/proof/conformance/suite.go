@@ -33,7 +33,8 @@ type Recipe struct {
 	Readers func(c *framework.Client, path string) lease.Acquirer
 	// Weight tells how many of the Places a lease takes; nil is 1 for each.
 	Weight func(l *lease.Lease) int
-	// Nodes is how many nodes a lease has; 0 is 1.
+	// Nodes is how many nodes a lease has, which are made and removed by one Multi. 0 is
+	// one node, made by a create.
 	Nodes int
 	// Foreign are names that are none of the recipe's although other recipes have such, by
 	// the parent below the recipe's path.

@@ -46,8 +46,10 @@ func startWithLargeStacks() {
 }
 
 // slowdown is by how much less is done than in the long form, which ZKRECIPES_LONG asks for.
-// The race detector makes everything so slow that with it there is one form only.
-var slowdown = func() int {
+// The race detector makes everything so slow that with it there is one form only. It is
+// asked in the tests: what is read before they begin, go test does not know of when it
+// looks whether it has the result already.
+func slowdown() int {
 	switch {
 	case raceDetector:
 		return 8
@@ -55,7 +57,7 @@ var slowdown = func() int {
 		return 4
 	}
 	return 1
-}()
+}
 
 // amount is how much to do: a number from the environment, or else the given one.
 func amount(t *testing.T, variable string, otherwise int) int {

@@ -18,7 +18,7 @@ import (
 // the first seed.
 func TestLeanFaults(t *testing.T) {
 	const size = 500 // of a shard
-	first, runs := amount(t, "ZKRECIPES_SEED", 1), amount(t, "ZKRECIPES_SCHEDULES", 5000/slowdown)
+	first, runs := amount(t, "ZKRECIPES_SEED", 1), amount(t, "ZKRECIPES_SCHEDULES", 5000/slowdown())
 	began := time.Now()
 	var all tally
 	var used time.Duration

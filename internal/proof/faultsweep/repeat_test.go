@@ -51,7 +51,7 @@ func parting(a, b []zktest.Event) string {
 // attempt. The race detector slows one goroutine or another down for so long that the Go
 // scheduler takes turns; then fewer do. ZKRECIPES_REPEAT is how many plans.
 func TestPlansRepeat(t *testing.T) {
-	plans := amount(t, "ZKRECIPES_REPEAT", 300/slowdown)
+	plans := amount(t, "ZKRECIPES_REPEAT", 300/slowdown())
 	all, same := sha256.New(), 0
 	for seed := range plans {
 		p := RandomLean(aMutex, uint64(seed))

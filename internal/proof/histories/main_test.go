@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 
 // slowdown is by how much less is done than in the long form, which ZKRECIPES_LONG asks for.
 // The race detector makes everything so slow that with it there is one form only.
-var slowdown = func() int {
+func slowdown() int {
 	switch {
 	case raceDetector:
 		return 8
@@ -26,7 +26,7 @@ var slowdown = func() int {
 		return 4
 	}
 	return 1
-}()
+}
 
 // amount is how much to do: a number from the environment, or else the given one.
 func amount(t *testing.T, variable string, otherwise int) int {
