@@ -220,6 +220,20 @@ func TestShortHoldCostsNoRead(t *testing.T) {
 	})
 }
 
+// A read that waits for a connection is not made any more when there is one again.
+func TestReleaseEndsALookThatIsUnderWay(t *testing.T) {
+	granting(t, func(t *testing.T, p place) {
+		h := p.grant(t, t.Context())
+		p.suspend()
+		time.Sleep(time.Second)
+		require.NoError(t, h.Release())
+		p.server.ResetCounts()
+		p.resume()
+		assert.Zero(t, p.nodes())
+		assert.Zero(t, p.server.Count(zktest.OpGetData))
+	})
+}
+
 func TestManyHoldsLeaveNothing(t *testing.T) {
 	granting(t, func(t *testing.T, p place) {
 		for i := range 100 {

@@ -73,6 +73,17 @@ func (p place) grant(t *testing.T, ctx context.Context, change ...func(*hold.Gra
 	return hold.Start(ctx, g)
 }
 
+// watched adds a watch to a grant. Its context tells when that was ended.
+func (p place) watched(t *testing.T) (ctx context.Context, change func(*hold.Grant)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	return ctx, func(g *hold.Grant) {
+		_, _, watch, err := g.Client.GetWatch(ctx, g.Path)
+		require.NoError(t, err)
+		g.Watch, g.Unwatch = watch, cancel
+	}
+}
+
 func (p place) key() hold.Key {
 	return hold.Key{Client: p.Client, Path: p.FullPath("/lock"), Kind: "mutex"}
 }

@@ -23,14 +23,64 @@ func (p place) pair(t *testing.T) []framework.Created {
 }
 
 // grantPair makes a hold on them.
-func (p place) grantPair(t *testing.T, made []framework.Created) *lease.Lease {
+func (p place) grantPair(t *testing.T, made []framework.Created, change ...func(*hold.Grant)) *lease.Lease {
 	t.Helper()
 	session := p.Session()
 	reliance, err := p.In(session).Rely(t.Context(), made[0].Path, made[1].Path)
 	require.NoError(t, err)
-	return hold.Start(t.Context(), hold.Grant{
+	g := hold.Grant{
 		Client: p.In(session), Session: session, Reliance: reliance, Key: p.key(),
 		Path: made[0].Path, Also: []string{made[1].Path}, Token: lease.Token(made[0].Czxid),
+	}
+	for _, f := range change {
+		f(&g)
+	}
+	return hold.Start(t.Context(), g)
+}
+
+// The watch that comes with a grant is on its first node. Another has its own.
+func TestGrantedWatchIsOnTheFirstNode(t *testing.T) {
+	for i, which := range []string{"the first node", "another"} {
+		t.Run(which, func(t *testing.T) {
+			granting(t, func(t *testing.T, p place) {
+				made := p.pair(t)
+				_, watched := p.watched(t)
+				h := p.grantPair(t, made, watched)
+				time.Sleep(time.Second)
+				require.NoError(t, dial(t, p.server, "other").Delete(t.Context(), made[i].Path, -1))
+				synctest.Wait()
+				lostTo(t, h, lease.ErrDeleted)
+			})
+		})
+	}
+}
+
+// However a hold ends, it ends the watch that came with its grant.
+func TestGrantedWatchEndsWithTheHold(t *testing.T) {
+	ends := map[string]func(t *testing.T, p place, h *lease.Lease){
+		"released": func(t *testing.T, _ place, h *lease.Lease) { require.NoError(t, h.Release()) },
+		"lost": func(t *testing.T, _ place, h *lease.Lease) {
+			<-h.Context().Done()
+			lostTo(t, h, lease.ErrMaxHold)
+		},
+		"closed": func(t *testing.T, p place, _ *lease.Lease) { require.NoError(t, p.Close()) },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			granting(t, func(t *testing.T, p place) {
+				ctx, watched := p.watched(t)
+				h := p.grant(t, t.Context(), watched, maxHold(time.Second))
+				time.Sleep(time.Second / 2)
+				require.NoError(t, ctx.Err())
+				end(t, p, h)
+				require.Error(t, ctx.Err())
+			})
+		})
+	}
+	granting(t, func(t *testing.T, p place) {
+		ctx, watched := p.watched(t)
+		p.grant(t, t.Context(), watched, func(*hold.Grant) { require.NoError(t, p.Close()) })
+		require.Error(t, ctx.Err(), "it was over before it began")
 	})
 }
 

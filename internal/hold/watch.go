@@ -3,7 +3,6 @@ package hold
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -24,9 +23,7 @@ const lookAgain = 100 * time.Millisecond
 // watches. ctx ends with the session.
 func (h *Hold) watch(ctx context.Context, path string) {
 	ctx, cancel := context.WithCancel(ctx)
-	var looking sync.WaitGroup // one goroutine at most
-	defer looking.Wait()
-	defer cancel() // a release need not wait for a read that goes on there
+	defer cancel() // also of a read that is under way
 	defer h.lookAgainAt(ctx, path)()
 	maxHold := after(h.MaxHold)
 	defer maxHold.Stop()
@@ -45,7 +42,7 @@ func (h *Hold) watch(ctx context.Context, path string) {
 		case err := <-h.Reliance.Failed():
 			h.lose(missing(err))
 		case <-due.C: // beside this loop: the read may take as long as there is no connection
-			looking.Go(func() { looks <- h.lookAt(ctx, path) })
+			h.Session.Go(func(context.Context) { looks <- h.lookAt(ctx, path) })
 		case events = <-looks:
 			if events == nil {
 				due.Reset(lookAgain)
