@@ -19,15 +19,17 @@ func (p *protected) listBehind(ctx context.Context, o *createOptions, create fun
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var children []string
-	var listingErr error
-	sent, listed := signal.New(), signal.New()
-	o.onSent = sent.Give
+	var l struct {
+		sent, listed signal.Signal
+		children     []string
+		err          error
+	}
+	o.onSent = l.sent.Give
 	go func() {
-		defer listed.Give()
+		defer l.listed.Give()
 		select {
-		case <-sent.Done():
-			children, _, listingErr = p.client.Children(ctx, p.parent)
+		case <-l.sent.Done():
+			l.children, _, l.err = p.client.Children(ctx, p.parent)
 		case <-ctx.Done():
 		}
 	}()
@@ -35,10 +37,10 @@ func (p *protected) listBehind(ctx context.Context, o *createOptions, create fun
 	if err != nil {
 		cancel()
 	}
-	sent.Give() // a node that was found again was never seen being sent
-	<-listed.Done()
+	l.sent.Give() // a node that was found again was never seen being sent
+	<-l.listed.Done()
 	if err == nil {
-		made.Children, made.ListingErr = children, listingErr
+		made.Children, made.ListingErr = l.children, l.err
 	}
 	return made, err
 }

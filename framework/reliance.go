@@ -13,6 +13,7 @@ import (
 type Reliance struct {
 	failed chan error
 	end    func()
+	once   sync.Once
 }
 
 // Rely says that work relies on nodes of the present session, or of that which the view
@@ -33,14 +34,14 @@ func (c *Client) Rely(ctx context.Context, nodes ...string) (*Reliance, error) {
 	if len(nodes) == 0 {
 		return nil, invalid("no node to rely on")
 	}
-	s := c.pinned
-	if s == nil {
-		var err error
-		if s, err = c.AwaitSession(ctx); err != nil {
+	if c.pinned == nil {
+		s, err := c.AwaitSession(ctx)
+		if err != nil {
 			return nil, err
 		}
+		c = c.In(s)
 	}
-	pinned := c.In(s)
+	s := c.pinned
 	paths := make([]string, len(nodes))
 	for i, node := range nodes {
 		paths[i] = c.full(node)
@@ -50,16 +51,15 @@ func (c *Client) Rely(ctx context.Context, nodes ...string) (*Reliance, error) {
 		if err := cmp.Or(s.Err(), context.Cause(ctx)); err != nil {
 			return nil, err
 		}
-		end, ok := s.guard.Rely(paths, r.fail)
-		if ok {
-			r.end = sync.OnceFunc(end)
+		var ok bool
+		if r.end, ok = s.guard.Rely(paths, r.fail); ok {
 			return r, nil
 		}
 		var err error
 		if s.guard.IsVouched() {
-			err = pinned.awaitTrips(ctx)
+			err = c.awaitTrips(ctx)
 		} else {
-			err = pinned.makeVouch(ctx, nodes)
+			err = c.makeVouch(ctx, nodes)
 		}
 		if err != nil {
 			return nil, err
@@ -108,4 +108,4 @@ func (r *Reliance) fail(err error) {
 }
 
 // End says that nothing relies on the nodes any more. It is idempotent.
-func (r *Reliance) End() { r.end() }
+func (r *Reliance) End() { r.once.Do(r.end) }

@@ -51,9 +51,9 @@ type Hold struct {
 	Grant
 
 	since     time.Time
-	over      *signal.Signal  // it was released or lost
-	released  *signal.Signal  // the last handle was
-	revoked   *signal.Signal  // the holder was asked to give way
+	over      signal.Signal   // it was released or lost
+	released  signal.Signal   // the last handle was
+	revoked   signal.Signal   // the holder was asked to give way
 	suspended <-chan struct{} // closed when the connection breaks; nil if that does not matter
 	cleanup   sync.Once       // somebody sees to the removal of the znodes
 
@@ -70,10 +70,7 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	if g.Czxid == 0 {
 		g.Czxid = int64(g.Token)
 	}
-	h := &Hold{
-		Grant: g, since: time.Now(), handles: map[*Handle]struct{}{},
-		over: signal.New(), released: signal.New(), revoked: signal.New(),
-	}
+	h := &Hold{Grant: g, since: time.Now(), handles: map[*Handle]struct{}{}}
 	if g.Client.StopOnSuspend() {
 		h.suspended = g.Session.Suspended()
 	}

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/signal"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -39,10 +38,9 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			holds[name] = &Hold{
-				Grant: Grant{Client: c.In(session), Session: session, Path: node.Path, Token: lease.Token(node.Czxid), Reliance: relied},
-				over:  signal.New(),
-			}
+			holds[name] = &Hold{Grant: Grant{
+				Client: c.In(session), Session: session, Path: node.Path, Token: lease.Token(node.Czxid), Reliance: relied,
+			}}
 		}
 		server.ExpireSession(session.ID())
 		<-session.Done()

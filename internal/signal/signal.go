@@ -4,28 +4,44 @@ package signal
 
 import "sync"
 
-// A Signal says that something has happened, and goes on saying so. New makes it. It
-// is safe for concurrent use.
+// A Signal says that something has happened, and goes on saying so. The zero value was
+// not given yet, and has no channel until somebody asks for it. It is safe for concurrent
+// use.
 type Signal struct {
-	once sync.Once
-	done chan struct{}
+	mu    sync.Mutex
+	given bool
+	done  chan struct{}
 }
 
 // New returns a signal that was not given yet.
-func New() *Signal { return &Signal{done: make(chan struct{})} }
+func New() *Signal { return new(Signal) }
 
 // Give closes Done. It is idempotent.
-func (s *Signal) Give() { s.once.Do(func() { close(s.done) }) }
+func (s *Signal) Give() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done != nil && !s.given {
+		close(s.done)
+	}
+	s.given = true
+}
 
 // Done is closed once the signal was given.
-func (s *Signal) Done() <-chan struct{} { return s.done }
+func (s *Signal) Done() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done == nil {
+		s.done = make(chan struct{})
+		if s.given {
+			close(s.done)
+		}
+	}
+	return s.done
+}
 
 // Given reports whether it was.
 func (s *Signal) Given() bool {
-	select {
-	case <-s.done:
-		return true
-	default:
-		return false
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.given
 }

@@ -14,11 +14,25 @@ func TestSignalIsGivenOnceByWhoeverComesFirst(t *testing.T) {
 	t.Parallel()
 	s := New()
 	require.False(t, s.Given())
+	first := s.Done()
 	var givers sync.WaitGroup
 	for range 8 {
 		givers.Go(s.Give)
 	}
 	<-s.Done()
+	<-first
 	require.True(t, s.Given())
 	givers.Wait()
+}
+
+// Who asks after it was given is told, too.
+func TestSignalIsGivenBeforeAnybodyWaits(t *testing.T) {
+	t.Parallel()
+	var s Signal
+	s.Give()
+	s.Give()
+	require.True(t, s.Given())
+	<-s.Done()
+	s.Give()
+	<-s.Done()
 }
