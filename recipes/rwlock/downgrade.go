@@ -51,7 +51,11 @@ func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hol
 	if timeout > 0 && timeout != lease.Forever {
 		timeout = max(timeout-time.Since(start), 1)
 	}
-	return s.recipe.Take(ctx, timeout, s.take) // it was released
+	held, err = s.recipe.Take(ctx, timeout, s.take) // it was released
+	if late := (*lease.TimeoutError)(nil); timeout > 0 && errors.As(err, &late) {
+		late.Waited = time.Since(start)
+	}
+	return held, err
 }
 
 // takeBeside takes the place, in the session of the write lock.

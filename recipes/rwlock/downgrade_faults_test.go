@@ -206,6 +206,19 @@ func TestSessionEndsAfterAReleaseDuringADowngrade(t *testing.T) {
 	})
 }
 
+// Who goes on as a stranger and waits in vain is told for how long in all.
+func TestDowngradeThatWaitsInVainAfterTheRelease(t *testing.T) {
+	late := func(r *zktest.Rule) { r.Before().Mute() }
+	striking(t, false, late, time.Minute, func(t *testing.T, w *conformance.World, writing *lease.Lease, down *conformance.Attempt) {
+		next := w.Start(newLock(t, w.Known("b")).Write(), lease.Forever)
+		require.NoError(t, writing.Release())
+		var timeout *lease.TimeoutError
+		require.ErrorAs(t, down.Failed(), &timeout)
+		require.Equal(t, time.Minute, timeout.Waited)
+		require.NoError(t, next.Granted().Release())
+	})
+}
+
 // The release and the downgrade at the same moment: who is granted has a node, and
 // nobody is beside it.
 func TestReleaseAtTheInstantOfTheDowngrade(t *testing.T) {
