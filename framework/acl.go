@@ -62,10 +62,11 @@ func validateACL(acl []ACL) error {
 	return nil
 }
 
-func toWireACL(acl []ACL) []zk.ACL {
-	out := make([]zk.ACL, len(acl))
+// convertACL makes entries of the library of ours, or the other way round.
+func convertACL[To, From ACL | zk.ACL](acl []From) []To {
+	out := make([]To, len(acl))
 	for i, a := range acl {
-		out[i] = zk.ACL(a)
+		out[i] = To(a)
 	}
 	return out
 }
@@ -76,11 +77,7 @@ func (c *Client) GetACL(ctx context.Context, path string) ([]ACL, Stat, error) {
 	if err != nil {
 		return nil, stat, err
 	}
-	acl := make([]ACL, len(theirs))
-	for i, a := range theirs {
-		acl[i] = ACL(a)
-	}
-	return acl, stat, nil
+	return convertACL[ACL](theirs), stat, nil
 }
 
 // SetACL replaces a node's ACL if its ACL version is aversion, or whatever it is
@@ -90,6 +87,6 @@ func (c *Client) SetACL(ctx context.Context, path string, acl []ACL, aversion in
 		return Stat{}, &OpError{Op: "setACL", Path: path, Outcome: Failed, Err: err}
 	}
 	return c.change(ctx, "setACL", path, func(conn *zk.Conn, path string) (*zk.Stat, error) {
-		return conn.SetACL(path, toWireACL(acl), aversion)
+		return conn.SetACL(path, convertACL[zk.ACL](acl), aversion)
 	})
 }

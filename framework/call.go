@@ -86,19 +86,6 @@ func (c *Client) lifetime(ctx context.Context) (context.Context, context.CancelF
 	}
 }
 
-// verdict is the package's, but knows of the end of sessions: an unpinned client
-// carries on in the next one with what was never sent, a pinned one cannot.
-func (c *Client) verdict(err error) retry.Verdict {
-	v := verdict(err)
-	switch lost := errors.Is(err, ErrSessionLost); {
-	case errors.Is(err, ErrClosed), lost && c.pinned != nil:
-		return retry.Fatal // there is nowhere to repeat it
-	case lost && v == retry.Fatal:
-		return retry.Again
-	}
-	return v
-}
-
 func (c *Client) repeatable(err error, idempotent bool) bool {
 	v := c.verdict(err)
 	return v == retry.Again || (v == retry.Unknown && idempotent)
@@ -109,20 +96,19 @@ func once[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 	start := time.Now()
 	s, err := c.AwaitSession(ctx)
 	var value T
-	outcome := Failed
+	outcome, session := Failed, int64(0)
 	if err == nil {
 		value, outcome, err = send(ctx, s, c.full(r.path), r)
-	} else {
-		s = nil // nothing was sent in it
+		session = s.ID()
 	}
 	if r.reads && outcome == Unknown && unreadable(err) {
 		outcome = Failed // the answer to the next would be no better
 	}
 	if err != nil {
-		err = &OpError{Op: r.op, Path: r.path, Session: sessionID(s), Outcome: outcome, Err: err}
+		err = &OpError{Op: r.op, Path: r.path, Session: session, Outcome: outcome, Err: err}
 	}
 	if f := c.core.cfg.Observer.Called; f != nil {
-		f(Call{Op: r.op, Path: c.full(r.path), Session: sessionID(s), Duration: time.Since(start), Err: err})
+		f(Call{Op: r.op, Path: c.full(r.path), Session: session, Duration: time.Since(start), Err: err})
 	}
 	return value, err
 }
@@ -130,13 +116,6 @@ func once[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 // unreadable reports whether there was an answer that could not be read.
 func unreadable(err error) bool {
 	return isAny(err, ErrReplyTooLarge, errMalformedAnswer)
-}
-
-func sessionID(s *Session) int64 {
-	if s == nil {
-		return 0
-	}
-	return s.ID()
 }
 
 // send hands a request to the library and waits for the answer, ctx, or the end

@@ -22,7 +22,7 @@ import (
 // that are never used twice, such as protected ones.
 func (c *Client) DeleteGuaranteed(ctx context.Context, path string) error {
 	_, err := do(ctx, c, deleteRequest(path, AnyVersion))
-	if err == nil || errors.Is(err, ErrSessionLost) && c.pinned != nil || errors.Is(err, ErrClosed) {
+	if err == nil || c.endedBy(err) {
 		return err
 	}
 	if !errors.Is(err, ErrNoNode) && !refused(err) {

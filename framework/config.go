@@ -197,10 +197,8 @@ func invalid(format string, args ...any) error {
 }
 
 func (cfg Config) validateRest() error {
-	if cfg.Namespace != "" {
-		if err := validateNamespace(cfg.Namespace); err != nil {
-			return field("Namespace", err)
-		}
+	if err := validateNamespace(cfg.Namespace); err != nil {
+		return field("Namespace", err)
 	}
 	if t := cfg.SessionTimeout; t != 0 && (t < minSessionTimeout || t > maxSessionTimeout) {
 		return field("SessionTimeout", invalid("%v is not between %v and %v", t, minSessionTimeout, maxSessionTimeout))

@@ -98,7 +98,7 @@ func (c *Client) createOptions(path string, data []byte, mode Mode, acl func(str
 	if err = cmp.Or(err, validateACL(o.acl), o.validate(mode)); err != nil {
 		return o, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
-	return o, c.checkSize("create", path, c.createSize(path, data, o.acl))
+	return o, c.checkSize("create", path, c.requestSize(path, data, o.acl))
 }
 
 func (o createOptions) validate(mode Mode) error {
@@ -163,7 +163,7 @@ func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (
 // sendCreate chooses the library's call. Its Create silently makes a persistent
 // node when asked for a container.
 func sendCreate(conn *zk.Conn, path string, data []byte, mode Mode, o createOptions) (string, error) {
-	acl := toWireACL(o.acl)
+	acl := convertACL[zk.ACL](o.acl)
 	switch {
 	case o.ttl != 0 && mode == PersistentSequential:
 		return conn.CreateTTL(path, data, zk.FlagPersistentSequentialWithTTL, acl, o.ttl)
@@ -228,13 +228,10 @@ func (c *Client) makeNode(ctx context.Context, path string, mode Mode) error {
 			return err
 		case mode == Container && errors.Is(err, ErrUnsupported):
 			mode = Persistent
-		case errors.Is(err, ErrUnknownOutcome):
+		case errors.Is(err, ErrUnknownOutcome) && !c.endedBy(err):
 			// A server that does not know the operation may also just hang up.
 			if unknown++; unknown >= 3 && mode == Container {
 				mode = Persistent
-			}
-			if errors.Is(err, ErrSessionLost) && c.pinned != nil || errors.Is(err, ErrClosed) {
-				return err
 			}
 		default:
 			return err

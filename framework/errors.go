@@ -154,19 +154,14 @@ func notConnected(attempts []guard.Attempt) *ConnectError {
 // Error names every address and its failure, in which what is not printable is escaped:
 // a certificate may have said it.
 func (e *ConnectError) Error() string {
-	var b strings.Builder
-	b.WriteString(ErrNotConnected.Error())
 	if len(e.Attempts) == 0 {
-		b.WriteString(": no server tried yet")
+		return ErrNotConnected.Error() + ": no server tried yet"
 	}
+	tried := make([]string, len(e.Attempts))
 	for i, a := range e.Attempts {
-		sep := "; "
-		if i == 0 {
-			sep = ": tried "
-		}
-		fmt.Fprintf(&b, "%s%s: %s", sep, quote.Brief(a.Addr), quote.Path(fmt.Sprint(a.Err)))
+		tried[i] = quote.Brief(a.Addr) + ": " + quote.Path(fmt.Sprint(a.Err))
 	}
-	return b.String()
+	return ErrNotConnected.Error() + ": tried " + strings.Join(tried, "; ")
 }
 
 // Is reports whether target is ErrNotConnected, or ErrAuthFailed and that is why.

@@ -13,12 +13,9 @@ import (
 // requestOverhead is a bound on what frame, header, version and flags need.
 const requestOverhead = 64
 
-func (c *Client) setSize(path string, data []byte) int {
-	return requestOverhead + len(c.prefix) + len(path) + len(data)
-}
-
-func (c *Client) createSize(path string, data []byte, acl []ACL) int {
-	n := c.setSize(path, data)
+// requestSize is a bound on the size of a request. Only a create has an ACL.
+func (c *Client) requestSize(path string, data []byte, acl []ACL) int {
+	n := requestOverhead + len(c.prefix) + len(path) + len(data)
 	for _, a := range acl {
 		n += 12 + len(a.Scheme) + len(a.ID)
 	}

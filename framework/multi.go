@@ -183,7 +183,7 @@ func (c *Client) multiRequest(op *Op) (request any, size int, err error) {
 		if op.acl == nil {
 			op.acl = c.core.cfg.ACL(path)
 		}
-		request = &zk.CreateRequest{Path: path, Data: op.data, Acl: toWireACL(op.acl), Flags: flags}
+		request = &zk.CreateRequest{Path: path, Data: op.data, Acl: convertACL[zk.ACL](op.acl), Flags: flags}
 		err = validateACL(op.acl)
 	case opSets:
 		request = &zk.SetDataRequest{Path: path, Data: op.data, Version: op.version}
@@ -194,7 +194,7 @@ func (c *Client) multiRequest(op *Op) (request any, size int, err error) {
 	default:
 		err = invalid("empty operation")
 	}
-	return request, c.createSize(path, op.data, op.acl), err
+	return request, c.requestSize(path, op.data, op.acl), err
 }
 
 // reserveMulti counts the ephemeral nodes of a Multi.

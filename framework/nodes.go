@@ -58,13 +58,9 @@ var (
 
 // plain reads without a watch.
 func (r *reading[T]) plain(ctx context.Context, c *Client, path string) (value T, stat Stat, err error) {
-	type found struct {
-		value T
-		stat  *zk.Stat
-	}
-	v, err := read(ctx, c, r.op, path, func(s *Session, path string) (f found, err error) {
-		f.value, f.stat, err = r.read(s.conn, path)
-		return f, err
+	v, err := read(ctx, c, r.op, path, func(s *Session, path string) (v watched[T], err error) {
+		v.value, v.stat, err = r.read(s.conn, path)
+		return v, err
 	})
 	if err != nil {
 		return value, stat, err
@@ -97,7 +93,7 @@ func (c *Client) Children(ctx context.Context, path string) ([]string, Stat, err
 // if that is AnyVersion, and returns the new Stat. Errors: ErrNoNode,
 // ErrBadVersion.
 func (c *Client) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
-	if err := c.checkSize("set", path, c.setSize(path, data)); err != nil {
+	if err := c.checkSize("set", path, c.requestSize(path, data, nil)); err != nil {
 		return Stat{}, err
 	}
 	return c.change(ctx, "set", path, func(conn *zk.Conn, path string) (*zk.Stat, error) {

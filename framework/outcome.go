@@ -114,21 +114,25 @@ func classify(err error) (Outcome, error) {
 }
 
 // verdict decides whether an operation is tried again. Only what certainly had
-// no effect and may succeed next time is: the request was never sent, was
-// refused by a server that is overloaded, or came through a server that no
-// longer owns the session.
-func verdict(err error) retry.Verdict {
+// no effect and may succeed next time is: the request was never sent, which an
+// unpinned client carries on with in the next session, was refused by a server that
+// is overloaded, or came through a server that no longer owns the session.
+func (c *Client) verdict(err error) retry.Verdict {
 	switch {
 	case err == nil:
 		return retry.Done
-	case errors.Is(err, ErrClosed):
+	case c.endedBy(err):
 		return retry.Fatal
 	case errors.Is(err, ErrUnknownOutcome):
 		return retry.Unknown
-	case errors.Is(err, ErrSessionLost):
-		return retry.Fatal
-	case isAny(err, errMoved, ErrThrottled, ErrNotConnected):
+	case isAny(err, ErrSessionLost, errMoved, ErrThrottled, ErrNotConnected):
 		return retry.Again
 	}
 	return retry.Fatal
+}
+
+// endedBy reports whether there is nowhere to repeat what has failed with an error: the
+// client was closed, or the session is over that the view is pinned to.
+func (c *Client) endedBy(err error) bool {
+	return errors.Is(err, ErrClosed) || c.pinned != nil && errors.Is(err, ErrSessionLost)
 }

@@ -21,7 +21,7 @@ func TestUnknownOutcomeWinsOverAllElseThatAnErrorTells(t *testing.T) {
 			unknown, errors.Join(other, unknown), errors.Join(unknown, other), fmt.Errorf("%w, then %w", unknown, other),
 			&OpError{Op: "create", Path: "/a", Outcome: Failed, Err: errors.Join(unknown, other)},
 		} {
-			assert.Equal(t, retry.Unknown, verdict(err), "%v", err)
+			assert.Equal(t, retry.Unknown, new(Client).verdict(err), "%v", err)
 			assert.Equal(t, Unknown, OutcomeOf(err), "%v", err)
 			assert.ErrorIs(t, err, ErrUnknownOutcome)
 			pinned := &Client{pinned: &Session{}}
@@ -30,7 +30,7 @@ func TestUnknownOutcomeWinsOverAllElseThatAnErrorTells(t *testing.T) {
 		}
 	}
 	for _, again := range []error{errMoved, ErrThrottled, ErrNotConnected} {
-		assert.Equal(t, retry.Again, verdict(&OpError{Outcome: Failed, Err: again}))
+		assert.Equal(t, retry.Again, new(Client).verdict(&OpError{Outcome: Failed, Err: again}))
 	}
-	assert.Equal(t, retry.Fatal, verdict(errors.Join(unknown, ErrClosed)), "there is nowhere to repeat it")
+	assert.Equal(t, retry.Fatal, new(Client).verdict(errors.Join(unknown, ErrClosed)), "there is nowhere to repeat it")
 }

@@ -68,10 +68,7 @@ func join(path, name string) string {
 
 // full puts chroot and namespace before a path that a caller gave.
 func (c *Client) full(path string) string {
-	switch {
-	case c.prefix == "":
-		return path
-	case path == "/":
+	if path == "/" && c.prefix != "" {
 		return c.prefix
 	}
 	return c.prefix + path

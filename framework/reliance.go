@@ -101,10 +101,7 @@ func (r *Reliance) Failed() <-chan error { return r.failed }
 // fail is told by the guard what a check of a node has found.
 func (r *Reliance) fail(err error) {
 	_, err = classify(err)
-	select {
-	case r.failed <- err:
-	default: // it was told of another
-	}
+	offer(r.failed, err) // unless it was told of another
 }
 
 // End says that nothing relies on the nodes any more. It is idempotent.

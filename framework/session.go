@@ -113,12 +113,7 @@ func (s *Session) watchesRestored(ok bool) {
 }
 
 // wake needs no lock.
-func (s *Session) wake() {
-	select {
-	case s.nudge <- struct{}{}:
-	default:
-	}
-}
+func (s *Session) wake() { offer(s.nudge, struct{}{}) }
 
 // await waits until requests may be sent. It fails when the session or ctx ends.
 func (s *Session) await(ctx context.Context) error {

@@ -67,9 +67,10 @@ func (c *core) oneSession(first chan<- error) error {
 	return nil
 }
 
-func offer(first chan<- error, err error) {
+// offer sends a value unless the channel is full.
+func offer[T any](to chan<- T, value T) {
 	select {
-	case first <- err:
+	case to <- value:
 	default:
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// watched is the result of a read that left a watch.
+// watched is the result of a read that left a watch, or of one that left none.
 type watched[T any] struct {
 	value T
 	stat  *zk.Stat
