@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
+	"github.com/zkrecipes/zkrecipes/internal/locks"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/recipepath"
@@ -81,7 +82,8 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 		return s, nil
 	}
 	s.recipe.Gates = recipepath.SemaphoreGates(path)
-	s.line = line(s.door(), znode.Mutex, znode.Locks, queue.Always(queue.InLine))
+	s.line = locks.Queue(client, s.door(), znode.Mutex, self) // with whatever locks somebody else has there
+	s.line.Of = path
 	s.inside = line(s.leases(), znode.Permit, []string{znode.Permit}, queue.Always(all))
 	return s, nil
 }
