@@ -119,7 +119,6 @@ type watchSpot struct {
 	table   *watchTable
 	key     watchKey
 	armed   bool // the server has it
-	gone    bool
 	waiters map[*Watch]struct{}
 	idle    *list.Element // nil while somebody waits
 	since   time.Time     // when that was no longer so
@@ -166,56 +165,51 @@ func (spot *watchSpot) arm() {
 
 // drop removes a waiter, and the spot with it if the server does not have the watch.
 func (spot *watchSpot) drop(w *Watch) {
-	spot.table.mu.Lock()
+	t := spot.table
+	t.mu.Lock()
 	delete(spot.waiters, w)
 	switch {
-	case spot.gone || len(spot.waiters) > 0 || spot.idle != nil:
+	case t.spots[spot.key] != spot || len(spot.waiters) > 0 || spot.idle != nil:
 	case spot.armed:
-		t := spot.table
 		t.markIdle(spot)
 		if t.idle.Len() > t.limit && t.full != nil {
 			t.full()
 		}
 	default:
-		spot.table.remove(spot)
+		t.remove(spot)
 	}
-	spot.table.mu.Unlock()
+	t.mu.Unlock()
 	w.deliver(Event{}) // none
 }
 
 // remove takes a spot out of the table. The caller has the lock.
 func (t *watchTable) remove(spot *watchSpot) {
 	t.unmarkIdle(spot)
-	spot.gone = true
 	delete(t.spots, spot.key)
 }
 
-// kindsOf says which watches an event of the server consumes.
-var kindsOf = map[zk.EventType][]watchKind{
-	zk.EventNodeCreated:         {existsWatch},
-	zk.EventNodeDeleted:         {dataWatch, existsWatch, childWatch},
-	zk.EventNodeDataChanged:     {dataWatch, existsWatch},
-	zk.EventNodeChildrenChanged: {childWatch},
-}
-
-var eventTypes = map[zk.EventType]EventType{
-	zk.EventNodeCreated:         EventCreated,
-	zk.EventNodeDeleted:         EventDeleted,
-	zk.EventNodeDataChanged:     EventDataChanged,
-	zk.EventNodeChildrenChanged: EventChildrenChanged,
+// serverEvents says what an event of the server means, and which watches it consumes.
+var serverEvents = map[zk.EventType]struct {
+	means EventType
+	kinds []watchKind
+}{
+	zk.EventNodeCreated:         {EventCreated, []watchKind{existsWatch}},
+	zk.EventNodeDeleted:         {EventDeleted, []watchKind{dataWatch, existsWatch, childWatch}},
+	zk.EventNodeDataChanged:     {EventDataChanged, []watchKind{dataWatch, existsWatch}},
+	zk.EventNodeChildrenChanged: {EventChildrenChanged, []watchKind{childWatch}},
 }
 
 // fire hands an event of the server to all who wait for it.
 func (t *watchTable) fire(ev zk.Event) {
-	for _, kind := range kindsOf[ev.Type] {
-		key := watchKey{kind, ev.Path}
+	event := serverEvents[ev.Type]
+	for _, kind := range event.kinds {
 		t.mu.Lock()
-		spot := t.spots[key]
+		spot := t.spots[watchKey{kind, ev.Path}]
 		if spot != nil {
 			t.remove(spot)
 		}
 		t.mu.Unlock()
-		spot.tell(Event{Type: eventTypes[ev.Type]})
+		spot.tell(Event{Type: event.means})
 	}
 }
 
@@ -225,9 +219,6 @@ func (t *watchTable) fireAll(ev Event) {
 	spots := t.spots
 	t.spots = nil
 	t.idle.Init()
-	for _, spot := range spots {
-		spot.gone, spot.idle = true, nil
-	}
 	t.mu.Unlock()
 	for _, spot := range spots {
 		spot.tell(ev)
@@ -240,7 +231,7 @@ func (spot *watchSpot) tell(ev Event) {
 	}
 	spot.table.mu.Lock()
 	waiters := spot.waiters
-	spot.waiters = map[*Watch]struct{}{}
+	spot.waiters = nil
 	spot.table.mu.Unlock()
 	for w := range waiters {
 		w.deliver(ev)

@@ -96,7 +96,7 @@ func Mutants() []Mutant {
 		File: "framework/protected.go", Old: "(mode.ephemeral() && stat.EphemeralOwner != c.pinned.ID())", New: "(mode.ephemeral() && stat.EphemeralOwner == 0)",
 	}, {
 		Name: "deletions wake nobody", Package: scenarios, Tests: "CostOfHandOff",
-		File: "framework/watch.go", Old: "zk.EventNodeDeleted:         {dataWatch, ", New: "zk.EventNodeDeleted:         {",
+		File: "framework/watch.go", Old: "{EventDeleted, []watchKind{dataWatch, ", New: "{EventDeleted, []watchKind{",
 	}, {
 		Name: "a session is trusted for too long", Package: sweeps, Tests: sweepTest,
 		File: "framework/internal/guard/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
