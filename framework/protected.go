@@ -32,12 +32,9 @@ func newProtectionID(random io.Reader) (ProtectionID, error) {
 
 // Marks reports whether a node of that name was made under this id.
 func (id ProtectionID) Marks(name string) bool {
-	rest, ok := strings.CutPrefix(name, protectedPrefix)
-	if !ok {
-		return false
-	}
-	rest, ok = strings.CutPrefix(rest, string(id))
-	return ok && strings.HasPrefix(rest, "-")
+	rest, protected := strings.CutPrefix(name, protectedPrefix)
+	rest, mine := strings.CutPrefix(rest, string(id))
+	return protected && mine && strings.HasPrefix(rest, "-")
 }
 
 // ProtectionOf returns the id in a node's name, if it has one.
@@ -82,13 +79,13 @@ func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, 
 	if mode.ephemeral() {
 		acl = c.core.cfg.protectedACL
 	}
-	o, err := c.createOptions(p.path(), data, mode, acl, opts)
+	o, err := c.createOptions(p.path, data, mode, acl, opts)
 	if err != nil {
 		return Created{}, err
 	}
 	return p.listBehind(ctx, &o, func() (Created, error) {
 		made, err := p.pursue(ctx, func() ([]Created, error) {
-			made, err := p.client.create(ctx, p.path(), data, mode, o, p.late)
+			made, err := p.client.create(ctx, p.path, data, mode, o, p.late)
 			return []Created{made}, err
 		})
 		if err != nil {
@@ -113,11 +110,8 @@ func (c *Client) CreateProtectedAll(ctx context.Context, path string, data []byt
 	if err != nil {
 		return nil, err
 	}
-	ops := make([]Op, n, n+len(others))
-	for i := range ops {
-		ops[i] = CreateOp(p.path(), data, EphemeralSequential, c.core.cfg.protectedACL(c.full(p.path())))
-	}
-	ops = append(ops, others...)
+	each := CreateOp(p.path, data, EphemeralSequential, c.core.cfg.protectedACL(c.full(p.path)))
+	ops := append(slices.Repeat([]Op{each}, n), others...)
 	made, err := p.pursue(ctx, func() ([]Created, error) {
 		zxid, results, err := p.client.multi(ctx, ops, p.late)
 		if err != nil {
@@ -155,7 +149,7 @@ type protected struct {
 	session *Session
 	id      ProtectionID
 	parent  string
-	name    string // asked for
+	path    string // to ask for
 	mode    Mode
 }
 
@@ -171,15 +165,11 @@ func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protecte
 	if err != nil {
 		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
+	parent, name := parentOf(path), path[strings.LastIndexByte(path, '/')+1:]
 	return &protected{
-		client: c.In(s), session: s, id: id,
-		parent: parentOf(path), name: path[strings.LastIndexByte(path, '/')+1:], mode: mode,
+		client: c.In(s), session: s, id: id, mode: mode,
+		parent: parent, path: join(parent, protectedPrefix+string(id)+"-"+name),
 	}, nil
-}
-
-// path is the one to ask for.
-func (p *protected) path() string {
-	return join(p.parent, protectedPrefix+string(p.id)+"-"+p.name)
 }
 
 // pursue attempts to make the nodes until it is known that they are made, or that
