@@ -77,9 +77,6 @@ func (q *ephemeralQuota) hold(path string) {
 	if _, ok := q.paths[path]; ok {
 		return
 	}
-	if q.paths == nil {
-		q.paths = map[string]struct{}{}
-	}
 	q.paths[path] = struct{}{}
 	q.used += ephemeralCost(path)
 }

@@ -125,17 +125,37 @@ func failedOp(ops []Op, i int, session int64, err error) error {
 	return &OpError{Op: fmt.Sprintf("multi: operation %d of %d", i+1, len(ops)), Path: ops[i].path, Session: session, Outcome: Failed, Err: err}
 }
 
-// multi makes the library's call.
+// multi makes the library's call, and counts the ephemeral nodes.
 func (s *Session) multi(requests []any) (v multiReply, err error) {
-	release, err := s.reserveMulti(requests)
-	if err != nil {
-		return v, err
+	reserved := map[int]string{}
+	defer func() { // creates first: what one has made another operation may have removed
+		for i, asked := range reserved {
+			made := ""
+			if err == nil {
+				made = v.results[i].String
+			}
+			s.quota.settle(asked, made)
+		}
+		for _, r := range requests {
+			if d, ok := r.(*zk.DeleteRequest); ok && err == nil {
+				s.quota.gone(d.Path)
+			}
+		}
+	}()
+	for i, r := range requests {
+		create, ok := r.(*zk.CreateRequest)
+		if !ok || create.Flags&zk.FlagEphemeral == 0 {
+			continue
+		}
+		if err := s.quota.reserve(create.Path); err != nil {
+			return v, err
+		}
+		reserved[i] = create.Path
 	}
 	v.results, err = s.conn.Multi(requests...)
 	if err == nil && len(v.results) != len(requests) {
 		err = errMalformedAnswer
 	}
-	release(v.results, err)
 	if len(v.results) > 0 && err == nil {
 		v.zxid = s.guard.TakeZxid(v.results[0].String)
 	}
@@ -195,37 +215,6 @@ func (c *Client) multiRequest(op *Op) (request any, size int, err error) {
 		err = invalid("empty operation")
 	}
 	return request, c.requestSize(path, op.data, op.acl), err
-}
-
-// reserveMulti counts the ephemeral nodes of a Multi.
-func (s *Session) reserveMulti(requests []any) (settle func([]zk.MultiResponse, error), err error) {
-	reserved := map[int]string{}
-	settle = func(results []zk.MultiResponse, err error) {
-		for i, asked := range reserved {
-			made := ""
-			if err == nil && i < len(results) {
-				made = results[i].String
-			}
-			s.quota.settle(asked, made)
-		}
-		for _, r := range requests {
-			if d, ok := r.(*zk.DeleteRequest); ok && err == nil {
-				s.quota.gone(d.Path)
-			}
-		}
-	}
-	for i, r := range requests {
-		create, ok := r.(*zk.CreateRequest)
-		if !ok || create.Flags&zk.FlagEphemeral == 0 {
-			continue
-		}
-		if err := s.quota.reserve(create.Path); err != nil {
-			settle(nil, err)
-			return nil, err
-		}
-		reserved[i] = create.Path
-	}
-	return settle, nil
 }
 
 // multiResults translates the library's results and finds the operation that

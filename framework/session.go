@@ -71,7 +71,7 @@ func newSession(c *core) (*Session, error) {
 		nudge: make(chan struct{}, 1), disposed: make(chan struct{}), vouching: make(chan struct{}, 1),
 	}
 	s.gate = newGate(s)
-	s.quota.limit = c.cfg.MaxEphemeralBytes
+	s.quota.limit, s.quota.paths = c.cfg.MaxEphemeralBytes, map[string]struct{}{}
 	s.watch.limit, s.watch.full = idleLimit, s.wake
 	s.guard = guard.New(c.servers, s.guardEvents())
 	s.ctx = s.guard.Context()

@@ -3,6 +3,7 @@ package framework
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,16 +46,9 @@ func (c *Client) Strangers(ctx context.Context, node string, perms int32) ([]ACL
 
 func (c *Client) strangers(ctx context.Context, node string, perms int32) ([]ACL, error) {
 	acl, _, err := c.GetACL(ctx, node)
-	if err != nil {
-		return nil, err
-	}
-	var open []ACL
-	for _, a := range acl {
-		if a.Perms&perms != 0 && (a.Scheme == "world" || a.Scheme == "ip" || a.Scheme == "host") {
-			open = append(open, a)
-		}
-	}
-	return open, nil
+	return slices.DeleteFunc(acl, func(a ACL) bool {
+		return a.Perms&perms == 0 || a.Scheme != "world" && a.Scheme != "ip" && a.Scheme != "host"
+	}), err
 }
 
 // WarnOfStrangers logs a warning if Strangers finds any although Config.Auth has
@@ -73,19 +67,15 @@ func (c *Client) WarnOfStrangers(node string, perms int32) {
 		case OutcomeOf(err) == Unknown, errors.Is(err, ErrNoNode):
 			s.looked.forget(c.full(node)) // it will be there, or answered, another time
 		case len(open) > 0:
-			c.core.warnOfStrangers(c.full(node), open)
+			who := make([]string, len(open))
+			for i, a := range open {
+				who[i] = a.String()
+			}
+			c.Logger().Warn("not protected by the credentials: strangers can take part here or delete the holder's node",
+				"path", quote.Path(c.full(node)), "open", strings.Join(who, ","),
+				"mend", "framework.OwnedBelow for Config.ACL before the path is made, or setAcl auth::cdrwa,world:anyone:r")
 		}
 	})
-}
-
-func (c *core) warnOfStrangers(node string, open []ACL) {
-	who := make([]string, len(open))
-	for i, a := range open {
-		who[i] = a.String()
-	}
-	c.cfg.Logger.Warn("not protected by the credentials: strangers can take part here or delete the holder's node",
-		"path", quote.Path(node), "open", strings.Join(who, ","),
-		"mend", "framework.OwnedBelow for Config.ACL before the path is made, or setAcl auth::cdrwa,world:anyone:r")
 }
 
 // lookedLimit bounds how many paths a session remembers, and warns of.
