@@ -3,7 +3,7 @@ package guard
 // What tests use that go through a whole client.
 var (
 	Answer, Hello, Text = answer, hello, text
-	Be32, ReadFrame     = be32, readFrame
+	Be32                = be32
 	WellFormed, Lies    = wellFormed, lies
 )
 

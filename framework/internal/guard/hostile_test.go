@@ -14,6 +14,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
 // A liar is a server that grants sessions, answers pings and closes, and says what it is
@@ -29,7 +30,7 @@ func (l *liar) dial(context.Context, string, string) (net.Conn, error) {
 	near, far := net.Pipe()
 	go func() {
 		defer far.Close()
-		if _, err := guard.ReadFrame(far); err != nil {
+		if _, err := jute.ReadFrame(far, 64<<10); err != nil {
 			return
 		}
 		_, reply := guard.Hello(7)
@@ -40,7 +41,7 @@ func (l *liar) dial(context.Context, string, string) (net.Conn, error) {
 			if _, err := far.Write(reply); err != nil {
 				return
 			}
-			body, err := guard.ReadFrame(far)
+			body, err := jute.ReadFrame(far, 64<<10)
 			if err != nil {
 				return
 			}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/internal/jute"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
@@ -77,10 +77,7 @@ func (g *Guard) buryAt(ctx context.Context, t target) (closed bool, err error) {
 	defer g.servers.callbacks.hangUp(conn)
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(longAgo) })
 	defer stop()
-	if _, err := conn.Write(connectRequest(g.ID(), g.password, int32(g.Timeout().Milliseconds()), g.zxid.Load())); err != nil {
-		return false, err
-	}
-	body, err := readFrame(conn)
+	body, err := exchangeFrames(conn, connectRequest(g.ID(), g.password, int32(g.Timeout().Milliseconds()), g.zxid.Load()))
 	if err != nil {
 		return false, err
 	}
@@ -91,24 +88,14 @@ func (g *Guard) buryAt(ctx context.Context, t target) (closed bool, err error) {
 	case r.session != g.ID():
 		return false, nil
 	}
-	if _, err := conn.Write(newMessage(xidClose, opClose).done()); err != nil {
-		return false, err
-	}
-	_, err = readFrame(conn)
+	_, err = exchangeFrames(conn, newMessage(xidClose, opClose).done())
 	return true, err
 }
 
-// readFrame reads one frame's body, of at most 64 KiB.
-func readFrame(conn net.Conn) ([]byte, error) {
-	head := make([]byte, frameHeader)
-	if _, err := io.ReadFull(conn, head); err != nil {
+// exchangeFrames sends a frame, and returns the body of the next, of at most 64 KiB.
+func exchangeFrames(conn net.Conn, frame []byte) ([]byte, error) {
+	if _, err := conn.Write(frame); err != nil {
 		return nil, err
 	}
-	n := int(be32(head))
-	if n < 0 || n > 64<<10 {
-		return nil, errShortFrame
-	}
-	body := make([]byte, n)
-	_, err := io.ReadFull(conn, body)
-	return body, err
+	return jute.ReadFrame(conn, 64<<10)
 }
