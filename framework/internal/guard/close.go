@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 )
 
 // sendClose sends our own close request, after which nothing else is sent.
@@ -13,18 +12,14 @@ func (c *Conn) sendClose(ctx context.Context) error {
 		return io.ErrClosedPipe
 	}
 	defer c.release()
-	c.mu.Lock()
-	if c.gone.Given() || !c.attached {
-		c.mu.Unlock()
+	request := newMessage(xidClose, opClose).done()
+	if !c.isAttached() || !c.note(request) {
 		return io.ErrClosedPipe
 	}
-	c.closing = true
-	c.sent = append(c.sent, inFlight{xid: xidClose, op: opClose, at: time.Now()})
-	c.mu.Unlock()
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = c.Conn.SetWriteDeadline(deadline)
 	}
-	_, err := c.Conn.Write(newMessage(xidClose, opClose).done())
+	_, err := c.Conn.Write(request)
 	return err
 }
 

@@ -169,6 +169,7 @@ func (c *Conn) note(frame []byte) bool {
 		return true
 	}
 	f := inFlight{xid: be32(frame[4:]), op: be32(frame[8:]), at: now}
+	c.closing = f.xid == xidClose
 	if f.xid == xidPing {
 		c.pings = append(c.pings, now)
 	} else {
