@@ -42,12 +42,11 @@ func (c *Conn) ask(nodes []*reliedNode) {
 	if len(nodes) == 0 {
 		return
 	}
-	paths := make([]string, len(nodes))
-	for i, n := range nodes {
-		paths[i] = n.path
-	}
-	c.write(checkRequest(xidVouch+1-c.guard.vouches.Add(1), paths))
+	c.write(checkRequest(xidVouch+1-c.guard.vouches.Add(1), nodes))
 }
+
+// unreliable says of the codes of a failed check what is wrong with its node.
+var unreliable = map[int32]error{codeNoNode: zk.ErrNoNode, codeNoAuth: zk.ErrNoAuth}
 
 // vouched looks at the answer to what ask has sent.
 func (c *Conn) vouched(code int32, end multiEnd) error {
@@ -55,16 +54,14 @@ func (c *Conn) vouched(code int32, end multiEnd) error {
 	nodes := c.vouching
 	c.vouching = nil
 	c.mu.Unlock()
-	switch {
+	switch err := unreliable[end.code]; {
 	case code == codeExpired, end.code == codeExpired:
 		return c.guard.lose(ErrSessionExpired)
 	case gone(code), gone(end.code):
 		return errMoved // by attaching again it moves here again
-	case code != 0, end.committed, end.failed >= len(nodes):
-	case end.code == codeNoNode:
-		c.guard.notThere(nodes[end.failed], zk.ErrNoNode)
-	case end.code == codeNoAuth:
-		c.guard.notThere(nodes[end.failed], zk.ErrNoAuth)
+	case code == 0 && err != nil && end.failed < len(nodes):
+		c.guard.relied.fail(nodes[end.failed], err)
+		c.guard.events.Wake() // the others at once
 	}
 	return nil
 }
@@ -84,10 +81,4 @@ func (g *Guard) checkVouch(now time.Time) time.Duration {
 		g.events.Start(func() { c.send(func() { c.ask(nodes) }) }) // writes, so not here
 	}
 	return g.Timeout() / 24
-}
-
-// notThere tells who relies on a node that the server did not find it.
-func (g *Guard) notThere(n *reliedNode, err error) {
-	g.relied.fail(n, err)
-	g.events.Wake() // the others at once
 }

@@ -37,7 +37,7 @@ func TestSizeOfACheck(t *testing.T) {
 		sent := script.heard.Bytes()[before:]
 		size := frameHeader + int(be32(sent))
 		assert.Len(t, conn.vouching, c.want, name)
-		assert.Equal(t, checkRequest(xidVouch, paths[:c.want]), sent[:size], name)
+		assert.Equal(t, checkRequest(xidVouch, new(reliedNodes).add(paths[:c.want], nil)), sent[:size], name)
 		if c.want > 1 {
 			assert.LessOrEqual(t, size, c.limit, name)
 		}

@@ -15,11 +15,11 @@ const checkOverhead = 64
 // checkBytes is how many bytes the check of a node takes in a multi.
 func checkBytes(path string) int { return multiHeader + 4 + len(path) + 4 }
 
-// checkRequest returns the frame of a multi that does nothing but check that nodes exist.
-func checkRequest(xid int32, paths []string) []byte {
+// checkRequest returns the frame of a multi that does nothing but check that these nodes exist.
+func checkRequest(xid int32, nodes []*reliedNode) []byte {
 	f := newMessage(xid, opMulti)
-	for _, path := range paths {
-		f = append(f.numbers(opCheck), 0).numbers(-1).text(path).numbers(anyVersion)
+	for _, n := range nodes {
+		f = append(f.numbers(opCheck), 0).numbers(-1).text(n.path).numbers(anyVersion)
 	}
 	return append(f.numbers(-1), 1).numbers(-1).done()
 }
