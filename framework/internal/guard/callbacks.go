@@ -13,8 +13,7 @@ import (
 // that came from there. Nothing else waits for those, so that they cannot delay what a
 // session's end means to others; Close does, for so long.
 type callbacks struct {
-	mu      sync.Mutex
-	running map[<-chan struct{}]struct{}
+	running sync.Map // the channels of start that are not closed yet
 }
 
 // callbackPatience is how long Close waits for functions that do not come back.
@@ -23,38 +22,25 @@ const callbackPatience = 3 * time.Second
 // start runs f, and returns a channel that is closed when it has come back.
 func (s *callbacks) start(f func()) <-chan struct{} {
 	back := make(chan struct{})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running == nil {
-		s.running = map[<-chan struct{}]struct{}{}
-	}
-	s.running[back] = struct{}{}
+	s.running.Store(back, nil)
 	go func() {
 		f()
-		s.mu.Lock()
-		delete(s.running, back)
-		s.mu.Unlock()
+		s.running.Delete(back)
 		close(back)
 	}()
 	return back
 }
 
-// one returns the channel of one that has not come back, nil if there is none.
-func (s *callbacks) one() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for back := range s.running {
-		return back
-	}
-	return nil
-}
-
-// wait waits until all have come back, or ctx ends.
+// wait waits until all have come back, those that begin meanwhile too, or ctx ends.
 func (s *callbacks) wait(ctx context.Context) {
-	for back := s.one(); back != nil && ctx.Err() == nil; back = s.one() {
-		select {
-		case <-back:
-		case <-ctx.Done():
+	for some := true; some && ctx.Err() == nil; {
+		some = false
+		for back := range s.running.Range {
+			some = true
+			select {
+			case <-back.(chan struct{}):
+			case <-ctx.Done():
+			}
 		}
 	}
 }
@@ -88,12 +74,10 @@ func (b *Servers) dial(ctx context.Context, t target) (net.Conn, error) {
 
 // comesBack waits a moment for a function that should have come back.
 func comesBack(back <-chan struct{}) bool {
-	late := time.NewTimer(callbackDelay)
-	defer late.Stop()
 	select {
 	case <-back:
 		return true
-	case <-late.C:
+	case <-time.After(callbackDelay):
 		return false
 	}
 }
