@@ -193,19 +193,14 @@ func (c *Conn) deliver(a inbound) error {
 		}
 		c.guard.created(a.to.op, a.zxid, body)
 	}
-	if other, known := standIns[a.code]; known {
-		binary.BigEndian.PutUint32(frame[frameHeader+replyHeader-4:], uint32(other))
-	}
+	binary.BigEndian.PutUint32(frame[frameHeader+replyHeader-4:], uint32(standIn(a.code)))
 	c.frame = frame
 	return nil
 }
 
 // substitute makes the library read an answer that is nothing but a header.
 func (c *Conn) substitute(a inbound) {
-	if other, known := standIns[a.code]; known {
-		a.code = other
-	}
-	c.frame = message(c.buffer[:0]).numbers(replyHeader, a.xid, int32(a.zxid>>32), int32(a.zxid), a.code)
+	c.frame = message(c.buffer[:0]).numbers(replyHeader, a.xid, int32(a.zxid>>32), int32(a.zxid), standIn(a.code))
 }
 
 // keptBuffer is how large a buffer may be that is kept for the next frame. The library

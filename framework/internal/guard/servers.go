@@ -123,20 +123,17 @@ func (b *Servers) pop() (target, bool) {
 // lookUp returns all addresses in random order, each name's first one before
 // any name's second.
 func (b *Servers) lookUp(ctx context.Context) []target {
-	var first, rest []target
+	var turns [2][]target // the names' first addresses, and the others
 	for _, name := range b.names {
 		for i, addr := range b.addresses(ctx, name) {
-			if t := (target{name, addr}); i == 0 {
-				first = append(first, t)
-			} else {
-				rest = append(rest, t)
-			}
+			turn := min(i, 1)
+			turns[turn] = append(turns[turn], target{name, addr})
 		}
 	}
-	for _, part := range [][]target{first, rest} {
-		rand.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
+	for _, turn := range turns {
+		rand.Shuffle(len(turn), func(i, j int) { turn[i], turn[j] = turn[j], turn[i] })
 	}
-	return b.leftLast(append(first, rest...))
+	return b.leftLast(slices.Concat(turns[0], turns[1]))
 }
 
 // leftLast moves the address that failed last to the end, so that a server that
@@ -204,10 +201,8 @@ var errNoAnswerYet = errors.New("no answer yet")
 func (b *Servers) failure(addr string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, f := range b.failures {
-		if f.Addr == addr {
-			return f.Err
-		}
+	if i := slices.IndexFunc(b.failures, func(f Attempt) bool { return f.Addr == addr }); i >= 0 {
+		return b.failures[i].Err
 	}
 	return nil
 }

@@ -50,17 +50,16 @@ func (g *Guard) makeTrip(now time.Time) time.Duration {
 func (c *Conn) stuck(now time.Time, silence, commit, limit time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	oldest := now // if nothing is awaited
+	var waited time.Duration // 0 if nothing is awaited
 	if len(c.sent) > 0 {
-		oldest = c.sent[0].at
+		waited = now.Sub(c.sent[0].at)
 		if byQuorum[c.sent[0].op] {
 			silence = max(silence, commit)
 		}
 	}
-	if len(c.pings) > 0 && c.pings[0].Before(oldest) {
-		oldest = c.pings[0]
+	if len(c.pings) > 0 {
+		waited = max(waited, now.Sub(c.pings[0]))
 	}
-	waited := now.Sub(oldest)
 	return waited >= limit || (waited >= silence && now.Sub(c.heard) >= silence)
 }
 
@@ -73,9 +72,5 @@ func (c *Conn) leaderless(now time.Time, limit time.Duration) bool {
 	if c.inFrame || len(c.sent) == 0 || (c.sent[0].op != opSync && c.sent[0].xid > xidVouch) {
 		return false
 	}
-	since := c.sent[0].at
-	if c.first.After(since) {
-		since = c.first
-	}
-	return now.Sub(since) >= limit
+	return min(now.Sub(c.sent[0].at), now.Sub(c.first)) >= limit
 }

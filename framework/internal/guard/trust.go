@@ -162,9 +162,7 @@ func (t *trust) deadline() time.Time {
 func (t *trust) expired(now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.over(now) {
-		return nil
-	}
+	t.over(now)
 	return t.missing
 }
 

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -69,6 +70,9 @@ var standIns = map[int32]int32{
 	-6:   -117,
 	-127: -123,
 }
+
+// standIn returns the error code that the library gets for one of a server.
+func standIn(code int32) int32 { return cmp.Or(standIns[code], code) }
 
 // byQuorum holds the requests that are transactions: success is answered only when a
 // quorum has acknowledged them.

@@ -113,21 +113,17 @@ func (r *answerReader) vector(element func()) {
 // results passes over the results of a multi.
 func (r *answerReader) results() {
 	for r.fault == nil {
-		kind := int32(typeError)
-		last := true
-		if len(r.rest) >= multiHeader {
-			kind, last = be32(r.rest), r.rest[4] != 0
-		}
-		r.pass(multiHeader, "the header of a result")
-		switch {
-		case last:
+		head := r.pass(multiHeader, "the header of a result")
+		if head == nil || head[4] != 0 { // the end
 			return
-		case kind == opCheck, kind == opDelete:
-		case kind == opCreate:
+		}
+		switch kind := be32(head); kind {
+		case opCheck, opDelete:
+		case opCreate:
 			r.text()
-		case kind == opSetData:
+		case opSetData:
 			r.pass(statBytes, "a stat")
-		case kind == typeError:
+		case typeError:
 			if code := r.number("an error code"); code > 0 {
 				r.fail("error code %d", code)
 			}
