@@ -4,42 +4,41 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync"
 	"time"
 )
 
-// callbacks are goroutines that run functions of the caller's which should come back at
-// once, or when their context ends, and may not: Config.Dial and the Close of a connection
-// that came from there. Nothing else waits for those, so that they cannot delay what a
-// session's end means to others; Close does, for so long.
-type callbacks struct {
-	running sync.Map // the channels of start that are not closed yet
-}
+// Functions of the caller's should come back at once, or when their context ends, and may
+// not: Config.Dial and the Close of a connection that came from there. They have goroutines
+// of their own, for which nothing else waits, so that they cannot delay what a session's end
+// means to others; Close does, for so long.
 
 // callbackPatience is how long Close waits for functions that do not come back.
 const callbackPatience = 3 * time.Second
 
 // start runs f, and returns a channel that is closed when it has come back.
-func (s *callbacks) start(f func()) <-chan struct{} {
+func (b *Servers) start(f func()) <-chan struct{} {
 	back := make(chan struct{})
-	s.running.Store(back, nil)
+	b.callbacks.Store(back, nil)
 	go func() {
 		f()
-		s.running.Delete(back)
+		b.callbacks.Delete(back)
 		close(back)
 	}()
 	return back
 }
 
-// wait waits until all have come back, those that begin meanwhile too, or ctx ends.
-func (s *callbacks) wait(ctx context.Context) {
-	for some := true; some && ctx.Err() == nil; {
+// AwaitCallbacks waits for Config.Dial, and what closes its connections, to come back,
+// for some seconds; for those that begin meanwhile, too.
+func (b *Servers) AwaitCallbacks() {
+	patience, cancel := context.WithTimeout(context.Background(), callbackPatience)
+	defer cancel()
+	for some := true; some && patience.Err() == nil; {
 		some = false
-		for back := range s.running.Range {
+		for back := range b.callbacks.Range {
 			some = true
 			select {
 			case <-back.(chan struct{}):
-			case <-ctx.Done():
+			case <-patience.Done():
 			}
 		}
 	}
@@ -56,12 +55,12 @@ var errStuckDial = errors.New("config.Dial has not come back although its contex
 func (b *Servers) dial(ctx context.Context, t target) (net.Conn, error) {
 	var conn net.Conn
 	var err error
-	back := b.callbacks.start(func() { conn, err = b.open(ctx, t) })
+	back := b.start(func() { conn, err = b.open(ctx, t) })
 	select {
 	case <-back:
 	case <-ctx.Done():
 		if !comesBack(back) {
-			b.callbacks.start(func() {
+			b.start(func() {
 				if <-back; err == nil {
 					_ = conn.Close()
 				}
@@ -84,11 +83,11 @@ func comesBack(back <-chan struct{}) bool {
 
 // hangUp closes a connection that nobody uses any more. What reads or writes there comes
 // back at once, also if closing does not. ended is closed when that has come back.
-func (s *callbacks) hangUp(conn net.Conn) (ended <-chan struct{}) {
+func (b *Servers) hangUp(conn net.Conn) (ended <-chan struct{}) {
 	if secure, ok := conn.(*secureConn); ok {
 		conn = secure.NetConn() // which does not try to say good-bye first
 	}
-	return s.start(func() {
+	return b.start(func() {
 		_ = conn.SetDeadline(longAgo)
 		_ = conn.Close()
 	})

@@ -63,7 +63,7 @@ func (c *Conn) Close() error {
 	if taken != nil {
 		taken.Kept(false)
 	}
-	c.ended = c.guard.servers.callbacks.hangUp(c.Conn)
+	c.ended = c.guard.servers.hangUp(c.Conn)
 	c.guard.detached(c)
 	c.told.Give()
 	return nil

@@ -14,17 +14,15 @@ import (
 // CloseOnServer ends the session, which is over here, on the server, in the time that ctx
 // gives: over the connection that there is, or else as Bury does.
 func (g *Guard) CloseOnServer(ctx context.Context) {
-	defer g.Seal()
 	if c := g.Live(); c != nil && c.sendClose(ctx) == nil {
 		select {
 		case <-g.closed.Done():
-			return
 		case <-c.gone.Done():
 		case <-ctx.Done():
 		}
 	}
+	g.Seal()
 	if !g.closed.Given() { // the server hangs up after its answer
-		g.Seal()
 		_, _ = g.buryOnce(ctx)
 	}
 }
@@ -37,16 +35,11 @@ func (g *Guard) Bury(ctx context.Context) {
 	timeout := g.Timeout()
 	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
-	if retry.Sleep(ctx, time.Until(g.TrustedUntil())+stopMargin(timeout)) != nil {
-		return
-	}
-	for ctx.Err() == nil {
-		closed, err := g.buryOnce(ctx)
-		if err == nil {
+	for wait := time.Until(g.TrustedUntil()) + stopMargin(timeout); retry.Sleep(ctx, wait) == nil; wait = min(timeout/8, time.Second) {
+		if closed, err := g.buryOnce(ctx); err == nil {
 			g.cfg.Logger.Debug("closed lost session on the server", "session", fmt.Sprintf("0x%x", uint64(g.ID())), "alive", closed)
 			return
 		}
-		_ = retry.Sleep(ctx, min(timeout/8, time.Second))
 	}
 }
 
@@ -74,7 +67,7 @@ func (g *Guard) buryAt(ctx context.Context, t target) (closed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer g.servers.callbacks.hangUp(conn)
+	defer g.servers.hangUp(conn)
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(longAgo) })
 	defer stop()
 	body, err := exchangeFrames(conn, connectRequest(g.ID(), g.password, int32(g.Timeout().Milliseconds()), g.zxid.Load()))

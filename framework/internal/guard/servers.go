@@ -20,7 +20,7 @@ type Servers struct {
 	names    []string // host:port as configured
 	resolver *net.Resolver
 
-	callbacks callbacks
+	callbacks sync.Map // channels of functions that have not come back
 
 	mu         sync.Mutex
 	round      []target
@@ -141,10 +141,8 @@ func (b *Servers) lookUp(ctx context.Context) []target {
 func (b *Servers) leftLast(round []target) []target {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, t := range round {
-		if t.String() == b.left {
-			return append(append(round[:i:i], round[i+1:]...), t)
-		}
+	if i := slices.IndexFunc(round, func(t target) bool { return t.String() == b.left }); i >= 0 {
+		return slices.Concat(round[:i], round[i+1:], round[i:i+1])
 	}
 	return round
 }
@@ -264,12 +262,4 @@ func (b *Servers) Attempts() []Attempt {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.failures)
-}
-
-// AwaitCallbacks waits for Config.Dial, and what closes its connections, to come back,
-// for some seconds.
-func (b *Servers) AwaitCallbacks() {
-	patience, cancel := context.WithTimeout(context.Background(), callbackPatience)
-	defer cancel()
-	b.callbacks.wait(patience)
 }
