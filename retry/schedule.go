@@ -42,10 +42,7 @@ func (p Policy) Start() *Schedule {
 // policy allows no further one.
 func (s *Schedule) Next() (time.Duration, bool) {
 	d := s.delays.NextBackOff()
-	if d == backoff.Stop {
-		return 0, false
-	}
-	return d, true
+	return max(d, 0), d != backoff.Stop
 }
 
 // exponential is the jittered growing policy. The library caps the average and

@@ -119,16 +119,12 @@ type connectReply struct {
 }
 
 func parseConnectReply(body []byte) (connectReply, error) {
-	const fixed = 4 + 4 + 8
-	if len(body) < fixed {
+	r := answerReader{rest: body}
+	numbers, password := r.pass(4+4+8, "version, timeout and id"), r.text()
+	if r.fault != nil {
 		return connectReply{}, errShortFrame
 	}
-	rest := answerReader{rest: body[fixed:]}
-	password := rest.text()
-	if rest.fault != nil {
-		return connectReply{}, errShortFrame
-	}
-	return connectReply{timeoutMillis: be32(body[4:]), session: be64(body[8:]), password: slices.Clone(password)}, nil
+	return connectReply{timeoutMillis: be32(numbers[4:]), session: be64(numbers[8:]), password: slices.Clone(password)}, nil
 }
 
 // connectRequest returns the frame that asks to re-attach a session.
