@@ -5,7 +5,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -87,9 +86,9 @@ func (w *gateWalk) answer() {
 
 func (w *gateWalk) check(late bool) {
 	restoring := w.want() == gateRestoring && w.link() != nil
-	now := time.Now()
-	if late {
-		now = now.Add(time.Minute)
+	now := w.gate.due
+	if !late {
+		now = now.Add(-1)
 	}
 	if w.live != nil {
 		w.live.setting = w.IntN(2) == 0
