@@ -72,6 +72,9 @@ func (b *Servers) next(ctx context.Context) (target, error) {
 		t, ok := b.pop()
 		if !ok {
 			round := b.lookUp(ctx)
+			if err := ctx.Err(); err != nil {
+				return target{}, err
+			}
 			b.mu.Lock()
 			b.round = round
 			b.mu.Unlock()

@@ -193,6 +193,22 @@ func TestNextEndsWithTheContextWhenNothingResolves(t *testing.T) {
 	assert.Contains(t, fmt.Sprint(b.Attempts()), "a.test")
 }
 
+// Nobody dials for a session that has ended while names were looked up, and what was found
+// by then is not all there is.
+func TestNextEndsWithTheContextAlsoWhenItKnowsAddresses(t *testing.T) {
+	t.Parallel()
+	b := newServers(nil, "a.test.:2181")
+	b.known["a.test.:2181"] = []string{"10.0.0.1:2181"}
+	ctx, cancel := context.WithCancel(t.Context())
+	b.resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		cancel()
+		return nil, errors.New("name server is down")
+	}}
+	_, err := b.next(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Empty(t, b.round)
+}
+
 func TestServerThatFailedLastIsTriedLast(t *testing.T) {
 	t.Parallel()
 	b := newServers(nil, "10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")
