@@ -14,10 +14,11 @@ import (
 // error, which Update returns. It may be called several times.
 //
 // An answer that is lost does not fail the call. Update then syncs, reads, and knows its
-// own write by its version and its data; else it begins anew. One case cannot be told
-// apart: its own write was carried out and somebody has changed the node since. Then
-// change gets data that it has changed already, so it had better say what they shall be
-// and not by how much they shall grow.
+// own write by its version and its data; else it begins anew. Two cases cannot be told
+// apart. Its own write was carried out and somebody has changed the node since: then
+// change gets data that it has changed already. Or it was not, and somebody else has
+// written the same over the same version: then that counts as its own. So change had
+// better say what the data shall be and not by how much they shall grow.
 //
 // data may lag behind the ensemble's. A write is refused then, and repeated; who leaves
 // the node as it is because of what it saw may have to Sync before.
