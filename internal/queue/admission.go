@@ -129,11 +129,8 @@ func (p *Place) watchOthers(ctx context.Context, others []znode.Name) ([]*framew
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	if missing {
-		return nil, nil
+	if err := errors.Join(errs...); err != nil || missing {
+		return nil, err
 	}
 	return watches, nil
 }
@@ -153,16 +150,12 @@ func (p *Place) watchOwn(ctx context.Context) <-chan error {
 	go func() {
 		data, stat, w, err := p.client.GetWatch(p.ownLife.ctx, p.path)
 		switch {
-		case errors.Is(err, framework.ErrNoNode):
-			done <- ErrEvicted
-		case err != nil:
-			done <- err
-		case stat.EphemeralOwner != p.session.ID():
-			done <- ErrEvicted
-		default:
+		case errors.Is(err, framework.ErrNoNode), err == nil && stat.EphemeralOwner != p.session.ID():
+			err = ErrEvicted
+		case err == nil:
 			p.ownWatch, p.token, p.asked = w, stat.Czxid, znode.Revoked(data)
-			done <- nil
 		}
+		done <- err
 	}()
 	return done
 }

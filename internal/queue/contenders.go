@@ -14,24 +14,19 @@ import (
 
 // Contenders lists the queue, first in line first, as seen by a server that has
 // caught up with the leader. Nodes that go while it reads are left out.
-func (q *Queue) Contenders(ctx context.Context) ([]lease.Contender, error) {
-	found, err := q.list(ctx)
-	if err != nil {
-		return nil, q.explain("list contenders", err)
-	}
-	return found, nil
-}
-
-func (q *Queue) list(ctx context.Context) ([]lease.Contender, error) {
-	c := q.Client
-	if err := c.Sync(ctx, q.Path); err != nil {
+func (q *Queue) Contenders(ctx context.Context) (found []lease.Contender, err error) {
+	defer q.explain("list contenders", &err)
+	if err := q.CatchUp(ctx); err != nil {
 		return nil, err
 	}
-	children, exists, err := znode.Children(ctx, c, q.Path)
-	if err != nil || !exists {
-		return []lease.Contender{}, err
+	children, exists, err := znode.Children(ctx, q.Client, q.Path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !exists:
+		return []lease.Contender{}, nil
 	}
-	policy, err := q.Rule(ctx, c)
+	policy, err := q.Rule(ctx, q.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +35,7 @@ func (q *Queue) list(ctx context.Context) ([]lease.Contender, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := make([]lease.Contender, 0, len(names))
+	found = make([]lease.Contender, 0, len(names))
 	for i, name := range names {
 		if all[i] == nil {
 			continue
@@ -71,8 +66,9 @@ func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*lease.Conte
 	var next atomic.Int64
 	read := func() {
 		for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
-			switch contender, err := q.contender(ctx, names[i]); {
+			switch data, stat, err := q.Client.Get(ctx, q.Node(names[i].Node)); {
 			case err == nil:
+				contender := q.describe(names[i], data, stat)
 				all[i] = &contender
 			case !errors.Is(err, framework.ErrNoNode):
 				failed <- err
@@ -86,21 +82,8 @@ func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*lease.Conte
 		readers.Go(read)
 	}
 	readers.Wait()
-	select {
-	case err := <-failed: // the first; the others were called off for it
-		return nil, err
-	default:
-		return all, nil
-	}
-}
-
-// contender reads one node.
-func (q *Queue) contender(ctx context.Context, name znode.Name) (lease.Contender, error) {
-	data, stat, err := q.Client.Get(ctx, q.Node(name.Node))
-	if err != nil {
-		return lease.Contender{}, err
-	}
-	return q.describe(name, data, stat), nil
+	close(failed)
+	return all, <-failed // the first, if there is one; the others were called off for it
 }
 
 // kindOf says what the nodes of a kind contend for.

@@ -5,26 +5,18 @@ import (
 	"errors"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // Head returns the first in line, as seen by a server that has caught up with the
 // leader. ok is false if there is nobody.
 func (q *Queue) Head(ctx context.Context) (head lease.Contender, ok bool, err error) {
-	if err = q.CatchUp(ctx); err == nil {
-		head, ok, err = q.head(ctx)
+	defer q.explain("first in line", &err)
+	if err := q.CatchUp(ctx); err != nil {
+		return lease.Contender{}, false, err
 	}
-	if err != nil {
-		return lease.Contender{}, false, q.explain("first in line", err)
-	}
-	return head, ok, nil
-}
-
-func (q *Queue) head(ctx context.Context) (head lease.Contender, ok bool, err error) {
-	read := func(name znode.Name) (lease.Contender, error) { return q.contender(ctx, name) }
 	for {
-		head, anybody, err := q.first(ctx, read)
+		head, anybody, err := q.first(ctx, q.Client.Get)
 		if err != nil || !anybody || head.Node != "" {
 			return head, head.Node != "", err
 		}
@@ -34,15 +26,17 @@ func (q *Queue) head(ctx context.Context) (head lease.Contender, ok bool, err er
 // first reads the first of those who are left of a listing, which is the first in line:
 // nobody gets in before. Its Node is "" if none of them are left; anybody tells whether
 // there were any.
-func (q *Queue) first(ctx context.Context, read func(name znode.Name) (lease.Contender, error)) (head lease.Contender, anybody bool, err error) {
+func (q *Queue) first(ctx context.Context, get func(ctx context.Context, path string) ([]byte, framework.Stat, error)) (head lease.Contender, anybody bool, err error) {
 	names, err := q.Names(ctx, q.Client)
 	for _, name := range names {
-		head, err := read(name)
-		if errors.Is(err, framework.ErrNoNode) {
-			continue
+		switch data, stat, err := get(ctx, q.Node(name.Node)); {
+		case err == nil:
+			head = q.describe(name, data, stat)
+			head.Holding = true
+			return head, true, nil
+		case !errors.Is(err, framework.ErrNoNode):
+			return lease.Contender{}, true, err
 		}
-		head.Holding = true
-		return head, true, err
 	}
 	return lease.Contender{}, len(names) > 0, err
 }
@@ -60,20 +54,13 @@ func (q *Queue) CatchUp(ctx context.Context) error { return q.Client.Sync(ctx, q
 // node that comes and goes: those on nodes go with them, and there is one on the
 // parent, at most.
 func (q *Queue) WatchHead(ctx context.Context) (head lease.Contender, w *framework.Watch, err error) {
-	if head, w, err = q.watchHead(ctx); err != nil {
-		err = q.explain("watch the first in line", err)
-	}
-	return head, w, err
-}
-
-func (q *Queue) watchHead(ctx context.Context) (head lease.Contender, w *framework.Watch, err error) {
-	read := func(name znode.Name) (lease.Contender, error) {
-		data, stat, watch, err := q.Client.GetWatch(ctx, q.Node(name.Node))
-		w = watch
-		return q.describe(name, data, stat), err
+	defer q.explain("watch the first in line", &err)
+	get := func(ctx context.Context, path string) (data []byte, stat framework.Stat, err error) {
+		data, stat, w, err = q.Client.GetWatch(ctx, path)
+		return data, stat, err
 	}
 	for {
-		if head, _, err = q.first(ctx, read); err != nil || head.Node != "" {
+		if head, _, err = q.first(ctx, get); err != nil || head.Node != "" {
 			return head, w, err
 		}
 		if somebody, w, err := q.watchForComers(ctx); err != nil || !somebody {

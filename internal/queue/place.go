@@ -102,27 +102,18 @@ func (p *Place) create(ctx context.Context, name string, mode framework.Mode) (l
 // that came with the create, if it is given that, and asks for another if not. If the own
 // node is not there it returns ErrEvicted.
 func (p *Place) Ahead(ctx context.Context, listing []string) (ahead []znode.Name, children []string, err error) {
-	fresh := listing == nil
-	for {
-		if fresh {
-			var exists bool
-			listing, exists, err = znode.Children(ctx, p.client, p.queue.Path)
-			if err == nil && !exists { // a parent goes after its children only
-				err = ErrEvicted
-			}
-			if err != nil {
-				return nil, nil, err
-			}
-		}
-		ahead, present := p.split(listing)
-		if present {
-			return ahead, listing, nil
-		}
-		if fresh {
-			return nil, nil, ErrEvicted
-		}
-		fresh = true // the listing may have overtaken the create
+	ahead, present := p.split(listing)
+	if present {
+		return ahead, listing, nil
 	}
+	// There is none, or it may have overtaken the create.
+	if listing, _, err = znode.Children(ctx, p.client, p.queue.Path); err != nil {
+		return nil, nil, err
+	}
+	if ahead, present = p.split(listing); !present { // also if there is no parent, which goes after its children only
+		return nil, nil, ErrEvicted
+	}
+	return ahead, listing, nil
 }
 
 // split finds the own node in a listing and returns the contenders ahead of it.

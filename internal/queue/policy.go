@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
@@ -39,11 +40,6 @@ func (q *Queue) admitsWithout(gone, self znode.Name, ahead []znode.Name, policy 
 	if q.Recheck != nil && q.Recheck(self, gone) {
 		return false
 	}
-	rest := make([]znode.Name, 0, len(ahead))
-	for _, name := range ahead {
-		if name.Node != gone.Node {
-			rest = append(rest, name)
-		}
-	}
+	rest := slices.DeleteFunc(slices.Clone(ahead), func(name znode.Name) bool { return name.Node == gone.Node })
 	return len(policy(self, rest)) == 0
 }

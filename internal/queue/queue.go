@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -42,7 +43,8 @@ func (q *Queue) Among(children []string) []znode.Name {
 
 // Names lists the contenders, in order.
 func (q *Queue) Names(ctx context.Context, c *framework.Client) ([]znode.Name, error) {
-	return znode.List(ctx, c, q.Path, q.Kinds...)
+	children, _, err := znode.Children(ctx, c, q.Path)
+	return q.Among(children), err
 }
 
 // Newcomer returns the name of a node behind all others.
@@ -51,11 +53,9 @@ func (q *Queue) Newcomer() znode.Name {
 	return name
 }
 
-// explain says what was done when an error came up.
-func (q *Queue) explain(doing string, err error) error {
-	of := q.Of
-	if of == "" {
-		of = q.Path
+// explain has an error, if there is one, say what was done when it came up.
+func (q *Queue) explain(doing string, err *error) {
+	if *err != nil {
+		*err = fmt.Errorf("%s of %s: %w", doing, quote.Path(q.Client.FullPath(cmp.Or(q.Of, q.Path))), *err)
 	}
-	return fmt.Errorf("%s of %s: %w", doing, quote.Path(q.Client.FullPath(of)), err)
 }

@@ -16,13 +16,3 @@ func Children(ctx context.Context, c *framework.Client, path string) (children [
 	}
 	return children, err == nil, err
 }
-
-// List returns the contenders of the given kinds among the children of a node, in
-// order.
-func List(ctx context.Context, c *framework.Client, path string, kinds ...string) ([]Name, error) {
-	children, _, err := Children(ctx, c, path)
-	if err != nil {
-		return nil, err
-	}
-	return Contenders(children, kinds...), nil
-}

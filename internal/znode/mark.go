@@ -23,25 +23,17 @@ func Unmarked(data []byte) []byte {
 	return data
 }
 
-// Mark returns data that asks the holder to give way. What the holder says about
-// itself is kept if keep is set; holders of Curator expect it not to be.
-func Mark(data []byte, keep bool) []byte {
-	if Revoked(data) {
-		return data
-	}
-	if !keep || len(data) == 0 {
-		return []byte(revokeMark)
-	}
-	return slices.Concat(data, []byte("\n"+revokeMark))
-}
-
 // MarkRevoked returns the data that asks the holder of a node to give way, and
 // whether that is a change. Holders of our own know themselves by their data, which
-// is kept; so is the id of a participant in an election, whoever made it.
+// is kept; so is the id of a participant in an election, whoever made it. Holders of
+// Curator expect theirs not to be.
 func MarkRevoked(node string, data []byte) (marked []byte, change bool) {
 	if Revoked(data) {
 		return data, false
 	}
 	_, latch := Parse(path.Base(node), Latch)
-	return Mark(data, latch || json.Valid(data)), true
+	if keep := latch || json.Valid(data); !keep || len(data) == 0 {
+		return []byte(revokeMark), true
+	}
+	return slices.Concat(data, []byte("\n"+revokeMark)), true
 }

@@ -121,13 +121,8 @@ func cutWeight(s string) (rest string, weight int) {
 
 func parseSequence(s string) (int32, bool) {
 	digits := strings.TrimPrefix(s, "-")
-	if len(digits) != SequenceDigits {
+	if len(digits) != SequenceDigits || strings.ContainsFunc(digits, func(d rune) bool { return d < '0' || d > '9' }) {
 		return 0, false
-	}
-	for _, d := range digits {
-		if d < '0' || d > '9' {
-			return 0, false
-		}
 	}
 	n, err := strconv.ParseInt(s, 10, 32)
 	return int32(n), err == nil

@@ -57,7 +57,7 @@ func Mutants() []Mutant {
 		File: "internal/znode/name.go", Old: "return n.Sequence < other.Sequence", New: "return n.Sequence > other.Sequence",
 	}, {
 		Name: "granted although the own node is not listed", Package: suites, Tests: "^TestMutex$/the_own_node",
-		File: "internal/queue/place.go", Old: "if present {", New: "if present || fresh {",
+		File: "internal/queue/place.go", Old: "!present {", New: "!present && false {",
 	}, {
 		Name: "whoever gives up leaves its node", Package: sweeps, Tests: sweepTest,
 		File: "internal/acquire/try.go", Old: "t.askWho()\n\tp.Leave()", New: "t.askWho()",
@@ -69,7 +69,7 @@ func Mutants() []Mutant {
 		File: "internal/queue/admission.go", Old: "p.broken = p.session.Suspended()", New: "p.broken = nil",
 	}, {
 		Name: "the other node's end counts although more are ahead", Package: sweeps, Tests: sweepTest,
-		File: "internal/queue/policy.go", Old: "if name.Node != gone.Node {", New: "if false {",
+		File: "internal/queue/policy.go", Old: "return name.Node == gone.Node", New: "return name.Node != \"\"",
 	}, {
 		Name: "a lease does not look at its session", Package: scenarios, Tests: "LeaseOfLostSessionIsNotValid_Kazoo15",
 		File: "internal/hold/hold.go", Old: "if err := h.Session.Err(); err != nil {", New: "if err := h.Session.Err(); err != nil && false {",
