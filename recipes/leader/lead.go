@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -130,18 +131,17 @@ func (l *lead) serve(term *lease.Lease) (failed, ended error) {
 		return nil, nil
 	}
 	ctx, cancel := context.WithCancelCause(term.Context())
-	defer cancel(nil)
-	returned, watched := make(chan struct{}), make(chan struct{})
+	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
 		select {
 		case <-term.Revoked():
 			cancel(ErrRevoked)
-		case <-returned:
+		case <-ctx.Done():
 		}
 	}()
 	defer func() {
-		close(returned)
+		cancel(nil)
 		<-watched
 	}()
 	failed = l.fn(ctx, term)
@@ -187,14 +187,9 @@ func (l *lead) restAfter(ctx context.Context, began time.Time, failed error) (ov
 
 // hopeless tells whether no repetition can help.
 func hopeless(err error) bool {
-	for _, final := range []error{
+	return slices.ContainsFunc([]error{
 		framework.ErrClosed, framework.ErrNoAuth, framework.ErrInvalidACL, framework.ErrAuthFailed,
 		framework.ErrInvalidPath, framework.ErrInvalidArgument, framework.ErrTooLarge,
 		framework.ErrNoChildrenForEphemerals, lease.ErrSequenceExhausted,
-	} {
-		if errors.Is(err, final) {
-			return true
-		}
-	}
-	return false
+	}, func(final error) bool { return errors.Is(err, final) })
 }

@@ -27,7 +27,6 @@ const Forever = lease.Forever
 type Election struct {
 	recipe acquire.Recipe
 	line   *queue.Queue
-	take   acquire.Taker
 	path   string // for errors and the log
 	id     string
 	pace   retry.Policy
@@ -73,8 +72,7 @@ func New(client *framework.Client, path, id string, opts ...Option) (*Election, 
 	}
 	return &Election{
 		recipe: acquire.Recipe{Intent: at, Kind: "leader", Self: queue.Self(""), Gates: recipepath.LineGates(path)},
-		line:   line, take: acquire.InLine(line),
-		path: quote.Path(client.FullPath(path)), id: id, pace: o.pace,
+		line:   line, path: quote.Path(client.FullPath(path)), id: id, pace: o.pace,
 	}, nil
 }
 
@@ -85,7 +83,7 @@ func (e *Election) ID() string { return e.id }
 // releases it or loses it. See lease.Acquirer for everything that all recipes have
 // in common, and Lead for an election that goes on.
 func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return e.recipe.Acquire(ctx, timeout, e.take)
+	return e.recipe.Acquire(ctx, timeout, acquire.InLine(e.line))
 }
 
 // Leader returns the present leader: the first of the participants in line. ok is

@@ -22,7 +22,6 @@ const Forever = lease.Forever
 type Mutex struct {
 	recipe acquire.Recipe
 	line   *queue.Queue
-	take   acquire.Taker
 }
 
 var _ lease.Acquirer = (*Mutex)(nil)
@@ -43,14 +42,14 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 	self := queue.Self(o.who)
 	recipe := acquire.Recipe{Intent: at, Kind: "mutex", Self: self, Gates: recipepath.LineGates(path)}
 	line := locks.Queue(client, path, znode.Mutex, self)
-	return &Mutex{recipe, line, acquire.InLine(line)}, nil
+	return &Mutex{recipe, line}, nil
 }
 
 // Acquire waits up to timeout for the mutex. See lease.Acquirer for everything
 // that all recipes have in common. A timeout of 0 or less costs one read when the
 // mutex is not free.
 func (m *Mutex) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return m.recipe.Acquire(ctx, timeout, m.take)
+	return m.recipe.Acquire(ctx, timeout, acquire.InLine(m.line))
 }
 
 // Contenders lists the holder and, behind it, all who wait, in order. The list is

@@ -51,7 +51,7 @@ func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hol
 	if timeout > 0 && timeout != lease.Forever {
 		timeout = max(timeout-time.Since(start), 1)
 	}
-	held, err = s.recipe.Take(ctx, timeout, s.take) // it was released
+	held, err = s.recipe.Take(ctx, timeout, acquire.InLine(s.line)) // it was released
 	if late := (*lease.TimeoutError)(nil); timeout > 0 && errors.As(err, &late) {
 		late.Waited = time.Since(start)
 	}

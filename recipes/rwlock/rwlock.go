@@ -31,7 +31,6 @@ type Lock struct{ readers, writers side }
 type side struct {
 	recipe acquire.Recipe
 	line   *queue.Queue
-	take   acquire.Taker
 }
 
 // New returns the read-write lock of a path. It sends nothing: the path is created,
@@ -49,9 +48,9 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 	}
 	self := queue.Self(o.who)
 	a := func(recipe, kind string, shared bool) side {
-		line := locks.Queue(client, path, kind, self)
 		return side{
-			acquire.Recipe{Intent: at, Kind: recipe, Shared: shared, Self: self, Gates: recipepath.LineGates(path)}, line, acquire.InLine(line),
+			acquire.Recipe{Intent: at, Kind: recipe, Shared: shared, Self: self, Gates: recipepath.LineGates(path)},
+			locks.Queue(client, path, kind, self),
 		}
 	}
 	return &Lock{readers: a("read lock", znode.Reader, true), writers: a("write lock", znode.Writer, false)}, nil
@@ -87,7 +86,7 @@ func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case lost != nil:
 		return nil, lost
 	case writing == nil || ctx.Err() != nil:
-		return readers.recipe.Acquire(ctx, timeout, readers.take)
+		return readers.recipe.Acquire(ctx, timeout, acquire.InLine(readers.line))
 	}
 	return readers.downgrade(ctx, timeout, writing)
 }
@@ -107,5 +106,5 @@ func (w writer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case reading != nil:
 		return nil, w.lock.readers.recipe.Failed(ErrUpgrade)
 	}
-	return writers.recipe.Acquire(ctx, timeout, writers.take)
+	return writers.recipe.Acquire(ctx, timeout, acquire.InLine(writers.line))
 }
