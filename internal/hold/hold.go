@@ -218,7 +218,7 @@ func (h *Hold) close() error {
 	h.closed = true
 	h.mu.Unlock()
 	h.letGo()
-	ctx, cancel := h.releaseContext()
+	ctx, cancel := RemovalContext(h.Session, h.Session.Timeout()/3)
 	defer cancel()
 	err := h.removeNow(ctx)
 	switch {
@@ -241,13 +241,12 @@ func (h *Hold) letGo() {
 	h.released.Give()
 }
 
-// releaseContext bounds a release: by a third of the session timeout, and by
-// nothing at all while there is no connection, because then the delete has to be
-// left to the background anyway.
-func (h *Hold) releaseContext() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.Background(), h.Session.Timeout()/3)
+// RemovalContext bounds the removal of a node: by a time, and by nothing at all while
+// there is no connection, because then it has to be left to the background anyway.
+func RemovalContext(s *framework.Session, timeout time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	select {
-	case <-h.Session.Suspended():
+	case <-s.Suspended():
 		cancel()
 	default:
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -158,13 +159,8 @@ func Leave(client *framework.Client, paths ...string) {
 	if session.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
+	ctx, cancel := hold.RemovalContext(session, leavePatience)
 	defer cancel()
-	select {
-	case <-session.Suspended():
-		cancel()
-	default:
-	}
 	for _, path := range paths[1:] {
 		client.DeleteInBackground(path)
 	}
