@@ -73,8 +73,8 @@ type placeSize struct {
 
 // peek returns the size for who has no place in line yet.
 func (p *placeSize) peek(ctx context.Context, c *framework.Client) (int, error) {
-	size, _, err := p.s.vet(ctx, c, p.n, false)
-	return size, err
+	r, err := p.s.vet(ctx, c, p.n, false)
+	return r.size, err
 }
 
 // decide returns the size. It is asked for once, and again when it may have changed.
@@ -87,9 +87,10 @@ func (p *placeSize) decide(ctx context.Context, _ *framework.Client) (_ int, err
 }
 
 func (p *placeSize) ask(ctx context.Context, watch bool) (r record, err error) {
-	if p.size, r, err = p.s.settle(ctx, p.client, watch); err == nil {
-		err = fits(p.n, p.size)
+	if r, err = p.s.settle(ctx, p.client, watch); err == nil {
+		err = fits(p.n, r.size)
 	}
+	p.size = r.size
 	return r, err
 }
 

@@ -93,7 +93,7 @@ func (d *door) look(ctx context.Context, vetted bool) error {
 	if !d.try.AtOnce {
 		return nil
 	}
-	size, _, err := d.s.vet(ctx, d.try.Client, d.n, false)
+	r, err := d.s.vet(ctx, d.try.Client, d.n, false)
 	if err != nil {
 		return err
 	}
@@ -101,14 +101,14 @@ func (d *door) look(ctx context.Context, vetted bool) error {
 	if err != nil {
 		return err
 	}
-	if len(inside)+d.n > size {
+	if len(inside)+d.n > r.size {
 		d.try.Seen.Note(d.s.leases(), inside)
 		return queue.ErrNotFree
 	}
 	line := *d.s.line
 	if vetted {
 		line.Rule = func(ctx context.Context, c *framework.Client) (queue.Policy, error) {
-			_, _, err := d.s.vet(ctx, c, d.n, false)
+			_, err := d.s.vet(ctx, c, d.n, false)
 			return queue.InLine, err
 		}
 	}
@@ -118,7 +118,7 @@ func (d *door) look(ctx context.Context, vetted bool) error {
 // watch is for who waits in line: who asks for more than there can ever be is told at
 // once. What the size is only matters to the first.
 func (d *door) watch(ctx context.Context) (w *framework.Watch, changed bool, err error) {
-	_, r, err := d.s.vet(ctx, d.try.Client, d.n, true)
+	r, err := d.s.vet(ctx, d.try.Client, d.n, true)
 	return r.watch, false, err
 }
 

@@ -23,8 +23,7 @@ type room struct {
 	czxid  int64        // of it
 	inside []znode.Name // the permits that are held
 	leases *framework.Watch
-	size   int
-	record record
+	record
 }
 
 // behind looks behind the door, with watches if there was no room.
@@ -32,7 +31,7 @@ func (d *door) behind(ctx context.Context, c *framework.Client) (r room, err err
 	sized := make(chan error, 1)
 	go func() {
 		var err error
-		r.size, r.record, err = d.s.settle(ctx, c, d.full)
+		r.record, err = d.s.settle(ctx, c, d.full)
 		sized <- err
 	}()
 	var children []string

@@ -26,6 +26,7 @@ type record struct {
 	data   []byte
 	stat   framework.Stat
 	watch  *framework.Watch
+	size   int // by what is stored, or the own number; 0 if it was not agreed
 }
 
 // unset reports whether no size is stored, so that one may be written. An address
@@ -69,9 +70,9 @@ func encode(size int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(
 func (s *Semaphore) Size(ctx context.Context) (int, error) {
 	err := s.recipe.Client.Sync(ctx, s.recipe.Path)
 	if err == nil {
-		var size int
-		if size, _, err = s.vet(ctx, s.recipe.Client, 0, false); err == nil {
-			return size, nil
+		var r record
+		if r, err = s.vet(ctx, s.recipe.Client, 0, false); err == nil {
+			return r.size, nil
 		}
 	}
 	return 0, fmt.Errorf("size of %s: %w", s.fullPath(), err)
@@ -154,23 +155,22 @@ func (s *Semaphore) agree(r record) (int, error) {
 
 // settle is read and agree for somebody about to take permits: if no size is stored
 // it stores the own one, and goes by what then is there, whoever wrote it.
-func (s *Semaphore) settle(ctx context.Context, c *framework.Client, watch bool) (int, record, error) {
+func (s *Semaphore) settle(ctx context.Context, c *framework.Client, watch bool) (record, error) {
 	for {
 		r, err := s.read(ctx, c, watch)
 		if err == nil && !r.exists { // under a place in line: then that has gone, too
 			err = queue.ErrEvicted
 		}
 		if err != nil {
-			return 0, r, err
+			return r, err
 		}
-		size, err := s.agree(r)
-		if err != nil || !r.unset() {
-			return size, r, err
+		if r.size, err = s.agree(r); err != nil || !r.unset() {
+			return r, err
 		}
-		switch _, err := c.Set(ctx, s.recipe.Path, encode(size), r.stat.Version); {
+		switch _, err := c.Set(ctx, s.recipe.Path, encode(r.size), r.stat.Version); {
 		case err == nil, errors.Is(err, framework.ErrBadVersion), errors.Is(err, framework.ErrNoNode), errors.Is(err, framework.ErrUnknownOutcome):
 		default:
-			return 0, r, err
+			return r, err
 		}
 	}
 }
@@ -185,24 +185,23 @@ func fits(n, size int) error {
 
 // vet returns the size for those who think of taking n permits, or wait at the door for
 // them. They decide nothing by it, so they do not write it either.
-func (s *Semaphore) vet(ctx context.Context, c *framework.Client, n int, watch bool) (int, record, error) {
+func (s *Semaphore) vet(ctx context.Context, c *framework.Client, n int, watch bool) (record, error) {
 	r, err := s.read(ctx, c, watch)
-	if err != nil {
-		return 0, r, err
-	}
-	size, err := s.agree(r)
 	if err == nil {
-		err = fits(n, size)
+		r.size, err = s.agree(r)
 	}
-	return size, r, err
+	if err == nil {
+		err = fits(n, r.size)
+	}
+	return r, err
 }
 
 // glance returns the size for those who only list a single queue. Where none is stored,
 // whatever else is, it is the own number.
 func (s *Semaphore) glance(ctx context.Context, c *framework.Client) (int, error) {
-	size, _, err := s.vet(ctx, c, 0, false)
+	r, err := s.vet(ctx, c, 0, false)
 	if errors.Is(err, ErrForeignData) && s.permits != 0 {
 		return s.permits, nil
 	}
-	return size, err
+	return r.size, err
 }
