@@ -31,8 +31,7 @@ type ACL struct {
 // WorldACL grants permissions to everybody.
 func WorldACL(perms int32) []ACL { return []ACL{{Perms: perms, Scheme: "world", ID: "anyone"}} }
 
-// CreatorACL grants permissions to whoever the creating session has
-// authenticated as.
+// CreatorACL grants permissions to whoever the creating session has authenticated as.
 func CreatorACL(perms int32) []ACL { return []ACL{{Perms: perms, Scheme: "auth", ID: ""}} }
 
 // DigestACL grants permissions to a user of the digest scheme.
@@ -80,8 +79,8 @@ func (c *Client) GetACL(ctx context.Context, path string) ([]ACL, Stat, error) {
 	return convertACL[ACL](theirs), stat, nil
 }
 
-// SetACL replaces a node's ACL if its ACL version is aversion, or whatever it is
-// if that is AnyVersion, and returns the new Stat.
+// SetACL replaces a node's ACL if its ACL version is aversion, or whatever it is if
+// that is AnyVersion, and returns the new Stat.
 func (c *Client) SetACL(ctx context.Context, path string, acl []ACL, aversion int32) (Stat, error) {
 	if err := validateACL(acl); err != nil {
 		return Stat{}, &OpError{Op: "setACL", Path: path, Outcome: Failed, Err: err}

@@ -17,9 +17,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// handshakeOnly returns a connection over which the connect request gets through,
-// and nothing after it: further writes wait for their deadline or its end. The
-// other direction works; if chatty, there is something to be heard all the time.
+// handshakeOnly returns a connection over which the connect request gets through, and
+// nothing after it: further writes wait for their deadline or its end. The other
+// direction works; if chatty, there is something to be heard all the time.
 func handshakeOnly(conn net.Conn, chatty bool) net.Conn {
 	near, far := net.Pipe()
 	over := make(chan struct{})
@@ -83,8 +83,8 @@ func backlogged(t *testing.T, chatty bool, test func(t *testing.T, s *zktest.Ser
 					return handshakeOnly(conn, chatty), nil
 				}
 			})
-			// A watch that has fired: the client looks out for watches to be set
-			// again, and the library has none.
+			// A watch that has fired: the client looks out for watches to be set again,
+			// and the library has none.
 			_, err := c.Create(t.Context(), "/node", nil, framework.Persistent)
 			require.NoError(t, err)
 			w := getWatch(t, c, "/node")
@@ -110,8 +110,8 @@ func backlogged(t *testing.T, chatty bool, test func(t *testing.T, s *zktest.Ser
 }
 
 // Requests that were queued when the connection broke are sent after the next
-// handshake. If they cannot be, whoever watches over the session must not be the
-// one who hangs: the silence has to be noticed,
+// handshake. If they cannot be, whoever watches over the session must not be the one
+// who hangs: the silence has to be noticed,
 func TestBacklogThatCannotBeSentIsNoticedAsSilence(t *testing.T) {
 	backlogged(t, false, func(t *testing.T, _ *zktest.Server, c *framework.Client) {
 		session := c.Session()

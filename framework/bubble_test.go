@@ -17,9 +17,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// timeout is the session timeout of these tests: pings go out every 3 s, syncs
-// every 0.75 s, a silent server is left after 1.5 s, and what is proved is trusted
-// for window; a server may expire the session margin later.
+// timeout is the session timeout of these tests: pings go out every 3 s, syncs every
+// 0.75 s, a silent server is left after 1.5 s, and what is proved is trusted for
+// window; a server may expire the session margin later.
 const (
 	timeout = 9 * time.Second
 	window  = timeout - margin
@@ -159,9 +159,9 @@ func (c *cleanups) count() int {
 // dialer decides per address what a connection attempt meets.
 type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// fronts is an ensemble in front of one server: each address leads to it, and
-// the server knows the connections by the address, so that faults can be aimed
-// at one of them. Addresses in special are dialed differently.
+// fronts is an ensemble in front of one server: each address leads to it, and the
+// server knows the connections by the address, so that faults can be aimed at one of
+// them. Addresses in special are dialed differently.
 func fronts(s *zktest.Server, special map[string]dialer, addrs ...string) setting {
 	return func(cfg *framework.Config) {
 		cfg.Servers = addrs

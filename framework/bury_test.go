@@ -26,8 +26,8 @@ func failClose(s *zktest.Server, session int64, how zktest.Action) {
 	})
 }
 
-// A session that was given up is closed on the server before that expires it, also if the
-// first attempts fail and most servers cannot be reached.
+// A session that was given up is closed on the server before that expires it, also if
+// the first attempts fail and most servers cannot be reached.
 func TestLostSessionIsClosedOnTheServerAtLast(t *testing.T) {
 	refuses := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no route") }
 	for name, fault := range map[string]func(s *zktest.Server, session int64){

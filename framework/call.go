@@ -22,8 +22,8 @@ type request[T any] struct {
 
 	// send makes the library's blocking call in a session, with the path on the server.
 	send func(s *Session, path string) (T, error)
-	// late gets the result if the caller left before it came. It may be nil, and
-	// runs in a task of the session.
+	// late gets the result if the caller left before it came. It may be nil, and runs
+	// in a task of the session.
 	late func(v T, err error)
 }
 
@@ -118,10 +118,10 @@ func unreadable(err error) bool {
 	return isAny(err, ErrReplyTooLarge, errMalformedAnswer)
 }
 
-// send hands a request to the library and waits for the answer, ctx, or the end
-// of the session. The library's calls cannot be cancelled, so each runs in a
-// task of its own that outlives an impatient caller; the request may then still
-// be carried out, and its outcome is unknown to the caller.
+// send hands a request to the library and waits for the answer, ctx, or the end of the
+// session. The library's calls cannot be cancelled, so each runs in a task of its own
+// that outlives an impatient caller; the request may then still be carried out, and its
+// outcome is unknown to the caller.
 func send[T any](ctx context.Context, s *Session, path string, r request[T]) (value T, outcome Outcome, err error) {
 	if err := s.take(ctx, s.slots); err != nil {
 		return value, Failed, err
@@ -177,9 +177,8 @@ func (s *Session) take(ctx context.Context, room chan<- struct{}) error {
 	}
 }
 
-// judge tells how a request ended from what the library says. If the session is
-// over, that is the reason to give; what the library says then is only how it
-// noticed.
+// judge tells how a request ended from what the library says. If the session is over,
+// that is the reason to give; what the library says then is only how it noticed.
 func judge[T any](s *Session, value T, err error) (T, Outcome, error) {
 	outcome, err := classify(err)
 	if why := s.guard.Broken(); why != nil && errors.Is(err, zk.ErrConnectionClosed) {

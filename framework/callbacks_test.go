@@ -48,9 +48,9 @@ func wrapping(wrap func(net.Conn) net.Conn) setting {
 	}
 }
 
-// stuckCloses is the time that Close may take if functions of the caller's never come back:
-// a second for the server, three each for what they hold up and for themselves, and one that the
-// library waits.
+// stuckCloses is the time that Close may take if functions of the caller's never come
+// back: a second for the server, three each for what they hold up and for themselves,
+// and one that the library waits.
 const stuckCloses = closePatience + 2*3*time.Second + time.Second
 
 func TestConnectionsThatCannotBeClosed(t *testing.T) {
@@ -76,8 +76,8 @@ func TestConnectionsThatCannotBeClosed(t *testing.T) {
 	})
 }
 
-// What closing does not do, a deadline does: the connection is left, and the session lives on
-// another.
+// What closing does not do, a deadline does: the connection is left, and the session
+// lives on another.
 func TestSessionOutlivesAConnectionThatCannotBeClosed(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(s *zktest.Server, addr string){

@@ -9,17 +9,17 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// DeleteGuaranteed removes a node, whatever its version, and does not give up on
-// an uncertain end: if the answer does not come, or ctx ends first, removing is
-// carried on in the background until it is confirmed, the session is over (for
-// a view pinned to one) or the client is closed.
+// DeleteGuaranteed removes a node, whatever its version, and does not give up on an
+// uncertain end: if the answer does not come, or ctx ends first, removing is carried on
+// in the background until it is confirmed, the session is over (for a view pinned to
+// one) or the client is closed.
 //
-// It returns nil if the node was removed, ErrNoNode if there was none, and
-// another refusal as it is. After any other error, such as ErrUnknownOutcome or
-// the cause of ctx, the background has taken over.
+// It returns nil if the node was removed, ErrNoNode if there was none, and another
+// refusal as it is. After any other error, such as ErrUnknownOutcome or the cause of
+// ctx, the background has taken over.
 //
-// A delete by path may hit a later node of the same name: use it only for names
-// that are never used twice, such as protected ones.
+// A delete by path may hit a later node of the same name: use it only for names that
+// are never used twice, such as protected ones.
 func (c *Client) DeleteGuaranteed(ctx context.Context, path string) error {
 	_, err := do(ctx, c, deleteRequest(path, AnyVersion))
 	if err == nil || c.endedBy(err) {
@@ -84,8 +84,8 @@ func (c *Client) sweepLater(parent string, id ProtectionID, mode Mode) {
 
 // inOrAfter returns a view that sees all that a session has done or ever will: one
 // pinned to it, or, if it is over, an unpinned one when it is over on the server too.
-// Until then another session may look too early, because the server may still carry
-// out what it was sent over a connection that we have given up.
+// Until then another session may look too early, because the server may still carry out
+// what it was sent over a connection that we have given up.
 func (c *Client) inOrAfter(ctx context.Context, s *Session) (*Client, error) {
 	if s.Err() == nil {
 		return c.In(s), nil
@@ -104,9 +104,9 @@ func nextDelay(pace *retry.Schedule) time.Duration {
 	return max(d, time.Millisecond)
 }
 
-// background runs a clean-up until it succeeds, is refused, or has become
-// pointless. It goes on as long as what it cleans up can exist: until the session
-// is over for nodes that end with it, until the client is closed for others.
+// background runs a clean-up until it succeeds, is refused, or has become pointless. It
+// goes on as long as what it cleans up can exist: until the session is over for nodes
+// that end with it, until the client is closed for others.
 func (c *Client) background(path string, clean func(ctx context.Context, c *Client) error) {
 	run := func(ctx context.Context) {
 		pace := c.core.cfg.Reconnect.Start()
@@ -118,8 +118,8 @@ func (c *Client) background(path string, clean func(ctx context.Context, c *Clie
 			}
 			delay := nextDelay(pace)
 			if errors.Is(err, ErrReplyTooLarge) {
-				// Until others have removed some children it will not be found, and each
-				// look costs the server, and the connection, a large answer.
+				// Until others have removed some children it will not be found, and
+				// each look costs the server, and the connection, a large answer.
 				delay = max(delay, c.core.cfg.SessionTimeout)
 				if !warned {
 					warned = true
@@ -155,8 +155,8 @@ func (c *Client) cleaned(path string, err error) {
 }
 
 // DeleteTree removes a node and all below it. Nodes that others create or delete
-// meanwhile do not make it fail; it goes on until the node is gone. ErrNoNode
-// means that there was none.
+// meanwhile do not make it fail; it goes on until the node is gone. ErrNoNode means
+// that there was none.
 func (c *Client) DeleteTree(ctx context.Context, path string) error {
 	if path == "/" {
 		return &OpError{Op: "delete tree", Path: path, Outcome: Failed, Err: invalid("the root cannot be deleted")}

@@ -147,8 +147,8 @@ func TestGuaranteedDeleteThatIsRefusedIsFinal(t *testing.T) {
 	}
 }
 
-// A delete by path that belongs to one session must not hit what another made
-// under that name.
+// A delete by path that belongs to one session must not hit what another made under
+// that name.
 func TestGuaranteedDeletePinnedToASessionEndsWithIt(t *testing.T) {
 	withNode(t, framework.Ephemeral, func(t *testing.T, s *zktest.Server, c *framework.Client, done *cleanups) {
 		old := c.Session()

@@ -10,9 +10,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// A Client keeps a session with a ZooKeeper ensemble and offers its operations.
-// It is safe for concurrent use. Views made by Namespace and In share its
-// session; closing one closes all. Connect makes it; the zero value is of no use.
+// A Client keeps a session with a ZooKeeper ensemble and offers its operations. It is
+// safe for concurrent use. Views made by Namespace and In share its session; closing
+// one closes all. Connect makes it; the zero value is of no use.
 type Client struct {
 	core   *core
 	prefix string   // chroot and namespace
@@ -20,11 +20,10 @@ type Client struct {
 	once   bool     // nothing is repeated
 }
 
-// Connect starts a client and waits for its first session. When ctx ends first
-// the error says which addresses were tried and why each failed, is an
-// ErrNotConnected, and also is the cause of ctx. A Config that makes no sense is
-// refused at once with the name of the field, and so is a credential that the
-// server refuses (ErrAuthFailed).
+// Connect starts a client and waits for its first session. When ctx ends first the
+// error says which addresses were tried and why each failed, is an ErrNotConnected, and
+// also is the cause of ctx. A Config that makes no sense is refused at once with the
+// name of the field, and so is a credential that the server refuses (ErrAuthFailed).
 //
 // ctx bounds the connecting only, not the client's life; Close ends that.
 func Connect(ctx context.Context, cfg Config) (*Client, error) {
@@ -90,8 +89,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Session returns the present session, or the last one if it is over and its
-// successor does not exist yet.
+// Session returns the present session, or the last one if it is over and its successor
+// does not exist yet.
 func (c *Client) Session() *Session {
 	if c.pinned != nil {
 		return c.pinned
@@ -101,9 +100,8 @@ func (c *Client) Session() *Session {
 	return c.core.session
 }
 
-// AwaitSession waits until a session is attached to a server and returns it. It
-// fails when ctx ends, the client is closed, or the view is pinned to a session
-// that is over.
+// AwaitSession waits until a session is attached to a server and returns it. It fails
+// when ctx ends, the client is closed, or the view is pinned to a session that is over.
 func (c *Client) AwaitSession(ctx context.Context) (*Session, error) {
 	if c.pinned != nil {
 		return c.pinned, c.pinned.await(ctx)
@@ -112,9 +110,9 @@ func (c *Client) AwaitSession(ctx context.Context) (*Session, error) {
 }
 
 // Reachable returns nil while the present session is attached to a server. Else the
-// error is a *ConnectError, an ErrNotConnected, which says which addresses were tried and
-// why each failed, or ErrClosed, or on a view that is pinned to a session the reason for
-// its end. It asks no server.
+// error is a *ConnectError, an ErrNotConnected, which says which addresses were tried
+// and why each failed, or ErrClosed, or on a view that is pinned to a session the
+// reason for its end. It asks no server.
 func (c *Client) Reachable() error {
 	if err := context.Cause(c.core.ctx); err != nil {
 		return err
@@ -129,16 +127,15 @@ func (c *Client) Reachable() error {
 	return notConnected(c.core.servers.Attempts())
 }
 
-// WhileOpen returns a context that also ends when Close begins, with ErrClosed, for what
-// must not go on while leases are given up. The function must be called when it is no
-// longer used.
+// WhileOpen returns a context that also ends when Close begins, with ErrClosed, for
+// what must not go on while leases are given up. The function must be called when it is
+// no longer used.
 func (c *Client) WhileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
 	return c.In(nil).lifetime(ctx)
 }
 
-// In returns a view of the client that is pinned to a session: its operations
-// fail with ErrSessionLost once that session is over, and are never sent or
-// repeated in another.
+// In returns a view of the client that is pinned to a session: its operations fail with
+// ErrSessionLost once that session is over, and are never sent or repeated in another.
 func (c *Client) In(s *Session) *Client {
 	view := *c
 	view.pinned = s
@@ -166,6 +163,6 @@ func (c *Client) StopOnSuspend() bool { return c.core.cfg.StopOnSuspend }
 // Logger returns the one of the configuration.
 func (c *Client) Logger() *slog.Logger { return c.core.cfg.Logger }
 
-// SameEnsemble reports whether two clients share one session, so that equal
-// full paths name the same znode to them.
+// SameEnsemble reports whether two clients share one session, so that equal full paths
+// name the same znode to them.
 func (c *Client) SameEnsemble(other *Client) bool { return c.core == other.core }

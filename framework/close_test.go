@@ -176,8 +176,8 @@ func TestOperationsThatWaitForAConnectionEndWithClose(t *testing.T) {
 	})
 }
 
-// The library alone executed 16 stale creates after Close had returned, and kept
-// the session for ever: its queue is full, its connection stuck.
+// The library alone executed 16 stale creates after Close had returned, and kept the
+// session for ever: its queue is full, its connection stuck.
 func TestNothingIsExecutedAfterCloseReturned(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -199,8 +199,8 @@ func TestNothingIsExecutedAfterCloseReturned(t *testing.T) {
 	})
 }
 
-// What was sent before Close and is stuck in the network may arrive, but only in
-// a session that then ends at once.
+// What was sent before Close and is stuck in the network may arrive, but only in a
+// session that then ends at once.
 func TestRequestsStuckInTheNetworkAtCloseLeaveNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -216,8 +216,8 @@ func TestRequestsStuckInTheNetworkAtCloseLeaveNothing(t *testing.T) {
 	})
 }
 
-// The socket's buffer is full and the peer is dead: even the close request
-// cannot be written.
+// The socket's buffer is full and the peer is dead: even the close request cannot be
+// written.
 func TestCloseDoesNotHangInAWrite(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

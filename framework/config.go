@@ -22,14 +22,14 @@ import (
 const (
 	// DefaultSessionTimeout is the session timeout asked for when Config names none.
 	DefaultSessionTimeout = 15 * time.Second
-	// DefaultMaxRequestBytes keeps every request below the megabyte at which a
-	// server with default settings drops the connection.
+	// DefaultMaxRequestBytes keeps every request below the megabyte at which a server
+	// with default settings drops the connection.
 	DefaultMaxRequestBytes = 1<<20 - 8<<10
 	// DefaultMaxReplyBytes is room for a listing of some 250,000 locks.
 	DefaultMaxReplyBytes = 16 << 20
-	// DefaultMaxEphemeralBytes keeps the paths of one session's ephemeral nodes
-	// well below the size at which closing it makes a log record that ZooKeeper
-	// cannot read back (ZOOKEEPER-4306).
+	// DefaultMaxEphemeralBytes keeps the paths of one session's ephemeral nodes well
+	// below the size at which closing it makes a log record that ZooKeeper cannot read
+	// back (ZOOKEEPER-4306).
 	DefaultMaxEphemeralBytes = 900 << 10
 	// DefaultMaxOutstanding is how many requests may await their answers at once.
 	DefaultMaxOutstanding = 4096
@@ -38,107 +38,107 @@ const (
 	maxSessionTimeout = time.Hour
 )
 
-// A Config says how to reach ZooKeeper. Only Servers is required; the zero
-// value of every other field is a good default. Connect copies it, with its slices,
-// the secrets, and TLS, all of which may be changed or wiped when it has returned.
+// A Config says how to reach ZooKeeper. Only Servers is required; the zero value of
+// every other field is a good default. Connect copies it, with its slices, the secrets,
+// and TLS, all of which may be changed or wiped when it has returned.
 type Config struct {
-	// Servers are the addresses of the ensemble, each "host" or "host:port"
-	// (port 2181 when absent). An element may also be a whole connection string,
-	// "h1:2181,h2:2181/chroot". Names are looked up anew for every round of
-	// connection attempts.
+	// Servers are the addresses of the ensemble, each "host" or "host:port" (port 2181
+	// when absent). An element may also be a whole connection string,
+	// "h1:2181,h2:2181/chroot". Names are looked up anew for every round of connection
+	// attempts.
 	Servers []string
-	// Chroot is an absolute path under which all other paths lie, as in a
-	// connection string. It is created with the client's ACL when it is missing.
+	// Chroot is an absolute path under which all other paths lie, as in a connection
+	// string. It is created with the client's ACL when it is missing.
 	Chroot string
-	// Namespace is a relative path, such as "billing/eu", under which all paths
-	// of this client lie. It comes below Chroot.
+	// Namespace is a relative path, such as "billing/eu", under which all paths of this
+	// client lie. It comes below Chroot.
 	Namespace string
 
-	// SessionTimeout is how long a session outlives its last contact with the
-	// ensemble. 0 means DefaultSessionTimeout; it must lie between 100 ms and an hour.
-	// A shorter one frees the locks of a crashed process sooner and loses locks
-	// in shorter blips.
+	// SessionTimeout is how long a session outlives its last contact with the ensemble.
+	// 0 means DefaultSessionTimeout; it must lie between 100 ms and an hour. A shorter
+	// one frees the locks of a crashed process sooner and loses locks in shorter blips.
 	//
 	// It is a wish. A server grants what lies between its minSessionTimeout and its
 	// maxSessionTimeout, by default 2 and 20 of its ticks (4 and 40 seconds with the
 	// usual tick of 2 s), and the nearer of the two for a wish outside, without an
 	// error: [Session.Timeout] tells what was granted, and everything here is reckoned
 	// from that. All servers of an ensemble need the same bounds. A session whose
-	// connection moves to a server that grants less has the lesser timeout from then on.
+	// connection moves to a server that grants less has the lesser timeout from then
+	// on.
 	SessionTimeout time.Duration
-	// StopOnSuspend ends every lease as soon as the connection breaks, instead
-	// of when the trust deadline passes.
+	// StopOnSuspend ends every lease as soon as the connection breaks, instead of when
+	// the trust deadline passes.
 	StopOnSuspend bool
 	// CloseGrace is how long Close waits, when it has ended all leases, for their
-	// holders to stop their work and to release them, before it ends the session,
-	// which frees the places. 0 means that it does not wait: work that takes a while
-	// to stop then goes on beside the next holder's. Close does not wait any longer
-	// when all are released, nor when the session is lost.
+	// holders to stop their work and to release them, before it ends the session, which
+	// frees the places. 0 means that it does not wait: work that takes a while to stop
+	// then goes on beside the next holder's. Close does not wait any longer when all
+	// are released, nor when the session is lost.
 	CloseGrace time.Duration
 
 	// Auth are the credentials presented in every session. With any, recipes warn in
 	// the log, once per path and session, of a path in which strangers may create or
 	// delete.
 	Auth []Credential
-	// ACL returns the ACL for a new node, parents included, at a path (with
-	// chroot and namespace). nil means that anybody may do anything with every
-	// node, except that with credentials in Auth the nodes of those who contend in a
-	// recipe, and all that CreateProtected makes ephemeral, are theirs, and others may
-	// only read them. That keeps others from changing and revoking them; from deleting
-	// them it does not, because ZooKeeper asks the parent for that, and parents stay open.
-	// OwnedBelow closes those too.
+	// ACL returns the ACL for a new node, parents included, at a path (with chroot and
+	// namespace). nil means that anybody may do anything with every node, except that
+	// with credentials in Auth the nodes of those who contend in a recipe, and all that
+	// CreateProtected makes ephemeral, are theirs, and others may only read them. That
+	// keeps others from changing and revoking them; from deleting them it does not,
+	// because ZooKeeper asks the parent for that, and parents stay open. OwnedBelow
+	// closes those too.
 	//
 	// Whoever is to wait in line must be able to read the nodes ahead of it:
-	// CreatorACL(PermAll) alone lets those wait who have the same credentials, and gives
-	// others ErrNoAuth.
+	// CreatorACL(PermAll) alone lets those wait who have the same credentials, and
+	// gives others ErrNoAuth.
 	ACL func(path string) []ACL
-	// TLS makes connections encrypted; ServerName is set to the host's name
-	// when it is empty.
+	// TLS makes connections encrypted; ServerName is set to the host's name when it is
+	// empty.
 	TLS *tls.Config
 	// GetTLS is for certificates that change while the client lives: it returns what
 	// TLS would hold, which must then be nil, for one connection. It is called before
 	// every attempt to connect, the first and all later ones, and must obey ctx, which
 	// ends with the attempt, and be safe for concurrent use. What it returns is not
-	// changed, and needs no InsecureSkipVerify: the handshake verifies against it.
-	// If it fails, or returns nil, so does the attempt, without a byte sent: no
-	// connection is ever plain instead. The error is part of the ConnectError, and
-	// the next attempt calls it again. Connections that stand are not touched.
+	// changed, and needs no InsecureSkipVerify: the handshake verifies against it. If
+	// it fails, or returns nil, so does the attempt, without a byte sent: no connection
+	// is ever plain instead. The error is part of the ConnectError, and the next
+	// attempt calls it again. Connections that stand are not touched.
 	GetTLS func(ctx context.Context) (*tls.Config, error)
 	// Dial opens connections instead of a net.Dialer. Names are then not looked up:
 	// addr is as it stands in Servers. It is called concurrently, for a session and for
 	// the closing of the one before, and it must obey ctx: an attempt that has not come
 	// back a quarter of a second after the end of ctx is left to itself, and another is
-	// made beside it. The connections must know deadlines. Their Close may block: nothing
-	// waits for it except [Client.Close], for some seconds.
+	// made beside it. The connections must know deadlines. Their Close may block:
+	// nothing waits for it except [Client.Close], for some seconds.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Retry spaces the repetition of operations that certainly had no effect,
-	// and of reads. The zero value repeats with growing delays until the
-	// context of the operation ends.
+	// Retry spaces the repetition of operations that certainly had no effect, and of
+	// reads. The zero value repeats with growing delays until the context of the
+	// operation ends.
 	Retry retry.Policy
 	// Reconnect spaces attempts to reach a server, and those of clean-ups in the
 	// background. The zero value is 20 ms growing to 1 s, with jitter.
 	Reconnect retry.Policy
-	// RequestTimeout is how long an answer may take before the connection is
-	// given up as broken. 0 means two thirds of the session timeout.
+	// RequestTimeout is how long an answer may take before the connection is given up
+	// as broken. 0 means two thirds of the session timeout.
 	RequestTimeout time.Duration
-	// MaxRequestBytes is the largest request that is sent; raise it together
-	// with the servers' jute.maxbuffer. 0 means DefaultMaxRequestBytes.
+	// MaxRequestBytes is the largest request that is sent; raise it together with the
+	// servers' jute.maxbuffer. 0 means DefaultMaxRequestBytes.
 	MaxRequestBytes int
 	// MaxReplyBytes is the largest answer that is accepted; a larger one fails the
 	// request, with ErrReplyTooLarge. 0 means DefaultMaxReplyBytes.
 	MaxReplyBytes int
-	// MaxEphemeralBytes bounds the sum of the path lengths of the ephemeral
-	// nodes one session owns. 0 means DefaultMaxEphemeralBytes.
+	// MaxEphemeralBytes bounds the sum of the path lengths of the ephemeral nodes one
+	// session owns. 0 means DefaultMaxEphemeralBytes.
 	MaxEphemeralBytes int
-	// MaxOutstanding bounds the requests that await an answer; more wait their
-	// turn. 0 means DefaultMaxOutstanding.
+	// MaxOutstanding bounds the requests that await an answer; more wait their turn. 0
+	// means DefaultMaxOutstanding.
 	MaxOutstanding int
 
 	// Rand is where the random part of the names of protected nodes comes from. nil
-	// means crypto/rand. It is for tests that have to repeat; names that repeat in
-	// one ensemble make clients take each other's nodes for their own. It must be
-	// safe for concurrent use.
+	// means crypto/rand. It is for tests that have to repeat; names that repeat in one
+	// ensemble make clients take each other's nodes for their own. It must be safe for
+	// concurrent use.
 	Rand io.Reader
 
 	// Logger gets state changes and what goes on in the background. nil means
@@ -152,16 +152,16 @@ type Config struct {
 	_ struct{}
 }
 
-// An Observer is told what the client does. Its functions run on the client's
-// own goroutines: they must return at once and be safe for concurrent use. Any
-// of them may be nil.
+// An Observer is told what the client does. Its functions run on the client's own
+// goroutines: they must return at once and be safe for concurrent use. Any of them may
+// be nil.
 type Observer struct {
 	// StateChanged is called for every transition, in order.
 	StateChanged func(StateChange)
 	// Called is called after every request.
 	Called func(Call)
-	// Cleaned is called when a background clean-up has ended, with nil if the
-	// znode is confirmed to be gone.
+	// Cleaned is called when a background clean-up has ended, with nil if the znode is
+	// confirmed to be gone.
 	Cleaned func(path string, err error)
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A careful program wipes a secret when it has handed it over. In later sessions, and on later
-// connections, it must be presented all the same.
+// A careful program wipes a secret when it has handed it over. In later sessions, and
+// on later connections, it must be presented all the same.
 func TestConfigIsCopied(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

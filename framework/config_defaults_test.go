@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What the owner of a TLS configuration does to it later must not touch later connections.
+// What the owner of a TLS configuration does to it later must not touch later
+// connections.
 func TestTLSConfigIsCopied(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Servers: []string{"a"}, TLS: &tls.Config{ServerName: "a"}}

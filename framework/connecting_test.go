@@ -18,8 +18,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// connecting starts a connect that ends with ctx after d, and asserts that it
-// does so on time, with the reason and every address in the error.
+// connecting starts a connect that ends with ctx after d, and asserts that it does so
+// on time, with the reason and every address in the error.
 func connectInVain(t *testing.T, s *zktest.Server, d time.Duration, settings ...setting) error {
 	t.Helper()
 	begun := time.Now()

@@ -12,8 +12,8 @@ import (
 
 const defaultPort = "2181"
 
-// addresses returns the servers as host:port in the order given, without
-// repetitions, and the chroot ("" for none).
+// addresses returns the servers as host:port in the order given, without repetitions,
+// and the chroot ("" for none).
 func (cfg Config) addresses() (addrs []string, chroot string, err error) {
 	chroot = strings.TrimRight(cfg.Chroot, "/")
 	for i, element := range cfg.Servers {
@@ -79,7 +79,8 @@ func hostPort(s string) (string, error) {
 	}
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
-		// No port: a name, an IPv4 address, or an IPv6 address with or without brackets.
+		// No port: a name, an IPv4 address, or an IPv6 address with or without
+		// brackets.
 		bare := strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
 		if strings.Contains(bare, ":") && net.ParseIP(bare) == nil {
 			return "", fmt.Errorf("not host:port")

@@ -66,15 +66,15 @@ type createOptions struct {
 // WithACL gives the node this ACL instead of the one Config.ACL returns.
 func WithACL(acl []ACL) CreateOption { return func(o *createOptions) { o.acl = acl } }
 
-// WithTTL lets the server delete a Persistent or PersistentSequential node when
-// it has had no children and no change for that time, in milliseconds precision.
-// Servers must be configured to allow it; others answer ErrUnsupported.
+// WithTTL lets the server delete a Persistent or PersistentSequential node when it has
+// had no children and no change for that time, in milliseconds precision. Servers must
+// be configured to allow it; others answer ErrUnsupported.
 func WithTTL(ttl time.Duration) CreateOption { return func(o *createOptions) { o.ttl = ttl } }
 
-// Create makes a node. Errors: ErrNodeExists, ErrNoNode if the parent is
-// missing, ErrNoChildrenForEphemerals, ErrTooLarge, ErrTooManyEphemerals,
-// ErrUnsupported. After an unknown outcome the node may exist; for an ephemeral
-// sequential node CreateProtected finds out.
+// Create makes a node. Errors: ErrNodeExists, ErrNoNode if the parent is missing,
+// ErrNoChildrenForEphemerals, ErrTooLarge, ErrTooManyEphemerals, ErrUnsupported. After
+// an unknown outcome the node may exist; for an ephemeral sequential node
+// CreateProtected finds out.
 func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
 	o, err := c.createOptions(path, data, mode, c.core.cfg.ACL, opts)
 	if err == nil && o.listing {
@@ -117,8 +117,8 @@ func (o createOptions) validate(mode Mode) error {
 // maxTTLMillis is the largest time to live the server's encoding has room for.
 const maxTTLMillis = 0x00ffffffffff
 
-// lateMade gets the paths on the server of the nodes that were made for a caller who has
-// left.
+// lateMade gets the paths on the server of the nodes that were made for a caller who
+// has left.
 type lateMade func(made []string, err error)
 
 // create sends one create request, and repeats it only if it certainly had no effect.
@@ -160,8 +160,8 @@ func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (
 	return Created{Path: made, Czxid: zxid, Session: s.ID()}, err
 }
 
-// sendCreate chooses the library's call. Its Create silently makes a persistent
-// node when asked for a container.
+// sendCreate chooses the library's call. Its Create silently makes a persistent node
+// when asked for a container.
 func sendCreate(conn *zk.Conn, path string, data []byte, mode Mode, o createOptions) (string, error) {
 	acl := convertACL[zk.ACL](o.acl)
 	switch {
@@ -182,8 +182,8 @@ var createFlags = map[Mode]int32{
 	EphemeralSequential:  zk.FlagEphemeralSequential,
 }
 
-// CreateParents makes all missing nodes above path, as containers where the
-// server knows them, so that they go when nobody uses them any more.
+// CreateParents makes all missing nodes above path, as containers where the server
+// knows them, so that they go when nobody uses them any more.
 func (c *Client) CreateParents(ctx context.Context, path string) error {
 	if err := validatePath(path, true); err != nil {
 		return &OpError{Op: "create parents of", Path: path, Outcome: Failed, Err: err}
@@ -198,9 +198,9 @@ func (c *Client) CreateParents(ctx context.Context, path string) error {
 	return nil
 }
 
-// makePath creates a node and what is missing above it, from the bottom up, so
-// that nothing needs to be allowed on nodes that exist. A container may be
-// reaped between the creation of two levels; then it starts over.
+// makePath creates a node and what is missing above it, from the bottom up, so that
+// nothing needs to be allowed on nodes that exist. A container may be reaped between
+// the creation of two levels; then it starts over.
 func (c *Client) makePath(ctx context.Context, path string, mode Mode) error {
 	for {
 		err := c.makeNode(ctx, path, mode)
@@ -213,8 +213,8 @@ func (c *Client) makePath(ctx context.Context, path string, mode Mode) error {
 	}
 }
 
-// makeNode creates a node without data unless it exists. A create whose outcome
-// is unknown may be repeated: that it exists is all that matters.
+// makeNode creates a node without data unless it exists. A create whose outcome is
+// unknown may be repeated: that it exists is all that matters.
 func (c *Client) makeNode(ctx context.Context, path string, mode Mode) error {
 	for unknown := 0; ; {
 		if exists, _, err := c.Exists(ctx, path); err != nil || exists {

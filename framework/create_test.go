@@ -48,8 +48,8 @@ func TestCreateModes(t *testing.T) {
 	}
 }
 
-// Creates of one path at a time: each must get the czxid of its own node, which
-// is what fencing tokens are made of.
+// Creates of one path at a time: each must get the czxid of its own node, which is what
+// fencing tokens are made of.
 func TestCreatesOfOnePathAtATimeGetTheirOwnCzxid(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// A Credential is presented to the server in every session. Secret never
-// appears in errors or logs.
+// A Credential is presented to the server in every session. Secret never appears in
+// errors or logs.
 type Credential struct {
 	// Scheme is the authentication scheme, such as "digest".
 	Scheme string

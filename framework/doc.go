@@ -1,11 +1,10 @@
-// Package framework keeps one ZooKeeper session at a time and everything hard
-// about it: connecting, retrying, telling "failed" from "unknown", and noticing
-// that a session may be over before the server gives its ephemeral nodes away.
+// Package framework keeps one ZooKeeper session at a time and everything hard about it:
+// connecting, retrying, telling "failed" from "unknown", and noticing that a session
+// may be over before the server gives its ephemeral nodes away.
 //
-// It does not make the network reliable. A process that is paused longer than
-// its session timeout can wake up and act before it notices; only a fencing
-// token checked by the resource, or a [CheckOp] inside a [Client.Multi],
-// protects against that.
+// It does not make the network reliable. A process that is paused longer than its
+// session timeout can wake up and act before it notices; only a fencing token checked
+// by the resource, or a [CheckOp] inside a [Client.Multi], protects against that.
 //
 // # Sessions and states
 //
@@ -21,61 +20,60 @@
 //	  new   +- Lost <--------------------------------+
 //	session                 Close from any state ----> Closed
 //
-// Connected means that the session is attached to a server. Suspended means
-// that no server is reachable, and that the session may still live. Lost means
-// that this session is over for us; the next state is Connected with another
-// session id, or Closed.
+// Connected means that the session is attached to a server. Suspended means that no
+// server is reachable, and that the session may still live. Lost means that this
+// session is over for us; the next state is Connected with another session id, or
+// Closed.
 //
 // # The trust deadline
 //
-// The leader expires a session a timeout after it was last told of it. A client
-// never sees that moment, and an answer is no proof: the server a client is
-// attached to answers pings and reads by itself, and goes on doing so for up to
-// syncLimit ticks after it was cut off from the leader. So the framework makes a
-// round trip through the leader every twelfth of the timeout, a sync, and of two
-// such trips, one after the other, it knows what the leader must have been told by
-// the end of the second. Call the time that is proved in this way A.
+// The leader expires a session a timeout after it was last told of it. A client never
+// sees that moment, and an answer is no proof: the server a client is attached to
+// answers pings and reads by itself, and goes on doing so for up to syncLimit ticks
+// after it was cut off from the leader. So the framework makes a round trip through the
+// leader every twelfth of the timeout, a sync, and of two such trips, one after the
+// other, it knows what the leader must have been told by the end of the second. Call
+// the time that is proved in this way A.
 //
-// Nor does a leader prove that there is no other. One that has lost its quorum
-// answers syncs and revalidates sessions until it notices, which no client can
-// bound, while a new leader's clock for the session runs. But it commits nothing.
-// So while work relies on the session ([Client.Rely], as every lease does) a second
-// time counts, Q: when the newest transaction was sent that was answered with
-// success. Unless something else does, the framework makes a small one every quarter
-// of the timeout and on each new connection: it checks that the nodes exist that are
-// relied on. The comment of the package internal/guard has the whole argument. Five sixths of the timeout
-// after A, or the earlier of A and Q, lies the
+// Nor does a leader prove that there is no other. One that has lost its quorum answers
+// syncs and revalidates sessions until it notices, which no client can bound, while a
+// new leader's clock for the session runs. But it commits nothing. So while work relies
+// on the session ([Client.Rely], as every lease does) a second time counts, Q: when the
+// newest transaction was sent that was answered with success. Unless something else
+// does, the framework makes a small one every quarter of the timeout and on each new
+// connection: it checks that the nodes exist that are relied on. The comment of the
+// package internal/guard has the whole argument. Five sixths of the timeout after A, or
+// the earlier of A and Q, lies the
 //
 //	trust deadline
 //
-// on the local clock; with an ensemble that answers it is about half a timeout
-// away. Until then no server can have expired the session, nor for another sixth of
-// the timeout, which is margin for clocks that run at different rates and for work
-// that needs a moment to stop. When the deadline passes the session ends here,
-// whatever the servers think, and once that sixth has passed the framework closes it
-// there as soon as one can be reached. A session on which nothing relies is lost by A
-// alone, which proves less: that some leader knew of it, perhaps a deposed one.
+// on the local clock; with an ensemble that answers it is about half a timeout away.
+// Until then no server can have expired the session, nor for another sixth of the
+// timeout, which is margin for clocks that run at different rates and for work that
+// needs a moment to stop. When the deadline passes the session ends here, whatever the
+// servers think, and once that sixth has passed the framework closes it there as soon
+// as one can be reached. A session on which nothing relies is lost by A alone, which
+// proves less: that some leader knew of it, perhaps a deposed one.
 //
 // The timeout is the least that was granted to any connection of the session. All
-// servers need the same tickTime, minSessionTimeout and maxSessionTimeout. The
-// argument needs a session timeout of at least two ticks, which is the least that
-// servers grant by default. And it needs servers that report to the leader themselves.
-// An observer behind an observer master (observerMasterPort) does not: list no such
-// servers.
+// servers need the same tickTime, minSessionTimeout and maxSessionTimeout. The argument
+// needs a session timeout of at least two ticks, which is the least that servers grant
+// by default. And it needs servers that report to the leader themselves. An observer
+// behind an observer master (observerMasterPort) does not: list no such servers.
 //
 // # Outcomes
 //
-// Every request ends in one of three ways: done, failed (certainly without
-// effect), or unknown: sent and never answered, so it may have happened and may
-// still happen until the session has re-attached or its timeout has passed.
-// Errors of operations are [*OpError] values; [OutcomeOf] tells the two kinds of
-// failure apart, and errors.Is(err, [ErrUnknownOutcome]) is true for the second.
-// Reads are repeated after both. Writes are repeated only after a certain
-// failure to have any effect, never after an unknown outcome.
+// Every request ends in one of three ways: done, failed (certainly without effect), or
+// unknown: sent and never answered, so it may have happened and may still happen until
+// the session has re-attached or its timeout has passed. Errors of operations are
+// [*OpError] values; [OutcomeOf] tells the two kinds of failure apart, and
+// errors.Is(err, [ErrUnknownOutcome]) is true for the second. Reads are repeated after
+// both. Writes are repeated only after a certain failure to have any effect, never
+// after an unknown outcome.
 //
 // # Sessions do not mix
 //
-// A request that was queued in one session is never sent in another. Operations
-// of a Client that must not even be repeated in another session, such as those
-// of a lock, go through a view that is pinned to one: [Client.In].
+// A request that was queued in one session is never sent in another. Operations of a
+// Client that must not even be repeated in another session, such as those of a lock, go
+// through a view that is pinned to one: [Client.In].
 package framework

@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// What the server answers, and what this package finds out by itself. Test for
-// them with errors.Is.
+// What the server answers, and what this package finds out by itself. Test for them
+// with errors.Is.
 var (
 	// ErrNoNode means that the znode, or for a create its parent, does not exist.
 	ErrNoNode = errors.New("node does not exist")
@@ -29,33 +29,36 @@ var (
 	ErrNoAuth = errors.New("not permitted by the node's acl")
 	// ErrInvalidACL means that the server refused the ACL of a create or SetACL.
 	ErrInvalidACL = errors.New("invalid acl")
-	// ErrAuthFailed means that the server refused a credential or does not know its scheme.
+	// ErrAuthFailed means that the server refused a credential or does not know its
+	// scheme.
 	ErrAuthFailed = guard.ErrAuthFailed
 	// ErrCertificateRefused means that a server refused the certificate that the client
 	// presented in the TLS handshake, or wants one and got none. It is the Err of a
 	// ConnectAttempt: another server may see it differently, or the same one later.
 	ErrCertificateRefused = guard.ErrCertificateRefused
-	// ErrUnsupported means that the server does not know the operation, as old
-	// servers do not know container or TTL nodes.
+	// ErrUnsupported means that the server does not know the operation, as old servers
+	// do not know container or TTL nodes.
 	ErrUnsupported = errors.New("operation not supported by the server")
 	// ErrThrottled means that the server refused the request because it is overloaded.
 	ErrThrottled = errors.New("refused by an overloaded server")
-	// ErrInvalidPath means that a path breaks the rules for ZooKeeper paths. Nothing was sent.
+	// ErrInvalidPath means that a path breaks the rules for ZooKeeper paths. Nothing
+	// was sent.
 	ErrInvalidPath = errors.New("invalid path")
 	// ErrInvalidArgument means that another argument makes no sense. Nothing was sent.
 	ErrInvalidArgument = errors.New("invalid argument")
-	// ErrTooLarge means that the request is larger than Config.MaxRequestBytes. Nothing was sent.
+	// ErrTooLarge means that the request is larger than Config.MaxRequestBytes. Nothing
+	// was sent.
 	ErrTooLarge = errors.New("request too large")
-	// ErrReplyTooLarge means that the answer is larger than Config.MaxReplyBytes; the error
-	// names both sizes. The request was carried out, but its answer was not read: a write
-	// has an unknown outcome, and a read is not repeated, because its answer would be as
-	// large again. The connection goes on.
+	// ErrReplyTooLarge means that the answer is larger than Config.MaxReplyBytes; the
+	// error names both sizes. The request was carried out, but its answer was not read:
+	// a write has an unknown outcome, and a read is not repeated, because its answer
+	// would be as large again. The connection goes on.
 	ErrReplyTooLarge = errors.New("answer too large")
-	// ErrTooManyEphemerals means that the session owns as many ephemeral nodes
-	// as Config.MaxEphemeralBytes allows. Nothing was sent.
+	// ErrTooManyEphemerals means that the session owns as many ephemeral nodes as
+	// Config.MaxEphemeralBytes allows. Nothing was sent.
 	ErrTooManyEphemerals = errors.New("too many ephemeral nodes in one session")
-	// ErrUnknownOutcome means that a request was sent and never answered: it may
-	// have taken effect, or may still do so.
+	// ErrUnknownOutcome means that a request was sent and never answered: it may have
+	// taken effect, or may still do so.
 	ErrUnknownOutcome = errors.New("outcome unknown")
 	// ErrSessionLost means that the session an operation belongs to is over.
 	ErrSessionLost = guard.ErrSessionLost
@@ -73,16 +76,16 @@ var (
 var (
 	// ErrSessionExpired means that the server expired the session.
 	ErrSessionExpired = guard.ErrSessionExpired
-	// ErrTrustExpired means that the trust deadline passed, because no server
-	// answered, or none that has a quorum, so that the session could no longer be
-	// proved to live.
+	// ErrTrustExpired means that the trust deadline passed, because no server answered,
+	// or none that has a quorum, so that the session could no longer be proved to live.
 	ErrTrustExpired = guard.ErrTrustExpired
-	// ErrSessionReplaced means that a server answered with another session than the one asked for.
+	// ErrSessionReplaced means that a server answered with another session than the one
+	// asked for.
 	ErrSessionReplaced = guard.ErrSessionReplaced
 )
 
-// An OpError tells which operation on which path failed and whether it may have
-// taken effect all the same.
+// An OpError tells which operation on which path failed and whether it may have taken
+// effect all the same.
 type OpError struct {
 	// Op is the operation, such as "create".
 	Op string
@@ -96,8 +99,8 @@ type OpError struct {
 	Err error
 }
 
-// Error describes the failure in one line, in which what is not printable in the path is
-// escaped.
+// Error describes the failure in one line, in which what is not printable in the path
+// is escaped.
 func (e *OpError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)
@@ -125,8 +128,8 @@ func (e *OpError) Is(target error) bool {
 
 // A ConnectError tells which addresses were tried without success. It is an
 // ErrNotConnected, and an ErrAuthFailed if a server was reached and refused the
-// credentials. It does not wrap the failures themselves: a dial that timed out
-// must not make it look as if a context of the caller's had.
+// credentials. It does not wrap the failures themselves: a dial that timed out must not
+// make it look as if a context of the caller's had.
 type ConnectError struct {
 	// Attempts holds the newest attempt for each address, in the order tried.
 	Attempts []ConnectAttempt
@@ -170,8 +173,8 @@ func (e *ConnectError) Is(target error) bool {
 	return target == ErrNotConnected || target == ErrAuthFailed && slices.ContainsFunc(e.Attempts, refused)
 }
 
-// waitedInVain is the error of a wait for a connection that ctx has ended: it is
-// both the cause of ctx and the failures at the addresses.
+// waitedInVain is the error of a wait for a connection that ctx has ended: it is both
+// the cause of ctx and the failures at the addresses.
 func (c *core) waitedInVain(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", context.Cause(ctx), notConnected(c.servers.Attempts()))
 }

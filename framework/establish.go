@@ -10,8 +10,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// establish waits for the first attachment and presents the credentials. The
-// session is not usable before.
+// establish waits for the first attachment and presents the credentials. The session is
+// not usable before.
 func (s *Session) establish(ctx context.Context) error {
 	select {
 	case <-s.gate.first.Done():
@@ -28,9 +28,9 @@ func (s *Session) establish(ctx context.Context) error {
 				return fmt.Errorf("config.Auth[%d]: scheme %q: %w", i, cred.Scheme, err)
 			}
 		}
-		// The library presents on every later connection what it remembers, but
-		// forgets a credential if the connection breaks between the answer and
-		// its noting it. So all must have been accepted over one connection.
+		// The library presents on every later connection what it remembers, but forgets
+		// a credential if the connection breaks between the answer and its noting it.
+		// So all must have been accepted over one connection.
 		if len(s.core.cfg.Auth) == 0 || (before != nil && before == s.guard.Live()) {
 			return nil
 		}
@@ -59,8 +59,8 @@ func (s *Session) present(ctx context.Context, cred Credential) error {
 	}
 }
 
-// closePatience bounds how long Close waits for a server, failedPatience how long
-// a Connect that has failed does.
+// closePatience bounds how long Close waits for a server, failedPatience how long a
+// Connect that has failed does.
 const (
 	closePatience  = time.Second
 	failedPatience = 50 * time.Millisecond

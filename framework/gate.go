@@ -8,9 +8,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
-// The gate of a session is open while requests may be sent: from when the watches
-// were set again, on the connection that is attached, until that breaks. Its states
-// are in gate_states.go.
+// The gate of a session is open while requests may be sent: from when the watches were
+// set again, on the connection that is attached, until that breaks. Its states are in
+// gate_states.go.
 type gate struct {
 	session gateSession
 	table   *gateTable
@@ -52,8 +52,8 @@ func newGate(s gateSession) *gate {
 	return g
 }
 
-// move carries out what the table says, and returns the state in which the gate is then.
-// The caller has the lock.
+// move carries out what the table says, and returns the state in which the gate is
+// then. The caller has the lock.
 func (g *gate) move(event gateEvent) gateState {
 	from, to := g.state, g.table[g.state][event]
 	if to == gateOpen && g.session.link() == nil {
@@ -96,12 +96,11 @@ func (g *gate) signals() (up, down *signal.Signal) {
 	return g.up, g.down
 }
 
-// attached is called when the library may send requests. They are let through
-// at once, unless watches may have to be set again: then not before the server
-// has answered that, so that nobody reads a change before the event for it. What
-// is in the library's queue already is held back until that request is sent: the
-// library reads the last zxid for it without a lock, and too late if an answer
-// comes first.
+// attached is called when the library may send requests. They are let through at once,
+// unless watches may have to be set again: then not before the server has answered
+// that, so that nobody reads a change before the event for it. What is in the library's
+// queue already is held back until that request is sent: the library reads the last
+// zxid for it without a lock, and too late if an answer comes first.
 func (g *gate) attached() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,8 +119,8 @@ func (g *gate) attached() {
 		g.settled = time.Now().Add(watchGrace)
 		g.move(gateAttached)
 	case g.move(gateReattached) == gateRestoring:
-		// A connection that ended too soon has left its request in the queue, which comes first
-		// now, perhaps while the library reads the zxid for the next.
+		// A connection that ended too soon has left its request in the queue, which
+		// comes first now, perhaps while the library reads the zxid for the next.
 		c.HoldBack(stale)
 		g.onePacket, g.restored = g.session.watchBytes() < onePacket, false
 		g.due = time.Now().Add(watchGrace)
@@ -129,12 +128,12 @@ func (g *gate) attached() {
 	}
 }
 
-// watchGrace is how long to wait for the library to begin setting watches again.
-// It has none to set if all have fired; there is no way to ask it.
+// watchGrace is how long to wait for the library to begin setting watches again. It has
+// none to set if all have fired; there is no way to ask it.
 const watchGrace = 20 * time.Millisecond
 
-// onePacket is a bound on the paths that the library sets watches on in one
-// request; it splits at 128 KiB.
+// onePacket is a bound on the paths that the library sets watches on in one request; it
+// splits at 128 KiB.
 const onePacket = 100 << 10
 
 // broke is called when the connection is gone.
@@ -150,10 +149,10 @@ func (g *gate) broke(cause error) {
 	}
 }
 
-// expectWatches makes the next attachment wait until watches are set again. The
-// first watch does not come before the library has found, after attaching, that it
-// has none to set: it would read the last zxid without a lock for that one. How long that
-// takes is returned.
+// expectWatches makes the next attachment wait until watches are set again. The first
+// watch does not come before the library has found, after attaching, that it has none
+// to set: it would read the last zxid without a lock for that one. How long that takes
+// is returned.
 func (g *gate) expectWatches() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -237,7 +236,8 @@ func (s *Session) shut(cause error) {
 	}
 }
 
-// checkGate opens the gate if it is time to. It returns the time until it should look again.
+// checkGate opens the gate if it is time to. It returns the time until it should look
+// again.
 func (s *Session) checkGate(now time.Time) time.Duration {
 	again, c, restored := s.gate.check(now)
 	if c != nil {

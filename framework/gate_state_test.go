@@ -36,7 +36,8 @@ func TestWatchesHaveToBeSetAgainOnEachConnection(t *testing.T) {
 	}
 }
 
-// Requests are let through only while there is a session, and a connection to send them by.
+// Requests are let through only while there is a session, and a connection to send them
+// by.
 func TestGateStaysClosedWithoutASessionOrAConnection(t *testing.T) {
 	t.Parallel()
 	session, _, c := attachedAgain(t)

@@ -28,12 +28,12 @@ const (
 	gateEvents
 )
 
-// A gateTable holds the state that follows on a state and an event. What it does not hold
-// changes nothing.
+// A gateTable holds the state that follows on a state and an event. What it does not
+// hold changes nothing.
 type gateTable [gateOver + 1][gateEvents]gateState
 
-// gateTransitions are those there are. The guard tells the end of a connection before the
-// next one is attached; the gate does not rely on it.
+// gateTransitions are those there are. The guard tells the end of a connection before
+// the next one is attached; the gate does not rely on it.
 var gateTransitions = gateTable{
 	gateUnready:   {gatePresented: gateOpen, gateEnded: gateOver},
 	gateClosed:    {gateAttached: gateOpen, gateReattached: gateRestoring, gateEnded: gateOver},

@@ -16,8 +16,8 @@ func (l *fakeLink) HoldBack(bool)        {}
 func (l *fakeLink) SendHeld()            {}
 func (l *fakeLink) SettingWatches() bool { return l.setting }
 
-// A gateWalk leads a gate through what may happen to a session, and knows without a table
-// where it must stand.
+// A gateWalk leads a gate through what may happen to a session, and knows without a
+// table where it must stand.
 type gateWalk struct {
 	*rand.Rand
 	gate          *gate

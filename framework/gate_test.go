@@ -22,7 +22,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A frailConn ends behind the connect reply; one that is not frail notes what is written to it.
+// A frailConn ends behind the connect reply; one that is not frail notes what is
+// written to it.
 type frailConn struct {
 	net.Conn
 	frail bool
@@ -196,8 +197,8 @@ func TestWatchesThatTheLibraryDidNotSetAgainAskForARecheck(t *testing.T) {
 	})
 }
 
-// While the gate opens, which takes a write, another connection may have taken the place of
-// the one that it opens for. Its watches are not set yet.
+// While the gate opens, which takes a write, another connection may have taken the
+// place of the one that it opens for. Its watches are not set yet.
 func TestGateIsNotOpenedForAnOlderConnection(t *testing.T) {
 	t.Parallel()
 	session, _, old := attachedAgain(t)

@@ -21,8 +21,8 @@ const replyLimit = 64 << 10
 
 func smallReplies(cfg *framework.Config) { cfg.MaxReplyBytes = replyLimit }
 
-// crowded makes a node whose listing has about 200 KB, and returns a function that removes
-// its children.
+// crowded makes a node whose listing has about 200 KB, and returns a function that
+// removes its children.
 func crowded(t *testing.T, s *zktest.Server, path string) (c *framework.Client, clear func()) {
 	t.Helper()
 	c = connectAs(t, s, "other")
@@ -52,7 +52,8 @@ func TestLargeAnswerFailsTheRead(t *testing.T) {
 		require.ErrorIs(t, err, framework.ErrReplyTooLarge)
 		require.NotErrorIs(t, err, framework.ErrUnknownOutcome)
 		assert.Equal(t, framework.Failed, framework.OutcomeOf(err), "a read has no effect")
-		// 200 names of 1001 to 1003 bytes with their lengths, their number, a Stat and a header
+		// 200 names of 1001 to 1003 bytes with their lengths, their number, a Stat and
+		// a header
 		size := 200*(4+1000) + 10 + 90*2 + 100*3 + 4 + 68 + 16
 		assert.ErrorContains(t, err, fmt.Sprintf("children /crowd: answer too large: %d bytes, the limit is 65536 (Config.MaxReplyBytes)", size))
 		assert.Equal(t, 1, s.CountOf("client", zktest.OpGetChildren2), "not repeated")
@@ -66,8 +67,8 @@ func TestLargeAnswerFailsTheRead(t *testing.T) {
 	})
 }
 
-// Who asked hears at once that the answer is too large. While the rest of it comes, over a
-// slow line, the server is not silent.
+// Who asked hears at once that the answer is too large. While the rest of it comes,
+// over a slow line, the server is not silent.
 func TestLargeAnswerOverASlowLine(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -176,8 +177,8 @@ func TestLargeAnswerToAWrite(t *testing.T) {
 	})
 }
 
-// A node that was made without an answer under a parent that cannot be listed is neither
-// adopted nor searched for all the time. It goes when it can be found.
+// A node that was made without an answer under a parent that cannot be listed is
+// neither adopted nor searched for all the time. It goes when it can be found.
 func TestProtectedCreateInACrowd(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// The server drops a connection that sends a frame larger than it accepts,
-// which looks like any other connection loss and would be repeated for ever; and
-// the library crashes on some requests that just exceed its buffer. So sizes are
-// checked before anything is sent.
+// The server drops a connection that sends a frame larger than it accepts, which looks
+// like any other connection loss and would be repeated for ever; and the library
+// crashes on some requests that just exceed its buffer. So sizes are checked before
+// anything is sent.
 
 // requestOverhead is a bound on what frame, header, version and flags need.
 const requestOverhead = 64
@@ -29,8 +29,8 @@ func (c *Client) checkSize(op, path string, bytes int) error {
 	return nil
 }
 
-// ephemeralQuota counts the paths of a session's ephemeral nodes as the record of
-// its close does: a server cannot read back a record of about a megabyte.
+// ephemeralQuota counts the paths of a session's ephemeral nodes as the record of its
+// close does: a server cannot read back a record of about a megabyte.
 type ephemeralQuota struct {
 	limit int
 
@@ -41,7 +41,8 @@ type ephemeralQuota struct {
 
 func ephemeralCost(path string) int { return len(path) + 4 }
 
-// sequenceDigits is how much longer than asked for a sequential node's name is, at most.
+// sequenceDigits is how much longer than asked for a sequential node's name is, at
+// most.
 const sequenceDigits = 11
 
 // reserve makes room for a node that is about to be created.

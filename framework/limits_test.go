@@ -55,8 +55,8 @@ func TestEphemeralNodesOfASessionAreLimited(t *testing.T) {
 		require.ErrorIs(t, err, framework.ErrTooManyEphemerals)
 		assert.Equal(t, framework.Failed, framework.OutcomeOf(err))
 
-		// Each way of deleting gives room back: the client's own, one in a
-		// transaction, and one that finds that somebody else was faster.
+		// Each way of deleting gives room back: the client's own, one in a transaction,
+		// and one that finds that somebody else was faster.
 		more := func() {
 			t.Helper()
 			_, err := c.Create(t.Context(), "/x00", nil, framework.Ephemeral)

@@ -20,7 +20,8 @@ func (p place) createAndList(ctx context.Context) (framework.Created, error) {
 	return p.CreateProtected(ctx, "/queue/n-", []byte("me"), framework.EphemeralSequential, framework.WithListing())
 }
 
-// The listing is carried out behind the create: each shows its node, and costs one request.
+// The listing is carried out behind the create: each shows its node, and costs one
+// request.
 func TestListingBehindACreate(t *testing.T) {
 	protect(t, func(t *testing.T, p place) {
 		for i := range 50 {

@@ -30,9 +30,9 @@ const (
 	opChecks
 )
 
-// CreateOp creates a node. acl nil means the one Config.ACL returns. Containers
-// and nodes with a time to live cannot be made in a Multi: the library cannot
-// read the answer.
+// CreateOp creates a node. acl nil means the one Config.ACL returns. Containers and
+// nodes with a time to live cannot be made in a Multi: the library cannot read the
+// answer.
 func CreateOp(path string, data []byte, mode Mode, acl []ACL) Op {
 	return Op{kind: opMakes, path: path, data: data, mode: mode, acl: acl}
 }
@@ -47,14 +47,14 @@ func DeleteOp(path string, version int32) Op {
 	return Op{kind: opRemoves, path: path, version: version}
 }
 
-// CheckOp makes the whole Multi fail unless the node exists and has the version
-// given, or exists at all if that is AnyVersion.
+// CheckOp makes the whole Multi fail unless the node exists and has the version given,
+// or exists at all if that is AnyVersion.
 func CheckOp(path string, version int32) Op {
 	return Op{kind: opChecks, path: path, version: version}
 }
 
-// CheckExists is CheckOp with AnyVersion for a path of this client, whichever
-// view of it the Multi is run on.
+// CheckExists is CheckOp with AnyVersion for a path of this client, whichever view of
+// it the Multi is run on.
 func (c *Client) CheckExists(path string) Op {
 	return Op{kind: opChecks, path: c.full(path), absolute: true, version: AnyVersion}
 }
@@ -65,19 +65,19 @@ type OpResult struct {
 	Path string
 	// Stat is the new Stat of a node whose data was set, else zero.
 	Stat Stat
-	// Err is why this operation made the Multi fail, nil for those before it;
-	// for those behind it that they were not tried.
+	// Err is why this operation made the Multi fail, nil for those before it; for those
+	// behind it that they were not tried.
 	Err error
 }
 
-// ErrNotTried is the result of the operations of a failed Multi behind the one
-// that failed.
+// ErrNotTried is the result of the operations of a failed Multi behind the one that
+// failed.
 var ErrNotTried = errors.New("not tried, an operation before it failed")
 
-// Multi carries out all operations as one transaction, or none. The error is
-// that of the operation that failed, and names it; the results then say so too.
-// After an unknown outcome, all or none may have been carried out. A Multi of
-// nothing but checks is a read through the leader, and repeated as reads are.
+// Multi carries out all operations as one transaction, or none. The error is that of
+// the operation that failed, and names it; the results then say so too. After an
+// unknown outcome, all or none may have been carried out. A Multi of nothing but checks
+// is a read through the leader, and repeated as reads are.
 func (c *Client) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	_, results, err := c.multi(ctx, ops, nil)
 	return results, err
@@ -89,8 +89,8 @@ type multiReply struct {
 	zxid    int64
 }
 
-// multi also returns the id of the transaction, if its first operation was a
-// create, and 0 if that is not known.
+// multi also returns the id of the transaction, if its first operation was a create,
+// and 0 if that is not known.
 func (c *Client) multi(ctx context.Context, ops []Op, late lateMade) (zxid int64, results []OpResult, err error) {
 	ops = slices.Clone(ops)
 	requests, err := c.multiRequests(ops)
@@ -217,8 +217,8 @@ func (c *Client) multiRequest(op *Op) (request any, size int, err error) {
 	return request, c.requestSize(path, op.data, op.acl), err
 }
 
-// multiResults translates the library's results and finds the operation that
-// failed, -1 if none did. Those behind it have a code that means "rolled back".
+// multiResults translates the library's results and finds the operation that failed, -1
+// if none did. Those behind it have a code that means "rolled back".
 func (c *Client) multiResults(ops []Op, theirs []zk.MultiResponse, err error) (results []OpResult, failed int) {
 	failed = -1
 	if len(theirs) != len(ops) {

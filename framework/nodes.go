@@ -13,15 +13,15 @@ const AnyVersion int32 = -1
 
 // A Stat describes a znode.
 type Stat struct {
-	// Czxid and Mzxid are the ids of the transactions that created the node and
-	// last changed its data; Pzxid of the one that last changed its children.
+	// Czxid and Mzxid are the ids of the transactions that created the node and last
+	// changed its data; Pzxid of the one that last changed its children.
 	Czxid, Mzxid, Pzxid int64
 	// Ctime and Mtime are the server's wall clock times of the first two.
 	Ctime, Mtime time.Time
 	// Version, Cversion and Aversion count the changes of data, children and ACL.
 	Version, Cversion, Aversion int32
-	// EphemeralOwner is the id of the session an ephemeral node belongs to, 0
-	// for all other nodes.
+	// EphemeralOwner is the id of the session an ephemeral node belongs to, 0 for all
+	// other nodes.
 	EphemeralOwner int64
 	// DataLength is the size of the data in bytes.
 	DataLength int32
@@ -83,15 +83,14 @@ func (c *Client) Exists(ctx context.Context, path string) (bool, Stat, error) {
 	return exists, stat, err
 }
 
-// Children returns the names of a node's children, in no order, and the node's
-// Stat, or ErrNoNode.
+// Children returns the names of a node's children, in no order, and the node's Stat, or
+// ErrNoNode.
 func (c *Client) Children(ctx context.Context, path string) ([]string, Stat, error) {
 	return childrenReading.plain(ctx, c, path)
 }
 
-// Set replaces a node's data if its version is the one given, or whatever it is
-// if that is AnyVersion, and returns the new Stat. Errors: ErrNoNode,
-// ErrBadVersion.
+// Set replaces a node's data if its version is the one given, or whatever it is if that
+// is AnyVersion, and returns the new Stat. Errors: ErrNoNode, ErrBadVersion.
 func (c *Client) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
 	if err := c.checkSize("set", path, c.requestSize(path, data, nil)); err != nil {
 		return Stat{}, err
@@ -112,9 +111,9 @@ func (c *Client) change(ctx context.Context, op, path string, send func(conn *zk
 	return toStat(stat), nil
 }
 
-// Delete removes a node without children if its version is the one given, or
-// whatever it is if that is AnyVersion. Errors: ErrNoNode, ErrBadVersion,
-// ErrNotEmpty. See DeleteGuaranteed for a node that must go in any case.
+// Delete removes a node without children if its version is the one given, or whatever
+// it is if that is AnyVersion. Errors: ErrNoNode, ErrBadVersion, ErrNotEmpty. See
+// DeleteGuaranteed for a node that must go in any case.
 func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 	_, err := do(ctx, c, deleteRequest(path, version))
 	return err
@@ -131,8 +130,8 @@ func deleteRequest(path string, version int32) request[struct{}] {
 	}}
 }
 
-// Sync waits until the server that the session is attached to has caught up with
-// the leader: reads that follow see every write that was complete before.
+// Sync waits until the server that the session is attached to has caught up with the
+// leader: reads that follow see every write that was complete before.
 func (c *Client) Sync(ctx context.Context, path string) error {
 	_, err := read(ctx, c, "sync", path, func(s *Session, path string) (string, error) {
 		return s.conn.Sync(path)

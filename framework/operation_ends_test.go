@@ -89,8 +89,8 @@ var operations = map[string]operation{
 	}},
 }
 
-// applied counts how often a server carried the operation out. The client's own
-// syncs are on another path.
+// applied counts how often a server carried the operation out. The client's own syncs
+// are on another path.
 func (o operation) applied(s *zktest.Server) int {
 	n := 0
 	for _, e := range s.Trace() {
@@ -226,8 +226,8 @@ func TestOperationWhoseContextHasEnded(t *testing.T) {
 	})
 }
 
-// The session is expired by the server with the request under way. All that can
-// be known then is that the connection broke; a read finds out more.
+// The session is expired by the server with the request under way. All that can be
+// known then is that the connection broke; a read finds out more.
 func TestOperationWhoseSessionExpiresInFlight(t *testing.T) {
 	forEachOperation(t, func(t *testing.T, s *zktest.Server, c *framework.Client, o operation) {
 		old := c.Session()

@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// Whatever else an error tells: if any attempt may have taken effect, it is not to be made
-// again as if it had not.
+// Whatever else an error tells: if any attempt may have taken effect, it is not to be
+// made again as if it had not.
 func TestUnknownOutcomeWinsOverAllElseThatAnErrorTells(t *testing.T) {
 	t.Parallel()
 	unknown := &OpError{Op: "create", Path: "/a", Outcome: Unknown, Err: zk.ErrConnectionClosed}

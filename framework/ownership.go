@@ -17,14 +17,14 @@ var owned = append(CreatorACL(PermAll), WorldACL(PermRead)...)
 // there too. The paths are those on the server, with chroot and namespace.
 //
 // It closes the path of a lock: ZooKeeper asks the parent who may create or delete a
-// node, so the ACL of a contender's own node does not keep it from being deleted. Whoever
-// has none of the credentials can then neither contend there nor take a place away, but
-// still sees who is in line. A path that exists already keeps the ACL that it has:
-// recipes warn of one that is open (see Config.ACL), and SetACL closes it.
+// node, so the ACL of a contender's own node does not keep it from being deleted.
+// Whoever has none of the credentials can then neither contend there nor take a place
+// away, but still sees who is in line. A path that exists already keeps the ACL that it
+// has: recipes warn of one that is open (see Config.ACL), and SetACL closes it.
 //
 // If there is no path, or one that is not valid (see ValidatePath), the function
-// returns no ACL for any node, so that every create fails with ErrInvalidACL: what was to
-// be protected is not made open by mistake. So it does if the session has proved no
+// returns no ACL for any node, so that every create fails with ErrInvalidACL: what was
+// to be protected is not made open by mistake. So it does if the session has proved no
 // identity.
 func OwnedBelow(paths ...string) func(path string) []ACL {
 	paths = slices.Clone(paths)
@@ -47,8 +47,8 @@ func OwnedBelow(paths ...string) func(path string) []ACL {
 	}
 }
 
-// acls returns where the ACLs of new nodes come from, and those of the ephemeral ones of
-// CreateProtected, such as those of contenders.
+// acls returns where the ACLs of new nodes come from, and those of the ephemeral ones
+// of CreateProtected, such as those of contenders.
 func (cfg Config) acls() (all, protected func(path string) []ACL) {
 	if cfg.ACL != nil {
 		return cfg.ACL, cfg.ACL

@@ -152,7 +152,8 @@ func TestNobodyToOwnANode(t *testing.T) {
 	})
 }
 
-// What belongs to credentials goes on doing so when the connection or the session is another.
+// What belongs to credentials goes on doing so when the connection or the session is
+// another.
 func TestWhatCredentialsOwnAfterABreak(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

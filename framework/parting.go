@@ -63,8 +63,8 @@ func (p *parting) begin() <-chan struct{} {
 // GoHolding is Go for the goroutine that looks after something that is held in the
 // session, such as the place of a lease: Client.Close calls end before it closes the
 // session, which would give it to others, and waits for f to return for as long as
-// Config.CloseGrace. If Close has begun, end is called before GoHolding returns. It must
-// not block.
+// Config.CloseGrace. If Close has begun, end is called before GoHolding returns. It
+// must not block.
 func (s *Session) GoHolding(end func(), f func(ctx context.Context)) bool {
 	leave := s.parting.enter(end)
 	started := s.Go(func(ctx context.Context) {
@@ -77,8 +77,8 @@ func (s *Session) GoHolding(end func(), f func(ctx context.Context)) bool {
 	return started
 }
 
-// part ends all that is held in the session, and gives it some time to be given up. What
-// looks after it ends with the session, and so does the wait for that.
+// part ends all that is held in the session, and gives it some time to be given up.
+// What looks after it ends with the session, and so does the wait for that.
 func (s *Session) part(grace time.Duration) {
 	nobody := s.parting.begin()
 	if grace == 0 {

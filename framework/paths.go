@@ -8,9 +8,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// validatePath applies ZooKeeper's rules for paths and says which is broken.
-// With sequential true the last element may be empty, since the server appends
-// the sequence number to it.
+// validatePath applies ZooKeeper's rules for paths and says which is broken. With
+// sequential true the last element may be empty, since the server appends the sequence
+// number to it.
 func validatePath(path string, sequential bool) error {
 	bad := func(why string) error { return fmt.Errorf("%w \"%s\": %s", ErrInvalidPath, quote.Path(path), why) }
 	switch {
@@ -86,14 +86,13 @@ func (c *Client) local(path string) string {
 	return rest
 }
 
-// FullPath returns the path on the server of a path of this client: with chroot
-// and namespace. Two clients of one ensemble mean the same znode if and only if
-// their full paths are equal.
+// FullPath returns the path on the server of a path of this client: with chroot and
+// namespace. Two clients of one ensemble mean the same znode if and only if their full
+// paths are equal.
 func (c *Client) FullPath(path string) string { return c.full(path) }
 
-// Namespace returns a view of the client whose paths lie under a further
-// relative path, such as "billing/eu". The view shares the session; closing
-// either closes both.
+// Namespace returns a view of the client whose paths lie under a further relative path,
+// such as "billing/eu". The view shares the session; closing either closes both.
 func (c *Client) Namespace(ns string) (*Client, error) {
 	if err := validateNamespace(ns); err != nil {
 		return nil, fmt.Errorf("namespace: %w", err)
@@ -111,8 +110,8 @@ func validateNamespace(ns string) error {
 	return validatePath("/"+ns, false)
 }
 
-// ValidatePath returns an ErrInvalidPath that says which of ZooKeeper's rules for
-// paths is broken, or nil: a path is absolute, has no element that is empty, "." or
-// "..", is UTF-8, and has none of the characters that servers refuse, such as control
-// characters and all beyond U+FFFF.
+// ValidatePath returns an ErrInvalidPath that says which of ZooKeeper's rules for paths
+// is broken, or nil: a path is absolute, has no element that is empty, "." or "..", is
+// UTF-8, and has none of the characters that servers refuse, such as control characters
+// and all beyond U+FFFF.
 func ValidatePath(path string) error { return validatePath(path, false) }

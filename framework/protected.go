@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// protectedPrefix begins the name of a node whose creator can find it again:
-// "_c_", a UUID in its usual form, "-", and the name asked for. It is the form
-// that Apache Curator writes and recognizes.
+// protectedPrefix begins the name of a node whose creator can find it again: "_c_", a
+// UUID in its usual form, "-", and the name asked for. It is the form that Apache
+// Curator writes and recognizes.
 const protectedPrefix = "_c_"
 
-// A ProtectionID marks the nodes of one CreateProtected, of which there is only
-// ever one that counts.
+// A ProtectionID marks the nodes of one CreateProtected, of which there is only ever
+// one that counts.
 type ProtectionID string
 
 // newProtectionID returns a random UUID of version 4.
@@ -54,15 +54,15 @@ func ProtectionOf(name string) (ProtectionID, bool) {
 }
 
 // CreateProtected makes an ephemeral or sequential node, and leaves none behind on
-// failure: the name carries a random id, by which the node is found again when
-// the server's answer was lost. Then it is either used or, if ctx or the session
-// has ended, removed in the background. It all happens in one session, the
-// present one or the view's.
+// failure: the name carries a random id, by which the node is found again when the
+// server's answer was lost. Then it is either used or, if ctx or the session has ended,
+// removed in the background. It all happens in one session, the present one or the
+// view's.
 //
 // Besides the errors of Create it returns ErrSessionLost, with nothing left that
 // outlives that session, and the cause of ctx. The source of the method is
-// ZOOKEEPER-1262 and Curator's protected mode; unlike the latter it looks only
-// after a sync, only in the session of the create, and checks the owner.
+// ZOOKEEPER-1262 and Curator's protected mode; unlike the latter it looks only after a
+// sync, only in the session of the create, and checks the owner.
 //
 // With credentials in Config.Auth, and without Config.ACL, an ephemeral one belongs to
 // those credentials, and others may only read it.
@@ -95,12 +95,12 @@ func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, 
 	})
 }
 
-// CreateProtectedAll makes n ephemeral sequential nodes, all under one random id,
-// and carries out the other operations in the same transaction, which happens as
-// a whole or not at all, and if it does exactly once. Otherwise it is like
-// CreateProtected. The nodes are returned in the order of their numbers; they
-// have the same czxid. ErrNoNode also means that somebody else deleted one of them
-// before the call had returned; the others are then removed.
+// CreateProtectedAll makes n ephemeral sequential nodes, all under one random id, and
+// carries out the other operations in the same transaction, which happens as a whole or
+// not at all, and if it does exactly once. Otherwise it is like CreateProtected. The
+// nodes are returned in the order of their numbers; they have the same czxid. ErrNoNode
+// also means that somebody else deleted one of them before the call had returned; the
+// others are then removed.
 func (c *Client) CreateProtectedAll(ctx context.Context, path string, data []byte, n int, others ...Op) ([]Created, error) {
 	if n < 1 {
 		err := invalid("%d nodes", n)
@@ -133,8 +133,8 @@ func (c *Client) CreateProtectedAll(ctx context.Context, path string, data []byt
 	return made, err
 }
 
-// removed counts the nodes that were removed in the same transaction, whose answer
-// may have been lost.
+// removed counts the nodes that were removed in the same transaction, whose answer may
+// have been lost.
 func (p *protected) removed(others []Op) {
 	for _, op := range others {
 		if op.kind == opRemoves {
@@ -172,8 +172,8 @@ func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protecte
 	}, nil
 }
 
-// pursue attempts to make the nodes until it is known that they are made, or that
-// they are not and never will be, or seen to by the background.
+// pursue attempts to make the nodes until it is known that they are made, or that they
+// are not and never will be, or seen to by the background.
 func (p *protected) pursue(ctx context.Context, attempt func() ([]Created, error)) ([]Created, error) {
 	unknown := false
 	for {
@@ -183,12 +183,12 @@ func (p *protected) pursue(ctx context.Context, attempt func() ([]Created, error
 			return made, err
 		}
 		// After an attempt without an answer, a refusal may only say that it was
-		// carried out after all: the name is taken, or what else it was to remove
-		// has gone.
+		// carried out after all: the name is taken, or what else it was to remove has
+		// gone.
 		unknown = true
 		if ctx.Err() != nil || p.session.Err() != nil {
-			// In flight still: late will see to it. Answered by a broken
-			// connection: nobody else will.
+			// In flight still: late will see to it. Answered by a broken connection:
+			// nobody else will.
 			p.client.sweepLater(p.parent, p.id, p.mode)
 			// The attempt may have ended before the session was known to be over.
 			return nil, errors.Join(err, p.session.Err())
@@ -206,8 +206,8 @@ func (p *protected) pursue(ctx context.Context, attempt func() ([]Created, error
 	}
 }
 
-// first returns the node that counts of one or several. There are several if a
-// create given up for lost was carried out after all; the others are removed.
+// first returns the node that counts of one or several. There are several if a create
+// given up for lost was carried out after all; the others are removed.
 func (p *protected) first(all []Created) Created {
 	first := all[0]
 	for _, other := range all[1:] {

@@ -52,8 +52,8 @@ func givesUp(t *testing.T, p place, op zktest.Op, create func(context.Context) e
 	return len(p.nodes())
 }
 
-// Each request of the search that follows a create that was given up may fail, and is made
-// again until nothing is left.
+// Each request of the search that follows a create that was given up may fail, and is
+// made again until nothing is left.
 func TestSearchForWhatWasLeftGoesOnWhenARequestOfItFails(t *testing.T) {
 	none := func(cfg *framework.Config) { cfg.Retry = retry.None() } // the search itself repeats
 	for name, fault := range map[string]zktest.Action{
@@ -96,8 +96,8 @@ func TestNodeThatMayNotBeRemovedKeepsNoOther(t *testing.T) {
 	})
 }
 
-// After an attempt that is known to have had no effect, the next one may be refused, and
-// then that is the answer: there is nothing to wait for.
+// After an attempt that is known to have had no effect, the next one may be refused,
+// and then that is the answer: there is nothing to wait for.
 func TestProtectedCreateThatIsRefusedAfterALostAttempt(t *testing.T) {
 	for code, want := range map[zktest.Code]error{
 		zktest.NoAuth: framework.ErrNoAuth, zktest.NoNode: framework.ErrNoNode, zktest.InvalidACL: framework.ErrInvalidACL,

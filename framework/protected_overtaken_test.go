@@ -14,9 +14,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A create that was given up may not even have been handed to the library yet, because the
-// scheduler did not come to it, when the search for its node has found none and is over.
-// Whatever then becomes of it, no node stays.
+// A create that was given up may not even have been handed to the library yet, because
+// the scheduler did not come to it, when the search for its node has found none and is
+// over. Whatever then becomes of it, no node stays.
 func TestCreateThatTheSearchForItsNodeHasOvertakenLeavesNothing(t *testing.T) {
 	t.Parallel()
 	creates := map[zktest.Op]func(ctx context.Context, c *Client) error{

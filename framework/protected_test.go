@@ -14,8 +14,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A place is where a protected node is made; CURATOR-264 was about clean-ups
-// that forgot the chroot.
+// A place is where a protected node is made; CURATOR-264 was about clean-ups that
+// forgot the chroot.
 type place struct {
 	*framework.Client
 	server *zktest.Server
@@ -123,8 +123,8 @@ func TestProtectedCreateSurvivesFaultsWhileItLooksForTheNode(t *testing.T) {
 	})
 }
 
-// CURATOR-45, scenario 1: the call gives up, and its node is gone as soon as the
-// server can be reached, in the same session.
+// CURATOR-45, scenario 1: the call gives up, and its node is gone as soon as the server
+// can be reached, in the same session.
 func TestProtectedCreateThatGivesUpLeavesNothing(t *testing.T) {
 	protect(t, func(t *testing.T, p place) {
 		session := p.Session()
@@ -222,8 +222,8 @@ func TestProtectedCreateDoesNotGoOnInTheNextSession(t *testing.T) {
 	})
 }
 
-// A persistent node outlives the session in which it was made, so removing it
-// must, too.
+// A persistent node outlives the session in which it was made, so removing it must,
+// too.
 func TestProtectedPersistentCreateLeavesNothingWhenItsSessionEnds(t *testing.T) {
 	protect(t, func(t *testing.T, p place) {
 		p.server.RefuseConnections("client", true)

@@ -60,8 +60,8 @@ func FuzzProtectionOf(f *testing.F) {
 	})
 }
 
-// lookup is a client in a bubble with a node /q, for tests of what a lookup
-// makes of the children it finds.
+// lookup is a client in a bubble with a node /q, for tests of what a lookup makes of
+// the children it finds.
 func lookup(t *testing.T, test func(t *testing.T, s *zktest.Server, mine, other *Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Whoever has no time to wait is told about the servers, not about the session that was.
+// Whoever has no time to wait is told about the servers, not about the session that
+// was.
 func TestWhoCannotWaitForTheNextSessionIsToldWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))

@@ -8,8 +8,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// A Reliance says that work relies on nodes of a session. See [Client.Rely], which makes
-// it; the zero value is of no use.
+// A Reliance says that work relies on nodes of a session. See [Client.Rely], which
+// makes it; the zero value is of no use.
 type Reliance struct {
 	failed chan error
 	end    func()
@@ -19,17 +19,18 @@ type Reliance struct {
 // Rely says that work relies on nodes of the present session, or of that which the view
 // is pinned to, as the work of a lock's holder does on its znode. From now until
 // [Reliance.End] the session is trusted only as far as a quorum of the ensemble vouches
-// for it: a leader that has lost its quorum, and need not know it, answers everything but
-// transactions. While nothing else commits one, the client makes one every quarter of
-// the session timeout and after every attachment, which checks that the nodes exist. It
-// needs the permission to read them.
+// for it: a leader that has lost its quorum, and need not know it, answers everything
+// but transactions. While nothing else commits one, the client makes one every quarter
+// of the session timeout and after every attachment, which checks that the nodes exist.
+// It needs the permission to read them.
 //
 // If the newest transaction is older than half the timeout, one is made first and
-// waited for. If it was older than five sixths of it when the present connection was made,
-// that takes until about a third of the timeout after that. The error is then that of the transaction: an ErrNoNode if a node does
-// not exist, ErrNoAuth if it may not be read. Rely also fails when ctx ends, with its
-// cause, and when the session is over, with an ErrSessionLost. Recipes call it on a view
-// that is pinned to the session that has made the nodes.
+// waited for. If it was older than five sixths of it when the present connection was
+// made, that takes until about a third of the timeout after that. The error is then
+// that of the transaction: an ErrNoNode if a node does not exist, ErrNoAuth if it may
+// not be read. Rely also fails when ctx ends, with its cause, and when the session is
+// over, with an ErrSessionLost. Recipes call it on a view that is pinned to the session
+// that has made the nodes.
 func (c *Client) Rely(ctx context.Context, nodes ...string) (*Reliance, error) {
 	if len(nodes) == 0 {
 		return nil, invalid("no node to rely on")
@@ -74,8 +75,8 @@ func (c *Client) awaitTrips(ctx context.Context) error {
 	return retry.Sleep(ctx, c.pinned.Timeout()/24)
 }
 
-// makeVouch has a transaction committed, unless somebody else has meanwhile: many may be
-// granted their places at once.
+// makeVouch has a transaction committed, unless somebody else has meanwhile: many may
+// be granted their places at once.
 func (c *Client) makeVouch(ctx context.Context, nodes []string) error {
 	s := c.pinned
 	if err := s.take(ctx, s.vouching); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A session that is over, and a context that has ended, are not relied on either when the
-// newest transaction is young.
+// A session that is over, and a context that has ended, are not relied on either when
+// the newest transaction is young.
 func TestRelyFailsAtOnceInASessionThatIsOver(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -36,8 +36,9 @@ func TestRelyFailsAtOnceInASessionThatIsOver(t *testing.T) {
 	})
 }
 
-// A server that answers pings and reads, but neither syncs nor transactions, is left while
-// there is time to have a quorum vouch for the session elsewhere, whatever was asked first.
+// A server that answers pings and reads, but neither syncs nor transactions, is left
+// while there is time to have a quorum vouch for the session elsewhere, whatever was
+// asked first.
 func TestServerThatAnswersReadsOnlyIsLeftWhileThereIsTime(t *testing.T) {
 	t.Parallel()
 	for step := range 12 {

@@ -13,8 +13,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// makeNodes makes ephemeral nodes and returns a view of the client that is pinned to the
-// session that owns them.
+// makeNodes makes ephemeral nodes and returns a view of the client that is pinned to
+// the session that owns them.
 func makeNodes(t *testing.T, c *framework.Client, paths ...string) *framework.Client {
 	t.Helper()
 	pinned := c.In(c.Session())
@@ -43,13 +43,14 @@ func standing(t *testing.T, r *framework.Reliance) {
 	}
 }
 
-// silenceVouching loses the transactions by which a quorum vouches, and all answers to them.
+// silenceVouching loses the transactions by which a quorum vouches, and all answers to
+// them.
 func silenceVouching(s *zktest.Server) (end func()) {
 	return s.On(zktest.OpMulti, "").Always().DropReply().Remove
 }
 
-// A session on which something relies is vouched for every quarter of its timeout, by one
-// small transaction, if it makes none itself.
+// A session on which something relies is vouched for every quarter of its timeout, by
+// one small transaction, if it makes none itself.
 func TestIdleSessionIsVouchedForEveryQuarterOfItsTimeout(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -236,7 +237,8 @@ func TestQuorumVouchesBeforeAnythingElseIsAsked(t *testing.T) {
 	}
 }
 
-// The node of one is gone, and nobody else suffers; the others are checked again at once.
+// The node of one is gone, and nobody else suffers; the others are checked again at
+// once.
 func TestMissingNodeEndsOnlyWhatReliesOnIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

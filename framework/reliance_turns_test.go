@@ -11,7 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Many that come to rely on a session at once need one transaction, however long it takes.
+// Many that come to rely on a session at once need one transaction, however long it
+// takes.
 func TestThoseWhoRelyAtOnceShareATransaction(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -33,8 +34,8 @@ func TestThoseWhoRelyAtOnceShareATransaction(t *testing.T) {
 	})
 }
 
-// Who waits for another's transaction may leave, and is told of the session's end; and when
-// the other gives up it is the next one's turn.
+// Who waits for another's transaction may leave, and is told of the session's end; and
+// when the other gives up it is the next one's turn.
 func TestWaitingForAnothersTransaction(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

@@ -31,8 +31,8 @@ func (s *script) SetDeadline(time.Time) error      { return nil }
 func (s *script) SetReadDeadline(time.Time) error  { return nil }
 func (s *script) SetWriteDeadline(time.Time) error { return nil }
 
-// scripted returns a session that has asked for a watch, without its library. The servers
-// grant it nine seconds and say no more.
+// scripted returns a session that has asked for a watch, without its library. The
+// servers grant it nine seconds and say no more.
 func scripted() *Session {
 	reply := append(make([]byte, 4), 0, 0, 0x23, 0x28) // no version; 9000
 	reply = binary.BigEndian.AppendUint64(reply, 17)

@@ -9,9 +9,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 )
 
-// A Session is one ZooKeeper session. Ephemeral nodes belong to it and vanish
-// with it; once over it never comes back. Its methods are safe for concurrent
-// use. It comes from a Client; the zero value is of no use.
+// A Session is one ZooKeeper session. Ephemeral nodes belong to it and vanish with it;
+// once over it never comes back. Its methods are safe for concurrent use. It comes from
+// a Client; the zero value is of no use.
 type Session struct {
 	core     *core
 	guard    *guard.Guard
@@ -42,8 +42,8 @@ func (s *Session) Timeout() time.Duration { return s.guard.Timeout() }
 // Done returns a channel that is closed when the session is over.
 func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
 
-// Err returns nil until the trust deadline, by the clock at the moment of the call,
-// and then the reason for the session's end: an ErrSessionLost or ErrClosed.
+// Err returns nil until the trust deadline, by the clock at the moment of the call, and
+// then the reason for the session's end: an ErrSessionLost or ErrClosed.
 func (s *Session) Err() error { return s.guard.Err() }
 
 // TrustedUntil returns the trust deadline: while work relies on the session
@@ -52,15 +52,15 @@ func (s *Session) Err() error { return s.guard.Err() }
 // timeout away, or more if the session was made just now. Once it was reached it stays.
 func (s *Session) TrustedUntil() time.Time { return s.guard.TrustedUntil() }
 
-// Suspended returns a channel that is closed when the connection breaks; if it
-// is broken now the channel is closed already.
+// Suspended returns a channel that is closed when the connection breaks; if it is
+// broken now the channel is closed already.
 func (s *Session) Suspended() <-chan struct{} {
 	_, down := s.gate.signals()
 	return down.Done()
 }
 
-// Go runs f in a goroutine that Client.Close waits for, with a context that ends
-// with the session. It reports false, and does not run f, if the session is over.
+// Go runs f in a goroutine that Client.Close waits for, with a context that ends with
+// the session. It reports false, and does not run f, if the session is over.
 func (s *Session) Go(f func(ctx context.Context)) bool {
 	return s.tasks.start(func() { f(s.ctx) })
 }
@@ -157,8 +157,8 @@ func (s *Session) end(cause error) {
 	s.guard.Seal()
 }
 
-// over makes the session over here, once, for the given reason, unless its trust deadline
-// has passed, which was before that.
+// over makes the session over here, once, for the given reason, unless its trust
+// deadline has passed, which was before that.
 func (s *Session) over(cause error) {
 	s.guard.End(cause)
 	s.gate.tell(gateEnded)

@@ -18,8 +18,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// What waits for a connection when its session ends: pinned to that session it
-// fails, else it is carried out once, in the next.
+// What waits for a connection when its session ends: pinned to that session it fails,
+// else it is carried out once, in the next.
 func TestCreateIssuedWhileSuspendedBeforeTheSessionExpires(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(s *zktest.Server, session *framework.Session){
@@ -64,8 +64,8 @@ func TestCreateIssuedWhileSuspendedBeforeTheSessionExpires(t *testing.T) {
 	}
 }
 
-// clogged is a connection whose writes hang while it is jammed, until their
-// deadline or its end, like those on a socket whose buffer is full.
+// clogged is a connection whose writes hang while it is jammed, until their deadline or
+// its end, like those on a socket whose buffer is full.
 type clogged struct {
 	net.Conn
 	closed chan struct{}
@@ -152,9 +152,9 @@ func clogging(j *jam) setting {
 	}
 }
 
-// The client library keeps requests that it could not send yet over reconnects
-// and even into a new session. Here they fill its queue: nothing of it may reach
-// a server after the session has ended.
+// The client library keeps requests that it could not send yet over reconnects and even
+// into a new session. Here they fill its queue: nothing of it may reach a server after
+// the session has ended.
 func TestRequestsQueuedInOneSessionAreNotSentInTheNext(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -224,8 +224,8 @@ func TestRequestsQueuedWhenTheConnectionBreaksGoOnInTheSameSession(t *testing.T)
 func TestReplacedSessionIsNotUsed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		// Restarted without its state, and made to forget what it was asked to
-		// resume, the server opens a new session for every connection.
+		// Restarted without its state, and made to forget what it was asked to resume,
+		// the server opens a new session for every connection.
 		var forget jam
 		c := connect(t, s, func(cfg *framework.Config) {
 			dial := cfg.Dial

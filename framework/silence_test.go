@@ -15,8 +15,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// ensemble is three addresses of one server, each of which can be paused as a
-// process is: connections stay, new ones are accepted, nothing is answered.
+// ensemble is three addresses of one server, each of which can be paused as a process
+// is: connections stay, new ones are accepted, nothing is answered.
 type ensemble struct {
 	server *zktest.Server
 
@@ -61,8 +61,8 @@ func (e *ensemble) attached(t *testing.T) string {
 	return infos[0].Client
 }
 
-// The server of an idle session is paused: another takes over in time, whichever
-// is tried next.
+// The server of an idle session is paused: another takes over in time, whichever is
+// tried next.
 func TestIdleSessionSurvivesThePauseOfItsServer(t *testing.T) {
 	t.Parallel()
 	for i := range 60 {
@@ -98,9 +98,9 @@ func TestSilentServerIsLeftAfterASixthOfTheTimeout(t *testing.T) {
 	})
 }
 
-// A server that was cut off from its leader answers reads and pings for a while,
-// but nothing that needs the leader. A session that is busy reading must leave it
-// while there is time, as an idle one does.
+// A server that was cut off from its leader answers reads and pings for a while, but
+// nothing that needs the leader. A session that is busy reading must leave it while
+// there is time, as an idle one does.
 func TestServerThatHasLostItsLeaderIsLeftInTime(t *testing.T) {
 	for name, pause := range map[string]time.Duration{"busy": 100 * time.Millisecond, "idle": time.Second * 20} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,8 @@ func TestRequestThatIsNeverAnsweredBreaksTheConnection(t *testing.T) {
 				var seen record
 				c := connect(t, s, recording(&seen), func(cfg *framework.Config) { cfg.RequestTimeout = tc.configured })
 				session := c.Session()
-				// Other requests are answered all the time, so the server is not silent.
+				// Other requests are answered all the time, so the server is not
+				// silent.
 				busy, stop := context.WithCancel(t.Context())
 				done := startErr(func() error {
 					for busy.Err() == nil {
@@ -224,8 +225,7 @@ func TestSlowAnswerIsNotSilence(t *testing.T) {
 	})
 }
 
-// slowToClose is a connection whose reader learns of a close before the closer
-// goes on.
+// slowToClose is a connection whose reader learns of a close before the closer goes on.
 type slowToClose struct{ net.Conn }
 
 func (c slowToClose) Close() error {

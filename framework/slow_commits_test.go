@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Commits that take a fifth of the timeout, behind which a server answers nothing else, cost
-// an idle holder neither its session nor its connection.
+// Commits that take a fifth of the timeout, behind which a server answers nothing else,
+// cost an idle holder neither its session nor its connection.
 func TestSlowCommitsDoNotEndAnIdleSession(t *testing.T) {
 	for _, watches := range []bool{false, true} {
 		for _, slow := range []time.Duration{timeout / 10, timeout / 8, timeout / 6, timeout / 5} {

@@ -30,7 +30,8 @@ func (s State) String() string {
 	return nameOf(s, "state", "connecting", "connected", "suspended", "lost", "closed")
 }
 
-// nameOf returns the name of one of the values that a type has, the first of which is 0.
+// nameOf returns the name of one of the values that a type has, the first of which is
+// 0.
 func nameOf[T ~int](value T, what string, names ...string) string {
 	if value < 0 || int(value) >= len(names) {
 		return "invalid " + what
@@ -50,10 +51,10 @@ type StateChange struct {
 	Err error
 }
 
-// timeline is the list of all transitions from some moment on. It is a linked
-// list whose end is a channel that closes when the next element exists, so a
-// reader can lag as far as it likes: it blocks nobody, loses nothing, and what
-// no reader holds any more is garbage.
+// timeline is the list of all transitions from some moment on. It is a linked list
+// whose end is a channel that closes when the next element exists, so a reader can lag
+// as far as it likes: it blocks nobody, loses nothing, and what no reader holds any
+// more is garbage.
 type timeline struct {
 	mu   sync.Mutex
 	last *moment
@@ -69,8 +70,8 @@ func newTimeline() *timeline {
 	return &timeline{last: &moment{change: StateChange{State: Connecting, At: time.Now()}, ready: make(chan struct{})}}
 }
 
-// add appends a transition if it is legal. Reports about an older session, or of
-// a suspension that comes after the loss, are thus ignored.
+// add appends a transition if it is legal. Reports about an older session, or of a
+// suspension that comes after the loss, are thus ignored.
 func (t *timeline) add(change StateChange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,9 +106,9 @@ func (t *timeline) present() *moment {
 	return t.last
 }
 
-// States returns the client's states as they happen, beginning with the present
-// one. The sequence never skips a transition and never delays the client,
-// however slow the reader is. It ends after Closed, or when ctx ends.
+// States returns the client's states as they happen, beginning with the present one.
+// The sequence never skips a transition and never delays the client, however slow the
+// reader is. It ends after Closed, or when ctx ends.
 func (c *Client) States(ctx context.Context) iter.Seq[StateChange] {
 	start := c.core.states.present()
 	return func(yield func(StateChange) bool) {

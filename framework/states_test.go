@@ -121,8 +121,8 @@ func TestStatesEndWithTheContext(t *testing.T) {
 	})
 }
 
-// A reader of States that is stuck for the whole life of the client delays
-// nothing and misses nothing.
+// A reader of States that is stuck for the whole life of the client delays nothing and
+// misses nothing.
 func TestStatesReachASlowReaderInFull(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

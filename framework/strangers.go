@@ -10,8 +10,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// String returns the entry as zkCli.sh writes it, such as "world:anyone:cdrwa", but of a
-// digest only the user. What is not printable is escaped.
+// String returns the entry as zkCli.sh writes it, such as "world:anyone:cdrwa", but of
+// a digest only the user. What is not printable is escaped.
 func (a ACL) String() string {
 	id := a.ID
 	if a.Scheme == "digest" {
@@ -54,8 +54,9 @@ func (c *Client) strangers(ctx context.Context, node string, perms int32) ([]ACL
 // WarnOfStrangers logs a warning if Strangers finds any although Config.Auth has
 // credentials, which were meant to keep them out. Recipes call it for the nodes under
 // which they contend. It returns at once: the ACL is read in the background, once per
-// node and session, for the first thousand nodes. Without credentials it sends nothing. A
-// read that fails is no error, and is made again at the next call unless it was refused.
+// node and session, for the first thousand nodes. Without credentials it sends nothing.
+// A read that fails is no error, and is made again at the next call unless it was
+// refused.
 func (c *Client) WarnOfStrangers(node string, perms int32) {
 	s := c.Session()
 	if len(c.core.cfg.Auth) == 0 || s == nil || !s.looked.first(c.full(node)) {

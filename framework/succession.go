@@ -29,8 +29,8 @@ type core struct {
 	changed chan struct{} // closed and replaced when session changes
 }
 
-// run makes one session after the other until the client is closed. It is the
-// owner of all of them.
+// run makes one session after the other until the client is closed. It is the owner of
+// all of them.
 func (c *core) run(first chan<- error) {
 	defer close(c.done)
 	for c.ctx.Err() == nil {
@@ -47,7 +47,8 @@ func (c *core) run(first chan<- error) {
 	c.servers.AwaitCallbacks()
 }
 
-// oneSession makes a session and stays until its end. The error says why there was none.
+// oneSession makes a session and stays until its end. The error says why there was
+// none.
 func (c *core) oneSession(first chan<- error) error {
 	s, err := newSession(c)
 	if err != nil {
@@ -89,9 +90,9 @@ func (c *core) live(s *Session) {
 	s.shutDown(ErrClosed)
 }
 
-// dispose waits for all that belongs to a session that is over. A session that
-// the server may still hold is closed there, so that its ephemeral nodes go at
-// once and not only when it times out.
+// dispose waits for all that belongs to a session that is over. A session that the
+// server may still hold is closed there, so that its ephemeral nodes go at once and not
+// only when it times out.
 func (c *core) dispose(s *Session) {
 	c.tasks.start(func() {
 		defer close(s.disposed)

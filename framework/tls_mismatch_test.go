@@ -67,8 +67,8 @@ func nop(*framework.Config) {}
 // reset makes answering say nothing and reset the connection.
 const reset = "reset"
 
-// answering returns the address of a server that waits for something, says its piece and
-// hangs up.
+// answering returns the address of a server that waits for something, says its piece
+// and hangs up.
 func answering(t *testing.T, text string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

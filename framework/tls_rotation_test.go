@@ -18,7 +18,8 @@ import (
 )
 
 // Certificates of both sides change while a client is connected. It goes on with the
-// connection that it has, and makes the next one with the new ones, in the same session.
+// connection that it has, and makes the next one with the new ones, in the same
+// session.
 func TestCertificatesAreRotated(t *testing.T) {
 	t.Parallel()
 	s := zktest.NewServer(t)
@@ -71,8 +72,8 @@ func TestCertificatesAreRotated(t *testing.T) {
 	assert.Empty(t, client.Load().ServerName, "what the function returned is not touched")
 }
 
-// Certificates that cannot be had end an attempt, not the client, and never make it
-// go without.
+// Certificates that cannot be had end an attempt, not the client, and never make it go
+// without.
 func TestGetTLSFails(t *testing.T) {
 	t.Parallel()
 	errHalf := errors.New("ca.pem: cut off")

@@ -17,16 +17,16 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// certificate returns a certificate for a name and an address, and the pool that
-// trusts it.
+// certificate returns a certificate for a name and an address, and the pool that trusts
+// it.
 func certificate(t *testing.T, name, ip string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	authority := tlstest.NewAuthority(t, "test")
 	return authority.Issue("server", name, ip).Certificate(t), authority.Pool()
 }
 
-// terminate listens with a certificate and passes what it decrypts on to a server.
-// It notes the names that clients asked for.
+// terminate listens with a certificate and passes what it decrypts on to a server. It
+// notes the names that clients asked for.
 func terminate(t *testing.T, s *zktest.Server, cert tls.Certificate) (addr string, names func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -75,8 +75,8 @@ func through(addr string) func(ctx context.Context, network, name string) (net.C
 	}
 }
 
-// untilSecond ends a context when a client dials for the second time: by then it
-// knows why the first attempt failed.
+// untilSecond ends a context when a client dials for the second time: by then it knows
+// why the first attempt failed.
 func untilSecond(t *testing.T) (context.Context, setting) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -38,8 +38,8 @@ func TestTrustDeadlineBeginsWithTheHandshake(t *testing.T) {
 	})
 }
 
-// However busy or idle a session is, it is trusted for a good third of its timeout
-// at any time, and never for longer than its leader surely grants.
+// However busy or idle a session is, it is trusted for a good third of its timeout at
+// any time, and never for longer than its leader surely grants.
 func TestTrustDeadlineStaysAheadWhileTheServerAnswers(t *testing.T) {
 	for name, pause := range map[string]time.Duration{
 		"idle": time.Hour, "with a request now and then": 2 * time.Second, "busy": 10 * time.Millisecond,
@@ -64,8 +64,8 @@ func TestTrustDeadlineStaysAheadWhileTheServerAnswers(t *testing.T) {
 	}
 }
 
-// Pings and reads are answered by the server that the session is attached to, which
-// may have lost its leader: what only it answers moves nothing.
+// Pings and reads are answered by the server that the session is attached to, which may
+// have lost its leader: what only it answers moves nothing.
 func TestTrustDeadlineIsNotMovedWithoutTheLeader(t *testing.T) {
 	for name, lose := range map[string]func(r *zktest.Rule){
 		"unanswered": func(r *zktest.Rule) { r.Always().DropReply() },
@@ -121,8 +121,8 @@ func TestTrustDeadlineIsNotMovedByEvents(t *testing.T) {
 	})
 }
 
-// CURATOR-460, scenario 20: however a network freezes, and whenever, the session
-// ends here strictly before the server can expire it.
+// CURATOR-460, scenario 20: however a network freezes, and whenever, the session ends
+// here strictly before the server can expire it.
 func TestSessionEndsBeforeTheServerCouldExpireIt(t *testing.T) {
 	t.Parallel()
 	freeze := map[string]func(s *zktest.Server){
@@ -194,8 +194,8 @@ func TestPingsKeepAnIdleSessionForAnHour(t *testing.T) {
 	})
 }
 
-// Nobody must have to wait until the server gives up on a session that we gave up
-// on long before; but work under it has been promised some time to stop.
+// Nobody must have to wait until the server gives up on a session that we gave up on
+// long before; but work under it has been promised some time to stop.
 func TestLostSessionIsClosedOnTheServer(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

@@ -13,18 +13,19 @@ import (
 // unseen. change returns the new data, or write false to leave the node as it is, or an
 // error, which Update returns. It may be called several times.
 //
-// An answer that is lost does not fail the call. Update then syncs, reads, and knows its
-// own write by its version and its data; else it begins anew. Two cases cannot be told
-// apart. Its own write was carried out and somebody has changed the node since: then
-// change gets data that it has changed already. Or it was not, and somebody else has
-// written the same over the same version: then that counts as its own. So change had
-// better say what the data shall be and not by how much they shall grow.
+// An answer that is lost does not fail the call. Update then syncs, reads, and knows
+// its own write by its version and its data; else it begins anew. Two cases cannot be
+// told apart. Its own write was carried out and somebody has changed the node since:
+// then change gets data that it has changed already. Or it was not, and somebody else
+// has written the same over the same version: then that counts as its own. So change
+// had better say what the data shall be and not by how much they shall grow.
 //
 // data may lag behind the ensemble's. A write is refused then, and repeated; who leaves
 // the node as it is because of what it saw may have to Sync before.
 //
-// Errors: ErrNoNode, and others of Get and Set; OutcomeOf tells whether the node may have
-// been changed all the same, as when ctx ends, or the session that a view is pinned to.
+// Errors: ErrNoNode, and others of Get and Set; OutcomeOf tells whether the node may
+// have been changed all the same, as when ctx ends, or the session that a view is
+// pinned to.
 func (c *Client) Update(ctx context.Context, path string, change func(data []byte, stat Stat) (next []byte, write bool, err error)) error {
 	var unsure updates
 	for {

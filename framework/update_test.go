@@ -109,8 +109,8 @@ func TestUpdateOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// Somebody else writes the same while the outcome is unknown: his is not taken for the own,
-// unless it replaced the same, too, which cannot be told apart.
+// Somebody else writes the same while the outcome is unknown: his is not taken for the
+// own, unless it replaced the same, too, which cannot be told apart.
 func TestUpdateDoesNotTakeALaterWriteForItsOwn(t *testing.T) {
 	for want, others := range map[string][]string{"2": {"7", "1"}, "1": {"1"}} {
 		inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -131,8 +131,8 @@ func TestUpdateDoesNotTakeALaterWriteForItsOwn(t *testing.T) {
 	}
 }
 
-// After a write that was lost with its session, the server that the next session is with,
-// which has fallen behind, still shows what was there long ago.
+// After a write that was lost with its session, the server that the next session is
+// with, which has fallen behind, still shows what was there long ago.
 func TestUpdateIsNotFooledByTheDataOfLongAgo(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		var away atomic.Bool
@@ -185,7 +185,8 @@ func TestUpdateThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// An error of the caller's after a lost answer does not hide that something may be written.
+// An error of the caller's after a lost answer does not hide that something may be
+// written.
 func TestUpdateThatIsRefusedAfterALostAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s)

@@ -22,8 +22,8 @@ const (
 	EventDataChanged
 	// EventChildrenChanged means that a child was created or deleted.
 	EventChildrenChanged
-	// EventRecheck means that the watch could not be kept and that a change may
-	// have been missed: read again.
+	// EventRecheck means that the watch could not be kept and that a change may have
+	// been missed: read again.
 	EventRecheck
 	// EventSessionEnded means that the session of the watch is over; Err says why.
 	EventSessionEnded
@@ -42,9 +42,8 @@ type Event struct {
 	Err error
 }
 
-// A Watch reports the first change after the read that it came with. An event
-// may be spurious, so read again after one. It comes from a read; the zero value is of
-// no use.
+// A Watch reports the first change after the read that it came with. An event may be
+// spurious, so read again after one. It comes from a read; the zero value is of no use.
 //
 // The server keeps a watch for a while if nobody waits for it any more, and waiting for
 // the same node again uses the watch that is there. It is taken back when nobody has
@@ -58,8 +57,8 @@ type Watch struct {
 	leave func() bool // stops waiting for the context
 }
 
-// Events returns the channel on which the one event comes. It is closed after
-// it, and without one when the context given to the read ends.
+// Events returns the channel on which the one event comes. It is closed after it, and
+// without one when the context given to the read ends.
 func (w *Watch) Events() <-chan Event { return w.events }
 
 func (w *Watch) deliver(ev Event) {
@@ -103,9 +102,9 @@ type watchKey struct {
 	path string
 }
 
-// watchTable shares one server watch per kind and path among all who wait for
-// it. Events come from the library's callback, in the order the server sent
-// them; the library's own watch channels are ignored.
+// watchTable shares one server watch per kind and path among all who wait for it.
+// Events come from the library's callback, in the order the server sent them; the
+// library's own watch channels are ignored.
 type watchTable struct {
 	mu    sync.Mutex
 	spots map[watchKey]*watchSpot
@@ -134,10 +133,9 @@ func (t *watchTable) bytes() (n int) {
 	return n
 }
 
-// join adds a waiter before the read is sent, so that no event can come too
-// early. armed says that the server has the watch already, so that a plain read
-// will do: what changes after that read fires it, and a change before makes the
-// event spurious.
+// join adds a waiter before the read is sent, so that no event can come too early.
+// armed says that the server has the watch already, so that a plain read will do: what
+// changes after that read fires it, and a change before makes the event spurious.
 func (t *watchTable) join(key watchKey) (spot *watchSpot, w *Watch, armed bool) {
 	w = &Watch{events: make(chan Event, 1)}
 	t.mu.Lock()
@@ -155,8 +153,8 @@ func (t *watchTable) join(key watchKey) (spot *watchSpot, w *Watch, armed bool) 
 	return spot, w, spot.armed
 }
 
-// arm notes that the server has the watch. It concerns the spot that was joined
-// only: if that has fired since, a new one of the same key has its own watch.
+// arm notes that the server has the watch. It concerns the spot that was joined only:
+// if that has fired since, a new one of the same key has its own watch.
 func (spot *watchSpot) arm() {
 	spot.table.mu.Lock()
 	defer spot.table.mu.Unlock()

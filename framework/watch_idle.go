@@ -6,30 +6,33 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 )
 
-// Watches that nobody waits for any more are kept for a while, because whoever gives up a
-// wait often begins it again, and are then taken back, so that a session that lives for
-// long does not gather them: those that have been idle for as long as the session timeout,
-// and of more than idleLimit those that have been idle for longest. Each costs a request.
+// Watches that nobody waits for any more are kept for a while, because whoever gives up
+// a wait often begins it again, and are then taken back, so that a session that lives
+// for long does not gather them: those that have been idle for as long as the session
+// timeout, and of more than idleLimit those that have been idle for longest. Each costs
+// a request.
 //
 // The library knows nothing of that, so the guard asks the server; see guard.TakeBack.
 //
-// No watch that is needed can get lost. It is decided which one to take back while nothing
-// else can be written to the connection. If somebody waits for it then it stays, and
-// whoever comes later asks for the watch anew, behind the request that takes it back; the
-// server carries them out in that order, and so does the library hear of them. If the
-// connection breaks before the answer the library sets the watch again on the next one,
-// whatever became of it, and it is idle as before.
+// No watch that is needed can get lost. It is decided which one to take back while
+// nothing else can be written to the connection. If somebody waits for it then it
+// stays, and whoever comes later asks for the watch anew, behind the request that takes
+// it back; the server carries them out in that order, and so does the library hear of
+// them. If the connection breaks before the answer the library sets the watch again on
+// the next one, whatever became of it, and it is idle as before.
 
 // idleLimit is how many idle watches are kept in a session.
 const idleLimit = 64
 
-// markIdle notes that nobody waits for a watch that the server has. The caller has the lock.
+// markIdle notes that nobody waits for a watch that the server has. The caller has the
+// lock.
 func (t *watchTable) markIdle(spot *watchSpot) {
 	spot.since = time.Now()
 	spot.idle = t.idle.PushBack(spot)
 }
 
-// unmarkIdle notes that it is not idle, or not there, any more. The caller has the lock.
+// unmarkIdle notes that it is not idle, or not there, any more. The caller has the
+// lock.
 func (t *watchTable) unmarkIdle(spot *watchSpot) {
 	if spot.idle != nil {
 		t.idle.Remove(spot.idle)
@@ -51,8 +54,8 @@ func (t *watchTable) idleFor(now time.Time, patience time.Duration) time.Duratio
 	}
 }
 
-// takeIdle forgets the watch that has been idle for longest of those that are to be taken
-// back, and returns its key. It is false if there is none.
+// takeIdle forgets the watch that has been idle for longest of those that are to be
+// taken back, and returns its key. It is false if there is none.
 func (t *watchTable) takeIdle(now time.Time, patience time.Duration) (watchKey, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,7 +74,8 @@ func (t *watchTable) takeIdle(now time.Time, patience time.Duration) (watchKey, 
 	return watchKey{}, false
 }
 
-// sameAs returns the watches that are one to the server, and false if one of them is needed.
+// sameAs returns the watches that are one to the server, and false if one of them is
+// needed.
 func (t *watchTable) sameAs(spot *watchSpot) (all []*watchSpot, idle bool) {
 	for _, kind := range sameOnServer[spot.key.kind] {
 		if other := t.spots[watchKey{kind, spot.key.path}]; other != nil {
@@ -101,7 +105,8 @@ var sameOnServer = map[watchKind][]watchKind{
 	dataWatch: {dataWatch, existsWatch}, existsWatch: {dataWatch, existsWatch}, childWatch: {childWatch},
 }
 
-// checkIdle takes a watch back if one is due. It returns the time until it should look again.
+// checkIdle takes a watch back if one is due. It returns the time until it should look
+// again.
 func (s *Session) checkIdle(now time.Time) time.Duration {
 	if !s.gate.isOpen() || s.core.keepsWatches.Load() {
 		return time.Hour

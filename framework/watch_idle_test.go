@@ -75,7 +75,8 @@ func TestWatchesThatAreUsedAgainAreNotTakenBack(t *testing.T) {
 			time.Sleep(timeout / 3)
 		}
 		assert.Zero(t, s.Count(zktest.OpRemoveWatches))
-		// One that is waited for stays, however long, and so does what is the same to the server.
+		// One that is waited for stays, however long, and so does what is the same to
+		// the server.
 		_, _, w, err := c.ExistsWatch(t.Context(), "/")
 		require.NoError(t, err)
 		time.Sleep(5 * timeout)
@@ -101,8 +102,8 @@ func TestOldServersAreAskedOnce(t *testing.T) {
 	}, zktest.WithUnsupported(zktest.OpRemoveWatches))
 }
 
-// Whatever becomes of the request, and of its answer, whoever asks for the watch meanwhile
-// hears of a change.
+// Whatever becomes of the request, and of its answer, whoever asks for the watch
+// meanwhile hears of a change.
 func TestTakingBackAWatchLosesNone(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*zktest.Rule){
@@ -145,8 +146,8 @@ func TestTakingBackAWatchLosesNone(t *testing.T) {
 	}
 }
 
-// Many wait for few nodes, some give up, connections break: each change is told to all who
-// have waited since before it, on the connection or after the next.
+// Many wait for few nodes, some give up, connections break: each change is told to all
+// who have waited since before it, on the connection or after the next.
 func TestNoWakeUpIsLostWhileWatchesAreTakenBack(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {

@@ -56,16 +56,15 @@ func (r *reading[T]) watchIn(s *Session, path string) (v watched[T], err error) 
 	return v, err
 }
 
-// GetWatch is Get with a watch for a change of the data or the deletion of the
-// node. There is no watch if it fails.
+// GetWatch is Get with a watch for a change of the data or the deletion of the node.
+// There is no watch if it fails.
 func (c *Client) GetWatch(ctx context.Context, path string) ([]byte, Stat, *Watch, error) {
 	return dataReading.watched(ctx, c, path)
 }
 
-// ExistsWatch is Exists with a watch for the creation of the node, or for a
-// change of its data or its deletion if it exists. A watch on a node that is
-// never created stays for the life of the session: use GetWatch where the node
-// should exist.
+// ExistsWatch is Exists with a watch for the creation of the node, or for a change of
+// its data or its deletion if it exists. A watch on a node that is never created stays
+// for the life of the session: use GetWatch where the node should exist.
 func (c *Client) ExistsWatch(ctx context.Context, path string) (bool, Stat, *Watch, error) {
 	exists, stat, w, err := existenceReading.watched(ctx, c, path)
 	if !exists {
@@ -74,8 +73,8 @@ func (c *Client) ExistsWatch(ctx context.Context, path string) (bool, Stat, *Wat
 	return exists, stat, w, err
 }
 
-// ChildrenWatch is Children with a watch for the creation or deletion of a child
-// and the deletion of the node. There is no watch if it fails.
+// ChildrenWatch is Children with a watch for the creation or deletion of a child and
+// the deletion of the node. There is no watch if it fails.
 func (c *Client) ChildrenWatch(ctx context.Context, path string) ([]string, Stat, *Watch, error) {
 	return childrenReading.watched(ctx, c, path)
 }

@@ -169,8 +169,8 @@ func TestReconnectAfterAllWatchesHaveFired(t *testing.T) {
 	})
 }
 
-// Everything at once, for the race detector: reads, watches, changes, credentials
-// and connections that break.
+// Everything at once, for the race detector: reads, watches, changes, credentials and
+// connections that break.
 func TestWatchesUnderReconnectsAndLoad(t *testing.T) {
 	watching(t, func(t *testing.T, s *zktest.Server, c, other *framework.Client) {
 		stop := make(chan struct{})
@@ -219,8 +219,8 @@ func TestWatchesUnderReconnectsAndLoad(t *testing.T) {
 	})
 }
 
-// The library looks which watches to set again when it has attached, and reads the
-// last zxid without a lock if there are any. A first watch must not come before.
+// The library looks which watches to set again when it has attached, and reads the last
+// zxid without a lock if there are any. A first watch must not come before.
 func TestFirstWatchComesAfterTheLibraryHasLookedForWatches(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

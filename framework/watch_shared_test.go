@@ -33,8 +33,8 @@ var watchReads = map[string]struct {
 	}},
 }
 
-// Several wait for one node at once, and the read of the first does not do what the others
-// may count on. Each of those whose read succeeded hears of the end of the node.
+// Several wait for one node at once, and the read of the first does not do what the
+// others may count on. Each of those whose read succeeded hears of the end of the node.
 func TestWatchersThatReadAtOnceAllHearOfAChange(t *testing.T) {
 	for kind, r := range watchReads {
 		for name, fault := range map[string]struct {
@@ -94,8 +94,8 @@ func TestWatchersThatReadAtOnceAllHearOfAChange(t *testing.T) {
 	}
 }
 
-// The event comes while the read of somebody else for the same node is under way, or has
-// just been given up: what was set for that one is not what fired.
+// The event comes while the read of somebody else for the same node is under way, or
+// has just been given up: what was set for that one is not what fired.
 func TestWatchThatFiresWhileAnotherReadIsUnderWay(t *testing.T) {
 	for kind, r := range watchReads {
 		for _, leaves := range []bool{false, true} {

@@ -16,8 +16,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A tableModel is a table and a server that may have a watch. Its steps are those of reads
-// and events, in any order in which they may come.
+// A tableModel is a table and a server that may have a watch. Its steps are those of
+// reads and events, in any order in which they may come.
 type tableModel struct {
 	watchTable
 	key     watchKey
@@ -113,8 +113,8 @@ func (m *tableModel) check() string {
 	return ""
 }
 
-// However reads and events of one node follow each other: who has read hears of the next
-// change, and nobody counts on a watch that the server does not have.
+// However reads and events of one node follow each other: who has read hears of the
+// next change, and nobody counts on a watch that the server does not have.
 func TestWatchTableAgainstAModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(1000) {
@@ -211,8 +211,8 @@ func occupied(table *watchTable) (spots, waiting int) {
 	return len(table.spots), waiting
 }
 
-// A read may be answered when its session is over, and all who waited have been told. Who
-// is given a watch then would never hear of anything.
+// A read may be answered when its session is over, and all who waited have been told.
+// Who is given a watch then would never hear of anything.
 func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -229,8 +229,8 @@ func TestAbandonedWatchIsUsedAgain(t *testing.T) {
 	})
 }
 
-// An event that nobody waited for must not leave the belief that the server
-// still has the watch.
+// An event that nobody waited for must not leave the belief that the server still has
+// the watch.
 func TestAbandonedWatchThatFiredIsSetAgain(t *testing.T) {
 	watching(t, func(t *testing.T, s *zktest.Server, c, other *framework.Client) {
 		ctx, cancel := context.WithCancel(t.Context())

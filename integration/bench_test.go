@@ -14,9 +14,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
-// The benchmarks measure a mutex beside what the same server makes of the least
-// it could cost, turn by turn in one run, since machines are noisy: read the
-// ratio. The server is warmed up first; a JVM's first seconds are slow.
+// The benchmarks measure a mutex beside what the same server makes of the least it
+// could cost, turn by turn in one run, since machines are noisy: read the ratio. The
+// server is warmed up first; a JVM's first seconds are slow.
 
 // benchServer starts a server and warms it up.
 func benchServer(b *testing.B) *framework.Client {
@@ -39,8 +39,8 @@ func benchMutex(b *testing.B, client *framework.Client, path string) *mutex.Mute
 	return m
 }
 
-// rawPair creates and deletes an ephemeral sequential node: what a lock cannot
-// do without.
+// rawPair creates and deletes an ephemeral sequential node: what a lock cannot do
+// without.
 func rawPair(b *testing.B, client *framework.Client) {
 	ctx := context.Background()
 	made, err := client.Create(ctx, "/raw/x", nil, framework.EphemeralSequential)
@@ -63,8 +63,8 @@ func cycle(b *testing.B, m *mutex.Mutex) {
 	}
 }
 
-// BenchmarkFree compares acquire and release of a free mutex with the raw pair
-// on the same connection. "%of-raw" is the rate relative to the pair's.
+// BenchmarkFree compares acquire and release of a free mutex with the raw pair on the
+// same connection. "%of-raw" is the rate relative to the pair's.
 func BenchmarkFree(b *testing.B) {
 	client := benchServer(b)
 	m := benchMutex(b, client, "/locks/free")
@@ -86,9 +86,9 @@ func report(b *testing.B, raw, lock time.Duration) {
 	b.ReportMetric(100*float64(raw)/float64(lock), "%of-raw")
 }
 
-// BenchmarkHandOver measures one acquisition per turn of a mutex that two, or
-// sixteen, goroutines pass on, beside the least a hand-over can cost: a watch
-// that fires for a delete, after which the next node is deleted.
+// BenchmarkHandOver measures one acquisition per turn of a mutex that two, or sixteen,
+// goroutines pass on, beside the least a hand-over can cost: a watch that fires for a
+// delete, after which the next node is deleted.
 func BenchmarkHandOver(b *testing.B) {
 	for _, contenders := range []int{2, 16} {
 		b.Run(map[int]string{2: "contenders=2", 16: "contenders=16"}[contenders], func(b *testing.B) {
@@ -128,9 +128,9 @@ func passOn(b *testing.B, m *mutex.Mutex, contenders, turns int) time.Duration {
 	return time.Since(start)
 }
 
-// chain makes nodes with a watch on each, and deletes the first, whose event
-// makes the second be deleted, and so on. Only the deleting is timed; a mutex
-// also has to create its nodes meanwhile.
+// chain makes nodes with a watch on each, and deletes the first, whose event makes the
+// second be deleted, and so on. Only the deleting is timed; a mutex also has to create
+// its nodes meanwhile.
 func chain(b *testing.B, client *framework.Client, length int) time.Duration {
 	ctx := context.Background()
 	paths := make([]string, length)

@@ -15,8 +15,8 @@ import (
 // rate relative to the pairs'.
 //
 // BenchmarkFree makes one cycle at a time, and a server that waits for its disk has
-// time for a listing. With many at once the processors are busy, and what counts is
-// how much there is to do.
+// time for a listing. With many at once the processors are busy, and what counts is how
+// much there is to do.
 func BenchmarkThroughput(b *testing.B) {
 	for _, workers := range []int{1, 4, 16, 64} {
 		b.Run(fmt.Sprintf("goroutines=%d", workers), func(b *testing.B) {

@@ -19,14 +19,14 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/internal/probe"
 )
 
-// onTmpfs is where the real server keeps its data for a comparison with one that
-// keeps it in memory.
+// onTmpfs is where the real server keeps its data for a comparison with one that keeps
+// it in memory.
 const onTmpfs = "/dev/shm"
 
-// BenchmarkServers creates and deletes ephemeral sequential nodes on zktest and
-// on a real server whose data is on tmpfs, each a process of its own behind
-// loopback TCP, with go-zookeeper as the client of both and turn by turn in one
-// run. "ratio" is zktest's rate relative to the real server's.
+// BenchmarkServers creates and deletes ephemeral sequential nodes on zktest and on a
+// real server whose data is on tmpfs, each a process of its own behind loopback TCP,
+// with go-zookeeper as the client of both and turn by turn in one run. "ratio" is
+// zktest's rate relative to the real server's.
 func BenchmarkServers(b *testing.B) {
 	fake := probe.Connect(b, startTestserver(b))
 	zookeeper := probe.Connect(b, ensemble.New(b, ensemble.Options{
@@ -57,8 +57,8 @@ func BenchmarkServers(b *testing.B) {
 // turn is how many pairs one server gets before it is the other's turn.
 const turn = 64
 
-// pairs lets workers share one connection to create and delete n nodes and
-// returns the time for all.
+// pairs lets workers share one connection to create and delete n nodes and returns the
+// time for all.
 func pairs(b *testing.B, conn *zk.Conn, workers, n int) time.Duration {
 	var group sync.WaitGroup
 	start := time.Now()
@@ -80,8 +80,8 @@ func pairs(b *testing.B, conn *zk.Conn, workers, n int) time.Duration {
 	return time.Since(start)
 }
 
-// startTestserver runs "zkrecipes testserver" until the benchmark ends and
-// returns its address.
+// startTestserver runs "zkrecipes testserver" until the benchmark ends and returns its
+// address.
 func startTestserver(b *testing.B) string {
 	b.Helper()
 	path, err := built()
@@ -101,9 +101,9 @@ func startTestserver(b *testing.B) string {
 }
 
 // BenchmarkStart starts zktest in this process, connects over loopback TCP, reads a
-// node, and closes both. "first-op-ns" is the median time from the start to the
-// read's answer: most of it is the client's, and a mean would tell of the machine's
-// other work.
+// node, and closes both. "first-op-ns" is the median time from the start to the read's
+// answer: most of it is the client's, and a mean would tell of the machine's other
+// work.
 func BenchmarkStart(b *testing.B) {
 	b.Run("client=go-zookeeper", func(b *testing.B) {
 		benchStart(b, func(addr string) (done func()) {

@@ -101,8 +101,8 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-// child is a shell command that tells its process id and token, then waits until
-// its input ends.
+// child is a shell command that tells its process id and token, then waits until its
+// input ends.
 const child = `echo $$ $ZKRECIPES_LOCK_TOKEN; cat >/dev/null`
 
 func TestRunExcludesAnotherRun(t *testing.T) {
@@ -149,9 +149,9 @@ func TestLsShowsTheQueue(t *testing.T) {
 	assert.Equal(t, 0, waiter.exit(t), "%s", &waiter.stderr)
 }
 
-// kill -9 of the holder: its child dies with it, and the lock is free when the
-// session has timed out.
-// (What the child has started itself lives on: only the kernel could know of it.)
+// kill -9 of the holder: its child dies with it, and the lock is free when the session
+// has timed out. (What the child has started itself lives on: only the kernel could
+// know of it.)
 func TestKilledHolderFreesTheLock(t *testing.T) {
 	_, server := single(t)
 	const path = "/locks/killed"
@@ -175,8 +175,8 @@ func TestKilledHolderFreesTheLock(t *testing.T) {
 	requireEmpty(t, server, path, soon)
 }
 
-// SIGSTOP of the holder for longer than its session: somebody else gets the lock,
-// and after SIGCONT the holder terminates its child and says 76.
+// SIGSTOP of the holder for longer than its session: somebody else gets the lock, and
+// after SIGCONT the holder terminates its child and says 76.
 func TestStoppedHolderExitsWithLost(t *testing.T) {
 	_, server := single(t)
 	const path = "/locks/stopped"
@@ -196,8 +196,8 @@ func TestStoppedHolderExitsWithLost(t *testing.T) {
 	requireEmpty(t, server, path, soon)
 }
 
-// The connection of the holder is silent for good: the child is dead before the
-// server can give the lock to anybody.
+// The connection of the holder is silent for good: the child is dead before the server
+// can give the lock to anybody.
 func TestChildOfLostLockIsDeadBeforeTheNextIsGranted(t *testing.T) {
 	servers, server := single(t)
 	const path = "/locks/silent"

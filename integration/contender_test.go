@@ -30,9 +30,9 @@ type plan struct {
 	Linger   bool // hold the first lease until it is lost
 }
 
-// A grant is what a contender writes on a line of its standard output for each
-// lease. From and Until are on the machine's clock: at From the lease had been
-// granted, and at Until it was still valid.
+// A grant is what a contender writes on a line of its standard output for each lease.
+// From and Until are on the machine's clock: at From the lease had been granted, and at
+// Until it was still valid.
 type grant struct {
 	Token    int64
 	Sequence string
@@ -114,8 +114,8 @@ func ended(c <-chan struct{}) bool {
 	}
 }
 
-// hold takes the mutex once and observes how long the lease is valid. With
-// tolerant a lost lease is no failure.
+// hold takes the mutex once and observes how long the lease is valid. With tolerant a
+// lost lease is no failure.
 func hold(ctx context.Context, m *mutex.Mutex, tolerant bool) (grant, error) {
 	held, err := m.Acquire(ctx, lease.Forever)
 	if err != nil {
@@ -140,8 +140,8 @@ func hold(ctx context.Context, m *mutex.Mutex, tolerant bool) (grant, error) {
 	return g, err
 }
 
-// linger holds one lease until it is lost, watching it all the while. It writes a
-// grant without an end when it has the lease, and another when it has lost it.
+// linger holds one lease until it is lost, watching it all the while. It writes a grant
+// without an end when it has the lease, and another when it has lost it.
 func linger(ctx context.Context, m *mutex.Mutex) int {
 	held, err := m.Acquire(ctx, lease.Forever)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// startContenders starts processes that contend as planned; the function it
-// returns ends their standard input, waits for them and returns all their grants.
+// startContenders starts processes that contend as planned; the function it returns
+// ends their standard input, waits for them and returns all their grants.
 func startContenders(t *testing.T, processes int, p plan) func() []grant {
 	t.Helper()
 	text, err := json.Marshal(p)
@@ -60,8 +60,8 @@ func startContenders(t *testing.T, processes int, p plan) func() []grant {
 	}
 }
 
-// requireExclusive checks a history of grants: no two valid at once, tokens
-// growing, and the order that of the znodes.
+// requireExclusive checks a history of grants: no two valid at once, tokens growing,
+// and the order that of the znodes.
 func requireExclusive(t *testing.T, grants []grant) {
 	t.Helper()
 	slices.SortFunc(grants, func(a, b grant) int { return cmp.Compare(a.From, b.From) })

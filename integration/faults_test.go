@@ -16,8 +16,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/proxy"
 )
 
-// The server is killed and restarted while contenders in several processes are
-// at it: nobody hangs, nobody overlaps, and nothing stays.
+// The server is killed and restarted while contenders in several processes are at it:
+// nobody hangs, nobody overlaps, and nothing stays.
 func TestServerKilledAndRestartedUnderContention(t *testing.T) {
 	servers, server := single(t)
 	const path = "/locks/restarted"
@@ -62,9 +62,9 @@ func awaitGrants(t *testing.T, observer *framework.Client, path string, more int
 	}
 }
 
-// A server that is paused for longer than the session lasts: the holder is told
-// at its trust deadline, while the server still sleeps, and the waiter gets the
-// mutex afterwards.
+// A server that is paused for longer than the session lasts: the holder is told at its
+// trust deadline, while the server still sleeps, and the waiter gets the mutex
+// afterwards.
 func TestServerPausedBeyondTheSessionTimeout(t *testing.T) {
 	servers, server := single(t)
 	const path = "/locks/paused"
@@ -100,8 +100,8 @@ func TestServerPausedBeyondTheSessionTimeout(t *testing.T) {
 	requireEmpty(t, server, path, limit)
 }
 
-// The connection is cut right before, or right after, the create took effect:
-// the acquire ends in one lease on one znode all the same.
+// The connection is cut right before, or right after, the create took effect: the
+// acquire ends in one lease on one znode all the same.
 func TestConnectionCutAtTheCreate(t *testing.T) {
 	_, server := single(t)
 	for name, cut := range map[string]func(*proxy.Proxy, int32, string, ...proxy.HookOption) <-chan struct{}{
@@ -127,9 +127,8 @@ func TestConnectionCutAtTheCreate(t *testing.T) {
 	}
 }
 
-// The same, but the server stays out of reach for longer than the caller waits:
-// an error in time, and once the server is back nothing is left, in the same
-// session.
+// The same, but the server stays out of reach for longer than the caller waits: an
+// error in time, and once the server is back nothing is left, in the same session.
 func TestConnectionCutAtTheCreateAndRefused(t *testing.T) {
 	_, server := single(t)
 	for name, cut := range map[string]func(*proxy.Proxy, int32, string, ...proxy.HookOption) <-chan struct{}{
@@ -158,8 +157,8 @@ func TestConnectionCutAtTheCreateAndRefused(t *testing.T) {
 	}
 }
 
-// A release whose answer is lost: the place is free, and the same client can
-// take it again.
+// A release whose answer is lost: the place is free, and the same client can take it
+// again.
 func TestConnectionCutAtTheRelease(t *testing.T) {
 	_, server := single(t)
 	for name, cut := range map[string]func(*proxy.Proxy, int32, string, ...proxy.HookOption) <-chan struct{}{
@@ -183,8 +182,8 @@ func TestConnectionCutAtTheRelease(t *testing.T) {
 	}
 }
 
-// The leader of three servers is killed: sessions and leases survive, since the
-// others take over within the trust window.
+// The leader of three servers is killed: sessions and leases survive, since the others
+// take over within the trust window.
 func TestLeaderKilledSessionAndLeaseSurvive(t *testing.T) {
 	servers := ensemble.New(t, ensemble.Options{
 		Nodes: 3, NoSync: true, Config: map[string]string{"maxSessionTimeout": "30000"}, // a busy machine elects slowly
@@ -203,8 +202,8 @@ func TestLeaderKilledSessionAndLeaseSurvive(t *testing.T) {
 	requireEmpty(t, servers.Servers()[(leader+1)%3], path, soon)
 }
 
-// Three servers, of which one after the other is paused and killed, with
-// contenders in two processes all the while.
+// Three servers, of which one after the other is paused and killed, with contenders in
+// two processes all the while.
 func TestEnsembleFaultsUnderContention(t *testing.T) {
 	servers := ensemble.New(t, ensemble.Options{Nodes: 3, NoSync: true})
 	const path = "/locks/storm"

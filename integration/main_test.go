@@ -22,12 +22,12 @@ const sessionTimeout = 10 * time.Second
 // limit is how long anything may take that is expected to happen.
 const limit = 2 * time.Minute
 
-// soon is how long it may take to clean up: less than a session, whose end would do
-// it as well.
+// soon is how long it may take to clean up: less than a session, whose end would do it
+// as well.
 const soon = 8 * time.Second
 
-// TestMain runs the contender program instead of the tests when this binary was
-// started as one.
+// TestMain runs the contender program instead of the tests when this binary was started
+// as one.
 func TestMain(m *testing.M) {
 	if plan := os.Getenv(contenderPlan); plan != "" {
 		os.Exit(contend(plan))
@@ -78,8 +78,8 @@ func within(tb testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// requireEmpty waits until the path has no children, as seen by a client of its
-// own. What is still in the background's hands may take a moment.
+// requireEmpty waits until the path has no children, as seen by a client of its own.
+// What is still in the background's hands may take a moment.
 func requireEmpty(tb testing.TB, server, path string, patience time.Duration) {
 	tb.Helper()
 	observer := connect(tb, server)
@@ -102,9 +102,9 @@ func requireEmpty(tb testing.TB, server, path string, patience time.Duration) {
 	}
 }
 
-// requireNone waits until the server counts none of something. It answers a client
-// that leaves before it forgets the connection and its watches, and tells nobody when
-// it does.
+// requireNone waits until the server counts none of something. It answers a client that
+// leaves before it forgets the connection and its watches, and tells nobody when it
+// does.
 func requireNone(tb testing.TB, server, what string) {
 	tb.Helper()
 	for ctx := within(tb, soon); ; {

@@ -15,12 +15,12 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
-// tlsName is what the certificates of the servers are for: their addresses are not known
-// before they start.
+// tlsName is what the certificates of the servers are for: their addresses are not
+// known before they start.
 const tlsName = "zk.test"
 
-// put writes a file that is read by servers in containers, too, or by the command alone.
-// It is there as a whole or not at all.
+// put writes a file that is read by servers in containers, too, or by the command
+// alone. It is there as a whole or not at all.
 func put(t *testing.T, dir, name string, text []byte, mode os.FileMode) {
 	t.Helper()
 	file := filepath.Join(dir, name)
@@ -28,7 +28,8 @@ func put(t *testing.T, dir, name string, text []byte, mode os.FileMode) {
 	require.NoError(t, os.Rename(file+".new", file))
 }
 
-// certify writes the files of servers that trust an authority, and have a certificate of it.
+// certify writes the files of servers that trust an authority, and have a certificate
+// of it.
 func certify(t *testing.T, dir string, authority *tlstest.Authority) {
 	t.Helper()
 	server := authority.Issue("server", tlsName)
@@ -36,8 +37,8 @@ func certify(t *testing.T, dir string, authority *tlstest.Authority) {
 	put(t, dir, ensemble.ClientsFile, authority.PEM(), 0o644)
 }
 
-// equip writes a client's files, with a certificate for a name, and returns the flags for
-// them.
+// equip writes a client's files, with a certificate for a name, and returns the flags
+// for them.
 func equip(t *testing.T, dir string, authority *tlstest.Authority, name string) []string {
 	t.Helper()
 	client := authority.Issue(name)
@@ -50,7 +51,8 @@ func equip(t *testing.T, dir string, authority *tlstest.Authority, name string) 
 	}
 }
 
-// secured starts a server that takes TLS from clients with a certificate of an authority.
+// secured starts a server that takes TLS from clients with a certificate of an
+// authority.
 func secured(t *testing.T, authority *tlstest.Authority) (server ensemble.Node, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -78,9 +80,9 @@ func logged(t *testing.T, server ensemble.Node, text string) {
 	}
 }
 
-// The command holds its lock while the servers and it go on from the certificates of one
-// authority to those of another. It is the connection after the restart that uses the new
-// ones: the old ones do not do any more.
+// The command holds its lock while the servers and it go on from the certificates of
+// one authority to those of another. It is the connection after the restart that uses
+// the new ones: the old ones do not do any more.
 func TestCertificatesAreRotatedUnderALock(t *testing.T) {
 	first, second := tlstest.NewAuthority(t, "first"), tlstest.NewAuthority(t, "second")
 	server, dir := secured(t, first)

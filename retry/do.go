@@ -7,32 +7,31 @@ import (
 	"time"
 )
 
-// Do runs op until it succeeds, waiting between attempts as the policy says.
-// The op gets ctx and should return soon after it ends; Do never leaves an
-// attempt running behind.
+// Do runs op until it succeeds, waiting between attempts as the policy says. The op
+// gets ctx and should return soon after it ends; Do never leaves an attempt running
+// behind.
 //
-// Do returns nil after an attempt whose error is nil or judged [Done]. It
-// returns an [Unknown] or [Fatal] error at once and as it is; see the package
-// documentation for why an unknown outcome is not repeated. Errors judged
-// [Again] lead to another attempt, until
+// Do returns nil after an attempt whose error is nil or judged [Done]. It returns an
+// [Unknown] or [Fatal] error at once and as it is; see the package documentation for
+// why an unknown outcome is not repeated. Errors judged [Again] lead to another
+// attempt, until
 //
 //   - ctx ends, before an attempt or during a wait: the error then matches, by
 //     errors.Is, both context.Cause(ctx) and the last attempt's error;
 //   - the policy allows no other: the attempt's error is then returned as it is.
 //
-// In both cases no attempt has taken effect. An invalid policy or a nil
-// classifier is an error before the first attempt. Any number of goroutines may
-// call Do at once.
+// In both cases no attempt has taken effect. An invalid policy or a nil classifier is
+// an error before the first attempt. Any number of goroutines may call Do at once.
 func Do(ctx context.Context, p Policy, classify Classifier, op func(ctx context.Context) error) error {
 	return run(ctx, p, classify, op, false)
 }
 
-// DoIdempotent is [Do] for an op that may take effect more than once without
-// harm: it goes on after an [Unknown] outcome as after [Again].
+// DoIdempotent is [Do] for an op that may take effect more than once without harm: it
+// goes on after an [Unknown] outcome as after [Again].
 //
-// If it fails after an unknown outcome, whichever error it fails with also
-// matches that of the latest unknown attempt, because the operation may have
-// taken effect although the last attempt certainly did not.
+// If it fails after an unknown outcome, whichever error it fails with also matches that
+// of the latest unknown attempt, because the operation may have taken effect although
+// the last attempt certainly did not.
 func DoIdempotent(ctx context.Context, p Policy, classify Classifier, op func(ctx context.Context) error) error {
 	return run(ctx, p, classify, op, true)
 }
@@ -81,8 +80,8 @@ func run(ctx context.Context, p Policy, classify Classifier, op func(ctx context
 			return last
 		}
 		delay, more := schedule.Next()
-		// Where both have ended, the context is the reason to give: it is what
-		// the caller did, and all that a loop around this one will look at.
+		// Where both have ended, the context is the reason to give: it is what the
+		// caller did, and all that a loop around this one will look at.
 		if !more && ctx.Err() == nil {
 			return last
 		}

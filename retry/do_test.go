@@ -36,8 +36,8 @@ func classify(err error) retry.Verdict {
 	}
 }
 
-// script returns an operation that fails with each error in turn and goes on
-// with the last one, and a counter of its attempts.
+// script returns an operation that fails with each error in turn and goes on with the
+// last one, and a counter of its attempts.
 func script(errs ...error) (op func(context.Context) error, attempts *int) {
 	attempts = new(int)
 	return func(context.Context) error {

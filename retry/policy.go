@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// The default policy, which is the zero [Policy]: short enough at first to ride
-// over a reconnect unnoticed, and at its longest still several attempts within
-// a common session timeout.
+// The default policy, which is the zero [Policy]: short enough at first to ride over a
+// reconnect unnoticed, and at its longest still several attempts within a common
+// session timeout.
 const (
 	// DefaultInitial is the average first delay of the default policy.
 	DefaultInitial = 50 * time.Millisecond
@@ -26,8 +26,8 @@ const (
 	kindNone
 )
 
-// Policy says how long to wait between attempts, and whether there is more than one.
-// It is an immutable value: copy it freely, share it between goroutines, start as many
+// Policy says how long to wait between attempts, and whether there is more than one. It
+// is an immutable value: copy it freely, share it between goroutines, start as many
 // loops from it as you like. The zero Policy is the default:
 // Exponential(DefaultInitial, DefaultMax).
 //
@@ -40,14 +40,14 @@ type Policy struct {
 	limit time.Duration // Exponential (longest delay)
 }
 
-// Exponential waits about initial before the second attempt and half as long
-// again before each further one, never longer than max. It has no end but that
-// of the context.
+// Exponential waits about initial before the second attempt and half as long again
+// before each further one, never longer than max. It has no end but that of the
+// context.
 //
-// Each delay is drawn at random from 50 % to 150 % of its average, so that many
-// clients that failed at one moment do not come back at one moment. The
-// averages level off at two thirds of max, which keeps that spread at the top
-// too: there, delays lie between a third of max and max.
+// Each delay is drawn at random from 50 % to 150 % of its average, so that many clients
+// that failed at one moment do not come back at one moment. The averages level off at
+// two thirds of max, which keeps that spread at the top too: there, delays lie between
+// a third of max and max.
 func Exponential(initial, max time.Duration) Policy {
 	return Policy{kind: kindExponential, delay: initial, limit: max}
 }
@@ -63,9 +63,9 @@ func None() Policy {
 	return Policy{kind: kindNone}
 }
 
-// Validate returns an error that names the value that makes no sense, or nil.
-// [Do] and [DoIdempotent] call it before their first attempt; call it yourself
-// where a policy comes in with a configuration, to fail early.
+// Validate returns an error that names the value that makes no sense, or nil. [Do] and
+// [DoIdempotent] call it before their first attempt; call it yourself where a policy
+// comes in with a configuration, to fail early.
 func (p Policy) Validate() error {
 	switch {
 	case p.kind == kindExponential && p.delay <= 0:

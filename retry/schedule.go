@@ -14,9 +14,9 @@ const (
 	growth = 1.5
 )
 
-// Schedule is one run through a [Policy]: the delays of one loop, in order. It
-// is for callers with a loop of their own; [Do] has one inside. It starts no
-// goroutine and needs no stop. It is not safe for concurrent use.
+// Schedule is one run through a [Policy]: the delays of one loop, in order. It is for
+// callers with a loop of their own; [Do] has one inside. It starts no goroutine and
+// needs no stop. It is not safe for concurrent use.
 type Schedule struct {
 	delays backoff.BackOff
 }
@@ -38,17 +38,17 @@ func (p Policy) Start() *Schedule {
 	return &Schedule{delays}
 }
 
-// Next returns the delay to wait before the next attempt, or false if the
-// policy allows no further one.
+// Next returns the delay to wait before the next attempt, or false if the policy allows
+// no further one.
 func (s *Schedule) Next() (time.Duration, bool) {
 	d := s.delays.NextBackOff()
 	return max(d, 0), d != backoff.Stop
 }
 
-// exponential is the jittered growing policy. The library caps the average and
-// not the drawn delay, so the average has to stop short of the cap. Cutting the
-// draws off at the cap instead would bunch a third of them exactly there, which
-// is the very herd that jitter is to break up.
+// exponential is the jittered growing policy. The library caps the average and not the
+// drawn delay, so the average has to stop short of the cap. Cutting the draws off at
+// the cap instead would bunch a third of them exactly there, which is the very herd
+// that jitter is to break up.
 func exponential(initial, max time.Duration) *backoff.ExponentialBackOff {
 	highest := time.Duration(float64(max) / (1 + jitter))
 	return backoff.NewExponentialBackOff(

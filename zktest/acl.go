@@ -22,7 +22,8 @@ const (
 
 var anyone = jute.ID{Scheme: "world", ID: "anyone"}
 
-// allowed tells whether one of the identities may do one of the things in perm. A node without an ACL is open.
+// allowed tells whether one of the identities may do one of the things in perm. A node
+// without an ACL is open.
 func allowed(acl []jute.ACL, perm int32, ids []jute.ID) bool {
 	if len(acl) == 0 {
 		return true
@@ -46,8 +47,8 @@ func allowed(acl []jute.ACL, perm int32, ids []jute.ID) bool {
 	return false
 }
 
-// expandACL checks the ACL of a request and returns the one to store: without doubles, and with the scheme "auth" replaced by
-// the identities the client has proved.
+// expandACL checks the ACL of a request and returns the one to store: without doubles,
+// and with the scheme "auth" replaced by the identities the client has proved.
 func expandACL(acl []jute.ACL, ids []jute.ID) ([]jute.ACL, error) {
 	var unique, out []jute.ACL
 	for _, a := range acl {
@@ -88,7 +89,8 @@ func digest(credentials string) string {
 	return user + ":" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// validDigest tells whether an identity has the form user:hash. As in ZooKeeper, trailing colons do not count.
+// validDigest tells whether an identity has the form user:hash. As in ZooKeeper,
+// trailing colons do not count.
 func validDigest(id string) bool {
 	return strings.Count(strings.TrimRight(id, ":"), ":") == 1
 }
@@ -144,7 +146,8 @@ func matchAddress(client, network string) bool {
 	return true
 }
 
-// maskedACL hides the hashes of digest identities from those who may read an ACL but not set it.
+// maskedACL hides the hashes of digest identities from those who may read an ACL but
+// not set it.
 func maskedACL(acl []jute.ACL) []jute.ACL {
 	out := slices.Clone(acl)
 	for i, a := range out {

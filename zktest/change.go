@@ -12,8 +12,8 @@ const (
 	setNodeACL
 )
 
-// change is one committed step: what was checked and worked out against the newest tree, so that every replica can
-// take it without thinking, now or later.
+// change is one committed step: what was checked and worked out against the newest
+// tree, so that every replica can take it without thinking, now or later.
 type change struct {
 	kind    changeKind
 	path    string
@@ -70,8 +70,9 @@ func (t *tree) add(p *node, c *change) {
 	n := &node{data: c.data, acl: c.acl, kind: c.node, ttl: c.ttl}
 	n.stat = jute.Stat{Czxid: c.zxid, Mzxid: c.zxid, Pzxid: c.zxid, Ctime: c.time, Mtime: c.time, EphemeralOwner: c.owner}
 	t.link(c.path, n)
-	// A real server guards the count against being set back, and by that against ever getting past 2147483647: it stays
-	// there, and so do the numbers of sequential nodes and the parent's pzxid.
+	// A real server guards the count against being set back, and by that against ever
+	// getting past 2147483647: it stays there, and so do the numbers of sequential
+	// nodes and the parent's pzxid.
 	if c.wrap || c.parentCreate > p.stat.Cversion {
 		p.stat.Cversion = c.parentCreate
 		p.stat.Pzxid = c.zxid

@@ -16,8 +16,8 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-// hosts is a host provider for one server that makes the client pause before each attempt but the first, as the default
-// one does.
+// hosts is a host provider for one server that makes the client pause before each
+// attempt but the first, as the default one does.
 type hosts struct {
 	addr  string
 	tried bool
@@ -32,7 +32,8 @@ func (h *hosts) Next() (addr string, pause bool) {
 	return h.addr, pause
 }
 
-// connect opens a session with go-zookeeper's client and closes it, goroutines and all, when the test ends.
+// connect opens a session with go-zookeeper's client and closes it, goroutines and all,
+// when the test ends.
 func connect(tb testing.TB, s *zktest.Server, name string, timeout time.Duration) *zk.Conn {
 	tb.Helper()
 	dial := s.Dial(name)

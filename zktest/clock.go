@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// runClock is the goroutine that expires sessions and reaps nodes. It sleeps until something can be due, and for good while
-// there is neither a session nor a node to reap: a timer that goes off for nothing would keep a bubble of virtual time
-// from ever being idle. It ends with Close.
+// runClock is the goroutine that expires sessions and reaps nodes. It sleeps until
+// something can be due, and for good while there is neither a session nor a node to
+// reap: a timer that goes off for nothing would keep a bubble of virtual time from ever
+// being idle. It ends with Close.
 func (s *Server) runClock() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -32,7 +33,8 @@ func (s *Server) runClock() {
 	}
 }
 
-// dueLocked returns the earliest time at which there can be something to do, zero for none.
+// dueLocked returns the earliest time at which there can be something to do, zero for
+// none.
 func (s *Server) dueLocked() time.Time {
 	if s.paused {
 		return time.Time{} // Resume looks by itself
@@ -44,8 +46,9 @@ func (s *Server) dueLocked() time.Time {
 	return due
 }
 
-// alarm is a time at which a session may have to be expired. A living session has at least one, at its deadline or before;
-// that it was heard of meanwhile is only noticed when the alarm goes off, so that requests need not touch the heap.
+// alarm is a time at which a session may have to be expired. A living session has at
+// least one, at its deadline or before; that it was heard of meanwhile is only noticed
+// when the alarm goes off, so that requests need not touch the heap.
 type alarm struct {
 	at time.Time
 	id int64
@@ -72,7 +75,8 @@ func (s *Server) watchSessionLocked(x *session) {
 	s.kickLocked(x.deadline)
 }
 
-// ringLocked returns the sessions whose alarm has gone off and whose time is up, oldest first.
+// ringLocked returns the sessions whose alarm has gone off and whose time is up, oldest
+// first.
 func (s *Server) ringLocked(now time.Time) []int64 {
 	var overdue []int64
 	for !s.paused && len(s.alarms) > 0 && !s.alarms[0].at.After(now) {
@@ -114,7 +118,8 @@ func (s *Server) tick(now time.Time) {
 	}
 }
 
-// expireOverdue expires a session whose time was up, unless a fault grants it more or it was heard of meanwhile.
+// expireOverdue expires a session whose time was up, unless a fault grants it more or
+// it was heard of meanwhile.
 func (s *Server) expireOverdue(id int64) {
 	if !s.step(sessionKey(id)) {
 		return
@@ -143,7 +148,8 @@ func (s *Server) expireOverdue(id int64) {
 	s.expire(id)
 }
 
-// armReaperLocked makes the reaper run at the next interval if there is something it might reap one day.
+// armReaperLocked makes the reaper run at the next interval if there is something it
+// might reap one day.
 func (s *Server) armReaperLocked() {
 	if s.reapAt.IsZero() && len(s.main.tree.reapable) > 0 {
 		s.reapAt = time.Now().Add(s.cfg.reapInterval)
@@ -151,8 +157,8 @@ func (s *Server) armReaperLocked() {
 	}
 }
 
-// reap deletes the containers that have lost all their children and the nodes that have outlived their time. As on a real
-// server a container that never had a child stays.
+// reap deletes the containers that have lost all their children and the nodes that have
+// outlived their time. As on a real server a container that never had a child stays.
 func (s *Server) reap() {
 	s.mu.Lock()
 	s.reapAt = time.Time{}

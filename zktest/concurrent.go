@@ -15,18 +15,21 @@ type Sent struct {
 	Watch bool   // it sets a watch
 }
 
-// WithConcurrency is for runs of clients that send from several goroutines, and so in an order that does not repeat. It
-// needs a stepper and a [Network]. Requests that have come over one connection by the time everything has come to rest are
-// then let through in an order that the seed picks, as if the client's goroutines had been quicker or slower, unless
-// follows says that the later of two was sent in the knowledge that the earlier had been sent.
+// WithConcurrency is for runs of clients that send from several goroutines, and so in
+// an order that does not repeat. It needs a stepper and a [Network]. Requests that have
+// come over one connection by the time everything has come to rest are then let through
+// in an order that the seed picks, as if the client's goroutines had been quicker or
+// slower, unless follows says that the later of two was sent in the knowledge that the
+// earlier had been sent.
 //
-// Replies come in the order in which requests were let through. Clients must not mind, and must send each request with
-// one write.
+// Replies come in the order in which requests were let through. Clients must not mind,
+// and must send each request with one write.
 func WithConcurrency(follows func(earlier, later Sent) bool) Option {
 	return option(func(c *config) { c.follows = follows })
 }
 
-// shuffles tells whether what has come at once is let through in an order of the server's own.
+// shuffles tells whether what has come at once is let through in an order of the
+// server's own.
 func (c *conn) shuffles() bool {
 	_, inMemory := c.nc.(*memConn)
 	return inMemory && c.server.stepper != nil && c.server.cfg.follows != nil
@@ -38,7 +41,8 @@ type arrival struct {
 	frame []byte
 }
 
-// handleShuffled handles a request and all that has come with it. It tells whether the connection goes on.
+// handleShuffled handles a request and all that has come with it. It tells whether the
+// connection goes on.
 func (c *conn) handleShuffled(first []byte, in *bufio.Reader) bool {
 	link := c.nc.(*memConn).in
 	batch, err := arrived(nil, first)
@@ -84,7 +88,8 @@ func arrived(batch []arrival, frame []byte) ([]arrival, error) {
 	return append(batch, arrival{Sent{r.op, r.path, r.set}, frame}), err
 }
 
-// pick takes one of what has come at once from the list: one that follows none before it.
+// pick takes one of what has come at once from the list: one that follows none before
+// it.
 func (c *conn) pick(all []arrival) (frame []byte, rest []arrival) {
 	if len(all) == 1 {
 		return all[0].frame, nil

@@ -16,8 +16,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// crowd has one client send many requests at once, from goroutines of its own, and returns the paths in the order in
-// which the server answered.
+// crowd has one client send many requests at once, from goroutines of its own, and
+// returns the paths in the order in which the server answered.
 func crowd(t *testing.T, seed uint64, follows func(earlier, later zktest.Sent) bool) (order string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestRequestsOfOneClientRepeat(t *testing.T) {
 	require.Greater(t, len(distinct), seeds*3/4, "the seed must matter")
 }
 
-// pipelined sends requests for /n0, /n1 and so on without waiting for answers, and returns the paths in the order in
-// which the server answered.
+// pipelined sends requests for /n0, /n1 and so on without waiting for answers, and
+// returns the paths in the order in which the server answered.
 func pipelined(t *testing.T, seed uint64, follows func(earlier, later zktest.Sent) bool) (paths []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
-// conn is one connection. Two goroutines serve it, started by Server.serve and waited for by Server.Close: one reads
-// and handles its requests in order, one sends what is in its queue. Both end when the connection does.
+// conn is one connection. Two goroutines serve it, started by Server.serve and waited
+// for by Server.Close: one reads and handles its requests in order, one sends what is
+// in its queue. Both end when the connection does.
 type conn struct {
 	server  *Server
 	nc      net.Conn
@@ -78,8 +79,8 @@ func (c *conn) serve(in *bufio.Reader) {
 	}
 }
 
-// handleAll handles a request and, if the server may pick their order, all that came with it. It tells whether the
-// connection goes on.
+// handleAll handles a request and, if the server may pick their order, all that came
+// with it. It tells whether the connection goes on.
 func (c *conn) handleAll(frame []byte, in *bufio.Reader) bool {
 	if c.shuffles() {
 		return c.handleShuffled(frame, in)
@@ -87,8 +88,8 @@ func (c *conn) handleAll(frame []byte, in *bufio.Reader) bool {
 	return c.server.step(c.key) && c.handle(frame)
 }
 
-// drain throws away what the client still sends until the connection ends, so that its end is noticed while the
-// last reply is on its way. It returns at once if nothing is.
+// drain throws away what the client still sends until the connection ends, so that its
+// end is noticed while the last reply is on its way. It returns at once if nothing is.
 func (c *conn) drain(in io.Reader) {
 	if c.leaving() {
 		_, _ = io.Copy(io.Discard, in)
@@ -121,7 +122,8 @@ func (c *conn) write() {
 				buf = append(buf, p.frame...)
 			}
 			if _, err := c.nc.Write(buf); err != nil {
-				// The client has hung up. What it sent before is still heard, and the reading goroutine then finds the end.
+				// The client has hung up. What it sent before is still heard, and the
+				// reading goroutine then finds the end.
 				c.out.mute()
 				<-c.done
 				return
@@ -145,8 +147,8 @@ func (c *conn) sleep(d time.Duration) bool {
 	}
 }
 
-// admit holds a request that has arrived until the link and the server let it through. It tells whether the
-// connection still stands.
+// admit holds a request that has arrived until the link and the server let it through.
+// It tells whether the connection still stands.
 func (c *conn) admit() bool {
 	s := c.server
 	s.mu.Lock()
@@ -196,8 +198,9 @@ func (c *conn) cut() {
 	c.detachLocked()
 }
 
-// detachLocked ends the connection and makes the server forget it. Its session lives on. While the link to the client
-// is severed, the client must not see the end; the socket then lingers until the link is whole again.
+// detachLocked ends the connection and makes the server forget it. Its session lives
+// on. While the link to the client is severed, the client must not see the end; the
+// socket then lingers until the link is whole again.
 func (c *conn) detachLocked() {
 	if c.closed {
 		return

@@ -15,7 +15,8 @@ type link struct {
 // severed tells whether nothing passes.
 func (l link) severed() bool { return l.partitioned || l.stalled }
 
-// linkLocked returns the state of a client's link, which is that for all clients and its own taken together.
+// linkLocked returns the state of a client's link, which is that for all clients and
+// its own taken together.
 func (s *Server) linkLocked(client string) link {
 	all, own := s.links[""], s.links[client]
 	return link{all.refused || own.refused, all.partitioned || own.partitioned, all.stalled || own.stalled}
@@ -54,15 +55,17 @@ func (s *Server) hangUpLingeringLocked() {
 	})
 }
 
-// severed tells whether frames have to wait before they may pass between the server and a connection, or are lost.
+// severed tells whether frames have to wait before they may pass between the server and
+// a connection, or are lost.
 func (s *Server) severed(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.paused || s.linkLocked(c.client).severed()
 }
 
-// awaitLink waits until frames may pass between the server and a connection. open is false if the connection ended
-// meanwhile, lost is true if the frame at hand is lost on the way.
+// awaitLink waits until frames may pass between the server and a connection. open is
+// false if the connection ended meanwhile, lost is true if the frame at hand is lost on
+// the way.
 func (s *Server) awaitLink(c *conn) (open, lost bool) {
 	for {
 		s.mu.Lock()
@@ -87,7 +90,8 @@ func (s *Server) awaitLink(c *conn) (open, lost bool) {
 	}
 }
 
-// awaitHeal waits until the server can see what the client did at its end of the connection.
+// awaitHeal waits until the server can see what the client did at its end of the
+// connection.
 func (c *conn) awaitHeal() {
 	s := c.server
 	for {
@@ -105,22 +109,25 @@ func (c *conn) awaitHeal() {
 	}
 }
 
-// RefuseConnections makes the server refuse new connections of a client, "" for all. Existing ones are not touched.
-// Over TCP only dial functions made by [Server.Dial] see a refusal; others see their connection closed at once.
+// RefuseConnections makes the server refuse new connections of a client, "" for all.
+// Existing ones are not touched. Over TCP only dial functions made by [Server.Dial] see
+// a refusal; others see their connection closed at once.
 func (s *Server) RefuseConnections(client string, on bool) {
 	s.alterLink(client, func(l *link) { l.refused = on })
 }
 
-// Partition cuts a client, "" for all, off from the server without either noticing: what one sends is accepted and
-// lost. Dialling hangs until its context ends or the partition heals. When it heals, the connections that lost
-// something end, since their streams have a hole.
+// Partition cuts a client, "" for all, off from the server without either noticing:
+// what one sends is accepted and lost. Dialling hangs until its context ends or the
+// partition heals. When it heals, the connections that lost something end, since their
+// streams have a hole.
 func (s *Server) Partition(client string, on bool) {
 	s.alterLink(client, func(l *link) { l.partitioned = on })
 }
 
-// Stall is like Partition, but what is sent is only late, as on a network that repeats what it lost: it arrives when
-// the stall ends. A client that has given up on its connection by then sees its requests take effect all the same,
-// unless it has resumed its session elsewhere before.
+// Stall is like Partition, but what is sent is only late, as on a network that repeats
+// what it lost: it arrives when the stall ends. A client that has given up on its
+// connection by then sees its requests take effect all the same, unless it has resumed
+// its session elsewhere before.
 func (s *Server) Stall(client string, on bool) {
 	s.alterLink(client, func(l *link) { l.stalled = on })
 }
@@ -141,12 +148,12 @@ func (s *Server) dropLocked(which func(c *conn) bool) {
 	}
 }
 
-// ExpireSession ends a session as if its time were up and tells whether there was such a session. Its ephemeral nodes
-// are gone, and its connection closed, when it returns.
+// ExpireSession ends a session as if its time were up and tells whether there was such
+// a session. Its ephemeral nodes are gone, and its connection closed, when it returns.
 func (s *Server) ExpireSession(id int64) bool { return s.expire(id) }
 
-// Pause stops the server as SIGSTOP would: connections stay and are accepted, nothing is read, answered or expired, but
-// time goes on. See [Server.Resume].
+// Pause stops the server as SIGSTOP would: connections stay and are accepted, nothing
+// is read, answered or expired, but time goes on. See [Server.Resume].
 func (s *Server) Pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,8 +161,9 @@ func (s *Server) Pause() {
 	s.changedLocked()
 }
 
-// Resume ends a pause. Sessions from which a request has arrived meanwhile count as heard of now; the others are
-// expired at once if their time is up. (On a real server the two race.)
+// Resume ends a pause. Sessions from which a request has arrived meanwhile count as
+// heard of now; the others are expired at once if their time is up. (On a real server
+// the two race.)
 func (s *Server) Resume() {
 	s.mu.Lock()
 	if !s.paused {
@@ -177,11 +185,14 @@ func (s *Server) Resume() {
 	}
 }
 
-// Restart ends all connections, as if the server process had been killed and started again. With keepState the tree and
-// the sessions survive, as on disk, and every session has its whole timeout again. Without it everything is gone, and
-// the transaction numbers begin anew, so that a client that has seen later ones is turned away.
+// Restart ends all connections, as if the server process had been killed and started
+// again. With keepState the tree and the sessions survive, as on disk, and every
+// session has its whole timeout again. Without it everything is gone, and the
+// transaction numbers begin anew, so that a client that has seen later ones is turned
+// away.
 //
-// A [Minority] is another process: with keepState it stays as it is, and so do the connections to it. Without, it ends.
+// A [Minority] is another process: with keepState it stays as it is, and so do the
+// connections to it. Without, it ends.
 func (s *Server) Restart(keepState bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,9 +211,10 @@ func (s *Server) Restart(keepState bool) {
 	}
 }
 
-// Lag makes a client read like one whose server has fallen behind: it does not see what others do, neither in reads nor
-// in watch events, until it asks for a sync, writes, or Lag is turned off. Then it sees all at once, in order, and falls
-// behind again. Transaction numbers in its replies stay behind too. On a [Minority] it has no effect.
+// Lag makes a client read like one whose server has fallen behind: it does not see what
+// others do, neither in reads nor in watch events, until it asks for a sync, writes, or
+// Lag is turned off. Then it sees all at once, in order, and falls behind again.
+// Transaction numbers in its replies stay behind too. On a [Minority] it has no effect.
 func (s *Server) Lag(client string, on bool) {
 	s.mu.Lock()
 	r := s.lagging[client]
@@ -232,8 +244,9 @@ func (s *Server) Lag(client string, on bool) {
 	}
 }
 
-// SetSequence sets the number that the next sequential node under a parent will get, and tells whether there is such
-// a parent. Numbers are the count of nodes ever created there, of any kind.
+// SetSequence sets the number that the next sequential node under a parent will get,
+// and tells whether there is such a parent. Numbers are the count of nodes ever created
+// there, of any kind.
 func (s *Server) SetSequence(parent string, next int32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

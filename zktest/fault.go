@@ -53,7 +53,8 @@ func (c Call) String() string {
 	return fmt.Sprintf("#%d %s %s %s %s", c.N, c.Client, c.Phase, c.Op, c.Path)
 }
 
-// Action is what a fault does. It is a plain value that can be compared and is made by the constants and functions below.
+// Action is what a fault does. It is a plain value that can be compared and is made by
+// the constants and functions below.
 type Action int64
 
 type actionKind int8
@@ -73,25 +74,29 @@ const (
 const (
 	// Pass does nothing.
 	Pass Action = Action(kindPass)
-	// CutConnection ends the connection; before a request is applied it never is, after that its reply is lost.
+	// CutConnection ends the connection; before a request is applied it never is, after
+	// that its reply is lost.
 	CutConnection Action = Action(kindCut)
-	// DropReply loses the reply, or the event. Before a request is applied it loses the request. The connection stays,
-	// and what comes later on it arrives. TCP never does that to one message out of a stream: for a request or a reply
-	// it is as good as a server that has hung, but a client that misses an event on a connection that lives on has no
-	// way to notice. Use CutConnection, Mute or Delay for what a network does to events.
+	// DropReply loses the reply, or the event. Before a request is applied it loses the
+	// request. The connection stays, and what comes later on it arrives. TCP never does
+	// that to one message out of a stream: for a request or a reply it is as good as a
+	// server that has hung, but a client that misses an event on a connection that
+	// lives on has no way to notice. Use CutConnection, Mute or Delay for what a
+	// network does to events.
 	DropReply Action = Action(kindDropReply)
 	// ExpireSession ends the session, and the connection with it.
 	ExpireSession Action = Action(kindExpire)
-	// Mute makes the connection silent for good: it stays, but nothing it says is heard and nothing is answered.
+	// Mute makes the connection silent for good: it stays, but nothing it says is heard
+	// and nothing is answered.
 	Mute Action = Action(kindMute)
 )
 
-// Delay holds up the request, the reply or the event, and on its connection all that comes after in the same
-// direction. At [PhaseExpire] it grants the session more time.
+// Delay holds up the request, the reply or the event, and on its connection all that
+// comes after in the same direction. At [PhaseExpire] it grants the session more time.
 func Delay(d time.Duration) Action { return Action(d)<<kindBits | Action(kindDelay) }
 
-// Fail makes the server answer with an error. Before a request is applied it never is; after that the answer is a lie.
-// At [PhaseConnect] it hangs up. Events cannot fail.
+// Fail makes the server answer with an error. Before a request is applied it never is;
+// after that the answer is a lie. At [PhaseConnect] it hangs up. Events cannot fail.
 func Fail(code Code) Action { return Action(code)<<kindBits | Action(kindFail) }
 
 func (a Action) kind() actionKind     { return actionKind(a & (1<<kindBits - 1)) }
@@ -131,9 +136,10 @@ type faults struct {
 // armed tells whether calls have to be asked about.
 func (f *faults) armed() bool { return f.on.Load() }
 
-// SetFaults makes the server ask a function what to do at every [Call], nil for none. The function is called without
-// locks held, on the goroutine that serves the request, so it may call the server's methods; it may be called
-// concurrently unless there is a stepper. Rules made by [Server.On] are asked first. The numbers of calls begin anew.
+// SetFaults makes the server ask a function what to do at every [Call], nil for none.
+// The function is called without locks held, on the goroutine that serves the request,
+// so it may call the server's methods; it may be called concurrently unless there is a
+// stepper. Rules made by [Server.On] are asked first. The numbers of calls begin anew.
 func (s *Server) SetFaults(hook func(Call) Action) {
 	f := s.faults
 	f.mu.Lock()

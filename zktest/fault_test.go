@@ -58,7 +58,8 @@ func TestDropReply(t *testing.T) {
 func TestDelayKeepsOrder(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := connect(t, s, "a", 30*time.Second), connect(t, s, "b", 30*time.Second)
-		// The reply to a read with a watch is held up; the event must not overtake it, or the client would not know it.
+		// The reply to a read with a watch is held up; the event must not overtake it,
+		// or the client would not know it.
 		s.On(zktest.OpGetData, "/").Client("a").After().Delay(7 * time.Second)
 		start := time.Now()
 		type answer struct {

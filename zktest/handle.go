@@ -39,8 +39,9 @@ type delivery struct {
 	parcel *parcel
 }
 
-// perform applies a request and queues the events and the reply, all in one step for everybody else. p is nil if there is no reply, and ok
-// is false if no more requests are to be read.
+// perform applies a request and queues the events and the reply, all in one step for
+// everybody else. p is nil if there is no reply, and ok is false if no more requests
+// are to be read.
 func (s *Server) perform(c *conn, r request, refusal Code) (p *parcel, events []delivery, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +72,8 @@ func (s *Server) perform(c *conn, r request, refusal Code) (p *parcel, events []
 	return p, events, !p.last
 }
 
-// queueLocked puts events into the queues of the connections they are for. They are held while there are faults to
-// ask about them; then release must be called for each.
+// queueLocked puts events into the queues of the connections they are for. They are
+// held while there are faults to ask about them; then release must be called for each.
 func (s *Server) queueLocked(events []firing) []delivery {
 	held := s.faults.armed()
 	var out []delivery
@@ -101,8 +102,9 @@ func (s *Server) countLocked(c *conn, r request, res *result) {
 	s.armReaperLocked()
 }
 
-// before asks the faults about a request that has not been applied, and does what they say. proceed is false if it
-// must not be applied; otherwise refusal is the error to answer with, or OK.
+// before asks the faults about a request that has not been applied, and does what they
+// say. proceed is false if it must not be applied; otherwise refusal is the error to
+// answer with, or OK.
 func (c *conn) before(call *Call) (proceed bool, refusal Code) {
 	s := c.server
 	act := s.ask(*call)
@@ -125,7 +127,8 @@ func (c *conn) before(call *Call) (proceed bool, refusal Code) {
 	return false, OK
 }
 
-// after asks the faults about a request that has been applied and whose reply p is held.
+// after asks the faults about a request that has been applied and whose reply p is
+// held.
 func (c *conn) after(call Call, p *parcel) {
 	call.Phase = PhaseAfterApply
 	s := c.server

@@ -43,8 +43,9 @@ func (c *conn) handshake(frame []byte) bool {
 	return ok
 }
 
-// enrol makes the handshake an event of the stepper's and gives the connection its key after that: a client may open two
-// connections at once, and which of them is accepted first is chance. What they are for is not.
+// enrol makes the handshake an event of the stepper's and gives the connection its key
+// after that: a client may open two connections at once, and which of them is accepted
+// first is chance. What they are for is not.
 func (c *conn) enrol(session int64) bool {
 	s := c.server
 	if s.stepper == nil {
@@ -60,8 +61,8 @@ func (c *conn) enrol(session int64) bool {
 	return true
 }
 
-// establish does a connect request and queues its reply. ok is false if no requests are to be read from the
-// connection, p is nil if there is not even a reply.
+// establish does a connect request and queues its reply. ok is false if no requests are
+// to be read from the connection, p is nil if there is not even a reply.
 func (s *Server) establish(c *conn, req *jute.ConnectRequest, call *Call) (p *parcel, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +94,9 @@ func (s *Server) establish(c *conn, req *jute.ConnectRequest, call *Call) (p *pa
 	return p, !p.last
 }
 
-// connectLocked opens or resumes a session. ok is false if the client must be hung up on without a word. Without a
-// session afterwards the reply says that the session has expired.
+// connectLocked opens or resumes a session. ok is false if the client must be hung up
+// on without a word. Without a session afterwards the reply says that the session has
+// expired.
 func (s *Server) connectLocked(c *conn, req *jute.ConnectRequest) (reply []byte, ok bool) {
 	if req.LastZxidSeen > c.replica.zxid {
 		return nil, false // the client knows a future this server does not
@@ -133,8 +135,9 @@ func (s *Server) openSessionLocked(c *conn, timeout time.Duration) {
 	s.watchSessionLocked(x)
 }
 
-// resumeSessionLocked moves an existing session to the connection. Whoever had it before loses his connection, even
-// when the password then proves wrong: that is how the real server does it.
+// resumeSessionLocked moves an existing session to the connection. Whoever had it
+// before loses his connection, even when the password then proves wrong: that is how
+// the real server does it.
 func (s *Server) resumeSessionLocked(c *conn, req *jute.ConnectRequest, timeout time.Duration) {
 	known := s.sessions
 	if c.minority != nil {
@@ -158,7 +161,8 @@ func (s *Server) resumeSessionLocked(c *conn, req *jute.ConnectRequest, timeout 
 	}
 }
 
-// password returns the password of a session. It is a function of the id, so that runs repeat; nothing here is secret.
+// password returns the password of a session. It is a function of the id, so that runs
+// repeat; nothing here is secret.
 func password(id int64) []byte {
 	var seed [8]byte
 	binary.BigEndian.PutUint64(seed[:], uint64(id))

@@ -10,7 +10,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// What a client has sent before it hangs up is heard, also when an answer can no longer be given to it: so it is over TCP.
+// What a client has sent before it hangs up is heard, also when an answer can no longer
+// be given to it: so it is over TCP.
 func TestLastWordsOfAClientThatHangsUp(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a := speaker(t, s, "a", nil)

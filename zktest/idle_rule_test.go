@@ -28,7 +28,8 @@ func (v *verdict) Errorf(format string, args ...any) {
 func (v *verdict) Cleanup(f func()) { v.cleanups = append(v.cleanups, f) }
 func (v *verdict) Failed() bool     { return v.failed }
 
-// judged runs a test that does nothing but to make rules and one request, and returns what was said against it.
+// judged runs a test that does nothing but to make rules and one request, and returns
+// what was said against it.
 func judged(t *testing.T, failed bool, rules func(s *zktest.Server)) []string {
 	t.Helper()
 	v := &verdict{TB: t, failed: failed}
@@ -59,7 +60,8 @@ func TestRuleThatNeverStrikesFailsItsTest(t *testing.T) {
 	require.Empty(t, judged(t, true, func(s *zktest.Server) { s.On(zktest.OpCreate, "/a").Cut() }), "it may have ended before")
 }
 
-// All rules count a call, also one at which another strikes; who is due then has the next.
+// All rules count a call, also one at which another strikes; who is due then has the
+// next.
 func TestRulesCountTheCallsAtWhichOthersStrike(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a := speaker(t, s, "a", nil)

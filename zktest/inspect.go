@@ -46,7 +46,8 @@ type NodeInfo struct {
 	Sequence       int32         // the number the next sequential child will get
 }
 
-// Node looks at a node without any protocol, and so without permissions, counts and faults. ok is false if there is none.
+// Node looks at a node without any protocol, and so without permissions, counts and
+// faults. ok is false if there is none.
 func (s *Server) Node(path string) (info NodeInfo, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +62,8 @@ func (s *Server) Node(path string) (info NodeInfo, ok bool) {
 	}, true
 }
 
-// Children returns the names of a node's children in alphabetical order, nil if there are none or no such node.
+// Children returns the names of a node's children in alphabetical order, nil if there
+// are none or no such node.
 func (s *Server) Children(path string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +81,8 @@ func (s *Server) Zxid() int64 {
 	return s.zxid
 }
 
-// Watches returns how many watches are set. A watch on a node counts once for its data and once for its children, so
-// that a persistent watch counts twice.
+// Watches returns how many watches are set. A watch on a node counts once for its data
+// and once for its children, so that a persistent watch counts twice.
 func (s *Server) Watches() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +105,8 @@ func (s *Server) replicasLocked() []*replica {
 	return all
 }
 
-// Dump describes the tree and the sessions, for the message of a test that failed. The nodes every server has are
-// left out.
+// Dump describes the tree and the sessions, for the message of a test that failed. The
+// nodes every server has are left out.
 func (s *Server) Dump() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

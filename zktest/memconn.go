@@ -15,8 +15,9 @@ type memAddr string
 func (memAddr) Network() string  { return "mem" }
 func (a memAddr) String() string { return string(a) }
 
-// pipe carries bytes one way. It has a buffer without bounds, so that a writer never waits: with net.Pipe two writers
-// and no reader would block on a mutex, which stops virtual time for good.
+// pipe carries bytes one way. It has a buffer without bounds, so that a writer never
+// waits: with net.Pipe two writers and no reader would block on a mutex, which stops
+// virtual time for good.
 type pipe struct {
 	mu       sync.Mutex
 	cond     *sync.Cond
@@ -95,7 +96,8 @@ func (p *pipe) closeRead() {
 	p.cond.Broadcast()
 }
 
-// closeWrite ends the writing end: the reader gets what is in the pipe and then the end.
+// closeWrite ends the writing end: the reader gets what is in the pipe and then the
+// end.
 func (p *pipe) closeWrite() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,8 +105,9 @@ func (p *pipe) closeWrite() {
 	p.cond.Broadcast()
 }
 
-// setDeadline bounds reads. Only reads: a write never waits. Clients move deadlines with every frame, so the timer is left
-// alone if it goes off early enough, and looks at the deadline then.
+// setDeadline bounds reads. Only reads: a write never waits. Clients move deadlines
+// with every frame, so the timer is left alone if it goes off early enough, and looks
+// at the deadline then.
 func (p *pipe) setDeadline(t time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

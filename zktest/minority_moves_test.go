@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// TestMajorityHasAClockOfItsOwn makes sure that every session has its whole timeout from the split on, and that nothing
-// that is heard on the minority gives it more.
+// TestMajorityHasAClockOfItsOwn makes sure that every session has its whole timeout
+// from the split on, and that nothing that is heard on the minority gives it more.
 func TestMajorityHasAClockOfItsOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
@@ -42,7 +42,8 @@ func TestMajorityHasAClockOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestWatchesGoToTheMinority makes sure that no event reaches the minority, and none is lost when its client returns.
+// TestWatchesGoToTheMinority makes sure that no event reaches the minority, and none is
+// lost when its client returns.
 func TestWatchesGoToTheMinority(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
@@ -71,8 +72,8 @@ func TestWatchesGoToTheMinority(t *testing.T) {
 	})
 }
 
-// TestLaggingClientSeesAllOfThePast makes sure that a client whose server has fallen behind does not miss what happened
-// before the split.
+// TestLaggingClientSeesAllOfThePast makes sure that a client whose server has fallen
+// behind does not miss what happened before the split.
 func TestLaggingClientSeesAllOfThePast(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
@@ -196,7 +197,8 @@ func TestMinorityAndTheLifeOfTheServer(t *testing.T) {
 	})
 }
 
-// TestServerClosesWithAMinority leaves connections to a minority behind, one of which hangs.
+// TestServerClosesWithAMinority leaves connections to a minority behind, one of which
+// hangs.
 func TestServerClosesWithAMinority(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)

@@ -58,8 +58,8 @@ func writable(e *jute.Encoder) {
 	e.Int32(0)
 }
 
-// parted lets clients of a library contend while the server splits, moves them and is whole again. It returns what
-// happened.
+// parted lets clients of a library contend while the server splits, moves them and is
+// whole again. It returns what happened.
 func parted(t *testing.T, seed uint64) (trace string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -114,7 +114,8 @@ func TestSplitsRepeat(t *testing.T) {
 	require.Greater(t, hung, 40, "clients were on the minority")
 }
 
-// TestSplitOverTCP does on a real network, and so in real time, what the other tests do in a bubble.
+// TestSplitOverTCP does on a real network, and so in real time, what the other tests do
+// in a bubble.
 func TestSplitOverTCP(t *testing.T) {
 	s := zktest.NewServer(t, zktest.WithSessionTimeouts(time.Millisecond, time.Minute))
 	a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)

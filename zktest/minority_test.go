@@ -23,7 +23,8 @@ func dialer(s *zktest.Server, name string) script.Dialer {
 	return func(ctx context.Context) (net.Conn, error) { return s.Dial(name)(ctx, "tcp", s.Addr()) }
 }
 
-// speak connects a named client that speaks in raw frames. It is in a new session, or in that of another connection.
+// speak connects a named client that speaks in raw frames. It is in a new session, or
+// in that of another connection.
 func speak(t *testing.T, s *zktest.Server, name string, of *script.Conn, seen int64) (*script.Conn, error) {
 	t.Helper()
 	var id int64
@@ -143,7 +144,8 @@ func TestMinorityCommitsNothing(t *testing.T) {
 	t.Run("failing multi", func(t *testing.T) { commitsNot(t, zktest.OpMulti, func(e *jute.Encoder) { e.Int32(7) }) })
 }
 
-// commitsNot sends a request to a minority, where it must have no effect and hold up all that comes after it.
+// commitsNot sends a request to a minority, where it must have no effect and hold up
+// all that comes after it.
 func commitsNot(t *testing.T, op zktest.Op, body func(e *jute.Encoder)) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
@@ -185,7 +187,8 @@ func nodesOf(dump string) (nodes []string) {
 	return nodes
 }
 
-// TestMinoritySendsWhatItHasAnswered makes sure that a write holds up what comes after it, and not what came before.
+// TestMinoritySendsWhatItHasAnswered makes sure that a write holds up what comes after
+// it, and not what came before.
 func TestMinoritySendsWhatItHasAnswered(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a := connect(t, s, "a", 30*time.Second)
@@ -249,7 +252,8 @@ func TestMinorityRevalidatesForEver(t *testing.T) {
 	})
 }
 
-// TestSessionOnBothSides makes sure that the majority does not hear of a session that is attached to the minority, too.
+// TestSessionOnBothSides makes sure that the majority does not hear of a session that
+// is attached to the minority, too.
 func TestSessionOnBothSides(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		b := speaker(t, s, "b", nil)

@@ -11,7 +11,8 @@ type multiPart struct {
 	version int32
 }
 
-// readMulti reads the parts of a multi, or of a multiRead if reading is set. The two kinds of parts do not mix.
+// readMulti reads the parts of a multi, or of a multiRead if reading is set. The two
+// kinds of parts do not mix.
 func readMulti(d *jute.Decoder, reading bool) ([]multiPart, Code) {
 	var parts []multiPart
 	for {
@@ -48,8 +49,8 @@ func readMulti(d *jute.Decoder, reading bool) ([]multiPart, Code) {
 	}
 }
 
-// multiCreateKind says what a create within a multi really is: its flags decide, not its number, so that a create2
-// there is answered like a create.
+// multiCreateKind says what a create within a multi really is: its flags decide, not
+// its number, so that a create2 there is answered like a create.
 func multiCreateKind(r createRequest) Op {
 	switch r.flags {
 	case flagContainer:
@@ -60,7 +61,8 @@ func multiCreateKind(r createRequest) Op {
 	return OpCreate
 }
 
-// answeredAs is the kind that the reply names: one that carries a Stat is a create2, whatever was asked.
+// answeredAs is the kind that the reply names: one that carries a Stat is a create2,
+// whatever was asked.
 func (m *multiPart) answeredAs() Op {
 	if m.op == OpCreateContainer || m.op == OpCreateTTL {
 		return OpCreate2
@@ -90,8 +92,9 @@ func (s *Server) multiLocked(c *conn, r request) result {
 	return result{zxid: p.zxid, events: s.finishLocked(c, t), body: multiReply(results)}
 }
 
-// tryLocked finds out what a multi comes to. Each part must see what those before it did, so they are really done,
-// and then undone: the commit does them again and rings the watches.
+// tryLocked finds out what a multi comes to. Each part must see what those before it
+// did, so they are really done, and then undone: the commit does them again and rings
+// the watches.
 func (s *Server) tryLocked(p *preparer, parts []multiPart) (results []partResult, changes []change, failed bool) {
 	var undos []undo
 	for i, part := range parts {
@@ -135,8 +138,8 @@ func (s *Server) partReplyLocked(op Op, path string) func(*jute.Encoder) {
 	return s.writeReplyLocked(op, path)
 }
 
-// failedParts is the answer when part number bad failed: those before it would have been fine, those after it were
-// not looked at.
+// failedParts is the answer when part number bad failed: those before it would have
+// been fine, those after it were not looked at.
 func failedParts(n, bad int, code Code) []partResult {
 	results := make([]partResult, n)
 	for i := range results {

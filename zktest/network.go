@@ -8,9 +8,10 @@ import (
 	"syscall"
 )
 
-// Network is an in-memory network on which servers listen ([WithNetwork]) and clients dial ([Server.Dial] or
-// [Network.DialContext]). Nothing on it takes time unless a fault makes it. The zero value is an empty network; it must
-// not be copied. Its methods may be called concurrently.
+// Network is an in-memory network on which servers listen ([WithNetwork]) and clients
+// dial ([Server.Dial] or [Network.DialContext]). Nothing on it takes time unless a
+// fault makes it. The zero value is an empty network; it must not be copied. Its
+// methods may be called concurrently.
 type Network struct {
 	mu      sync.Mutex
 	servers map[string]*Server
@@ -18,7 +19,8 @@ type Network struct {
 	ports   int // client connections so far
 }
 
-// DialContext connects to a server of the network, under its own address as the client's name.
+// DialContext connects to a server of the network, under its own address as the
+// client's name.
 func (n *Network) DialContext(ctx context.Context, _, addr string) (net.Conn, error) {
 	return n.dial(ctx, "", addr)
 }

@@ -5,10 +5,11 @@ import "strconv"
 // Op is the kind of a request, numbered as on the wire.
 type Op int32
 
-// The requests the server knows. OpConnect is the first frame of a connection, which has no number on the wire;
-// the one here is that of the transaction it causes. Clients differ in what they ask with: go-zookeeper, and with it all
-// recipes, creates with OpCreate, lists with OpGetChildren2 and sets watches again with OpSetWatches; Java's newer ones
-// create with OpCreate2.
+// The requests the server knows. OpConnect is the first frame of a connection, which
+// has no number on the wire; the one here is that of the transaction it causes. Clients
+// differ in what they ask with: go-zookeeper, and with it all recipes, creates with
+// OpCreate, lists with OpGetChildren2 and sets watches again with OpSetWatches; Java's
+// newer ones create with OpCreate2.
 const (
 	OpCreate               Op = 1
 	OpDelete               Op = 2
@@ -67,7 +68,8 @@ func (o Op) String() string {
 	return "op" + strconv.Itoa(int(o))
 }
 
-// Code is the result of a request, numbered as on the wire. It is an error unless it is OK.
+// Code is the result of a request, numbered as on the wire. It is an error unless it is
+// OK.
 type Code int32
 
 // The results the server gives, or can be told to give by [Fail].

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// parcel is one frame on its way to a client. Its place in the queue is taken when the thing it tells of happens, so
-// that a reply cannot be overtaken by an event that came later, however long a fault decides about either.
+// parcel is one frame on its way to a client. Its place in the queue is taken when the
+// thing it tells of happens, so that a reply cannot be overtaken by an event that came
+// later, however long a fault decides about either.
 type parcel struct {
 	frame   []byte
 	held    bool      // a fault has not decided yet
@@ -15,8 +16,8 @@ type parcel struct {
 	last    bool      // the connection ends with it
 }
 
-// outQueue is the frames one connection has still to send, in order. Its mutex is held for moments only and is the
-// innermost one: it may be taken under the server's.
+// outQueue is the frames one connection has still to send, in order. Its mutex is held
+// for moments only and is the innermost one: it may be taken under the server's.
 type outQueue struct {
 	mu     sync.Mutex
 	cond   *sync.Cond
@@ -49,8 +50,9 @@ func (q *outQueue) settle(p *parcel, decide func(p *parcel)) {
 	q.cond.Broadcast()
 }
 
-// next waits for parcels that are free to go and takes them from the queue. It returns only the first if that one
-// has to wait for its time or is the last of the connection, or if not many are wanted, and nil once the queue is closed.
+// next waits for parcels that are free to go and takes them from the queue. It returns
+// only the first if that one has to wait for its time or is the last of the connection,
+// or if not many are wanted, and nil once the queue is closed.
 func (q *outQueue) next(many bool) []*parcel {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -78,7 +80,8 @@ func (q *outQueue) next(many bool) []*parcel {
 // plain tells whether a parcel may travel together with others.
 func (p *parcel) plain() bool { return !p.held && !p.dropped && !p.last && p.after.IsZero() }
 
-// mute makes the queue forget what is in it and take nothing more, while its reader goes on waiting.
+// mute makes the queue forget what is in it and take nothing more, while its reader
+// goes on waiting.
 func (q *outQueue) mute() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

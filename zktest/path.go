@@ -10,8 +10,9 @@ const (
 	configPath = "/zookeeper/config"
 )
 
-// splitPath cuts a path before its last slash. The parent of a node under the root is "", which the tree takes for
-// the root. ok is false when there is no slash or a NUL: the one check that comes before the parent is looked at.
+// splitPath cuts a path before its last slash. The parent of a node under the root is
+// "", which the tree takes for the root. ok is false when there is no slash or a NUL:
+// the one check that comes before the parent is looked at.
 func splitPath(path string) (parent, name string, ok bool) {
 	slash := strings.LastIndexByte(path, '/')
 	if slash < 0 || strings.IndexByte(path, 0) >= 0 {
@@ -20,8 +21,8 @@ func splitPath(path string) (parent, name string, ok bool) {
 	return path[:slash], path[slash+1:], true
 }
 
-// validPath tells whether a path may name a node: absolute, no empty, "." or ".." element, no trailing slash and
-// none of the characters ZooKeeper forbids.
+// validPath tells whether a path may name a node: absolute, no empty, "." or ".."
+// element, no trailing slash and none of the characters ZooKeeper forbids.
 func validPath(path string) bool {
 	if path == rootPath {
 		return true
@@ -42,8 +43,9 @@ func validPath(path string) bool {
 	return true
 }
 
-// forbidden tells whether a character may not stand in a path. ZooKeeper checks UTF-16 units and forbids the
-// surrogates, so that every character beyond the basic plane is out, and so is U+FFFD, which bad UTF-8 reads as.
+// forbidden tells whether a character may not stand in a path. ZooKeeper checks UTF-16
+// units and forbids the surrogates, so that every character beyond the basic plane is
+// out, and so is U+FFFD, which bad UTF-8 reads as.
 func forbidden(c rune) bool {
 	return c <= 0x1f || c >= 0x7f && c <= 0x9f || c >= 0xd800 && c <= 0xf8ff || c >= 0xfff0
 }

@@ -30,7 +30,8 @@ type createRequest struct {
 	ttl   int64
 }
 
-// preparer checks writes against the newest tree and works out what they change. It changes nothing itself.
+// preparer checks writes against the newest tree and works out what they change. It
+// changes nothing itself.
 type preparer struct {
 	tree    *tree
 	ids     []jute.ID // who asks
@@ -41,7 +42,8 @@ type preparer struct {
 	wrap    bool
 }
 
-// create checks a create in the order a real server does, which decides what error a request with several faults gets.
+// create checks a create in the order a real server does, which decides what error a
+// request with several faults gets.
 func (p *preparer) create(r createRequest) (change, error) {
 	c := change{kind: addNode, path: r.path, data: r.data, zxid: p.zxid, time: p.time}
 	if err := p.checkMode(r); err != nil {
@@ -91,14 +93,16 @@ func (p *preparer) checkMode(r createRequest) error {
 	case isTTL && (r.op != OpCreateTTL || r.ttl <= 0 || r.ttl > maxTTL):
 		return BadArguments
 	case !isTTL && r.op == OpCreateTTL:
-		// A real 3.8.0 that is asked this dies of it, and of its log ever after. No client asks.
+		// A real 3.8.0 that is asked this dies of it, and of its log ever after. No
+		// client asks.
 		return BadArguments
 	}
 	return nil
 }
 
-// lifetime says what ends the new node's life. The request's kind decides on containers and times to live, its flags
-// on ephemeral nodes: a plain create with the container flag makes a plain node.
+// lifetime says what ends the new node's life. The request's kind decides on containers
+// and times to live, its flags on ephemeral nodes: a plain create with the container
+// flag makes a plain node.
 func (p *preparer) lifetime(r createRequest) (kind nodeKind, owner, millis int64) {
 	switch {
 	case r.op == OpCreateContainer:

@@ -57,7 +57,8 @@ func (c *conn) readable(path string) (*node, Code) {
 	return n, OK
 }
 
-// exists is the one read that needs no permission and whose watch is set even if there is no node.
+// exists is the one read that needs no permission and whose watch is set even if there
+// is no node.
 func (c *conn) exists(path string, watch bool) (func(*jute.Encoder), Code) {
 	if strings.IndexByte(path, 0) >= 0 {
 		return nil, BadArguments
@@ -102,7 +103,8 @@ func (c *conn) getChildren(path string, watch, withStat bool) (func(*jute.Encode
 	}, OK
 }
 
-// getACL needs the right to read or to administer the node, and hides digests from those who only have the first.
+// getACL needs the right to read or to administer the node, and hides digests from
+// those who only have the first.
 func (c *conn) getACL(path string) (func(*jute.Encoder), Code) {
 	n := c.replica.tree.get(path)
 	if n == nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
-// replica is one copy of the tree with the watches of those who read from it. The server has one that is always up
-// to date, and one more for each client that lags (see [Server.Lag]), which takes the same changes, only later.
+// replica is one copy of the tree with the watches of those who read from it. The
+// server has one that is always up to date, and one more for each client that lags (see
+// [Server.Lag]), which takes the same changes, only later.
 type replica struct {
 	tree     *tree
 	data     *watchTable // watches on a node's existence and data
@@ -17,7 +18,8 @@ type replica struct {
 	backlog  []commit    // committed, not yet taken; always empty for the replica that is up to date
 }
 
-// commit is one transaction. It has no changes if the request failed or only opened a session.
+// commit is one transaction. It has no changes if the request failed or only opened a
+// session.
 type commit struct {
 	zxid    int64
 	changes []change
@@ -108,7 +110,8 @@ func (r *replica) move(c *conn, to *replica) {
 	}
 }
 
-// commitLocked makes a transaction part of history and returns the events for those who read the up-to-date replica.
+// commitLocked makes a transaction part of history and returns the events for those who
+// read the up-to-date replica.
 func (s *Server) commitLocked(t commit) []firing {
 	for _, r := range s.lagging {
 		r.backlog = append(r.backlog, t)

@@ -15,8 +15,8 @@ type request struct {
 	body []byte
 }
 
-// parseRequest reads the header of a frame and, for faults and traces, the path. A body that cannot be read is found out
-// later, by whoever needs it.
+// parseRequest reads the header of a frame and, for faults and traces, the path. A body
+// that cannot be read is found out later, by whoever needs it.
 func parseRequest(frame []byte) (request, error) {
 	d := jute.NewDecoder(frame)
 	r := request{xid: d.Int32(), op: Op(d.Int32())}
@@ -128,5 +128,6 @@ func (s *Server) applyLocked(c *conn, r request) result {
 	return unknown()
 }
 
-// unknown is the answer to a request the server does not know: an error, then the end of the connection.
+// unknown is the answer to a request the server does not know: an error, then the end
+// of the connection.
 func unknown() result { return result{code: Unimplemented, zxid: -1, hangUp: true} }

@@ -11,18 +11,21 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
-// Rule is a fault for requests of one kind below one path. It is made by [Server.On], narrowed by its methods, and
-// takes force with the first of Cut, DropReply, Delay, Expire, Fail, Mute and Do:
+// Rule is a fault for requests of one kind below one path. It is made by [Server.On],
+// narrowed by its methods, and takes force with the first of Cut, DropReply, Delay,
+// Expire, Fail, Mute and Do:
 //
 //	lost := server.On(zktest.OpCreate, "/locks").Nth(1).After().Cut()
 //	...
 //	<-lost.Fired()
 //
-// It strikes once unless told [Rule.Always]. At most one rule strikes at a call, the one that took force first; another
-// that was due there counts the call and strikes at the next that fits. A rule that has not struck when the test is over
-// fails the test, if the server was made by [NewServer]: what the test shows did not happen under the fault it is about. A
-// rule that is not sure to strike is marked [Rule.Optional]. Its methods may be called concurrently, except that narrowing
-// a rule that is in force changes it for calls to come only.
+// It strikes once unless told [Rule.Always]. At most one rule strikes at a call, the
+// one that took force first; another that was due there counts the call and strikes at
+// the next that fits. A rule that has not struck when the test is over fails the test,
+// if the server was made by [NewServer]: what the test shows did not happen under the
+// fault it is about. A rule that is not sure to strike is marked [Rule.Optional]. Its
+// methods may be called concurrently, except that narrowing a rule that is in force
+// changes it for calls to come only.
 type Rule struct {
 	server *Server
 	made   string // file and line
@@ -43,7 +46,8 @@ type Rule struct {
 	action   Action
 }
 
-// On begins a rule for requests of kind op, or [AnyOp], whose path begins with pathPrefix, before they are applied.
+// On begins a rule for requests of kind op, or [AnyOp], whose path begins with
+// pathPrefix, before they are applied.
 func (s *Server) On(op Op, pathPrefix string) *Rule {
 	r := &Rule{server: s, fired: signal.New(), op: op, prefix: pathPrefix, anyone: true, nth: 1, phase: PhaseBeforeApply}
 	if _, file, line, ok := runtime.Caller(1); ok {
@@ -68,15 +72,16 @@ func (r *Rule) Client(name string) *Rule {
 	return r.set(func() { r.client, r.anyone = name, false })
 }
 
-// Nth makes the rule wait for the nth call that fits, counted from 1 when the rule took force. Calls at which other rules
-// strike count.
+// Nth makes the rule wait for the nth call that fits, counted from 1 when the rule took
+// force. Calls at which other rules strike count.
 func (r *Rule) Nth(n int) *Rule { return r.set(func() { r.nth = n }) }
 
 // Always makes the rule strike at every call that fits, from the nth on.
 func (r *Rule) Always() *Rule { return r.set(func() { r.always = true }) }
 
-// Optional keeps the rule from failing its test if it never strikes. It is for tests that show that a call never comes, that
-// try more faults than there may be calls, or that leave to chance which call comes.
+// Optional keeps the rule from failing its test if it never strikes. It is for tests
+// that show that a call never comes, that try more faults than there may be calls, or
+// that leave to chance which call comes.
 func (r *Rule) Optional() *Rule { return r.set(func() { r.optional = true }) }
 
 // Before makes the rule strike before the request is applied, which it does anyway.
@@ -89,17 +94,20 @@ func (r *Rule) Before() *Rule {
 	})
 }
 
-// After makes the rule strike after the request was applied and before its reply is sent.
+// After makes the rule strike after the request was applied and before its reply is
+// sent.
 func (r *Rule) After() *Rule { return r.set(func() { r.phase = PhaseAfterApply }) }
 
-// OnEvent makes the rule strike at watch events that such a request causes; the path is then the event's.
+// OnEvent makes the rule strike at watch events that such a request causes; the path is
+// then the event's.
 func (r *Rule) OnEvent() *Rule { return r.set(func() { r.phase = PhaseEvent }) }
 
 // Cut ends the connection. See [CutConnection].
 func (r *Rule) Cut() *Rule { return r.Do(CutConnection) }
 
-// DropReply loses the reply, an event or, before the request is applied, the request, and nothing else on the connection,
-// which for an event is what TCP never does. See [DropReply].
+// DropReply loses the reply, an event or, before the request is applied, the request,
+// and nothing else on the connection, which for an event is what TCP never does. See
+// [DropReply].
 func (r *Rule) DropReply() *Rule { return r.Do(DropReply) }
 
 // Expire ends the session. See [ExpireSession].
@@ -139,7 +147,8 @@ func (r *Rule) Remove() {
 	r.set(func() { r.done = true })
 }
 
-// strike counts a call and returns what the rule does at it, which is nothing if the call is another rule's.
+// strike counts a call and returns what the rule does at it, which is nothing if the
+// call is another rule's.
 func (r *Rule) strike(call Call, taken bool) Action {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,7 +163,8 @@ func (r *Rule) strike(call Call, taken bool) Action {
 	return r.action
 }
 
-// idle describes a rule that should have struck and has not, and is empty for any other.
+// idle describes a rule that should have struck and has not, and is empty for any
+// other.
 func (r *Rule) idle() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,8 +179,8 @@ func (r *Rule) idle() string {
 		r.made, r.action, r.phase, r.op, r.prefix, whose, r.nth, r.seen)
 }
 
-// failIdle fails a test for each rule that should have struck in it. A test that has failed already, or was skipped, may
-// have ended before its faults.
+// failIdle fails a test for each rule that should have struck in it. A test that has
+// failed already, or was skipped, may have ended before its faults.
 func (s *Server) failIdle(tb testing.TB) {
 	tb.Helper()
 	if tb.Failed() || tb.Skipped() {

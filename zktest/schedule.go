@@ -14,10 +14,12 @@ type Step struct {
 	Action Action // what to do then
 }
 
-// Schedule is a list of faults. Together with the seed of a stepper it is all that is needed to run a failure again.
+// Schedule is a list of faults. Together with the seed of a stepper it is all that is
+// needed to run a failure again.
 type Schedule []Step
 
-// RandomSchedule makes a schedule of n faults within the first calls calls, each one of actions, as a function of seed.
+// RandomSchedule makes a schedule of n faults within the first calls calls, each one of
+// actions, as a function of seed.
 func RandomSchedule(seed uint64, n, calls int, actions ...Action) Schedule {
 	r := rand.New(rand.NewPCG(seed, 0x7363686564756c65))
 	out := make(Schedule, 0, n)
@@ -37,9 +39,10 @@ func (s Schedule) Faults() func(Call) Action {
 	return func(c Call) Action { return at[c.N] }
 }
 
-// Shrink looks for the few faults that a failure needs. fails must run the scenario with a schedule and tell whether it
-// still fails. Shrink leaves out what can be left out, then makes delays shorter, and returns the smallest schedule it saw
-// fail; if s itself does not fail, it returns s.
+// Shrink looks for the few faults that a failure needs. fails must run the scenario
+// with a schedule and tell whether it still fails. Shrink leaves out what can be left
+// out, then makes delays shorter, and returns the smallest schedule it saw fail; if s
+// itself does not fail, it returns s.
 func (s Schedule) Shrink(fails func(Schedule) bool) Schedule {
 	best := slices.Clone(s)
 	if !fails(best) {
@@ -76,7 +79,8 @@ func (s Schedule) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// GoString returns the action as it is written in Go outside the package, so that %#v of a [Schedule] is Go, too.
+// GoString returns the action as it is written in Go outside the package, so that %#v
+// of a [Schedule] is Go, too.
 func (a Action) GoString() string {
 	switch a.kind() {
 	case kindPass:

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// Server is a single ZooKeeper server in memory. All its methods may be called concurrently and, except Close and Settle,
-// which wait for the server, from fault hooks. NewServer makes it; the zero value is of no use.
+// Server is a single ZooKeeper server in memory. All its methods may be called
+// concurrently and, except Close and Settle, which wait for the server, from fault
+// hooks. NewServer makes it; the zero value is of no use.
 type Server struct {
 	cfg      config
 	addr     string
@@ -25,8 +26,9 @@ type Server struct {
 	wg     sync.WaitGroup
 	closer sync.Once
 
-	// mu guards everything below, and the guarded parts of connections. It is never held while anything is waited
-	// for; the only locks taken under it are the queues' and those of in-memory pipes.
+	// mu guards everything below, and the guarded parts of connections. It is never
+	// held while anything is waited for; the only locks taken under it are the queues'
+	// and those of in-memory pipes.
 	mu          sync.Mutex
 	main        *replica
 	lagging     map[string]*replica  // by client
@@ -50,8 +52,9 @@ type Server struct {
 	trace       trace
 }
 
-// NewServer starts a server and stops it when the test ends. A failure to start is fatal to the test. A rule that never
-// struck, other than one that is [Rule.Optional], fails the test.
+// NewServer starts a server and stops it when the test ends. A failure to start is
+// fatal to the test. A rule that never struck, other than one that is [Rule.Optional],
+// fails the test.
 func NewServer(tb testing.TB, opts ...Option) *Server {
 	tb.Helper()
 	s, err := Start(opts...)
@@ -65,7 +68,8 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 	return s
 }
 
-// Start starts a server that the caller must close. It fails only if the address cannot be listened on.
+// Start starts a server that the caller must close. It fails only if the address cannot
+// be listened on.
 func Start(opts ...Option) (*Server, error) {
 	s := &Server{
 		cfg: newConfig(opts), faults: &faults{}, done: make(chan struct{}), kick: make(chan struct{}, 1),
@@ -74,7 +78,8 @@ func Start(opts ...Option) (*Server, error) {
 		counts: map[countKey]int{},
 	}
 	s.trace.limit = s.cfg.traceLimit
-	// As in a real server, ids begin with the time so that they are not used twice. The top byte is the server's number.
+	// As in a real server, ids begin with the time so that they are not used twice. The
+	// top byte is the server's number.
 	s.lastSession = 1<<56 | (time.Now().UnixMilli()&0xffffffffff)<<16
 	if err := s.listen(); err != nil {
 		return nil, err
@@ -107,8 +112,8 @@ func (s *Server) listen() (err error) {
 // Addr returns the server's host:port.
 func (s *Server) Addr() string { return s.addr }
 
-// Close stops the server: all connections end, all state is lost, and every goroutine of the server has ended when it
-// returns. Further calls do nothing.
+// Close stops the server: all connections end, all state is lost, and every goroutine
+// of the server has ended when it returns. Further calls do nothing.
 func (s *Server) Close() {
 	s.closer.Do(func() {
 		if s.listener != nil {
@@ -131,9 +136,10 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// Dial returns a function that connects to a server under a client's name, at which faults can then be aimed. It has the
-// form of net.Dialer.DialContext. On a [Network] it reaches all servers of the network; over TCP the name is known only
-// to the server it was made by.
+// Dial returns a function that connects to a server under a client's name, at which
+// faults can then be aimed. It has the form of net.Dialer.DialContext. On a [Network]
+// it reaches all servers of the network; over TCP the name is known only to the server
+// it was made by.
 func (s *Server) Dial(client string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	if s.cfg.network != nil {
 		return func(ctx context.Context, _, addr string) (net.Conn, error) {
@@ -156,7 +162,8 @@ func (s *Server) Dial(client string) func(ctx context.Context, network, addr str
 	}
 }
 
-// acceptTCP is the goroutine that takes connections. It ends when Close closes the listener.
+// acceptTCP is the goroutine that takes connections. It ends when Close closes the
+// listener.
 func (s *Server) acceptTCP() {
 	for {
 		nc, err := s.listener.Accept()
@@ -202,7 +209,8 @@ func (s *Server) accept(nc net.Conn, client string) bool {
 	return true
 }
 
-// name finds out, when the first bytes have come, what the client of a TCP connection calls itself.
+// name finds out, when the first bytes have come, what the client of a TCP connection
+// calls itself.
 func (s *Server) name(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

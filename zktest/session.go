@@ -15,7 +15,8 @@ type session struct {
 	deadline time.Time // when it expires unless heard of before
 }
 
-// touchLocked notes that the session was heard of. The clock is not told: it looks again when the old deadline comes.
+// touchLocked notes that the session was heard of. The clock is not told: it looks
+// again when the old deadline comes.
 func (s *Server) touchLocked(x *session) {
 	x.deadline = time.Now().Add(x.timeout)
 }
@@ -27,7 +28,8 @@ func (s *Server) reignLocked() {
 	}
 }
 
-// endSessionLocked ends a session, which deletes its ephemeral nodes in one transaction. It returns the events.
+// endSessionLocked ends a session, which deletes its ephemeral nodes in one
+// transaction. It returns the events.
 func (s *Server) endSessionLocked(x *session) (zxid int64, events []firing) {
 	delete(s.sessions, x.id)
 	t := commit{zxid: s.nextZxidLocked()}
@@ -38,7 +40,8 @@ func (s *Server) endSessionLocked(x *session) (zxid int64, events []firing) {
 	return t.zxid, s.commitLocked(t)
 }
 
-// closeSessionLocked does a client's request to end its session. The connection ends with the reply.
+// closeSessionLocked does a client's request to end its session. The connection ends
+// with the reply.
 func (s *Server) closeSessionLocked(c *conn) result {
 	if c.session == nil {
 		return result{silent: true}
@@ -50,8 +53,8 @@ func (s *Server) closeSessionLocked(c *conn) result {
 	return res
 }
 
-// expire ends a session because its time is up or because a test wants it, and its connection with it. It tells
-// whether there was such a session.
+// expire ends a session because its time is up or because a test wants it, and its
+// connection with it. It tells whether there was such a session.
 func (s *Server) expire(id int64) bool {
 	s.mu.Lock()
 	x := s.sessions[id]

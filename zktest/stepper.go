@@ -8,10 +8,12 @@ import (
 	"sync"
 )
 
-// stepper makes the order of what happens a function of a seed. Whatever comes to the server from outside, a request or the
-// end of a session's time, parks here first. When the whole program has come to rest, one of what is parked is picked
-// by the seed and let go, and so on until nothing is parked; only then can virtual time move on. Things that happen at the
-// same instant, which the runtime orders at random on purpose, thus get an order that repeats.
+// stepper makes the order of what happens a function of a seed. Whatever comes to the
+// server from outside, a request or the end of a session's time, parks here first. When
+// the whole program has come to rest, one of what is parked is picked by the seed and
+// let go, and so on until nothing is parked; only then can virtual time move on. Things
+// that happen at the same instant, which the runtime orders at random on purpose, thus
+// get an order that repeats.
 type stepper struct {
 	settle func()
 	done   <-chan struct{}
@@ -37,10 +39,12 @@ func newStepper(seed uint64, settle func(), done <-chan struct{}) *stepper {
 	}
 }
 
-// step parks an event until the stepper, if there is one, lets it go. It returns false if the server is closing.
+// step parks an event until the stepper, if there is one, lets it go. It returns false
+// if the server is closing.
 func (s *Server) step(key string) bool { return s.stepUnless(nil, key) }
 
-// stepUnless is step for an event that counts for nothing if it has become moot when all is at rest.
+// stepUnless is step for an event that counts for nothing if it has become moot when
+// all is at rest.
 func (s *Server) stepUnless(moot func() bool, key string) bool {
 	p := s.stepper
 	if p == nil {
@@ -67,8 +71,9 @@ func (p *stepper) await(free <-chan struct{}) bool {
 	}
 }
 
-// Settle waits until the whole program has come to rest with nothing left for the server to do at this instant. It is for
-// servers made with [WithStepper], inside whose bubble nobody else may call synctest.Wait; for others it returns at once.
+// Settle waits until the whole program has come to rest with nothing left for the
+// server to do at this instant. It is for servers made with [WithStepper], inside whose
+// bubble nobody else may call synctest.Wait; for others it returns at once.
 func (s *Server) Settle() {
 	p := s.stepper
 	if p == nil {
@@ -94,7 +99,8 @@ func (p *stepper) run() {
 	}
 }
 
-// letOne lets one parked event go, or all that are moot, and tells whether there was one.
+// letOne lets one parked event go, or all that are moot, and tells whether there was
+// one.
 func (p *stepper) letOne() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,7 +134,8 @@ func (p *stepper) letOne() bool {
 	return true
 }
 
-// choose returns a number below n that the seed picks. Everything must be at rest but the caller.
+// choose returns a number below n that the seed picks. Everything must be at rest but
+// the caller.
 func (p *stepper) choose(n int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,9 +145,10 @@ func (p *stepper) choose(n int) int {
 	return p.rand.IntN(n)
 }
 
-// inTurn makes a frame to a client wait for a step of its own, unless it is the first to the client since everything
-// was at rest and follows from what has happened since. Else two of the client's goroutines would wake up at once.
-// waited says that it does not follow. It returns false if the server is closing.
+// inTurn makes a frame to a client wait for a step of its own, unless it is the first
+// to the client since everything was at rest and follows from what has happened since.
+// Else two of the client's goroutines would wake up at once. waited says that it does
+// not follow. It returns false if the server is closing.
 func (c *conn) inTurn(waited bool) bool {
 	p := c.server.stepper
 	if p == nil {

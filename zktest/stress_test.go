@@ -16,8 +16,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest/internal/script"
 )
 
-// TestStress lets everything happen at once: clients come, work and go while links break, the server pauses and restarts, and
-// rules strike. Nothing must race, hang or be left behind, and the server must be whole in the end.
+// TestStress lets everything happen at once: clients come, work and go while links
+// break, the server pauses and restarts, and rules strike. Nothing must race, hang or
+// be left behind, and the server must be whole in the end.
 func TestStress(t *testing.T) {
 	s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)), zktest.WithReapInterval(time.Millisecond))
 	s.SetFaults(func(c zktest.Call) zktest.Action {

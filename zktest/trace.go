@@ -21,8 +21,8 @@ type Event struct {
 	Zxid    int64     // as in the reply's header
 	Action  Action    // what a fault did, if the event is one
 
-	// Minority tells that it happened on a [Minority]. A request that hangs there is an event too, of PhaseConnect or
-	// PhaseBeforeApply.
+	// Minority tells that it happened on a [Minority]. A request that hangs there is an
+	// event too, of PhaseConnect or PhaseBeforeApply.
 	Minority bool
 }
 
@@ -66,8 +66,8 @@ func (s *Server) recordLocked(e Event) {
 	t.events[(t.n-1)%t.limit] = e
 }
 
-// Trace returns the latest events, oldest first; how many is set by [WithTraceLimit]. Requests are in the order in which
-// they were applied.
+// Trace returns the latest events, oldest first; how many is set by [WithTraceLimit].
+// Requests are in the order in which they were applied.
 func (s *Server) Trace() []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +81,9 @@ type countKey struct {
 	op     Op
 }
 
-// Count returns how many requests of a kind were answered since the start or the last ResetCounts: those that failed
-// count, those that a fault lost before they were applied do not, nor do the parts of a multi.
+// Count returns how many requests of a kind were answered since the start or the last
+// ResetCounts: those that failed count, those that a fault lost before they were
+// applied do not, nor do the parts of a multi.
 func (s *Server) Count(op Op) int { return s.CountOf("", op) }
 
 // CountOf is like Count, for one client.
@@ -92,7 +93,8 @@ func (s *Server) CountOf(client string, op Op) int {
 	return s.counts[countKey{client, op}]
 }
 
-// Counts returns how many requests of each kind were answered, with pings left out since nobody asked for them.
+// Counts returns how many requests of each kind were answered, with pings left out
+// since nobody asked for them.
 func (s *Server) Counts() map[Op]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,8 +19,8 @@ const (
 	ttl                        // its time to live, while it has no children
 )
 
-// node is one znode. stat.Cversion counts the children ever created here, which is what sequence numbers come from;
-// what clients are told is worked out from it in tree.stat.
+// node is one znode. stat.Cversion counts the children ever created here, which is what
+// sequence numbers come from; what clients are told is worked out from it in tree.stat.
 type node struct {
 	data     []byte
 	acl      []jute.ACL
@@ -31,8 +31,9 @@ type node struct {
 	listed   []string // children in the order clients see, nil when it must be made anew
 }
 
-// tree is the znodes of one replica. Like all state it is guarded by the server's mutex. Byte slices and ACLs in it
-// are never changed in place, so copies of a tree share them.
+// tree is the znodes of one replica. Like all state it is guarded by the server's
+// mutex. Byte slices and ACLs in it are never changed in place, so copies of a tree
+// share them.
 type tree struct {
 	nodes      map[string]*node
 	ephemerals map[int64]map[string]struct{} // by session
@@ -63,14 +64,16 @@ func (t *tree) get(path string) *node {
 func (n *node) clientStat() jute.Stat {
 	s := n.stat
 	s.NumChildren = int32(len(n.children))
-	// A client sees creations and deletions of children; deletions are the creations whose child is gone.
+	// A client sees creations and deletions of children; deletions are the creations
+	// whose child is gone.
 	s.Cversion = n.stat.Cversion*2 - s.NumChildren
 	s.DataLength = int32(len(n.data))
 	return s
 }
 
-// list returns the children in an order that is fixed but looks like none, because a real server gives them in the
-// order of a hash table: a client that forgets to sort must not get away with it.
+// list returns the children in an order that is fixed but looks like none, because a
+// real server gives them in the order of a hash table: a client that forgets to sort
+// must not get away with it.
 func (n *node) list() []string {
 	if n.listed == nil && len(n.children) > 0 {
 		type ranked struct {
@@ -142,7 +145,8 @@ func (t *tree) unlink(path string) {
 	}
 }
 
-// owned returns the ephemeral nodes of a session, oldest first. A real server has no order here.
+// owned returns the ephemeral nodes of a session, oldest first. A real server has no
+// order here.
 func (t *tree) owned(session int64) []string {
 	paths := make([]string, 0, len(t.ephemerals[session]))
 	for path := range t.ephemerals[session] {

@@ -27,8 +27,9 @@ type watcher struct {
 	mode watchMode
 }
 
-// watchTable holds the watches of one kind, on data or on children. A connection has at most one watch on a path: as
-// on a real 3.8 a later one replaces its mode, so a plain read-with-watch turns a persistent watch into a one-shot.
+// watchTable holds the watches of one kind, on data or on children. A connection has at
+// most one watch on a path: as on a real 3.8 a later one replaces its mode, so a plain
+// read-with-watch turns a persistent watch into a one-shot.
 type watchTable struct {
 	byPath    map[string][]watcher // in the order of first registration, so that events have a fixed order
 	byConn    map[*conn]map[string]struct{}
@@ -99,7 +100,8 @@ func (w *watchTable) has(path string, c *conn) bool {
 	return ok
 }
 
-// trigger returns the connections that must hear of an event, each once, and forgets the one-shot watches it used up.
+// trigger returns the connections that must hear of an event, each once, and forgets
+// the one-shot watches it used up.
 func (w *watchTable) trigger(path string, event eventType) []*conn {
 	var hearers []*conn
 	hear := func(c *conn) {

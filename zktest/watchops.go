@@ -2,7 +2,8 @@ package zktest
 
 import "github.com/zkrecipes/zkrecipes/internal/jute"
 
-// Kinds of watches a client can ask to check or remove, as on the wire. They are bits: 2 is the watches on data.
+// Kinds of watches a client can ask to check or remove, as on the wire. They are bits:
+// 2 is the watches on data.
 const (
 	watcherChildren int32 = 1
 	watcherAny      int32 = 3
@@ -17,7 +18,8 @@ func (s *Server) watchRequestLocked(c *conn, r request) result {
 		res.events, res.code = c.setWatches(d, r.op == OpSetWatches2)
 	case OpAddWatch:
 		res.code = c.addWatch(d)
-		// The reply has a body of its own, an error again; some clients hang up when it is missing.
+		// The reply has a body of its own, an error again; some clients hang up when it
+		// is missing.
 		res.body = func(e *jute.Encoder) { e.Int32(0) }
 	case OpCheckWatches, OpRemoveWatches:
 		res.code = c.findWatch(d, r.op == OpRemoveWatches)
@@ -40,7 +42,8 @@ func (c *conn) keepWatch(path string, mode watchMode) {
 	c.replica.data.add(path, c, mode)
 }
 
-// findWatch tells whether the connection watches a path in one of the ways asked for, and can take the watches away.
+// findWatch tells whether the connection watches a path in one of the ways asked for,
+// and can take the watches away.
 func (c *conn) findWatch(d *jute.Decoder, remove bool) Code {
 	path, kind := d.String(), d.Int32()
 	if d.Err() != nil || kind < watcherChildren || kind > watcherAny {
@@ -64,8 +67,8 @@ func (c *conn) findWatch(d *jute.Decoder, remove bool) Code {
 	return OK
 }
 
-// setWatches sets the watches of a client that reconnected, and tells it at once of what it missed since the
-// transaction it saw last.
+// setWatches sets the watches of a client that reconnected, and tells it at once of
+// what it missed since the transaction it saw last.
 func (c *conn) setWatches(d *jute.Decoder, persistentToo bool) ([]firing, Code) {
 	seen := d.Int64()
 	data, exist, children := d.Strings(), d.Strings(), d.Strings()

@@ -6,7 +6,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
-// preparerLocked returns what checks the writes of one request, under a new transaction number.
+// preparerLocked returns what checks the writes of one request, under a new transaction
+// number.
 func (s *Server) preparerLocked(c *conn) *preparer {
 	p := &preparer{
 		tree: s.main.tree, ids: c.auth, zxid: s.nextZxidLocked(), time: time.Now().UnixMilli(), noTTL: s.cfg.noTTL, wrap: s.cfg.wrap,
@@ -17,8 +18,8 @@ func (s *Server) preparerLocked(c *conn) *preparer {
 	return p
 }
 
-// finishLocked commits what a write came to and lets the asker's replica see it. A write that failed is a
-// transaction too, only an empty one.
+// finishLocked commits what a write came to and lets the asker's replica see it. A
+// write that failed is a transaction too, only an empty one.
 func (s *Server) finishLocked(c *conn, t commit) []firing {
 	events := s.commitLocked(t)
 	return append(events, c.replica.catchUp()...)
@@ -78,7 +79,8 @@ func readCreate(op Op, d *jute.Decoder) createRequest {
 	return r
 }
 
-// writeReplyLocked returns what follows the header of a write's reply. It looks at the tree at once.
+// writeReplyLocked returns what follows the header of a write's reply. It looks at the
+// tree at once.
 func (s *Server) writeReplyLocked(op Op, path string) func(*jute.Encoder) {
 	switch op {
 	case OpDelete:
@@ -104,8 +106,9 @@ func (s *Server) syncLocked(c *conn, r request) result {
 	return result{zxid: c.replica.zxid, events: events, body: func(e *jute.Encoder) { e.String(path) }}
 }
 
-// reconfigLocked refuses to change the ensemble, which a real server does too unless it is configured with
-// reconfigEnabled. As there the request has by then taken a transaction number.
+// reconfigLocked refuses to change the ensemble, which a real server does too unless it
+// is configured with reconfigEnabled. As there the request has by then taken a
+// transaction number.
 func (s *Server) reconfigLocked(c *conn, r request) result {
 	d := jute.NewDecoder(r.body)
 	_, _, _, _ = d.String(), d.String(), d.String(), d.Int64() // who joins, who leaves, all members, of which configuration
@@ -116,7 +119,8 @@ func (s *Server) reconfigLocked(c *conn, r request) result {
 	return result{code: ReconfigDisabled, events: s.finishLocked(c, t), zxid: t.zxid}
 }
 
-// authLocked adds an identity to a connection, or ends the connection. Its replies carry no transaction number.
+// authLocked adds an identity to a connection, or ends the connection. Its replies
+// carry no transaction number.
 func (s *Server) authLocked(c *conn, r request) result {
 	d := jute.NewDecoder(r.body)
 	_, scheme, credentials := d.Int32(), d.String(), d.Buffer()

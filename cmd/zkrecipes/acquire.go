@@ -37,8 +37,8 @@ func (j *job) connect(ctx context.Context, patience time.Duration) error {
 	return nil
 }
 
-// await connects, unless that is done, and takes the place. ctx ends when the user loses
-// patience.
+// await connects, unless that is done, and takes the place. ctx ends when the user
+// loses patience.
 func (j *job) await(ctx context.Context, w wait) error {
 	if j.client == nil {
 		if err := j.connect(ctx, w.toConnect()); err != nil {
@@ -111,8 +111,8 @@ func (j *job) waitFor(ctx context.Context, w wait) (held, error) {
 	return j.contend(ctx, w)
 }
 
-// contend takes the place. A recipe that does not wait for others still gives a
-// server longer to answer than --try may take.
+// contend takes the place. A recipe that does not wait for others still gives a server
+// longer to answer than --try may take.
 func (j *job) contend(ctx context.Context, w wait) (held, error) {
 	if !w.atOnce {
 		return j.contest.acquire(ctx, w.left())
@@ -151,8 +151,8 @@ func (j *job) probe(ctx context.Context) error {
 	return j.client.Sync(ctx, j.path)
 }
 
-// explain names the holder in the error of an acquire that came too late, or says
-// that no server answers any more, so that nobody knows whether there is one.
+// explain names the holder in the error of an acquire that came too late, or says that
+// no server answers any more, so that nobody knows whether there is one.
 func (j *job) explain(ctx context.Context, w wait, err error) error {
 	timeout := (*lease.TimeoutError)(nil)
 	switch {
@@ -172,8 +172,8 @@ func (j *job) explain(ctx context.Context, w wait, err error) error {
 	return j.nameHolder(ctx, timeout, err)
 }
 
-// nameHolder asks who has it, which the error does not say after --try, or when there was
-// no time to ask.
+// nameHolder asks who has it, which the error does not say after --try, or when there
+// was no time to ask.
 func (j *job) nameHolder(ctx context.Context, timeout *lease.TimeoutError, err error) error {
 	queue, lookErr := j.look(ctx, lookPatience)
 	switch {

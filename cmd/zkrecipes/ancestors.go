@@ -11,9 +11,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An ancestor is a zkrecipes above this one in the process tree. What it holds it
-// holds until its command has ended, of which this one is a part: who waits for it
-// from here waits for itself.
+// An ancestor is a zkrecipes above this one in the process tree. What it holds it holds
+// until its command has ended, of which this one is a part: who waits for it from here
+// waits for itself.
 type ancestor struct {
 	session int64
 	pid     int
@@ -22,9 +22,9 @@ type ancestor struct {
 // String writes it for the environment.
 func (a ancestor) String() string { return fmt.Sprintf("%s:%d", hexSession(a.session), a.pid) }
 
-// ancestors returns those that the environment names, outermost first. What is
-// written there may be old, or anything: it counts only together with a queue in
-// which such a session is.
+// ancestors returns those that the environment names, outermost first. What is written
+// there may be old, or anything: it counts only together with a queue in which such a
+// session is.
 func (e environ) ancestors() (all []ancestor) {
 	for entry := range strings.SplitSeq(e.get(envAncestors), ",") {
 		session, pid, _ := strings.Cut(entry, ":")
@@ -47,8 +47,8 @@ func (e environ) ancestorsWith(session int64) string {
 	return strings.Join(all, ",")
 }
 
-// beneath looks whether an ancestor holds the place, and refuses a wait that would
-// be for ourselves. It asks nothing if there are no ancestors.
+// beneath looks whether an ancestor holds the place, and refuses a wait that would be
+// for ourselves. It asks nothing if there are no ancestors.
 //
 // mayNotWait means that an ancestor reads, and we may read too, but only at once: a
 // writer who comes between waits for the ancestor, and we would wait for the writer.

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// findCommand returns the file to execute. It is called before the lock is taken:
-// a mistyped name should not wait for it.
+// findCommand returns the file to execute. It is called before the lock is taken: a
+// mistyped name should not wait for it.
 func findCommand(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {

@@ -125,8 +125,8 @@ const envLeaf = "ZKRECIPES_TEST_LEAF"
 // leaves is how many of its processes each "tree" has; all say so.
 const leaves = 6
 
-// playTree starts what has left the process group of the command, or its parent, or both,
-// and what does not want to end.
+// playTree starts what has left the process group of the command, or its parent, or
+// both, and what does not want to end.
 func playTree() int {
 	ok := startPart(nil, "leaf") &&
 		startPart(&syscall.SysProcAttr{Setpgid: true}, "leaf") && // as timeout(1) does

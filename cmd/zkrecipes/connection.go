@@ -11,8 +11,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// connection is what the flags and the environment say about how to reach
-// ZooKeeper.
+// connection is what the flags and the environment say about how to reach ZooKeeper.
 type connection struct {
 	servers        string
 	sessionTimeout time.Duration
@@ -53,9 +52,9 @@ func (c *connection) addresses(env environ) (hosts, chroot string, err error) {
 	return hosts, chroot, nil
 }
 
-// credentials returns those of the environment and of the file, and never one
-// from a flag: flags can be seen by everybody on the machine. Errors do not show
-// what was found.
+// credentials returns those of the environment and of the file, and never one from a
+// flag: flags can be seen by everybody on the machine. Errors do not show what was
+// found.
 func (c *connection) credentials(env environ) ([]framework.Credential, error) {
 	var all []framework.Credential
 	if text := env.get(envAuth); text != "" {

@@ -15,12 +15,12 @@ import (
 // nobody says otherwise: the client gives it up then.
 const fullShare = 2 * time.Second
 
-// leastShares is for how many servers the time has to do, however few are named: a
-// name can have many addresses.
+// leastShares is for how many servers the time has to do, however few are named: a name
+// can have many addresses.
 const leastShares = 3
 
-// shareTime makes the servers share the time in which a session has to be had, if it
-// is short: else one that is down, when it is tried first, uses up all of it.
+// shareTime makes the servers share the time in which a session has to be had, if it is
+// short: else one that is down, when it is tried first, uses up all of it.
 func shareTime(cfg *framework.Config, patience time.Duration) {
 	servers := 0
 	for _, list := range cfg.Servers {
@@ -54,8 +54,8 @@ func shareTime(cfg *framework.Config, patience time.Duration) {
 }
 
 // A hurriedConn is a connection on which a session has to be had by some time, whatever
-// later deadline the client sets. When there is a session the client lifts its deadline,
-// and with it this one.
+// later deadline the client sets. When there is a session the client lifts its
+// deadline, and with it this one.
 type hurriedConn struct {
 	net.Conn
 	by time.Time

@@ -37,8 +37,8 @@ func TestTryFindsTheServerThatIsUp(t *testing.T) {
 	}
 }
 
-// One that accepts connections and says nothing, as a machine does whose processes stand
-// still, takes no more of the time than one that cannot be reached.
+// One that accepts connections and says nothing, as a machine does whose processes
+// stand still, takes no more of the time than one that cannot be reached.
 func TestTryFindsTheServerThatAnswers(t *testing.T) {
 	for range 20 {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -60,7 +60,8 @@ func TestTryFindsTheServerThatAnswers(t *testing.T) {
 	}
 }
 
-// One server alone may take all the time there is, and what is asked later is not hurried.
+// One server alone may take all the time there is, and what is asked later is not
+// hurried.
 func TestTryWaitsForASlowServer(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		w.Server.Pause()

@@ -34,11 +34,11 @@ func (p *program) parseElect(args []string) (*electFlags, error) {
 	return f, nil
 }
 
-// elect takes part in an election, term after term, until the command ends of its
-// own accord.
+// elect takes part in an election, term after term, until the command ends of its own
+// accord.
 //
-// It does not use leader.Election.Lead: that repeats what fails, while here it is up
-// to the command whether there is another term, and a signal may come in between.
+// It does not use leader.Election.Lead: that repeats what fails, while here it is up to
+// the command whether there is another term, and a signal may come in between.
 func (p *program) elect(args []string) int {
 	f, err := p.parseElect(args)
 	if err != nil {

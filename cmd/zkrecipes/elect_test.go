@@ -254,8 +254,8 @@ func (h *heldFake) Release() error {
 	return h.Err()
 }
 
-// A term that is lost before its command could be started is followed by another,
-// as one that is lost later.
+// A term that is lost before its command could be started is followed by another, as
+// one that is lost later.
 func TestTermLostBeforeTheCommandStarts(t *testing.T) {
 	lost := &heldFake{fakeLease: newFakeLease()}
 	lost.cancel(lease.ErrLost)

@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An event is one line of "run --json" or "elect --json". It has room for the fields
-// of all kinds of events; eventKinds says which of them a kind has.
+// An event is one line of "run --json" or "elect --json". It has room for the fields of
+// all kinds of events; eventKinds says which of them a kind has.
 type event struct {
 	Time   time.Time `json:"time"`
 	Event  string    `json:"event"`
@@ -71,8 +71,8 @@ func (p person) MarshalJSON() ([]byte, error) {
 	}{all(p), since})
 }
 
-// inMillis writes a time in JSON, as RFC 3339 with three digits of a second also where they
-// are 0: so all times are as long as each other, and sort as text.
+// inMillis writes a time in JSON, as RFC 3339 with three digits of a second also where
+// they are 0: so all times are as long as each other, and sort as text.
 func inMillis(t time.Time) json.RawMessage {
 	return t.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`)
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// promised is what programs rely on. Lines and fields may be added to it; to change
-// or take away one breaks somebody's program.
+// promised is what programs rely on. Lines and fields may be added to it; to change or
+// take away one breaks somebody's program.
 var promised = map[string]string{
 	"connecting":      "",
 	"timeout granted": "session session_timeout_seconds asked_seconds",
@@ -103,8 +103,8 @@ func TestEventSchemaIsComplete(t *testing.T) {
 	}
 }
 
-// checkEvent holds a line of --json against the schema: all fields of its kind, in
-// that order, of the type that is documented, and no others.
+// checkEvent holds a line of --json against the schema: all fields of its kind, in that
+// order, of the type that is documented, and no others.
 func checkEvent(t *testing.T, line []byte) {
 	t.Helper()
 	var e struct{ Event string }

@@ -11,9 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
-// Exit codes. Those below 126 lie in the band of sysexits.h, which commands
-// rarely use; the rest is what shells do. The command's own code is passed on as
-// it is.
+// Exit codes. Those below 126 lie in the band of sysexits.h, which commands rarely use;
+// the rest is what shells do. The command's own code is passed on as it is.
 const (
 	exitNobody      = 1  // "revoke" found nobody to ask
 	exitUsage       = 64 // wrong flags or arguments
@@ -68,8 +67,8 @@ const (
 	causeOther       = "other"
 )
 
-// exitCode maps what ended a run to the code that tells a script; conflict is
-// the one for "somebody else has the lock".
+// exitCode maps what ended a run to the code that tells a script; conflict is the one
+// for "somebody else has the lock".
 func exitCode(err error, conflict int) int {
 	_, code := judge(err, conflict)
 	return code

@@ -82,7 +82,8 @@ func TestEnvironment(t *testing.T) {
 
 const envLockTokenLike = envLockToken + "S"
 
-// Of a chain of attempts only what happened at the servers is told: each says the rest again.
+// Of a chain of attempts only what happened at the servers is told: each says the rest
+// again.
 func TestUnreachableIsSaidOnce(t *testing.T) {
 	servers := &framework.ConnectError{Attempts: []framework.ConnectAttempt{{Addr: "zk1:2181", Err: errFake}}}
 	timeout := &lease.TimeoutError{Path: "/l", Ahead: 1, Waited: 3 * time.Second}

@@ -109,7 +109,8 @@ func TestAuthFileIsNotShown(t *testing.T) {
 	require.NotContains(t, stderr, "secret")
 }
 
-// Who names a file wants a lock that is closed, and gets no open one because it is empty.
+// Who names a file wants a lock that is closed, and gets no open one because it is
+// empty.
 func TestAuthFileWithoutCredentials(t *testing.T) {
 	env := []string{envServers + "=127.0.0.1:1", envAuth + "=digest:me:hunter2"}
 	for _, text := range []string{"", "# none\n\n"} {
@@ -165,8 +166,8 @@ func TestHelp(t *testing.T) {
 	require.Equal(t, helpOverview, stderr)
 }
 
-// The help must name every flag and every exit code, and its timeline must be
-// what the program does.
+// The help must name every flag and every exit code, and its timeline must be what the
+// program does.
 func TestHelpIsComplete(t *testing.T) {
 	job := []string{"--grace", "--kill-after", "--pid-namespace", "--max-hold", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, envAncestors, " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
 		`"cause"`, causeHeld, causeUnreachable, causeDenied, causeUsage, causeCommand, causeSignal, causeLost, causeOther}

@@ -2,22 +2,22 @@ package main
 
 import "time"
 
-// The client asks the leader something every twelfth of the session timeout, and
-// trusts its lease for about half a timeout after the newest question that was
-// answered. So in good health the lease always has about a third left, just before
-// an answer comes. The grace is what must be left; the difference is how late an
-// answer may be before a command is stopped for it.
+// The client asks the leader something every twelfth of the session timeout, and trusts
+// its lease for about half a timeout after the newest question that was answered. So in
+// good health the lease always has about a third left, just before an answer comes. The
+// grace is what must be left; the difference is how late an answer may be before a
+// command is stopped for it.
 const (
 	defaultGraceShare = 6 // of the session timeout
 	maxGraceShare     = 4
 )
 
-// graceFor returns how long before the end of trust the command is told to stop:
-// what was asked for, or a sixth of the session timeout. It refuses one that
-// would stop healthy commands.
+// graceFor returns how long before the end of trust the command is told to stop: what
+// was asked for, or a sixth of the session timeout. It refuses one that would stop
+// healthy commands.
 //
-// It also refuses a maximum hold time that the grace uses up: the command would be
-// told to stop as it starts.
+// It also refuses a maximum hold time that the grace uses up: the command would be told
+// to stop as it starts.
 func (f *jobFlags) graceFor(sessionTimeout time.Duration) (time.Duration, error) {
 	grace, err := graceOf(f.grace, sessionTimeout)
 	if err == nil && f.maxHold.given && f.maxHold.value <= grace {

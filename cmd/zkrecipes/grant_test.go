@@ -31,8 +31,8 @@ func (goneLease) Token() lease.Token { return 1 }
 
 func (goneLease) Release() error { return lease.ErrLost }
 
-// A command is not started under a lease that is over, whether it shows by the clock or by
-// the context.
+// A command is not started under a lease that is over, whether it shows by the clock or
+// by the context.
 func TestNothingIsStartedUnderALeaseThatIsOver(t *testing.T) {
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(lease.ErrLost)
@@ -61,8 +61,9 @@ func TestNothingIsStartedUnderALeaseThatIsOver(t *testing.T) {
 	}
 }
 
-// A signal that ends the wait ends it also if the wait, at the same moment, ends in another
-// way, or takes no notice. If the wait was over before, the signal is kept for the command.
+// A signal that ends the wait ends it also if the wait, at the same moment, ends in
+// another way, or takes no notice. If the wait was over before, the signal is kept for
+// the command.
 func TestSignalAtTheEndOfTheWait(t *testing.T) {
 	never := func(context.Context) error { return nil }
 	for name, f := range map[string]func(ctx context.Context) error{

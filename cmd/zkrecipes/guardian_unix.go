@@ -25,9 +25,10 @@ const guardianName = "zkr-guardian"
 //	zkrecipes --- guardian --- command --- whatever it starts
 //
 // It starts the command, tells zkrecipes what becomes of it, and adopts those whose
-// parents have ended (orphans_linux.go). So it knows without asking when nothing is left.
-// It holds the reading end of a pipe whose other end only zkrecipes has: when zkrecipes
-// is gone, for whatever reason, that says so, and the guardian kills all there is.
+// parents have ended (orphans_linux.go). So it knows without asking when nothing is
+// left. It holds the reading end of a pipe whose other end only zkrecipes has: when
+// zkrecipes is gone, for whatever reason, that says so, and the guardian kills all
+// there is.
 //
 // If the guardian is killed instead the kernel kills the command, zkrecipes adopts the
 // rest, and kills it.
@@ -43,8 +44,8 @@ type order struct {
 	Namespace bool // the guardian is the first process of a PID namespace
 }
 
-// A notice is what the guardian tells, as one line of JSON each. The first, an empty one,
-// says that it is there, the second whether the command was started.
+// A notice is what the guardian tells, as one line of JSON each. The first, an empty
+// one, says that it is there, the second whether the command was started.
 type notice struct {
 	PID     int            `json:",omitempty"` // it was
 	Started uint64         `json:",omitempty"`
@@ -66,8 +67,8 @@ func guard(args []string) int {
 		fmt.Fprintf(os.Stderr, "%s: %v: it is started by zkrecipes only\n", guardianName, err)
 		return exitUsage
 	}
-	// It is to be there until the last, whoever is told to end. Caught signals have their
-	// usual effect in the command again, ignored ones stay ignored.
+	// It is to be there until the last, whoever is told to end. Caught signals have
+	// their usual effect in the command again, ignored ones stay ignored.
 	caught := make(chan os.Signal, 1)
 	watchSignals(caught)
 	signal.Notify(caught, syscall.SIGTTIN, syscall.SIGTTOU)
@@ -120,7 +121,8 @@ func (g *guardian) start(todo order) (pid int, ok bool) {
 	return pid, true
 }
 
-// maxOrder bounds an order, which has the size of a command line. The systems allow less.
+// maxOrder bounds an order, which has the size of a command line. The systems allow
+// less.
 const maxOrder = 64 << 20
 
 func guardianPipes(args []string) (control, notices *os.File, err error) {

@@ -14,8 +14,8 @@ import (
 
 func init() { playForker = forkWithoutEnd }
 
-// forkWithoutEnd makes forks take long by having a lot of memory, and is nearly always in
-// the middle of one.
+// forkWithoutEnd makes forks take long by having a lot of memory, and is nearly always
+// in the middle of one.
 func forkWithoutEnd() {
 	memory, err := syscall.Mmap(-1, 0, 256<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
 	if err != nil {
@@ -39,7 +39,8 @@ func forkWithoutEnd() {
 	}
 }
 
-// A fork that has begun is finished in spite of SIGSTOP, and its child has not got that.
+// A fork that has begun is finished in spite of SIGSTOP, and its child has not got
+// that.
 func TestHaltWaitsForForks(t *testing.T) {
 	root := exec.Command(os.Args[0], asCommand, "starter and waiter", "forker")
 	require.NoError(t, root.Start())

@@ -18,12 +18,12 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// hostile is a label that would clear a screen, forge lines in every way there is,
-// turn the direction of writing and hide in a log.
+// hostile is a label that would clear a screen, forge lines in every way there is, turn
+// the direction of writing and hide in a log.
 const hostile = "x\n2026-11-21 19:00:00 INFO paid\r\x1b[2J\x07\x7f\u0085\u009b31m\u2028\u2029\u202e\u2066\u200f\u061c\u200b\u00ad\ufeff\u3000\U000e0041y"
 
-// requireHarmless fails if a text has anything in it that a terminal would act on,
-// or that would make a reader see other lines.
+// requireHarmless fails if a text has anything in it that a terminal would act on, or
+// that would make a reader see other lines.
 func requireHarmless(t *testing.T, text string) {
 	t.Helper()
 	require.True(t, utf8.ValidString(text), "%q", text)

@@ -8,10 +8,10 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// inspect parses the command line of a command that looks at one path, connects,
-// and calls look with a client and the path as the client names it. The client has
-// no chroot, because it would create that: looking changes nothing. --timeout bounds
-// all of it.
+// inspect parses the command line of a command that looks at one path, connects, and
+// calls look with a client and the path as the client names it. The client has no
+// chroot, because it would create that: looking changes nothing. --timeout bounds all
+// of it.
 func (p *program) inspect(fs *flag.FlagSet, conn *connection, path string, look func(ctx context.Context, client *framework.Client, full string) error) error {
 	cfg, chroot, err := conn.config(p.env)
 	if err != nil {

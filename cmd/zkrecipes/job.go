@@ -43,8 +43,8 @@ func (f *jobFlags) register(fs *flag.FlagSet, path string) {
 	fs.BoolVar(&f.quiet, "quiet", false, "")
 }
 
-// check finds the mistakes that can be seen without a server. verb is "run" or
-// "elect", path the name of the flag for the path.
+// check finds the mistakes that can be seen without a server. verb is "run" or "elect",
+// path the name of the flag for the path.
 func (f *jobFlags) check(verb, path, what string) error {
 	example := map[string]string{"run": "/locks/backup", "elect": "/elections/scheduler"}[verb]
 	switch {
@@ -97,8 +97,8 @@ type job struct {
 	phase   atomic.Int32 // for watcher
 }
 
-// perform prepares a job, does it, and returns the exit code; conflict is the one
-// for "somebody else has the lock".
+// perform prepares a job, does it, and returns the exit code; conflict is the one for
+// "somebody else has the lock".
 func (p *program) perform(
 	f *jobFlags, enter func(*framework.Client) (contest, error), conflict int, do func(*job) (int, error),
 ) int {
@@ -235,8 +235,8 @@ func (j *job) underLock() (outcome, time.Duration, error) {
 }
 
 // graceNow is the grace for the session that holds the lock. If the session was
-// replaced while waiting, and servers differ in what they allow, it may be shorter
-// than the one the user asked for.
+// replaced while waiting, and servers differ in what they allow, it may be shorter than
+// the one the user asked for.
 func (j *job) graceNow() time.Duration {
 	limit := j.session.Timeout() / maxGraceShare
 	grace, err := j.graceFor(j.session.Timeout())
@@ -246,9 +246,9 @@ func (j *job) graceNow() time.Duration {
 	return grace
 }
 
-// conclude gives the place back, says what there is to say, and returns the exit
-// code: the command's own only if the place was held to the end. again tells that the
-// job goes on, so that the code does not matter yet.
+// conclude gives the place back, says what there is to say, and returns the exit code:
+// the command's own only if the place was held to the end. again tells that the job
+// goes on, so that the code does not matter yet.
 func (j *job) conclude(o outcome, lasted time.Duration, again bool) int {
 	code, ended := o.end.exitCode(), time.Now()
 	released := j.held.Release() // of what was lost, the rest goes in the background, or with the session

@@ -61,8 +61,8 @@ func deleteHolder(t *testing.T, server *zktest.Server, operator *framework.Clien
 	require.NoError(t, operator.Delete(ctx, testLock+"/"+nodes[0], framework.AnyVersion))
 }
 
-// A server that falls silent can still hold the session when the command is
-// dead: that is the point of it all.
+// A server that falls silent can still hold the session when the command is dead: that
+// is the point of it all.
 func TestSilentServerStopsTheCommandBeforeTheSessionCanExpire(t *testing.T) {
 	t.Parallel()
 	server := shortLived(t)
@@ -95,8 +95,8 @@ func TestStoppedWrapperKillsTheCommandWhenItGoesOn(t *testing.T) {
 	require.Equal(t, 3, next.end(), "the next holder is not disturbed")
 }
 
-// The loss is not noticed before the lock is given back: too late to stop the
-// command, but not too late to say so.
+// The loss is not noticed before the lock is given back: too late to stop the command,
+// but not too late to say so.
 func TestCommandThatEndedWithoutTheLock(t *testing.T) {
 	server := zktest.NewServer(t)
 	operator := connectClient(t, server)

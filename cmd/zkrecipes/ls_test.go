@@ -69,8 +69,8 @@ func TestListingOfAPathThatDoesNotExist(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Java clients say nothing about themselves, and nobody is to be trusted with
-// what is written to a terminal.
+// Java clients say nothing about themselves, and nobody is to be trusted with what is
+// written to a terminal.
 func TestListingOfOthers(t *testing.T) {
 	server := zktest.NewServer(t)
 	client := connectClient(t, server)

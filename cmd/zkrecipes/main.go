@@ -1,39 +1,38 @@
-// Command zkrecipes runs a command under a ZooKeeper lock, so that of all the
-// machines that try only one runs it at a time, or so many, or one as long as it
-// leads; shows who holds a lock and who waits for it; and asks holders to give way.
+// Command zkrecipes runs a command under a ZooKeeper lock, so that of all the machines
+// that try only one runs it at a time, or so many, or one as long as it leads; shows
+// who holds a lock and who waits for it; and asks holders to give way.
 //
 //	zkrecipes run --servers zk1:2181,zk2:2181 --lock /locks/backup -- /usr/local/bin/backup --full
 //	zkrecipes elect --servers zk1:2181,zk2:2181 --path /elections/scheduler -- /usr/local/bin/scheduler
 //	zkrecipes ls /locks/backup --servers zk1:2181
 //	zkrecipes revoke /locks/backup --servers zk1:2181
 //
-// "zkrecipes help run" says what it guarantees and what it does not, with the
-// exit codes and the timeline of a loss.
+// "zkrecipes help run" says what it guarantees and what it does not, with the exit
+// codes and the timeline of a loss.
 //
 // # How it works
 //
 // The journey of one run (job.go): look the command up, connect, take the lock, start
-// the command, supervise both, give the lock back when all of it has ended. An
-// election (elect.go) repeats all but the first two. What is to be won, a lock, a
-// permit or a term, is a contest (contest.go).
+// the command, supervise both, give the lock back when all of it has ended. An election
+// (elect.go) repeats all but the first two. What is to be won, a lock, a permit or a
+// term, is a contest (contest.go).
 //
 // Between this program and the command there is a guardian, a second process of it
 // (guardian_unix.go), which knows all that the command has started and when the last of
 // it has ended. If this program is killed the guardian kills all that; if the guardian
 // is killed, this program does (process_unix.go, tree_linux.go).
 //
-// Supervision is one loop (supervise.go, rest.go) over what can happen: the command
-// was stopped, it has ended, or all that it has started has; a signal to pass on;
-// somebody asks for the lock; the lease said that it is over; and the moment came at
-// which the lease has too little time left. Everything it depends on is an interface, so
-// that its timeline is tested in virtual time.
+// Supervision is one loop (supervise.go, rest.go) over what can happen: the command was
+// stopped, it has ended, or all that it has started has; a signal to pass on; somebody
+// asks for the lock; the lease said that it is over; and the moment came at which the
+// lease has too little time left. Everything it depends on is an interface, so that its
+// timeline is tested in virtual time.
 //
-// A process group of its own is what makes the command and its descendants
-// killable without killing others in the pipeline. Its price is that the
-// terminal belongs to another group: a command that reads from it is stopped by
-// the kernel. zkrecipes then lends it the terminal (terminal_unix.go). It does so
-// on demand only, because others in the pipeline, as in "zkrecipes run ... |
-// less", may be the ones who need it.
+// A process group of its own is what makes the command and its descendants killable
+// without killing others in the pipeline. Its price is that the terminal belongs to
+// another group: a command that reads from it is stopped by the kernel. zkrecipes then
+// lends it the terminal (terminal_unix.go). It does so on demand only, because others
+// in the pipeline, as in "zkrecipes run ... | less", may be the ones who need it.
 package main
 
 import (
@@ -56,8 +55,8 @@ func runProcess() int {
 	return run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
 }
 
-// program is what one invocation works with. The standard streams are files,
-// because the command inherits them.
+// program is what one invocation works with. The standard streams are files, because
+// the command inherits them.
 type program struct {
 	stdin, stdout, stderr *os.File
 	env                   environ
@@ -121,8 +120,8 @@ func (p *program) parse(fs *flag.FlagSet, args []string) error {
 	return usageErrorf("%s: %s (see \"zkrecipes help %s\")", fs.Name(), withTwoDashes.Replace(err.Error()), fs.Name())
 }
 
-// withTwoDashes mends the texts of package flag, which names flags with one dash; people
-// type two.
+// withTwoDashes mends the texts of package flag, which names flags with one dash;
+// people type two.
 var withTwoDashes = strings.NewReplacer("flag -", "flag --", "defined: -", "defined: --", "argument: -", "argument: --", " for -", " for --")
 
 // help prints the overview or the page about one command.

@@ -27,9 +27,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// The test binary plays three parts, so that nothing depends on tools of the
-// machine: the tests; zkrecipes itself, if envProgram is set; and the commands
-// that it runs, if the first argument is asCommand.
+// The test binary plays three parts, so that nothing depends on tools of the machine:
+// the tests; zkrecipes itself, if envProgram is set; and the commands that it runs, if
+// the first argument is asCommand.
 const (
 	envProgram = "ZKRECIPES_TEST_PROGRAM"
 	asCommand  = "as-command"
@@ -58,8 +58,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// manyAtATime lets tests that are marked as parallel run side by side also where there are few processors: what they do
-// most is wait for real time to pass.
+// manyAtATime lets tests that are marked as parallel run side by side also where there
+// are few processors: what they do most is wait for real time to pass.
 func manyAtATime() {
 	flag.Parse()
 	chosen := false
@@ -69,8 +69,8 @@ func manyAtATime() {
 	}
 }
 
-// becomeOrphaned makes children before this process becomes zkrecipes: one that runs, and
-// one that has ended.
+// becomeOrphaned makes children before this process becomes zkrecipes: one that runs,
+// and one that has ended.
 func becomeOrphaned(args []string) int {
 	if !startPart(nil, "leaf") || !startPart(nil, "exit", "0") {
 		return 1
@@ -142,9 +142,9 @@ func start(t *testing.T, server *zktest.Server, args ...string) *started {
 	return p
 }
 
-// startUnignored starts a program in which signals have their usual effect, also
-// where the tests were started with some ignored, as shells do in the background:
-// what is caught here is not inherited.
+// startUnignored starts a program in which signals have their usual effect, also where
+// the tests were started with some ignored, as shells do in the background: what is
+// caught here is not inherited.
 func startUnignored(cmd *exec.Cmd) error {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP)
@@ -218,8 +218,8 @@ func (p *started) event(kind string) event {
 	}
 }
 
-// end waits for the exit code, and makes sure that the command and all that it
-// started had ended by then: nobody can write to standard output any more.
+// end waits for the exit code, and makes sure that the command and all that it started
+// had ended by then: nobody can write to standard output any more.
 func (p *started) end() int {
 	p.t.Helper()
 	select {

@@ -12,8 +12,8 @@ import (
 )
 
 // In a PID namespace of which the guardian is the first process, the kernel kills all
-// when the guardian ends, and the guardian when we end. So it leaves nothing even if both
-// are killed at once.
+// when the guardian ends, and the guardian when we end. So it leaves nothing even if
+// both are killed at once.
 
 // becomeGuardian gives the guardian its name and its powers.
 func becomeGuardian(namespace bool) error {
@@ -49,8 +49,8 @@ func checkNamespace(env environ) error {
 	return nil
 }
 
-// findCommandIn finds the command that a guardian in a PID namespace has started, by the
-// number that it has there; the zero value if it has ended.
+// findCommandIn finds the command that a guardian in a PID namespace has started, by
+// the number that it has there; the zero value if it has ended.
 func findCommandIn(guardian int, there processID) processID {
 	all, _ := allProcesses()
 	for _, p := range descendantsOf(guardian, all) {

@@ -34,8 +34,8 @@ func allowOnce(fs *flag.FlagSet) {
 	})
 }
 
-// givenAgain returns the name of a flag that was given more than once, "" if there
-// is none.
+// givenAgain returns the name of a flag that was given more than once, "" if there is
+// none.
 func givenAgain(fs *flag.FlagSet) (name string) {
 	fs.VisitAll(func(f *flag.Flag) {
 		if once, ok := f.Value.(*onceFlag); ok && once.again && name == "" {

@@ -70,9 +70,9 @@ func reapNow() {
 	}
 }
 
-// childrenNow lists the children of this process, as far as they can be seen. Where there
-// are none, as at the start of nearly every run, no processes are read: there can be
-// thousands, and a lock may be held meanwhile.
+// childrenNow lists the children of this process, as far as they can be seen. Where
+// there are none, as at the start of nearly every run, no processes are read: there can
+// be thousands, and a lock may be held meanwhile.
 func childrenNow() (children []procStat) {
 	if !hasChildren() {
 		return nil
@@ -96,9 +96,9 @@ func foreignNow() map[processID]bool {
 	return foreign
 }
 
-// allGone reports whether nothing is left of a command whose guardian has ended, and lets
-// zombies end. The kernel knows, unless we have other children; a list of processes
-// can miss one that was started while it was read.
+// allGone reports whether nothing is left of a command whose guardian has ended, and
+// lets zombies end. The kernel knows, unless we have other children; a list of
+// processes can miss one that was started while it was read.
 func (t *tree) allGone() bool {
 	unseen := procTrouble() != nil
 	if reapNow(); unseen { // then none can be told from another

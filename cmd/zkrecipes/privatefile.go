@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// openPrivate opens a file with a secret, or refuses it. Looked at is the opened file: its
-// name may have been given to another by now.
+// openPrivate opens a file with a secret, or refuses it. Looked at is the opened file:
+// its name may have been given to another by now.
 func openPrivate(name string) (*os.File, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -23,10 +23,10 @@ func openPrivate(name string) (*os.File, error) {
 	return file, nil
 }
 
-// checkPrivate refuses a file with a secret that others than its owner can get at: who may
-// write there chooses the secret. Only if the file belongs to root may its group read it,
-// and do no more: that is how services are given secrets, as by Debian's ssl-cert or
-// Kubernetes' fsGroup.
+// checkPrivate refuses a file with a secret that others than its owner can get at: who
+// may write there chooses the secret. Only if the file belongs to root may its group
+// read it, and do no more: that is how services are given secrets, as by Debian's
+// ssl-cert or Kubernetes' fsGroup.
 //
 // Only regular files are asked. A pipe, as of "--auth-file <(pass show zk)", keeps
 // nothing that could be read again, and its mode says nothing on some systems.

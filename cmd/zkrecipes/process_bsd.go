@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// commandAttributes puts the command into a process group of its own. These
-// systems do not all have a death signal: if the guardian is killed zkrecipes kills the
-// command.
+// commandAttributes puts the command into a process group of its own. These systems do
+// not all have a death signal: if the guardian is killed zkrecipes kills the command.
 func commandAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func guardianAttributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
@@ -48,8 +47,8 @@ func waitedFor(int) {}
 
 func findCommandIn(_ int, command processID) processID { return command }
 
-// continuable reports whether a shell with job control could continue this
-// program once it is stopped. Only the parent can be asked about here.
+// continuable reports whether a shell with job control could continue this program once
+// it is stopped. Only the parent can be asked about here.
 func continuable() bool {
 	group, err := syscall.Getpgid(syscall.Getppid())
 	return err == nil && group != syscall.Getpgrp()

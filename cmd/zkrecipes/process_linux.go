@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// commandAttributes puts the command into a process group of its own, and lets
-// the kernel kill it when its guardian dies without a chance to do so.
+// commandAttributes puts the command into a process group of its own, and lets the
+// kernel kill it when its guardian dies without a chance to do so.
 func commandAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -22,7 +22,8 @@ func guardianAttributes(namespace bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGCONT}
 }
 
-// ownProgram returns the file that this process runs, also if another has its name by now.
+// ownProgram returns the file that this process runs, also if another has its name by
+// now.
 func ownProgram() (string, error) {
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err == nil {
@@ -31,10 +32,9 @@ func ownProgram() (string, error) {
 	return os.Executable()
 }
 
-// continuable reports whether a shell with job control could continue this
-// program once it is stopped: whether the first of its ancestors in another
-// process group belongs to the same session. Otherwise the kernel does not obey
-// Ctrl-Z either.
+// continuable reports whether a shell with job control could continue this program once
+// it is stopped: whether the first of its ancestors in another process group belongs to
+// the same session. Otherwise the kernel does not obey Ctrl-Z either.
 func continuable() bool {
 	self, err := readStat("self")
 	for p := self; err == nil; {

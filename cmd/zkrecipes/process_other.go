@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Without process groups a command and what it started cannot be ended together,
-// and so a lock would protect nothing here. "ls" works.
+// Without process groups a command and what it started cannot be ended together, and so
+// a lock would protect nothing here. "ls" works.
 
 var errNoGroups = errors.New("not supported on this system: it has no unix process groups")
 

@@ -19,9 +19,9 @@ import (
 // watchSignals passes on the signals that end a wait or go to the command.
 //
 // HUP and INT, if ignored when zkrecipes was started, as under nohup, stay ignored. A
-// broken pipe, such as a log reader that has gone, must not kill zkrecipes and
-// the command with it, so its signal is caught; it cannot be ignored, because
-// the command would inherit that.
+// broken pipe, such as a log reader that has gone, must not kill zkrecipes and the
+// command with it, so its signal is caught; it cannot be ignored, because the command
+// would inherit that.
 func watchSignals(c chan<- os.Signal) {
 	for _, sig := range []os.Signal{
 		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
@@ -33,15 +33,15 @@ func watchSignals(c chan<- os.Signal) {
 	}
 }
 
-// watchStops passes on the signals of job control. They keep their usual effect
-// until there is a command to pass them to.
+// watchStops passes on the signals of job control. They keep their usual effect until
+// there is a command to pass them to.
 func watchStops(c chan<- os.Signal) { signal.Notify(c, syscall.SIGTSTP, syscall.SIGCONT) }
 
 // unwatchStops gives them that effect again.
 func unwatchStops() { signal.Reset(syscall.SIGTSTP, syscall.SIGCONT) }
 
-// endsPrograms reports whether a signal is the usual way to end a program. Many
-// take HUP as the word to read their configuration again.
+// endsPrograms reports whether a signal is the usual way to end a program. Many take
+// HUP as the word to read their configuration again.
 func endsPrograms(sig os.Signal) bool {
 	return sig == syscall.SIGINT || sig == syscall.SIGTERM || sig == syscall.SIGQUIT
 }
@@ -70,8 +70,8 @@ type process struct {
 func checkSystem(string) error { return nil }
 
 // startProcess starts a command on the standard streams of this program. The last event
-// says that the command and all that it has started have ended. If ctx, which is that of
-// the lease, ends before the command is known to run, it is not started, or killed.
+// says that the command and all that it has started have ended. If ctx, which is that
+// of the lease, ends before the command is known to run, it is not started, or killed.
 func startProcess(ctx context.Context, path string, argv []string, env environ, streams [3]*os.File, namespace bool) (*process, error) {
 	p := &process{unwatch: make(chan struct{}), events: make(chan processEvent, 1)}
 	if err := p.startGuardian(env, streams, namespace); err != nil {
@@ -186,8 +186,9 @@ func (p *process) startGuardian(env environ, streams [3]*os.File, namespace bool
 	return nil
 }
 
-// watch starts the guardian, keeps it running, and waits for its end, all on one thread:
-// the kernel ties the signal that tells of our death to the thread that has started it.
+// watch starts the guardian, keeps it running, and waits for its end, all on one
+// thread: the kernel ties the signal that tells of our death to the thread that has
+// started it.
 func (p *process) watch(started chan<- error, start func() (int, error)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -218,7 +219,8 @@ func (p *process) watch(started chan<- error, start func() (int, error)) {
 }
 
 // passedOn lists the files of the guardian: the standard streams, two pipes under the
-// numbers that they have here, and whatever we were given to be passed on to the command.
+// numbers that they have here, and whatever we were given to be passed on to the
+// command.
 func passedOn(streams [3]*os.File, pipes ...uintptr) []uintptr {
 	files := make([]uintptr, max(pipes[0], pipes[1])+1)
 	for fd := range files {

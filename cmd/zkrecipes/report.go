@@ -9,9 +9,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// A reporter tells the user of a job what happens, as text or as JSON. It is
-// safe for concurrent use and never blocks: a terminal that somebody has stopped
-// with Ctrl-S must not keep a command from being killed.
+// A reporter tells the user of a job what happens, as text or as JSON. It is safe for
+// concurrent use and never blocks: a terminal that somebody has stopped with Ctrl-S
+// must not keep a command from being killed.
 type reporter struct {
 	lock        string // the path
 	what        string // is held there
@@ -61,8 +61,8 @@ func (r *reporter) pending() iter.Seq[[]byte] {
 	}
 }
 
-// close waits for what was reported to be written, but not for ever. What is
-// reported after it is lost.
+// close waits for what was reported to be written, but not for ever. What is reported
+// after it is lost.
 func (r *reporter) close() {
 	close(r.last)
 	select {
@@ -78,8 +78,8 @@ func (r *reporter) note(e event, format string, args ...any) {
 	}
 }
 
-// alarm reports what must be known. An empty format is for events that are worth
-// a line to a program only.
+// alarm reports what must be known. An empty format is for events that are worth a line
+// to a program only.
 func (r *reporter) alarm(e event, format string, args ...any) {
 	line := []byte("zkrecipes: " + quote.Line(fmt.Sprintf(format, args...)))
 	if r.json {

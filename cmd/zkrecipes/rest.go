@@ -22,9 +22,9 @@ const (
 	restPoll     = time.Second
 )
 
-// attendToRest begins when the command has ended and others have not. From now on signals
-// are for all of them. Whoever has left the command's process group has not heard that
-// it was told to end: it was up to the command to tell them.
+// attendToRest begins when the command has ended and others have not. From now on
+// signals are for all of them. Whoever has left the command's process group has not
+// heard that it was told to end: it was up to the command to tell them.
 func (s *supervisor) attendToRest() {
 	s.to = everything
 	if s.told != 0 {

@@ -160,7 +160,8 @@ func TestKillAfterIsNotForThoseWhoEnd(t *testing.T) {
 	})
 }
 
-// Without its guardian a command is out of control. Nothing is lost, but all has to end.
+// Without its guardian a command is out of control. Nothing is lost, but all has to
+// end.
 func TestUnguardedCommandIsKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree().with("worker"), testGrace)

@@ -52,8 +52,8 @@ func (p *program) revoke(args []string) error {
 	})
 }
 
-// ask asks those of a survey whom the flags choose. Whoever was asked before
-// something went wrong is named all the same.
+// ask asks those of a survey whom the flags choose. Whoever was asked before something
+// went wrong is named all the same.
 func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFlags, s *survey) error {
 	done := request{Lock: f.path, Asked: []place{}}
 	var failed error

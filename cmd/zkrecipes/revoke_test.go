@@ -66,8 +66,8 @@ func TestRevokeIgnored(t *testing.T) {
 	require.Equal(t, 3, p.end())
 }
 
-// Readers are all asked, a single one by its node or token, and who waits only if
-// that is said.
+// Readers are all asked, a single one by its node or token, and who waits only if that
+// is said.
 func TestWhomRevokeAsks(t *testing.T) {
 	server := zktest.NewServer(t)
 	readers := []*started{hold(t, server, "--shared"), hold(t, server, "--shared"), hold(t, server, "--shared"), hold(t, server, "--shared")}

@@ -171,8 +171,8 @@ func TestCredentialsRefused(t *testing.T) {
 	require.NotContains(t, stderr, "hunter2")
 }
 
-// A lock that was taken with credentials is closed to those without, and its
-// neighbours are not.
+// A lock that was taken with credentials is closed to those without, and its neighbours
+// are not.
 func TestNotPermitted(t *testing.T) {
 	server := zktest.NewServer(t)
 	env := []string{envServers + "=" + server.Addr() + "/app"}

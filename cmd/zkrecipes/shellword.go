@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// plainInShell are the bytes that mean nothing special to a shell, besides letters
-// and digits.
+// plainInShell are the bytes that mean nothing special to a shell, besides letters and
+// digits.
 const plainInShell = "/._-+:,@%="
 
 // shellWord quotes text for a command that is printed to be copied, if it has to be.

@@ -44,8 +44,8 @@ func TestNoOrderAfterTheLease(t *testing.T) {
 	}
 }
 
-// The end of the lease is for the guardian what our own end would be, until the command is
-// known to run: from then on the supervisor stops it.
+// The end of the lease is for the guardian what our own end would be, until the command
+// is known to run: from then on the supervisor stops it.
 func TestLeaseThatEndsWhileTheCommandIsStarted(t *testing.T) {
 	for _, lost := range []bool{true, false} {
 		control, alive, err := os.Pipe()

@@ -58,8 +58,8 @@ func (p procStat) ended() bool {
 	return (p.state == 'Z' || p.state == 'X' || p.state == 'x') && p.threads <= 1
 }
 
-// procTrouble tells why /proc does not show the processes as this process knows them: it
-// is missing, or that of another PID namespace, with other numbers.
+// procTrouble tells why /proc does not show the processes as this process knows them:
+// it is missing, or that of another PID namespace, with other numbers.
 func procTrouble() error {
 	self, err := os.Readlink("/proc/self")
 	if err == nil && self != strconv.Itoa(os.Getpid()) {
@@ -68,8 +68,8 @@ func procTrouble() error {
 	return err
 }
 
-// identify returns the zero value if there is no such process. Where that cannot be told
-// a number is all there is.
+// identify returns the zero value if there is no such process. Where that cannot be
+// told a number is all there is.
 func identify(pid int) processID {
 	if procTrouble() != nil {
 		return processID{pid: pid}

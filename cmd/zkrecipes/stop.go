@@ -14,10 +14,10 @@ const wakePoll = 10 * time.Millisecond
 // signalled can start others that may.
 const killAgain = 100 * time.Millisecond
 
-// stop ends the command with all that it has started: TERM now, KILL when it is time, and
-// at once if it is past that. It returns when all have ended, even if contact with the
-// servers comes back: the command was told to stop, and to know whether it did
-// all it had to do is beyond us.
+// stop ends the command with all that it has started: TERM now, KILL when it is time,
+// and at once if it is past that. It returns when all have ended, even if contact with
+// the servers comes back: the command was told to stop, and to know whether it did all
+// it had to do is beyond us.
 func (s *supervisor) stop(killAt time.Time, o *outcome) {
 	killed := !time.Now().Before(killAt)
 	wait := time.Until(killAt)
@@ -75,8 +75,8 @@ func (s *supervisor) sayKill(unguarded bool) {
 	s.report.alarm(event{Event: "killed", Reason: reason}, "%s killing the command and all that it has started: %s", clock(time.Now()), reason)
 }
 
-// complain tells that some could not be signalled. It may not be allowed, if the command
-// has changed its user; then all that is left is to say so.
+// complain tells that some could not be signalled. It may not be allowed, if the
+// command has changed its user; then all that is left is to say so.
 func (s *supervisor) complain(sig syscall.Signal, err error) {
 	if err != nil {
 		s.report.alarm(event{Event: "unstoppable", Reason: err.Error()},

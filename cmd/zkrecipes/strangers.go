@@ -12,13 +12,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Credentials keep strangers out of what zkrecipes makes: see framework.OwnedBelow. They
-// do not help on a path that somebody else has made, open, because ZooKeeper asks the
-// parent who may create and delete a node: strangers could join the queue there, or delete
-// the holder's node. So the ACL of a path that exists is looked at before the wait,
-// which may be long, and once more when the place is had. Only the second look is
-// certain: until there is a node of ours below it, the path may go and be made anew
-// by a stranger. From then on only those can change it who may change its ACL.
+// Credentials keep strangers out of what zkrecipes makes: see framework.OwnedBelow.
+// They do not help on a path that somebody else has made, open, because ZooKeeper asks
+// the parent who may create and delete a node: strangers could join the queue there, or
+// delete the holder's node. So the ACL of a path that exists is looked at before the
+// wait, which may be long, and once more when the place is had. Only the second look is
+// certain: until there is a node of ours below it, the path may go and be made anew by
+// a stranger. From then on only those can change it who may change its ACL.
 
 // lastLook is what there is at least of the time for the second look: to have won in
 // the last moment is to have won.

@@ -65,8 +65,8 @@ type supervisor struct {
 	rest    rest
 }
 
-// lookAgain is how often the lease is looked at even if nothing is due: on a connection to
-// a server that grants a lesser session timeout all is due earlier.
+// lookAgain is how often the lease is looked at even if nothing is due: on a connection
+// to a server that grants a lesser session timeout all is due earlier.
 const lookAgain = time.Second
 
 // An outcome is how a supervised command ended.
@@ -92,12 +92,12 @@ type wake struct {
 	due     bool // a look at the rest
 }
 
-// run returns when the command and all that it has started have ended: by themselves, or
-// because they had to.
+// run returns when the command and all that it has started have ended: by themselves,
+// or because they had to.
 //
 // Whatever wakes the loop, the lease is looked at before anything is done: after a
-// pause of this process many things are due at once, and a stopped command must
-// not be continued without a lock.
+// pause of this process many things are due at once, and a stopped command must not be
+// continued without a lock.
 func (s *supervisor) run() (o outcome) {
 	s.revoked = s.lock.Revoked()
 	deadline := time.NewTimer(0)
@@ -172,9 +172,8 @@ func (o *outcome) note(ev processEvent) {
 	}
 }
 
-// giveWay tells the command that somebody has asked for the lock, and reports
-// whether it did: it is up to the command when it ends, and nothing is lost until
-// then.
+// giveWay tells the command that somebody has asked for the lock, and reports whether
+// it did: it is up to the command when it ends, and nothing is lost until then.
 func (s *supervisor) giveWay() bool {
 	at := clock(time.Now())
 	if s.ignoreRevoke {
@@ -216,8 +215,8 @@ func (s *supervisor) pass(sig os.Signal) {
 	}
 }
 
-// stopped lets this process be stopped with the command. If not all of it can be, then it
-// must not: it has to watch over the others. Nor must the attempt keep it from that.
+// stopped lets this process be stopped with the command. If not all of it can be, then
+// it must not: it has to watch over the others. Nor must the attempt keep it from that.
 func (s *supervisor) stopped(by syscall.Signal) {
 	patience := time.Until(s.lock.TrustedUntil().Add(-s.grace()))
 	if err := s.terminal.commandStopped(by, patience); err != nil {

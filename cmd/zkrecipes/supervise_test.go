@@ -22,8 +22,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// These tests run in virtual time. The session timeout is 15 s, so trust lasts
-// 10 s after an answer, and the grace is 2.5 s.
+// These tests run in virtual time. The session timeout is 15 s, so trust lasts 10 s
+// after an answer, and the grace is 2.5 s.
 const (
 	testSession = 15 * time.Second
 	testTrust   = 10 * time.Second
@@ -221,8 +221,8 @@ func TestSilenceStopsTheCommandInTime(t *testing.T) {
 	}
 }
 
-// A server to which the client comes may grant less than the one before. Everything is due
-// earlier then, although nobody says so.
+// A server to which the client comes may grant less than the one before. Everything is
+// due earlier then, although nobody says so.
 func TestLesserSessionTimeoutIsHeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree(), testGrace)
@@ -288,8 +288,8 @@ func TestAwokenTooLate(t *testing.T) {
 	}
 }
 
-// The same, but of the clocks only that of the wall went on: the lease is over, and
-// the time until which it was trusted seems to lie ahead.
+// The same, but of the clocks only that of the wall went on: the lease is over, and the
+// time until which it was trusted seems to lie ahead.
 func TestAwokenFromSleep(t *testing.T) {
 	for _, ahead := range []time.Duration{testTrust, testGrace, testGrace / 2} {
 		synctest.Test(t, func(t *testing.T) {

@@ -71,9 +71,9 @@ func among(ranges [][2]rune, r rune) bool {
 	return i < len(ranges) && ranges[i][0] <= r // the first that does not end before it
 }
 
-// wideRanges are the characters that Unicode's Standard Annex 11 calls wide or fullwidth:
-// those of Chinese, Japanese and Korean, and emoji. What is not assigned in between is
-// never printable.
+// wideRanges are the characters that Unicode's Standard Annex 11 calls wide or
+// fullwidth: those of Chinese, Japanese and Korean, and emoji. What is not assigned in
+// between is never printable.
 var wideRanges = [][2]rune{
 	{0x1100, 0x115f}, {0x231a, 0x231b}, {0x2329, 0x232a}, {0x23e9, 0x23ec}, {0x23f0, 0x23f0},
 	{0x23f3, 0x23f3}, {0x25fd, 0x25fe}, {0x2614, 0x2615}, {0x2648, 0x2653}, {0x267f, 0x267f},

@@ -18,8 +18,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// openTerminal returns the two sides of a new pseudo terminal: what a person
-// sits at, and what programs use.
+// openTerminal returns the two sides of a new pseudo terminal: what a person sits at,
+// and what programs use.
 func openTerminal(t *testing.T) (person, program *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -67,8 +67,8 @@ func sit(t *testing.T, server *zktest.Server, args ...string) *session {
 	return s
 }
 
-// expect waits for a line that says so, among what the terminal echoes, and returns what
-// follows.
+// expect waits for a line that says so, among what the terminal echoes, and returns
+// what follows.
 func (s *session) expect(want string) string {
 	s.t.Helper()
 	for deadline := time.After(patience); ; {
@@ -100,9 +100,9 @@ func (s *session) ended() {
 	}
 }
 
-// The command can read from the terminal although it is in a process group of
-// its own; Ctrl-C reaches it; and Ctrl-Z, where no shell could continue it, does
-// not stop it for ever.
+// The command can read from the terminal although it is in a process group of its own;
+// Ctrl-C reaches it; and Ctrl-Z, where no shell could continue it, does not stop it for
+// ever.
 func TestTerminalIsLentToTheCommand(t *testing.T) {
 	server := zktest.NewServer(t)
 	s := sit(t, server, flagsFor(command("reader"), "--lock", testLock, "--quiet")...)
@@ -120,8 +120,8 @@ func TestTerminalIsLentToTheCommand(t *testing.T) {
 
 func init() { playShell = jobControl }
 
-// jobControl is what a shell does: it runs a program in the foreground, says when
-// that has been stopped, continues it at a line of input, and says how it has ended.
+// jobControl is what a shell does: it runs a program in the foreground, says when that
+// has been stopped, continues it at a line of input, and says how it has ended.
 func jobControl(args []string) int {
 	signal.Ignore(syscall.SIGTTOU, syscall.SIGTSTP, syscall.SIGINT)
 	terminal := int(os.Stdin.Fd())
@@ -188,7 +188,8 @@ func TestStoppedCommandIsStoppedAsAWhole(t *testing.T) {
 				require.NoError(t, err)
 				p := &started{t: t, cmd: &exec.Cmd{Process: &os.Process{Pid: job}}}
 				require.Len(t, commandsOf(t, p), 4)
-				// All have been sent the signal by now; the kernel takes its time to obey.
+				// All have been sent the signal by now; the kernel takes its time to
+				// obey.
 				until(t, "all are stopped", func() bool {
 					return !slices.ContainsFunc(commandsOf(t, p), func(member procStat) bool { return member.state != 'T' })
 				})

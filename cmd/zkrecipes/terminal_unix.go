@@ -16,13 +16,13 @@ const (
 	signalRead     = syscall.SIGTTIN
 )
 
-// terminal is the controlling terminal. It belongs to one process group at a
-// time, at first to that of zkrecipes and the rest of its pipeline. A command
-// that wants it is stopped by the kernel; then it is lent to the command.
+// terminal is the controlling terminal. It belongs to one process group at a time, at
+// first to that of zkrecipes and the rest of its pipeline. A command that wants it is
+// stopped by the kernel; then it is lent to the command.
 //
-// Ctrl-Z must look to the shell as if zkrecipes and the command were one: when
-// the command stops, zkrecipes stops; when the shell continues zkrecipes, it
-// continues the command, unless the lock was lost meanwhile.
+// Ctrl-Z must look to the shell as if zkrecipes and the command were one: when the
+// command stops, zkrecipes stops; when the shell continues zkrecipes, it continues the
+// command, unless the lock was lost meanwhile.
 type terminal struct {
 	fd    int
 	own   int // our process group
@@ -41,9 +41,9 @@ func lendTerminal(group *process, signals chan<- os.Signal) terminalLender {
 	return &terminal{fd: fd, own: syscall.Getpgrp(), group: group, signals: signals}
 }
 
-// commandStopped gives the command the terminal, if that is what it was stopped
-// for, or stops zkrecipes with it; but first all that the command has started, for not all
-// of them obey Ctrl-Z, and nobody watches over them then. If some cannot be stopped, or
+// commandStopped gives the command the terminal, if that is what it was stopped for, or
+// stops zkrecipes with it; but first all that the command has started, for not all of
+// them obey Ctrl-Z, and nobody watches over them then. If some cannot be stopped, or
 // take longer than patience, it continues the others, and says so.
 func (t *terminal) commandStopped(by syscall.Signal, patience time.Duration) error {
 	if wants := by == syscall.SIGTTIN || by == syscall.SIGTTOU; wants && t.foreground() == t.own {
@@ -68,8 +68,8 @@ func (t *terminal) commandStopped(by syscall.Signal, patience time.Duration) err
 	return nil
 }
 
-// resume continues the command after zkrecipes was continued, with the terminal
-// if it had that and the shell has put us into the foreground.
+// resume continues the command after zkrecipes was continued, with the terminal if it
+// had that and the shell has put us into the foreground.
 func (t *terminal) resume() {
 	if t.lent && t.foreground() == t.own {
 		t.setForeground(t.group.group())
@@ -77,8 +77,8 @@ func (t *terminal) resume() {
 	_ = t.group.Signal(everything, syscall.SIGCONT)
 }
 
-// reclaim takes the terminal back when nobody of the command's process group is left: the
-// terminal's signals would go nowhere.
+// reclaim takes the terminal back when nobody of the command's process group is left:
+// the terminal's signals would go nowhere.
 func (t *terminal) reclaim() {
 	if t.lent && t.group.groupGone() {
 		t.takeBack()
@@ -102,8 +102,8 @@ func (t *terminal) takeBack() bool {
 	return lent
 }
 
-// foreground returns the process group that the terminal belongs to, -1 if that
-// cannot be told.
+// foreground returns the process group that the terminal belongs to, -1 if that cannot
+// be told.
 func (t *terminal) foreground() int {
 	var group int32
 	if t.control(syscall.TIOCGPGRP, &group) != 0 {
@@ -112,7 +112,8 @@ func (t *terminal) foreground() int {
 	return int(group)
 }
 
-// setForeground fails if the group or the terminal is gone, and then it does not matter.
+// setForeground fails if the group or the terminal is gone, and then it does not
+// matter.
 func (t *terminal) setForeground(group int) {
 	id := int32(group)
 	_ = t.control(syscall.TIOCSPGRP, &id)

@@ -111,9 +111,9 @@ func isHost(name string) bool {
 	return net.ParseIP(name) != nil || !strings.ContainsAny(name, ":/@ ")
 }
 
-// certificateRefused tells whether a client did not get a session and one of the servers
-// refused its certificate. Others may be down besides; but to wait for them would not
-// mend that.
+// certificateRefused tells whether a client did not get a session and one of the
+// servers refused its certificate. Others may be down besides; but to wait for them
+// would not mend that.
 func certificateRefused(err error) bool {
 	var failed *framework.ConnectError
 	return errors.As(err, &failed) && slices.ContainsFunc(failed.Attempts, func(a framework.ConnectAttempt) bool {

@@ -45,9 +45,9 @@ func (f *tlsFiles) load() (*tls.Config, error) {
 	return cfg, nil
 }
 
-// loadPool reads the certificates of authorities. One that cannot be read spoils all:
-// a pool that lacks some, because the file is just being written, would pass for one
-// that is meant to.
+// loadPool reads the certificates of authorities. One that cannot be read spoils all: a
+// pool that lacks some, because the file is just being written, would pass for one that
+// is meant to.
 func loadPool(file string) (*x509.CertPool, error) {
 	blocks, _, err := readPEM(file, readAnyFile)
 	if err != nil {
@@ -94,8 +94,8 @@ func loadPair(certFile, keyFile string) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// readPEM reads a file and returns its blocks, and all of it. Packages pem, tls and x509
-// pass over what they do not understand; here a file counts only as a whole.
+// readPEM reads a file and returns its blocks, and all of it. Packages pem, tls and
+// x509 pass over what they do not understand; here a file counts only as a whole.
 func readPEM(file string, read func(string) ([]byte, error)) ([]*pem.Block, []byte, error) {
 	text, err := read(file)
 	if err != nil {

@@ -46,7 +46,8 @@ func filesIn(dir string) files {
 	return files{filepath.Join(dir, "ca.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
 }
 
-// write writes what a client needs, each file at once, as tools that rotate certificates do.
+// write writes what a client needs, each file at once, as tools that rotate
+// certificates do.
 func (f files) write(t *testing.T, p *pki) files {
 	t.Helper()
 	for name, text := range map[string][]byte{f.ca: p.ca, f.cert: p.cert, f.key: p.key} {
@@ -59,7 +60,8 @@ func (f files) flags() []string {
 	return []string{"--tls-ca", f.ca, "--tls-cert", f.cert, "--tls-key", f.key}
 }
 
-// Every command that connects does so with TLS, whether flags say so or the environment.
+// Every command that connects does so with TLS, whether flags say so or the
+// environment.
 func TestCommandsOverTLS(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := newPKI(t, "test")
@@ -122,8 +124,9 @@ func TestTLSMistakesAreExplained(t *testing.T) {
 	}
 }
 
-// Certificates and authorities are replaced while a client is connected. It makes its next
-// connection with the new ones; not with the old ones, nor while the files are not whole.
+// Certificates and authorities are replaced while a client is connected. It makes its
+// next connection with the new ones; not with the old ones, nor while the files are not
+// whole.
 func TestTLSFilesAreReadForEachConnection(t *testing.T) {
 	t.Parallel()
 	server := shortLived(t)

@@ -31,8 +31,8 @@ func newTree(root int, command processID) *tree { return &tree{leader: command, 
 // group returns the process group that the command was started in, 0 if there is none.
 func (t *tree) group() int { return t.leader.pid }
 
-// moveTo says that what descended from one process now descends from another, which
-// has these children besides.
+// moveTo says that what descended from one process now descends from another, which has
+// these children besides.
 func (t *tree) moveTo(root int, foreign map[processID]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +75,8 @@ func (t *tree) led() bool {
 	return t.leader.pid != 0 && identify(t.leader.pid) == t.leader
 }
 
-// signal sends a signal to a part of the tree; the error is about those that did not get it.
+// signal sends a signal to a part of the tree; the error is about those that did not
+// get it.
 func (t *tree) signal(to part, sig syscall.Signal) error {
 	var errs []error
 	led := t.led()
@@ -133,10 +134,10 @@ func (t *tree) freeze(sig syscall.Signal) error {
 // haltPatience bounds the wait for those who do not stop.
 const haltPatience = 2 * time.Second
 
-// halt stops all, and returns when all have stopped: whoever was in the middle of a fork
-// finishes that first, which takes long if it is large, and the child is not stopped; and
-// who was not stopped yet can continue others. So all must have stopped before they are
-// listed for the last time.
+// halt stops all, and returns when all have stopped: whoever was in the middle of a
+// fork finishes that first, which takes long if it is large, and the child is not
+// stopped; and who was not stopped yet can continue others. So all must have stopped
+// before they are listed for the last time.
 func (t *tree) halt(patience time.Duration) error {
 	patience = min(patience, haltPatience)
 	var before map[processID]bool // they had stopped
@@ -164,8 +165,8 @@ func (t *tree) halt(patience time.Duration) error {
 }
 
 // halted reports whether all threads of a process have stopped. One that sleeps in the
-// kernel does so when it wakes up, before it does anything else; but it may be in a fork,
-// so that is believed after a while only.
+// kernel does so when it wakes up, before it does anything else; but it may be in a
+// fork, so that is believed after a while only.
 func (p procStat) halted(afterWhile bool) bool {
 	threads, _ := os.ReadDir("/proc/" + strconv.Itoa(p.pid) + "/task")
 	return !slices.ContainsFunc(threads, func(entry os.DirEntry) bool {

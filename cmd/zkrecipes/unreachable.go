@@ -11,9 +11,9 @@ import (
 )
 
 // An unreachableError ends a wait in which, at its end, no server answered. Somebody
-// may have been ahead when one last did, but who gives up now does not know whether
-// the place is taken: to call that "somebody else has it" would hide from a script
-// that ZooKeeper is down.
+// may have been ahead when one last did, but who gives up now does not know whether the
+// place is taken: to call that "somebody else has it" would hide from a script that
+// ZooKeeper is down.
 type unreachableError struct {
 	timeout *lease.TimeoutError
 	err     error // how it was noticed
@@ -28,7 +28,8 @@ func (e *unreachableError) Error() string {
 	if e.timeout.Ahead > 0 {
 		s += fmt.Sprintf(" (%d ahead when one last did)", e.timeout.Ahead)
 	}
-	// What was asked in vain, and how often, says less than what happened at each server.
+	// What was asked in vain, and how often, says less than what happened at each
+	// server.
 	if servers := (*framework.ConnectError)(nil); errors.As(e.err, &servers) {
 		return s + ": " + servers.Error()
 	}

@@ -129,8 +129,8 @@ func TestEndOfTheMaximumHoldTimeIsToldAsSuch(t *testing.T) {
 	})
 }
 
-// Who tells an election to end is heard, whatever is due at the same time: the
-// signal is noted, or left to the wait for the next term.
+// Who tells an election to end is heard, whatever is due at the same time: the signal
+// is noted, or left to the wait for the next term.
 func TestSignalBesideTheEndOfATerm(t *testing.T) {
 	for name, ends := range map[string]func(*supervision){
 		"the command has ended": func(s *supervision) { s.tree.events <- endedAlone(ending{code: 0}) },

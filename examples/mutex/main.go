@@ -1,5 +1,5 @@
-// Command mutex shows a lock that works across goroutines, processes and
-// machines: several workers book amounts into one account, each in its turn.
+// Command mutex shows a lock that works across goroutines, processes and machines:
+// several workers book amounts into one account, each in its turn.
 //
 //	go run ./examples/mutex 127.0.0.1:2181
 //
@@ -70,8 +70,8 @@ func run(ctx context.Context, servers string, out io.Writer) error {
 	return errors.Join(failed...)
 }
 
-// work books a few times. Acquire by hand suits work that begins and ends in
-// different places; lease.Do below is shorter where it does not.
+// work books a few times. Acquire by hand suits work that begins and ends in different
+// places; lease.Do below is shorter where it does not.
 func work(ctx context.Context, worker int, orders *mutex.Mutex, to *account) error {
 	held, err := orders.Acquire(ctx, 5*time.Second)
 	if err != nil {
@@ -92,17 +92,17 @@ func work(ctx context.Context, worker int, orders *mutex.Mutex, to *account) err
 	return nil
 }
 
-// An account has no lock of its own: it relies on the one in ZooKeeper. It is
-// also careful: a holder that was paused may not know that it lost its lock, but
-// its token gives it away.
+// An account has no lock of its own: it relies on the one in ZooKeeper. It is also
+// careful: a holder that was paused may not know that it lost its lock, but its token
+// gives it away.
 type account struct {
 	out     io.Writer
 	balance int
 	newest  lease.Token
 }
 
-// book needs the lock. ctx ends when that is lost, so work that takes time
-// should pass it on and stop.
+// book needs the lock. ctx ends when that is lost, so work that takes time should pass
+// it on and stop.
 func (a *account) book(ctx context.Context, worker int, token lease.Token) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

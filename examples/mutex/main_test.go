@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The account has no lock but the one in ZooKeeper, so this is worth running
-// under the race detector too.
+// The account has no lock but the one in ZooKeeper, so this is worth running under the
+// race detector too.
 func TestRun(t *testing.T) {
 	server := zktest.NewServer(t)
 	var out bytes.Buffer

@@ -2,9 +2,9 @@
 //
 //	go run ./examples/quickstart
 //
-// It starts a ZooKeeper server in its own process and lets four contenders, each
-// with a session of its own as if they were four programs, take turns, enter
-// again, give up, and lose the mutex. It ends by itself after some seconds.
+// It starts a ZooKeeper server in its own process and lets four contenders, each with a
+// session of its own as if they were four programs, take turns, enter again, give up,
+// and lose the mutex. It ends by itself after some seconds.
 package main
 
 import (
@@ -47,8 +47,8 @@ func run(ctx context.Context, out io.Writer, pace time.Duration) error {
 	return nil
 }
 
-// takeTurns: leases are granted in the order in which the contenders came, and
-// each has a greater token than the one before.
+// takeTurns: leases are granted in the order in which the contenders came, and each has
+// a greater token than the one before.
 func takeTurns(ctx context.Context, s *stage) error {
 	s.title("Turns are taken in the order of arrival, and tokens grow")
 	held, err := s.ann.Acquire(ctx, lease.Forever)
@@ -86,8 +86,8 @@ func (s *stage) takeTurn(ctx context.Context, c contender) error {
 	})
 }
 
-// enterAgain: a function that needs the mutex may be called with or without it,
-// as long as it is passed the context.
+// enterAgain: a function that needs the mutex may be called with or without it, as long
+// as it is passed the context.
 func enterAgain(ctx context.Context, s *stage) error {
 	s.title("Who holds the mutex can enter it again, through the context")
 	return lease.Do(ctx, s.ann, lease.Forever, func(ctx context.Context, outer *lease.Lease) error {
@@ -115,8 +115,8 @@ func giveUp(ctx context.Context, s *stage) error {
 	})
 }
 
-// loseIt: when the session of a holder expires, the work stops and the next in
-// line goes on.
+// loseIt: when the session of a holder expires, the work stops and the next in line
+// goes on.
 func loseIt(ctx context.Context, s *stage) error {
 	s.title("A mutex can be lost, and then the holder is told")
 	held, err := s.ann.Acquire(ctx, lease.Forever)
@@ -139,8 +139,8 @@ func loseIt(ctx context.Context, s *stage) error {
 	defer expiry.Stop()
 	stopped := retry.Sleep(held.Context(), time.Hour) // the work
 	s.say("ann", "stops: %v", stopped)
-	// The server told bob first, so for a moment both may have been at work. That
-	// is what tokens are for: a store that has seen bob's refuses ann's.
+	// The server told bob first, so for a moment both may have been at work. That is
+	// what tokens are for: a store that has seen bob's refuses ann's.
 	err = held.Release()
 	s.say("ann", "releases, and is told that it was lost: %t", errors.Is(err, lease.ErrLost))
 	return <-done

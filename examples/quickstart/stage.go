@@ -54,8 +54,8 @@ func openStage(ctx context.Context, out io.Writer, pace time.Duration) (*stage, 
 	return s, nil
 }
 
-// connect is all it takes to use a mutex. In a real program Servers are those of
-// an ensemble.
+// connect is all it takes to use a mutex. In a real program Servers are those of an
+// ensemble.
 func connect(ctx context.Context, addr, name string) (contender, error) {
 	client, err := framework.Connect(ctx, framework.Config{
 		Servers: []string{addr},

@@ -46,7 +46,8 @@ func (c *cluster) AwaitReady(ctx context.Context) error {
 	return err
 }
 
-// await polls until one server leads and at least want servers, the leader counted, serve.
+// await polls until one server leads and at least want servers, the leader counted,
+// serve.
 func (c *cluster) await(ctx context.Context, want int) (leader int, err error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -66,7 +67,8 @@ func (c *cluster) await(ctx context.Context, want int) (leader int, err error) {
 	}
 }
 
-// dead looks whether a server that gave no answer ended by itself: waiting for it would be in vain.
+// dead looks whether a server that gave no answer ended by itself: waiting for it would
+// be in vain.
 func (c *cluster) dead(s survey) error {
 	for i, n := range c.nodes {
 		if s[i].err == nil {
@@ -95,7 +97,8 @@ func (c *cluster) survey(ctx context.Context) survey {
 	return s
 }
 
-// mode returns what the server at addr calls itself: "leader", "follower" or "standalone".
+// mode returns what the server at addr calls itself: "leader", "follower" or
+// "standalone".
 func mode(ctx context.Context, addr string) (string, error) {
 	answer, err := Srvr(ctx, addr)
 	if err != nil {

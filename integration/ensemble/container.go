@@ -90,7 +90,8 @@ func (n *container) Start(ctx context.Context) error {
 	return nil
 }
 
-// end sends a signal and waits until the container has stopped; if it does not in time, it is killed.
+// end sends a signal and waits until the container has stopped; if it does not in time,
+// it is killed.
 func (n *container) end(s docker.Signal) error {
 	n.want(false)
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)

@@ -21,19 +21,21 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/internal/ports"
 )
 
-// officialImage is used unless ZKRECIPES_IMAGE names another one that reads the same environment.
+// officialImage is used unless ZKRECIPES_IMAGE names another one that reads the same
+// environment.
 const officialImage = "zookeeper:3.9"
 
 // callLimit bounds calls to the engine that are not bounded by a context of the caller.
 const callLimit = 2 * time.Minute
 
-// hostPart is the host number of the first server in its network; the engine itself takes the first.
+// hostPart is the host number of the first server in its network; the engine itself
+// takes the first.
 const hostPart = 10
 
 // prepareContainers creates the network and the containers of an ensemble.
 //
-// The servers get fixed addresses. Names would do, but a Java server that asks for the name of a peer before
-// the peer is there remembers it as missing for ten seconds.
+// The servers get fixed addresses. Names would do, but a Java server that asks for the
+// name of a peer before the peer is there remembers it as missing for ten seconds.
 func prepareContainers(ctx context.Context, o Options) (_ *cluster, err error) {
 	client, err := connectEngine()
 	if err != nil {
@@ -119,8 +121,9 @@ func (s *site) build(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// createNetwork makes a network with a subnet of its own. Fixed addresses need a subnet chosen by us, but only
-// the engine knows which are free: so it chooses one for a network that is made again with that choice.
+// createNetwork makes a network with a subnet of its own. Fixed addresses need a subnet
+// chosen by us, but only the engine knows which are free: so it chooses one for a
+// network that is made again with that choice.
 func (s *site) createNetwork(ctx context.Context) error {
 	options := docker.CreateNetworkOptions{Name: s.name, Driver: "bridge", Labels: ownerLabels(), Context: ctx}
 	var lost error
@@ -174,7 +177,8 @@ func (s *site) addr(i int) string {
 	return net.JoinHostPort(s.host(i), "2181")
 }
 
-// secureAddr is where clients on this host reach server i with TLS, "" if it takes none.
+// secureAddr is where clients on this host reach server i with TLS, "" if it takes
+// none.
 func (s *site) secureAddr(i int, o Options) string {
 	switch {
 	case o.TLSFolder == "":

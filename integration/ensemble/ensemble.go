@@ -12,7 +12,8 @@ import (
 // ErrNotSupported is returned for a fault that the backend in use cannot cause.
 var ErrNotSupported = errors.New("not supported by this backend")
 
-// startLimit bounds what New waits for: the time a first download of the image may take included.
+// startLimit bounds what New waits for: the time a first download of the image may take
+// included.
 const startLimit = 3 * time.Minute
 
 // An Ensemble is one or three ZooKeeper servers that belong together.
@@ -23,8 +24,8 @@ type Ensemble interface {
 	Node(i int) Node
 	// Servers returns the addresses of all servers, as clients on this host take them.
 	Servers() []string
-	// Leader waits until exactly one server leads and, with it, a majority serves; it returns that
-	// server's index. A standalone server leads itself.
+	// Leader waits until exactly one server leads and, with it, a majority serves; it
+	// returns that server's index. A standalone server leads itself.
 	Leader(ctx context.Context) (int, error)
 	// AwaitReady waits until every server serves: one leads and all others follow.
 	AwaitReady(ctx context.Context) error
@@ -32,18 +33,20 @@ type Ensemble interface {
 	Close() error
 }
 
-// A Node is one server of an Ensemble. Its methods may be called from several goroutines, but faults of one
-// server that overlap have no defined order.
+// A Node is one server of an Ensemble. Its methods may be called from several
+// goroutines, but faults of one server that overlap have no defined order.
 type Node interface {
 	// Addr returns the server's client address, "host:port". It never changes.
 	Addr() string
-	// SecureAddr returns the address of the server's port for TLS, "" without Options.TLSFolder.
+	// SecureAddr returns the address of the server's port for TLS, "" without
+	// Options.TLSFolder.
 	SecureAddr() string
-	// Start starts the server again, with its data and address. It does not wait until the server
-	// serves; AwaitReady does. A server that runs is left alone.
+	// Start starts the server again, with its data and address. It does not wait until
+	// the server serves; AwaitReady does. A server that runs is left alone.
 	Start(ctx context.Context) error
-	// Kill ends the server with SIGKILL and returns when it is gone. Its address refuses connections then;
-	// that of a container without Options.Publish is silent, like that of a host that lost its power.
+	// Kill ends the server with SIGKILL and returns when it is gone. Its address
+	// refuses connections then; that of a container without Options.Publish is silent,
+	// like that of a host that lost its power.
 	Kill() error
 	// Stop ends the server with SIGTERM and returns when it is gone.
 	Stop() error
@@ -51,23 +54,25 @@ type Node interface {
 	Pause() error
 	// Resume ends a pause.
 	Resume() error
-	// Isolate takes the server off the network: nothing reaches its peers or clients, and no connection
-	// is closed. Processes cannot: ErrNotSupported.
+	// Isolate takes the server off the network: nothing reaches its peers or clients,
+	// and no connection is closed. Processes cannot: ErrNotSupported.
 	Isolate() error
 	// Heal ends an isolation.
 	Heal() error
 	// Log returns the last lines the server wrote.
 	Log() string
-	// Logged returns all lines that it wrote, since it was first started, and that contain text. A process begins each
-	// with the time, as time.RFC3339Nano.
+	// Logged returns all lines that it wrote, since it was first started, and that
+	// contain text. A process begins each with the time, as time.RFC3339Nano.
 	Logged(text string) ([]string, error)
 
-	// alive returns nil if the server runs or was ended on purpose, else why it is gone.
+	// alive returns nil if the server runs or was ended on purpose, else why it is
+	// gone.
 	alive() error
 }
 
-// New starts an ensemble, waits until it serves, and closes it when the test ends. Whatever is missing for
-// it fails the test. The servers' last log lines are shown when the test fails.
+// New starts an ensemble, waits until it serves, and closes it when the test ends.
+// Whatever is missing for it fails the test. The servers' last log lines are shown when
+// the test fails.
 func New(tb testing.TB, o Options) Ensemble {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), startLimit)
@@ -89,7 +94,8 @@ func New(tb testing.TB, o Options) Ensemble {
 	return e
 }
 
-// Start does what New does, for programs that are no tests. On failure nothing is left running.
+// Start does what New does, for programs that are no tests. On failure nothing is left
+// running.
 func Start(ctx context.Context, o Options) (Ensemble, error) {
 	o, err := o.withDefaults(os.Getenv)
 	if err != nil {

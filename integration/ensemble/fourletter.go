@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Ask sends a four-letter word to the server at addr over a connection of its own and returns the answer.
-// It ends with ctx.
+// Ask sends a four-letter word to the server at addr over a connection of its own and
+// returns the answer. It ends with ctx.
 func Ask(ctx context.Context, addr, word string) (string, error) {
 	answer, err := ask(ctx, addr, word)
 	if err != nil && ctx.Err() != nil {
@@ -41,14 +41,14 @@ func ask(ctx context.Context, addr, word string) (string, error) {
 	return string(answer), err
 }
 
-// Srvr returns the answer to "srvr": its lines "Key: value", among them "Mode", "Zxid" and "Node count". A
-// server that does not serve answers none of them.
+// Srvr returns the answer to "srvr": its lines "Key: value", among them "Mode", "Zxid"
+// and "Node count". A server that does not serve answers none of them.
 func Srvr(ctx context.Context, addr string) (map[string]string, error) {
 	return table(ctx, addr, "srvr", ": ")
 }
 
-// Mntr returns the answer to "mntr": the server's measurements by name, such as "zk_znode_count",
-// "zk_watch_count" and "zk_ephemerals_count".
+// Mntr returns the answer to "mntr": the server's measurements by name, such as
+// "zk_znode_count", "zk_watch_count" and "zk_ephemerals_count".
 func Mntr(ctx context.Context, addr string) (map[string]string, error) {
 	return table(ctx, addr, "mntr", "\t")
 }
@@ -77,7 +77,8 @@ type Connection struct {
 
 var consForm = regexp.MustCompile(`^/(\S+?)\[\d+\]\((.*)\)$`)
 
-// Cons returns the answer to "cons": the server's client connections, the asking one included.
+// Cons returns the answer to "cons": the server's client connections, the asking one
+// included.
 func Cons(ctx context.Context, addr string) ([]Connection, error) {
 	text, err := Ask(ctx, addr, "cons")
 	if err != nil {
@@ -104,7 +105,8 @@ func Cons(ctx context.Context, addr string) ([]Connection, error) {
 	return all, nil
 }
 
-// Dump returns, of the answer to "dump", the paths of the ephemeral nodes by the session that owns them.
+// Dump returns, of the answer to "dump", the paths of the ephemeral nodes by the
+// session that owns them.
 func Dump(ctx context.Context, addr string) (map[int64][]string, error) {
 	text, err := Ask(ctx, addr, "dump")
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The names of the backends, for Options.Backend and the environment variable ZKRECIPES_BACKEND.
+// The names of the backends, for Options.Backend and the environment variable
+// ZKRECIPES_BACKEND.
 const (
 	BackendProcess = "process"
 	BackendDocker  = "docker"
@@ -20,8 +21,8 @@ const (
 	ClientsFile = "clients.pem"
 )
 
-// Limits of the protocol between the servers, in ticks. With the default tick a follower or a leader that
-// falls silent is given up after two seconds.
+// Limits of the protocol between the servers, in ticks. With the default tick a
+// follower or a leader that falls silent is given up after two seconds.
 const (
 	initLimit = 10
 	syncLimit = 4
@@ -31,43 +32,48 @@ const (
 type Options struct {
 	// Nodes is the number of servers, 1 (the default) or 3.
 	Nodes int
-	// TickTime is ZooKeeper's unit of time, 500 ms by default. Session timeouts are kept between 2 and
-	// 20 ticks.
+	// TickTime is ZooKeeper's unit of time, 500 ms by default. Session timeouts are
+	// kept between 2 and 20 ticks.
 	TickTime time.Duration
-	// Backend is BackendProcess or BackendDocker. Empty: taken from ZKRECIPES_BACKEND, else processes.
+	// Backend is BackendProcess or BackendDocker. Empty: taken from ZKRECIPES_BACKEND,
+	// else processes.
 	Backend string
-	// ReapInterval is how often the leader looks for empty container nodes to delete, a minute by
-	// default.
+	// ReapInterval is how often the leader looks for empty container nodes to delete, a
+	// minute by default.
 	ReapInterval time.Duration
 	// ExtendedTypes allows nodes with a time to live.
 	ExtendedTypes bool
-	// NoSync leaves out the fsync of the transaction log before each answer. Killed servers lose nothing
-	// by it.
+	// NoSync leaves out the fsync of the transaction log before each answer. Killed
+	// servers lose nothing by it.
 	NoSync bool
-	// FullSpeed lets Java optimize what runs often as far as it can, for benchmarks. Else it stops early, which is
-	// quicker to start and spares the processor.
+	// FullSpeed lets Java optimize what runs often as far as it can, for benchmarks.
+	// Else it stops early, which is quicker to start and spares the processor.
 	FullSpeed bool
-	// DataDir is the folder in which processes keep their data while they live, by default the system's
-	// folder for temporary files. Containers ignore it.
+	// DataDir is the folder in which processes keep their data while they live, by
+	// default the system's folder for temporary files. Containers ignore it.
 	DataDir string
 	// Properties are further Java system properties, such as "jute.maxbuffer".
 	Properties map[string]string
-	// Config holds further lines of zoo.cfg. Neither keys nor values may contain blanks.
+	// Config holds further lines of zoo.cfg. Neither keys nor values may contain
+	// blanks.
 	Config map[string]string
-	// TLSFolder, if there is one, gives each server a second port, Node.SecureAddr, that takes only TLS and only
-	// clients with a certificate. The folder's file ServerFile has the key and the certificate of all servers,
-	// ClientsFile the certificates of the authorities that clients' certificates must be from. Servers read them when
-	// they start; containers see the folder under the same path.
+	// TLSFolder, if there is one, gives each server a second port, Node.SecureAddr,
+	// that takes only TLS and only clients with a certificate. The folder's file
+	// ServerFile has the key and the certificate of all servers, ClientsFile the
+	// certificates of the authorities that clients' certificates must be from. Servers
+	// read them when they start; containers see the folder under the same path.
 	TLSFolder string
-	// Hosts are where the servers run, one on each, if they are processes; by default on the loopback interface.
+	// Hosts are where the servers run, one on each, if they are processes; by default
+	// on the loopback interface.
 	Hosts []Host
-	// Publish makes containers reachable through fixed ports of the loopback interface instead of their
-	// own addresses. It is always on where those cannot be reached, that is outside Linux.
+	// Publish makes containers reachable through fixed ports of the loopback interface
+	// instead of their own addresses. It is always on where those cannot be reached,
+	// that is outside Linux.
 	Publish bool
 }
 
-// A Host is a place with an address of its own on this machine, such as a network namespace. The server on it has
-// ZooKeeper's usual ports.
+// A Host is a place with an address of its own on this machine, such as a network
+// namespace. The server on it has ZooKeeper's usual ports.
 type Host struct {
 	// Addr is its IP address.
 	Addr string
@@ -107,7 +113,8 @@ func (o Options) withDefaults(getenv func(string) string) (Options, error) {
 	return o, nil
 }
 
-// jvmFlags keep a server small and quick to start, and carry what only system properties can say.
+// jvmFlags keep a server small and quick to start, and carry what only system
+// properties can say.
 func (o Options) jvmFlags() []string {
 	properties := map[string]string{"zookeeper.jmx.log4j.disable": "true"}
 	if o.ReapInterval > 0 {

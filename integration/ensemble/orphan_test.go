@@ -15,7 +15,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// victim is set in the environment of a test binary that is to start a server and be killed.
+// victim is set in the environment of a test binary that is to start a server and be
+// killed.
 const victim = "ZKRECIPES_TEST_VICTIM"
 
 func TestMain(m *testing.M) {

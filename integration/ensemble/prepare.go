@@ -16,18 +16,20 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/internal/ports"
 )
 
-// classPath is what a server needs of Debian's packages; the manifest of the first jar names the rest.
-// Another installation, such as "/opt/zookeeper/lib/*", can be named by ZKRECIPES_CLASSPATH.
-// That leaves out one of the jars for TLS, the last one here.
+// classPath is what a server needs of Debian's packages; the manifest of the first jar
+// names the rest. Another installation, such as "/opt/zookeeper/lib/*", can be named by
+// ZKRECIPES_CLASSPATH. That leaves out one of the jars for TLS, the last one here.
 const classPath = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:/usr/share/java/netty-codec.jar"
 
-// logTime is Java's pattern of the time that begins each line of a log; Go's is time.RFC3339Nano.
+// logTime is Java's pattern of the time that begins each line of a log; Go's is
+// time.RFC3339Nano.
 const logTime = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
 
 const installServer = "install it with .ci/install-zookeeper, or on Debian and Ubuntu with " +
 	"apt-get install --no-install-recommends libzookeeper-java default-jre-headless"
 
-// A place is where a process runs: the command that runs others there, if it takes one, and what its server listens to.
+// A place is where a process runs: the command that runs others there, if it takes one,
+// and what its server listens to.
 type place struct {
 	command                        []string
 	host                           string
@@ -106,7 +108,8 @@ func prepareProcesses(_ context.Context, o Options) (_ *cluster, err error) {
 	return c, nil
 }
 
-// javaCommand is the command line of a server but for its last argument, the configuration file.
+// javaCommand is the command line of a server but for its last argument, the
+// configuration file.
 func javaCommand(o Options) ([]string, error) {
 	java := "java"
 	if home := os.Getenv("JAVA_HOME"); home != "" {

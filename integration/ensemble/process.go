@@ -119,8 +119,9 @@ func (p *process) alive() error {
 	return fmt.Errorf("ended by itself: %w; the end of its log:\n%s", run.err, tail(p.log))
 }
 
-// launch starts a command that writes to the end of the file log. One goroutine per child waits for its
-// end; it keeps to one thread, because the system kills the child when the thread that started it ends.
+// launch starts a command that writes to the end of the file log. One goroutine per
+// child waits for its end; it keeps to one thread, because the system kills the child
+// when the thread that started it ends.
 func launch(command []string, log string) (*child, error) {
 	out, err := os.OpenFile(filepath.Clean(log), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

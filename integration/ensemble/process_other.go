@@ -4,5 +4,6 @@ package ensemble
 
 import "syscall"
 
-// dieWithParent would need a helper process here: a test binary that is killed leaves its servers behind.
+// dieWithParent would need a helper process here: a test binary that is killed leaves
+// its servers behind.
 func dieWithParent() *syscall.SysProcAttr { return nil }

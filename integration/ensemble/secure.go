@@ -8,8 +8,8 @@ import (
 // securePort is the port for TLS of servers that have a host for themselves.
 const securePort = 2281
 
-// tlsConfig holds the lines of zoo.cfg for a port that takes TLS, with files in folder. ZooKeeper's usual network code
-// knows no TLS.
+// tlsConfig holds the lines of zoo.cfg for a port that takes TLS, with files in folder.
+// ZooKeeper's usual network code knows no TLS.
 func tlsConfig(folder string, port int) map[string]string {
 	return map[string]string{
 		"secureClientPort":        strconv.Itoa(port),

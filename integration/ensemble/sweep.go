@@ -11,7 +11,8 @@ import (
 	"github.com/ory/dockertest/v3/docker"
 )
 
-// ownerLabel marks containers and networks with the program that made them: "host/process id".
+// ownerLabel marks containers and networks with the program that made them:
+// "host/process id".
 const ownerLabel = "zkrecipes.owner"
 
 var sweepOnce sync.Once
@@ -21,8 +22,8 @@ func ownerLabels() map[string]string {
 	return map[string]string{ownerLabel: host + "/" + strconv.Itoa(os.Getpid())}
 }
 
-// sweep removes what programs of this host that died have left behind. It does what it can: left-overs cost
-// memory, but no test depends on their absence.
+// sweep removes what programs of this host that died have left behind. It does what it
+// can: left-overs cost memory, but no test depends on their absence.
 func sweep(client *docker.Client) {
 	containers, err := client.ListContainers(docker.ListContainersOptions{
 		All: true, Filters: map[string][]string{"label": {ownerLabel}},

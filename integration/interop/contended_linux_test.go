@@ -18,8 +18,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// Four Go and four Java contenders, each with a session of its own, take turns.
-// This is only for Linux, where the two can read one clock.
+// Four Go and four Java contenders, each with a session of its own, take turns. This is
+// only for Linux, where the two can read one clock.
 func TestGoAndJavaContend(t *testing.T) {
 	t.Parallel()
 	seconds := 20
@@ -95,8 +95,8 @@ func hold(m *mutex.Mutex, who string) (grant, error) {
 		errors.Join(err, pause, err2, held.Release())
 }
 
-// requireTurns checks that the mutex went often from Go to Java and back, and
-// that nobody was left out.
+// requireTurns checks that the mutex went often from Go to Java and back, and that
+// nobody was left out.
 func requireTurns(t *testing.T, grants []grant) {
 	t.Helper()
 	counts := map[string]int{}

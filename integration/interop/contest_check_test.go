@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A stay is one time that somebody held something for sure, from the first to the
-// last of two readings of a clock that all share.
+// A stay is one time that somebody held something for sure, from the first to the last
+// of two readings of a clock that all share.
 type stay struct {
 	Process string // such as "java-2", the second Java process
 	Who     string // such as "java-0", the contender in it

@@ -31,8 +31,8 @@ const (
 	margin        = time.Minute
 	semaphoreSize = 4
 	semaphoreMost = 3
-	// enough is a span in which all kinds of faults happen, though the last of them
-	// may come later than that.
+	// enough is a span in which all kinds of faults happen, though the last of them may
+	// come later than that.
 	enough = 30 * time.Second
 	// reaping is often, so that it happens during the contest too, and that what is
 	// left in the end goes unless it is more than empty containers.

@@ -76,8 +76,9 @@ func (c *contest) start(ctx context.Context, side string) error {
 	if err != nil {
 		return err
 	}
-	// A process that is paused would outlive a test binary that is killed, so the system
-	// kills it then: when the thread that started it ends, hence only one is used.
+	// A process that is paused would outlive a test binary that is killed, so the
+	// system kills it then: when the thread that started it ends, hence only one is
+	// used.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error, 1)
 	go func() {

@@ -18,8 +18,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// contestantEnv is the environment variable that makes this binary the Go process of
-// a contest. It holds a contestant.
+// contestantEnv is the environment variable that makes this binary the Go process of a
+// contest. It holds a contestant.
 const contestantEnv = "ZKRECIPES_INTEROP_CONTESTANT"
 
 func init() {
@@ -52,9 +52,8 @@ type contestant struct {
 	Seed       uint64
 }
 
-// run lets contenders take turns until it is told to stop, on standard input, and
-// stays connected until that ends. They share two clients, because services share
-// theirs.
+// run lets contenders take turns until it is told to stop, on standard input, and stays
+// connected until that ends. They share two clients, because services share theirs.
 func (c contestant) run() error {
 	var clients []*framework.Client
 	for range 2 {
@@ -185,8 +184,8 @@ func (h *holding) linger(span time.Duration) error {
 	return nil
 }
 
-// look notes whether the lease is still valid. The clock is read first: a lease that
-// is valid afterwards was valid then.
+// look notes whether the lease is still valid. The clock is read first: a lease that is
+// valid afterwards was valid then.
 func (h *holding) look() error {
 	now, err := monotonic()
 	if h.lost = h.lease.Err() != nil; !h.lost {
@@ -211,8 +210,8 @@ func span(rng *rand.Rand) time.Duration {
 	return time.Duration(1000+rng.IntN(14000)) * time.Microsecond
 }
 
-// patience returns how long to wait this time: for ever, but now and then almost not
-// at all.
+// patience returns how long to wait this time: for ever, but now and then almost not at
+// all.
 func patience(rng *rand.Rand) time.Duration {
 	if rng.IntN(12) == 0 {
 		return time.Duration(rng.IntN(30)) * time.Millisecond

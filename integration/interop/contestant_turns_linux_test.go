@@ -17,8 +17,8 @@ import (
 // turns acquires something, holds it and gives it back, once.
 type turns func(ctx context.Context, l *ledger) error
 
-// recipes make a contender. A loss during a turn is one of the errors that are
-// expected of it.
+// recipes make a contender. A loss during a turn is one of the errors that are expected
+// of it.
 var recipes = map[string]func(*framework.Client, contestant, *rand.Rand) (turns, error){
 	"mutex":     mutexTurns,
 	"rwlock":    readWriteTurns,

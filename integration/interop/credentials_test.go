@@ -19,8 +19,8 @@ func ours(t *testing.T, addr string, acl func(string) []framework.ACL) *framewor
 	})
 }
 
-// Go has credentials, Java the same or none. They stand in one queue; but only the former
-// may ask the holder to give way.
+// Go has credentials, Java the same or none. They stand in one queue; but only the
+// former may ask the holder to give way.
 func TestJavaBesideCredentials(t *testing.T) {
 	onBoth(t, func(t *testing.T, addr string) {
 		for digest, revoking := range []string{"not permitted", "asked"} {
@@ -60,7 +60,8 @@ func TestJavaBesideCredentials(t *testing.T) {
 	})
 }
 
-// Where the path belongs to the credentials, Java with them contends, and without cannot.
+// Where the path belongs to the credentials, Java with them contends, and without
+// cannot.
 func TestJavaWhereThePathBelongsToCredentials(t *testing.T) {
 	onBoth(t, func(t *testing.T, addr string) {
 		client := ours(t, addr, framework.OwnedBelow(sharedPath))
@@ -80,8 +81,8 @@ func TestJavaWhereThePathBelongsToCredentials(t *testing.T) {
 	})
 }
 
-// What no event tells is found out on a real server, too, whether or not it keeps the event
-// to itself.
+// What no event tells is found out on a real server, too, whether or not it keeps the
+// event to itself.
 func TestDeletionsThatNoEventTells(t *testing.T) {
 	onBoth(t, func(t *testing.T, addr string) {
 		const within = sessionTimeout*5/4 + 5*time.Second

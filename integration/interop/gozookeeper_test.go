@@ -211,8 +211,8 @@ func (r *recorder) watches(ann, bob *zk.Conn) {
 	r.event("children", below)
 }
 
-// resumes cuts ann's connection while a watch fires: her session goes on, and
-// the event comes late.
+// resumes cuts ann's connection while a watch fires: her session goes on, and the event
+// comes late.
 func (r *recorder) resumes(door *proxy.Proxy, ann, bob *zk.Conn) {
 	session := ann.SessionID()
 	_, _, data, err := ann.GetW("/app")

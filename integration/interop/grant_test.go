@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A grant is one time that somebody held a mutex. From and Until are readings of
-// a clock that all contenders share, both taken while the mutex was held.
+// A grant is one time that somebody held a mutex. From and Until are readings of a
+// clock that all contenders share, both taken while the mutex was held.
 type grant struct {
 	Who   string
 	Node  string
@@ -21,8 +21,8 @@ type grant struct {
 // sequence is the number that the server gave the grant's node.
 func (g grant) sequence() string { return g.Node[strings.LastIndex(g.Node, "lock-")+len("lock-"):] }
 
-// requireExclusive checks that no two grants overlap, and that they came in the
-// order of the znodes. It sorts them.
+// requireExclusive checks that no two grants overlap, and that they came in the order
+// of the znodes. It sorts them.
 func requireExclusive(t *testing.T, grants []grant) {
 	t.Helper()
 	require.NotEmpty(t, grants)

@@ -55,8 +55,8 @@ func tool(name string) (string, error) {
 // classDir takes the compiled program, and goes with the test binary.
 var classDir string
 
-// compile compiles the program in the folder java, once, and returns the class
-// path to run it with.
+// compile compiles the program in the folder java, once, and returns the class path to
+// run it with.
 var compile = sync.OnceValues(func() (_ string, err error) {
 	path, err := classPath()
 	if err != nil {
@@ -83,8 +83,8 @@ var compile = sync.OnceValues(func() (_ string, err error) {
 	return classDir + string(os.PathListSeparator) + path, nil
 })
 
-// startJava starts a class that is in the class path. With merged its two
-// outputs are one.
+// startJava starts a class that is in the class path. With merged its two outputs are
+// one.
 func startJava(t *testing.T, path string, merged bool, arguments ...string) *program {
 	t.Helper()
 	java, err := tool("java")

@@ -20,8 +20,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
-// tick of both kinds of servers, which bounds session timeouts to between one
-// and ten seconds.
+// tick of both kinds of servers, which bounds session timeouts to between one and ten
+// seconds.
 const tick = 500 * time.Millisecond
 
 // sessionTimeout lets no session of a test end because the machine is busy.
@@ -51,8 +51,8 @@ type backend struct {
 	start func(t *testing.T) string
 }
 
-// backends are the real server, whose results count, and the one that must have
-// the same.
+// backends are the real server, whose results count, and the one that must have the
+// same.
 var backends = []backend{{"zookeeper", startZooKeeper}, {"zktest", startZktest}}
 
 func startZooKeeper(t *testing.T) string {
@@ -79,8 +79,8 @@ func onBoth(t *testing.T, test func(t *testing.T, addr string)) {
 	}
 }
 
-// requireTranscript runs a client against either kind of server and compares
-// what it saw with what was recorded, line by line.
+// requireTranscript runs a client against either kind of server and compares what it
+// saw with what was recorded, line by line.
 func requireTranscript(t *testing.T, client func(t *testing.T, addr string) []string) {
 	t.Helper()
 	file := filepath.Join("testdata", filepath.Base(t.Name())+".txt")
@@ -146,8 +146,8 @@ func awaitChildren(t *testing.T, client *framework.Client, path string, n int) {
 	}
 }
 
-// requireNothingLeft checks that no contender is left, and no watch, by clients
-// that are gone or idle.
+// requireNothingLeft checks that no contender is left, and no watch, by clients that
+// are gone or idle.
 func requireNothingLeft(t *testing.T, addr, path string) {
 	t.Helper()
 	observer := connect(t, addr)

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program is a process that runs another client. It is killed when the test ends;
-// and it ends by itself at the end of its input, and so with the test binary.
+// A program is a process that runs another client. It is killed when the test ends; and
+// it ends by itself at the end of its input, and so with the test binary.
 type program struct {
 	cmd    *exec.Cmd
 	input  io.WriteCloser

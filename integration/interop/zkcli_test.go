@@ -73,9 +73,9 @@ func TestTranscriptZkCli(t *testing.T) {
 	})
 }
 
-// zkCli gives commands to the command line that comes with ZooKeeper. It returns
-// each with what it printed, and then all events: how those mix with the rest is
-// a matter of threads.
+// zkCli gives commands to the command line that comes with ZooKeeper. It returns each
+// with what it printed, and then all events: how those mix with the rest is a matter of
+// threads.
 func zkCli(t *testing.T, addr string, commands []string) (transcript []string) {
 	t.Helper()
 	path, err := classPath()
@@ -83,8 +83,8 @@ func zkCli(t *testing.T, addr string, commands []string) (transcript []string) {
 	cli := startJava(t, path, true, "org.apache.zookeeper.ZooKeeperMain", "-server", addr)
 	var events []string
 	give := func(command string) (printed []string) {
-		// The second command asks no server. What comes before its answer is all
-		// that the first had to say.
+		// The second command asks no server. What comes before its answer is all that
+		// the first had to say.
 		_, err := fmt.Fprintf(cli.input, "%s\nprintwatches\n", command)
 		require.NoError(t, err)
 		for {

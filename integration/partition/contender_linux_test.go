@@ -32,8 +32,8 @@ const longestTurn = 150 * time.Millisecond
 const path = "/locks/contested"
 
 // A plan says what a contender does: it takes the mutex again and again, until it is
-// killed. It holds each lease for a moment, or while it is to keep it, until it is lost.
-// A byte on its standard input says anew whether it is to: keep or letGo.
+// killed. It holds each lease for a moment, or while it is to keep it, until it is
+// lost. A byte on its standard input says anew whether it is to: keep or letGo.
 type plan struct {
 	Servers []string
 	Session time.Duration
@@ -133,8 +133,8 @@ func (c *contending) listen() {
 	}
 }
 
-// hold holds a lease for one turn or until it is lost. The clock is read
-// before each look: a lease that is valid afterwards was valid then.
+// hold holds a lease for one turn or until it is lost. The clock is read before each
+// look: a lease that is valid afterwards was valid then.
 func (c *contending) hold(held *lease.Lease) error {
 	over := time.Now().Add(time.Duration(c.rng.Int64N(int64(longestTurn))))
 	look := time.NewTicker(glance)

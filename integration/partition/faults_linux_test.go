@@ -29,8 +29,8 @@ func TestLeaderSilencedAndReset(t *testing.T) {
 	withShortSessions(t, func(s *stage) { s.do(s.reset) })
 }
 
-// withShortSessions lets a fault happen when the holder's trust rests on what its client
-// has asked since the lease was granted.
+// withShortSessions lets a fault happen when the holder's trust rests on what its
+// client has asked since the lease was granted.
 func withShortSessions(t *testing.T, strike func(s *stage)) {
 	t.Helper()
 	t.Parallel()

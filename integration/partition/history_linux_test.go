@@ -126,7 +126,8 @@ func (h *history) all() []stay {
 	return all
 }
 
-// attached tells whether a contender's client has attached to a server between two times.
+// attached tells whether a contender's client has attached to a server between two
+// times.
 func (h *history) attached(who string, from, until time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

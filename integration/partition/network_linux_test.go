@@ -10,8 +10,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
-// A network is a bridge in this process's network namespace, to which hosts are
-// linked. Each host is a namespace too.
+// A network is a bridge in this process's network namespace, to which hosts are linked.
+// Each host is a namespace too.
 type network struct {
 	ctx   context.Context
 	hosts []host

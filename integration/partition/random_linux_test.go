@@ -41,9 +41,9 @@ type storm struct {
 	counts  map[string]int // of faults
 }
 
-// Contenders on the host of each server, who know all servers, and one outside lose
-// and take the mutex while servers are cut off, frozen and restarted. After each round
-// of faults all is healed, until somebody is granted the mutex; in the end everybody is.
+// Contenders on the host of each server, who know all servers, and one outside lose and
+// take the mutex while servers are cut off, frozen and restarted. After each round of
+// faults all is healed, until somebody is granted the mutex; in the end everybody is.
 func TestRandomFaults(t *testing.T) {
 	inside(t, 1, func(t *testing.T) {
 		span := number(t, "ZKRECIPES_PARTITION_TIME", 2*time.Minute, time.ParseDuration)

@@ -73,7 +73,8 @@ type run struct {
 	stderr bytes.Buffer
 }
 
-// start starts "zkrecipes run" with a shell script as its command; change may change how.
+// start starts "zkrecipes run" with a shell script as its command; change may change
+// how.
 func start(t *testing.T, server *zktest.Server, change func(*exec.Cmd), script string, flags ...string) *run {
 	t.Helper()
 	require.Zero(t, os.Getuid(), "namespaces are made by root: run this with go test -exec sudo")

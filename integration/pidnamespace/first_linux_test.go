@@ -16,8 +16,8 @@ import (
 // orphans is a script whose background jobs lose their parent at once, and end soon.
 const orphans = `for i in 1 2 3 4 5; do (sleep 0.1 &); done; echo ready; `
 
-// Orphans of the command are the guardian's, those of others the first process's. Both let
-// them end.
+// Orphans of the command are the guardian's, those of others the first process's. Both
+// let them end.
 func TestFirstProcessReapsOrphans(t *testing.T) {
 	r := start(t, zktest.NewServer(t), inContainer, orphans+"cat")
 	require.Equal(t, "ready", r.line())

@@ -9,7 +9,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// everywhere is a script whose processes have gone everywhere, and some do not obey TERM.
+// everywhere is a script whose processes have gone everywhere, and some do not obey
+// TERM.
 const everywhere = `
 sleep 600 &
 (sleep 600 &)

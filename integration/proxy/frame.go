@@ -7,11 +7,12 @@ import (
 	"math"
 )
 
-// maxFrame is far above what servers accept. A greater length is no length: it is the beginning of TLS or of a
-// four-letter word.
+// maxFrame is far above what servers accept. A greater length is no length: it is the
+// beginning of TLS or of a four-letter word.
 const maxFrame = 16 << 20
 
-// connectXid stands for the number that the first request of a connection, and its reply, do not have.
+// connectXid stands for the number that the first request of a connection, and its
+// reply, do not have.
 const connectXid int32 = math.MinInt32
 
 // A frame is one message of the protocol, or a piece of what is not the protocol.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The requests that can be cut, by their number in the protocol. OpConnect is the first message of a connection,
-// which makes or continues a session.
+// The requests that can be cut, by their number in the protocol. OpConnect is the first
+// message of a connection, which makes or continues a session.
 const (
 	OpConnect         int32 = -10
 	OpClose           int32 = -11
@@ -31,7 +31,8 @@ const (
 	OpSetWatches      int32 = 101
 	OpAddWatch        int32 = 106
 
-	// AnyOp is any request at all. With the path prefix "/" it is any request that names a path.
+	// AnyOp is any request at all. With the path prefix "/" it is any request that
+	// names a path.
 	AnyOp int32 = -1
 
 	opMultiRead   int32 = 22
@@ -53,22 +54,26 @@ type hook struct {
 // A HookOption says more exactly which request is meant.
 type HookOption func(*hook)
 
-// Nth means the request that is the nth to match, counted from 1 and over all connections.
+// Nth means the request that is the nth to match, counted from 1 and over all
+// connections.
 func Nth(n int) HookOption { return func(h *hook) { h.left = n } }
 
-// ThenRefuse makes the cut refuse new connections too, as Refuse(true) does, before the client can notice it.
+// ThenRefuse makes the cut refuse new connections too, as Refuse(true) does, before the
+// client can notice it.
 func ThenRefuse() HookOption { return func(h *hook) { h.refuse = true } }
 
-// CutBefore cuts the connection that carries the next request op for a path that begins with pathPrefix,
-// instead of forwarding the request: the server never sees it. It happens once; the channel is closed when it
-// has. The path of a transaction is that of its first operation.
+// CutBefore cuts the connection that carries the next request op for a path that begins
+// with pathPrefix, instead of forwarding the request: the server never sees it. It
+// happens once; the channel is closed when it has. The path of a transaction is that of
+// its first operation.
 func (p *Proxy) CutBefore(op int32, pathPrefix string, options ...HookOption) <-chan struct{} {
 	return p.hook(&hook{op: op, prefix: pathPrefix}, options)
 }
 
-// CutAfter forwards the request that CutBefore would not, and cuts the connection instead of forwarding the
-// server's reply: the server has carried the request out, or refused it, and the client does not know. If the
-// connection ends in another way before the reply, the cut does not happen, then or later.
+// CutAfter forwards the request that CutBefore would not, and cuts the connection
+// instead of forwarding the server's reply: the server has carried the request out, or
+// refused it, and the client does not know. If the connection ends in another way
+// before the reply, the cut does not happen, then or later.
 func (p *Proxy) CutAfter(op int32, pathPrefix string, options ...HookOption) <-chan struct{} {
 	return p.hook(&hook{op: op, prefix: pathPrefix, after: true}, options)
 }

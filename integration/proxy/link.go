@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// held is how many frames of one direction a link holds during a stall or a delay before it stops reading.
+// held is how many frames of one direction a link holds during a stall or a delay
+// before it stops reading.
 const held = 1024
 
 // A link is one client connection and the connection to the server that carries it on.
@@ -44,7 +45,8 @@ func (l *link) dial() bool {
 	return true
 }
 
-// close ends the link at once; what was not forwarded is lost. Further calls do nothing.
+// close ends the link at once; what was not forwarded is lost. Further calls do
+// nothing.
 func (l *link) close() {
 	l.cancel()
 	_ = l.client.Close()
@@ -64,15 +66,17 @@ func (l *link) run() {
 	both.Wait()
 }
 
-// A delivery is a frame on its way: what was read, when it may arrive, and whether it is the last.
+// A delivery is a frame on its way: what was read, when it may arrive, and whether it
+// is the last.
 type delivery struct {
 	frame frame
 	due   time.Time
 	last  bool
 }
 
-// forward carries frames from src to dst. Each is shown to inspect when it is its turn; where that returns a
-// hook, the frame is dropped and the link cut. The end of src, when it is its turn, ends the link.
+// forward carries frames from src to dst. Each is shown to inspect when it is its turn;
+// where that returns a hook, the frame is dropped and the link cut. The end of src,
+// when it is its turn, ends the link.
 func (l *link) forward(dst, src net.Conn, inspect func(frame) *hook) {
 	queue := make(chan delivery, held)
 	var reader sync.WaitGroup
@@ -120,7 +124,8 @@ func (l *link) read(queue chan<- delivery, src net.Conn) {
 	}
 }
 
-// wait returns when a delivery may go on: its time has come and traffic is not stalled. False: the link is over.
+// wait returns when a delivery may go on: its time has come and traffic is not stalled.
+// False: the link is over.
 func (l *link) wait(due time.Time) bool {
 	if pause := time.Until(due); pause > 0 {
 		timer := time.NewTimer(pause)
@@ -139,7 +144,8 @@ func (l *link) wait(due time.Time) bool {
 	}
 }
 
-// request looks at a frame for the server. It returns the hook that cuts the link before it.
+// request looks at a frame for the server. It returns the hook that cuts the link
+// before it.
 func (l *link) request(f frame) *hook {
 	r, ok := f.request()
 	if !ok {
@@ -155,7 +161,8 @@ func (l *link) request(f frame) *hook {
 	return nil
 }
 
-// reply looks at a frame for the client. It returns the hook that cuts the link instead of it.
+// reply looks at a frame for the client. It returns the hook that cuts the link instead
+// of it.
 func (l *link) reply(f frame) *hook {
 	xid, ok := f.replyTo()
 	if !ok {

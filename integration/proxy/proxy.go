@@ -10,8 +10,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/internal/ports"
 )
 
-// A Proxy forwards the connections made to Addr to one server. Its methods may be called at any time and from
-// several goroutines.
+// A Proxy forwards the connections made to Addr to one server. Its methods may be
+// called at any time and from several goroutines.
 type Proxy struct {
 	tb     testing.TB
 	target string
@@ -28,7 +28,8 @@ type Proxy struct {
 	gate     chan struct{} // closed while traffic flows
 }
 
-// New starts a proxy in front of the server at target, "host:port". It is closed when the test ends.
+// New starts a proxy in front of the server at target, "host:port". It is closed when
+// the test ends.
 func New(tb testing.TB, target string) *Proxy {
 	tb.Helper()
 	block, err := ports.Reserve()
@@ -62,7 +63,8 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Refuse chooses whether new connections are refused, as if nothing listened. Those that stand are left alone.
+// Refuse chooses whether new connections are refused, as if nothing listened. Those
+// that stand are left alone.
 func (p *Proxy) Refuse(on bool) {
 	p.tb.Helper()
 	p.mu.Lock()
@@ -83,9 +85,9 @@ func (p *Proxy) Refuse(on bool) {
 	}
 }
 
-// Stall chooses whether traffic is held: connections stand and are accepted, and no byte arrives at the other
-// side, not even that of an end. What was held arrives when the stall ends. A frame that is being forwarded when
-// a stall begins may still arrive.
+// Stall chooses whether traffic is held: connections stand and are accepted, and no
+// byte arrives at the other side, not even that of an end. What was held arrives when
+// the stall ends. A frame that is being forwarded when a stall begins may still arrive.
 func (p *Proxy) Stall(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,14 +103,16 @@ func (p *Proxy) Stall(on bool) {
 	}
 }
 
-// Delay makes each frame that arrives from now on, in either direction, wait for d. The order is kept.
+// Delay makes each frame that arrives from now on, in either direction, wait for d. The
+// order is kept.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Close closes the proxy and its connections and waits for its goroutines. Further calls do nothing.
+// Close closes the proxy and its connections and waits for its goroutines. Further
+// calls do nothing.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	first := p.ctx.Err() == nil

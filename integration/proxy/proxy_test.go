@@ -19,7 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start returns a server, a proxy in front of it, and clients that go through the proxy and past it.
+// start returns a server, a proxy in front of it, and clients that go through the proxy
+// and past it.
 func start(t *testing.T) (p *proxy.Proxy, through, past *zk.Conn) {
 	t.Helper()
 	server := ensemble.New(t, ensemble.Options{NoSync: true}).Node(0).Addr()

@@ -36,8 +36,8 @@ func (w *wait) timeoutError(err error) error {
 	return timeout
 }
 
-// lastFailure returns what went wrong last in a wait that the timeout has ended with err.
-// That a request was under way then is none.
+// lastFailure returns what went wrong last in a wait that the timeout has ended with
+// err. That a request was under way then is none.
 func (w *wait) lastFailure(err error) error {
 	if connect := (*framework.ConnectError)(nil); errors.As(err, &connect) {
 		return connect

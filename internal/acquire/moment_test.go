@@ -22,8 +22,8 @@ import (
 
 const path = "/line"
 
-// What is asked of a recipe is asked here of one that knows at which moment of an acquire
-// it is.
+// What is asked of a recipe is asked here of one that knows at which moment of an
+// acquire it is.
 
 // A moment is called at one moment of each acquire.
 type moment func()
@@ -46,7 +46,8 @@ func deciding(c *framework.Client, at moment) acquire.Taker {
 	return acquire.InLine(line)
 }
 
-// passing calls when the first in line has exchanged its place for two nodes beside the line.
+// passing calls when the first in line has exchanged its place for two nodes beside the
+// line.
 func passing(c *framework.Client, at moment) acquire.Taker {
 	line := line(c)
 	return func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {

@@ -37,8 +37,8 @@ func (r *Recipe) Key() hold.Key {
 	return hold.Key{Client: r.Client, Path: r.Client.FullPath(r.Path), Kind: r.Kind, Shared: r.Shared}
 }
 
-// Acquire re-enters the hold that ctx owns, or takes a place for up to timeout; 0 or less
-// takes it only if it is free now.
+// Acquire re-enters the hold that ctx owns, or takes a place for up to timeout; 0 or
+// less takes it only if it is free now.
 func (r *Recipe) Acquire(ctx context.Context, timeout time.Duration, take Taker) (*lease.Lease, error) {
 	if held, err := r.Enter(ctx, timeout); held != nil || err != nil {
 		return held, err

@@ -26,8 +26,8 @@ type Try struct {
 	Work context.Context
 	// Seen is for the error.
 	Seen *queue.Seen
-	// Ask, if it is not nil, finds out who is in the way where that is not who is ahead in
-	// line, and puts it into Seen.
+	// Ask, if it is not nil, finds out who is in the way where that is not who is ahead
+	// in line, and puts it into Seen.
 	Ask func(ctx context.Context)
 
 	wait *wait
@@ -47,8 +47,8 @@ func InLine(line *queue.Queue) Taker {
 	}
 }
 
-// Look finds out with one read that a place in line is not free, for a try that waits for
-// nobody. For others it does nothing.
+// Look finds out with one read that a place in line is not free, for a try that waits
+// for nobody. For others it does nothing.
 func (t *Try) Look(ctx context.Context, line *queue.Queue) error {
 	if !t.AtOnce {
 		return nil
@@ -72,8 +72,8 @@ func (t *Try) Look(ctx context.Context, line *queue.Queue) error {
 	return nil
 }
 
-// Await joins the line, and waits until the place is admitted: see Place.AwaitAdmitted. On
-// failure no node stays, or it is being removed.
+// Await joins the line, and waits until the place is admitted: see Place.AwaitAdmitted.
+// On failure no node stays, or it is being removed.
 func (t *Try) Await(ctx context.Context, line *queue.Queue, also *queue.Further) (*queue.Place, error) {
 	p := line.Place(t.Session, t.Seen)
 	listing, err := p.Join(ctx)
@@ -95,11 +95,12 @@ func (t *Try) Await(ctx context.Context, line *queue.Queue, also *queue.Further)
 	return p, nil
 }
 
-// askPatience bounds the question who is in the way, which delays an answer that
-// is late already.
+// askPatience bounds the question who is in the way, which delays an answer that is
+// late already.
 const askPatience = 50 * time.Millisecond
 
-// GiveUp leaves a place in line. If the time is up it asks who is in the way before that.
+// GiveUp leaves a place in line. If the time is up it asks who is in the way before
+// that.
 func (t *Try) GiveUp(p *queue.Place) {
 	t.askWho()
 	p.Leave()
@@ -135,8 +136,8 @@ func (t *Try) Grant(p *queue.Place) (*lease.Lease, error) {
 }
 
 // Rely completes a grant of nodes that are had, and makes a quorum vouch for them. It
-// fails when the session is over, or the context has ended: that wins over a place that is
-// free, too. Then it removes the nodes.
+// fails when the session is over, or the context has ended: that wins over a place that
+// is free, too. Then it removes the nodes.
 func (t *Try) Rely(g *hold.Grant) (err error) {
 	r, ctx := t.wait.recipe, t.wait.ctx
 	g.Client, g.Session, g.Key, g.MaxHold = t.Client, t.Session, r.Key(), r.MaxHold

@@ -45,8 +45,8 @@ func (r *Recipe) begin(ctx context.Context, timeout time.Duration) (*wait, conte
 	}
 }
 
-// patience bounds an acquire that does not wait for others: it still has to ask
-// the server, and a server that does not answer must not hold it up.
+// patience bounds an acquire that does not wait for others: it still has to ask the
+// server, and a server that does not answer must not hold it up.
 func (r *Recipe) patience() time.Duration {
 	if s := r.Client.Session(); s != nil && s.Timeout() > 0 {
 		return s.Timeout() / 3
@@ -90,8 +90,8 @@ func (w *wait) try(session *framework.Session, take Taker) (*lease.Lease, error)
 	return held, err
 }
 
-// session returns the session to wait in. An acquire that does not wait for
-// others does not wait for a connection either.
+// session returns the session to wait in. An acquire that does not wait for others does
+// not wait for a connection either.
 func (w *wait) session() (*framework.Session, error) {
 	client := w.recipe.Client
 	if w.atOnce {
@@ -102,8 +102,8 @@ func (w *wait) session() (*framework.Session, error) {
 	return client.AwaitSession(w.ctx)
 }
 
-// timedOut reports whether the time for the wait is over: that of the timeout, or that of
-// the caller's context.
+// timedOut reports whether the time for the wait is over: that of the timeout, or that
+// of the caller's context.
 func (w *wait) timedOut() bool {
 	return errors.Is(w.ctx.Err(), context.DeadlineExceeded) && !errors.Is(w.work.Err(), context.Canceled)
 }

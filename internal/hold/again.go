@@ -9,13 +9,14 @@ import (
 )
 
 // A server tells nobody of a node that he may not read at that moment (ZooKeeper from
-// 3.8.4 on): whose ACL is changed first can be deleted without an event. So whoever waits
-// for one looks a second time, slowly. What it finds never grants anything; it only makes
-// whoever waits look properly, or ends what is over.
+// 3.8.4 on): whose ACL is changed first can be deleted without an event. So whoever
+// waits for one looks a second time, slowly. What it finds never grants anything; it
+// only makes whoever waits look properly, or ends what is over.
 
 // LookAgain calls look about once per session timeout, on a goroutine that is there
-// only meanwhile, until look returns false, which closes found, or stop is called, which
-// waits for it. Of many who begin at one moment, each has its own time, by its key.
+// only meanwhile, until look returns false, which closes found, or stop is called,
+// which waits for it. Of many who begin at one moment, each has its own time, by its
+// key.
 func LookAgain(ctx context.Context, s *framework.Session, key string, look func(ctx context.Context) (goOn bool)) (found <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	share := shareOf(key)
@@ -51,8 +52,8 @@ func shareOf(key string) int64 {
 	return 750 + int64(h.Sum32()%500)
 }
 
-// Gone reports whether a node certainly is not there any more. If there is no answer, or
-// the node must not be read, which says that it exists, it returns false.
+// Gone reports whether a node certainly is not there any more. If there is no answer,
+// or the node must not be read, which says that it exists, it returns false.
 func Gone(ctx context.Context, c *framework.Client, path string) bool {
 	exists, _, err := c.Once().Exists(ctx, path)
 	return err == nil && !exists

@@ -17,8 +17,8 @@ import (
 
 func stopping(cfg *framework.Config) { cfg.StopOnSuspend = true }
 
-// Work under a lost lease has the time to stop that it would have had if the
-// session had been lost; then the next one may come.
+// Work under a lost lease has the time to stop that it would have had if the session
+// had been lost; then the next one may come.
 func TestMaxHoldWindsDownBeforeTheNodeGoes(t *testing.T) {
 	granting(t, func(t *testing.T, p place) {
 		h := p.grant(t, t.Context(), maxHold(5*time.Second))

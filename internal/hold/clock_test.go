@@ -13,9 +13,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// At the very instant at which a hold ends, whoever asks is told so, by the clock: it does
-// not matter whether the goroutine that looks after the hold has had its turn. So many ask
-// that some come before it.
+// At the very instant at which a hold ends, whoever asks is told so, by the clock: it
+// does not matter whether the goroutine that looks after the hold has had its turn. So
+// many ask that some come before it.
 func TestEndIsKnownAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason error

@@ -28,8 +28,8 @@ type place struct {
 
 type setting func(*framework.Config)
 
-// granting runs a test in virtual time with a client named "client" that has the
-// parent of all places.
+// granting runs a test in virtual time with a client named "client" that has the parent
+// of all places.
 func granting(t *testing.T, test func(t *testing.T, p place), settings ...setting) {
 	t.Helper()
 	t.Parallel()

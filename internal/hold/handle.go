@@ -30,8 +30,8 @@ func (h *Handle) Token() lease.Token { return h.hold.Token }
 // Path returns the znode as the client that acquired it names it.
 func (h *Handle) Path() string { return h.hold.Path }
 
-// TrustedUntil returns the time until which the hold is certain to stand if
-// nothing more is heard from a server, as far as is known now, or was when it was lost.
+// TrustedUntil returns the time until which the hold is certain to stand if nothing
+// more is heard from a server, as far as is known now, or was when it was lost.
 func (h *Handle) TrustedUntil() time.Time {
 	h.hold.mu.Lock()
 	defer h.hold.mu.Unlock()
@@ -55,8 +55,8 @@ func (h *Handle) Err() error {
 // Revoked is closed when somebody has asked the holder to give way.
 func (h *Handle) Revoked() <-chan struct{} { return h.hold.revoked.Done() }
 
-// Release gives the claim up, what its owner has of the place with the last one of
-// that owner, and the place with the last of all.
+// Release gives the claim up, what its owner has of the place with the last one of that
+// owner, and the place with the last of all.
 func (h *Handle) Release() error {
 	open, ended := h.hold.dismiss(h)
 	if !open {

@@ -37,8 +37,8 @@ type Grant struct {
 	Czxid int64
 	// MaxHold ends the hold after that time; 0 is no limit.
 	MaxHold time.Duration
-	// Watch is on the znode, set when it was seen to be the session's under that
-	// token. Nil if there is none: the hold then sets its own.
+	// Watch is on the znode, set when it was seen to be the session's under that token.
+	// Nil if there is none: the hold then sets its own.
 	Watch *framework.Watch
 	// Unwatch ends Watch; nil if there is none. The hold calls it.
 	Unwatch context.CancelFunc
@@ -64,8 +64,8 @@ type Hold struct {
 	trusted time.Time // until when it would have been, if it was lost
 }
 
-// Start begins the hold and returns its first lease, whose context derives from
-// ctx. It never fails: if the session is over already, so is the hold.
+// Start begins the hold and returns its first lease, whose context derives from ctx. It
+// never fails: if the session is over already, so is the hold.
 func Start(ctx context.Context, g Grant) *lease.Lease {
 	if g.Czxid == 0 {
 		g.Czxid = int64(g.Token)
@@ -79,8 +79,8 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	}
 	handle := h.handle(ctx, &claimant{})
 	h.admit(handle)
-	// If the client is being closed the znodes stay for as long as the session does, unless
-	// the hold is released before.
+	// If the client is being closed the znodes stay for as long as the session does,
+	// unless the hold is released before.
 	alive := g.Session.GoHolding(func() { h.lose(framework.ErrClosed) }, func(ctx context.Context) { h.watch(ctx, g.Path) })
 	for _, path := range g.Also {
 		alive = alive && g.Session.Go(func(ctx context.Context) { h.watch(ctx, path) })
@@ -122,8 +122,9 @@ func (h *Hold) err() error {
 	return nil
 }
 
-// lose ends the hold for a reason, unless it has ended before. A server that ends a session
-// removes its znodes, and tells of those first: if the end is known, too, that is the reason.
+// lose ends the hold for a reason, unless it has ended before. A server that ends a
+// session removes its znodes, and tells of those first: if the end is known, too, that
+// is the reason.
 func (h *Hold) lose(reason error) {
 	if over := h.Session.Err(); over != nil && !errors.Is(reason, lease.ErrMaxHold) && !errors.Is(reason, lease.ErrSuspended) {
 		reason = over
@@ -142,8 +143,8 @@ func (h *Hold) lose(reason error) {
 	}
 }
 
-// end says that the hold is released or lost: its znodes need not be vouched for any more,
-// nor be watched by the watch that came with the grant.
+// end says that the hold is released or lost: its znodes need not be vouched for any
+// more, nor be watched by the watch that came with the grant.
 func (h *Hold) end() {
 	h.Reliance.End()
 	h.over.Give()
@@ -167,8 +168,8 @@ func (h *Hold) lost(reason error) error {
 	return &lease.LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: time.Since(h.since), Reason: reason}
 }
 
-// remains reports whether a znode of a lost hold may still be there to be removed:
-// not if the session is over or the only znode was what was lost.
+// remains reports whether a znode of a lost hold may still be there to be removed: not
+// if the session is over or the only znode was what was lost.
 func (h *Hold) remains() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,8 +189,8 @@ func (h *Hold) remove() {
 // paths returns all znodes.
 func (h *Hold) paths() []string { return append([]string{h.Path}, h.Also...) }
 
-// removeNow removes the znodes, all at once, and leaves to the background what is
-// not certain to have gone.
+// removeNow removes the znodes, all at once, and leaves to the background what is not
+// certain to have gone.
 func (h *Hold) removeNow(ctx context.Context) error {
 	if len(h.Also) == 0 {
 		return h.Client.DeleteGuaranteed(ctx, h.Path)

@@ -84,8 +84,8 @@ func TestGrantedWatchEndsWithTheHold(t *testing.T) {
 	})
 }
 
-// A hold is not lost over looks at its nodes that fail, in whichever way, and goes on to look
-// until it has its watches. Retries would hide that here.
+// A hold is not lost over looks at its nodes that fail, in whichever way, and goes on
+// to look until it has its watches. Retries would hide that here.
 func TestHoldOutlivesFailingLooks(t *testing.T) {
 	strikes := []func(r *zktest.Rule){
 		func(r *zktest.Rule) { r.Cut() },

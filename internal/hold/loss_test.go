@@ -25,8 +25,8 @@ func (p place) onDelete(f func()) func(zktest.Call) zktest.Action {
 	}
 }
 
-// lostTo asserts that everything that can be asked of a lease says that it was
-// lost, and why.
+// lostTo asserts that everything that can be asked of a lease says that it was lost,
+// and why.
 func lostTo(t *testing.T, h *lease.Lease, reason error) {
 	t.Helper()
 	for _, err := range []error{h.Err(), context.Cause(h.Context()), h.Confirm(t.Context())} {

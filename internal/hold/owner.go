@@ -9,8 +9,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A Key says what a place is a place of. Two acquirers with equal keys re-enter
-// each other's holds.
+// A Key says what a place is a place of. Two acquirers with equal keys re-enter each
+// other's holds.
 type Key struct {
 	// Client is any view of the client.
 	Client *framework.Client
@@ -18,8 +18,8 @@ type Key struct {
 	Path string
 	// Kind tells recipes on one path apart.
 	Kind string
-	// Shared is set if places of that kind do not exclude each other. The forks of
-	// an owner then do not either.
+	// Shared is set if places of that kind do not exclude each other. The forks of an
+	// owner then do not either.
 	Shared bool
 }
 
@@ -27,9 +27,9 @@ func (k Key) equal(other Key) bool {
 	return k.Path == other.Path && k.Kind == other.Kind && k.Client.SameEnsemble(other.Client)
 }
 
-// Enter returns a new lease on the hold of that key that ctx owns, or the turn to
-// wait for if it is a fork's, which has to wait until the forks before it have left.
-// It returns neither, and no error, if ctx owns none, or one that was released. If the
+// Enter returns a new lease on the hold of that key that ctx owns, or the turn to wait
+// for if it is a fork's, which has to wait until the forks before it have left. It
+// returns neither, and no error, if ctx owns none, or one that was released. If the
 // hold was lost the error says so: a stranger's place in the queue is not what the
 // caller, who believes to be inside, wants.
 func Enter(ctx context.Context, key Key) (*lease.Lease, *Turn, error) {
@@ -77,11 +77,11 @@ func (h *Hold) Loss() error {
 	return nil
 }
 
-// Outlive returns a context with the values of ctx, which the hold owns, for work
-// that goes on when the hold is released. For any other reason it ends when ctx
-// does. Once ctx has ended by a release it ends with the context in which that claim
-// on the hold was made. It has the deadline of ctx. The function must be called when
-// the context is no longer used.
+// Outlive returns a context with the values of ctx, which the hold owns, for work that
+// goes on when the hold is released. For any other reason it ends when ctx does. Once
+// ctx has ended by a release it ends with the context in which that claim on the hold
+// was made. It has the deadline of ctx. The function must be called when the context is
+// no longer used.
 func (h *Hold) Outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	outlived, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	followed := []context.Context{ctx}

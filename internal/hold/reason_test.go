@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Whoever looks after a hold may learn first that the znode is gone, although it went with
-// the session.
+// Whoever looks after a hold may learn first that the znode is gone, although it went
+// with the session.
 func TestALostSessionIsNotADeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))

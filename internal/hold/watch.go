@@ -10,10 +10,10 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// lookDelay is how long a hold that was granted without waiting, and so without a
-// watch on its own znode, waits before it sets one. A hold that is over by then, as
-// most are, saves the read; one that lasts learns of a deletion that came earlier
-// when it sets the watch.
+// lookDelay is how long a hold that was granted without waiting, and so without a watch
+// on its own znode, waits before it sets one. A hold that is over by then, as most are,
+// saves the read; one that lasts learns of a deletion that came earlier when it sets
+// the watch.
 const lookDelay = 10 * time.Millisecond
 
 // lookAgain is how long it waits after a look that got no answer.
@@ -62,8 +62,8 @@ func (h *Hold) watch(ctx context.Context, path string) {
 	}
 }
 
-// begin returns the events of the watch that came with the grant, or a timer for
-// the first look.
+// begin returns the events of the watch that came with the grant, or a timer for the
+// first look.
 func (h *Hold) begin(path string) (*time.Timer, <-chan framework.Event) {
 	if h.Watch != nil && path == h.Path {
 		return after(0), h.Watch.Events()
@@ -90,8 +90,8 @@ func (h *Hold) lookAt(ctx context.Context, path string) <-chan framework.Event {
 	return w.Events()
 }
 
-// judge ends the hold if the answer to a read of one of its znodes says that it has gone,
-// is another, or must not be read any more, so that it cannot be watched.
+// judge ends the hold if the answer to a read of one of its znodes says that it has
+// gone, is another, or must not be read any more, so that it cannot be watched.
 func (h *Hold) judge(stat framework.Stat, err error) (lost bool) {
 	switch {
 	case errors.Is(err, framework.ErrNoNode), framework.OutcomeOf(err) == framework.Failed && errors.Is(err, framework.ErrNoAuth):
@@ -104,8 +104,8 @@ func (h *Hold) judge(stat framework.Stat, err error) (lost bool) {
 	return true
 }
 
-// missing returns the reason of a loss because a znode was not found, or may not be read
-// since its ACL was changed, so that nobody knows.
+// missing returns the reason of a loss because a znode was not found, or may not be
+// read since its ACL was changed, so that nobody knows.
 func missing(err error) error {
 	if errors.Is(err, framework.ErrNoNode) {
 		return lease.ErrDeleted
@@ -113,9 +113,9 @@ func missing(err error) error {
 	return err
 }
 
-// windDown gives work under a lost lease the time that it would have had if the
-// session had been lost, before the znode goes and the next one is let in. A client that
-// is being closed gives it another time: see framework.Config.CloseGrace.
+// windDown gives work under a lost lease the time that it would have had if the session
+// had been lost, before the znode goes and the next one is let in. A client that is
+// being closed gives it another time: see framework.Config.CloseGrace.
 func (h *Hold) windDown(ctx context.Context) {
 	grace := time.NewTimer(h.Session.Timeout() / 6)
 	defer grace.Stop()

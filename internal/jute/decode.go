@@ -9,14 +9,15 @@ import (
 // ErrMalformed is wrapped by every error of a [Decoder] and of [ReadFrame].
 var ErrMalformed = errors.New("jute: malformed input")
 
-// Decoder reads the fields of records out of one frame. After the first fault every method returns a zero value and
-// [Decoder.Err] tells what was wrong.
+// Decoder reads the fields of records out of one frame. After the first fault every
+// method returns a zero value and [Decoder.Err] tells what was wrong.
 type Decoder struct {
 	rest []byte
 	err  error
 }
 
-// NewDecoder returns a Decoder over b. Buffers it returns share b's memory, so b must not be changed afterwards.
+// NewDecoder returns a Decoder over b. Buffers it returns share b's memory, so b must
+// not be changed afterwards.
 func NewDecoder(b []byte) *Decoder { return &Decoder{rest: b} }
 
 // Err returns the first fault met, or nil.
@@ -67,7 +68,8 @@ func (d *Decoder) Bool() bool {
 	return b != nil && b[0] != 0
 }
 
-// length reads the length of a string or buffer. ok is false for null and after a fault.
+// length reads the length of a string or buffer. ok is false for null and after a
+// fault.
 func (d *Decoder) length(what string) (n int, ok bool) {
 	v := d.Int32()
 	switch {
@@ -103,8 +105,9 @@ func (d *Decoder) Buffer() []byte {
 	return b
 }
 
-// count reads the length of a vector. ZooKeeper takes a negative length for an empty vector. Each element takes at
-// least size bytes, so a count that cannot fit is a fault at once: nobody must be made to loop a billion times.
+// count reads the length of a vector. ZooKeeper takes a negative length for an empty
+// vector. Each element takes at least size bytes, so a count that cannot fit is a fault
+// at once: nobody must be made to loop a billion times.
 func (d *Decoder) count(size int) int {
 	n := int(d.Int32())
 	if d.err != nil || n <= 0 {

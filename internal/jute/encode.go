@@ -2,7 +2,8 @@ package jute
 
 import "encoding/binary"
 
-// nullLength is the length that stands for null in front of a string, a buffer or a vector.
+// nullLength is the length that stands for null in front of a string, a buffer or a
+// vector.
 const nullLength = -1
 
 // Encoder appends records to a growing buffer. The zero value is ready to use.
@@ -10,12 +11,14 @@ type Encoder struct {
 	buf []byte
 }
 
-// NewFrame returns an Encoder that has left room for the length in front of a frame; finish it with [Encoder.Frame].
+// NewFrame returns an Encoder that has left room for the length in front of a frame;
+// finish it with [Encoder.Frame].
 func NewFrame(capacity int) *Encoder {
 	return &Encoder{buf: make([]byte, 4, 4+capacity)}
 }
 
-// Frame writes the length of all that was appended since [NewFrame] in front of it and returns the whole.
+// Frame writes the length of all that was appended since [NewFrame] in front of it and
+// returns the whole.
 func (e *Encoder) Frame() []byte {
 	binary.BigEndian.PutUint32(e.buf, uint32(len(e.buf)-4))
 	return e.buf

@@ -45,7 +45,8 @@ func TestRoundTrip(t *testing.T) {
 	require.Zero(t, d.Len())
 }
 
-// TestRealClient reads the first frame of a real client: go-zookeeper v1.0.4 asking for a new session of 10 s.
+// TestRealClient reads the first frame of a real client: go-zookeeper v1.0.4 asking for
+// a new session of 10 s.
 func TestRealClient(t *testing.T) {
 	frame, err := hex.DecodeString("0000002c" + "00000000" + "0000000000000000" + "00002710" + "0000000000000000" +
 		"00000010" + "00000000000000000000000000000000")

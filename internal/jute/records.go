@@ -1,6 +1,7 @@
 package jute
 
-// Stat is what ZooKeeper tells of a node. Times are in milliseconds since 1970, zxids are transaction numbers.
+// Stat is what ZooKeeper tells of a node. Times are in milliseconds since 1970, zxids
+// are transaction numbers.
 type Stat struct {
 	Czxid          int64 // transaction that created the node
 	Mzxid          int64 // transaction that last set its data

@@ -17,8 +17,9 @@ func Queue(client *framework.Client, path, kind string, self lease.Holder) *queu
 	}
 }
 
-// policy: readers wait for the nearest of those ahead that are no readers, everybody else
-// for the nearest ahead. So a release wakes one waiter, or the readers that it admits.
+// policy: readers wait for the nearest of those ahead that are no readers, everybody
+// else for the nearest ahead. So a release wakes one waiter, or the readers that it
+// admits.
 func policy(self znode.Name, ahead []znode.Name) (wait []znode.Name) {
 	if self.Kind != znode.Reader {
 		return queue.InLine(self, ahead)
@@ -32,8 +33,8 @@ func policy(self znode.Name, ahead []znode.Name) (wait []znode.Name) {
 }
 
 // mayBeReader tells of the one case in which somebody gets in line before a node that
-// exists: a holder of a write lock can have put a reader in its own place before it went,
-// for which a writer has to look.
+// exists: a holder of a write lock can have put a reader in its own place before it
+// went, for which a writer has to look.
 func mayBeReader(self, gone znode.Name) bool {
 	return gone.Kind == znode.Writer && self.Kind != znode.Reader
 }

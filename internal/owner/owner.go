@@ -38,8 +38,8 @@ func Fork(ctx context.Context) context.Context {
 	return Bind(ctx, nil)
 }
 
-// Claims returns those of one type that ctx has, innermost first, and whether each is only
-// the claim of an owner above, because ctx is that of a fork.
+// Claims returns those of one type that ctx has, innermost first, and whether each is
+// only the claim of an owner above, because ctx is that of a fork.
 func Claims[T any](ctx context.Context) iter.Seq2[T, bool] {
 	return func(yield func(T, bool) bool) {
 		forked := false

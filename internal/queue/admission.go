@@ -43,8 +43,8 @@ func (p *Place) AwaitAdmitted(ctx context.Context, ahead []znode.Name, also *Fur
 }
 
 // AwaitChange waits until one of the other contenders may have gone, or what is watched
-// also, nil for nothing, may have changed. gone is one that was seen to go while the own
-// node stood, and nothing was known of a change.
+// also, nil for nothing, may have changed. gone is one that was seen to go while the
+// own node stood, and nothing was known of a change.
 func (p *Place) AwaitChange(ctx context.Context, others []znode.Name, also *Further) (gone *znode.Name, err error) {
 	if also == nil {
 		also = &Further{}
@@ -57,9 +57,9 @@ func (p *Place) AwaitChange(ctx context.Context, others []znode.Name, also *Furt
 	return gone, err
 }
 
-// awaitEvent waits for the first thing that happens. If it is only that somebody's
-// data was set, as who asks a holder to give way does, again is true: the order of
-// the line is what it was.
+// awaitEvent waits for the first thing that happens. If it is only that somebody's data
+// was set, as who asks a holder to give way does, again is true: the order of the line
+// is what it was.
 func (p *Place) awaitEvent(ctx context.Context, others []znode.Name, also *Further, found <-chan struct{}) (gone *znode.Name, again bool, err error) {
 	round, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -97,8 +97,8 @@ func (p *Place) awaitEvent(ctx context.Context, others []znode.Name, also *Furth
 	return nil, ev.Type == framework.EventDataChanged, nil
 }
 
-// watchOthers reads other contenders' nodes, with a watch each, all at once. It
-// returns nil if one of them has gone.
+// watchOthers reads other contenders' nodes, with a watch each, all at once. It returns
+// nil if one of them has gone.
 func (p *Place) watchOthers(ctx context.Context, others []znode.Name) ([]*framework.Watch, error) {
 	watches := make([]*framework.Watch, len(others), len(others)+2)
 	read := func(i int) error {
@@ -135,8 +135,8 @@ func (p *Place) watchOthers(ctx context.Context, others []znode.Name) ([]*framew
 	return watches, nil
 }
 
-// watchOwn sets a watch on the own node, if there is none, beside whatever the
-// caller does meanwhile.
+// watchOwn sets a watch on the own node, if there is none, beside whatever the caller
+// does meanwhile.
 func (p *Place) watchOwn(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
 	if p.ownWatch != nil {
@@ -160,10 +160,10 @@ func (p *Place) watchOwn(ctx context.Context) <-chan error {
 	return done
 }
 
-// ownIntact reports whether the watch on the own node has not fired, over one and
-// the same connection. There, events come in the order of the changes, so if it
-// has not by the time the deletion of another node is known, the own node was
-// there then. After a break a server tells what was missed in any order.
+// ownIntact reports whether the watch on the own node has not fired, over one and the
+// same connection. There, events come in the order of the changes, so if it has not by
+// the time the deletion of another node is known, the own node was there then. After a
+// break a server tells what was missed in any order.
 func (p *Place) ownIntact() bool {
 	select {
 	case <-p.ownWatch.Events():

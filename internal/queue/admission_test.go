@@ -8,8 +8,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// The end of one admits without another look if the policy admits without it, and nobody
-// can have taken its place.
+// The end of one admits without another look if the policy admits without it, and
+// nobody can have taken its place.
 func TestEndThatAdmitsWithoutALook(t *testing.T) {
 	t.Parallel()
 	a, b, self := znode.Name{Node: "a"}, znode.Name{Node: "b"}, znode.Name{Node: "c"}

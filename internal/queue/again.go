@@ -9,13 +9,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// othersPerLook is at how many of the nodes waited for one look looks; those of whom many
-// are waited for have their turns.
+// othersPerLook is at how many of the nodes waited for one look looks; those of whom
+// many are waited for have their turns.
 const othersPerLook = 2
 
-// lookAgain looks slowly, until stop is called, for what no event tells of what a place in
-// line waits for: see hold.LookAgain. found is closed when the line has to be looked at.
-// Each look costs two answers without data, where more than one node is waited for
+// lookAgain looks slowly, until stop is called, for what no event tells of what a place
+// in line waits for: see hold.LookAgain. found is closed when the line has to be looked
+// at. Each look costs two answers without data, where more than one node is waited for
 // three, and what Further.Changed costs.
 func (p *Place) lookAgain(ctx context.Context, others []znode.Name, also *Further) (found <-chan struct{}, stop func()) {
 	next := 0
@@ -27,7 +27,8 @@ func (p *Place) lookAgain(ctx context.Context, others []znode.Name, also *Furthe
 	})
 }
 
-// turn returns as many of the names as have a turn, those from a place on, and round again.
+// turn returns as many of the names as have a turn, those from a place on, and round
+// again.
 func turn(names []znode.Name, from int) []znode.Name {
 	var some []znode.Name
 	for i := range min(othersPerLook, len(names)) {
@@ -36,9 +37,9 @@ func turn(names []znode.Name, from int) []znode.Name {
 	return some
 }
 
-// LookAgain looks slowly, until stop is called, for what no event tells of the head that
-// WatchHead returned, by its path, or of there being nobody. found is closed when WatchHead
-// should be called again.
+// LookAgain looks slowly, until stop is called, for what no event tells of the head
+// that WatchHead returned, by its path, or of there being nobody. found is closed when
+// WatchHead should be called again.
 func (q *Queue) LookAgain(ctx context.Context, head string, somebody bool) (found <-chan struct{}, stop func()) {
 	s := q.Client.Session()
 	return hold.LookAgain(ctx, s, fmt.Sprint(head, s.ID()), func(ctx context.Context) (goOn bool) {

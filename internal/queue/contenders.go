@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Contenders lists the queue, first in line first, as seen by a server that has
-// caught up with the leader. Nodes that go while it reads are left out.
+// Contenders lists the queue, first in line first, as seen by a server that has caught
+// up with the leader. Nodes that go while it reads are left out.
 func (q *Queue) Contenders(ctx context.Context) (found []lease.Contender, err error) {
 	defer q.explain("list contenders", &err)
 	if err := q.CatchUp(ctx); err != nil {

@@ -32,9 +32,9 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A create that was given up for lost is carried out after all: of two nodes under one id
-// the one that is not used is nobody's. Nobody waits for it, and it is removed, wherever in
-// line it is. What has another id, or none, is somebody's.
+// A create that was given up for lost is carried out after all: of two nodes under one
+// id the one that is not used is nobody's. Nobody waits for it, and it is removed,
+// wherever in line it is. What has another id, or none, is somebody's.
 func TestSecondNodeUnderTheOwnIDIsRemoved(t *testing.T) {
 	for name, ahead := range map[string]bool{"ahead": true, "behind": false} {
 		t.Run(name, func(t *testing.T) {

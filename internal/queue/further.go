@@ -6,11 +6,12 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// A Further is something beside the line that the wait of one place depends on, such as a
-// number that is stored somewhere. The zero value is nothing.
+// A Further is something beside the line that the wait of one place depends on, such as
+// a number that is stored somewhere. The zero value is nothing.
 type Further struct {
-	// Watch finds out what it is, with a watch, nil if there is nothing to watch. changed
-	// tells that it is not what the last decision was made by. Its error ends the wait.
+	// Watch finds out what it is, with a watch, nil if there is nothing to watch.
+	// changed tells that it is not what the last decision was made by. Its error ends
+	// the wait.
 	Watch func(ctx context.Context) (w *framework.Watch, changed bool, err error)
 	// Changed finds out about once per session timeout, without a watch, whether it has
 	// changed unseen. Nil if that need not be known.
@@ -44,9 +45,9 @@ func (f *Further) begin(ctx context.Context) <-chan change {
 // Watch found out last holds.
 func (f *Further) Stands() bool { return f.watch != nil && f.stands() }
 
-// stands reports whether nothing is known of a change. Whoever is woken by several events
-// at once sees them in any order, so a change has to be looked for before what was known
-// admits anybody.
+// stands reports whether nothing is known of a change. Whoever is woken by several
+// events at once sees them in any order, so a change has to be looked for before what
+// was known admits anybody.
 func (f *Further) stands() bool {
 	if f.watch == nil {
 		return true

@@ -41,18 +41,18 @@ func (q *Queue) first(ctx context.Context, get func(ctx context.Context, path st
 	return lease.Contender{}, len(names) > 0, err
 }
 
-// CatchUp waits until the server that the session is attached to has caught up with
-// the leader.
+// CatchUp waits until the server that the session is attached to has caught up with the
+// leader.
 func (q *Queue) CatchUp(ctx context.Context) error { return q.Client.Sync(ctx, q.Path) }
 
-// WatchHead returns the first in line with a watch that fires when it may no longer
-// be that. If there is nobody its Node is "", and the watch fires when somebody may
-// have come.
+// WatchHead returns the first in line with a watch that fires when it may no longer be
+// that. If there is nobody its Node is "", and the watch fires when somebody may have
+// come.
 //
-// It watches the one node, and the children only when there is nobody, so what goes
-// on further back in the line costs nothing. No watch of it is left behind for each
-// node that comes and goes: those on nodes go with them, and there is one on the
-// parent, at most.
+// It watches the one node, and the children only when there is nobody, so what goes on
+// further back in the line costs nothing. No watch of it is left behind for each node
+// that comes and goes: those on nodes go with them, and there is one on the parent, at
+// most.
 func (q *Queue) WatchHead(ctx context.Context) (head lease.Contender, w *framework.Watch, err error) {
 	defer q.explain("watch the first in line", &err)
 	get := func(ctx context.Context, path string) (data []byte, stat framework.Stat, err error) {

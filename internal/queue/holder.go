@@ -10,8 +10,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Self describes this process; who is a label, by default the program's name.
-// Since is left open.
+// Self describes this process; who is a label, by default the program's name. Since is
+// left open.
 func Self(who string) lease.Holder {
 	host, _ := os.Hostname() // unknown is as good as no name
 	if who == "" {
@@ -30,8 +30,8 @@ func encodeNow(h lease.Holder) []byte {
 	return b
 }
 
-// ParseHolder reads a node's data; what other clients write there, such as an
-// address or nothing, gives a zero Holder. So does a time alone: it tells of nobody.
+// ParseHolder reads a node's data; what other clients write there, such as an address
+// or nothing, gives a zero Holder. So does a time alone: it tells of nobody.
 func ParseHolder(data []byte) lease.Holder {
 	var h lease.Holder
 	if json.Unmarshal(znode.Unmarked(data), &h) != nil || (h.Who == "" && h.Host == "" && h.PID == 0) {

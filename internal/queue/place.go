@@ -12,8 +12,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A Place is one node in line, in one session. It is for one goroutine. What it finds out
-// are facts; how long that may take, and what becomes of them, is up to who drives it.
+// A Place is one node in line, in one session. It is for one goroutine. What it finds
+// out are facts; how long that may take, and what becomes of them, is up to who drives
+// it.
 type Place struct {
 	queue   *Queue
 	client  *framework.Client // pinned to session
@@ -31,8 +32,8 @@ type Place struct {
 	hearsay  <-chan struct{} // broken, if an event was what admitted
 }
 
-// Place returns a place in a session, for somebody who has not joined yet. It takes down
-// what it sees in seen.
+// Place returns a place in a session, for somebody who has not joined yet. It takes
+// down what it sees in seen.
 func (q *Queue) Place(s *framework.Session, seen *Seen) *Place {
 	return &Place{queue: q, client: q.Client.In(s), session: s, seen: seen}
 }
@@ -46,13 +47,13 @@ func (p *Place) Path() string { return p.path }
 // Token is the node's czxid.
 func (p *Place) Token() int64 { return p.token }
 
-// Asked reports whether the data of the node, when it was last read, asked its holder to
-// give way.
+// Asked reports whether the data of the node, when it was last read, asked its holder
+// to give way.
 func (p *Place) Asked() bool { return p.asked }
 
 // Hearsay is closed if the connection has broken since an event admitted the place.
-// Another server may not have heard of that yet, nor of what came before. It is nil if a
-// listing did: such news no server is behind that the session can attach to.
+// Another server may not have heard of that yet, nor of what came before. It is nil if
+// a listing did: such news no server is behind that the session can attach to.
 func (p *Place) Hearsay() <-chan struct{} { return p.hearsay }
 
 // Join creates the node at the end of the line, and lists the children behind it. The
@@ -99,9 +100,9 @@ func (p *Place) create(ctx context.Context, name string, mode framework.Mode) (l
 	return made.Children, nil
 }
 
-// Ahead returns the contenders ahead, by a listing, which it returns too. It uses the one
-// that came with the create, if it is given that, and asks for another if not. If the own
-// node is not there it returns ErrEvicted.
+// Ahead returns the contenders ahead, by a listing, which it returns too. It uses the
+// one that came with the create, if it is given that, and asks for another if not. If
+// the own node is not there it returns ErrEvicted.
 func (p *Place) Ahead(ctx context.Context, listing []string) (ahead []znode.Name, children []string, err error) {
 	ahead, present := p.split(listing)
 	if present {
@@ -117,9 +118,9 @@ func (p *Place) Ahead(ctx context.Context, listing []string) (ahead []znode.Name
 	return ahead, listing, nil
 }
 
-// split finds the own node in a listing and returns the contenders ahead of it.
-// A second node under the own id can only come from a create that was given up
-// for lost and carried out after all; it is removed.
+// split finds the own node in a listing and returns the contenders ahead of it. A
+// second node under the own id can only come from a create that was given up for lost
+// and carried out after all; it is removed.
 func (p *Place) split(children []string) (ahead []znode.Name, present bool) {
 	for _, name := range p.queue.Among(children) {
 		switch {
@@ -134,10 +135,10 @@ func (p *Place) split(children []string) (ahead []znode.Name, present bool) {
 	return ahead, present
 }
 
-// HandOver gives the watch on the own node, if there is one, to whoever looks
-// after the place from now on, who ends it with the function. Two deletions in one
-// transaction are told one after the other: the place may have been granted on the
-// first, and the second, which is its own, must be heard then.
+// HandOver gives the watch on the own node, if there is one, to whoever looks after the
+// place from now on, who ends it with the function. Two deletions in one transaction
+// are told one after the other: the place may have been granted on the first, and the
+// second, which is its own, must be heard then.
 func (p *Place) HandOver() (*framework.Watch, context.CancelFunc) {
 	if p.ownWatch == nil || !p.ownLife.detach() {
 		return nil, nil
@@ -145,12 +146,12 @@ func (p *Place) HandOver() (*framework.Watch, context.CancelFunc) {
 	return p.ownWatch, p.ownLife.cancel
 }
 
-// leavePatience is how long a caller that gives up waits for the confirmation
-// that its node is gone. The background goes on without it.
+// leavePatience is how long a caller that gives up waits for the confirmation that its
+// node is gone. The background goes on without it.
 const leavePatience = 50 * time.Millisecond
 
-// Leave removes the node. It does not use the caller's context, which may be
-// what ended the wait.
+// Leave removes the node. It does not use the caller's context, which may be what ended
+// the wait.
 func (p *Place) Leave() { Leave(p.client, p.path) }
 
 // Leave removes nodes that were made in the session which the client is pinned to.

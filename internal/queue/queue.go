@@ -28,8 +28,8 @@ type Queue struct {
 	Data func() []byte
 	// Rule decides who is admitted.
 	Rule Rule
-	// Recheck, if it is not nil, tells that the end of gone, which was waited for, is no
-	// reason to admit self without another look at the line.
+	// Recheck, if it is not nil, tells that the end of gone, which was waited for, is
+	// no reason to admit self without another look at the line.
 	Recheck func(self, gone znode.Name) bool
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Somebody puts a node of his own in the place of a waiter's, before that has looked at it:
-// it is not what the waiter is granted. It joins anew.
+// Somebody puts a node of his own in the place of a waiter's, before that has looked at
+// it: it is not what the waiter is granted. It joins anew.
 func TestNodeOfAnotherIsNotGranted(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b, operator := w.Client("a"), w.Client("b"), w.Client("operator")

@@ -15,8 +15,8 @@ type Seen struct {
 	Head string
 	// Holder is what that says about itself; zero if not known.
 	Holder lease.Holder
-	// Unlisted is why the listing behind the create of a node is not known, nil if it is.
-	// The next look at the line meets that again, unless the time is up.
+	// Unlisted is why the listing behind the create of a node is not known, nil if it
+	// is. The next look at the line meets that again, unless the time is up.
 	Unlisted error
 }
 

@@ -1,15 +1,15 @@
 // Package quote writes text of others so that it does no harm where it is shown.
 //
 // Labels, host names, node names and what servers say are written by others, and
-// arguments may have been. Of all that, what would act on a terminal, forge a line of
-// a log, or hide in one, is written as an escape sequence: control characters, those
-// that turn the direction of writing or have no width, other spaces than the plain
-// one, and bytes that are not UTF-8. It is for texts only. What programs read, such as
-// the fields of an error, stays as it was.
+// arguments may have been. Of all that, what would act on a terminal, forge a line of a
+// log, or hide in one, is written as an escape sequence: control characters, those that
+// turn the direction of writing or have no width, other spaces than the plain one, and
+// bytes that are not UTF-8. It is for texts only. What programs read, such as the
+// fields of an error, stays as it was.
 //
 // The texts of errors and the log of the library go through [Brief], [Path] and
-// [Excerpt], which also cut what is too long; what the command prints through [Line]
-// or [Cell], and JSON through [JSON].
+// [Excerpt], which also cut what is too long; what the command prints through [Line] or
+// [Cell], and JSON through [JSON].
 package quote
 
 import (
@@ -30,8 +30,8 @@ const (
 	maxExcerpt = 64
 )
 
-// Line returns text for a line: "a\nb" becomes a, backslash, n, b. A backslash
-// stays as it is, so that quoting what is quoted changes nothing.
+// Line returns text for a line: "a\nb" becomes a, backslash, n, b. A backslash stays as
+// it is, so that quoting what is quoted changes nothing.
 func Line(text string) string { return escape(text, unicode.IsPrint) }
 
 // Brief is Line for a label or a name, cut where it is too long for a message.
@@ -40,8 +40,8 @@ func Brief(text string) string { return cut(text, maxBrief) }
 // Path is Line for a path, or a message, cut where no sensible one ends.
 func Path(text string) string { return cut(text, maxPath) }
 
-// Excerpt returns the beginning of data, in quotation marks, and how long it is if
-// that is not all.
+// Excerpt returns the beginning of data, in quotation marks, and how long it is if that
+// is not all.
 func Excerpt(data []byte) string {
 	const room = maxExcerpt / 4 // a byte takes four at most
 	if len(data) <= room {
@@ -78,8 +78,8 @@ func Cell(text string) string {
 	return escape(text, func(r rune) bool { return unicode.IsPrint(r) && r != ' ' && r != '\\' })
 }
 
-// escape writes all runes but those to keep as Go writes them in a string, such as
-// \n, \x1b and \u202e, and a space as \x20.
+// escape writes all runes but those to keep as Go writes them in a string, such as \n,
+// \x1b and \u202e, and a space as \x20.
 func escape(text string, keep func(rune) bool) string {
 	var out strings.Builder
 	for len(text) > 0 {

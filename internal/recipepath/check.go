@@ -27,8 +27,8 @@ type Intent struct {
 // it, and messages show no more than the beginning.
 const maxLabel = 1024
 
-// Check returns why that cannot be. A path that is called like a contender would be one,
-// for ever, in the line of a recipe at the path above.
+// Check returns why that cannot be. A path that is called like a contender would be
+// one, for ever, in the line of a recipe at the path above.
 func (i Intent) Check() error {
 	if err := framework.ValidatePath(i.Path); err != nil {
 		return fmt.Errorf("%s: %w", i.Package, err)

@@ -6,8 +6,9 @@ import (
 )
 
 // A Gate is a node under which those are who hold and wait, and what strangers must not
-// be allowed there if credentials are to keep them out. ZooKeeper asks the parent who may
-// create and delete a node, and to be allowed to change the ACL is to be allowed all.
+// be allowed there if credentials are to keep them out. ZooKeeper asks the parent who
+// may create and delete a node, and to be allowed to change the ACL is to be allowed
+// all.
 type Gate struct {
 	// Node is its path.
 	Node string

@@ -18,26 +18,27 @@ import (
 // that it needs anyway, and does not stay if there are any. Mutex and read-write lock
 // are one kind.
 //
-// Nodes count whose names a recipe has made from beginning to end. Whatever merely
-// ends like one is a stranger's, as it always was.
+// Nodes count whose names a recipe has made from beginning to end. Whatever merely ends
+// like one is a stranger's, as it always was.
 //
 // Two who come at the same time:
 //
 //   - Both have nodes under the path. These are numbered by the one counter of the
 //     path, and each looks after its own creation, so the later one sees the earlier.
 //     The earlier need not see the later, nor does it heed it: the newcomer goes.
-//   - One is a semaphore's, with a node D in line at the door, below path/locks, and the
-//     other has a node N under the path. If N is older, D's owner finds it: it asks for
-//     the path's data after D was created, which it has to for the size, and that tells
-//     how many children the path has: see package semaphore. If D is older, it is there
-//     when the owner of N looks into path/locks, or has become permits, which are there
-//     when that looks into path/leases, next.
+//   - One is a semaphore's, with a node D in line at the door, below path/locks, and
+//     the other has a node N under the path. If N is older, D's owner finds it: it asks
+//     for the path's data after D was created, which it has to for the size, and that
+//     tells how many children the path has: see package semaphore. If D is older, it is
+//     there when the owner of N looks into path/locks, or has become permits, which are
+//     there when that looks into path/leases, next.
 //   - The owner of N looks into those two only if the path has a child called "leases".
 //     If that is younger than N, whoever is first in line asks for the size again after
 //     it was made, and finds N.
 //
-// So who waits or holds stays, whatever comes. The nodes of who has died count until its
-// session ends, as everywhere. What Java's recipes do is not said here: they do not look.
+// So who waits or holds stays, whatever comes. The nodes of who has died count until
+// its session ends, as everywhere. What Java's recipes do is not said here: they do not
+// look.
 
 // ErrOtherLayout means that a path is in use by a semaphore of the other layout.
 var ErrOtherLayout = fmt.Errorf("%w, a semaphore of the other layout", lease.ErrOtherRecipe)
@@ -77,9 +78,10 @@ func whole(children []string, kinds ...string) (found []znode.Name) {
 	return found
 }
 
-// Refuse returns nil unless the path of a line is in use by another recipe, as a listing
-// of it tells. self is a node in line, and it is asked with the first listing that shows
-// it: whoever comes later sees that node. It is nil for who only thinks of coming.
+// Refuse returns nil unless the path of a line is in use by another recipe, as a
+// listing of it tells. self is a node in line, and it is asked with the first listing
+// that shows it: whoever comes later sees that node. It is nil for who only thinks of
+// coming.
 func Refuse(ctx context.Context, c *framework.Client, line *queue.Queue, children []string, self *queue.Place) error {
 	for _, name := range others(children, line.Kinds) {
 		if self == nil || !name.Ordered() || name.Before(self.Name()) {
@@ -133,9 +135,10 @@ func list(ctx context.Context, c *framework.Client, path, kind string) ([]znode.
 	return found, err
 }
 
-// RefuseAtSemaphore returns an error if somebody of another recipe, or of a semaphore with
-// a single queue, is at the path of a semaphore and came before a node in line, or before
-// the parent of the permits was made, whose czxid is given: nobody looked into that then.
+// RefuseAtSemaphore returns an error if somebody of another recipe, or of a semaphore
+// with a single queue, is at the path of a semaphore and came before a node in line, or
+// before the parent of the permits was made, whose czxid is given: nobody looked into
+// that then.
 func RefuseAtSemaphore(ctx context.Context, c *framework.Client, path, node string, leases int64) error {
 	children, _, err := c.Children(ctx, path)
 	if err != nil {

@@ -5,8 +5,8 @@ package signal
 import "sync"
 
 // A Signal says that something has happened, and goes on saying so. The zero value was
-// not given yet, and has no channel until somebody asks for it. It is safe for concurrent
-// use.
+// not given yet, and has no channel until somebody asks for it. It is safe for
+// concurrent use.
 type Signal struct {
 	mu    sync.Mutex
 	given bool

@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// The node names of the recipes, byte for byte those of Apache Curator, so that
-// Go and Java services exclude each other on the same path. A node is named
+// The node names of the recipes, byte for byte those of Apache Curator, so that Go and
+// Java services exclude each other on the same path. A node is named
 //
 //	_c_<uuid>-<kind><number>
 //
@@ -28,9 +28,9 @@ const (
 	Latch = "latch-"
 	// Permit marks the permits of a semaphore.
 	Permit = "lease-"
-	// Permits marks the nodes of a semaphore with a single queue, which Curator
-	// does not have. Between it and the sequence number stand the number of permits
-	// and a hyphen.
+	// Permits marks the nodes of a semaphore with a single queue, which Curator does
+	// not have. Between it and the sequence number stand the number of permits and a
+	// hyphen.
 	Permits = "permits-"
 )
 
@@ -40,8 +40,8 @@ var Locks = []string{Mutex, Reader, Writer}
 // All are the kinds of all recipes.
 var All = []string{Mutex, Reader, Writer, Latch, Permit, Permits}
 
-// A semaphore of Curator's layout has two parents below its path: for the door,
-// where all wait, and for the permits that are taken.
+// A semaphore of Curator's layout has two parents below its path: for the door, where
+// all wait, and for the permits that are taken.
 const (
 	LineDir    = "locks"
 	PermitsDir = "leases"
@@ -65,10 +65,10 @@ type Name struct {
 	Weight int
 }
 
-// Parse takes a node's name apart. It is no contender's of any of the kinds if
-// the name does not end in one of them and a number. What stands before is
-// anybody's: nodes of other clients, with other or no protection ids, contend as
-// well, and to overlook one would grant twice.
+// Parse takes a node's name apart. It is no contender's of any of the kinds if the name
+// does not end in one of them and a number. What stands before is anybody's: nodes of
+// other clients, with other or no protection ids, contend as well, and to overlook one
+// would grant twice.
 func Parse(node string, kinds ...string) (Name, bool) {
 	for _, kind := range kinds {
 		at := strings.LastIndex(node, kind)
@@ -129,13 +129,13 @@ func parseSequence(s string) (int32, bool) {
 }
 
 // Ordered reports whether the number says when the node was made. The counter of a
-// parent ends at 2147483647: ZooKeeper then repeats that number, or, for requests
-// under way at the same time, goes on with negative ones.
+// parent ends at 2147483647: ZooKeeper then repeats that number, or, for requests under
+// way at the same time, goes on with negative ones.
 func (n Name) Ordered() bool { return n.Sequence >= 0 && n.Sequence < math.MaxInt32 }
 
 // Before reports whether n is ahead of other. Nodes whose number says nothing are
-// behind all others. Nobody of us is ever granted on such a node, but others may
-// have made some. Equal numbers are ordered by name, so that all agree.
+// behind all others. Nobody of us is ever granted on such a node, but others may have
+// made some. Equal numbers are ordered by name, so that all agree.
 func (n Name) Before(other Name) bool {
 	if n.Ordered() != other.Ordered() {
 		return n.Ordered()
@@ -146,8 +146,8 @@ func (n Name) Before(other Name) bool {
 	return n.Node < other.Node
 }
 
-// Beside reports whether two nodes have one place in line: that of a writer, and of
-// the reader that it becomes.
+// Beside reports whether two nodes have one place in line: that of a writer, and of the
+// reader that it becomes.
 func (n Name) Beside(other Name) bool {
 	lock := func(kind string) bool { return kind == Reader || kind == Writer }
 	return n.Ordered() && n.Sequence == other.Sequence && lock(n.Kind) && lock(other.Kind)

@@ -50,8 +50,8 @@ func TestParse(t *testing.T) {
 	require.False(t, ok, "no kinds, no contenders")
 }
 
-// FuzzParse looks for names that break the parser or that it reads otherwise than
-// they are written.
+// FuzzParse looks for names that break the parser or that it reads otherwise than they
+// are written.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"", "lock-0000000001", someID + "lock--2147483648", "lock-lock-0000000001", "lock-９９９９９９９９９９", "__READ__0000000005"} {
 		f.Add(s)
@@ -107,8 +107,8 @@ func FuzzBefore(f *testing.F) {
 	})
 }
 
-// The counter's last number is given to any number of nodes, so it says nothing;
-// nor do the negative ones that come of it now and then.
+// The counter's last number is given to any number of nodes, so it says nothing; nor do
+// the negative ones that come of it now and then.
 func TestOrderAtTheEndOfTheCounter(t *testing.T) {
 	t.Parallel()
 	order := []Name{

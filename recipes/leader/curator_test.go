@@ -13,8 +13,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Whoever is not the first does not lead, whatever it was before: connections break
-// in turn while leadership changes.
+// Whoever is not the first does not lead, whatever it was before: connections break in
+// turn while leadership changes.
 func TestNotFirstDoesNotLead_Curator653(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		o := newForcedOffice(w)
@@ -103,8 +103,8 @@ func TestLeadsAgainAfterAnyLoss_Curator16_Curator54_Curator73_Curator104(t *test
 	}
 }
 
-// Cancelled at every moment between the campaign and the resignation, it neither
-// begins a term later nor leaves anything.
+// Cancelled at every moment between the campaign and the resignation, it neither begins
+// a term later nor leaves anything.
 func TestCancelledAtEveryMoment_Curator518(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
@@ -133,8 +133,8 @@ func TestCancelledAtEveryMoment_Curator518(t *testing.T) {
 	})
 }
 
-// The session ends between the grant and the call of the function: it is not called,
-// or with a context that has ended.
+// The session ends between the grant and the call of the function: it is not called, or
+// with a context that has ended.
 func TestRaceAtStateChanged_Curator(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := w.Client("a")

@@ -18,8 +18,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// What fn returns is a failure of its own, of which there may be two in a row here, unless
-// it did as it was told, or the term was lost.
+// What fn returns is a failure of its own, of which there may be two in a row here,
+// unless it did as it was told, or the term was lost.
 func TestWhatIsAFailure(t *testing.T) {
 	type term struct {
 		*lease.Lease

@@ -28,32 +28,32 @@ const steady = time.Minute
 // Lead campaigns, runs fn when it leads, resigns when fn has returned, and campaigns
 // again, until ctx ends. It runs one fn at a time, on the calling goroutine.
 //
-// fn gets the term and a context for its work, which ends when ctx does, when the
-// term is lost (the cause is then an ErrLost), and when somebody has asked the leader
-// to give way (ErrRevoked; the term is then still valid, and work can be handed over
-// in order). It should return when its context ends. It must not release the term
-// itself, nor leave anything behind that is the leader's: goroutines that act as that,
-// or leases on the term that it acquired with its context.
+// fn gets the term and a context for its work, which ends when ctx does, when the term
+// is lost (the cause is then an ErrLost), and when somebody has asked the leader to
+// give way (ErrRevoked; the term is then still valid, and work can be handed over in
+// order). It should return when its context ends. It must not release the term itself,
+// nor leave anything behind that is the leader's: goroutines that act as that, or
+// leases on the term that it acquired with its context.
 //
 // What fn returns:
 //
-//   - nil: it does not want to lead any longer just now. Lead campaigns again at
-//     once, or, so that it cannot spin, one pause after the term began.
+//   - nil: it does not want to lead any longer just now. Lead campaigns again at once,
+//     or, so that it cannot spin, one pause after the term began.
 //   - ErrStop: Lead ends. It returns nil if fn returned ErrStop itself, and what fn
-//     returned if that wraps ErrStop with something to say. If the term was lost
-//     before fn returned the error is an ErrLost as well.
+//     returned if that wraps ErrStop with something to say. If the term was lost before
+//     fn returned the error is an ErrLost as well.
 //   - any other error: it is logged, and Lead campaigns again after a pause, which
 //     grows as long as terms fail within a minute: see WithPace.
-//   - the error of its context, when that has ended: nothing went wrong. Lead
-//     campaigns again, in the next session if that was lost.
+//   - the error of its context, when that has ended: nothing went wrong. Lead campaigns
+//     again, in the next session if that was lost.
 //
 // If fn panics Lead resigns, and panics on.
 //
 // Lead returns the cause of ctx when ctx has ended, and an error at once that no
 // repetition can help, such as framework.ErrClosed or framework.ErrNoAuth. Everything
 // else that goes wrong is logged, and tried again. Before a client is closed, end ctx
-// and wait for Lead, or give it the time with framework.Config.CloseGrace: then the next
-// leader begins at once, and not before fn is done.
+// and wait for Lead, or give it the time with framework.Config.CloseGrace: then the
+// next leader begins at once, and not before fn is done.
 //
 // With the context of a term of the same election fn runs as a part of that term.
 func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *lease.Lease) error) error {
@@ -118,8 +118,8 @@ func (l *lead) turn(ctx context.Context) (over bool, err error) {
 	return l.restAfter(ctx, began, failed)
 }
 
-// serve runs fn for a term, and resigns. failed is what went wrong in fn, and ended
-// is nil unless the term did not last.
+// serve runs fn for a term, and resigns. failed is what went wrong in fn, and ended is
+// nil unless the term did not last.
 func (l *lead) serve(term *lease.Lease) (failed, ended error) {
 	defer func() { // also if fn panics
 		ended = term.Release()
@@ -165,9 +165,9 @@ func (l *lead) tell(term *lease.Lease, failed, ended error) {
 	}
 }
 
-// restAfter pauses. After a failure, which begins or continues a row, it is for as
-// long as the pace says; otherwise only so long that terms cannot follow each other
-// in a spin.
+// restAfter pauses. After a failure, which begins or continues a row, it is for as long
+// as the pace says; otherwise only so long that terms cannot follow each other in a
+// spin.
 func (l *lead) restAfter(ctx context.Context, began time.Time, failed error) (over bool, err error) {
 	took := time.Since(began)
 	if failed == nil || took >= steady {

@@ -21,9 +21,9 @@ import (
 // Forever as the timeout of Acquire leaves the bound of the wait to the context.
 const Forever = lease.Forever
 
-// An Election is one participant's view of the election of one path. It holds no
-// state: any number of goroutines may use one value, and each Acquire or Lead is a
-// participant of its own. New makes it; the zero value is of no use.
+// An Election is one participant's view of the election of one path. It holds no state:
+// any number of goroutines may use one value, and each Acquire or Lead is a participant
+// of its own. New makes it; the zero value is of no use.
 type Election struct {
 	recipe acquire.Recipe
 	line   *queue.Queue
@@ -35,12 +35,12 @@ type Election struct {
 var _ lease.Acquirer = (*Election)(nil)
 
 // New returns the election of a path. id is what others see of this participant; it
-// need not be unique, and has at most 1024 bytes. "" stands for the name of the host and
-// the process's id, as in "db1:4711".
+// need not be unique, and has at most 1024 bytes. "" stands for the name of the host
+// and the process's id, as in "db1:4711".
 //
-// It sends nothing: the path is created, as a container where the server knows
-// those, with the first campaign. The children of the path belong to the election.
-// Errors: framework.ErrInvalidPath, framework.ErrInvalidArgument.
+// It sends nothing: the path is created, as a container where the server knows those,
+// with the first campaign. The children of the path belong to the election. Errors:
+// framework.ErrInvalidPath, framework.ErrInvalidArgument.
 func New(client *framework.Client, path, id string, opts ...Option) (*Election, error) {
 	o := options{}
 	for _, opt := range opts {
@@ -80,22 +80,22 @@ func New(client *framework.Client, path, id string, opts ...Option) (*Election, 
 func (e *Election) ID() string { return e.id }
 
 // Acquire campaigns for up to timeout. The lease is the term: it leads until it
-// releases it or loses it. See lease.Acquirer for everything that all recipes have
-// in common, and Lead for an election that goes on.
+// releases it or loses it. See lease.Acquirer for everything that all recipes have in
+// common, and Lead for an election that goes on.
 func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	return e.recipe.Acquire(ctx, timeout, acquire.InLine(e.line))
 }
 
-// Leader returns the present leader: the first of the participants in line. ok is
-// false if nobody takes part, also if nobody ever has. A leader that has just come
-// to be the first may not know it yet, and one whose process has died is the
-// leader until its session ends.
+// Leader returns the present leader: the first of the participants in line. ok is false
+// if nobody takes part, also if nobody ever has. A leader that has just come to be the
+// first may not know it yet, and one whose process has died is the leader until its
+// session ends.
 func (e *Election) Leader(ctx context.Context) (leader lease.Contender, ok bool, err error) {
 	return e.line.Head(ctx)
 }
 
-// Participants lists the leader and, behind it, all who campaign, in order. The list
-// is that of one moment during the call, less those who left since.
+// Participants lists the leader and, behind it, all who campaign, in order. The list is
+// that of one moment during the call, less those who left since.
 func (e *Election) Participants(ctx context.Context) ([]lease.Contender, error) {
 	return e.line.Contenders(ctx)
 }

@@ -14,9 +14,9 @@ import (
 // nobody leads the value is the zero Contender, whose Node is "".
 //
 // However slow the loop over it is, it is given the latest leader next, and nothing
-// else: leaders who came and went meanwhile are left out. A leader who leads again
-// is a new value, with another token. It rides out broken connections and the ends
-// of sessions, during which nothing is known and the value before stands.
+// else: leaders who came and went meanwhile are left out. A leader who leads again is a
+// new value, with another token. It rides out broken connections and the ends of
+// sessions, during which nothing is known and the value before stands.
 //
 // It ends, without an error, when ctx does, and with one that no repetition can help,
 // such as framework.ErrClosed or framework.ErrNoAuth.
@@ -71,9 +71,9 @@ func (o *observer) look(ctx context.Context) (goOn bool) {
 	}
 }
 
-// watchHead begins with what is known when Observe is called. After that a server
-// knows at least what it, or another, has told before: in one session ZooKeeper sees
-// to that, and a new session is itself a change that the server has seen.
+// watchHead begins with what is known when Observe is called. After that a server knows
+// at least what it, or another, has told before: in one session ZooKeeper sees to that,
+// and a new session is itself a change that the server has seen.
 func (o *observer) watchHead(ctx context.Context) (head lease.Contender, w *framework.Watch, err error) {
 	if !o.told {
 		if err := o.line.CatchUp(ctx); err != nil {

@@ -90,8 +90,9 @@ func TestObserveMissesNothingBetweenLookAndWatch(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b")
 		o := w.Client("o")
-		// change is made while the nth request of a kind is on its way, or makes the observer send it. There are never
-		// more than these, and not as many whatever the change.
+		// change is made while the nth request of a kind is on its way, or makes the
+		// observer send it. There are never more than these, and not as many whatever
+		// the change.
 		calls := map[zktest.Op]int{zktest.OpGetChildren2: 3, zktest.OpGetData: 2, zktest.OpExists: 1}
 		struck := map[zktest.Op]int{} // the greatest n
 		for _, exists := range []bool{false, true} {
@@ -165,8 +166,8 @@ func TestObserveMissesNothingBetweenLookAndWatch(t *testing.T) {
 	})
 }
 
-// What no event tells an observer, because it may not read the node just then, it finds out
-// in about a session timeout.
+// What no event tells an observer, because it may not read the node just then, it finds
+// out in about a session timeout.
 func TestObserveWhatNoEventTells(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		const untold = conformance.SessionTimeout*5/4 + time.Second

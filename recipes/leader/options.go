@@ -6,8 +6,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// The default pauses of Lead: about DefaultPause after the first failure, and
-// growing up to DefaultMaxPause.
+// The default pauses of Lead: about DefaultPause after the first failure, and growing
+// up to DefaultMaxPause.
 const (
 	DefaultPause    = 100 * time.Millisecond
 	DefaultMaxPause = 15 * time.Second

@@ -17,8 +17,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// The names of tests that end in "_Curator45" are those of bugs that Apache Curator
-// had under that number of its tracker, or that were found by reading its source
+// The names of tests that end in "_Curator45" are those of bugs that Apache Curator had
+// under that number of its tracker, or that were found by reading its source
 // ("_CuratorR8"); "_Users20" are complaints that users of elections have had. What
 // happened to them must not happen to ours.
 
@@ -54,8 +54,8 @@ func newOffice() *office {
 	return o
 }
 
-// newForcedOffice is for tests that end sessions by force, or delete nodes by hand,
-// of which a leader learns only when the news arrives.
+// newForcedOffice is for tests that end sessions by force, or delete nodes by hand, of
+// which a leader learns only when the news arrives.
 func newForcedOffice(w *conformance.World) *office {
 	o := newOffice()
 	o.referee.Excuse = func(term *lease.Lease) bool {
@@ -95,8 +95,8 @@ func (o *office) leave(term *lease.Lease) {
 	delete(o.in, term)
 }
 
-// until returns a function for Lead that is in office until its context ends, and
-// then takes a while to leave.
+// until returns a function for Lead that is in office until its context ends, and then
+// takes a while to leave.
 func (o *office) until(who string, windDown time.Duration) func(context.Context, *lease.Lease) error {
 	return func(ctx context.Context, term *lease.Lease) error {
 		o.enter(who, term)

@@ -26,9 +26,9 @@ type Contender struct {
 	Holding bool
 	// Node is the name of its znode, Path its path.
 	Node, Path string
-	// Token is the fencing token that it has, or will have when its turn comes. It
-	// is 0 for one that waits for a semaphore, and for the reader that a writer has
-	// become it is that of its znode, which no lease has.
+	// Token is the fencing token that it has, or will have when its turn comes. It is 0
+	// for one that waits for a semaphore, and for the reader that a writer has become
+	// it is that of its znode, which no lease has.
 	Token Token
 	// Session is the id of the session that owns it.
 	Session int64

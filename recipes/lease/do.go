@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Do acquires a place, runs fn under the lease, and releases it, also if fn
-// panics. fn gets the lease's context, which ends when the lease is lost.
+// Do acquires a place, runs fn under the lease, and releases it, also if fn panics. fn
+// gets the lease's context, which ends when the lease is lost.
 //
-// It returns the error of Acquire, or that of fn joined with ErrLost if the lease
-// did not last until fn returned. A nil error thus means that fn ran, succeeded,
-// and was alone by the clock of this machine.
+// It returns the error of Acquire, or that of fn joined with ErrLost if the lease did
+// not last until fn returned. A nil error thus means that fn ran, succeeded, and was
+// alone by the clock of this machine.
 func Do(ctx context.Context, a Acquirer, timeout time.Duration, fn func(ctx context.Context, held *Lease) error) (err error) {
 	held, err := a.Acquire(ctx, timeout)
 	if err != nil {

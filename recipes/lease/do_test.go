@@ -109,8 +109,8 @@ func TestDoWhoseWorkReleases(t *testing.T) {
 	})
 }
 
-// The end of the context given to Do is not a loss: the work winds down, and the
-// place is held until it has.
+// The end of the context given to Do is not a loss: the work winds down, and the place
+// is held until it has.
 func TestDoIsCancelled(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -14,15 +14,15 @@ import (
 var (
 	// ErrTimeout means that the place did not become free in time. Nothing is held.
 	ErrTimeout = errors.New("not acquired in time")
-	// ErrLost means that a lease ended before it was released; what was done under
-	// it may not have been alone. The reason is wrapped in it.
+	// ErrLost means that a lease ended before it was released; what was done under it
+	// may not have been alone. The reason is wrapped in it.
 	ErrLost = errors.New("lease lost")
 	// ErrReleased means that the lease was released before.
 	ErrReleased = errors.New("lease released")
-	// ErrSequenceExhausted means that a path has seen 2^31 acquisitions without
-	// ever being idle for a minute; see its text for what to do. The server cannot
-	// number another node then: it gives all new ones the same number, or negative
-	// ones, and their order is unknown.
+	// ErrSequenceExhausted means that a path has seen 2^31 acquisitions without ever
+	// being idle for a minute; see its text for what to do. The server cannot number
+	// another node then: it gives all new ones the same number, or negative ones, and
+	// their order is unknown.
 	ErrSequenceExhausted = errors.New("the sequence numbers of the path are used up; " +
 		"delete the path when nobody uses it, and they begin anew")
 	// ErrForeignData means that a path stores data that is not the recipe's, so that it
@@ -79,17 +79,18 @@ type TimeoutError struct {
 	Path string
 	// Waited is how long it was waited for; 0 if the timeout was 0 or less.
 	Waited time.Duration
-	// Ahead is the number of contenders ahead at the last look, -1 if there was
-	// no look because no server was reached.
+	// Ahead is the number of contenders ahead at the last look, -1 if there was no look
+	// because no server was reached.
 	Ahead int
-	// Holder is what the first in line says about itself. It is zero if that is
-	// not known, such as after a timeout of 0 or for clients that say nothing.
+	// Holder is what the first in line says about itself. It is zero if that is not
+	// known, such as after a timeout of 0 or for clients that say nothing.
 	Holder Holder
 	// Node is the name of the first in line's znode, "" if not known.
 	Node string
 	// Err is the last failure that was met while waiting, nil if there was none: which
-	// servers could not be reached, if that was so at the end (framework.ErrNotConnected),
-	// or what cost a place in line before, such as a lost session.
+	// servers could not be reached, if that was so at the end
+	// (framework.ErrNotConnected), or what cost a place in line before, such as a lost
+	// session.
 	Err error
 	// Cause is the cause of the context given to Acquire if it was its deadline that
 	// ended the wait: context.DeadlineExceeded, or what context.WithDeadlineCause was

@@ -17,8 +17,8 @@ import (
 // program there are only the addresses of an ensemble.
 var connect = exampletest.Connect
 
-// Do acquires, works and releases. Its error is nil only if the work succeeded and
-// the lease lasted until it had.
+// Do acquires, works and releases. Its error is nil only if the work succeeded and the
+// lease lasted until it had.
 func ExampleDo() {
 	ctx := context.Background()
 	client, stop := connect(ctx)
@@ -37,8 +37,8 @@ func ExampleDo() {
 	// Output: 6 <nil>
 }
 
-// Check makes a write to ZooKeeper fail unless the lease stands when it takes
-// effect, even if this process does not know yet that it has lost it.
+// Check makes a write to ZooKeeper fail unless the lease stands when it takes effect,
+// even if this process does not know yet that it has lost it.
 func ExampleLease_Check() {
 	ctx := context.Background()
 	client, stop := connect(ctx)
@@ -71,8 +71,8 @@ func ExampleLease_Check() {
 	// 6 <nil>
 }
 
-// A store that remembers the greatest token it has seen can refuse whoever comes
-// late with an old one.
+// A store that remembers the greatest token it has seen can refuse whoever comes late
+// with an old one.
 func ExampleLease_Token() {
 	ctx := context.Background()
 	client, stop := connect(ctx)
@@ -110,8 +110,8 @@ func ExampleLease_Token() {
 	// the first writes again: false
 }
 
-// Work that must be excluded by a lease, although it is started under it, waits
-// like a stranger.
+// Work that must be excluded by a lease, although it is started under it, waits like a
+// stranger.
 func ExampleWithoutOwner() {
 	ctx := context.Background()
 	client, stop := connect(ctx)

@@ -7,8 +7,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// A Holder is what a contender says about itself in the data of its znode, which is this
-// in JSON: the names there are those that the znodes of all versions have.
+// A Holder is what a contender says about itself in the data of its znode, which is
+// this in JSON: the names there are those that the znodes of all versions have.
 type Holder struct {
 	// Who is a label; by default the program's name.
 	Who string `json:"who,omitempty"`
@@ -20,9 +20,9 @@ type Holder struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// String returns "who (host, pid 1, since 2026-01-02T03:04:05Z)", or "" for the
-// zero Holder. Anybody may have written that: what is not printable is escaped, as Go
-// does in a string, and what is too long is cut. The fields are what was written.
+// String returns "who (host, pid 1, since 2026-01-02T03:04:05Z)", or "" for the zero
+// Holder. Anybody may have written that: what is not printable is escaped, as Go does
+// in a string, and what is too long is cut. The fields are what was written.
 func (h Holder) String() string {
 	if h == (Holder{}) {
 		return ""

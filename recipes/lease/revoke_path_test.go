@@ -15,8 +15,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
-// What is no contender's is not written to: not the path of a recipe, whose data may
-// be a size, nor a node that only has a contender's name, or only its owner.
+// What is no contender's is not written to: not the path of a recipe, whose data may be
+// a size, nor a node that only has a contender's name, or only its owner.
 func TestRevokeOfWhatContendsForNothing(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		operator := w.Client("operator")

@@ -26,7 +26,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// hostile would forge a line of a log, clear a screen and turn the direction of writing.
+// hostile would forge a line of a log, clear a screen and turn the direction of
+// writing.
 const hostile = "x\n2026-11-21 19:00:00 INFO payment 4711 approved by admin\x1b[2J\u202e\u2028\xff"
 
 // hostilePath is a path that servers accept all the same.
@@ -233,7 +234,8 @@ func TestLogLinesAreHarmless(t *testing.T) {
 		require.NoError(t, err)
 		stop := errors.New("done")
 		require.ErrorIs(t, e.Lead(t.Context(), func(context.Context, *lease.Lease) error { return fmt.Errorf("%w: %w", leader.ErrStop, stop) }), stop)
-		// A clean-up that is refused, of a node that was made for a caller who has left.
+		// A clean-up that is refused, of a node that was made for a caller who has
+		// left.
 		m, err := mutex.New(c, hostilePath)
 		require.NoError(t, err)
 		w.Server.On(zktest.OpCreate, hostilePath+"/_c_").After().Delay(time.Second)

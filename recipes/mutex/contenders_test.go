@@ -41,7 +41,8 @@ func far(w *conformance.World, client string, away time.Duration) {
 	})
 }
 
-// A long line far away is listed in order, with some reads under way at once, and not all.
+// A long line far away is listed in order, with some reads under way at once, and not
+// all.
 func TestContendersOfALongLine(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		roomy := func(c *framework.Config) { c.MaxReplyBytes, c.MaxRequestBytes = 0, 0 }
@@ -109,8 +110,8 @@ func TestContendersWhoGoMeanwhile(t *testing.T) {
 	})
 }
 
-// The first failure is what is returned, at once and not beside others, and then nothing
-// is under way any more.
+// The first failure is what is returned, at once and not beside others, and then
+// nothing is under way any more.
 func TestContendersOneOfWhichCannotBeRead(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		other, a := w.Client("other"), w.Client("a")

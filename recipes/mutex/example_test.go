@@ -35,8 +35,8 @@ func Example() {
 	// Output: alone: true
 }
 
-// A timeout of 0 takes the mutex only if it is free. The error says how many are
-// in the way, and after a wait also who is the first of them.
+// A timeout of 0 takes the mutex only if it is free. The error says how many are in the
+// way, and after a wait also who is the first of them.
 func ExampleMutex_Acquire_try() {
 	ctx := context.Background()
 	client, stop := connect(ctx)
@@ -65,8 +65,8 @@ func ExampleMutex_Acquire_try() {
 	// released: true
 }
 
-// The lease's context enters the mutex again; any other context waits for it,
-// also in the same goroutine.
+// The lease's context enters the mutex again; any other context waits for it, also in
+// the same goroutine.
 func ExampleMutex_Acquire_again() {
 	ctx := context.Background()
 	client, stop := connect(ctx)

@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Somebody deletes the node of one who waited for it and was granted this moment.
-// The watch under which it waited tells: no time passes in which two are valid.
+// Somebody deletes the node of one who waited for it and was granted this moment. The
+// watch under which it waited tells: no time passes in which two are valid.
 func TestNodeDeletedRightAfterHandOver(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b, c := w.Client("a"), w.Client("b"), w.Client("c")

@@ -16,9 +16,9 @@ import (
 // Forever as the timeout of Acquire leaves the bound of the wait to the context.
 const Forever = lease.Forever
 
-// A Mutex is the mutex of one path. It holds no state: any number of goroutines
-// may use one value, and two values of one path and client are the same mutex. New
-// makes it; the zero value is of no use.
+// A Mutex is the mutex of one path. It holds no state: any number of goroutines may use
+// one value, and two values of one path and client are the same mutex. New makes it;
+// the zero value is of no use.
 type Mutex struct {
 	recipe acquire.Recipe
 	line   *queue.Queue
@@ -45,15 +45,15 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 	return &Mutex{recipe, line}, nil
 }
 
-// Acquire waits up to timeout for the mutex. See lease.Acquirer for everything
-// that all recipes have in common. A timeout of 0 or less costs one read when the
-// mutex is not free.
+// Acquire waits up to timeout for the mutex. See lease.Acquirer for everything that all
+// recipes have in common. A timeout of 0 or less costs one read when the mutex is not
+// free.
 func (m *Mutex) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	return m.recipe.Acquire(ctx, timeout, acquire.InLine(m.line))
 }
 
-// Contenders lists the holder and, behind it, all who wait, in order. The list is
-// that of one moment during the call, less those who left since.
+// Contenders lists the holder and, behind it, all who wait, in order. The list is that
+// of one moment during the call, less those who left since.
 func (m *Mutex) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	return m.line.Contenders(ctx)
 }

@@ -20,9 +20,9 @@ import (
 )
 
 // The parent's counter comes to its end while the lock is held and waited for.
-// ZooKeeper is documented to go on with -2147483648; 3.8 in fact gives 2147483647
-// to all nodes from there on, which then have no order that could be read from
-// their names. Those that still had an order are served, the others are refused.
+// ZooKeeper is documented to go on with -2147483648; 3.8 in fact gives 2147483647 to
+// all nodes from there on, which then have no order that could be read from their
+// names. Those that still had an order are served, the others are refused.
 func TestSequenceEndsWhileHeldAndWaited(t *testing.T) {
 	for name, opts := range map[string][]zktest.Option{"it stays": nil, "it wraps": {zktest.WithSequenceWrap()}} {
 		t.Run(name, func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestSequenceBeginsAnewWithTheContainer(t *testing.T) {
 	})
 }
 
-// The context ends at the moment of the grant. Either way is right, but nothing
-// may be half done.
+// The context ends at the moment of the grant. Either way is right, but nothing may be
+// half done.
 func TestCancelAtTheInstantOfTheGrant(t *testing.T) {
 	for range 50 {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

@@ -33,9 +33,9 @@ func TestLateNewsOfOldSessionDoNoHarm_Curator525(t *testing.T) {
 	})
 }
 
-// Kazoo says "acquired" until it is told otherwise. Here the clock alone tells, at
-// the very instant, before anything else may have had time to run: it is up to
-// chance what runs first, so it is tried often.
+// Kazoo says "acquired" until it is told otherwise. Here the clock alone tells, at the
+// very instant, before anything else may have had time to run: it is up to chance what
+// runs first, so it is tried often.
 func TestLeaseOfLostSessionIsNotValid_Kazoo15(t *testing.T) {
 	for range 40 {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -55,8 +55,8 @@ func TestLeaseOfLostSessionIsNotValid_Kazoo15(t *testing.T) {
 	}
 }
 
-// The deadline that work under a lease goes by does not move behind when the lease has been
-// lost: no quorum vouches for its znode any more.
+// The deadline that work under a lease goes by does not move behind when the lease has
+// been lost: no quorum vouches for its znode any more.
 func TestTrustedUntilOfALostLeaseStays(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := w.Acquire(newMutex(t, w.Client("a", func(cfg *framework.Config) { cfg.StopOnSuspend = true })))

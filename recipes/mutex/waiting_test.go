@@ -44,8 +44,8 @@ func TestBlockedListenerBlocksNoLock_Curator495(t *testing.T) {
 	})
 }
 
-// Nodes of other ZooKeeper libraries, which protect theirs in other ways or not
-// at all, count.
+// Nodes of other ZooKeeper libraries, which protect theirs in other ways or not at all,
+// count.
 func TestOtherLibrariesNodesCount_Kazoo14(t *testing.T) {
 	for _, name := range []string{
 		"lock-0000000000", // no protection
@@ -89,8 +89,8 @@ func TestTimeoutTellsWhatFailedAndNothingElse(t *testing.T) {
 	})
 }
 
-// A few znodes with long names are too much for one answer, with all defaults seventeen.
-// Who asks for the lock, or for who waits for it, is told so at once.
+// A few znodes with long names are too much for one answer, with all defaults
+// seventeen. Who asks for the lock, or for who waits for it, is told so at once.
 func TestLongNames(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		some := func(c *framework.Config) { c.MaxReplyBytes, c.MaxRequestBytes = 1<<20, 0 }
@@ -120,8 +120,8 @@ func TestLongNames(t *testing.T) {
 	})
 }
 
-// What somebody writes into a holder's znode, and be it more than the holder reads, costs
-// no lease, and neither its watch nor a read each moment.
+// What somebody writes into a holder's znode, and be it more than the holder reads,
+// costs no lease, and neither its watch nor a read each moment.
 func TestHolderOfAZnodeTooLargeToRead(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		b := w.Client("b", func(c *framework.Config) { c.MaxReplyBytes, c.MaxRequestBytes = 0, 0 })

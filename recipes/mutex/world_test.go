@@ -12,9 +12,9 @@ import (
 )
 
 // The names of tests that end in "_Curator45" or "_Kazoo6" are those of bugs that
-// Apache Curator and kazoo had under that number of their trackers, or that were
-// found by reading their sources ("_CuratorR1"): what happened to their users must
-// not happen to ours.
+// Apache Curator and kazoo had under that number of their trackers, or that were found
+// by reading their sources ("_CuratorR1"): what happened to their users must not happen
+// to ours.
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

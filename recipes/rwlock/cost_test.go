@@ -45,8 +45,8 @@ func TestCostOfDowngrade(t *testing.T) {
 	})
 }
 
-// The end of a writer wakes the readers that it admits, and nobody else. None of
-// them asks for anything.
+// The end of a writer wakes the readers that it admits, and nobody else. None of them
+// asks for anything.
 func TestWriterWakesOnlyTheReadersThatItAdmits_CuratorR8(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		first := w.Acquire(newLock(t, w.Client("first")).Write())
@@ -183,8 +183,8 @@ func TestRevokingTheReaderThatAWriterBecame(t *testing.T) {
 	})
 }
 
-// Readers of one session who are admitted together are vouched for together, if they have
-// waited for so long that it is needed.
+// Readers of one session who are admitted together are vouched for together, if they
+// have waited for so long that it is needed.
 func TestReadersAdmittedTogetherAreVouchedForOnce(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		writing := w.Acquire(newLock(t, w.Client("writer")).Write())

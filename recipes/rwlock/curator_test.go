@@ -17,8 +17,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// The tests of Curator's TestInterProcessReadWriteLock, less that of the upgrade,
-// which is in upgrade_test.go.
+// The tests of Curator's TestInterProcessReadWriteLock, less that of the upgrade, which
+// is in upgrade_test.go.
 
 // spin reads, writes and downgrades n times at random.
 func spin(t *testing.T, referee *conformance.Referee, who string, l *rwlock.Lock, seed uint64, n int) {

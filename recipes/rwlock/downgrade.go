@@ -19,16 +19,16 @@ import (
 var errWriterGone = errors.New("the znode to stand beside has gone")
 
 // downgrade takes a place for the owner of a write lock who reads, right where that one
-// is: behind the same contenders, before the same ones. Nobody has to be waited for, and
-// nobody who waits for the write lock's end is let in as long as either is held.
+// is: behind the same contenders, before the same ones. Nobody has to be waited for,
+// and nobody who waits for the write lock's end is let in as long as either is held.
 //
-// The node's number is that of the writer's, as with Apache Curator since
-// CURATOR-621. What makes it safe is a listing behind the create: if the writer's
-// node is in it then the new one was there before the other went, and any writer
-// that it kept out looks again when it has gone: see package locks.
+// The node's number is that of the writer's, as with Apache Curator since CURATOR-621.
+// What makes it safe is a listing behind the create: if the writer's node is in it then
+// the new one was there before the other went, and any writer that it kept out looks
+// again when it has gone: see package locks.
 //
-// The place has the writer's token: writers who wait already have nodes that are
-// older than this one.
+// The place has the writer's token: writers who wait already have nodes that are older
+// than this one.
 //
 // If the write lock is lost before the place is safe, that is the error. If it is
 // released, who comes is a stranger and waits like one.
@@ -95,8 +95,7 @@ func (s side) joinBeside(ctx context.Context, c *framework.Client, p *queue.Plac
 	return err
 }
 
-// standsBeside finds out whether the other node is in a listing that shows the own
-// one.
+// standsBeside finds out whether the other node is in a listing that shows the own one.
 func (s side) standsBeside(ctx context.Context, c *framework.Client, own, other string, children []string) error {
 	if !slices.Contains(children, own) { // it may have overtaken the create
 		var err error
@@ -113,8 +112,8 @@ func (s side) standsBeside(ctx context.Context, c *framework.Client, own, other 
 	return nil
 }
 
-// outliving makes a reader of who may own a write lock: the release of that one, also of
-// a further claim on it, does not end the context of the held.
+// outliving makes a reader of who may own a write lock: the release of that one, also
+// of a further claim on it, does not end the context of the held.
 func outliving(ctx context.Context, writing *hold.Hold, read func(ctx context.Context) (*lease.Lease, error)) (*lease.Lease, error) {
 	if writing == nil {
 		return read(ctx)

@@ -15,8 +15,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A function that writes and then reads works alike at the top and within another
-// that has done so.
+// A function that writes and then reads works alike at the top and within another that
+// has done so.
 func TestDowngradeWithinADowngrade(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
@@ -141,8 +141,8 @@ func TestDowngradeLeavesNothingInTheContext(t *testing.T) {
 	})
 }
 
-// Who wants to read under a write lock that is lost is told when that is known, not when
-// there is a server again, also if the context has not ended with the lock.
+// Who wants to read under a write lock that is lost is told when that is known, not
+// when there is a server again, also if the context has not ended with the lock.
 func TestDowngradeIsToldOfTheLossWhileNoServerIsReached(t *testing.T) {
 	for _, timeout := range []time.Duration{time.Hour, lease.Forever} {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

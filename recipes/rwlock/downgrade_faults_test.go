@@ -16,8 +16,8 @@ import (
 )
 
 // striking begins a downgrade by client "a", strikes at the create of the reader's
-// node, and gives the rest to see to. The writer's context is detached if own is
-// false, so that its end tells the downgrade nothing.
+// node, and gives the rest to see to. The writer's context is detached if own is false,
+// so that its end tells the downgrade nothing.
 func striking(t *testing.T, own bool, strike func(r *zktest.Rule), timeout time.Duration,
 	then func(t *testing.T, w *conformance.World, writing *lease.Lease, down *conformance.Attempt),
 ) {
@@ -123,8 +123,8 @@ func TestDowngradeWithoutAParent(t *testing.T) {
 	})
 }
 
-// Somebody deletes the reader's node before its creator has looked. The writer has
-// not lost anything.
+// Somebody deletes the reader's node before its creator has looked. The writer has not
+// lost anything.
 func TestDowngradeWhoseNodeIsDeleted_Curator211(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l, operator := newLock(t, w.Client("a")), w.Client("operator")
@@ -176,8 +176,8 @@ func TestWriteLeaseIsLostDuringADowngrade(t *testing.T) {
 	}
 }
 
-// The write lease is released in the middle. If its context has not ended by that,
-// the reader waits like a stranger.
+// The write lease is released in the middle. If its context has not ended by that, the
+// reader waits like a stranger.
 func TestWriteLeaseIsReleasedDuringADowngrade(t *testing.T) {
 	late := func(r *zktest.Rule) { r.Before().Mute() }
 	for _, own := range []bool{true, false} {
@@ -281,8 +281,8 @@ func TestDowngradeIsRefused(t *testing.T) {
 		})
 }
 
-// The write lease comes to its maximum: what was acquired in its context is told,
-// and whoever waits is let in when the reader has released.
+// The write lease comes to its maximum: what was acquired in its context is told, and
+// whoever waits is let in when the reader has released.
 func TestMaxHoldOfADowngradedLease(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"), rwlock.WithMaxHold(5*time.Second))

@@ -85,8 +85,8 @@ func TestReaderThatAWriterBecameHasItsNumber_Curator621(t *testing.T) {
 	})
 }
 
-// Readers are let in beside a writer that has become one, unless a writer waits
-// before them.
+// Readers are let in beside a writer that has become one, unless a writer waits before
+// them.
 func TestReadersJoinTheReaderThatAWriterBecame_Curator276(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("first"))

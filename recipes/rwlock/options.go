@@ -10,13 +10,12 @@ type options struct {
 	maxHold time.Duration
 }
 
-// WithHolder labels this process in the queue, for people who look who holds the
-// lock. The default is the program's name, and a label has at most 1024 bytes.
+// WithHolder labels this process in the queue, for people who look who holds the lock.
+// The default is the program's name, and a label has at most 1024 bytes.
 func WithHolder(who string) Option { return func(o *options) { o.who = who } }
 
-// WithMaxHold ends every lease after that time with lease.ErrMaxHold. The znode
-// goes when the lease is released, or a sixth of the session timeout later,
-// whichever comes first, so that work has a moment to stop. Re-entering does not
-// prolong it. The reader that a writer becomes has that time of its own. 0 is no
-// limit.
+// WithMaxHold ends every lease after that time with lease.ErrMaxHold. The znode goes
+// when the lease is released, or a sixth of the session timeout later, whichever comes
+// first, so that work has a moment to stop. Re-entering does not prolong it. The reader
+// that a writer becomes has that time of its own. 0 is no limit.
 func WithMaxHold(d time.Duration) Option { return func(o *options) { o.maxHold = d } }

@@ -39,8 +39,8 @@ func TestWhoIsAdmitted(t *testing.T) {
 	}
 }
 
-// Any line, left in any order: whoever is admitted at any moment is just who would
-// be by the rules, at once.
+// Any line, left in any order: whoever is admitted at any moment is just who would be
+// by the rules, at once.
 func TestLinesInAnyOrder(t *testing.T) {
 	for seed := range uint64(30) {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -86,8 +86,8 @@ func TestLinesInAnyOrder(t *testing.T) {
 	}
 }
 
-// A reader does not wait for a writer behind it, whatever its name looks like, and
-// the two never wait for each other.
+// A reader does not wait for a writer behind it, whatever its name looks like, and the
+// two never wait for each other.
 func TestReaderCountsOnlyWritersAhead_Kazoo1(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := w.Client("first")

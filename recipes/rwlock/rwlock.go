@@ -33,8 +33,8 @@ type side struct {
 	line   *queue.Queue
 }
 
-// New returns the read-write lock of a path. It sends nothing: the path is created,
-// as a container where the server knows those, when the lock is first acquired. The
+// New returns the read-write lock of a path. It sends nothing: the path is created, as
+// a container where the server knows those, when the lock is first acquired. The
 // children of the path belong to the lock. Errors: framework.ErrInvalidPath,
 // framework.ErrInvalidArgument.
 func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
@@ -60,12 +60,12 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 // downgrades: see the package.
 func (l *Lock) Read() lease.Acquirer { return reader{l} }
 
-// Write returns the lock for writers. Acquire with the context of a read lease
-// fails with ErrUpgrade.
+// Write returns the lock for writers. Acquire with the context of a read lease fails
+// with ErrUpgrade.
 func (l *Lock) Write() lease.Acquirer { return writer{l} }
 
-// Contenders lists all who hold the lock and, behind them, all who wait, in order.
-// The list is that of one moment during the call, less those who left since.
+// Contenders lists all who hold the lock and, behind them, all who wait, in order. The
+// list is that of one moment during the call, less those who left since.
 func (l *Lock) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	return l.readers.line.Contenders(ctx)
 }

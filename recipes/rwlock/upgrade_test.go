@@ -186,9 +186,9 @@ func TestReaderThatAWriterBecameIsLostWithItsNode(t *testing.T) {
 
 var errStopped = errors.New("stopped by the test")
 
-// The write lease is lost while its session lives, or the work ends, just before an answer
-// comes that a downgrade waits for. The reader's place might be safe, but nobody is given it:
-// who asked believed to be a writer.
+// The write lease is lost while its session lives, or the work ends, just before an
+// answer comes that a downgrade waits for. The reader's place might be safe, but nobody
+// is given it: who asked believed to be a writer.
 func TestWriteLeaseIsLostJustBeforeAnAnswer(t *testing.T) {
 	const held, late = 3 * time.Second, 600 * time.Millisecond
 	for name, c := range map[string]struct {

@@ -13,10 +13,10 @@ import (
 // all admits everybody.
 func all(znode.Name, []znode.Name) (wait []znode.Name) { return nil }
 
-// fitting admits those whose weights, with the weights of all ahead, do not exceed
-// the size. Everybody else waits for the nearest ones ahead that are already too
-// heavy for it: while all of those stand it cannot be admitted. Whoever is too heavy
-// even alone waits for itself.
+// fitting admits those whose weights, with the weights of all ahead, do not exceed the
+// size. Everybody else waits for the nearest ones ahead that are already too heavy for
+// it: while all of those stand it cannot be admitted. Whoever is too heavy even alone
+// waits for itself.
 func fitting(size int) queue.Policy {
 	return func(self znode.Name, ahead []znode.Name) (wait []znode.Name) {
 		if self.Weight > size {

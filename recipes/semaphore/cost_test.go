@@ -51,8 +51,8 @@ func TestCostOfAFreePermitOfASingleQueue(t *testing.T) {
 	})
 }
 
-// waitQuietly asserts that all wait without a request, but for so many slow second looks at a
-// time, and that holders are vouched for.
+// waitQuietly asserts that all wait without a request, but for so many slow second
+// looks at a time, and that holders are vouched for.
 func waitQuietly(t *testing.T, w *conformance.World, looks counts) {
 	t.Helper()
 	idle := w.Requests(func() { w.After(time.Minute) })

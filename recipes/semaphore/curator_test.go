@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Two who each want three of four. One at a time, each would have got a part and
-// waited for the rest for ever.
+// Two who each want three of four. One at a time, each would have got a part and waited
+// for the rest for ever.
 func TestNoPartsAreHeld_CuratorR6(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, b := make(w.Client("a"), 4), make(w.Client("b"), 4)

@@ -15,32 +15,32 @@ import (
 // transaction T, which also removes D and checks that the size has not changed.
 //
 //   - D stands from its creation to T, or T fails: it is never made twice.
-//   - The listing L shows the permits as they were when D was first in line, or
-//     later. Where a listing of the line said so, the session never again attaches to
-//     a server that knows less. Where the end of the node ahead said so, and the
-//     connection breaks before L is answered, the next server may know less: then
-//     a sync and another look come first (Place.Hearsay).
+//   - The listing L shows the permits as they were when D was first in line, or later.
+//     Where a listing of the line said so, the session never again attaches to a server
+//     that knows less. Where the end of the node ahead said so, and the connection
+//     breaks before L is answered, the next server may know less: then a sync and
+//     another look come first (Place.Hearsay).
 //   - Once first, D stays first while it stands: nodes in line have growing numbers.
-//   - So between L and T nobody else can have made permits: he would need a node
-//     in line that stands at his transaction and was first before it. Of two that
-//     stand at the same time the one with the greater number was never first.
+//   - So between L and T nobody else can have made permits: he would need a node in
+//     line that stands at his transaction and was first before it. Of two that stand at
+//     the same time the one with the greater number was never first.
 //   - So at T there are no more permits than L shows; those there are and the n fit
 //     into the size, which is the one that is stored at T.
 //
-// A Java head of the line makes its permit before it knows that there is room,
-// keeps its node in line, and counts all children: while there are too many it
-// waits. With its node in line it is as good as one of us. It is not always: if
-// somebody deletes that node, or Curator carries the create over into a new session,
-// it makes a permit out of turn. It then counts it, and everything we have made, so
-// it goes too far only if its create and its count fall between our L and T, which is
-// one round trip. We could only see that by another listing after each T.
+// A Java head of the line makes its permit before it knows that there is room, keeps
+// its node in line, and counts all children: while there are too many it waits. With
+// its node in line it is as good as one of us. It is not always: if somebody deletes
+// that node, or Curator carries the create over into a new session, it makes a permit
+// out of turn. It then counts it, and everything we have made, so it goes too far only
+// if its create and its count fall between our L and T, which is one round trip. We
+// could only see that by another listing after each T.
 //
 // Of the children behind the door, those count whose names end as a permit's do,
 // whoever made them. Others are ignored, so that a stray node does not cost a permit
 // for ever. Curator counts those as well, so it is never less careful than we are.
 
-// throughDoor takes n permits: it waits for the first place in line, and there until there
-// is room.
+// throughDoor takes n permits: it waits for the first place in line, and there until
+// there is room.
 func (s *Semaphore) throughDoor(n int) acquire.Taker {
 	vetted := n > 1 || !s.agreed.Load() // else only the first in line has to know the size
 	return func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {

@@ -15,13 +15,13 @@ type options struct {
 // permits. The default is the program's name, and a label has at most 1024 bytes.
 func WithHolder(who string) Option { return func(o *options) { o.who = who } }
 
-// WithMaxHold ends every lease after that time with lease.ErrMaxHold. The znodes
-// go when the lease is released, or a sixth of the session timeout later,
-// whichever comes first, so that work has a moment to stop. 0 is no limit.
+// WithMaxHold ends every lease after that time with lease.ErrMaxHold. The znodes go
+// when the lease is released, or a sixth of the session timeout later, whichever comes
+// first, so that work has a moment to stop. 0 is no limit.
 func WithMaxHold(d time.Duration) Option { return func(o *options) { o.maxHold = d } }
 
 // WithSingleQueue keeps holders and waiters in one line, each with one znode however
 // many permits it is for. That saves a write for each permit and a round trip or two,
-// but Curator does not know this layout: all users of a path must choose the same
-// one. Whoever comes while the other is in use gets ErrLayout.
+// but Curator does not know this layout: all users of a path must choose the same one.
+// Whoever comes while the other is in use gets ErrLayout.
 func WithSingleQueue() Option { return func(o *options) { o.single = true } }

@@ -12,9 +12,9 @@ import (
 )
 
 // ownChildren is how many children a semaphore's path has: one for the line and one for
-// the permits. Who counts them is first in line, and nobody else makes the latter, while
-// the former stands because of the node there. So if there are more, others are there:
-// perhaps of another recipe.
+// the permits. Who counts them is first in line, and nobody else makes the latter,
+// while the former stands because of the node there. So if there are more, others are
+// there: perhaps of another recipe.
 const ownChildren = 2
 
 // A room is what the first in line sees behind the door.
@@ -66,8 +66,8 @@ func (d *door) pass(ctx context.Context) ([]framework.Created, error) {
 	}
 }
 
-// step looks once, and takes the permits, or waits until another look is due, which
-// is when it returns nothing.
+// step looks once, and takes the permits, or waits until another look is due, which is
+// when it returns nothing.
 func (d *door) step(ctx context.Context) ([]framework.Created, error) {
 	round, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,9 +119,9 @@ func (d *door) take(ctx context.Context, r room) ([]framework.Created, error) {
 	return nil, err
 }
 
-// wait waits until there may be room. Whoever loses the place in line meanwhile
-// should join again at once: without it there is nothing to wait for. What no event tells
-// is found by another look: see hold.LookAgain.
+// wait waits until there may be room. Whoever loses the place in line meanwhile should
+// join again at once: without it there is nothing to wait for. What no event tells is
+// found by another look: see hold.LookAgain.
 func (d *door) wait(ctx context.Context, r room) error {
 	if d.own == nil {
 		data, _, own, err := d.try.Client.GetWatch(ctx, d.place.Path())

@@ -26,8 +26,8 @@ var (
 	// ErrSizeMismatch means that the semaphore was made for another number of permits
 	// than are stored at its path. The text says both.
 	ErrSizeMismatch = errors.New("the number of permits differs from the one stored at the path")
-	// ErrNoSize means that the semaphore was made to adopt the size stored at the
-	// path, and that none is stored there.
+	// ErrNoSize means that the semaphore was made to adopt the size stored at the path,
+	// and that none is stored there.
 	ErrNoSize = errors.New("no number of permits is stored at the path")
 	// ErrTooMany means that more permits were asked for than there are.
 	ErrTooMany = errors.New("more permits than there are")
@@ -39,9 +39,9 @@ var (
 	ErrLayout = recipepath.ErrOtherLayout
 )
 
-// A Semaphore is the semaphore of one path. Any number of goroutines may use one
-// value. Two values of one path and client are the same semaphore; each compares
-// the number it was made with once. New makes it; the zero value is of no use.
+// A Semaphore is the semaphore of one path. Any number of goroutines may use one value.
+// Two values of one path and client are the same semaphore; each compares the number it
+// was made with once. New makes it; the zero value is of no use.
 type Semaphore struct {
 	recipe  acquire.Recipe
 	permits int // 0: whatever is stored
@@ -54,11 +54,10 @@ type Semaphore struct {
 
 var _ lease.Acquirer = (*Semaphore)(nil)
 
-// New returns the semaphore of a path with that many permits, or, if that is 0, with
-// as many as are stored at the path. It sends nothing: the path is created, and the
-// number stored or compared, when the semaphore is first used. The children of the
-// path belong to the semaphore. Errors: framework.ErrInvalidPath,
-// framework.ErrInvalidArgument.
+// New returns the semaphore of a path with that many permits, or, if that is 0, with as
+// many as are stored at the path. It sends nothing: the path is created, and the number
+// stored or compared, when the semaphore is first used. The children of the path belong
+// to the semaphore. Errors: framework.ErrInvalidPath, framework.ErrInvalidArgument.
 func New(client *framework.Client, path string, permits int, opts ...Option) (*Semaphore, error) {
 	o := options{}
 	for _, opt := range opts {
@@ -91,18 +90,18 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 func (s *Semaphore) door() string   { return s.recipe.Path + "/" + znode.LineDir }
 func (s *Semaphore) leases() string { return s.recipe.Path + "/" + znode.PermitsDir }
 
-// Acquire waits up to timeout for a permit. See lease.Acquirer for everything that
-// all recipes have in common, except that a semaphore is not re-entered. A timeout
-// of 0 or less costs reads only when no permit is free.
+// Acquire waits up to timeout for a permit. See lease.Acquirer for everything that all
+// recipes have in common, except that a semaphore is not re-entered. A timeout of 0 or
+// less costs reads only when no permit is free.
 func (s *Semaphore) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	return s.AcquireN(ctx, 1, timeout)
 }
 
 // AcquireN is Acquire for n permits at once: all of them or none, and one lease for
-// all, which is lost when any of them is. The lease's Path and Check are those of
-// the first; Confirm asks for all. It returns ErrTooMany as soon as the size is
-// smaller than n. How many one request can take is limited by
-// framework.Config.MaxRequestBytes, unless the semaphore has a single queue.
+// all, which is lost when any of them is. The lease's Path and Check are those of the
+// first; Confirm asks for all. It returns ErrTooMany as soon as the size is smaller
+// than n. How many one request can take is limited by framework.Config.MaxRequestBytes,
+// unless the semaphore has a single queue.
 func (s *Semaphore) AcquireN(ctx context.Context, n int, timeout time.Duration) (*lease.Lease, error) {
 	if n < 1 {
 		return nil, s.recipe.Failed(fmt.Errorf("%w: %d permits", framework.ErrInvalidArgument, n))
@@ -116,10 +115,10 @@ func (s *Semaphore) AcquireN(ctx context.Context, n int, timeout time.Duration) 
 	return s.recipe.Acquire(ctx, timeout, s.throughDoor(n))
 }
 
-// Available returns how many permits could be had at once, as seen by a server that
-// has caught up with the leader: those that nobody holds, and none while anybody
-// waits in line, who comes first, nor after Resize has made the semaphore smaller
-// than what is held.
+// Available returns how many permits could be had at once, as seen by a server that has
+// caught up with the leader: those that nobody holds, and none while anybody waits in
+// line, who comes first, nor after Resize has made the semaphore smaller than what is
+// held.
 func (s *Semaphore) Available(ctx context.Context) (int, error) {
 	size, err := s.Size(ctx) // with a sync
 	if err != nil {
@@ -150,11 +149,11 @@ func (s *Semaphore) asked(ctx context.Context) (sum int64, err error) {
 	return int64(len(inside)), err
 }
 
-// Contenders lists all who hold permits and, behind them, all who wait in line. It
-// has one entry for each permit that is held, or, with a single queue, one for each
-// lease. Who gets a permit during the call may be in it twice, as waiting and as
-// holding; nobody who is there all the time is left out. With a single queue, those
-// for whose permits a Resize has left no room count as waiting.
+// Contenders lists all who hold permits and, behind them, all who wait in line. It has
+// one entry for each permit that is held, or, with a single queue, one for each lease.
+// Who gets a permit during the call may be in it twice, as waiting and as holding;
+// nobody who is there all the time is left out. With a single queue, those for whose
+// permits a Resize has left no room count as waiting.
 func (s *Semaphore) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	waiting, err := s.line.Contenders(ctx)
 	if err != nil || s.single {

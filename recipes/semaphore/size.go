@@ -29,8 +29,8 @@ type record struct {
 	size   int // by what is stored, or the own number; 0 if it was not agreed
 }
 
-// unset reports whether no size is stored, so that one may be written. An address
-// alone is nobody's data: Curator gives that to each node that is created without any.
+// unset reports whether no size is stored, so that one may be written. An address alone
+// is nobody's data: Curator gives that to each node that is created without any.
 func (r record) unset() bool {
 	if len(r.data) == 0 {
 		return true
@@ -48,8 +48,8 @@ func isText(data []byte) bool {
 	return utf8.Valid(data) && !bytes.ContainsFunc(data, func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) })
 }
 
-// checkPermits returns why that cannot be the size of a semaphore, which needs at
-// least so many.
+// checkPermits returns why that cannot be the size of a semaphore, which needs at least
+// so many.
 func checkPermits(n, least int) error {
 	if n < least || n > math.MaxInt32 {
 		return fmt.Errorf("%w: %d permits", framework.ErrInvalidArgument, n)
@@ -65,8 +65,8 @@ func (r record) stored() int { return int(max(int32(binary.BigEndian.Uint32(r.da
 
 func encode(size int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(size)) }
 
-// Size returns the number of permits there are, as seen by a server that has caught
-// up with the leader.
+// Size returns the number of permits there are, as seen by a server that has caught up
+// with the leader.
 func (s *Semaphore) Size(ctx context.Context) (int, error) {
 	err := s.recipe.Client.Sync(ctx, s.recipe.Path)
 	if err == nil {
@@ -79,12 +79,12 @@ func (s *Semaphore) Size(ctx context.Context) (int, error) {
 }
 
 // Resize changes the number of permits, for all users of the path and at once. Who
-// holds permits keeps them: nobody gets one before fewer than n are held. Who waits
-// for more than n gets ErrTooMany. The path is created if it does not exist.
+// holds permits keeps them: nobody gets one before fewer than n are held. Who waits for
+// more than n gets ErrTooMany. The path is created if it does not exist.
 //
-// Of several at the same time, the last one counts. It can also be used to store
-// the size of a path in advance. It returns ErrForeignData rather than overwrite
-// data that is not a size.
+// Of several at the same time, the last one counts. It can also be used to store the
+// size of a path in advance. It returns ErrForeignData rather than overwrite data that
+// is not a size.
 func (s *Semaphore) Resize(ctx context.Context, n int) error {
 	if err := checkPermits(n, 1); err != nil {
 		return fmt.Errorf("resize %s: %w", s.fullPath(), err)
@@ -153,8 +153,8 @@ func (s *Semaphore) agree(r record) (int, error) {
 	return size, nil
 }
 
-// settle is read and agree for somebody about to take permits: if no size is stored
-// it stores the own one, and goes by what then is there, whoever wrote it.
+// settle is read and agree for somebody about to take permits: if no size is stored it
+// stores the own one, and goes by what then is there, whoever wrote it.
 func (s *Semaphore) settle(ctx context.Context, c *framework.Client, watch bool) (record, error) {
 	for {
 		r, err := s.read(ctx, c, watch)

@@ -16,8 +16,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A size that was sent before a later Resize, and arrives after it, changes nothing: neither
-// one whose caller has left nor one that a first user stores.
+// A size that was sent before a later Resize, and arrives after it, changes nothing:
+// neither one whose caller has left nor one that a first user stores.
 func TestSizeThatArrivesLate(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, semaphoreOf maker) {
 		a, b := semaphoreOf(w.Client("a"), 2), semaphoreOf(w.Client("b"), 2)
@@ -41,8 +41,8 @@ func TestSizeThatArrivesLate(t *testing.T) {
 	})
 }
 
-// Somebody deletes the whole path when a place in line asks for the size: it joins again,
-// and does not look for ever for what nobody else makes.
+// Somebody deletes the whole path when a place in line asks for the size: it joins
+// again, and does not look for ever for what nobody else makes.
 func TestPathIsDeletedWhenTheSizeIsAskedFor(t *testing.T) {
 	for nth := 1; nth <= 2; nth++ {
 		inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
@@ -74,8 +74,8 @@ func TestPathIsDeletedWhenTheSizeIsAskedFor(t *testing.T) {
 	}
 }
 
-// Whoever goes by another size, or asks for more than there is, is told at once also behind
-// others who wait in line.
+// Whoever goes by another size, or asks for more than there is, is told at once also
+// behind others who wait in line.
 func TestMistakesAreToldInTheMiddleOfTheLine(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a := make(w.Client("a"), 2)
@@ -95,8 +95,8 @@ func TestMistakesAreToldInTheMiddleOfTheLine(t *testing.T) {
 	})
 }
 
-// Those in line pass the door together, at once: who was asked to give way while others were
-// before it in line, and never waits at the door, learns of it with its permit.
+// Those in line pass the door together, at once: who was asked to give way while others
+// were before it in line, and never waits at the door, learns of it with its permit.
 func TestRevokedInLineAndPassedAtOnce(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, operator := make(w.Client("a"), 3), w.Client("operator")
@@ -123,8 +123,8 @@ func TestRevokedInLineAndPassedAtOnce(t *testing.T) {
 	})
 }
 
-// A size that was stored is not stored again because its answer was lost: whoever watches it
-// sees one change.
+// A size that was stored is not stored again because its answer was lost: whoever
+// watches it sees one change.
 func TestSizeIsStoredOnceThoughItsAnswerIsLost(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		s := newSemaphore(t, w.Client("a"), 2)
@@ -140,8 +140,8 @@ func TestSizeIsStoredOnceThoughItsAnswerIsLost(t *testing.T) {
 	})
 }
 
-// Who waits in the line before a door for several permits reads the size once, to be told
-// of changes, and lists the line once, like anybody else.
+// Who waits in the line before a door for several permits reads the size once, to be
+// told of changes, and lists the line once, like anybody else.
 func TestWaitForSeveralPermitsIsQuiet(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := newSemaphore(t, w.Client("a"), 4)
@@ -158,8 +158,9 @@ func TestWaitForSeveralPermitsIsQuiet(t *testing.T) {
 	})
 }
 
-// A write that was lost with its session has not been carried out because the server that
-// the next session is with, which has fallen behind, still shows the number of long ago.
+// A write that was lost with its session has not been carried out because the server
+// that the next session is with, which has fallen behind, still shows the number of
+// long ago.
 func TestResizeIsNotFooledByTheNumberOfLongAgo(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		var away atomic.Bool

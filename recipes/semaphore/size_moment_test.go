@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// asksForSize is the fault that strikes when a client waits in a single queue and asks for
-// the size with a watch.
+// asksForSize is the fault that strikes when a client waits in a single queue and asks
+// for the size with a watch.
 func asksForSize(client string, phase zktest.Phase, strike func() zktest.Action) func(zktest.Call) zktest.Action {
 	return func(c zktest.Call) zktest.Action {
 		if c.Client == client && c.Op == zktest.OpGetData && c.Path == path && c.Watch && c.Phase == phase {
@@ -59,9 +59,9 @@ func TestSizeChangesBeforeItIsWatched(t *testing.T) {
 	}
 }
 
-// The size shrinks, and a place ahead goes, and the waiter hears of both at once: the end of
-// the other must not count by the old size. Which of the two it sees first is a matter of
-// chance.
+// The size shrinks, and a place ahead goes, and the waiter hears of both at once: the
+// end of the other must not count by the old size. Which of the two it sees first is a
+// matter of chance.
 func TestSizeShrinksAtTheMomentAPlaceGoes(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := newSemaphore(t, w.Client("a"), 2, semaphore.WithSingleQueue()), newSemaphore(t, w.Client("b"), 2, semaphore.WithSingleQueue())

@@ -164,8 +164,8 @@ func TestResizeToFewer(t *testing.T) {
 	})
 }
 
-// Who waits for more than there will be is told, first in line or not, and those
-// behind go on.
+// Who waits for more than there will be is told, first in line or not, and those behind
+// go on.
 func TestResizeMakesItTooMany(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, b := make(w.Client("a"), 4), make(w.Client("b"), 4)

@@ -18,7 +18,8 @@ import (
 // untold is the time within which is found out what no event tells.
 const untold = conformance.SessionTimeout*5/4 + time.Second
 
-// hidden runs f while nobody may read a node, so that nobody is told of what f does there.
+// hidden runs f while nobody may read a node, so that nobody is told of what f does
+// there.
 func hidden(t *testing.T, c *framework.Client, node string, f func()) {
 	t.Helper()
 	_, err := c.SetACL(t.Context(), node, framework.WorldACL(framework.PermAll&^framework.PermRead), framework.AnyVersion)
@@ -50,8 +51,8 @@ func TestResizeThatNoEventTells(t *testing.T) {
 	})
 }
 
-// Who is first at the door and finds that its place has gone joins again without another
-// question, and deletes the place meanwhile, as whoever leaves one does.
+// Who is first at the door and finds that its place has gone joins again without
+// another question, and deletes the place meanwhile, as whoever leaves one does.
 func TestPlaceAtTheDoorThatGoesUntold(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		operator := w.Client("operator")

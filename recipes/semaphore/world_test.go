@@ -20,9 +20,9 @@ import (
 )
 
 // The names of tests that end in "_Curator462" or "_Kazoo9" are those of bugs that
-// Apache Curator and kazoo had under that number of their trackers, or that were
-// found by reading their sources ("_CuratorR6"), or of their own tests: what happened
-// to their users must not happen to ours.
+// Apache Curator and kazoo had under that number of their trackers, or that were found
+// by reading their sources ("_CuratorR6"), or of their own tests: what happened to
+// their users must not happen to ours.
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The library sends what is in its queue as soon as it has re-attached, and the
-// request that sets its watches again behind that. The guard turns the order round.
+// The library sends what is in its queue as soon as it has re-attached, and the request
+// that sets its watches again behind that. The guard turns the order round.
 
 // HoldBack makes requests wait until one to set watches was sent, or SendHeld. With
 // all, those to set watches wait for SendHeld, too.

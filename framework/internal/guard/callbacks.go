@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Functions of the caller's should come back at once, or when their context ends, and may
-// not: Config.Dial and the Close of a connection that came from there. They have goroutines
-// of their own, for which nothing else waits, so that they cannot delay what a session's end
-// means to others; Close does, for so long.
+// Functions of the caller's should come back at once, or when their context ends, and
+// may not: Config.Dial and the Close of a connection that came from there. They have
+// goroutines of their own, for which nothing else waits, so that they cannot delay what
+// a session's end means to others; Close does, for so long.
 
 // callbackPatience is how long Close waits for functions that do not come back.
 const callbackPatience = 3 * time.Second
@@ -44,14 +44,14 @@ func (b *Servers) AwaitCallbacks() {
 	}
 }
 
-// callbackDelay is how much later than it should a function may come back, where what it
-// has to say, or what comes after it, is worth a moment.
+// callbackDelay is how much later than it should a function may come back, where what
+// it has to say, or what comes after it, is worth a moment.
 const callbackDelay = 250 * time.Millisecond
 
 var errStuckDial = errors.New("config.Dial has not come back although its context has ended")
 
-// dial opens a connection, encrypted if so configured. It comes back when ctx has ended,
-// whatever Config.Dial does.
+// dial opens a connection, encrypted if so configured. It comes back when ctx has
+// ended, whatever Config.Dial does.
 func (b *Servers) dial(ctx context.Context, t target) (net.Conn, error) {
 	var conn net.Conn
 	var err error
@@ -81,8 +81,9 @@ func comesBack(back <-chan struct{}) bool {
 	}
 }
 
-// hangUp closes a connection that nobody uses any more. What reads or writes there comes
-// back at once, also if closing does not. ended is closed when that has come back.
+// hangUp closes a connection that nobody uses any more. What reads or writes there
+// comes back at once, also if closing does not. ended is closed when that has come
+// back.
 func (b *Servers) hangUp(conn net.Conn) (ended <-chan struct{}) {
 	if secure, ok := conn.(*secureConn); ok {
 		conn = secure.NetConn() // which does not try to say good-bye first

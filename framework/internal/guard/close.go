@@ -29,8 +29,8 @@ func (c *Conn) drop(cause error) {
 	_ = c.Close()
 }
 
-// broke notes why the connection broke. What shows after it was closed is no reason: the
-// socket only knows that it was closed.
+// broke notes why the connection broke. What shows after it was closed is no reason:
+// the socket only knows that it was closed.
 func (c *Conn) broke(err error) {
 	if c.gone.Given() {
 		return
@@ -48,8 +48,8 @@ func (c *Conn) broke(err error) {
 }
 
 // Close tells the session that the connection is gone, and closes it, for which it does
-// not wait: that may block, and the end of a session, or of the trust in it, must not. It
-// is idempotent; only the first call waits until the session was told.
+// not wait: that may block, and the end of a session, or of the trust in it, must not.
+// It is idempotent; only the first call waits until the session was told.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	if c.gone.Given() {

@@ -14,8 +14,8 @@ import (
 type Config struct {
 	// SessionTimeout is that which is asked for.
 	SessionTimeout time.Duration
-	// RequestTimeout is when an answer does not come any more; 0 means two thirds of the
-	// session timeout.
+	// RequestTimeout is when an answer does not come any more; 0 means two thirds of
+	// the session timeout.
 	RequestTimeout time.Duration
 	// MaxRequestBytes is the size of the largest request.
 	MaxRequestBytes int

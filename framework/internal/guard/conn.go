@@ -11,13 +11,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
-// A Conn stands between the client library and a connection. It sees every
-// frame, and from them it learns what the library does not tell: when each
-// request was sent and answered (for the trust deadline and the request
-// timeout), the negotiated timeout and the session's id and password, the zxid
-// of creates, and whether the watches were set again. It bounds the handshake,
-// and it swallows write errors, because the library answers some of them by
-// locking itself up; the broken socket shows on the reading side at once.
+// A Conn stands between the client library and a connection. It sees every frame, and
+// from them it learns what the library does not tell: when each request was sent and
+// answered (for the trust deadline and the request timeout), the negotiated timeout and
+// the session's id and password, the zxid of creates, and whether the watches were set
+// again. It bounds the handshake, and it swallows write errors, because the library
+// answers some of them by locking itself up; the broken socket shows on the reading
+// side at once.
 //
 // The library writes each frame with one Write, from one goroutine at a time.
 type Conn struct {
@@ -61,8 +61,8 @@ type inFlight struct {
 	at  time.Time
 }
 
-// readAhead is how much of a frame can be looked at before the rest has come, and
-// more than most frames have.
+// readAhead is how much of a frame can be looked at before the rest has come, and more
+// than most frames have.
 const readAhead = 16 << 10
 
 func newConn(g *Guard, addr string, conn net.Conn, deadline time.Time) *Conn {
@@ -74,8 +74,8 @@ func newConn(g *Guard, addr string, conn net.Conn, deadline time.Time) *Conn {
 	return c
 }
 
-// SetReadDeadline obeys the library only after the handshake, for which it would
-// wait up to 6.67 session timeouts.
+// SetReadDeadline obeys the library only after the handshake, for which it would wait
+// up to 6.67 session timeouts.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	return c.obey(c.Conn.SetReadDeadline, t)
 }
@@ -98,8 +98,8 @@ func (c *Conn) isAttached() bool {
 	return c.attached
 }
 
-// acquire waits until nobody else writes. It is false if the connection ends before, or over
-// is closed.
+// acquire waits until nobody else writes. It is false if the connection ends before, or
+// over is closed.
 func (c *Conn) acquire(over <-chan struct{}) bool {
 	select {
 	case c.slot <- struct{}{}:
@@ -152,9 +152,9 @@ func (c *Conn) write(frame []byte) {
 	}
 }
 
-// note records a frame before it is sent: the send time must not be later than
-// the moment at which the server can have seen it. It reports false if the
-// connection is over and nothing may be sent any more.
+// note records a frame before it is sent: the send time must not be later than the
+// moment at which the server can have seen it. It reports false if the connection is
+// over and nothing may be sent any more.
 func (c *Conn) note(frame []byte) bool {
 	now := time.Now()
 	c.mu.Lock()
@@ -178,8 +178,8 @@ func (c *Conn) note(frame []byte) bool {
 	return true
 }
 
-// answered removes the request with this xid from those in flight. Answers come
-// in the order of the requests, pings aside, so it is the first one.
+// answered removes the request with this xid from those in flight. Answers come in the
+// order of the requests, pings aside, so it is the first one.
 func (c *Conn) answered(xid int32) (inFlight, bool) {
 	if xid == xidPing {
 		if len(c.pings) == 0 {

@@ -42,8 +42,8 @@ func (g *Guard) TakeZxid(path string) int64 {
 	return zxid
 }
 
-// created notes the zxid of a request that made a node, which its answer begins with:
-// a create, or a Multi whose first operation was one. The answer was checked.
+// created notes the zxid of a request that made a node, which its answer begins with: a
+// create, or a Multi whose first operation was one. The answer was checked.
 func (g *Guard) created(op int32, zxid int64, body []byte) {
 	switch op {
 	case opCreate, opContainer, opCreateTTL:

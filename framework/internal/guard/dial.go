@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// handshakeLimit bounds dialing and handshake together, so that one paused
-// server costs at most a sixth of the session.
+// handshakeLimit bounds dialing and handshake together, so that one paused server costs
+// at most a sixth of the session.
 func (g *Guard) handshakeLimit() time.Duration {
 	return min(cmp.Or(g.Timeout(), g.cfg.SessionTimeout)/6, 2*time.Second)
 }
 
-// Dial is the library's dialer. The address it asks for is a placeholder: which
-// server is next, and how long to wait before trying it, is a matter of Servers.
+// Dial is the library's dialer. The address it asks for is a placeholder: which server
+// is next, and how long to wait before trying it, is a matter of Servers.
 func (g *Guard) Dial(_, _ string, _ time.Duration) (net.Conn, error) {
 	addr, err := g.servers.next(g.ctx)
 	if err != nil {
@@ -36,8 +36,8 @@ func (g *Guard) Dial(_, _ string, _ time.Duration) (net.Conn, error) {
 	gc := newConn(g, addr.String(), conn, deadline)
 	if old := g.latest; old != nil { // nobody else writes it
 		// The library may be back before it has closed what broke. The session must
-		// hear of the end of one connection before the beginning of the next, and so must
-		// the server.
+		// hear of the end of one connection before the beginning of the next, and so
+		// must the server.
 		_ = old.Close()
 		<-old.told.Done()
 		comesBack(old.ended)
@@ -62,10 +62,10 @@ func (g *Guard) refuse() error {
 	return errSealed
 }
 
-// Init, Len, Next and Connected make the guard a zk.HostProvider. Next says
-// "start over", which makes the library fail what it has queued and look whether
-// it was closed, only when the library was let go; its fixed pause of a second
-// between rounds is thus never taken.
+// Init, Len, Next and Connected make the guard a zk.HostProvider. Next says "start
+// over", which makes the library fail what it has queued and look whether it was
+// closed, only when the library was let go; its fixed pause of a second between rounds
+// is thus never taken.
 
 // Init does nothing.
 func (g *Guard) Init([]string) error { return nil }
@@ -79,8 +79,8 @@ func (g *Guard) Next() (server string, retryStart bool) { return "zookeeper", g.
 // Connected does nothing; the handshake tells more.
 func (g *Guard) Connected() {}
 
-// leastTimeout is the least that a server may negotiate: the library's and our
-// timers are fractions of it.
+// leastTimeout is the least that a server may negotiate: the library's and our timers
+// are fractions of it.
 const leastTimeout = 10 * time.Millisecond
 
 // lose tells that the server says that the session is over.

@@ -12,9 +12,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
-// A Guard makes a zk.Conn serve exactly one session. It is the library's dialer
-// and host provider: it finds servers, paces attempts, lets the library attach
-// to one session only, and once sealed lets it do nothing any more. Its methods are safe for
+// A Guard makes a zk.Conn serve exactly one session. It is the library's dialer and
+// host provider: it finds servers, paces attempts, lets the library attach to one
+// session only, and once sealed lets it do nothing any more. Its methods are safe for
 // concurrent use, but Supervise, which one goroutine calls.
 type Guard struct {
 	cfg     *Config
@@ -75,14 +75,14 @@ func New(servers *Servers, events Events) *Guard {
 // Context ends with the session, with the reason for its end as cause.
 func (g *Guard) Context() context.Context { return g.ctx }
 
-// End makes the session over for a reason, or, if its trust deadline has passed, for that.
-// Only the first reason counts. The present connection is the last one then.
+// End makes the session over for a reason, or, if its trust deadline has passed, for
+// that. Only the first reason counts. The present connection is the last one then.
 func (g *Guard) End(cause error) {
 	g.cancel(cmp.Or(g.trust.expired(time.Now()), cause))
 }
 
-// Err looks at the clock. It returns nil until the trust deadline, and then the reason for
-// the session's end.
+// Err looks at the clock. It returns nil until the trust deadline, and then the reason
+// for the session's end.
 func (g *Guard) Err() error {
 	g.checkTrust(time.Now())
 	return context.Cause(g.ctx)
@@ -141,8 +141,8 @@ func (g *Guard) detached(c *Conn) {
 	}
 }
 
-// saw notes a zxid. A server that has not come as far is not to be attached to again: it
-// may follow a leader of the past. The library remembers only what it reads.
+// saw notes a zxid. A server that has not come as far is not to be attached to again:
+// it may follow a leader of the past. The library remembers only what it reads.
 func (g *Guard) saw(zxid int64) {
 	for {
 		if seen := g.zxid.Load(); zxid <= seen || g.zxid.CompareAndSwap(seen, zxid) {

@@ -39,8 +39,8 @@ func TestRequestsThatWereHeldFollowThoseThatSetWatches(t *testing.T) {
 	}
 }
 
-// The guard's own round trips wait until requests may be sent, too: what is answered before
-// the watches are set again changes the zxid from which they are set.
+// The guard's own round trips wait until requests may be sent, too: what is answered
+// before the watches are set again changes the zxid from which they are set.
 func TestNoSyncIsSentBeforeRequestsMayBe(t *testing.T) {
 	t.Parallel()
 	c, _ := greeted(t)
@@ -50,8 +50,8 @@ func TestNoSyncIsSentBeforeRequestsMayBe(t *testing.T) {
 	assert.True(t, c.guard.tripAt.IsZero(), "it is still due")
 }
 
-// Pings are answered in their order, and nothing tells them apart: each answer is that to
-// the oldest.
+// Pings are answered in their order, and nothing tells them apart: each answer is that
+// to the oldest.
 func TestAnswerToAPingProvesTheOldest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

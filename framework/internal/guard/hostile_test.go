@@ -17,8 +17,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
-// A liar is a server that grants sessions, answers pings and closes, and says what it is
-// told to say to the rest.
+// A liar is a server that grants sessions, answers pings and closes, and says what it
+// is told to say to the rest.
 type liar struct {
 	mu       sync.Mutex
 	say      func(xid, op int32) []byte // frames
@@ -59,8 +59,8 @@ func (l *liar) dial(context.Context, string, string) (net.Conn, error) {
 	return near, nil
 }
 
-// connect returns a client of the liar, which tells the truth about syncs until the client
-// has a session.
+// connect returns a client of the liar, which tells the truth about syncs until the
+// client has a session.
 func (l *liar) connect(t testing.TB, set ...func(*framework.Config)) *framework.Client {
 	t.Helper()
 	lies := l.say
@@ -166,8 +166,8 @@ func TestLyingAnswersFailTheirRequest(t *testing.T) {
 	}
 }
 
-// What belongs to no request breaks the connection, and whoever loses his answer by that
-// learns why.
+// What belongs to no request breaks the connection, and whoever loses his answer by
+// that learns why.
 func TestLiesThatNobodyAskedFor(t *testing.T) {
 	event := func(body ...byte) func(xid, op int32) []byte {
 		return func(int32, int32) []byte { return guard.Answer(guard.XidEvent, 0, 0, body...) }

@@ -11,11 +11,11 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// Open is the only place where a zk.Conn is made. The library gets a placeholder for
-// an address (the guard knows the real ones), buffers that fit what is sent and accepted,
-// and a callback for events, because its event channel drops what nobody reads at once. The
-// callback runs on the library's goroutines, sometimes under the library's locks: it must
-// not block or call an operation.
+// Open is the only place where a zk.Conn is made. The library gets a placeholder for an
+// address (the guard knows the real ones), buffers that fit what is sent and accepted,
+// and a callback for events, because its event channel drops what nobody reads at once.
+// The callback runs on the library's goroutines, sometimes under the library's locks:
+// it must not block or call an operation.
 func (g *Guard) Open(onEvent func(zk.Event)) (*zk.Conn, error) {
 	var err error
 	g.library, g.stopped, err = zk.Connect([]string{"zookeeper"}, g.cfg.SessionTimeout,
@@ -41,13 +41,13 @@ func (g *Guard) Open(onEvent func(zk.Event)) (*zk.Conn, error) {
 // header of an answer.
 const leastBuffer = 1 << 10
 
-// setWatchesBytes has room for the library's own largest request, but for one path:
-// it stops to add paths of watches at 128 KiB. A request that did not fit would be
-// dropped without a word, and all those watches with it.
+// setWatchesBytes has room for the library's own largest request, but for one path: it
+// stops to add paths of watches at 128 KiB. A request that did not fit would be dropped
+// without a word, and all those watches with it.
 const setWatchesBytes = 128 << 10
 
-// libraryLog passes the library's messages on at debug level: what matters in
-// them is reported as state changes and errors.
+// libraryLog passes the library's messages on at debug level: what matters in them is
+// reported as state changes and errors.
 type libraryLog struct{ log *slog.Logger }
 
 // Printf logs one message.
@@ -60,16 +60,16 @@ func (l libraryLog) Printf(format string, args ...any) {
 // closeHeadStart is the time that Close gets; see Finish.
 const closeHeadStart = 2 * time.Millisecond
 
-// Finish ends the library's goroutines. The session must be sealed: the library's
-// loop is then on its way into the guard's dialer, where it is parked.
+// Finish ends the library's goroutines. The session must be sealed: the library's loop
+// is then on its way into the guard's dialer, where it is parked.
 //
-// Close queues a close request and waits up to a second for its end, which comes
-// when the loop fails all that is queued. The loop does that once, when it is let
-// go; so it is let go only when Close has had time to queue its request. Should
-// Close lose that race all the same, ending takes a second longer, and that is all.
+// Close queues a close request and waits up to a second for its end, which comes when
+// the loop fails all that is queued. The loop does that once, when it is let go; so it
+// is let go only when Close has had time to queue its request. Should Close lose that
+// race all the same, ending takes a second longer, and that is all.
 //
-// A function of the caller's that does not come back holds the library up. It is left to
-// itself then, after some time.
+// A function of the caller's that does not come back holds the library up. It is left
+// to itself then, after some time.
 func (g *Guard) Finish() {
 	patience, cancel := context.WithTimeout(context.Background(), callbackPatience)
 	defer cancel()

@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// CloseOnServer ends the session, which is over here, on the server, in the time that ctx
-// gives: over the connection that there is, or else as Bury does.
+// CloseOnServer ends the session, which is over here, on the server, in the time that
+// ctx gives: over the connection that there is, or else as Bury does.
 func (g *Guard) CloseOnServer(ctx context.Context) {
 	if c := g.Live(); c != nil && c.sendClose(ctx) == nil {
 		select {
@@ -27,10 +27,10 @@ func (g *Guard) CloseOnServer(ctx context.Context) {
 	}
 }
 
-// Bury closes a session on the server that is over here but may live there. It
-// begins when the server could have expired the session by itself, so that work
-// under its leases has the time to stop that it was promised, and tries until a
-// server has answered or must have expired it.
+// Bury closes a session on the server that is over here but may live there. It begins
+// when the server could have expired the session by itself, so that work under its
+// leases has the time to stop that it was promised, and tries until a server has
+// answered or must have expired it.
 func (g *Guard) Bury(ctx context.Context) {
 	timeout := g.Timeout()
 	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
@@ -43,8 +43,8 @@ func (g *Guard) Bury(ctx context.Context) {
 	}
 }
 
-// buryOnce re-attaches a session by hand and closes it. closed is false if the
-// server no longer knew it.
+// buryOnce re-attaches a session by hand and closes it. closed is false if the server
+// no longer knew it.
 func (g *Guard) buryOnce(ctx context.Context) (closed bool, err error) {
 	if g.ID() == 0 {
 		return false, nil

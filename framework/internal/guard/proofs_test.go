@@ -52,8 +52,8 @@ func TestMultiEnd(t *testing.T) {
 }
 
 // What an answer proves: that the server had received the request, at the time at which
-// it was sent (A), and that a quorum had acknowledged it (Q). The times are those of the
-// request, however late the answer comes.
+// it was sent (A), and that a quorum had acknowledged it (Q). The times are those of
+// the request, however late the answer comes.
 func TestWhatAnAnswerProves(t *testing.T) {
 	t.Parallel()
 	type proves struct{ a, q bool }
@@ -146,8 +146,8 @@ func TestConnectRequestHasTheGreatestZxid(t *testing.T) {
 	}
 }
 
-// A session that is over, or that another server has, is neither vouched for nor trusted
-// any further.
+// A session that is over, or that another server has, is neither vouched for nor
+// trusted any further.
 func TestVouchingThatFindsNoSession(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -179,8 +179,8 @@ func TestVouchingThatFindsNoSession(t *testing.T) {
 	}
 }
 
-// A handshake that is answered behind the deadline ends the session, although nobody has
-// looked at the clock before.
+// A handshake that is answered behind the deadline ends the session, although nobody
+// has looked at the clock before.
 func TestHandshakeBehindTheDeadlineDoesNotCount(t *testing.T) {
 	t.Parallel()
 	for _, late := range []bool{false, true} {
@@ -231,8 +231,8 @@ func TestNoNumberIsUsedTwiceInASession(t *testing.T) {
 }
 
 // What is asked for a session that is closed by hand is bounded by the least timeout. A
-// handshake that grants less may be all that is heard on a connection: whoever waits for
-// the deadline of the former timeout is told at once.
+// handshake that grants less may be all that is heard on a connection: whoever waits
+// for the deadline of the former timeout is told at once.
 func TestGuardRemembersTheLeastTimeout(t *testing.T) {
 	t.Parallel()
 	request, reply := hello(17)

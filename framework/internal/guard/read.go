@@ -8,8 +8,8 @@ import (
 )
 
 // Read hands the server's frames to the library, each when it has come as a whole and
-// was found to be well-formed: the library decodes by what an answer says of itself, and
-// ends the process over some that do not keep to it; see checkAnswer.
+// was found to be well-formed: the library decodes by what an answer says of itself,
+// and ends the process over some that do not keep to it; see checkAnswer.
 func (c *Conn) Read(p []byte) (int, error) {
 	for len(c.frame) == 0 { // not each is for the library
 		c.frame = nil // it may have been large
@@ -74,8 +74,8 @@ type inbound struct {
 	to   inFlight // what it answers
 }
 
-// beginSession looks at the connect reply. A session that is not the one this
-// guard serves never reaches the library.
+// beginSession looks at the connect reply. A session that is not the one this guard
+// serves never reaches the library.
 func (c *Conn) beginSession(size int) error {
 	if size > 1<<10 {
 		return fmt.Errorf("%w: a connect reply of %d bytes", errShortFrame, size)

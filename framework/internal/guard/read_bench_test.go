@@ -19,7 +19,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What the guard costs per answer that the library reads, in the two pieces in which it does.
+// What the guard costs per answer that the library reads, in the two pieces in which it
+// does.
 func BenchmarkGuardReads(b *testing.B) {
 	stat := make([]byte, 68)
 	listing := func(n int) []byte {

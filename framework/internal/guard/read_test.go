@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// In place of an answer that is too large the library reads its size, or its error code,
-// and goes on behind it, however the bytes come and are asked for. The answer proves what
-// it proves.
+// In place of an answer that is too large the library reads its size, or its error
+// code, and goes on behind it, however the bytes come and are asked for. The answer
+// proves what it proves.
 func TestGuardRefusesLargeAnswers(t *testing.T) {
 	t.Parallel()
 	const limit = 1000
@@ -73,8 +73,8 @@ func (r slowly) Read(p []byte) (int, error) {
 	return r.Reader.Read(p[:min(len(p), 5000)])
 }
 
-// How long a server takes over what it asks its leader for counts from the end of a slow
-// frame ahead of the answer, whether or not the library gets that frame.
+// How long a server takes over what it asks its leader for counts from the end of a
+// slow frame ahead of the answer, whether or not the library gets that frame.
 func TestGuardCountsFromTheEndOfAFrame(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]int{"handed over": 1 << 20, "refused": 1000} {

@@ -7,9 +7,9 @@ import (
 )
 
 // Rely says that work relies on nodes of the session, until end is called, once. It is
-// false if a quorum has to vouch for the session first; IsVouched tells whether one has, and
-// round trips through the leader are what is missing. failed is told, under a lock, that a
-// node does not exist (zk.ErrNoNode) or may not be read (zk.ErrNoAuth).
+// false if a quorum has to vouch for the session first; IsVouched tells whether one
+// has, and round trips through the leader are what is missing. failed is told, under a
+// lock, that a node does not exist (zk.ErrNoNode) or may not be read (zk.ErrNoAuth).
 func (g *Guard) Rely(nodes []string, failed func(error)) (end func(), ok bool) {
 	if !g.trust.rely(time.Now()) {
 		return nil, false

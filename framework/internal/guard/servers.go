@@ -12,9 +12,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// Servers say which server to try next and when. It outlives sessions:
-// the pace of attempts does not start afresh with each. Names are looked up at
-// the beginning of every round, so servers may change their addresses.
+// Servers say which server to try next and when. It outlives sessions: the pace of
+// attempts does not start afresh with each. Names are looked up at the beginning of
+// every round, so servers may change their addresses.
 type Servers struct {
 	cfg      Config
 	names    []string // host:port as configured
@@ -32,7 +32,8 @@ type Servers struct {
 	known      map[string][]string // addresses of each name when it was last looked up
 }
 
-// An Attempt is the newest one to attach to a server that has not succeeded, or not yet.
+// An Attempt is the newest one to attach to a server that has not succeeded, or not
+// yet.
 type Attempt struct {
 	Addr string    // what was tried
 	At   time.Time // when
@@ -53,8 +54,8 @@ func (t target) String() string {
 	return t.name + " (" + t.addr + ")"
 }
 
-// stable is how long an attachment must have lasted for the next attempt to be
-// made without delay. It keeps servers that accept and drop from being hammered.
+// stable is how long an attachment must have lasted for the next attempt to be made
+// without delay. It keeps servers that accept and drop from being hammered.
 const stable = time.Second
 
 // NewServers returns the list of servers of a client, given as host:port.
@@ -62,8 +63,8 @@ func NewServers(cfg Config, names []string) *Servers {
 	return &Servers{cfg: cfg, names: names, resolver: net.DefaultResolver, pace: cfg.Reconnect.Start(), known: map[string][]string{}}
 }
 
-// next waits until an attempt is due and returns the address to try. It fails
-// only when ctx ends.
+// next waits until an attempt is due and returns the address to try. It fails only when
+// ctx ends.
 func (b *Servers) next(ctx context.Context) (target, error) {
 	for {
 		if err := retry.Sleep(ctx, b.delay()); err != nil {
@@ -87,12 +88,12 @@ func (b *Servers) next(ctx context.Context) (target, error) {
 }
 
 // firstPause comes before the first attempt after a connection that lasted. Whoever
-// gives up because that broke, such as a program that ends, has then done so, and
-// the server is spared a connection.
+// gives up because that broke, such as a program that ends, has then done so, and the
+// server is spared a connection.
 const firstPause = time.Millisecond
 
-// delay is nothing, or next to nothing, for the first attempt at each server after
-// a connection that lasted, then follows the policy.
+// delay is nothing, or next to nothing, for the first attempt at each server after a
+// connection that lasted, then follows the policy.
 func (b *Servers) delay() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,8 +124,8 @@ func (b *Servers) pop() (target, bool) {
 	return t, true
 }
 
-// lookUp returns all addresses in random order, each name's first one before
-// any name's second.
+// lookUp returns all addresses in random order, each name's first one before any name's
+// second.
 func (b *Servers) lookUp(ctx context.Context) []target {
 	var turns [2][]target // the names' first addresses, and the others
 	for _, name := range b.names {
@@ -139,8 +140,8 @@ func (b *Servers) lookUp(ctx context.Context) []target {
 	return b.leftLast(slices.Concat(turns[0], turns[1]))
 }
 
-// leftLast moves the address that failed last to the end, so that a server that
-// has gone silent is not the first to be tried instead of itself.
+// leftLast moves the address that failed last to the end, so that a server that has
+// gone silent is not the first to be tried instead of itself.
 func (b *Servers) leftLast(round []target) []target {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -236,8 +237,8 @@ func (b *Servers) without(addr string) []Attempt {
 	return slices.DeleteFunc(b.failures, func(f Attempt) bool { return f.Addr == addr })
 }
 
-// attached notes that a server accepted the session. Whether it can be used is not known
-// yet: it may refuse the credentials, as it may have before.
+// attached notes that a server accepted the session. Whether it can be used is not
+// known yet: it may refuse the credentials, as it may have before.
 func (b *Servers) attached(addr string) {
 	if !b.refuses(addr) {
 		b.note(addr, errNotReady)

@@ -193,8 +193,8 @@ func TestNextEndsWithTheContextWhenNothingResolves(t *testing.T) {
 	assert.Contains(t, fmt.Sprint(b.Attempts()), "a.test")
 }
 
-// Nobody dials for a session that has ended while names were looked up, and what was found
-// by then is not all there is.
+// Nobody dials for a session that has ended while names were looked up, and what was
+// found by then is not all there is.
 func TestNextEndsWithTheContextAlsoWhenItKnowsAddresses(t *testing.T) {
 	t.Parallel()
 	b := newServers(nil, "a.test.:2181")
@@ -221,8 +221,8 @@ func TestServerThatFailedLastIsTriedLast(t *testing.T) {
 	}
 }
 
-// The first attempt at each server is made at once, then the pace slows down; it
-// starts afresh after a connection that lasted, and only then.
+// The first attempt at each server is made at once, then the pace slows down; it starts
+// afresh after a connection that lasted, and only then.
 func TestPaceOfAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -270,8 +270,8 @@ func TestFailuresAreRememberedOncePerAddress(t *testing.T) {
 	assert.LessOrEqual(t, len(b.Attempts()), 32)
 }
 
-// A server that has refused the credentials accepts the connection again, and hangs up again,
-// before it refuses them again.
+// A server that has refused the credentials accepts the connection again, and hangs up
+// again, before it refuses them again.
 func TestARefusalIsNotForgottenBeforeASessionIsReady(t *testing.T) {
 	t.Parallel()
 	c, _ := scripted(nil)

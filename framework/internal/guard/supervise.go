@@ -6,14 +6,14 @@ import (
 )
 
 // Supervise keeps the session trusted, ends it at its trust deadline and breaks
-// connections that do not answer. It returns the time until it is due again at the latest,
-// and must be called again when Events.Wake was.
+// connections that do not answer. It returns the time until it is due again at the
+// latest, and must be called again when Events.Wake was.
 func (g *Guard) Supervise(now time.Time) time.Duration {
 	g.checkTrust(now)
 	timeout := g.Timeout() // which may become less
 	limit := cmp.Or(g.cfg.RequestTimeout, timeout/3*2)
-	// A server that is silent although it was asked something is left while
-	// there is time to attach to another.
+	// A server that is silent although it was asked something is left while there is
+	// time to attach to another.
 	silence := min(limit, max(timeout/6, min(500*time.Millisecond, timeout/3)))
 	if c := g.Live(); c != nil && c.stuck(now, silence, min(limit, timeout/4), limit) {
 		c.drop(errSilent)
@@ -24,8 +24,8 @@ func (g *Guard) Supervise(now time.Time) time.Duration {
 }
 
 // makeTrip sends a sync, which is a round trip through the leader, every twelfth of the
-// timeout and at once on each further connection, one at a time. It returns the time until
-// the next is due.
+// timeout and at once on each further connection, one at a time. It returns the time
+// until the next is due.
 func (g *Guard) makeTrip(now time.Time) time.Duration {
 	period := g.Timeout() / 12
 	c := g.Live()
@@ -43,10 +43,10 @@ func (g *Guard) makeTrip(now time.Time) time.Duration {
 	return period
 }
 
-// stuck reports whether the connection should be given up: nothing at all has
-// come for silence although something is awaited, or one answer has not come for
-// limit although others do. For a commit it is waited longer: until then a server
-// answers nothing else.
+// stuck reports whether the connection should be given up: nothing at all has come for
+// silence although something is awaited, or one answer has not come for limit although
+// others do. For a commit it is waited longer: until then a server answers nothing
+// else.
 func (c *Conn) stuck(now time.Time, silence, commit, limit time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,8 +64,8 @@ func (c *Conn) stuck(now time.Time, silence, commit, limit time.Duration) bool {
 }
 
 // leaderless reports whether the server should be left because it seems to have lost
-// its leader, or that its quorum: for that long, the answer that is due next has been one
-// to a sync, or to what a quorum is asked to vouch with.
+// its leader, or that its quorum: for that long, the answer that is due next has been
+// one to a sync, or to what a quorum is asked to vouch with.
 func (c *Conn) leaderless(now time.Time, limit time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

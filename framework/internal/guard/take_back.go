@@ -7,13 +7,13 @@ type IdleWatch struct {
 	Kept     func(always bool) // it is still there; always: this server removes none
 }
 
-// TakeBack has the server remove a watch, and the library forget it, unless that goes on
-// already; Events.Wake tells when it is over. Which watch, next says while nothing else can
-// be written to the connection, and false if there is none.
+// TakeBack has the server remove a watch, and the library forget it, unless that goes
+// on already; Events.Wake tells when it is over. Which watch, next says while nothing
+// else can be written to the connection, and false if there is none.
 //
-// The request has a number that the library does not use, and the library, which would set
-// the watch again after a break, is told by an event of the guard's making in place of the
-// answer.
+// The request has a number that the library does not use, and the library, which would
+// set the watch again after a break, is told by an event of the guard's making in place
+// of the answer.
 func (g *Guard) TakeBack(next func() (IdleWatch, bool)) {
 	if c := g.Live(); c != nil && c.takingBack.CompareAndSwap(false, true) {
 		g.events.Start(func() { c.send(func() { c.takeBack(next) }) }) // writes, so not here
@@ -59,9 +59,9 @@ func (c *Conn) takenBack(code int32) {
 	w.Kept(code == codeUnimplemented) // not again at once
 }
 
-// The numbers of the kinds in the request, by IdleWatch.Children, and of the events that
-// make the library forget them: it has kinds of its own, which an event of a change of the
-// data ends together.
+// The numbers of the kinds in the request, by IdleWatch.Children, and of the events
+// that make the library forget them: it has kinds of its own, which an event of a
+// change of the data ends together.
 var (
 	removedKind   = map[bool]int32{true: 1, false: 2}
 	forgottenKind = map[bool]int32{true: 4, false: 3}

@@ -112,8 +112,8 @@ func startsTLS(head []byte) bool {
 }
 
 // explainHandshake says what is probably behind a connection that broke before the
-// connect reply. A server that does not serve (yet) hangs up as well: ZooKeeper gives no
-// reasons.
+// connect reply. A server that does not serve (yet) hangs up as well: ZooKeeper gives
+// no reasons.
 func (c *Conn) explainHandshake(err error) error {
 	secure, encrypted := c.Conn.(*secureConn)
 	if encrypted {

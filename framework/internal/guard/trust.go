@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// trust computes the trust deadline of a session; why it may be trusted, the comment of the
-// package says.
+// trust computes the trust deadline of a session; why it may be trusted, the comment of
+// the package says.
 type trust struct {
 	mu       sync.Mutex
 	timeout  time.Duration // the least that was negotiated; 0 before the first handshake
@@ -22,13 +22,13 @@ type trust struct {
 
 type roundTrip struct{ sent, back time.Time }
 
-// trustWindow is the part of the timeout for which a session is trusted after the
-// time that is proved. The rest is for work to stop in, and for clocks that run at
-// different rates.
+// trustWindow is the part of the timeout for which a session is trusted after the time
+// that is proved. The rest is for work to stop in, and for clocks that run at different
+// rates.
 func trustWindow(timeout time.Duration) time.Duration { return timeout - stopMargin(timeout) }
 
-// stopMargin is how much later than the trust deadline a server may expire the
-// session at the earliest.
+// stopMargin is how much later than the trust deadline a server may expire the session
+// at the earliest.
 func stopMargin(timeout time.Duration) time.Duration { return timeout / 6 }
 
 // begin notes a handshake that was sent at a time and answered now.
@@ -47,14 +47,14 @@ func (t *trust) begin(sent, now time.Time, timeout time.Duration) {
 	if sent.After(t.proved) {
 		t.proved = sent
 	}
-	// Another server may answer now: what the one before was told it may have
-	// kept to itself.
+	// Another server may answer now: what the one before was told it may have kept to
+	// itself.
 	t.answered = append(t.answered[:0], roundTrip{sent, now})
 	t.trip = roundTrip{sent, now}
 }
 
-// answer notes that a request sent at a time was answered now, by the leader or by
-// any server.
+// answer notes that a request sent at a time was answered now, by the leader or by any
+// server.
 func (t *trust) answer(sent, now time.Time, byLeader bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,9 +93,9 @@ func (t *trust) committed(sent, now time.Time) {
 // answers, and be found expired by another leader meanwhile. Until that one has come to
 // end it, it accepts it: a handshake, and a transaction, too. So after a connection was
 // made with a Q so old nothing may rely on the session until two round trips on that
-// connection, or another, have proved something, which takes a quarter of the timeout and
-// more. While Q is younger than the window no other leader can have found the session
-// expired, and the handshake has told it of the session.
+// connection, or another, have proved something, which takes a quarter of the timeout
+// and more. While Q is younger than the window no other leader can have found the
+// session expired, and the handshake has told it of the session.
 func (t *trust) rely(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// The ensemble of the model of reigns, with the one session that it has: voters that lead,
-// or follow a leader, or look for one. What is sent over a connection arrives in order, and
-// late. A voter has threads, each with an order of its own; all stand still while it is
-// frozen, but clocks run on.
+// The ensemble of the model of reigns, with the one session that it has: voters that
+// lead, or follow a leader, or look for one. What is sent over a connection arrives in
+// order, and late. A voter has threads, each with an order of its own; all stand still
+// while it is frozen, but clocks run on.
 type ensemble struct {
 	simulation
 	timeout, tick time.Duration
@@ -78,7 +78,8 @@ type voter struct {
 	attached     []*attachment
 }
 
-// The threads of a voter. The first reads what the leader says or, on the leader, pings.
+// The threads of a voter. The first reads what the leader says or, on the leader,
+// pings.
 const (
 	peerThread = iota
 	clientThread
@@ -139,8 +140,8 @@ func (v *voter) ask(f func(r *reign, l *learner)) {
 	l.up.send(func() { f(r, l) })
 }
 
-// leave closes all connections first. The other ends learn of it when they have read all
-// that was sent before.
+// leave closes all connections first. The other ends learn of it when they have read
+// all that was sent before.
 func (v *voter) leave() {
 	r, l := v.reign, v.link
 	if r == nil {
@@ -277,8 +278,8 @@ func (v *voter) apply(p *proposal) {
 	}
 }
 
-// report answers a ping of the leader. A request that comes in that moment may be lost to
-// this report and the next.
+// report answers a ping of the leader. A request that comes in that moment may be lost
+// to this report and the next.
 func (v *voter) report() {
 	heard := v.heard
 	v.led, v.heard = v.now, 0

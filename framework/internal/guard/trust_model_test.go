@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The model of what trust.go argues about: a client, the follower it is attached
-// to, and the leader, which alone expires sessions. Links are in order and have
-// random delays; at random moments one direction between follower and leader
-// stalls or is cut, for a while or for good. The follower answers pings by itself.
+// The model of what doc.go argues about: a client, the follower it is attached to, and
+// the leader, which alone expires sessions. Links are in order and have random delays;
+// at random moments one direction between follower and leader stalls or is cut, for a
+// while or for good. The follower answers pings by itself.
 //
-// What must hold, whatever happens: the leader expires the session no earlier than
-// the stop margin after the trust deadline.
+// What must hold, whatever happens: the leader expires the session no earlier than the
+// stop margin after the trust deadline.
 
 type modelEvent struct {
 	at  time.Duration

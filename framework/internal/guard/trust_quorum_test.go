@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A leader that is cut off from its quorum goes on answering syncs until it notices. The
-// others may have a new one at once, whose clock for the session begins with its reign.
+// A leader that is cut off from its quorum goes on answering syncs until it notices.
+// The others may have a new one at once, whose clock for the session begins with its
+// reign.
 func TestTrustWhileADeposedLeaderAnswersSyncs(t *testing.T) {
 	t.Parallel()
 	for _, timeout := range []time.Duration{10 * time.Second, 15 * time.Second, 40 * time.Second} { // of ticks of 2 s

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The model of reigns: what trust.go argues about Q, and about A and Q together, for a
-// client (trust_client_test.go) of an ensemble (trust_ensemble_test.go, trust_reign_test.go)
-// in which servers freeze, restart and are cut off, leaders are elected, and those that
-// were deposed go on until they notice.
+// The model of reigns: what doc.go argues about Q, and about A and Q together, for a
+// client (trust_client_test.go) of an ensemble (trust_ensemble_test.go,
+// trust_reign_test.go) in which servers freeze, restart and are cut off, leaders are
+// elected, and those that were deposed go on until they notice.
 //
 // What must hold, whatever happens: while work relies on the session, whichever leader
 // ends it does so no earlier than the stop margin after the trust deadline, and nothing
@@ -77,8 +77,8 @@ func (c *modelClient) leader() *voter {
 	return v
 }
 
-// depose makes a quorum leave a leader. Their last words are long on the way, and they may
-// be out of the client's reach.
+// depose makes a quorum leave a leader. Their last words are long on the way, and they
+// may be out of the client's reach.
 func (c *modelClient) depose(v *voter, isHidden bool) {
 	if v.reign != nil {
 		v.reign.patience += c.upTo(3 * c.timeout)
@@ -126,8 +126,8 @@ func (c *modelClient) move() {
 	}
 }
 
-// part cuts some voters off from the others, in one direction or both. The client may be
-// with either.
+// part cuts some voters off from the others, in one direction or both. The client may
+// be with either.
 func (c *modelClient) part(some uint) {
 	length := []time.Duration{c.upTo(c.timeout / 4), c.upTo(2 * c.timeout), forever}[c.rand.IntN(3)]
 	some |= uint(c.rand.IntN(2)) << c.self()
@@ -142,8 +142,8 @@ func (c *modelClient) part(some uint) {
 	}
 }
 
-// brink leaves a client that nothing relies on with a deposed leader for so long that the
-// next one finds its session expired, and lets it go there right then.
+// brink leaves a client that nothing relies on with a deposed leader for so long that
+// the next one finds its session expired, and lets it go there right then.
 func (c *modelClient) brink() {
 	c.isFickle, c.backlog = true, min(c.tick, c.timeout/4)
 	if c.trust.relied > 0 {

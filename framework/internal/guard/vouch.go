@@ -9,8 +9,8 @@ import (
 // The guard itself has a quorum vouch for the session, with a transaction that does
 // nothing but check nodes: on a new connection that comes first, before watches are set
 // again and anything else is asked, and the library could not send it there. It is sent
-// once at a time. If its answer is lost, so is the connection; on the next it is repeated,
-// which does no harm.
+// once at a time. If its answer is lost, so is the connection; on the next it is
+// repeated, which does no harm.
 
 // vouchLimit is how many nodes are checked by one transaction.
 const vouchLimit = 32
@@ -24,8 +24,8 @@ func (c *Conn) begin() {
 }
 
 // claim returns what a quorum should be asked about, for whoever is to ask it. There is
-// nothing while it is being asked, and before the server knows the credentials that may be
-// needed for it.
+// nothing while it is being asked, and before the server knows the credentials that may
+// be needed for it.
 func (c *Conn) claim() []*reliedNode {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +66,8 @@ func (c *Conn) vouched(code int32, end multiEnd) error {
 	return nil
 }
 
-// checkVouch asks for the session when it is time to. It returns the time until it should
-// look again.
+// checkVouch asks for the session when it is time to. It returns the time until it
+// should look again.
 func (g *Guard) checkVouch(now time.Time) time.Duration {
 	wait, relied := g.trust.vouchIn(now)
 	c := g.Live()

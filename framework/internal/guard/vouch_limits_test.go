@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A check is of so many nodes at most, and no larger than a request may be, but never empty.
+// A check is of so many nodes at most, and no larger than a request may be, but never
+// empty.
 func TestSizeOfACheck(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -44,8 +45,8 @@ func TestSizeOfACheck(t *testing.T) {
 	}
 }
 
-// Without anything that relies on it, what comes first after the deadline does not move it
-// either, although nobody has looked at the clock.
+// Without anything that relies on it, what comes first after the deadline does not move
+// it either, although nobody has looked at the clock.
 func TestDeadlineOfAAloneStaysReached(t *testing.T) {
 	t.Parallel()
 	window := trustWindow(sessionLength)
@@ -69,8 +70,8 @@ func TestDeadlineOfAAloneStaysReached(t *testing.T) {
 	}
 }
 
-// While a transaction is under way nobody asks again; one that proved nothing is repeated
-// soon; and who writes has the connection for itself.
+// While a transaction is under way nobody asks again; one that proved nothing is
+// repeated soon; and who writes has the connection for itself.
 func TestWhenAQuorumIsAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

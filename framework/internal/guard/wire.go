@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// What the guard reads off the wire. Every message is a frame: a 4-byte length,
-// then the body. The first frame each way is the connect request and its reply;
-// after that a request body begins with xid and operation code, and a reply body
-// with xid, zxid and error code. All integers are big-endian.
+// What the guard reads off the wire. Every message is a frame: a 4-byte length, then
+// the body. The first frame each way is the connect request and its reply; after that a
+// request body begins with xid and operation code, and a reply body with xid, zxid and
+// error code. All integers are big-endian.
 const (
 	frameHeader = 4
 	replyHeader = 16 // xid, zxid, error code
@@ -23,23 +23,24 @@ const (
 	codeExpired = -112
 	codeMoved   = -118
 
-	// codeMalformed stands for an answer that the library must not read; servers never send it.
+	// codeMalformed stands for an answer that the library must not read; servers never
+	// send it.
 	codeMalformed = -100
 
 	xidEvent = -1
 	xidPing  = -2
-	// xidClose marks the guard's own close request; servers do not interpret it
-	// and the library numbers its requests from 1 up.
+	// xidClose marks the guard's own close request; servers do not interpret it and the
+	// library numbers its requests from 1 up.
 	xidClose = -3
 	// xidVouch is the first number of the transactions by which the guard has a quorum
-	// vouch for the session; the next has the next lower one. No number is used twice in a
-	// session: a server takes the commit of a request that came by a former connection for
-	// that of the present one, if they have the same. The library drops answers to negative
-	// numbers that it does not know, without noting their zxid, which it must not while
-	// it sets watches again.
+	// vouch for the session; the next has the next lower one. No number is used twice
+	// in a session: a server takes the commit of a request that came by a former
+	// connection for that of the present one, if they have the same. The library drops
+	// answers to negative numbers that it does not know, without noting their zxid,
+	// which it must not while it sets watches again.
 	xidVouch = -5
-	// xidTakeBack marks the guard's request to remove a watch, of which one at a time is
-	// under way. It is no transaction.
+	// xidTakeBack marks the guard's request to remove a watch, of which one at a time
+	// is under way. It is no transaction.
 	xidTakeBack = -4
 
 	opCreate        = 1
@@ -62,10 +63,10 @@ const (
 	opClose         = -11
 )
 
-// standIns replaces error codes that the client library has no name for by ones
-// that it knows and that servers never send, so that they need not be told by
-// the text of an error: unimplemented becomes "nothing to process", throttled
-// becomes "reconfig disabled" (this package never asks for a reconfig).
+// standIns replaces error codes that the client library has no name for by ones that it
+// knows and that servers never send, so that they need not be told by the text of an
+// error: unimplemented becomes "nothing to process", throttled becomes "reconfig
+// disabled" (this package never asks for a reconfig).
 var standIns = map[int32]int32{
 	-6:   -117,
 	-127: -123,

@@ -7,11 +7,11 @@ import (
 )
 
 // What answers must look like for the library to read them. It makes room for as many
-// elements as a vector says that it has, ends the process when a length is below zero or
-// an answer ends in the header of a multi's result, and where an answer is short in
+// elements as a vector says that it has, ends the process when a length is below zero
+// or an answer ends in the header of a multi's result, and where an answer is short in
 // another way reads on in what an earlier one has left in its buffer. So it gets none
-// that was not checked: nothing is longer than what there is of the answer, and nothing is
-// null but data. More may follow than is known here; servers append, as they do the
+// that was not checked: nothing is longer than what there is of the answer, and nothing
+// is null but data. More may follow than is known here; servers append, as they do the
 // Stat of a new container.
 
 const statBytes = 6*8 + 5*4
@@ -45,8 +45,8 @@ func checkAnswer(op int32, body []byte) error {
 	return nil
 }
 
-// checkEvent says what is wrong with the body of an event. Servers tell of nodes only; the
-// library takes others for its own.
+// checkEvent says what is wrong with the body of an event. Servers tell of nodes only;
+// the library takes others for its own.
 func checkEvent(body []byte) error {
 	r := answerReader{rest: body}
 	if kind := r.number("a type"); kind < 1 {
@@ -60,7 +60,8 @@ func checkEvent(body []byte) error {
 	return nil
 }
 
-// An answerReader passes over the parts of an answer. After the first fault nothing is left.
+// An answerReader passes over the parts of an answer. After the first fault nothing is
+// left.
 type answerReader struct {
 	rest  []byte
 	fault error
@@ -134,8 +135,8 @@ func (r *answerReader) results() {
 }
 
 // RefusedSize returns the size of an answer that was too large to be read. In its place
-// the library gets an error code that no server sends, the size itself, which tells whoever
-// asked for it. The library has no name for such a code but puts it in a text.
+// the library gets an error code that no server sends, the size itself, which tells
+// whoever asked for it. The library has no name for such a code but puts it in a text.
 func RefusedSize(err error) (bytes int, ok bool) {
 	digits, ok := strings.CutPrefix(err.Error(), "unknown error: ")
 	if !ok {

@@ -15,7 +15,8 @@ const checkOverhead = 64
 // checkBytes is how many bytes the check of a node takes in a multi.
 func checkBytes(path string) int { return multiHeader + 4 + len(path) + 4 }
 
-// checkRequest returns the frame of a multi that does nothing but check that these nodes exist.
+// checkRequest returns the frame of a multi that does nothing but check that these
+// nodes exist.
 func checkRequest(xid int32, nodes []*reliedNode) []byte {
 	f := newMessage(xid, opMulti)
 	for _, n := range nodes {

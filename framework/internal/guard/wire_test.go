@@ -110,8 +110,8 @@ func tell(t testing.TB, c *Conn, frames ...[]byte) {
 	}
 }
 
-// The bytes that reach the library are those the server sent, however they are
-// cut up, but for codes that the library has no names for.
+// The bytes that reach the library are those the server sent, however they are cut up,
+// but for codes that the library has no names for.
 func TestGuardPassesFramesOnAndReplacesCodes(t *testing.T) {
 	t.Parallel()
 	request, reply := hello(7)
@@ -161,8 +161,8 @@ func TestGuardRemembersTheZxidOfCreates(t *testing.T) {
 	assert.Zero(t, c.guard.TakeZxid("/b"), "not a create")
 }
 
-// Nothing is sent after the connection has ended, and no write ever fails: the
-// library locks itself up over some that do.
+// Nothing is sent after the connection has ended, and no write ever fails: the library
+// locks itself up over some that do.
 func TestGuardSwallowsWritesToADeadConnection(t *testing.T) {
 	t.Parallel()
 	c, conn := greeted(t)

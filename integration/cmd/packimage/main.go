@@ -1,5 +1,5 @@
-// Command packimage packs a folder as a container image of one layer and writes it to standard output, in the
-// form that "docker load" reads:
+// Command packimage packs a folder as a container image of one layer and writes it to
+// standard output, in the form that "docker load" reads:
 //
 //	packimage -tag zkrecipes/zookeeper:debian -label key=value FOLDER | docker load
 //
@@ -41,7 +41,8 @@ func main() {
 
 // pack writes the image of folder root to w.
 func pack(w io.Writer, root, tag string, labels map[string]string) (err error) {
-	// The archive names the layer's hash and size before the layer, so the layer is written to a file first.
+	// The archive names the layer's hash and size before the layer, so the layer is
+	// written to a file first.
 	layer, err := os.CreateTemp("", "packimage-")
 	if err != nil {
 		return err

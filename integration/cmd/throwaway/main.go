@@ -1,10 +1,10 @@
-// Command throwaway runs a command beside a real ZooKeeper that exists only as
-// long as the command does.
+// Command throwaway runs a command beside a real ZooKeeper that exists only as long as
+// the command does.
 //
 //	throwaway [--nodes 3] [--ttl] [--reap 24h] -- CMD [ARGS...]
 //
-// The command finds the servers' addresses in ZKRECIPES_SERVERS. throwaway exits
-// with the command's exit code, or with 69 if ZooKeeper could not be started.
+// The command finds the servers' addresses in ZKRECIPES_SERVERS. throwaway exits with
+// the command's exit code, or with 69 if ZooKeeper could not be started.
 package main
 
 import (

@@ -1,9 +1,11 @@
-// Package ports hands out TCP ports that stay free for their owner while nothing listens on them.
+// Package ports hands out TCP ports that stay free for their owner while nothing
+// listens on them.
 //
-// A port taken from the system by listening on ":0" is not good enough for a server that is killed and
-// started again: it lies in the range from which outgoing connections take theirs, and may be gone when
-// the server comes back. Blocks come from below that range, and a listener on the first port of each block
-// keeps other test binaries of this module off it for as long as its owner lives.
+// A port taken from the system by listening on ":0" is not good enough for a server
+// that is killed and started again: it lies in the range from which outgoing
+// connections take theirs, and may be gone when the server comes back. Blocks come from
+// below that range, and a listener on the first port of each block keeps other test
+// binaries of this module off it for as long as its owner lives.
 package ports
 
 import (

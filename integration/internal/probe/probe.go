@@ -1,5 +1,6 @@
-// Package probe looks at a server through a bare client, for tests of what the servers run in and behind. The
-// connection may be lost at any time; what it does is repeated until it is done.
+// Package probe looks at a server through a bare client, for tests of what the servers
+// run in and behind. The connection may be lost at any time; what it does is repeated
+// until it is done.
 package probe
 
 import (

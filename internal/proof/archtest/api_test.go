@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// checkAPI holds that the exported API of pkgs names no type of another module:
-// a user must never have to import one to use ours, and we must stay free to
-// change it. Types of the standard library and our own may appear, but none of an
-// internal package in the API of one that is not: nobody could import it, and its
-// documentation is not shown. The packages may come from export data; m is the module
-// they belong to.
+// checkAPI holds that the exported API of pkgs names no type of another module: a user
+// must never have to import one to use ours, and we must stay free to change it. Types
+// of the standard library and our own may appear, but none of an internal package in
+// the API of one that is not: nobody could import it, and its documentation is not
+// shown. The packages may come from export data; m is the module they belong to.
 func checkAPI(m *module, moduleDir string, pkgs []*types.Package, fset *token.FileSet) []violation {
 	var found []violation
 	shipped := m.shipped()
@@ -48,8 +47,8 @@ func checkAPI(m *module, moduleDir string, pkgs []*types.Package, fset *token.Fi
 	return append(found, checkConversions(m)...)
 }
 
-// belowFramework reports whether only the framework can import the package in dir, which
-// may hand that the types of the client library that it is about.
+// belowFramework reports whether only the framework can import the package in dir,
+// which may hand that the types of the client library that it is about.
 func belowFramework(dir string) bool {
 	unit, l := unitOf(dir)
 	return l == client && internal(strings.TrimPrefix(dir, unit))
@@ -58,8 +57,8 @@ func belowFramework(dir string) bool {
 // internal reports whether nobody else can import the package in dir.
 func internal(dir string) bool { return slices.Contains(strings.Split(dir, "/"), "internal") }
 
-// checkConversions finds what types alone do not show: "type Stat zk.Stat" has
-// only the other type's structure, but its documentation sends the reader there.
+// checkConversions finds what types alone do not show: "type Stat zk.Stat" has only the
+// other type's structure, but its documentation sends the reader there.
 func checkConversions(m *module) []violation {
 	var found []violation
 	for _, p := range m.sorted() {
@@ -143,8 +142,8 @@ func (w *apiWalker) foreign(name *types.TypeName) bool {
 	return w.shipped || within(name.Pkg().Path(), zkPath)
 }
 
-// named handles a type name. What it stands for is visited if it is ours, unless
-// it is exported too: then it has a walk of its own, and reports for itself.
+// named handles a type name. What it stands for is visited if it is ours, unless it is
+// exported too: then it has a walk of its own, and reports for itself.
 func (w *apiWalker) named(name *types.TypeName, args *types.TypeList, at token.Pos, where string, inside func()) {
 	for arg := range args.Types() {
 		w.visit(arg, at, where)
@@ -191,8 +190,8 @@ func (w *apiWalker) visit(t types.Type, at token.Pos, where string) {
 		w.visit(t.Results(), at, where)
 	case *types.Struct:
 		for field := range t.Fields() {
-			// An embedded field's exported methods and fields become ours,
-			// whether its own name is exported or not.
+			// An embedded field's exported methods and fields become ours, whether its
+			// own name is exported or not.
 			if field.Exported() || field.Embedded() {
 				w.object(field, where+"."+field.Name())
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests in the files named breach_* break the rules in small made-up modules,
-// and see that each breach is found at its place and that nothing else is.
+// The tests in the files named breach_* break the rules in small made-up modules, and
+// see that each breach is found at its place and that nothing else is.
 
 // sources maps file names to their text.
 type sources map[string]string

@@ -30,8 +30,8 @@ const (
 	proof
 )
 
-// layers lists the ordered directories. A package in a directory below one of
-// these belongs to it; see unitOf.
+// layers lists the ordered directories. A package in a directory below one of these
+// belongs to it; see unitOf.
 var layers = map[string]layer{
 	"zktest":              testServer,
 	"retry":               retrying,
@@ -52,8 +52,8 @@ var layers = map[string]layer{
 // that it stays at the bottom.
 var leaves = []string{"internal/owner", "internal/quote", "internal/znode"}
 
-// unitOf returns the layer of the package in dir, and the part of the house
-// within which imports are free: one recipe, one program, the framework.
+// unitOf returns the layer of the package in dir, and the part of the house within
+// which imports are free: one recipe, one program, the framework.
 func unitOf(dir string) (unit string, l layer) {
 	for unit = dir; ; unit = unit[:strings.LastIndex(unit, "/")] {
 		if l, listed := layers[unit]; listed {
@@ -69,8 +69,8 @@ func unitOf(dir string) (unit string, l layer) {
 	}
 }
 
-// forbidden says why the package in one directory must not use that in
-// another, and what to do about it; or "" if it may.
+// forbidden says why the package in one directory must not use that in another, and
+// what to do about it; or "" if it may.
 func forbidden(from, to string) (rule, fix string) {
 	fromUnit, fromLayer := unitOf(from)
 	toUnit, toLayer := unitOf(to)
@@ -102,8 +102,8 @@ func forbidden(from, to string) (rule, fix string) {
 	}
 }
 
-// checkDirection holds the import direction between our own packages. A detour
-// through a package that is not ordered counts as an import.
+// checkDirection holds the import direction between our own packages. A detour through
+// a package that is not ordered counts as an import.
 func checkDirection(m *module) []violation {
 	var found []violation
 	for _, p := range m.sorted() {
@@ -189,8 +189,8 @@ func within(importPath, prefix string) bool {
 	return importPath == prefix || strings.HasPrefix(importPath, prefix+"/")
 }
 
-// isStandard tells the standard library by the rule of the go command: a module
-// that can be downloaded has a dot in the first element of its path.
+// isStandard tells the standard library by the rule of the go command: a module that
+// can be downloaded has a dot in the first element of its path.
 func isStandard(importPath string) bool {
 	first, _, _ := strings.Cut(importPath, "/")
 	return !strings.Contains(first, ".")

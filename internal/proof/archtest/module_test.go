@@ -18,8 +18,8 @@ import (
 	"strings"
 )
 
-// module is the parsed source of one Go module. Build constraints are ignored:
-// the rules hold for files of every platform.
+// module is the parsed source of one Go module. Build constraints are ignored: the
+// rules hold for files of every platform.
 type module struct {
 	path     string // as in go.mod
 	fset     *token.FileSet
@@ -80,8 +80,8 @@ func (m *module) add(name string, src []byte) error {
 	return nil
 }
 
-// loadModule parses every Go file of the module at root, leaving out nested
-// modules and what the go command leaves out too.
+// loadModule parses every Go file of the module at root, leaving out nested modules and
+// what the go command leaves out too.
 func loadModule(root string) (*module, error) {
 	modulePath, err := modulePathOf(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -187,9 +187,9 @@ func pathOf(spec *ast.ImportSpec) string {
 	return unquoted
 }
 
-// shipped returns the directories whose code ends up in a user's program: all
-// public packages and whatever internal ones these need. What is left are
-// internal packages that only tests use.
+// shipped returns the directories whose code ends up in a user's program: all public
+// packages and whatever internal ones these need. What is left are internal packages
+// that only tests use.
 func (m *module) shipped() map[string]bool {
 	reached := map[string]bool{}
 	var visit func(dir string)

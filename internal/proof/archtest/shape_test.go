@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// maxLines is where a file stops being readable in one sitting. The aim is 250.
-	maxLines = 400
+	// maxLines is where a file stops being readable in one sitting. The aim is 200.
+	maxLines = 300
 	// maxFunctionLines is how long nine of ten functions may be.
 	maxFunctionLines = 26
 	// maxColumns is where comments wrap. A tab counts for tabColumns.
-	maxColumns = 140
+	maxColumns = 88
 	tabColumns = 4
 )
 
@@ -127,7 +127,8 @@ func checkComments(m *module) []violation {
 // output is where the output of an example begins.
 var output = regexp.MustCompile(`(?i)^ *(unordered )?output:`)
 
-// wraps tells whether a line of a comment can be wrapped: not code, a directive or one word.
+// wraps tells whether a line of a comment can be wrapped: not code, a directive or one
+// word.
 func wraps(text string) bool {
 	return strings.HasPrefix(text, " ") && len(strings.Fields(text)) > 1
 }

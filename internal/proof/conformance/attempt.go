@@ -22,8 +22,8 @@ type Attempt struct {
 	t      *testing.T
 }
 
-// Start begins an Attempt, with a context of its own, and returns when it waits
-// for something.
+// Start begins an Attempt, with a context of its own, and returns when it waits for
+// something.
 func (w *World) Start(a lease.Acquirer, timeout time.Duration) *Attempt {
 	return w.StartWith(w.T.Context(), a, timeout)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// The first at the door leaves while a mutex looks at the line; who is behind it is older
-// than the mutex as well, and about to take a permit.
+// The first at the door leaves while a mutex looks at the line; who is behind it is
+// older than the mutex as well, and about to take a permit.
 func TestWhoIsBehindOneThatLeavesTheDoor(t *testing.T) {
 	inShared(t, true, func(t *testing.T, w *conformance.World, m, s lease.Acquirer) {
 		behind, err := semaphore.New(w.Client("behind"), shared, 1)
@@ -36,8 +36,8 @@ func TestWhoIsBehindOneThatLeavesTheDoor(t *testing.T) {
 	})
 }
 
-// The number of a node that was made when the parent's counter had ended does not say that
-// it was made later than others, so nobody stays beside it.
+// The number of a node that was made when the parent's counter had ended does not say
+// that it was made later than others, so nobody stays beside it.
 func TestNeighbourWhoseNumberSaysNothing(t *testing.T) {
 	for _, number := range []string{"2147483647", "-2147483648"} {
 		t.Run(number, func(t *testing.T) {

@@ -36,7 +36,8 @@ func inShared(t *testing.T, used bool, test func(t *testing.T, w *conformance.Wo
 	})
 }
 
-// A place at the door becomes a permit just when a mutex looks: it finds one or the other.
+// A place at the door becomes a permit just when a mutex looks: it finds one or the
+// other.
 func TestPermitIsTakenWhileAMutexLooks(t *testing.T) {
 	inShared(t, true, func(t *testing.T, w *conformance.World, m, s lease.Acquirer) {
 		w.Server.On(zktest.OpMulti, shared).Client("s").Before().Delay(300 * time.Millisecond)

@@ -16,11 +16,11 @@ type Referee struct {
 	Weight func(*lease.Lease) int
 	// Excuse tells which leases may be over without knowing it. It may be nil.
 	Excuse func(*lease.Lease) bool
-	// Shares tells which leases only exclude those that do not share, as readers
-	// do. nil means that there are none such. If it is set, any number of leases
-	// may be valid together if all of them share, and if not only those of one place:
-	// a writer's and those of the reader that it has become, which have its token
-	// and are of the same who. Places is 0 then.
+	// Shares tells which leases only exclude those that do not share, as readers do.
+	// nil means that there are none such. If it is set, any number of leases may be
+	// valid together if all of them share, and if not only those of one place: a
+	// writer's and those of the reader that it has become, which have its token and are
+	// of the same who. Places is 0 then.
 	Shares func(*lease.Lease) bool
 
 	mu      sync.Mutex
@@ -63,8 +63,8 @@ func (r *Referee) Grant(who string, l *lease.Lease) {
 	r.look()
 }
 
-// compare looks whether a token is greater than those of all leases that were
-// granted before and are excluded by it.
+// compare looks whether a token is greater than those of all leases that were granted
+// before and are excluded by it.
 func (r *Referee) compare(granted *watched) {
 	for _, w := range r.granted {
 		if w.excludes(granted) && granted.lease.Token() <= w.lease.Token() {

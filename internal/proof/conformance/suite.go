@@ -18,26 +18,26 @@ type Recipe struct {
 	Name string
 	// New returns the recipe for a path, through a client.
 	New func(c *framework.Client, path string) lease.Acquirer
-	// Places is how many leases may be valid at once on a path: 1 for a mutex, 0
-	// for any number, as with readers.
+	// Places is how many leases may be valid at once on a path: 1 for a mutex, 0 for
+	// any number, as with readers.
 	Places int
-	// Shares tells the leases that may be valid together from those of Block or
-	// New that may not: see Referee. It is needed where Places is 0.
+	// Shares tells the leases that may be valid together from those of Block or New
+	// that may not: see Referee. It is needed where Places is 0.
 	Shares func(*lease.Lease) bool
-	// Block returns what keeps the recipe from being acquired, such as the write
-	// lock for a read lock. nil means that the recipe itself does, once all Places
-	// are taken. It is needed where Places is 0.
+	// Block returns what keeps the recipe from being acquired, such as the write lock
+	// for a read lock. nil means that the recipe itself does, once all Places are
+	// taken. It is needed where Places is 0.
 	Block func(c *framework.Client, path string) lease.Acquirer
 	// Readers returns the recipe's other side, for a sweep of both: what shares, and
 	// what holders of New may become by acquiring it under their leases. It may be nil.
 	Readers func(c *framework.Client, path string) lease.Acquirer
 	// Weight tells how many of the Places a lease takes; nil is 1 for each.
 	Weight func(l *lease.Lease) int
-	// Nodes is how many nodes a lease has, which are made and removed by one Multi. 0 is
-	// one node, made by a create.
+	// Nodes is how many nodes a lease has, which are made and removed by one Multi. 0
+	// is one node, made by a create.
 	Nodes int
-	// Foreign are names that are none of the recipe's although other recipes have such, by
-	// the parent below the recipe's path.
+	// Foreign are names that are none of the recipe's although other recipes have such,
+	// by the parent below the recipe's path.
 	Foreign map[string][]string
 	// NotReentrant is true if a lease's context does not enter its place again.
 	NotReentrant bool
@@ -92,7 +92,8 @@ func fill(w *World, r Recipe) []*lease.Lease {
 	return grantedAll(startFilling(w, r, "holder"))
 }
 
-// startFilling begins to acquire what keeps everybody else out, through clients of its own.
+// startFilling begins to acquire what keeps everybody else out, through clients of its
+// own.
 func startFilling(w *World, r Recipe, name string) []*Attempt {
 	w.T.Helper()
 	all := make([]*Attempt, 1)

@@ -13,8 +13,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// crowd makes what lies under each parent of a lease's nodes too much for one answer, and
-// returns the function that takes it away.
+// crowd makes what lies under each parent of a lease's nodes too much for one answer,
+// and returns the function that takes it away.
 func crowd(t *testing.T, w *World, nodes []string) (clear func()) {
 	t.Helper()
 	c := w.Client("stranger")

@@ -39,8 +39,8 @@ func holderCloses(t *testing.T, w *World, r Recipe) {
 	release(t, held[1:]...)
 }
 
-// waiterCloses closes the client of one that waits in line and one that has come since, in
-// every state of the client.
+// waiterCloses closes the client of one that waits in line and one that has come since,
+// in every state of the client.
 func waiterCloses(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	for _, strike := range []func(){

@@ -16,8 +16,8 @@ var costs = rows{
 	"a hand-over costs no more the more there wait": handOverCosts,
 }
 
-// tryInVainOnlyReads counts the requests of tries and of what else they leave: a listing, and
-// where there is one the size.
+// tryInVainOnlyReads counts the requests of tries and of what else they leave: a
+// listing, and where there is one the size.
 func tryInVainOnlyReads(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	a := r.New(w.Client("b"), path)

@@ -35,7 +35,8 @@ func (r Recipe) steps() []zktest.Op {
 // count is how many nodes a lease has.
 func (r Recipe) count() int { return max(r.Nodes, 1) }
 
-// stands asserts that a lease has all its nodes, and that they are of the client's session.
+// stands asserts that a lease has all its nodes, and that they are of the client's
+// session.
 func (r Recipe) stands(w *World, c *framework.Client, held *lease.Lease) {
 	w.T.Helper()
 	require.NoError(w.T, held.Err())
@@ -56,7 +57,8 @@ func nodesOfSession(w *World, id int64) (nodes []string) {
 	return nodes
 }
 
-// in makes a client that sees everything below a namespace, and lets it use the recipe once.
+// in makes a client that sees everything below a namespace, and lets it use the recipe
+// once.
 func in(w *World, r Recipe, name, namespace string) *framework.Client {
 	c := w.Client(name, func(cfg *framework.Config) {
 		cfg.Namespace = namespace
@@ -187,8 +189,8 @@ func createArrivesLate(t *testing.T, w *World, r Recipe) {
 	release(t, w.Acquire(other))
 }
 
-// tryIsOvertaken has others take all places between the look of one that does not wait and
-// its create.
+// tryIsOvertaken has others take all places between the look of one that does not wait
+// and its create.
 func tryIsOvertaken(t *testing.T, w *World, r Recipe) {
 	a := r.New(w.Client("a"), path)
 	release(t, w.Acquire(a))

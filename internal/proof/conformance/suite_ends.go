@@ -139,8 +139,8 @@ func holderIsCutOff(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// cutOff lets the holders be without a server after that time. Those who come back give their
-// places away themselves.
+// cutOff lets the holders be without a server after that time. Those who come back give
+// their places away themselves.
 func cutOff(t *testing.T, w *World, r Recipe, after time.Duration, comesBack bool, freeze func(client string, on bool)) {
 	referee := r.Referee()
 	var held []*lease.Lease

@@ -48,8 +48,8 @@ func reEntry(t *testing.T, w *World, r Recipe) {
 	release(t, w.Acquire(r.New(c, path)))
 }
 
-// lastLeaseKeepsThePlace releases leases of one place in any order, also from a goroutine
-// that was started under one of them.
+// lastLeaseKeepsThePlace releases leases of one place in any order, also from a
+// goroutine that was started under one of them.
 func lastLeaseKeepsThePlace(t *testing.T, w *World, r Recipe) {
 	a := r.New(w.Client("a"), path)
 	outer := w.Acquire(a)
@@ -97,7 +97,8 @@ func enteredByPathAndClient(t *testing.T, w *World, r Recipe) {
 	release(t, through, again, also, held)
 }
 
-// strangersByContext looks at contexts that own nothing, although they come from a lease's.
+// strangersByContext looks at contexts that own nothing, although they come from a
+// lease's.
 func strangersByContext(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	a := r.New(c, path)

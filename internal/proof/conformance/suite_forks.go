@@ -14,8 +14,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// forks are the tests of what goroutines do that work under one lease, each with a
-// fork of its context.
+// forks are the tests of what goroutines do that work under one lease, each with a fork
+// of its context.
 var forks = rows{
 	"forks take turns":                    forksTakeTurns,
 	"a fork that waits in vain":           forkInVain,

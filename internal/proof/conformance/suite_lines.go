@@ -69,8 +69,8 @@ func ownNodeIsNotListed(t *testing.T, w *World, r Recipe) {
 	release(t, at.Granted())
 }
 
-// ownNodeAndThoseAheadVanish deletes the node of a waiter and what it waits for while it is
-// disconnected. The news come in any order.
+// ownNodeAndThoseAheadVanish deletes the node of a waiter and what it waits for while
+// it is disconnected. The news come in any order.
 func ownNodeAndThoseAheadVanish(t *testing.T, w *World, r Recipe) {
 	for range 20 {
 		held := fill(w, r)
@@ -101,8 +101,8 @@ func ownNodeAndThoseAheadVanish(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// oldNodeIsListed has a waiter come back with a new session, to a server on which its old
-// node stands as the first in line.
+// oldNodeIsListed has a waiter come back with a new session, to a server on which its
+// old node stands as the first in line.
 func oldNodeIsListed(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	c := w.Client("a")
@@ -129,7 +129,8 @@ func oldNodeIsListed(t *testing.T, w *World, r Recipe) {
 	release(t, got)
 }
 
-// oldNodeOutlivesSession has a server be slow to end a session that its client has given up.
+// oldNodeOutlivesSession has a server be slow to end a session that its client has
+// given up.
 func oldNodeOutlivesSession(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	var held []*lease.Lease
@@ -164,8 +165,8 @@ func oldNodeOutlivesSession(t *testing.T, w *World, r Recipe) {
 	release(t, got)
 }
 
-// placeComesFreeDuringARequest holds up each request of a waiter in turn, and its answer, and
-// frees the place meanwhile.
+// placeComesFreeDuringARequest holds up each request of a waiter in turn, and its
+// answer, and frees the place meanwhile.
 func placeComesFreeDuringARequest(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	for _, phase := range []func(*zktest.Rule) *zktest.Rule{(*zktest.Rule).Before, (*zktest.Rule).After} {
@@ -191,8 +192,8 @@ func placeComesFreeDuringARequest(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// placeComesFreeWhileDisconnected breaks the connection of a waiter, frees the place, and
-// lets it come back.
+// placeComesFreeWhileDisconnected breaks the connection of a waiter, frees the place,
+// and lets it come back.
 func placeComesFreeWhileDisconnected(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	for _, strike := range []func(on bool){
@@ -220,8 +221,8 @@ func placeComesFreeWhileDisconnected(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// watchesAreLost breaks the connection of a waiter, and has its watches refused when it is
-// back, in two of three cases: then it has to look again, and may conclude nothing.
+// watchesAreLost breaks the connection of a waiter, and has its watches refused when it
+// is back, in two of three cases: then it has to look again, and may conclude nothing.
 func watchesAreLost(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	at := w.Start(r.New(w.Client("a"), path), lease.Forever)

@@ -19,8 +19,8 @@ var lookups = rows{
 	"a node cannot be looked for":              lookupFails,
 }
 
-// foundNodeIsForged replaces the node whose create was not answered by one of the same name
-// that is another session's, in the same session and when that has ended.
+// foundNodeIsForged replaces the node whose create was not answered by one of the same
+// name that is another session's, in the same session and when that has ended.
 func foundNodeIsForged(t *testing.T, w *World, r Recipe) {
 	c, forger := w.Client("a"), w.Client("b")
 	release(t, w.Acquire(r.New(forger, path)))
@@ -57,8 +57,8 @@ func foundNodeIsForged(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// lookupOnLaggingServer loses the answer to a create, and comes to a server that has not
-// seen it.
+// lookupOnLaggingServer loses the answer to a create, and comes to a server that has
+// not seen it.
 func lookupOnLaggingServer(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a", w.Elsewhere("a", "a, elsewhere"))
 	held := fill(w, r)
@@ -84,8 +84,8 @@ func lookupOnLaggingServer(t *testing.T, w *World, r Recipe) {
 	require.Empty(t, w.Ephemerals("/"))
 }
 
-// lookupFails has a server refuse to say whether a create whose answer was lost was carried
-// out.
+// lookupFails has a server refuse to say whether a create whose answer was lost was
+// carried out.
 func lookupFails(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a", func(cfg *framework.Config) { cfg.Retry = retry.None() })
 	other := r.New(w.Client("b"), path)

@@ -22,7 +22,8 @@ var losses = rows{
 	"a holder hears late that a quorum vouched": holderHearsLate,
 }
 
-// holderLosesQuorum leaves the holders with such a leader. Their connections break once.
+// holderLosesQuorum leaves the holders with such a leader. Their connections break
+// once.
 func holderLosesQuorum(t *testing.T, w *World, r Recipe) {
 	givenAway(t, w, r, func(holders []string) {
 		minority := w.Server.Split(holders...)
@@ -34,7 +35,8 @@ func holderLosesQuorum(t *testing.T, w *World, r Recipe) {
 	})
 }
 
-// holderComesToOldLeader has the holders come to such a leader from a server of the others.
+// holderComesToOldLeader has the holders come to such a leader from a server of the
+// others.
 func holderComesToOldLeader(t *testing.T, w *World, r Recipe) {
 	givenAway(t, w, r, func(holders []string) {
 		minority := w.Server.Split()
@@ -46,8 +48,8 @@ func holderComesToOldLeader(t *testing.T, w *World, r Recipe) {
 	})
 }
 
-// holderHearsLate loses the quorum right after it has vouched for a holder, which hears of
-// that late.
+// holderHearsLate loses the quorum right after it has vouched for a holder, which hears
+// of that late.
 func holderHearsLate(t *testing.T, w *World, r Recipe) {
 	givenAway(t, w, r, func(holders []string) {
 		vouched := w.Server.On(zktest.OpMulti, "").Client(holders[0]).After().Delay(SessionTimeout/6 - 100*time.Millisecond)
@@ -57,8 +59,8 @@ func holderHearsLate(t *testing.T, w *World, r Recipe) {
 	})
 }
 
-// givenAway makes the others give all places away, and looks that the leases on them had
-// ended before, and had not when it began.
+// givenAway makes the others give all places away, and looks that the leases on them
+// had ended before, and had not when it began.
 func givenAway(t *testing.T, w *World, r Recipe, part func(holders []string)) {
 	referee := r.Referee()
 	var held []*lease.Lease

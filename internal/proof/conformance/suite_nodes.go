@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A lease of several nodes is as good as the worst of them. These rows do harm to each in
-// turn.
+// A lease of several nodes is as good as the worst of them. These rows do harm to each
+// in turn.
 
 var nodes = rows{
 	"a node of a holder changes and is deleted":         nodeChanges,
@@ -24,8 +24,8 @@ var nodes = rows{
 	"a token below a long path":                         tokenBelowALongPath,
 }
 
-// eachNode has a lease taken and one of its nodes harmed, for each of them. The lease must
-// be lost by that, and nothing may stay.
+// eachNode has a lease taken and one of its nodes harmed, for each of them. The lease
+// must be lost by that, and nothing may stay.
 func eachNode(t *testing.T, w *World, r Recipe, harm func(operator *framework.Client, held *lease.Lease, node string)) {
 	t.Helper()
 	a, operator := r.New(w.Client("a"), path), w.Client("operator")
@@ -40,7 +40,8 @@ func eachNode(t *testing.T, w *World, r Recipe, harm func(operator *framework.Cl
 	}
 }
 
-// nodeChanges has others write into a node. That is no loss, nor does it use up the watch.
+// nodeChanges has others write into a node. That is no loss, nor does it use up the
+// watch.
 func nodeChanges(t *testing.T, w *World, r Recipe) {
 	eachNode(t, w, r, func(operator *framework.Client, held *lease.Lease, node string) {
 		for range 3 {
@@ -68,8 +69,8 @@ func nodeGoesBeforeConfirm(t *testing.T, w *World, r Recipe) {
 	})
 }
 
-// nodeMayNotBeWatched takes the permission to read a node away before the holder's first
-// look at it: it will never learn what becomes of that.
+// nodeMayNotBeWatched takes the permission to read a node away before the holder's
+// first look at it: it will never learn what becomes of that.
 func nodeMayNotBeWatched(t *testing.T, w *World, r Recipe) {
 	eachNode(t, w, r, func(operator *framework.Client, held *lease.Lease, node string) {
 		_, err := operator.SetACL(t.Context(), node, framework.WorldACL(framework.PermDelete), framework.AnyVersion)
@@ -94,8 +95,8 @@ func nodeIsAskedFor(t *testing.T, w *World, r Recipe) {
 	})
 }
 
-// waiterIsAskedToGiveWay asks one in the middle of the line, which is granted later, perhaps
-// on another node. Those before and behind it are not asked.
+// waiterIsAskedToGiveWay asks one in the middle of the line, which is granted later,
+// perhaps on another node. Those before and behind it are not asked.
 func waiterIsAskedToGiveWay(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	before := w.Start(r.New(w.Client("before"), path), lease.Forever)

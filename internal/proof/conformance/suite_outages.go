@@ -79,8 +79,8 @@ func serverGoneForLong(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// waitsEndInOutages has each bound of a wait be kept without a server, which has been gone
-// for a moment, or for long.
+// waitsEndInOutages has each bound of a wait be kept without a server, which has been
+// gone for a moment, or for long.
 func waitsEndInOutages(t *testing.T, w *World, r Recipe) {
 	for _, strike := range strikes {
 		for _, since := range []time.Duration{0, time.Second, 20 * time.Second} {

@@ -36,8 +36,8 @@ func parentsAreReaped(t *testing.T, w *World, r Recipe) {
 	require.Empty(t, w.Server.Children("/conformance"), "they go when nobody uses them")
 }
 
-// contend has goroutines of several clients acquire and release, those of one client with
-// the same value, and pause in between.
+// contend has goroutines of several clients acquire and release, those of one client
+// with the same value, and pause in between.
 func contend(t *testing.T, w *World, r Recipe, pause func(n int) time.Duration) {
 	referee := r.Referee()
 	var all sync.WaitGroup
@@ -152,8 +152,8 @@ func contextEnds(t *testing.T, w *World, r Recipe) {
 	require.Empty(t, w.Ephemerals("/"))
 }
 
-// excluded returns what a stranger cannot acquire while one lease is held, nil if
-// there is nothing.
+// excluded returns what a stranger cannot acquire while one lease is held, nil if there
+// is nothing.
 func (r Recipe) excluded(c *framework.Client) lease.Acquirer {
 	switch {
 	case r.Block != nil:

@@ -61,9 +61,9 @@ func childrenOfOthers(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// serverRefuses has the server refuse each operation, for good and for a while, to one who
-// comes when nobody is there and one who has to wait. The first error is the one that is
-// told, also if nothing may be deleted for a while.
+// serverRefuses has the server refuse each operation, for good and for a while, to one
+// who comes when nobody is there and one who has to wait. The first error is the one
+// that is told, also if nothing may be deleted for a while.
 func serverRefuses(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	for _, op := range []zktest.Op{zktest.OpCreate, zktest.OpGetChildren2, zktest.OpGetData, zktest.OpMulti} {

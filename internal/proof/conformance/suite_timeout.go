@@ -99,8 +99,8 @@ func credentialsAreRefusedLater(t *testing.T, w *World, r Recipe) {
 	require.NotErrorIs(t, now.Err, framework.ErrAuthFailed, "what was is forgotten")
 }
 
-// The deadline of a context tells as much as a timeout does, and the end of a context for
-// another reason is just that.
+// The deadline of a context tells as much as a timeout does, and the end of a context
+// for another reason is just that.
 func waitsUntilDeadline(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	between := w.Start(r.New(w.Client("b"), path), lease.Forever) // who holds is not the one waited for
@@ -137,8 +137,8 @@ func waitsUntilDeadline(t *testing.T, w *World, r Recipe) {
 	release(t, between.Granted())
 }
 
-// timeoutIsOneForAll has a wait come nearer and nearer, and then lose its session again and
-// again: neither starts its timeout anew.
+// timeoutIsOneForAll has a wait come nearer and nearer, and then lose its session again
+// and again: neither starts its timeout anew.
 func timeoutIsOneForAll(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	var ahead [][]*Attempt
@@ -165,8 +165,8 @@ func timeoutIsOneForAll(t *testing.T, w *World, r Recipe) {
 	release(t, held...)
 }
 
-// waitEndsAtAnyMoment has each request and answer take a while, and ends waits after each
-// possible time, for a place that is free and for one that is not.
+// waitEndsAtAnyMoment has each request and answer take a while, and ends waits after
+// each possible time, for a place that is free and for one that is not.
 func waitEndsAtAnyMoment(t *testing.T, w *World, r Recipe) {
 	reason := errors.New("enough")
 	c := w.Client("a")

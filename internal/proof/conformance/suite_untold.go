@@ -28,8 +28,8 @@ var untolds = rows{
 // untold is the time within which it is found out.
 const untold = SessionTimeout*5/4 + time.Second
 
-// removeUntold deletes nodes, and keeps the events of that, and those for their parents,
-// from everybody.
+// removeUntold deletes nodes, and keeps the events of that, and those for their
+// parents, from everybody.
 func removeUntold(w *World, nodes ...string) {
 	w.T.Helper()
 	ctx, operator := w.T.Context(), w.Client("operator")
@@ -150,8 +150,8 @@ func (at *Attempt) afterLoss(w *World, held []*lease.Lease) *lease.Lease {
 	return got
 }
 
-// looksAreRefused has a server, as from 3.8.4 on, not tell who may not read a node that it
-// exists.
+// looksAreRefused has a server, as from 3.8.4 on, not tell who may not read a node that
+// it exists.
 func looksAreRefused(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	w.Server.On(zktest.OpExists, "").Client("a").Always().Fail(zktest.NoAuth)

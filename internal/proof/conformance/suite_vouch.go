@@ -25,7 +25,8 @@ var vouched = rows{
 	"the node of a holder may not be read any more":     nodeMayNotBeRead,
 }
 
-// afterLongWait queues up a client named "a" behind all places, for long, and frees them.
+// afterLongWait queues up a client named "a" behind all places, for long, and frees
+// them.
 func afterLongWait(w *World, r Recipe, timeout time.Duration) (at *Attempt, free func()) {
 	w.T.Helper()
 	held := fill(w, r)
@@ -67,8 +68,8 @@ func vouchingBreaks(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// nothingIsReliedOn looks whether sessions are as if there had been no lease: nothing is
-// left, nobody vouches for them, and they live.
+// nothingIsReliedOn looks whether sessions are as if there had been no lease: nothing
+// is left, nobody vouches for them, and they live.
 func nothingIsReliedOn(t *testing.T, w *World) {
 	t.Helper()
 	var before, after []int64
@@ -141,8 +142,8 @@ func nodeGoesInVouching(t *testing.T, w *World, r Recipe) {
 	release(t, got)
 }
 
-// nodeGoesUntold deletes a holder's node without its being told, as servers do from 3.8.4
-// on if it may not read the node any more.
+// nodeGoesUntold deletes a holder's node without its being told, as servers do from
+// 3.8.4 on if it may not read the node any more.
 func nodeGoesUntold(t *testing.T, w *World, r Recipe) {
 	held := w.Acquire(r.New(w.Client("a"), path))
 	operator := w.Client("operator")
@@ -178,9 +179,9 @@ func nodeMayNotBeRead(t *testing.T, w *World, r Recipe) {
 	require.ErrorIs(t, held.Release(), lease.ErrLost)
 }
 
-// grantAfterABreak takes a place right after a connection was made anew in a session that
-// nothing has relied on for long. A leader might be about to end that: the grant takes a
-// moment, and no longer.
+// grantAfterABreak takes a place right after a connection was made anew in a session
+// that nothing has relied on for long. A leader might be about to end that: the grant
+// takes a moment, and no longer.
 func grantAfterABreak(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	for _, timeout := range []time.Duration{lease.Forever, 0} {

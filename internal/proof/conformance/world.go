@@ -21,8 +21,8 @@ import (
 // SessionTimeout is the session timeout of a World's clients.
 const SessionTimeout = 6 * time.Second
 
-// A World is a ZooKeeper server on a virtual network, with the clients that a
-// test makes on it, inside a bubble of virtual time.
+// A World is a ZooKeeper server on a virtual network, with the clients that a test
+// makes on it, inside a bubble of virtual time.
 type World struct {
 	// T is the test inside the bubble.
 	T *testing.T
@@ -33,9 +33,9 @@ type World struct {
 	named   map[string]*framework.Client
 }
 
-// InWorld runs a test in a new World. When it returns, all clients are closed,
-// and nothing of theirs may be left: no session, no ephemeral node, no watch, no
-// goroutine. The test is given the T of the bubble, which is the one to use.
+// InWorld runs a test in a new World. When it returns, all clients are closed, and
+// nothing of theirs may be left: no session, no ephemeral node, no watch, no goroutine.
+// The test is given the T of the bubble, which is the one to use.
 func InWorld(t *testing.T, test func(t *testing.T, w *World), opts ...zktest.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -210,8 +210,8 @@ func (w *World) Remove(c *framework.Client, path string) {
 	require.NoError(w.T, c.Delete(w.T.Context(), path, framework.AnyVersion))
 }
 
-// Requests counts what is asked of the server while f runs and until all has come to rest,
-// less the syncs by which every session keeps itself trusted.
+// Requests counts what is asked of the server while f runs and until all has come to
+// rest, less the syncs by which every session keeps itself trusted.
 func (w *World) Requests(f func()) map[zktest.Op]int {
 	w.T.Helper()
 	w.Settle()
@@ -231,8 +231,8 @@ func Total(counts map[zktest.Op]int) (n int) {
 	return n
 }
 
-// Elsewhere makes every connection of a client but the first one go under another name, as
-// to another server.
+// Elsewhere makes every connection of a client but the first one go under another name,
+// as to another server.
 func (w *World) Elsewhere(first, later string) func(*framework.Config) {
 	var dials atomic.Int32
 	return func(cfg *framework.Config) {
@@ -246,8 +246,8 @@ func (w *World) Elsewhere(first, later string) func(*framework.Config) {
 	}
 }
 
-// Events counts the watch events that are sent to a client, or to all if it has no name,
-// while f runs and until all has come to rest.
+// Events counts the watch events that are sent to a client, or to all if it has no
+// name, while f runs and until all has come to rest.
 func (w *World) Events(client string, f func()) int {
 	w.T.Helper()
 	events := 0

@@ -9,8 +9,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Connect starts a ZooKeeper server in this process and connects to it. In a real program
-// there are only the addresses of an ensemble.
+// Connect starts a ZooKeeper server in this process and connects to it. In a real
+// program there are only the addresses of an ensemble.
 func Connect(ctx context.Context) (client *framework.Client, stop func()) {
 	server, err := zktest.Start()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// config returns the configuration of a client, with random numbers that are a
-// function of the plan's seed.
+// config returns the configuration of a client, with random numbers that are a function
+// of the plan's seed.
 func (r *run) config(name string) framework.Config {
 	cfg := conformance.Config(r.server, name)
 	r.mu.Lock()
@@ -48,7 +48,8 @@ func (r *run) client(ctx context.Context, i int) {
 		r.working.Done()
 		if r.plan.Linger {
 			r.working.Wait()
-			// Not at the moment that some timer of another client has chosen: it may be one of this client's, too.
+			// Not at the moment that some timer of another client has chosen: it may be
+			// one of this client's, too.
 			<-time.After(time.Duration(i+1) * 3300 * time.Microsecond)
 		}
 		_ = c.Close()
@@ -113,7 +114,8 @@ func (r *run) hold(name string, c *framework.Client, l *lease.Lease, d time.Dura
 		r.brokenf("errors: release failed with %v", err)
 	}
 	if err == nil && time.Since(began) > 0 {
-		// The background may begin at this moment to delete the node. To close the client now would race with that.
+		// The background may begin at this moment to delete the node. To close the
+		// client now would race with that.
 		<-time.After(1700 * time.Microsecond)
 	}
 	if err != nil && !strings.HasPrefix(name, quitter) { // who loses his by his own doing

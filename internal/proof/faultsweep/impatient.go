@@ -43,8 +43,8 @@ func (r *run) impatient(ctx context.Context, c *framework.Client, who string, wa
 // quitter begins the names of clients that are closed in the middle of an acquire.
 const quitter = "quitter "
 
-// connectFor starts a client that is closed after so long, which the channel tells.
-// The client is nil if it could not connect.
+// connectFor starts a client that is closed after so long, which the channel tells. The
+// client is nil if it could not connect.
 func (r *run) connectFor(ctx context.Context, name string, d time.Duration) (*framework.Client, <-chan struct{}) {
 	c, err := framework.Connect(ctx, r.config(name))
 	if err != nil {

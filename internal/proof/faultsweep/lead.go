@@ -18,8 +18,8 @@ const windDown = 29 * time.Millisecond
 // errWork is what the work of a leader fails with.
 var errWork = errors.New("the work failed")
 
-// leads is the life of a client that leads: in vain at first, and then until it has
-// led so many terms to their end as the plan has rounds.
+// leads is the life of a client that leads: in vain at first, and then until it has led
+// so many terms to their end as the plan has rounds.
 func (r *run) leads(ctx context.Context, name string, c *framework.Client, way int) {
 	if way%2 == 0 {
 		r.leadsForMoment(ctx, name, c)

@@ -22,10 +22,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// startWithLargeStacks makes the runtime give new goroutines stacks of 8 KiB instead
-// of 2, which most of a client's and a server's goroutines need, so that they do not
-// have to be copied twice as they grow. The runtime chooses the size in each
-// collection, as the mean of what it finds in use.
+// startWithLargeStacks makes the runtime give new goroutines stacks of 8 KiB instead of
+// 2, which most of a client's and a server's goroutines need, so that they do not have
+// to be copied twice as they grow. The runtime chooses the size in each collection, as
+// the mean of what it finds in use.
 func startWithLargeStacks() {
 	const many = 500
 	done := make(chan struct{})
@@ -45,10 +45,10 @@ func startWithLargeStacks() {
 	over.Wait()
 }
 
-// slowdown is by how much less is done than in the long form, which ZKRECIPES_LONG asks for.
-// The race detector makes everything so slow that with it there is one form only. It is
-// asked in the tests: what is read before they begin, go test does not know of when it
-// looks whether it has the result already.
+// slowdown is by how much less is done than in the long form, which ZKRECIPES_LONG asks
+// for. The race detector makes everything so slow that with it there is one form only.
+// It is asked in the tests: what is read before they begin, go test does not know of
+// when it looks whether it has the result already.
 func slowdown() int {
 	switch {
 	case raceDetector:

@@ -4,11 +4,11 @@ package faultsweep
 type Mutant struct {
 	// Name says what is wrong.
 	Name string
-	// File is the file, from the root of the module, Old the text in it, which
-	// must be there once, and New what replaces it.
+	// File is the file, from the root of the module, Old the text in it, which must be
+	// there once, and New what replaces it.
 	File, Old, New string
-	// Tests are those that must find it, as a pattern for "go test -run", and
-	// Package is where they are.
+	// Tests are those that must find it, as a pattern for "go test -run", and Package
+	// is where they are.
 	Package, Tests string
 }
 

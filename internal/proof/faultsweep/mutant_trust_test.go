@@ -6,8 +6,8 @@ const (
 	oldLeader = "^TestHoldersWithAnOldLeader$"
 )
 
-// TrustMutants are bugs in what a session is trusted for: because of them two leases could
-// be valid at once.
+// TrustMutants are bugs in what a session is trusted for: because of them two leases
+// could be valid at once.
 func TrustMutants() []Mutant {
 	return []Mutant{{
 		Name: "a sync vouches for a session", Package: sweeps, Tests: oldLeader,

@@ -14,9 +14,9 @@ import (
 )
 
 // TestMutantsAreFound is the test of the tests: with each of the planted bugs, the
-// tests must fail. It builds them with the changed file laid over the real one. In the short
-// form it only makes sure that the bugs can be planted, and with the race detector, without
-// which the tests would be built all the same.
+// tests must fail. It builds them with the changed file laid over the real one. In the
+// short form it only makes sure that the bugs can be planted, and with the race
+// detector, without which the tests would be built all the same.
 func TestMutantsAreFound(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 )
 
 // TestHoldersWithAnOldLeader leaves one of two clients with a leader that has lost its
-// quorum, or takes it there. If it is the one that holds, the other is granted the place
-// when the session ends with the others.
+// quorum, or takes it there. If it is the one that holds, the other is granted the
+// place when the session ends with the others.
 func TestHoldersWithAnOldLeader(t *testing.T) {
 	for _, kind := range []struct {
 		recipe conformance.Recipe

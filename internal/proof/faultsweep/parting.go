@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A Parting splits the server in two for a while: a leader that has lost its quorum
-// and does not know, and the others. See [zktest.Server.Split].
+// A Parting splits the server in two for a while: a leader that has lost its quorum and
+// does not know, and the others. See [zktest.Server.Split].
 type Parting struct {
 	Clients []string      // who is left with the old leader
 	At      time.Duration // after the clients' start
@@ -108,7 +108,8 @@ func (p *Plan) partly(seed uint64) {
 		split.Late = time.Duration(rnd.Int64N(int64(conformance.SessionTimeout / 2)))
 	}
 	split.For = time.Duration(rnd.Int64N(int64(2 * conformance.SessionTimeout)))
-	// Who waits and reconnects twice does not repeat: it is told two things at once then.
+	// Who waits and reconnects twice does not repeat: it is told two things at once
+	// then.
 	if rnd.IntN(4) > 0 || split.Late > 0 {
 		split.For += conformance.SessionTimeout
 	}

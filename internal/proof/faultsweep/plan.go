@@ -22,17 +22,17 @@ type Plan struct {
 	Seed uint64
 	// Hold is how long a lease is held.
 	Hold time.Duration
-	// Impatient is how many of the clients begin each round with an acquire that
-	// may be given up, or with a further client that is closed in the middle of one.
+	// Impatient is how many of the clients begin each round with an acquire that may be
+	// given up, or with a further client that is closed in the middle of one.
 	Impatient int
-	// Lean leaves out the questions to the server whether a lease stands. All else
-	// is looked at all the same.
+	// Lean leaves out the questions to the server whether a lease stands. All else is
+	// looked at all the same.
 	Lean bool
 	// Linger keeps all clients open until the last is done, so that what one leaves
 	// behind is in the way of others.
 	Linger bool
-	// Faults strike at calls of the server, numbered from 1, that are neither a
-	// ping nor a sync that keeps a session trusted.
+	// Faults strike at calls of the server, numbered from 1, that are neither a ping
+	// nor a sync that keeps a session trusted.
 	Faults zktest.Schedule
 	// Outages strike at times.
 	Outages []Outage
@@ -58,8 +58,8 @@ func (p Plan) String() string {
 // Past is a delay that no session outlives.
 const Past = conformance.SessionTimeout + 2*time.Second
 
-// Actions are the faults that a sweep tries at each call. At a call's moment
-// before it takes effect "cut" loses the request, after it the reply.
+// Actions are the faults that a sweep tries at each call. At a call's moment before it
+// takes effect "cut" loses the request, after it the reply.
 func Actions() []zktest.Action {
 	return []zktest.Action{
 		zktest.CutConnection, zktest.DropReply, zktest.Delay(Past), zktest.ExpireSession, zktest.Mute,
@@ -69,9 +69,9 @@ func Actions() []zktest.Action {
 // callsPerRun is about how many calls a run makes before the first fault strikes.
 const callsPerRun = 75
 
-// RandomLean makes a lean plan with one to three faults, and now and then an outage or a
-// parting, as a function of its seed. Each client waits for the others once. In one of
-// four plans, one of them gives up first.
+// RandomLean makes a lean plan with one to three faults, and now and then an outage or
+// a parting, as a function of its seed. Each client waits for the others once. In one
+// of four plans, one of them gives up first.
 func RandomLean(r conformance.Recipe, seed uint64) Plan {
 	rnd := rand.New(rand.NewPCG(seed, 0x706c616e))
 	p := Plan{Recipe: r, Clients: 3, Rounds: 1, Seed: seed, Hold: 101 * time.Millisecond, Lean: true, Linger: seed%4 == 1}

@@ -41,11 +41,11 @@ func TestLeanFaults(t *testing.T) {
 	require.True(t, all.struck > 0 || all.plans < 100, "no parting hit a holder")
 }
 
-// A shard is some plans, which a process of its own runs. Each session
-// begins with a buffer of 1.5 MiB that the library makes and this package throws away.
-// In memory that a process has never used that costs nothing. In memory that comes
-// from the garbage collector the buffer has to be cleared, which takes half of the
-// time of a lean plan. So these processes live for a short time, without a collector.
+// A shard is some plans, which a process of its own runs. Each session begins with a
+// buffer of 1.5 MiB that the library makes and this package throws away. In memory that
+// a process has never used that costs nothing. In memory that comes from the garbage
+// collector the buffer has to be cleared, which takes half of the time of a lean plan.
+// So these processes live for a short time, without a collector.
 type shard struct {
 	first, runs int
 }

@@ -45,11 +45,12 @@ func parting(a, b []zktest.Event) string {
 	return ""
 }
 
-// TestPlansRepeat demands that of a hundred lean plans 99 do the same whatever GOMAXPROCS
-// is. Of several thousand pairs of runs one differs on a busy machine: two things happen
-// in one client at the same moment, such as the end of a connection and the timer of an
-// attempt. The race detector slows one goroutine or another down for so long that the Go
-// scheduler takes turns; then fewer do. ZKRECIPES_REPEAT is how many plans.
+// TestPlansRepeat demands that of a hundred lean plans 99 do the same whatever
+// GOMAXPROCS is. Of several thousand pairs of runs one differs on a busy machine: two
+// things happen in one client at the same moment, such as the end of a connection and
+// the timer of an attempt. The race detector slows one goroutine or another down for so
+// long that the Go scheduler takes turns; then fewer do. ZKRECIPES_REPEAT is how many
+// plans.
 func TestPlansRepeat(t *testing.T) {
 	plans := amount(t, "ZKRECIPES_REPEAT", 300/slowdown())
 	all, same := sha256.New(), 0

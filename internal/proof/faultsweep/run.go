@@ -87,8 +87,8 @@ func (r *run) brokenf(format string, args ...any) {
 	r.report.Broken = append(r.report.Broken, fmt.Sprintf(format, args...))
 }
 
-// excused tells whether a lease may be over without knowing: its session was ended
-// by force, as no server does by itself.
+// excused tells whether a lease may be over without knowing: its session was ended by
+// force, as no server does by itself.
 func (r *run) excused(l *lease.Lease) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,8 +152,9 @@ func (r *run) faults() func(zktest.Call) zktest.Action {
 	}
 }
 
-// follows tells which requests of a client keep their order: it lists behind a create, sets its watches again before it
-// asks for anything else, and sends nothing after a close.
+// follows tells which requests of a client keep their order: it lists behind a create,
+// sets its watches again before it asks for anything else, and sends nothing after a
+// close.
 func follows(earlier, later zktest.Sent) bool {
 	switch {
 	case later.Op == zktest.OpClose, earlier.Op == zktest.OpSetWatches:
@@ -211,8 +212,8 @@ func (r *run) inspect() {
 		r.server.Partition(o.Client, false)
 		r.server.Stall(o.Client, false)
 	}
-	// Sessions that could not be closed end by themselves, also one that is made
-	// only now, because the request for it was late.
+	// Sessions that could not be closed end by themselves, also one that is made only
+	// now, because the request for it was late.
 	<-time.After(Past + 2*conformance.SessionTimeout)
 	r.server.Settle()
 	for _, s := range r.server.Sessions() {

@@ -9,8 +9,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// side returns what is acquired the nth time, as a function of the seed: a recipe
-// of readers and writers is used from both sides.
+// side returns what is acquired the nth time, as a function of the seed: a recipe of
+// readers and writers is used from both sides.
 func (r *run) side(c *framework.Client, n int) lease.Acquirer {
 	if r.plan.Recipe.Readers != nil && r.plan.Seed*0x9e3779b97f4a7c15>>(n%64)&1 == 1 {
 		return r.plan.Recipe.Readers(c, path)
@@ -26,8 +26,8 @@ func (r *run) side(c *framework.Client, n int) lease.Acquirer {
 	return r.recipes[c]
 }
 
-// become makes of most writers' leases readers'. It returns the one to go on with,
-// nil if there is none.
+// become makes of most writers' leases readers'. It returns the one to go on with, nil
+// if there is none.
 func (r *run) become(name string, c *framework.Client, l *lease.Lease) *lease.Lease {
 	recipe := r.plan.Recipe
 	if recipe.Readers == nil || recipe.Shares(l) {
@@ -63,8 +63,8 @@ func (r *run) become(name string, c *framework.Client, l *lease.Lease) *lease.Le
 	return reading
 }
 
-// raceToRead releases a writer's lease while it becomes a reader's. If the release
-// is first, the reader waits in line.
+// raceToRead releases a writer's lease while it becomes a reader's. If the release is
+// first, the reader waits in line.
 func (r *run) raceToRead(name string, c *framework.Client, l *lease.Lease) *lease.Lease {
 	released := make(chan struct{})
 	go func() {

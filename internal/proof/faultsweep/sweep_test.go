@@ -72,8 +72,8 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// TestEveryCallOfLongHoldsFails is the same with leases that are held for so long that a
-// quorum has to vouch for holders, and for who is granted next.
+// TestEveryCallOfLongHoldsFails is the same with leases that are held for so long that
+// a quorum has to vouch for holders, and for who is granted next.
 func TestEveryCallOfLongHoldsFails(t *testing.T) {
 	for _, recipe := range []conformance.Recipe{aMutex, aReadWriteLock, aMixedSemaphore} {
 		t.Run(recipe.Name, func(t *testing.T) {
@@ -117,7 +117,8 @@ func sweep(t *testing.T, p Plan) (all sum) {
 	return all
 }
 
-// fail reports a run that broke an invariant, if it did, with what is needed to see it again.
+// fail reports a run that broke an invariant, if it did, with what is needed to see it
+// again.
 func fail(t *testing.T, p Plan, r Report) bool {
 	t.Helper()
 	if len(r.Broken) == 0 {

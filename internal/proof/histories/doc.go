@@ -3,9 +3,9 @@
 //
 // A scenario is a function of a seed: three to eight clients, a program for each of
 // their threads, and faults. It is carried out in virtual time. What was acquired,
-// held, confirmed and lost is a history of operations, each of which took effect at
-// one moment within an interval; porcupine looks for an order of these moments that
-// the model of the recipe allows. What a model does not say is looked at directly:
+// held, confirmed and lost is a history of operations, each of which took effect at one
+// moment within an interval; porcupine looks for an order of these moments that the
+// model of the recipe allows. What a model does not say is looked at directly:
 //
 //	I1  what was granted has a node, and what is over stays over
 //	I2  the token is that of the node

@@ -60,7 +60,8 @@ func explore(t *testing.T, name string) {
 	require.True(t, struck > 0 || failed > 0 || runs < 100, "nobody held who was cut off from the majority")
 }
 
-// complain reports a history that is against the rules, with what is needed to see it again.
+// complain reports a history that is against the rules, with what is needed to see it
+// again.
 func complain(t *testing.T, s Scenario, r Report) {
 	t.Helper()
 	t.Errorf("%s\nto see it again: %v\nhistory:\n%send of the trace:\n%s", strings.Join(r.Broken, "\n"), s, table(r.History), ending(r.Trace))

@@ -200,8 +200,8 @@ func (r *run) quitters() []int {
 	return found
 }
 
-// endObservers looks what the observers were told last, when nobody leads any more,
-// and ends them.
+// endObservers looks what the observers were told last, when nobody leads any more, and
+// ends them.
 func (r *run) endObservers() {
 	for _, o := range r.observers {
 		current := func() bool {

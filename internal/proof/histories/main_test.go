@@ -16,8 +16,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// slowdown is by how much less is done than in the long form, which ZKRECIPES_LONG asks for.
-// The race detector makes everything so slow that with it there is one form only.
+// slowdown is by how much less is done than in the long form, which ZKRECIPES_LONG asks
+// for. The race detector makes everything so slow that with it there is one form only.
 func slowdown() int {
 	switch {
 	case raceDetector:

@@ -14,7 +14,8 @@ import (
 )
 
 // An absence is a time in which a client was left with a leader that had lost its
-// quorum. What it read then may have been long past; to is in the numbers of the history.
+// quorum. What it read then may have been long past; to is in the numbers of the
+// history.
 type absence struct {
 	client string
 	to     int64 // 0 while it lasts
@@ -65,8 +66,8 @@ func (r *run) noteExpiry(c zktest.Call) {
 	}
 }
 
-// TestWhatIsReadWhileCutOffIsNotJudged has a client look at what has changed since it was
-// cut off.
+// TestWhatIsReadWhileCutOffIsNotJudged has a client look at what has changed since it
+// was cut off.
 func TestWhatIsReadWhileCutOffIsNotJudged(t *testing.T) {
 	forever := lease.Forever
 	split := []Trouble{{What: cutOff, Client: clientName(0), At: 100 * time.Millisecond, For: 4 * time.Second}}

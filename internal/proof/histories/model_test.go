@@ -10,10 +10,10 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// The models are what the recipes would be if all happened one after the other.
-// Their inputs are ops; whatever failed has no effect and is left out. A lease's end
-// is what it believes itself: between that and the end of its znode nobody else can
-// be granted either, but that is for the library to achieve.
+// The models are what the recipes would be if all happened one after the other. Their
+// inputs are ops; whatever failed has no effect and is left out. A lease's end is what
+// it believes itself: between that and the end of its znode nobody else can be granted
+// either, but that is for the library to achieve.
 
 // modelOf makes a model from a function on states of one type, which must not change
 // the state it is given.
@@ -60,8 +60,8 @@ const (
 	write = "write"
 )
 
-// shared is a read-write lock: a writer, with any number of leases on its place,
-// and readers, likewise. There are readers beside a writer only on its own place.
+// shared is a read-write lock: a writer, with any number of leases on its place, and
+// readers, likewise. There are readers beside a writer only on its own place.
 type shared struct {
 	writer  claim
 	readers []claim // by token

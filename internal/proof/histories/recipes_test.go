@@ -34,8 +34,8 @@ type subject struct {
 	lines []string
 	// names are what these children are called.
 	names []string
-	// blocked tells whether one who was granted should not have been, because of
-	// those ahead of it in the first line. It may be nil.
+	// blocked tells whether one who was granted should not have been, because of those
+	// ahead of it in the first line. It may be nil.
 	blocked func(s Scenario, ahead []znode.Name, own znode.Name) bool
 	// watch is told of each call to the server. It may be nil.
 	watch func(r *run, c zktest.Call)

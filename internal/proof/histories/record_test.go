@@ -12,9 +12,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An op is one line of a history: something that took effect at one moment, as all
-// see it, between its Call and its Return. These are numbers that order the history;
-// in virtual time many things happen at the same instant.
+// An op is one line of a history: something that took effect at one moment, as all see
+// it, between its Call and its Return. These are numbers that order the history; in
+// virtual time many things happen at the same instant.
 type op struct {
 	Thread int
 	What   string // see below
@@ -29,8 +29,8 @@ type op struct {
 	CallAt, ReturnAt time.Duration // virtual
 }
 
-// What ops are about. The end of a lease is an op of its own, whose moment lies
-// between the last time that it was seen valid and the first that it was not.
+// What ops are about. The end of a lease is an op of its own, whose moment lies between
+// the last time that it was seen valid and the first that it was not.
 const (
 	opAcquire = "acquire"
 	opEnd     = "end"
@@ -164,9 +164,9 @@ func (r *record) anyExpired() bool {
 	return len(r.expired) > 0
 }
 
-// history returns all ops, with the ends of the leases. A lease whose session was
-// ended by force may have been over from then on without knowing, and may have been
-// entered again all the same, which is then left out.
+// history returns all ops, with the ends of the leases. A lease whose session was ended
+// by force may have been over from then on without knowing, and may have been entered
+// again all the same, which is then left out.
 func (r *record) history() []op {
 	r.mu.Lock()
 	defer r.mu.Unlock()

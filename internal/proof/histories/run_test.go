@@ -29,8 +29,8 @@ const (
 	path = "/histories/place"
 	// faultsEnd is when the last fault strikes.
 	faultsEnd = 40 * time.Second
-	// patience is how long after that, and after all that is held, everybody must
-	// have been granted.
+	// patience is how long after that, and after all that is held, everybody must have
+	// been granted.
 	patience = 10 * conformance.SessionTimeout
 	// past is a delay that no session outlives.
 	past = conformance.SessionTimeout + 2*time.Second
@@ -261,8 +261,8 @@ func (r *run) trouble(tr Trouble) {
 	}
 }
 
-// inspect looks for what is left: of nodes once nobody holds anything, and of the
-// rest once all clients are closed.
+// inspect looks for what is left: of nodes once nobody holds anything, and of the rest
+// once all clients are closed.
 func (r *run) inspect() {
 	if !r.eventually(func() bool { return len(r.contenders()) == 0 }) {
 		r.brokenf("I5: nodes left while the clients live: %v", r.contenders())
@@ -287,8 +287,8 @@ func (r *run) inspect() {
 	}
 }
 
-// eventually waits for what must come about by itself: also sessions that are made
-// only now, because the request for them was late, end by then.
+// eventually waits for what must come about by itself: also sessions that are made only
+// now, because the request for them was late, end by then.
 func (r *run) eventually(condition func() bool) bool {
 	for deadline := time.Now().Add(past + 2*conformance.SessionTimeout); ; <-time.After(100 * time.Millisecond) {
 		r.server.Settle()

@@ -9,8 +9,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A Scenario is a program for each of several threads, on one path of one recipe,
-// and what goes wrong meanwhile.
+// A Scenario is a program for each of several threads, on one path of one recipe, and
+// what goes wrong meanwhile.
 type Scenario struct {
 	Recipe   string          // the name of a subject
 	Seed     uint64          // orders what happens at once
@@ -19,8 +19,8 @@ type Scenario struct {
 	Troubles []Trouble       // strike at times
 }
 
-// A Thread carries out its steps, one after the other, through one client. Threads
-// of one client share it.
+// A Thread carries out its steps, one after the other, through one client. Threads of
+// one client share it.
 type Thread struct {
 	Client int
 	Steps  []Step

@@ -27,7 +27,8 @@ func countedSubject(name string, opts ...semaphore.Option) *subject {
 		lines: []string{"/" + znode.LineDir, "/" + znode.PermitsDir},
 		names: []string{znode.Mutex, znode.Permit},
 		watch: firstThroughDoor,
-		// The size goes with the path when nobody uses it for a minute, so it is made to stay.
+		// The size goes with the path when nobody uses it for a minute, so it is made
+		// to stay.
 		prepare: func(ctx context.Context, c *framework.Client, s Scenario) error {
 			if !s.does(Resize) {
 				return nil
@@ -92,9 +93,9 @@ func (s Scenario) leastPermits() int {
 	return least
 }
 
-// firstThroughDoor looks whether it is the first in line that passes the door. It
-// knows by the line before each call and after it; a multi that takes a node out of
-// the line is the one that passes.
+// firstThroughDoor looks whether it is the first in line that passes the door. It knows
+// by the line before each call and after it; a multi that takes a node out of the line
+// is the one that passes.
 func firstThroughDoor(r *run, c zktest.Call) {
 	if c.Op == zktest.OpPing {
 		return

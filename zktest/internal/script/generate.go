@@ -8,14 +8,15 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// generator makes scripts up. It sends only what clients send: a few malformed requests are known to kill a real 3.8.0.
+// generator makes scripts up. It sends only what clients send: a few malformed requests
+// are known to kill a real 3.8.0.
 type generator struct {
 	*rand.Rand
 	made []string // paths that may exist
 }
 
-// Generate makes up a script of n steps as a function of seed. A few paths, versions that are often right and three
-// sessions make sure that the requests meet each other.
+// Generate makes up a script of n steps as a function of seed. A few paths, versions
+// that are often right and three sessions make sure that the requests meet each other.
 func Generate(seed uint64, n int) Script {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x736372697074)), made: []string{""}}
 	s := Script{Name: fmt.Sprintf("seed%d", seed)}

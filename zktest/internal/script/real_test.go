@@ -15,7 +15,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest/internal/script"
 )
 
-// realServer is the address of the real server to compare with. A test that needs one fails without one.
+// realServer is the address of the real server to compare with. A test that needs one
+// fails without one.
 func realServer(t *testing.T) script.Dialer {
 	t.Helper()
 	addr := os.Getenv("ZKRECIPES_REAL_SERVER")
@@ -40,8 +41,8 @@ func number(t *testing.T, name string, or int) int {
 	return n
 }
 
-// TestGeneratedScriptsAgree runs made-up scripts on both servers: ZKRECIPES_SCRIPTS of them (default 200) from
-// ZKRECIPES_FIRST_SEED (default 1) on, 50 steps each.
+// TestGeneratedScriptsAgree runs made-up scripts on both servers: ZKRECIPES_SCRIPTS of
+// them (default 200) from ZKRECIPES_FIRST_SEED (default 1) on, 50 steps each.
 func TestGeneratedScriptsAgree(t *testing.T) {
 	theirs, ours := realServer(t), fakeServer(t)
 	run := time.Now().UnixNano()
@@ -71,7 +72,8 @@ func TestGeneratedScriptsAgree(t *testing.T) {
 	}
 }
 
-// TestTableAgrees runs the table on both servers. With ZKRECIPES_RECORD=1 it also records the real server's answers.
+// TestTableAgrees runs the table on both servers. With ZKRECIPES_RECORD=1 it also
+// records the real server's answers.
 func TestTableAgrees(t *testing.T) {
 	theirs, ours := realServer(t), fakeServer(t)
 	run := time.Now().UnixNano()

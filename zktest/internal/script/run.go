@@ -26,8 +26,9 @@ type runner struct {
 	lost []*Conn // hung up on, while their sessions live on
 }
 
-// Run carries a script out below a root of its own, which must not exist and is left behind, and returns one line for each
-// step. An error means that the answers are no answers: the server could not be reached or did not reply in time.
+// Run carries a script out below a root of its own, which must not exist and is left
+// behind, and returns one line for each step. An error means that the answers are no
+// answers: the server could not be reached or did not reply in time.
 func Run(ctx context.Context, dial Dialer, root string, s Script) (lines []string, err error) {
 	r := &runner{dial: dial, root: root, ids: map[int64]string{}}
 	defer r.leave(ctx)
@@ -95,7 +96,8 @@ func (r *runner) step(ctx context.Context, s Step) (string, error) {
 	return b.String(), nil
 }
 
-// leave ends all sessions. One that was left to expire would take a transaction number in the middle of a later script.
+// leave ends all sessions. One that was left to expire would take a transaction number
+// in the middle of a later script.
 func (r *runner) leave(ctx context.Context) {
 	for _, old := range r.lost {
 		if c, err := Connect(ctx, r.dial, 10*time.Second, old.ID, old.Password, 0); err == nil {
@@ -195,7 +197,8 @@ func (r *runner) local(path string) string {
 	return path
 }
 
-// inOrder sorts the events of a closing session, whose nodes go in the order of a hash table.
+// inOrder sorts the events of a closing session, whose nodes go in the order of a hash
+// table.
 func inOrder(s Step, events []Event) []Event {
 	if s.Op == zktest.OpClose {
 		slices.SortFunc(events, func(a, b Event) int {
@@ -218,7 +221,8 @@ func (r *runner) writeEvents(b *strings.Builder, intro string, events []Event) {
 	}
 }
 
-// writeStat writes a Stat without its times, of which only it matters whether they are the same.
+// writeStat writes a Stat without its times, of which only it matters whether they are
+// the same.
 func (r *runner) writeStat(b *strings.Builder, s jute.Stat) {
 	fmt.Fprintf(b, " {c%s m%s p%s v%d cv%d av%d owner %s len %d kids %d",
 		r.zxid(s.Czxid), r.zxid(s.Mzxid), r.zxid(s.Pzxid), s.Version, s.Cversion, s.Aversion,

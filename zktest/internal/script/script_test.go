@@ -46,7 +46,8 @@ func readGolden(t *testing.T) map[string][]string {
 	return out
 }
 
-// TestTableMatchesRecording runs the table on zktest and compares with what a real server answered once.
+// TestTableMatchesRecording runs the table on zktest and compares with what a real
+// server answered once.
 func TestTableMatchesRecording(t *testing.T) {
 	recorded := readGolden(t)
 	dial := fakeServer(t)

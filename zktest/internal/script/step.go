@@ -8,8 +8,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Step is one request, or one thing done to a session. Paths are written without the script's root, which is put in front;
-// a path that begins with "!" is sent as the rest of it instead.
+// Step is one request, or one thing done to a session. Paths are written without the
+// script's root, which is put in front; a path that begins with "!" is sent as the rest
+// of it instead.
 type Step struct {
 	Session int         // by whom: 0, 1 or 2
 	Op      zktest.Op   // what to ask for
@@ -26,7 +27,8 @@ type Step struct {
 	Raw     []byte      // sent instead of a proper body, unless nil
 }
 
-// Reconnect is a Step's Op that drops the connection and resumes the session on a new one.
+// Reconnect is a Step's Op that drops the connection and resumes the session on a new
+// one.
 const Reconnect zktest.Op = -2000
 
 // Script is a list of steps with a name.

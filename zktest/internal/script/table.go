@@ -7,7 +7,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Table returns the scripts written by hand, one subject each, and some that were made up.
+// Table returns the scripts written by hand, one subject each, and some that were made
+// up.
 func Table() []Script {
 	all := slices.Concat(creates(), deletes(), datas(), readings(), sequences(), multis(), acls(), watches(), persistentWatches(),
 		sessionScripts(), reconfigs(), malformed())

@@ -10,7 +10,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// patience bounds every exchange with a server. It is only ever used up when something is wrong.
+// patience bounds every exchange with a server. It is only ever used up when something
+// is wrong.
 const patience = time.Minute
 
 // Dialer connects to the server under test.
