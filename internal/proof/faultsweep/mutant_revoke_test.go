@@ -20,19 +20,19 @@ func RevocationMutants() []Mutant {
 		Name: "nobody hears that it is to give way", Package: leases, Tests: "RevokeAsksAllLeases",
 		File: "internal/hold/watch.go", Old: "if znode.Revoked(data) {", New: "if false && znode.Revoked(data) {",
 	}, {
-		Name: "an update goes by the data of long ago", Package: trusting, Tests: "^TestUpdate",
+		Name: "an update goes by the data of long ago", Package: gating, Tests: "^TestUpdate",
 		File: "framework/update.go", Old: "c.current(ctx, path, len(unsure) > 0)", New: "c.current(ctx, path, false)",
 	}, {
-		Name: "an update undoes what others write", Package: trusting, Tests: "^TestUpdate",
+		Name: "an update undoes what others write", Package: gating, Tests: "^TestUpdate",
 		File: "framework/update.go", Old: "next, stat.Version)", New: "next, AnyVersion)",
 	}, {
-		Name: "an update is made twice when its answer is lost", Package: trusting, Tests: "^TestUpdate",
+		Name: "an update is made twice when its answer is lost", Package: gating, Tests: "^TestUpdate",
 		File: "framework/update.go", Old: "if unsure.made(data, stat) {", New: "if false {",
 	}, {
-		Name: "an update takes another's write for its own", Package: trusting, Tests: "^TestUpdate",
+		Name: "an update takes another's write for its own", Package: gating, Tests: "^TestUpdate",
 		File: "framework/update.go", Old: "stat.Version == u.over.Version+1 && ", New: "",
 	}, {
-		Name: "an update that is given up says that nothing was written", Package: trusting, Tests: "^TestUpdate",
+		Name: "an update that is given up says that nothing was written", Package: gating, Tests: "^TestUpdate",
 		File: "framework/update.go", Old: "if err == nil || len(all) == 0 {", New: "if true {",
 	}}
 }
