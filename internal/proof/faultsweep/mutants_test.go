@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/proof/extent"
 )
 
 // TestMutantsAreFound is the test of the tests: with each of the planted bugs, the
@@ -23,7 +25,7 @@ func TestMutantsAreFound(t *testing.T) {
 	for _, m := range slices.Concat(Mutants(), RevocationMutants(), HistoryMutants(), TrustMutants()) {
 		t.Run(m.Name, func(t *testing.T) {
 			overlay := m.plant(t, root)
-			if slowdown() > 1 {
+			if extent.Slowdown() > 1 {
 				return
 			}
 			began := time.Now()

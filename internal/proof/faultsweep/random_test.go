@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/proof/extent"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -18,7 +19,7 @@ import (
 // the first seed.
 func TestLeanFaults(t *testing.T) {
 	const size = 500 // of a shard
-	first, runs := amount(t, "ZKRECIPES_SEED", 1), amount(t, "ZKRECIPES_SCHEDULES", 5000/slowdown())
+	first, runs := extent.Amount(t, "ZKRECIPES_SEED", 1), extent.Amount(t, "ZKRECIPES_SCHEDULES", 5000/extent.Slowdown())
 	began := time.Now()
 	var all tally
 	var used time.Duration

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/internal/proof/extent"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -52,7 +53,7 @@ func parting(a, b []zktest.Event) string {
 // long that the Go scheduler takes turns; then fewer do. ZKRECIPES_REPEAT is how many
 // plans.
 func TestPlansRepeat(t *testing.T) {
-	plans := amount(t, "ZKRECIPES_REPEAT", 300/slowdown())
+	plans := extent.Amount(t, "ZKRECIPES_REPEAT", 300/extent.Slowdown())
 	all, same := sha256.New(), 0
 	for seed := range plans {
 		p := RandomLean(aMutex, uint64(seed))
@@ -66,7 +67,7 @@ func TestPlansRepeat(t *testing.T) {
 	}
 	t.Logf("%d of %d lean plans did the same twice, all together %x", same, plans, all.Sum(nil)[:8])
 	allowed := max(1, plans/100)
-	if raceDetector {
+	if extent.Race {
 		allowed *= 2
 	}
 	require.GreaterOrEqual(t, same, plans-allowed)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/proof/extent"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -78,7 +79,7 @@ func TestEveryCallOfLongHoldsFails(t *testing.T) {
 	for _, recipe := range []conformance.Recipe{aMutex, aReadWriteLock, aMixedSemaphore} {
 		t.Run(recipe.Name, func(t *testing.T) {
 			found := sweep(t, Plan{Recipe: recipe, Clients: 3, Rounds: 1, Seed: 1, Hold: 3701 * time.Millisecond})
-			require.Greater(t, found.multis, 20/slowdown())
+			require.Greater(t, found.multis, 20/extent.Slowdown())
 		})
 	}
 }
@@ -94,7 +95,7 @@ func sweep(t *testing.T, p Plan) (all sum) {
 	free := p.Run(t)
 	fail(t, p, free)
 	require.Greater(t, free.Calls, 50)
-	for n, failed := 1, 0; n <= free.Calls && failed < 3; n += slowdown() {
+	for n, failed := 1, 0; n <= free.Calls && failed < 3; n += extent.Slowdown() {
 		for _, action := range Actions() {
 			p.Faults = zktest.Schedule{{N: n, Action: action}}
 			report := p.Run(t)

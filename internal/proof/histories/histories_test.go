@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/internal/proof/extent"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -28,7 +29,7 @@ const seeds = 600
 // explore makes random histories of a recipe and checks them. ZKRECIPES_SCHEDULES is
 // how many, and ZKRECIPES_SEED the first seed.
 func explore(t *testing.T, name string) {
-	first, runs := amount(t, "ZKRECIPES_SEED", 1), amount(t, "ZKRECIPES_SCHEDULES", seeds/slowdown())
+	first, runs := extent.Amount(t, "ZKRECIPES_SEED", 1), extent.Amount(t, "ZKRECIPES_SCHEDULES", seeds/extent.Slowdown())
 	began := time.Now()
 	grants, lost, struck, calls, ops, failed := 0, 0, 0, 0, 0, 0
 	for seed := first; seed < first+runs && failed < 3; seed++ {

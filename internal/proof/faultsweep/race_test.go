@@ -1,5 +1,0 @@
-//go:build race
-
-package faultsweep
-
-const raceDetector = true

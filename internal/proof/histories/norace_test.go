@@ -1,5 +1,0 @@
-//go:build !race
-
-package histories
-
-const raceDetector = false
