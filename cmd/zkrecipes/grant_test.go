@@ -25,7 +25,7 @@ func (goneLease) Err() error { return lease.ErrLost }
 
 func (goneLease) TrustedUntil() time.Time { return time.Now() }
 
-func (goneLease) Revoked() <-chan struct{} { return nil }
+func (goneLease) RevocationRequested() <-chan struct{} { return nil }
 
 func (goneLease) Token() lease.Token { return 1 }
 

@@ -142,8 +142,8 @@ asked. It does not wait until they have: look with "zkrecipes ls PATH".
 
 It is a request, and nothing is taken away. "zkrecipes run" and "zkrecipes elect" pass it on to their
 command as TERM, once, and hold on until the command has ended; with --ignore-revoke they pass nothing
-on. Programs that use the Go library see it in Lease.Revoked, Java programs that use Curator in the
-RevocationListener of an InterProcessMutex. Others do not notice.
+on. Programs that use the Go library see it in Lease.RevocationRequested, Java programs that use
+Curator in the RevocationListener of an InterProcessMutex. Others do not notice.
 
   (neither)    ask all who hold it: several, if it is a semaphore or readers hold it
   --node NODE  ask one, which may also be one that waits: its node's name ("node" in "ls --json"), or its

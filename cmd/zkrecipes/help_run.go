@@ -70,11 +70,11 @@ What is not:
     timeout later.
   - One PATH is for one purpose. A lock, a semaphore and an election do not heed each other.
 
-Somebody asks for it ("zkrecipes revoke PATH", or a program's lease.Revoke): COMMAND and all in its
-process group get TERM, once; what has left the group gets it when COMMAND has ended, as it was up to
-COMMAND to tell them. It is not killed, unless --kill-after says so, the lock is held until all have ended,
-and the exit code is COMMAND's own: nothing went wrong. A command that does not handle TERM ends by it,
-with exit code 143.
+Somebody asks for it ("zkrecipes revoke PATH", or a program's lease.RequestRevocation): COMMAND and
+all in its process group get TERM, once; what has left the group gets it when COMMAND has ended, as it was
+up to COMMAND to tell them. It is not killed, unless --kill-after says so, the lock is held until all have
+ended, and the exit code is COMMAND's own: nothing went wrong. A command that does not handle TERM ends by
+it, with exit code 143.
 
 Signals: INT, TERM, HUP, QUIT, USR1, USR2, WINCH, TSTP and CONT go to COMMAND and all in its process
 group, and when COMMAND has ended to all that is left. Of INT, TERM and QUIT what has left the group is told

@@ -62,7 +62,7 @@ func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFl
 			if failed != nil || !f.chooses(c) {
 				continue
 			}
-			err := lease.Revoke(ctx, client, c.Path)
+			err := lease.RequestRevocation(ctx, client, c.Path)
 			if errors.Is(err, framework.ErrNoNode) {
 				continue // given back since we looked
 			}

@@ -16,7 +16,7 @@ type claim interface {
 	Context() context.Context
 	Err() error
 	TrustedUntil() time.Time
-	Revoked() <-chan struct{}
+	RevocationRequested() <-chan struct{}
 }
 
 // A processTree is a running command with all that it has started.
@@ -99,7 +99,7 @@ type wake struct {
 // pause of this process many things are due at once, and a stopped command must not be
 // continued without a lock.
 func (s *supervisor) run() (o outcome) {
-	s.revoked = s.lock.Revoked()
+	s.revoked = s.lock.RevocationRequested()
 	deadline := time.NewTimer(0)
 	defer deadline.Stop()
 	defer s.rest.close()

@@ -48,7 +48,7 @@ func newFakeLease() *fakeLease {
 
 func (l *fakeLease) Context() context.Context { return l.ctx }
 
-func (l *fakeLease) Revoked() <-chan struct{} { return l.asked }
+func (l *fakeLease) RevocationRequested() <-chan struct{} { return l.asked }
 
 func (l *fakeLease) Err() error {
 	if !time.Now().Before(l.TrustedUntil()) {

@@ -37,11 +37,11 @@ func TestJavaBesideCredentials(t *testing.T) {
 			asked := startCurator(t, "revoke", addr, first.Path(), option)
 			require.Equal(t, []string{revoking}, asked.requireRest(t))
 			if digest == 1 {
-				<-first.Revoked()
+				<-first.RevocationRequested()
 			} else {
-				require.ErrorIs(t, lease.Revoke(context.Background(), connect(t, addr), first.Path()), framework.ErrNoAuth)
+				require.ErrorIs(t, lease.RequestRevocation(context.Background(), connect(t, addr), first.Path()), framework.ErrNoAuth)
 				select {
-				case <-first.Revoked():
+				case <-first.RevocationRequested():
 					t.Error("revoked by a stranger")
 				case <-time.After(100 * time.Millisecond):
 				}

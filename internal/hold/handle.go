@@ -52,8 +52,8 @@ func (h *Handle) Err() error {
 	return h.hold.err()
 }
 
-// Revoked is closed when somebody has asked the holder to give way.
-func (h *Handle) Revoked() <-chan struct{} { return h.hold.revoked.Done() }
+// RevocationRequested is closed when revocation was requested.
+func (h *Handle) RevocationRequested() <-chan struct{} { return h.hold.revoked.Done() }
 
 // Release gives the claim up, what its owner has of the place with the last one of that
 // owner, and the place with the last of all.

@@ -64,7 +64,7 @@ func TestLeadsAgainAfterAnyLoss_Curator16_Curator54_Curator73_Curator104(t *test
 		"expired": func(w *conformance.World, c *framework.Client, _ *lease.Lease) { w.Expire(c) },
 		"deleted": func(w *conformance.World, c *framework.Client, term *lease.Lease) { w.Remove(c, term.Path()) },
 		"revoked": func(w *conformance.World, c *framework.Client, term *lease.Lease) {
-			require.NoError(w.T, lease.Revoke(w.T.Context(), c, term.Path()))
+			require.NoError(w.T, lease.RequestRevocation(w.T.Context(), c, term.Path()))
 		},
 		"partitioned": func(w *conformance.World, _ *framework.Client, _ *lease.Lease) {
 			w.Server.Partition("a", true)

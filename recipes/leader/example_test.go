@@ -71,7 +71,7 @@ func ExampleElection_Lead_handOver() {
 		panic(err)
 	}
 	err = election.Lead(ctx, func(ctx context.Context, term *lease.Lease) error {
-		if err := lease.Revoke(ctx, client, term.Path()); err != nil { // what an operator does
+		if err := lease.RequestRevocation(ctx, client, term.Path()); err != nil { // what an operator does
 			return err
 		}
 		<-ctx.Done()

@@ -31,7 +31,7 @@ func TestWhatIsAFailure(t *testing.T) {
 		<-l.ctx.Done()
 	}
 	ask := func(l term) {
-		require.NoError(t, lease.Revoke(context.Background(), l.operator, l.Path()))
+		require.NoError(t, lease.RequestRevocation(context.Background(), l.operator, l.Path()))
 		<-l.ctx.Done()
 	}
 	for name, c := range map[string]struct {

@@ -18,8 +18,8 @@ import (
 var ErrStop = errors.New("take part no longer")
 
 // ErrRevoked is the cause of the end of a context that Lead made: somebody has asked
-// the leader to give way, with lease.Revoke. The term is valid until the function
-// returns.
+// the leader to give way, with lease.RequestRevocation. The term is valid until the
+// function returns.
 var ErrRevoked = errors.New("the leader was asked to give way")
 
 // steady is how long a term lasts after which a failure is not one of a row.
@@ -135,7 +135,7 @@ func (l *lead) serve(term *lease.Lease) (failed, ended error) {
 	go func() {
 		defer close(watched)
 		select {
-		case <-term.Revoked():
+		case <-term.RevocationRequested():
 			cancel(ErrRevoked)
 		case <-ctx.Done():
 		}

@@ -158,7 +158,7 @@ func TestRevokedLeaderGivesWay_Curator171(t *testing.T) {
 		lead(w, newElection(t, w.Client("b"), "b"), o.until("b", 0))
 		term := o.next(t)
 		w.After(time.Second)
-		require.NoError(t, lease.Revoke(t.Context(), w.Client("operator"), term.Path()))
+		require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), term.Path()))
 		o.next(t)
 		require.Equal(t, []string{"a", "b"}, o.leaders())
 		require.ErrorIs(t, causes[0], leader.ErrRevoked)

@@ -88,7 +88,7 @@ func TestObserveTellsEveryChange(t *testing.T) {
 		require.Equal(t, first.Path(), look.last())
 		second := w.Start(b, lease.Forever)
 		third := w.Start(a, lease.Forever)
-		require.NoError(t, lease.Revoke(t.Context(), w.Client("operator"), first.Path()))
+		require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), first.Path()))
 		w.Settle()
 		require.Equal(t, []string{"", "a"}, look.who(), "others, and requests to give way, are no news")
 		require.NoError(t, first.Release())

@@ -34,9 +34,9 @@ type Claim interface {
 	// Confirm asks the ensemble for all that is claimed. If it does not stand the claim
 	// is lost.
 	Confirm(ctx context.Context) error
-	// Revoked returns the same channel always. It is closed at the first request to
-	// give way, and never if nobody can ask.
-	Revoked() <-chan struct{}
+	// RevocationRequested always returns the same channel. It is closed at the first
+	// request for revocation, and never if there can be none.
+	RevocationRequested() <-chan struct{}
 	// Check fails unless the znode at Path stands. An Op is for one node, so that of a
 	// claim for several places says nothing of the others.
 	Check() framework.Op

@@ -32,7 +32,8 @@ var (
 	// be given beside those of this one. The text names one of its znodes. Mutex and
 	// read-write lock are one recipe in that.
 	ErrOtherRecipe = errors.New("the path is in use by another recipe")
-	// ErrNotContender means that Revoke was given a znode that contends for nothing.
+	// ErrNotContender means that RequestRevocation was given a znode that is no
+	// contender's.
 	ErrNotContender = errors.New("not the znode of a contender: " +
 		"give the Path of one that Contenders lists or of a Lease, not that of the recipe")
 	// ErrDeleted is the reason of a loss: somebody else deleted the lease's znode. A
@@ -125,6 +126,9 @@ func (e *TimeoutError) Error() string {
 
 // Is reports whether target is ErrTimeout.
 func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
+
+// Timeout returns true, as a net.Error's does for what ran out of time.
+func (e *TimeoutError) Timeout() bool { return true }
 
 // Unwrap returns Err and Cause, as far as there are.
 func (e *TimeoutError) Unwrap() []error {

@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -35,4 +36,12 @@ func TestTimeoutErrorText(t *testing.T) {
 		require.ErrorIs(t, err, lease.ErrTimeout)
 		require.Equal(t, err.Err != nil, errors.Is(err, cause))
 	}
+}
+
+// Users who ask a net.Error whether it was a timeout ask this one in the same way.
+func TestTimeoutErrorIsATimeout(t *testing.T) {
+	t.Parallel()
+	var err interface{ Timeout() bool }
+	require.ErrorAs(t, fmt.Errorf("lock: %w", &lease.TimeoutError{Path: "/a"}), &err)
+	require.True(t, err.Timeout())
 }

@@ -55,11 +55,11 @@ func (l *Lease) TrustedUntil() time.Time { return l.claim.TrustedUntil() }
 // there was no answer.
 func (l *Lease) Confirm(ctx context.Context) error { return l.claim.Confirm(ctx) }
 
-// Revoked is closed when somebody has asked the holder to give way; see Revoke. It is
-// up to the holder what to do about that: the lease stays valid until it is released.
-// All leases on one place are asked at once. A place that is held for less than a few
-// milliseconds may not notice.
-func (l *Lease) Revoked() <-chan struct{} { return l.claim.Revoked() }
+// RevocationRequested returns a channel that is closed when a client has called
+// RequestRevocation for this lease. The holder decides what to do: the lease stays
+// valid until it is released. All leases of one hold see the request at once. A hold of
+// only a few milliseconds may miss it.
+func (l *Lease) RevocationRequested() <-chan struct{} { return l.claim.RevocationRequested() }
 
 // Check returns an operation for framework.Client.Multi, on any view of the same
 // client, that makes the whole transaction fail with framework.ErrNoNode unless the

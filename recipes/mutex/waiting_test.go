@@ -137,7 +137,7 @@ func TestHolderOfAZnodeTooLargeToRead(t *testing.T) {
 		_, err = b.Set(t.Context(), held.Path(), []byte("__REVOKE__"), framework.AnyVersion)
 		require.NoError(t, err)
 		w.Settle()
-		require.True(t, conformance.Closed(held.Revoked()), "not asked to give way")
+		require.True(t, conformance.Closed(held.RevocationRequested()), "not asked to give way")
 		w.Remove(b, held.Path())
 		w.Settle()
 		require.ErrorIs(t, held.Err(), lease.ErrLost)

@@ -148,11 +148,11 @@ func TestCostOfRevoking(t *testing.T) {
 		w.After(100 * time.Millisecond)
 		writing := attempts[0].Lease
 		for _, target := range []string{writing.Path(), writing.Path()} {
-			asking := w.Requests(func() { require.NoError(t, lease.Revoke(t.Context(), operator, target)) })
+			asking := w.Requests(func() { require.NoError(t, lease.RequestRevocation(t.Context(), operator, target)) })
 			require.Zero(t, asking[zktest.OpGetChildren2], "%v", asking)
 			require.LessOrEqual(t, asking[zktest.OpGetData], 7, "who asks, the writer and five readers")
 		}
-		<-writing.Revoked()
+		<-writing.RevocationRequested()
 		require.Equal(t, "Hwwwwww", state(attempts))
 		require.NoError(t, writing.Release())
 		w.Settle()
@@ -160,13 +160,13 @@ func TestCostOfRevoking(t *testing.T) {
 		// One that waits is asked, too.
 		list, err := newLock(t, operator).Contenders(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, lease.Revoke(t.Context(), operator, list[5].Path))
+		require.NoError(t, lease.RequestRevocation(t.Context(), operator, list[5].Path))
 		for _, at := range attempts[1:6] {
 			require.NoError(t, at.Lease.Release())
 		}
 		got := attempts[6].Granted()
 		w.After(100 * time.Millisecond)
-		<-got.Revoked()
+		<-got.RevocationRequested()
 		require.NoError(t, got.Release())
 	})
 }
@@ -177,8 +177,8 @@ func TestRevokingTheReaderThatAWriterBecame(t *testing.T) {
 		l := newLock(t, w.Client("a"))
 		reading := downgrade(t, l, w.Acquire(l.Write()))
 		w.After(100 * time.Millisecond)
-		require.NoError(t, lease.Revoke(t.Context(), w.Client("operator"), reading.Path()))
-		<-reading.Revoked()
+		require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), reading.Path()))
+		<-reading.RevocationRequested()
 		require.NoError(t, reading.Release())
 	})
 }

@@ -110,13 +110,13 @@ func TestRevokedInLineAndPassedAtOnce(t *testing.T) {
 				w.Server.DropConnections("b")
 				w.After(time.Second)
 			}
-			require.NoError(t, lease.Revoke(t.Context(), operator, list[len(list)-2].Path))
+			require.NoError(t, lease.RequestRevocation(t.Context(), operator, list[len(list)-2].Path))
 			w.After(time.Second)
 			release(w, held)
 			for _, at := range []*conformance.Attempt{before, asked, behind} {
 				got := at.Granted()
 				w.After(time.Second)
-				require.Equal(t, at == asked, conformance.Closed(got.Revoked()))
+				require.Equal(t, at == asked, conformance.Closed(got.RevocationRequested()))
 				release(w, got)
 			}
 		}

@@ -85,10 +85,10 @@ func nodeMayNotBeWatched(t *testing.T, w *World, r Recipe) {
 func nodeIsAskedFor(t *testing.T, w *World, r Recipe) {
 	eachNode(t, w, r, func(operator *framework.Client, held *lease.Lease, node string) {
 		w.After(time.Second)
-		require.False(t, Closed(held.Revoked()))
-		require.NoError(t, lease.Revoke(t.Context(), operator, node))
+		require.False(t, Closed(held.RevocationRequested()))
+		require.NoError(t, lease.RequestRevocation(t.Context(), operator, node))
 		w.After(100 * time.Millisecond)
-		require.True(t, Closed(held.Revoked()))
+		require.True(t, Closed(held.RevocationRequested()))
 		require.NoError(t, held.Err())
 		w.Remove(operator, node)
 		w.Settle()
@@ -105,7 +105,7 @@ func waiterIsAskedToGiveWay(t *testing.T, w *World, r Recipe) {
 	w.After(time.Second)
 	nodes := nodesOf(w, "a")
 	require.Len(t, nodes, 1)
-	require.NoError(t, lease.Revoke(t.Context(), w.Client("operator"), nodes[0]))
+	require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), nodes[0]))
 	w.After(time.Second)
 	for _, l := range held {
 		require.NoError(t, l.Release())
@@ -113,7 +113,7 @@ func waiterIsAskedToGiveWay(t *testing.T, w *World, r Recipe) {
 	for _, at := range []*Attempt{before, asked, behind} {
 		got := at.Granted()
 		w.After(50 * time.Millisecond)
-		require.Equal(t, at == asked, Closed(got.Revoked()))
+		require.Equal(t, at == asked, Closed(got.RevocationRequested()))
 		release(t, got)
 	}
 }

@@ -76,14 +76,14 @@ func strangersInLine(t *testing.T, w *World, r Recipe) {
 	require.True(t, behind.Waiting())
 	contendersAreOurs(t, w, "ours too")
 
-	err = lease.Revoke(t.Context(), stranger, held[0].Path())
+	err = lease.RequestRevocation(t.Context(), stranger, held[0].Path())
 	require.ErrorIs(t, err, framework.ErrNoAuth)
 	require.ErrorContains(t, err, "only with the credentials of its holder")
 	w.Settle()
-	require.False(t, Closed(held[0].Revoked()), "a stranger has revoked a lease")
-	require.NoError(t, lease.Revoke(t.Context(), w.Known("ours too"), held[0].Path()))
+	require.False(t, Closed(held[0].RevocationRequested()), "a stranger has revoked a lease")
+	require.NoError(t, lease.RequestRevocation(t.Context(), w.Known("ours too"), held[0].Path()))
 	w.After(time.Second)
-	<-held[0].Revoked()
+	<-held[0].RevocationRequested()
 
 	w.Server.DropConnections("ours")
 	w.After(time.Second)

@@ -32,7 +32,7 @@ func (r *run) leads(ctx context.Context, name string, c *framework.Client, way i
 		terms++
 		switch terms % 4 {
 		case 0: // somebody asks it to give way, and it goes when it learns of that
-			_ = lease.Revoke(ctx, c, term.Path())
+			_ = lease.RequestRevocation(ctx, c, term.Path())
 			r.work(ctx, name, term, r.plan.Hold+3*time.Second)
 			return ctx.Err()
 		case 1:

@@ -23,7 +23,7 @@ import (
 const curatorsMark = "__REVOKE__"
 
 // asked reports whether the holder was asked to give way.
-func asked(held *lease.Lease) bool { return conformance.Closed(held.Revoked()) }
+func asked(held *lease.Lease) bool { return conformance.Closed(held.RevocationRequested()) }
 
 // lasting acquires a lease and waits until it watches its node.
 func lasting(w *conformance.World, a lease.Acquirer) *lease.Lease {
@@ -47,7 +47,7 @@ func TestRevokeAsksAllLeasesOnThePlaceAndEndsNone(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, asked(held))
 
-		require.NoError(t, lease.Revoke(t.Context(), operator, held.Path()))
+		require.NoError(t, lease.RequestRevocation(t.Context(), operator, held.Path()))
 		w.Settle()
 		require.True(t, asked(held))
 		require.True(t, asked(inner))
@@ -55,7 +55,7 @@ func TestRevokeAsksAllLeasesOnThePlaceAndEndsNone(t *testing.T) {
 		require.NoError(t, held.Context().Err())
 		w.After(time.Minute)
 		require.NoError(t, held.Confirm(t.Context()), "nothing makes the holder obey")
-		require.NoError(t, lease.Revoke(t.Context(), operator, held.Path()), "asking again is no error")
+		require.NoError(t, lease.RequestRevocation(t.Context(), operator, held.Path()), "asking again is no error")
 		require.NoError(t, inner.Release())
 		require.NoError(t, held.Release())
 		next := lasting(w, a)
@@ -111,7 +111,7 @@ func TestRevokeKeepsWhoHolds(t *testing.T) {
 				require.NoError(t, err)
 				require.Len(t, list, 1)
 				require.Equal(t, held.Path(), list[0].Path)
-				require.NoError(t, lease.Revoke(t.Context(), w.Client("operator"), list[0].Path))
+				require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), list[0].Path))
 				w.Settle()
 				require.True(t, asked(held))
 				require.Equal(t, before+"\n"+curatorsMark, data(t, w, held.Path()))
@@ -152,16 +152,16 @@ func TestRevokeSpeaksWithCurator(t *testing.T) {
 			path := "/locks/orders/" + node
 			_, err := operator.Create(t.Context(), path, []byte("10.0.0.1"), framework.Ephemeral)
 			require.NoError(t, err)
-			require.NoError(t, lease.Revoke(t.Context(), operator, path))
+			require.NoError(t, lease.RequestRevocation(t.Context(), operator, path))
 			require.Equal(t, want, data(t, w, path), node)
-			require.NoError(t, lease.Revoke(t.Context(), operator, path))
+			require.NoError(t, lease.RequestRevocation(t.Context(), operator, path))
 			require.Equal(t, want, data(t, w, path), "asked once")
 			w.Remove(operator, path)
 		}
 		path := "/locks/orders/latch-0000000012"
 		_, err = operator.Create(t.Context(), path, nil, framework.Ephemeral)
 		require.NoError(t, err)
-		require.NoError(t, lease.Revoke(t.Context(), operator, path))
+		require.NoError(t, lease.RequestRevocation(t.Context(), operator, path))
 		require.Equal(t, curatorsMark, data(t, w, path), "there is no id to keep")
 		w.Remove(operator, path)
 	})
@@ -183,7 +183,7 @@ func TestRevokeOfUnknownOutcome(t *testing.T) {
 				held := lasting(w, acquirer(t, w.Client("a")))
 				before := data(t, w, held.Path())
 				strike(w.Server.On(zktest.OpSetData, held.Path()))
-				require.NoError(t, lease.Revoke(t.Context(), operator, held.Path()))
+				require.NoError(t, lease.RequestRevocation(t.Context(), operator, held.Path()))
 				w.Settle()
 				require.True(t, asked(held))
 				require.Equal(t, before+"\n"+curatorsMark, data(t, w, held.Path()))
@@ -204,7 +204,7 @@ func TestRevokeLosesARace(t *testing.T) {
 		late := w.Server.On(zktest.OpSetData, held.Path()).Client("operator").Before()
 		late.Delay(time.Second)
 		done := make(chan error, 1)
-		go func() { done <- lease.Revoke(t.Context(), operator, held.Path()) }()
+		go func() { done <- lease.RequestRevocation(t.Context(), operator, held.Path()) }()
 		<-late.Fired()
 		_, err := other.Set(t.Context(), held.Path(), []byte(renamed), framework.AnyVersion)
 		require.NoError(t, err)
@@ -223,15 +223,15 @@ func TestRevokeOfAPlaceThatWasGivenBack(t *testing.T) {
 		a := acquirer(t, w.Client("a"))
 		held := w.Acquire(a)
 		require.NoError(t, held.Release())
-		err := lease.Revoke(t.Context(), operator, held.Path())
+		err := lease.RequestRevocation(t.Context(), operator, held.Path())
 		require.ErrorIs(t, err, framework.ErrNoNode)
-		require.True(t, strings.HasPrefix(err.Error(), "revoke "+held.Path()+": "), err)
+		require.True(t, strings.HasPrefix(err.Error(), "request revocation of "+held.Path()+": "), err)
 
 		held = lasting(w, a) // and between the two requests
 		late := w.Server.On(zktest.OpSetData, held.Path()).Before()
 		late.Delay(time.Second)
 		done := make(chan error, 1)
-		go func() { done <- lease.Revoke(t.Context(), operator, held.Path()) }()
+		go func() { done <- lease.RequestRevocation(t.Context(), operator, held.Path()) }()
 		<-late.Fired()
 		require.NoError(t, held.Release())
 		require.ErrorIs(t, <-done, framework.ErrNoNode)
@@ -247,10 +247,10 @@ func TestRevokeGivesUpWithItsContext(t *testing.T) {
 		reason := errors.New("no time")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, reason)
 		defer cancel()
-		require.ErrorIs(t, lease.Revoke(ctx, operator, held.Path()), reason)
+		require.ErrorIs(t, lease.RequestRevocation(ctx, operator, held.Path()), reason)
 		require.NoError(t, held.Release())
 		require.NoError(t, operator.Close())
-		require.ErrorIs(t, lease.Revoke(t.Context(), operator, held.Path()), framework.ErrClosed)
+		require.ErrorIs(t, lease.RequestRevocation(t.Context(), operator, held.Path()), framework.ErrClosed)
 	})
 }
 
@@ -263,7 +263,7 @@ func TestRevokeOfAContenderThatWaits(t *testing.T) {
 		list, err := b.(*mutex.Mutex).Contenders(t.Context())
 		require.NoError(t, err)
 		require.Len(t, list, 2)
-		require.NoError(t, lease.Revoke(t.Context(), w.Client("operator"), list[1].Path))
+		require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), list[1].Path))
 		w.After(time.Second)
 		require.True(t, attempt.Waiting(), "its place in line is not affected")
 		require.False(t, asked(held))
@@ -282,7 +282,7 @@ func TestRevokeDuringAnOutageOfTheHolder(t *testing.T) {
 		held := lasting(w, acquirer(t, w.Client("a")))
 		w.Server.RefuseConnections("a", true)
 		w.Server.DropConnections("a")
-		require.NoError(t, lease.Revoke(t.Context(), w.Client("operator"), held.Path()))
+		require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), held.Path()))
 		w.After(conformance.SessionTimeout / 4)
 		require.False(t, asked(held))
 		w.Server.RefuseConnections("a", false)

@@ -35,20 +35,20 @@ func TestRevokeOfWhatContendsForNothing(t *testing.T) {
 			"x/lock-0000000001":       framework.Persistent,
 		} {
 			if framework.ValidatePath(node) != nil {
-				require.ErrorIs(t, lease.Revoke(t.Context(), operator, node), framework.ErrInvalidPath, node)
+				require.ErrorIs(t, lease.RequestRevocation(t.Context(), operator, node), framework.ErrInvalidPath, node)
 				continue
 			}
 			_, err := operator.Create(t.Context(), node, []byte{0, 0, 0, 3}, mode)
 			require.NoError(t, err, node)
-			err = lease.Revoke(t.Context(), operator, node)
+			err = lease.RequestRevocation(t.Context(), operator, node)
 			require.ErrorIs(t, err, lease.ErrNotContender, node)
-			require.ErrorContains(t, err, "revoke "+node)
+			require.ErrorContains(t, err, "request revocation of "+node)
 			info, _ := w.Server.Node(node)
 			require.Zero(t, info.Version, node)
 			w.Remove(operator, node)
 		}
-		require.ErrorIs(t, lease.Revoke(t.Context(), operator, "/"), lease.ErrNotContender)
-		require.ErrorIs(t, lease.Revoke(t.Context(), operator, "/x/lock-0000000009"), framework.ErrNoNode)
+		require.ErrorIs(t, lease.RequestRevocation(t.Context(), operator, "/"), lease.ErrNotContender)
+		require.ErrorIs(t, lease.RequestRevocation(t.Context(), operator, "/x/lock-0000000009"), framework.ErrNoNode)
 	})
 }
 
@@ -66,14 +66,14 @@ func TestRevokeOfTheSemaphoresOwnPath(t *testing.T) {
 				held, err := three.AcquireN(t.Context(), 3, time.Second)
 				require.NoError(t, err)
 				for _, path := range []string{"/sem", "/sem/locks", "/sem/leases"} {
-					require.ErrorIs(t, lease.Revoke(t.Context(), b, path), lease.ErrNotContender)
+					require.ErrorIs(t, lease.RequestRevocation(t.Context(), b, path), lease.ErrNotContender)
 				}
 				require.False(t, asked(held))
 				_, err = five.AcquireN(t.Context(), 2, time.Second)
 				require.ErrorIs(t, err, semaphore.ErrSizeMismatch)
 				list, err := three.Contenders(t.Context())
 				require.NoError(t, err)
-				require.NoError(t, lease.Revoke(t.Context(), b, list[0].Path))
+				require.NoError(t, lease.RequestRevocation(t.Context(), b, list[0].Path))
 				w.Settle()
 				w.After(time.Second)
 				require.True(t, asked(held))
