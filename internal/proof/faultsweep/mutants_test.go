@@ -1,10 +1,12 @@
 package faultsweep
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,16 +17,17 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/extent"
 )
 
-// TestMutantsAreFound is the test of the tests: with each of the planted bugs, the
-// tests must fail. It builds them with the changed file laid over the real one. In the
-// short form it only makes sure that the bugs can be planted, and with the race
-// detector, without which the tests would be built all the same.
+// TestMutantsAreFound tests the tests: with each of the planted bugs, the tests must
+// fail. It builds them with the changed file in place of the real one. The short form,
+// and the race detector, only check that each bug can be planted and that the tests
+// that must find it exist.
 func TestMutantsAreFound(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
 	for _, m := range slices.Concat(Mutants(), RevocationMutants(), HistoryMutants(), TrustMutants()) {
 		t.Run(m.Name, func(t *testing.T) {
 			overlay := m.plant(t, root)
+			m.requireTests(t, root)
 			if extent.Slowdown() > 1 {
 				return
 			}
@@ -53,6 +56,30 @@ func (m Mutant) plant(t *testing.T, root string) string {
 	name := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(name, overlay, 0o600))
 	return name
+}
+
+var testNames, texts = regexp.MustCompile(`(?m)^func (Test\w+)\(`), regexp.MustCompile(`"([^"\n]*)"`)
+
+// requireTests fails if no test has a name that the mutant's pattern matches. Names of
+// subtests are looked for among all texts of the package.
+func (m Mutant) requireTests(t *testing.T, root string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(m.Package), "*.go"))
+	require.NoError(t, err)
+	var source []byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		source = append(source, text...)
+	}
+	names := testNames
+	for pattern := range strings.SplitSeq(m.Tests, "/") {
+		matches := slices.ContainsFunc(names.FindAllSubmatch(source, -1), func(name [][]byte) bool {
+			return regexp.MustCompile(pattern).Match(bytes.ReplaceAll(name[1], []byte(" "), []byte("_")))
+		})
+		require.True(t, matches, "no test of %s is called %q", m.Package, pattern)
+		names = texts
+	}
 }
 
 // test runs the tests that must find the mutant.
