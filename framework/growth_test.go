@@ -32,7 +32,7 @@ func TestASessionDoesNotGrowWithThePathsItUses(t *testing.T) {
 		"semaphore":    contend(),
 		"single queue": contend(semaphore.WithSingleQueue()),
 		"an election that does not exist": func(t *testing.T, c *framework.Client, path string) {
-			e, err := leader.New(c, path, "x")
+			e, err := leader.New(c, path, leader.WithID("x"))
 			require.NoError(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()

@@ -58,11 +58,11 @@ func (p *program) elect(args []string) int {
 
 // contest returns the election.
 func (f *electFlags) contest(client *framework.Client) (contest, error) {
-	election, err := leader.New(client, f.path, f.id, leader.WithMaxHold(f.maxHold.value))
+	election, err := leader.New(client, f.path, leader.WithID(f.id), leader.WithMaxHold(f.maxHold.value))
 	if err != nil {
 		return contest{}, err
 	}
 	return contest{
-		kind: lease.KindLeader, acquire: acquireFrom(election), contenders: election.Participants, mustWait: anybody,
+		kind: lease.KindLeader, acquire: acquireFrom(election), contenders: election.Contenders, mustWait: anybody,
 	}, nil
 }

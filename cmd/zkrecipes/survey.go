@@ -37,7 +37,7 @@ func lookAround(ctx context.Context, client *framework.Client, path string) (*su
 	if err != nil {
 		return nil, usageErrorf("%v", err)
 	}
-	election, err := leader.New(client, path, "")
+	election, err := leader.New(client, path)
 	if err != nil {
 		return nil, usageErrorf("%v", err)
 	}
@@ -46,7 +46,7 @@ func lookAround(ctx context.Context, client *framework.Client, path string) (*su
 	if err := s.add(locks.Contenders(ctx)); err != nil {
 		return nil, err
 	}
-	if err := s.add(election.Participants(ctx)); err != nil {
+	if err := s.add(election.Contenders(ctx)); err != nil {
 		return nil, err
 	}
 	children, _, err := client.Children(ctx, path)

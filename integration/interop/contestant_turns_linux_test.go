@@ -112,7 +112,7 @@ func semaphoreTurns(client *framework.Client, c contestant, rng *rand.Rand) (tur
 
 // leaderTurns leads for one term, by either way to do so.
 func leaderTurns(client *framework.Client, c contestant, rng *rand.Rand) (turns, error) {
-	election, err := leader.New(client, c.Path, "")
+	election, err := leader.New(client, c.Path)
 	return func(ctx context.Context, l *ledger) error {
 		n := note{Kind: "leader", Permits: 1}
 		if rng.IntN(2) == 0 {

@@ -90,7 +90,7 @@ func TestManyElectionsOneClient(t *testing.T) {
 			at := fmt.Sprintf("/elections/%d", i)
 			offices[at] = newForcedOffice(w)
 			for _, c := range clients {
-				e, err := leader.New(c, at, "")
+				e, err := leader.New(c, at)
 				require.NoError(t, err)
 				who := fmt.Sprintf("%p", c)
 				lead(w, e, offices[at].until(who, 0))

@@ -6,7 +6,7 @@
 //
 // Most programs need nothing but [Election.Lead]:
 //
-//	election, err := leader.New(client, "/services/billing/leader", "")
+//	election, err := leader.New(client, "/services/billing/leader")
 //	if err != nil {
 //		return err
 //	}

@@ -22,7 +22,7 @@ func Example() {
 	client, disconnect := connect(ctx)
 	defer disconnect()
 
-	election, err := leader.New(client, "/services/billing/leader", "node 1")
+	election, err := leader.New(client, "/services/billing/leader", leader.WithID("node 1"))
 	if err != nil {
 		panic(err)
 	}
@@ -45,7 +45,7 @@ func ExampleElection_Lead_once() {
 	client, disconnect := connect(ctx)
 	defer disconnect()
 
-	election, err := leader.New(client, "/services/billing/migration", "")
+	election, err := leader.New(client, "/services/billing/migration")
 	if err != nil {
 		panic(err)
 	}
@@ -66,7 +66,7 @@ func ExampleElection_Lead_handOver() {
 	client, disconnect := connect(ctx)
 	defer disconnect()
 
-	election, err := leader.New(client, "/services/billing/leader", "node 1")
+	election, err := leader.New(client, "/services/billing/leader", leader.WithID("node 1"))
 	if err != nil {
 		panic(err)
 	}
@@ -75,7 +75,7 @@ func ExampleElection_Lead_handOver() {
 			return err
 		}
 		<-ctx.Done()
-		if errors.Is(context.Cause(ctx), leader.ErrRevoked) {
+		if errors.Is(context.Cause(ctx), leader.ErrRevocationRequested) {
 			fmt.Println("handing over, still alone:", term.Err() == nil)
 		}
 		return leader.ErrStop
@@ -92,7 +92,7 @@ func ExampleElection_Acquire() {
 	client, disconnect := connect(ctx)
 	defer disconnect()
 
-	first, err := leader.New(client, "/services/billing/leader", "node 1")
+	first, err := leader.New(client, "/services/billing/leader", leader.WithID("node 1"))
 	if err != nil {
 		panic(err)
 	}
@@ -102,7 +102,7 @@ func ExampleElection_Acquire() {
 	}
 	defer term.Release()
 
-	second, err := leader.New(client, "/services/billing/leader", "node 2")
+	second, err := leader.New(client, "/services/billing/leader", leader.WithID("node 2"))
 	if err != nil {
 		panic(err)
 	}
@@ -124,7 +124,7 @@ func ExampleElection_Observe() {
 	client, disconnect := connect(ctx)
 	defer disconnect()
 
-	election, err := leader.New(client, "/services/billing/leader", "node 1")
+	election, err := leader.New(client, "/services/billing/leader", leader.WithID("node 1"))
 	if err != nil {
 		panic(err)
 	}

@@ -48,7 +48,7 @@ func TestWhatIsAFailure(t *testing.T) {
 		"work":                            {func(term) error { return errWork }, errWork},
 		"asked to give way, and fails":    {func(l term) error { ask(l); return errWork }, errWork},
 		"cancelled by itself":             {func(term) error { return context.Canceled }, context.Canceled},
-		"not asked, but says so":          {func(term) error { return leader.ErrRevoked }, leader.ErrRevoked},
+		"not asked, but says so":          {func(term) error { return leader.ErrRevocationRequested }, leader.ErrRevocationRequested},
 		"not lost, but says so":           {func(term) error { return lease.ErrLost }, lease.ErrLost},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestWhatIsAFailure(t *testing.T) {
 				a := w.Client("a", func(cfg *framework.Config) { cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 				operator := w.Client("operator")
 				terms := 0
-				err := newElection(t, a, "a", leader.WithPace(retry.None())).Lead(t.Context(), func(ctx context.Context, l *lease.Lease) error {
+				err := newElection(t, a, "a", leader.WithBackoff(retry.None())).Lead(t.Context(), func(ctx context.Context, l *lease.Lease) error {
 					terms++
 					err := c.fn(term{l, ctx, operator})
 					if terms == 6 {
@@ -105,7 +105,7 @@ func TestCampaignFailsForAWhile(t *testing.T) {
 		o.next(t)
 
 		ends := lead(w, newElection(t, w.Client("b", func(cfg *framework.Config) { cfg.Retry = retry.None() }), "b",
-			leader.WithPace(retry.None())), o.until("b", 0))
+			leader.WithBackoff(retry.None())), o.until("b", 0))
 		w.After(time.Second)
 		require.True(t, ends.running())
 		require.ErrorIs(t, ends.stop(), context.Canceled)

@@ -25,20 +25,21 @@ func TestNewRefusesNonsense(t *testing.T) {
 			opts     []leader.Option
 			want     error
 		}{
-			"no path":             {"", "id", nil, framework.ErrInvalidPath},
-			"a relative path":     {"services", "id", nil, framework.ErrInvalidPath}, // Curator's testRelativePath
-			"the root":            {"/", "id", nil, framework.ErrInvalidPath},
-			"an id of no text":    {path, "\xff", nil, framework.ErrInvalidArgument},
-			"an id that revokes":  {path, "x__REVOKE__", nil, framework.ErrInvalidArgument},
-			"a negative maximum":  {path, "id", []leader.Option{leader.WithMaxHold(-1)}, framework.ErrInvalidArgument},
-			"a pace that spins":   {path, "id", []leader.Option{leader.WithPace(retry.Forever(0))}, framework.ErrInvalidArgument},
-			"a pace that shrinks": {path, "id", []leader.Option{leader.WithPace(retry.Exponential(2, 1))}, framework.ErrInvalidArgument},
+			"no path":                {"", "id", nil, framework.ErrInvalidPath},
+			"a relative path":        {"services", "id", nil, framework.ErrInvalidPath}, // Curator's testRelativePath
+			"the root":               {"/", "id", nil, framework.ErrInvalidPath},
+			"an id of no text":       {path, "\xff", nil, framework.ErrInvalidArgument},
+			"an id that revokes":     {path, "x__REVOKE__", nil, framework.ErrInvalidArgument},
+			"a label of no text":     {path, "", []leader.Option{leader.WithHolder("\xff")}, framework.ErrInvalidArgument},
+			"a negative maximum":     {path, "id", []leader.Option{leader.WithMaxHold(-1)}, framework.ErrInvalidArgument},
+			"a backoff that spins":   {path, "id", []leader.Option{leader.WithBackoff(retry.Forever(0))}, framework.ErrInvalidArgument},
+			"a backoff that shrinks": {path, "id", []leader.Option{leader.WithBackoff(retry.Exponential(2, 1))}, framework.ErrInvalidArgument},
 		} {
-			_, err := leader.New(c, tc.path, tc.id, tc.opts...)
+			_, err := leader.New(c, tc.path, append(tc.opts, leader.WithID(tc.id))...)
 			require.ErrorIs(t, err, tc.want, name)
 			require.ErrorContains(t, err, "leader", name)
 		}
-		_, err := leader.New(nil, path, "id")
+		_, err := leader.New(nil, path)
 		require.ErrorIs(t, err, framework.ErrInvalidArgument)
 		require.ErrorIs(t, newElection(t, c, "a").Lead(t.Context(), nil), framework.ErrInvalidArgument)
 		require.Empty(t, w.Ephemerals("/"))
@@ -72,6 +73,30 @@ func TestNodesAreCurators(t *testing.T) {
 	})
 }
 
+// The label is a part of the default id, and an id of its own replaces it.
+func TestHolderIsPartOfTheID(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		host, err := os.Hostname()
+		require.NoError(t, err)
+		process := fmt.Sprintf("%s:%d", host, os.Getpid())
+		for want, opts := range map[string][]leader.Option{
+			process:              nil,
+			"billing@" + process: {leader.WithHolder("billing")},
+			"db1":                {leader.WithID("db1"), leader.WithHolder("billing")},
+		} {
+			e, err := leader.New(w.Client("a"), path, opts...)
+			require.NoError(t, err)
+			require.Equal(t, want, e.ID())
+			term := w.Acquire(e)
+			present, ok, err := e.Leader(t.Context())
+			require.NoError(t, err)
+			require.True(t, ok)
+			require.Equal(t, lease.Holder{Who: want}, present.Holder)
+			require.NoError(t, term.Release())
+		}
+	})
+}
+
 // A latch of Curator's that has no id, and children that are no participants' nodes.
 func TestOthersOnThePath_Curator43(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -88,7 +113,7 @@ func TestOthersOnThePath_Curator43(t *testing.T) {
 		require.NoError(t, err)
 		waiting := w.Start(e, lease.Forever)
 		require.True(t, waiting.Waiting())
-		all, err := e.Participants(t.Context())
+		all, err := e.Contenders(t.Context())
 		require.NoError(t, err)
 		require.Len(t, all, 2)
 		require.Equal(t, []bool{true, false}, []bool{all[0].Holding, all[1].Holding})
@@ -119,7 +144,7 @@ func TestRevokedLeaderKeepsItsID(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, id, again.Holder.Who)
 			require.Equal(t, present, again)
-			all, err := e.Participants(t.Context())
+			all, err := e.Contenders(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, []lease.Contender{again}, all)
 			require.NoError(t, term.Release())
@@ -134,7 +159,7 @@ func TestLeaderOfPathThatDoesNotExist_Curator436(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, ok)
 		require.Zero(t, present)
-		all, err := e.Participants(t.Context())
+		all, err := e.Contenders(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, all)
 		_, exists := w.Server.Node("/services")
@@ -152,7 +177,7 @@ func TestParticipantsVanish_Curator358(t *testing.T) {
 				return present.Holder.Who, err
 			},
 			func() (string, error) {
-				all, err := c.Participants(t.Context())
+				all, err := c.Contenders(t.Context())
 				if len(all) == 0 {
 					return "", err
 				}
@@ -195,7 +220,7 @@ func TestACLError_Curator365(t *testing.T) {
 		_, _, err = e.Leader(t.Context())
 		require.ErrorIs(t, err, framework.ErrNoAuth)
 		require.ErrorContains(t, err, path)
-		_, err = e.Participants(t.Context())
+		_, err = e.Contenders(t.Context())
 		require.ErrorIs(t, err, framework.ErrNoAuth)
 		_, err = e.Acquire(t.Context(), lease.Forever)
 		require.ErrorIs(t, err, framework.ErrNoAuth)

@@ -17,10 +17,10 @@ import (
 // ErrStop is what the function given to Lead returns, alone or wrapped, to end Lead.
 var ErrStop = errors.New("take part no longer")
 
-// ErrRevoked is the cause of the end of a context that Lead made: somebody has asked
-// the leader to give way, with lease.RequestRevocation. The term is valid until the
-// function returns.
-var ErrRevoked = errors.New("the leader was asked to give way")
+// ErrRevocationRequested is the cause of the end of a context that Lead made: somebody
+// has asked the leader to give way, with lease.RequestRevocation. The term is valid
+// until the function returns.
+var ErrRevocationRequested = errors.New("the leader was asked to give way")
 
 // steady is how long a term lasts after which a failure is not one of a row.
 const steady = time.Minute
@@ -30,10 +30,10 @@ const steady = time.Minute
 //
 // fn gets the term and a context for its work, which ends when ctx does, when the term
 // is lost (the cause is then an ErrLost), and when somebody has asked the leader to
-// give way (ErrRevoked; the term is then still valid, and work can be handed over in
-// order). It should return when its context ends. It must not release the term itself,
-// nor leave anything behind that is the leader's: goroutines that act as that, or
-// leases on the term that it acquired with its context.
+// give way (ErrRevocationRequested; the term is then still valid, and work can be
+// handed over in order). It should return when its context ends. It must not release
+// the term itself, nor leave anything behind that is the leader's: goroutines that act
+// as that, or leases on the term that it acquired with its context.
 //
 // What fn returns:
 //
@@ -43,7 +43,7 @@ const steady = time.Minute
 //     returned if that wraps ErrStop with something to say. If the term was lost before
 //     fn returned the error is an ErrLost as well.
 //   - any other error: it is logged, and Lead campaigns again after a pause, which
-//     grows as long as terms fail within a minute: see WithPace.
+//     grows as long as terms fail within a minute: see WithBackoff.
 //   - the error of its context, when that has ended: nothing went wrong. Lead campaigns
 //     again, in the next session if that was lost.
 //
@@ -61,7 +61,7 @@ func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *
 		return fmt.Errorf("lead %s: %w: no function", e.path, framework.ErrInvalidArgument)
 	}
 	l := &lead{
-		Election: e, fn: fn, pauses: e.pace.Start(),
+		Election: e, fn: fn, pauses: e.backoff.Start(),
 		log: e.recipe.Client.Logger().With("election", e.path, "id", quote.Brief(e.id)),
 	}
 	for {
@@ -136,7 +136,7 @@ func (l *lead) serve(term *lease.Lease) (failed, ended error) {
 		defer close(watched)
 		select {
 		case <-term.RevocationRequested():
-			cancel(ErrRevoked)
+			cancel(ErrRevocationRequested)
 		case <-ctx.Done():
 		}
 	}()
@@ -166,17 +166,17 @@ func (l *lead) tell(term *lease.Lease, failed, ended error) {
 }
 
 // restAfter pauses. After a failure, which begins or continues a row, it is for as long
-// as the pace says; otherwise only so long that terms cannot follow each other in a
+// as the backoff says; otherwise only so long that terms cannot follow each other in a
 // spin.
 func (l *lead) restAfter(ctx context.Context, began time.Time, failed error) (over bool, err error) {
 	took := time.Since(began)
 	if failed == nil || took >= steady {
-		l.pauses = l.pace.Start()
+		l.pauses = l.backoff.Start()
 	}
 	pause, more := l.pauses.Next()
 	switch {
 	case failed == nil:
-		l.pauses = l.pace.Start()
+		l.pauses = l.backoff.Start()
 		pause -= took
 	case !more:
 		return true, fmt.Errorf("lead %s: %w", l.path, failed)

@@ -40,12 +40,12 @@ func TestFailingFunctionBacksOff_Users28d(t *testing.T) {
 		longest := time.Duration(0)
 		for i := range ended[1:] {
 			pause := ended[i+1].Sub(ended[i])
-			require.GreaterOrEqual(t, pause, leader.DefaultPause/2)
-			require.Less(t, pause, leader.DefaultMaxPause+time.Second)
+			require.GreaterOrEqual(t, pause, leader.DefaultInitialBackoff/2)
+			require.Less(t, pause, leader.DefaultMaxBackoff+time.Second)
 			longest = max(longest, pause)
 		}
-		require.Less(t, ended[1].Sub(ended[0]), 2*leader.DefaultPause)
-		require.Greater(t, longest, leader.DefaultMaxPause/3)
+		require.Less(t, ended[1].Sub(ended[0]), 2*leader.DefaultInitialBackoff)
+		require.Greater(t, longest, leader.DefaultMaxBackoff/3)
 	})
 }
 
@@ -74,7 +74,7 @@ func TestPausesBeginAnew(t *testing.T) {
 				w.After(5 * time.Minute)
 				require.Greater(t, n, 14)
 				require.Greater(t, pauses[10], time.Second)
-				require.Less(t, pauses[11], 2*leader.DefaultPause)
+				require.Less(t, pauses[11], 2*leader.DefaultInitialBackoff)
 			})
 		})
 	}
@@ -84,7 +84,7 @@ func TestPausesBeginAnew(t *testing.T) {
 func TestPaceThatEnds(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		n := 0
-		err := newElection(t, w.Client("a"), "a", leader.WithPace(retry.None())).Lead(t.Context(),
+		err := newElection(t, w.Client("a"), "a", leader.WithBackoff(retry.None())).Lead(t.Context(),
 			func(context.Context, *lease.Lease) error { n++; return fmt.Errorf("%d: %w", n, errWork) })
 		require.ErrorIs(t, err, errWork)
 		require.ErrorContains(t, err, "1: ")

@@ -24,7 +24,7 @@ func TestLeadReturnsTheCauseOfItsContext(t *testing.T) {
 		o, shutdown := newOffice(), errors.New("shutting down")
 		leading := lead(w, newElection(t, w.Client("a"), "a"), o.until("a", time.Second))
 		waiting := lead(w, newElection(t, w.Client("b"), "b"), o.until("b", time.Second))
-		resting := lead(w, newElection(t, w.Client("c"), "c", leader.WithPace(retry.Forever(time.Hour))), func(context.Context, *lease.Lease) error { return errWork })
+		resting := lead(w, newElection(t, w.Client("c"), "c", leader.WithBackoff(retry.Forever(time.Hour))), func(context.Context, *lease.Lease) error { return errWork })
 		for _, c := range []*campaign{waiting, leading, resting} {
 			w.After(10 * time.Second)
 			require.True(t, c.running())
@@ -161,7 +161,7 @@ func TestRevokedLeaderGivesWay_Curator171(t *testing.T) {
 		require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), term.Path()))
 		o.next(t)
 		require.Equal(t, []string{"a", "b"}, o.leaders())
-		require.ErrorIs(t, causes[0], leader.ErrRevoked)
+		require.ErrorIs(t, causes[0], leader.ErrRevocationRequested)
 		w.After(time.Second)
 		require.Len(t, children(w), 2, "it campaigns again")
 		require.ErrorIs(t, a.stop(), context.Canceled)

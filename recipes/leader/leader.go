@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -25,58 +26,64 @@ const Forever = lease.Forever
 // any number of goroutines may use one value, and each Acquire or Lead is a participant
 // of its own. New makes it; the zero value is of no use.
 type Election struct {
-	recipe acquire.Recipe
-	line   *queue.Queue
-	path   string // for errors and the log
-	id     string
-	pace   retry.Policy
+	recipe  acquire.Recipe
+	line    *queue.Queue
+	path    string // for errors and the log
+	id      string
+	backoff retry.Policy
 }
 
 var _ lease.Acquirer = (*Election)(nil)
 
-// New returns the election of a path. id is what others see of this participant; it
-// need not be unique, and has at most 1024 bytes. "" stands for the name of the host
-// and the process's id, as in "db1:4711".
-//
-// It sends nothing: the path is created, as a container where the server knows those,
-// with the first campaign. The children of the path belong to the election. Errors:
-// framework.ErrInvalidPath, framework.ErrInvalidArgument.
-func New(client *framework.Client, path, id string, opts ...Option) (*Election, error) {
+// New returns the election of a path. It sends nothing: the path is created, as a
+// container where the server knows those, with the first campaign. The children of the
+// path belong to the election. Errors: framework.ErrInvalidPath,
+// framework.ErrInvalidArgument.
+func New(client *framework.Client, path string, opts ...Option) (*Election, error) {
 	o := options{}
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if o.pace == (retry.Policy{}) {
-		o.pace = retry.Exponential(DefaultPause, DefaultMaxPause)
+	if o.backoff == (retry.Policy{}) {
+		o.backoff = retry.Exponential(DefaultInitialBackoff, DefaultMaxBackoff)
 	}
-	if id == "" {
-		host, _ := os.Hostname() // unknown is as good as no name
-		id = fmt.Sprintf("%s:%d", host, os.Getpid())
-	}
-	at := recipepath.Intent{Client: client, Path: path, Package: "leader", What: "an election", Label: id, MaxHold: o.maxHold}
+	at := recipepath.Intent{Client: client, Path: path, Package: "leader", What: "an election", Label: cmp.Or(o.id, o.who), MaxHold: o.maxHold}
 	if err := at.Check(); err != nil {
 		return nil, err
 	}
-	switch err := o.pace.Validate(); {
+	id := o.ownID()
+	switch err := o.backoff.Validate(); {
 	case !utf8.ValidString(id):
 		return nil, at.Invalid("id %s is not UTF-8", quote.Excerpt([]byte(id)))
 	case znode.Revoked([]byte(id)):
-		return nil, at.Invalid("id %s ends like a request to give way", quote.Excerpt([]byte(id)))
+		return nil, at.Invalid("id %s ends like a request for revocation", quote.Excerpt([]byte(id)))
 	case err != nil:
-		return nil, at.Invalid("pace: %v", err)
+		return nil, at.Invalid("backoff: %v", err)
 	}
-	id = strings.Clone(id)
 	line := &queue.Queue{
 		Client: client, Path: path, Kind: znode.Latch, Kinds: []string{znode.Latch},
 		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.InLine),
 	}
 	return &Election{
-		recipe: acquire.Recipe{Intent: at, Kind: "leader", Self: queue.Self(""), Gates: recipepath.LineGates(path)},
-		line:   line, path: quote.Path(client.FullPath(path)), id: id, pace: o.pace,
+		recipe: acquire.Recipe{Intent: at, Kind: "leader", Self: queue.Self(id), Gates: recipepath.LineGates(path)},
+		line:   line, path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,
 	}, nil
 }
 
-// ID returns the id of this participant.
+// ownID is the text that the candidate's znodes store.
+func (o options) ownID() string {
+	if o.id != "" {
+		return strings.Clone(o.id)
+	}
+	host, _ := os.Hostname() // unknown is as good as no name
+	process := fmt.Sprintf("%s:%d", host, os.Getpid())
+	if o.who != "" {
+		return o.who + "@" + process
+	}
+	return process
+}
+
+// ID returns the id that others see of this candidate: see WithID.
 func (e *Election) ID() string { return e.id }
 
 // Acquire campaigns for up to timeout. The lease is the term: it leads until it
@@ -94,8 +101,8 @@ func (e *Election) Leader(ctx context.Context) (leader lease.Contender, ok bool,
 	return e.line.Head(ctx)
 }
 
-// Participants lists the leader and, behind it, all who campaign, in order. The list is
+// Contenders lists the leader and, behind it, all who campaign, in order. The list is
 // that of one moment during the call, less those who left since.
-func (e *Election) Participants(ctx context.Context) ([]lease.Contender, error) {
+func (e *Election) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	return e.line.Contenders(ctx)
 }

@@ -22,7 +22,7 @@ import (
 // such as framework.ErrClosed or framework.ErrNoAuth.
 func (e *Election) Observe(ctx context.Context) iter.Seq2[lease.Contender, error] {
 	return func(yield func(lease.Contender, error) bool) {
-		o := &observer{Election: e, pauses: e.pace.Start(), yield: yield}
+		o := &observer{Election: e, pauses: e.backoff.Start(), yield: yield}
 		for o.look(ctx) && ctx.Err() == nil {
 		}
 	}
@@ -52,7 +52,7 @@ func (o *observer) look(ctx context.Context) (goOn bool) {
 	case err != nil:
 		return o.rest(ctx, err)
 	}
-	o.pauses = o.pace.Start()
+	o.pauses = o.backoff.Start()
 	if !o.told || head.Node != o.node {
 		o.told, o.node = true, head.Node
 		if !o.yield(head, nil) {

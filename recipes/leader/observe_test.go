@@ -293,7 +293,7 @@ func TestObservePacesFailures(t *testing.T) {
 		w.After(time.Minute)
 		require.Empty(t, look.who())
 		require.Less(t, w.Server.CountOf("o", zktest.OpGetChildren2), 40)
-		limited := observe(w, newElection(t, w.Client("p", config), "", leader.WithPace(retry.None())), nil)
+		limited := observe(w, newElection(t, w.Client("p", config), "", leader.WithBackoff(retry.None())), nil)
 		<-limited.done
 		require.ErrorIs(t, limited.err, framework.ErrThrottled)
 		refused.Remove()

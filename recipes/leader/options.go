@@ -6,28 +6,40 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// The default pauses of Lead: about DefaultPause after the first failure, and growing
-// up to DefaultMaxPause.
+// The default backoff of Lead: about DefaultInitialBackoff after the first failure,
+// growing up to DefaultMaxBackoff.
 const (
-	DefaultPause    = 100 * time.Millisecond
-	DefaultMaxPause = 15 * time.Second
+	DefaultInitialBackoff = 100 * time.Millisecond
+	DefaultMaxBackoff     = 15 * time.Second
 )
 
-// An Option changes how one participant takes part.
+// An Option changes how an election is used through one value of it.
 type Option func(*options)
 
 type options struct {
+	id, who string
 	maxHold time.Duration
-	pace    retry.Policy
+	backoff retry.Policy
 }
 
-// WithMaxHold ends every term of this participant after that time, with
-// lease.ErrMaxHold, so that leadership goes round. The znode goes when the term is
-// released, or a sixth of the session timeout later, whichever comes first. 0 is no
-// limit.
+// WithID sets the candidate's id: the whole text that others see of it, as with
+// Curator's LeaderLatch. It is UTF-8 of at most 1024 bytes, and need not be unique. The
+// default, which "" stands for, is host:pid, as in "db1:4711", with the label of
+// WithHolder before it.
+func WithID(id string) Option { return func(o *options) { o.id = id } }
+
+// WithHolder labels this process in the queue, for people who look up who holds the
+// term. A label has at most 1024 bytes. A candidate's znode stores nothing but its id,
+// so the label is a part of that, as in "billing@db1:4711"; an id given by WithID
+// replaces it. By default there is no label.
+func WithHolder(who string) Option { return func(o *options) { o.who = who } }
+
+// WithMaxHold ends every lease after that time with lease.ErrMaxHold. The znode goes
+// when the lease is released, or a sixth of the session timeout later, whichever comes
+// first, so that work has a moment to stop. 0 is no limit. It makes leadership rotate.
 func WithMaxHold(d time.Duration) Option { return func(o *options) { o.maxHold = d } }
 
-// WithPace says how Lead spaces its campaigns after failures: see Lead. The default,
-// which the zero policy stands for, grows from DefaultPause to DefaultMaxPause, with
-// jitter. With retry.None Lead ends with the first failure.
-func WithPace(pace retry.Policy) Option { return func(o *options) { o.pace = pace } }
+// WithBackoff sets the delays between the campaigns of Lead after failures: see Lead.
+// The default, which the zero policy stands for, grows from DefaultInitialBackoff to
+// DefaultMaxBackoff, with jitter. With retry.None Lead ends with the first failure.
+func WithBackoff(p retry.Policy) Option { return func(o *options) { o.backoff = p } }

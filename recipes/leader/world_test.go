@@ -28,7 +28,7 @@ const path = "/services/billing/leader"
 
 func newElection(tb testing.TB, c *framework.Client, id string, opts ...leader.Option) *leader.Election {
 	tb.Helper()
-	e, err := leader.New(c, path, id, opts...)
+	e, err := leader.New(c, path, append(opts, leader.WithID(id))...)
 	require.NoError(tb, err)
 	return e
 }

@@ -91,7 +91,7 @@ func TestNoRecipeAtAContender(t *testing.T) {
 			_, mutexErr := mutex.New(c, "/x/"+name)
 			_, lockErr := rwlock.New(c, "/x/"+name)
 			_, semaphoreErr := semaphore.New(c, "/x/"+name, 1)
-			_, leaderErr := leader.New(c, "/x/"+name, "")
+			_, leaderErr := leader.New(c, "/x/"+name)
 			for _, err := range []error{mutexErr, lockErr, semaphoreErr, leaderErr} {
 				require.ErrorIs(t, err, framework.ErrInvalidPath)
 				require.ErrorContains(t, err, name)

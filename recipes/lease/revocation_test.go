@@ -97,9 +97,9 @@ func TestRevokeKeepsWhoHolds(t *testing.T) {
 			return recipe{s, s.Contenders}
 		},
 		"leader": func(t *testing.T, c *framework.Client) recipe {
-			e, err := leader.New(c, "/x", "me")
+			e, err := leader.New(c, "/x", leader.WithID("me"))
 			require.NoError(t, err)
-			return recipe{e, e.Participants}
+			return recipe{e, e.Contenders}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -155,7 +155,7 @@ func everyText(t *testing.T, w *conformance.World, c *framework.Client, path str
 	_, err = s.AcquireN(t.Context(), 1<<40, 0)
 	say(err)
 
-	e, err := leader.New(c, path, "")
+	e, err := leader.New(c, path)
 	require.NoError(t, err)
 	_, _, err = e.Leader(ended)
 	say(err)
@@ -169,8 +169,8 @@ func everyText(t *testing.T, w *conformance.World, c *framework.Client, path str
 		func() error { _, err := mutex.New(nil, path); return err },
 		func() error { _, err := mutex.New(c, path+"/"+strings.Repeat("\n", 500<<10)); return err },
 		func() error { _, err := semaphore.New(c, path, -1); return err },
-		func() error { _, err := leader.New(c, path, hostile); return err },
-		func() error { _, err := leader.New(c, path, hostile[:10]+"__REVOKE__"); return err },
+		func() error { _, err := leader.New(c, path, leader.WithID(hostile)); return err },
+		func() error { _, err := leader.New(c, path, leader.WithID(hostile[:10]+"__REVOKE__")); return err },
 		func() error { _, _, err := c.Get(t.Context(), path+"/none"); return err },
 		func() error { return c.CreateParents(ended, path+"/none/none") },
 		func() error { _, err := c.Namespace("/" + hostile); return err },
@@ -188,12 +188,13 @@ func TestLabelsAreLimited(t *testing.T) {
 			"mutex":     func(label string) error { _, err := mutex.New(c, "/x", mutex.WithHolder(label)); return err },
 			"rwlock":    func(label string) error { _, err := rwlock.New(c, "/x", rwlock.WithHolder(label)); return err },
 			"semaphore": func(label string) error { _, err := semaphore.New(c, "/x", 1, semaphore.WithHolder(label)); return err },
-			"leader":    func(label string) error { _, err := leader.New(c, "/x", label); return err },
+			"leader":    func(label string) error { _, err := leader.New(c, "/x", leader.WithID(label)); return err },
+			"leader ":   func(label string) error { _, err := leader.New(c, "/x", leader.WithHolder(label)); return err },
 		} {
 			require.NoError(t, make(strings.Repeat("x", 1024)), name)
 			err := make(strings.Repeat("x", 1025))
 			require.ErrorIs(t, err, framework.ErrInvalidArgument, name)
-			require.ErrorContains(t, err, name+" /x: ")
+			require.ErrorContains(t, err, strings.TrimSpace(name)+" /x: ")
 		}
 	})
 }
@@ -230,7 +231,7 @@ func TestLogLinesAreHarmless(t *testing.T) {
 		var lines []string
 		c := w.Client("a", func(cfg *framework.Config) { cfg.Logger = slog.New(plainHandler{mu: &mu, lines: &lines}) })
 		id := strings.ToValidUTF8(hostile, "?")
-		e, err := leader.New(c, hostilePath, id)
+		e, err := leader.New(c, hostilePath, leader.WithID(id))
 		require.NoError(t, err)
 		stop := errors.New("done")
 		require.ErrorIs(t, e.Lead(t.Context(), func(context.Context, *lease.Lease) error { return fmt.Errorf("%w: %w", leader.ErrStop, stop) }), stop)

@@ -15,7 +15,7 @@ func TestLeader(t *testing.T) {
 		Places:  1,
 		Foreign: map[string][]string{"": {"x-lock-0000000000"}},
 		New: func(c *framework.Client, path string) lease.Acquirer {
-			e, err := leader.New(c, path, "")
+			e, err := leader.New(c, path)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,7 +27,7 @@ func TestNeighbours(t *testing.T) {
 			{Name: "a read lock", New: read},
 			{Name: "a write lock", Places: 1, New: write},
 		},
-		{{Name: "an election", Places: 1, New: func(c *framework.Client, path string) lease.Acquirer { return must(leader.New(c, path, "")) }}},
+		{{Name: "an election", Places: 1, New: func(c *framework.Client, path string) lease.Acquirer { return must(leader.New(c, path)) }}},
 		{{Name: "a semaphore", Places: 2, New: func(c *framework.Client, path string) lease.Acquirer { return must(semaphore.New(c, path, 2)) }}},
 		{{Name: "a single queue", Places: 2, New: func(c *framework.Client, path string) lease.Acquirer {
 			return must(semaphore.New(c, path, 2, semaphore.WithSingleQueue()))

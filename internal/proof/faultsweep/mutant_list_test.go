@@ -148,7 +148,7 @@ func Mutants() []Mutant {
 		File: "recipes/leader/lead.go", Old: "if failed == nil || took >= steady {", New: "if true {",
 	}, {
 		Name: "a leader that is asked to give way is not told", Package: elections, Tests: "Curator171",
-		File: "recipes/leader/lead.go", Old: "cancel(ErrRevoked)", New: "",
+		File: "recipes/leader/lead.go", Old: "cancel(ErrRevocationRequested)", New: "",
 	}, {
 		Name: "an observer misses who comes between look and watch", Package: elections, Tests: "BetweenLookAndWatch",
 		File: "internal/queue/head.go", Old: "return len(q.Among(children)) > 0, w, err", New: "return len(children) < 0, w, err",

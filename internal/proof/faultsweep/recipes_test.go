@@ -36,7 +36,7 @@ func mutexes(name string, opts ...mutex.Option) conformance.Recipe {
 }
 
 var aLeader = conformance.Recipe{Name: "aLeader", Places: 1, New: func(c *framework.Client, path string) lease.Acquirer {
-	return must(leader.New(c, path, ""))
+	return must(leader.New(c, path))
 }}
 
 // A read-write lock whose clients read, write, and become readers after writing.
