@@ -27,11 +27,11 @@ type Neighbour struct {
 // is there already, and the second comes.
 func RunNeighbours(t *testing.T, there, comes Neighbour) {
 	tests := map[string]func(t *testing.T, w *World, there, comes Neighbour){
-		"the newcomer is refused":            newcomerIsRefused,
-		"those who were there stay":          othersStay,
-		"the session of a holder ends":       neighbourDies,
-		"both come at the same time":         bothCome,
-		"the node of a waiter is in the way": waiterIsInTheWay,
+		"the second recipe is refused":        newcomerIsRefused,
+		"the first recipe goes on":            othersStay,
+		"the session of a holder ends":        neighbourDies,
+		"both acquire at the same time":       bothCome,
+		"a waiter counts as well as a holder": waiterIsInTheWay,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 // What acquiring costs, in requests.
 var costs = rows{
-	"a try in vain only reads":                      tryInVainOnlyReads,
-	"a hand-over costs no more the more there wait": handOverCosts,
+	"a try that fails only reads":                  tryInVainOnlyReads,
+	"a hand-over costs the same with more waiters": handOverCosts,
 }
 
 // tryInVainOnlyReads counts the requests of tries and of what else they leave: a

@@ -16,12 +16,12 @@ import (
 
 // The requests that make the nodes of a place go wrong.
 var creates = rows{
-	"an unknown outcome leaves one node":     unknownOutcome,
-	"a create is called off":                 createIsCalledOff,
-	"a create is not answered in time":       createIsNotAnswered,
-	"a create arrives after it was given up": createArrivesLate,
-	"a place is taken while somebody tries":  tryIsOvertaken,
-	"the names of nodes":                     namesOfNodes,
+	"an unknown outcome leaves one node":        unknownOutcome,
+	"a create is cancelled":                     createIsCalledOff,
+	"a create is not answered in time":          createIsNotAnswered,
+	"a create arrives after the wait has ended": createArrivesLate,
+	"all slots are taken during a try":          tryIsOvertaken,
+	"the names of nodes":                        namesOfNodes,
 }
 
 // steps returns the operations that make the nodes of a place.

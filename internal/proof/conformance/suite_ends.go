@@ -16,13 +16,13 @@ import (
 
 // How a lease ends: it is released, or lost.
 var ends = rows{
-	"a lease is released once":           releasedOnce,
-	"the connection breaks in a release": releaseBreaks,
-	"the session of a holder ends":       holderLosesSession,
-	"the network of a holder is cut":     holderIsCutOff,
-	"the node of a holder is deleted":    holderLosesNode,
-	"the node of a holder is replaced":   holdersNodeIsReplaced,
-	"a check fails after a loss":         checkFailsAfterLoss,
+	"a lease is released once":               releasedOnce,
+	"the connection breaks during a release": releaseBreaks,
+	"the session of a holder ends":           holderLosesSession,
+	"the network of a holder is cut":         holderIsCutOff,
+	"the node of a holder is deleted":        holderLosesNode,
+	"the node of a holder is replaced":       holdersNodeIsReplaced,
+	"a check fails after a loss":             checkFailsAfterLoss,
 }
 
 func releasedOnce(t *testing.T, w *World, r Recipe) {

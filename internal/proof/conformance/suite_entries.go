@@ -12,10 +12,10 @@ import (
 
 // entries are the tests of who acquires with the context of a lease.
 var entries = rows{
-	"a place is entered again":           reEntry,
-	"a place lasts until its last lease": lastLeaseKeepsThePlace,
-	"it is entered by path and client":   enteredByPathAndClient,
-	"strangers, by their contexts":       strangersByContext,
+	"a lease is re-entered":                    reEntry,
+	"a slot is held until its last lease ends": lastLeaseKeepsThePlace,
+	"re-entry goes by path and client":         enteredByPathAndClient,
+	"contexts that own no lease":               strangersByContext,
 }
 
 func reEntry(t *testing.T, w *World, r Recipe) {

@@ -17,14 +17,14 @@ import (
 // forks are the tests of what goroutines do that work under one lease, each with a fork
 // of its context.
 var forks = rows{
-	"forks take turns":                    forksTakeTurns,
-	"a fork that waits in vain":           forkInVain,
-	"forks keep the hold":                 forksKeepTheHold,
-	"forks of a hold that is lost":        forksAreLost,
-	"a fork elsewhere is a new owner":     forkElsewhere,
-	"a fork of nothing is a new owner":    forkOfNothing,
-	"a fork of a fork takes turns, too":   forkOfAFork,
-	"a fork re-enters what it has itself": forkReEnters,
+	"forks are admitted in order":           forksTakeTurns,
+	"a fork that times out":                 forkInVain,
+	"forks keep the slot held":              forksKeepTheHold,
+	"forks of a lost lease":                 forksAreLost,
+	"a fork on another path is a new owner": forkElsewhere,
+	"a fork without a lease is a new owner": forkOfNothing,
+	"forks of a fork are admitted in order": forkOfAFork,
+	"a fork re-enters its own lease":        forkReEnters,
 }
 
 // shares tells whether the forks of one owner may be inside together.

@@ -12,14 +12,14 @@ import (
 
 // What becomes of nodes, sessions and connections of those who stand in line.
 var lines = rows{
-	"the node of a waiter is deleted":              waiterLosesNode,
-	"the own node is not in the first listing":     ownNodeIsNotListed,
-	"the own node and those ahead vanish together": ownNodeAndThoseAheadVanish,
-	"an old node is listed by a lagging server":    oldNodeIsListed,
-	"an old node outlives its client's session":    oldNodeOutlivesSession,
-	"the place comes free during any request":      placeComesFreeDuringARequest,
-	"the place comes free while disconnected":      placeComesFreeWhileDisconnected,
-	"the watches of a waiter are lost":             watchesAreLost,
+	"the node of a waiter is deleted":                   waiterLosesNode,
+	"the own node is not in the first listing":          ownNodeIsNotListed,
+	"the own node and those ahead are deleted together": ownNodeAndThoseAheadVanish,
+	"an old node is listed by a lagging server":         oldNodeIsListed,
+	"an old node outlives its client's session":         oldNodeOutlivesSession,
+	"a slot becomes free during any request":            placeComesFreeDuringARequest,
+	"a slot becomes free while disconnected":            placeComesFreeWhileDisconnected,
+	"the watches of a waiter are not restored":          watchesAreLost,
 }
 
 // mine returns the one node of the client named "a", which waits.

@@ -14,9 +14,9 @@ import (
 
 // A create was not answered, and its node has to be looked for.
 var lookups = rows{
-	"a node that is found is another's":        foundNodeIsForged,
-	"a node is looked for at a lagging server": lookupOnLaggingServer,
-	"a node cannot be looked for":              lookupFails,
+	"the node that is found is of another session": foundNodeIsForged,
+	"a lagging server is searched for a node":      lookupOnLaggingServer,
+	"the search for a node fails":                  lookupFails,
 }
 
 // foundNodeIsForged replaces the node whose create was not answered by one of the same

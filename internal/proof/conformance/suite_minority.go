@@ -17,9 +17,9 @@ import (
 // and revalidates sessions, while the others have a new one that expires them.
 
 var losses = rows{
-	"a holder's server loses its quorum":        holderLosesQuorum,
-	"a holder comes to an old leader":           holderComesToOldLeader,
-	"a holder hears late that a quorum vouched": holderHearsLate,
+	"a holder's server loses its quorum":         holderLosesQuorum,
+	"a holder connects to an old leader":         holderComesToOldLeader,
+	"a holder learns late that a quorum vouched": holderHearsLate,
 }
 
 // holderLosesQuorum leaves the holders with such a leader. Their connections break

@@ -16,12 +16,12 @@ import (
 // in turn.
 
 var nodes = rows{
-	"a node of a holder changes and is deleted":         nodeChanges,
-	"a node of a holder goes before a confirmation":     nodeGoesBeforeConfirm,
-	"a node of a holder may not be watched":             nodeMayNotBeWatched,
-	"a holder is asked to give way at any of its nodes": nodeIsAskedFor,
-	"a waiter is asked to give way":                     waiterIsAskedToGiveWay,
-	"a token below a long path":                         tokenBelowALongPath,
+	"a node of a holder changes and is deleted":           nodeChanges,
+	"a node of a holder is deleted before a confirmation": nodeGoesBeforeConfirm,
+	"a node of a holder may not be watched":               nodeMayNotBeWatched,
+	"revocation is requested at any node of a holder":     nodeIsAskedFor,
+	"revocation of a waiter is requested":                 waiterIsAskedToGiveWay,
+	"a token below a long path":                           tokenBelowALongPath,
 }
 
 // eachNode has a lease taken and one of its nodes harmed, for each of them. The lease

@@ -14,11 +14,11 @@ import (
 
 // The server is gone, or cannot be reached.
 var outages = rows{
-	"the server is gone for a while":     serverGone,
-	"the server is gone for long":        serverGoneForLong,
-	"waits end while the server is gone": waitsEndInOutages,
-	"somebody comes while there is none": comesInOutages,
-	"a holder that stops when suspended": holderStopsWhenSuspended,
+	"the server is down for a short time":     serverGone,
+	"the server is down for long":             serverGoneForLong,
+	"waits end while the server is down":      waitsEndInOutages,
+	"acquire begins while the server is down": comesInOutages,
+	"a holder that stops when suspended":      holderStopsWhenSuspended,
 }
 
 // strikes are ways in which the server is gone, to be healed.

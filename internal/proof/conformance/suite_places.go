@@ -16,13 +16,13 @@ import (
 
 // Who holds a place, and who waits for one.
 var places = rows{
-	"no more leases than places":        exclusion,
-	"grants in the order of the queue":  fairness,
-	"a try in vain":                     tryInVain,
-	"a wait that times out":             timesOut,
-	"the end of the context":            contextEnds,
-	"many cycles leave no watches":      manyCycles,
-	"tokens grow when the path is anew": tokensGrow,
+	"no more leases than slots":               exclusion,
+	"grants in the order of the queue":        fairness,
+	"a try fails without waiting":             tryInVain,
+	"a wait that times out":                   timesOut,
+	"the context ends":                        contextEnds,
+	"many cycles leave no watches":            manyCycles,
+	"tokens grow when the path is made again": tokensGrow,
 }
 
 func exclusion(t *testing.T, w *World, r Recipe) {

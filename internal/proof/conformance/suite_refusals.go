@@ -16,9 +16,9 @@ import (
 
 // What the server refuses, and what lies under the parents that is nobody's.
 var refusals = rows{
-	"children of others are ignored": childrenOfOthers,
-	"the path vanishes":              pathVanishes,
-	"whatever the server refuses":    serverRefuses,
+	"unrelated children are ignored":    childrenOfOthers,
+	"the path is deleted":               pathVanishes,
+	"the server refuses each operation": serverRefuses,
 }
 
 // notOurs are names that no recipe goes by.

@@ -16,10 +16,10 @@ import (
 
 // Clients with credentials, and strangers, who have none.
 var strangers = rows{
-	"strangers in a line with credentials": strangersInLine,
-	"strangers where the path is ours":     strangersAreKeptOut,
-	"what a holder becomes is ours":        becomingAnother,
-	"a path that is open to strangers":     openPathIsWarnedOf,
+	"clients with and without credentials in one queue": strangersInLine,
+	"clients without credentials on a protected path":   strangersAreKeptOut,
+	"a downgrade keeps the credentials":                 becomingAnother,
+	"a path open to clients without credentials":        openPathIsWarnedOf,
 }
 
 func withCredential(cfg *framework.Config) {

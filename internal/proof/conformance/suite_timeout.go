@@ -16,13 +16,13 @@ import (
 
 // What is told at the end of a wait that was in vain.
 var patient = rows{
-	"a wait without a server":               waitsWithoutServer,
-	"credentials are refused later":         credentialsAreRefusedLater,
-	"a wait until a deadline passes":        waitsUntilDeadline,
-	"a wait that fails, and times out":      timesOutAfterAFailure,
-	"the listing is too large":              listingTooLarge,
-	"a timeout is one for all that happens": timeoutIsOneForAll,
-	"a wait ends at any moment":             waitEndsAtAnyMoment,
+	"a wait without a server":           waitsWithoutServer,
+	"credentials are refused later":     credentialsAreRefusedLater,
+	"a wait until a deadline passes":    waitsUntilDeadline,
+	"a wait that fails, and times out":  timesOutAfterAFailure,
+	"the listing is too large":          listingTooLarge,
+	"one timeout covers the whole wait": timeoutIsOneForAll,
+	"a wait ends at any moment":         waitEndsAtAnyMoment,
 }
 
 // unreached asserts that an attempt has told that it reached no server, and which.

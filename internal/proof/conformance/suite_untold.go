@@ -16,13 +16,13 @@ import (
 // Servers from 3.8.4 on tell nobody of what happens to a node that he may not read just
 // then. These rows delete nodes so that nobody is told.
 var untolds = rows{
-	"the node ahead goes untold":               nodeAheadGoesUntold,
-	"the node of a waiter goes untold":         nodeInLineGoesUntold,
-	"the node of a busy holder goes untold":    busyHolderLosesNodeUntold,
-	"the node ahead may not be read":           nodeAheadMayNotBeRead,
-	"second looks are refused":                 looksAreRefused,
-	"second looks break":                       looksBreak,
-	"a wait ends while it looks a second time": waitEndsInALook,
+	"the node ahead is deleted without an event":            nodeAheadGoesUntold,
+	"the node of a waiter is deleted without an event":      nodeInLineGoesUntold,
+	"the node of a busy holder is deleted without an event": busyHolderLosesNodeUntold,
+	"the node ahead may not be read":                        nodeAheadMayNotBeRead,
+	"second looks are refused":                              looksAreRefused,
+	"second looks fail":                                     looksBreak,
+	"a wait ends during a second look":                      waitEndsInALook,
 }
 
 // untold is the time within which it is found out.

@@ -16,13 +16,13 @@ import (
 // place, with a transaction that can fail in every way. These rows break it.
 
 var vouched = rows{
-	"a transaction breaks at a grant after a long wait": vouchingBreaks,
-	"a grant after a long wait is called off":           vouchingIsCancelled,
-	"nobody vouches for a grant after a long wait":      nobodyVouches,
-	"the node goes at a grant after a long wait":        nodeGoesInVouching,
-	"the node of a holder is deleted untold":            nodeGoesUntold,
-	"a grant after a break in an idle session":          grantAfterABreak,
-	"the node of a holder may not be read any more":     nodeMayNotBeRead,
+	"a transaction fails at a grant after a long wait": vouchingBreaks,
+	"a grant after a long wait is cancelled":           vouchingIsCancelled,
+	"no quorum vouches for a grant after a long wait":  nobodyVouches,
+	"the node is deleted at a grant after a long wait": nodeGoesInVouching,
+	"the node of a holder is deleted without an event": nodeGoesUntold,
+	"a grant after a break in an idle session":         grantAfterABreak,
+	"the node of a holder may not be read any more":    nodeMayNotBeRead,
 }
 
 // afterLongWait queues up a client named "a" behind all places, for long, and frees

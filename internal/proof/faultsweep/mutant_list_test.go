@@ -77,7 +77,7 @@ func Mutants() []Mutant {
 		Name: "what the wait watched is not watched on", Package: scenarios, Tests: "RightAfterHandOver",
 		File: "internal/hold/watch.go", Old: "return after(0), h.Watch.Events()", New: "return after(lookDelay), nil",
 	}, {
-		Name: "a lost lease is entered again", Package: suites, Tests: "^TestMutex$/a_place_is_entered_again",
+		Name: "a lost lease is entered again", Package: suites, Tests: "^TestMutex$/a_lease_is_re-entered",
 		File: "internal/hold/fork.go", Old: "handle.cancel(err)\n\t\treturn nil, nil, err", New: "handle.cancel(err)\n\t\treturn nil, nil, nil",
 	}, {
 		Name: "a release gives up when its answer is lost", Package: sweeps, Tests: sweepTest,
@@ -86,13 +86,13 @@ func Mutants() []Mutant {
 		Name: "a create whose answer is lost is not looked for", Package: sweeps, Tests: sweepTest,
 		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && !unknown {", New: "if outcome == Done || outcome == Failed && !unknown || true {",
 	}, {
-		Name: "a create that is given up is not cleaned up", Package: suites, Tests: "^TestMutex$/a_create_is_called_off",
+		Name: "a create that is given up is not cleaned up", Package: suites, Tests: "^TestMutex$/a_create_is_cancelled",
 		File: "framework/cleanup.go", Old: "path := join(parent, protectedPrefix+string(id))", New: "path := join(parent, protectedPrefix+string(id))\n\tif true {\n\t\treturn\n\t}",
 	}, {
-		Name: "no sync before the search", Package: suites, Tests: "^TestMutex$/a_node_is_looked_for_at_a_lagging_server",
+		Name: "no sync before the search", Package: suites, Tests: "^TestMutex$/a_lagging_server_is_searched_for_a_node",
 		File: "framework/protected.go", Old: "if err := c.Sync(ctx, parent); err != nil {\n\t\treturn nil, err\n\t}", New: "",
 	}, {
-		Name: "no owner check in the search", Package: suites, Tests: "^TestMutex$/a_node_that_is_found_is_another's",
+		Name: "no owner check in the search", Package: suites, Tests: "^TestMutex$/the_node_that_is_found_is_of_another_session",
 		File: "framework/protected.go", Old: "(mode.ephemeral() && stat.EphemeralOwner != c.pinned.ID())", New: "(mode.ephemeral() && stat.EphemeralOwner == 0)",
 	}, {
 		Name: "deletions wake nobody", Package: scenarios, Tests: "CostOfHandOff",
@@ -122,7 +122,7 @@ func Mutants() []Mutant {
 		Name: "the line does not see the size change", Package: permits, Tests: "ResizeMakesItTooMany",
 		File: "internal/queue/admission.go", Old: "append(watches, also.watch, p.ownWatch)", New: "append(watches, nil, p.ownWatch)",
 	}, {
-		Name: "several permits that were given up are cleaned up in part", Package: suites, Tests: "^TestSemaphore$/door/a_create_is_called_off",
+		Name: "several permits that were given up are cleaned up in part", Package: suites, Tests: "^TestSemaphore$/door/a_create_is_cancelled",
 		File: "framework/cleanup.go", Old: "for _, node := range all {", New: "for _, node := range all[:min(len(all), 1)] {",
 	}, {
 		Name: "a refusal is believed although the first attempt was carried out", Package: "./framework", Tests: "RefusedBecause",
