@@ -33,18 +33,18 @@ func (j *job) refuseStrangers(ctx context.Context, w wait) error {
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
 	open := &openError{path: j.client.FullPath(j.path), servers: strings.Join(j.cfg.Servers, ","), scheme: j.cfg.Auth[0].Scheme}
-	gates := recipepath.LineGates(j.path)
+	gates := recipepath.QueueNodes(j.path)
 	if j.contest.kind == lease.KindSemaphore {
-		gates = recipepath.SemaphoreGates(j.path)
+		gates = recipepath.SemaphoreNodes(j.path)
 	}
 	for _, gate := range gates {
-		to, err := j.client.Strangers(ctx, gate.Node, gate.Harm)
+		to, err := j.client.Strangers(ctx, gate.Path, gate.Denied)
 		switch {
 		case errors.Is(err, framework.ErrNoNode): // we make it, and for us alone
 		case err != nil:
 			return fmt.Errorf("who may enter %s: %w", j.path, err)
 		case len(to) > 0:
-			open.nodes = append(open.nodes, j.client.FullPath(gate.Node))
+			open.nodes = append(open.nodes, j.client.FullPath(gate.Path))
 			open.to = append(open.to, to[0])
 		}
 	}

@@ -78,7 +78,7 @@ func (s *survey) add(line []lease.Contender, err error) error {
 
 // addSemaphores adds the semaphore of either layout, if the children look like one.
 func (s *survey) addSemaphores(ctx context.Context, client *framework.Client, path string, children []string) error {
-	if slices.Contains(children, znode.LineDir) || slices.Contains(children, znode.PermitsDir) {
+	if slices.Contains(children, znode.QueueDir) || slices.Contains(children, znode.PermitsDir) {
 		if err := s.addSemaphore(ctx, client, path); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (s *survey) addSemaphore(ctx context.Context, client *framework.Client, pat
 
 // knows reports whether a child of the path is part of what was found.
 func (s *survey) knows(child string) bool {
-	if s.semaphore != nil && (child == znode.LineDir || child == znode.PermitsDir) {
+	if s.semaphore != nil && (child == znode.QueueDir || child == znode.PermitsDir) {
 		return true
 	}
 	for _, line := range s.queues {

@@ -37,13 +37,13 @@ func line(c *framework.Client) *queue.Queue {
 func deciding(c *framework.Client, at moment) acquire.Taker {
 	line := line(c)
 	line.Rule = queue.Always(func(self znode.Name, ahead []znode.Name) []znode.Name {
-		wait := queue.InLine(self, ahead)
+		wait := queue.Exclusive(self, ahead)
 		if len(wait) == 0 && self != line.Newcomer() {
 			at()
 		}
 		return wait
 	})
-	return acquire.InLine(line)
+	return acquire.InQueue(line)
 }
 
 // passing calls when the first in line has exchanged its place for two nodes beside the

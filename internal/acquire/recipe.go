@@ -23,8 +23,8 @@ type Recipe struct {
 	Shared bool
 	// Self is what a holder says about itself.
 	Self lease.Holder
-	// Gates are the nodes that credentials must keep strangers out of.
-	Gates []recipepath.Gate
+	// ProtectedNodes are the nodes that credentials must keep strangers out of.
+	ProtectedNodes []recipepath.ProtectedNode
 }
 
 // A Taker takes a place in the session of a try, with the try's context, and starts its
@@ -74,7 +74,7 @@ func (r *Recipe) Enter(ctx context.Context, timeout time.Duration) (*lease.Lease
 }
 
 // await waits for the turn of a fork.
-func (r *Recipe) await(ctx context.Context, timeout time.Duration, turn *hold.Turn) (*lease.Lease, error) {
+func (r *Recipe) await(ctx context.Context, timeout time.Duration, turn *hold.ForkWait) (*lease.Lease, error) {
 	w, cancel := r.begin(ctx, timeout)
 	defer cancel()
 	if w.atOnce {

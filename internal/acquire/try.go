@@ -33,10 +33,10 @@ type Try struct {
 	wait *wait
 }
 
-// InLine is the taker of recipes whose place is a node in line.
-func InLine(line *queue.Queue) Taker {
+// InQueue is the taker of recipes whose place is a node in line.
+func InQueue(line *queue.Queue) Taker {
 	return func(ctx context.Context, t *Try) (*lease.Lease, error) {
-		if err := t.Look(ctx, line); err != nil {
+		if err := t.CheckFree(ctx, line); err != nil {
 			return nil, err
 		}
 		p, err := t.Await(ctx, line, nil)
@@ -47,9 +47,9 @@ func InLine(line *queue.Queue) Taker {
 	}
 }
 
-// Look finds out with one read that a place in line is not free, for a try that waits
-// for nobody. For others it does nothing.
-func (t *Try) Look(ctx context.Context, line *queue.Queue) error {
+// CheckFree finds out with one read that a place in line is not free, for a try that
+// waits for nobody. For others it does nothing.
+func (t *Try) CheckFree(ctx context.Context, line *queue.Queue) error {
 	if !t.AtOnce {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (t *Try) Look(ctx context.Context, line *queue.Queue) error {
 	if err != nil || !exists {
 		return err
 	}
-	if err := recipepath.Refuse(ctx, t.Client, line, children, nil); err != nil {
+	if err := recipepath.CheckOthers(ctx, t.Client, line, children, nil); err != nil {
 		return err
 	}
 	policy, err := line.Rule(ctx, t.Client)
@@ -66,24 +66,24 @@ func (t *Try) Look(ctx context.Context, line *queue.Queue) error {
 	}
 	contenders := line.Among(children)
 	if len(policy(line.Newcomer(), contenders)) > 0 {
-		t.Seen.Note(line.Path, contenders)
+		t.Seen.Record(line.Path, contenders)
 		return queue.ErrNotFree
 	}
 	return nil
 }
 
-// Await joins the line, and waits until the place is admitted: see Place.AwaitAdmitted.
-// On failure no node stays, or it is being removed.
-func (t *Try) Await(ctx context.Context, line *queue.Queue, also *queue.Further) (*queue.Place, error) {
-	p := line.Place(t.Session, t.Seen)
+// Await joins the line, and waits until the place is admitted: see
+// Position.AwaitAdmitted. On failure no node stays, or it is being removed.
+func (t *Try) Await(ctx context.Context, line *queue.Queue, also *queue.Dependency) (*queue.Position, error) {
+	p := line.Position(t.Session, t.Seen)
 	listing, err := p.Join(ctx)
 	if err != nil {
 		return nil, err
 	}
-	recipepath.WarnOfStrangers(t.Client, t.wait.recipe.Gates)
+	recipepath.WarnIfOpen(t.Client, t.wait.recipe.ProtectedNodes)
 	ahead, children, err := p.Ahead(ctx, listing)
 	if err == nil {
-		err = recipepath.Refuse(ctx, t.Client, line, children, p)
+		err = recipepath.CheckOthers(ctx, t.Client, line, children, p)
 	}
 	if err == nil {
 		err = p.AwaitAdmitted(ctx, ahead, also, t.AtOnce)
@@ -95,23 +95,23 @@ func (t *Try) Await(ctx context.Context, line *queue.Queue, also *queue.Further)
 	return p, nil
 }
 
-// askPatience bounds the question who is in the way, which delays an answer that is
-// late already.
-const askPatience = 50 * time.Millisecond
+// askLimit bounds the question who is in the way, which delays an answer that is late
+// already.
+const askLimit = 50 * time.Millisecond
 
 // GiveUp leaves a place in line. If the time is up it asks who is in the way before
 // that.
-func (t *Try) GiveUp(p *queue.Place) {
-	t.askWho()
+func (t *Try) GiveUp(p *queue.Position) {
+	t.askHead()
 	p.Leave()
 }
 
-// askWho reads what the first in line says about itself, for the error.
-func (t *Try) askWho() {
+// askHead reads what the first in line says about itself, for the error.
+func (t *Try) askHead() {
 	if t.AtOnce || !t.wait.timedOut() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.wait.ctx), askPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.wait.ctx), askLimit)
 	defer cancel()
 	if t.Ask != nil {
 		t.Ask(ctx)
@@ -120,18 +120,18 @@ func (t *Try) askWho() {
 		return
 	}
 	if data, _, err := t.Client.Get(ctx, t.Seen.Head); err == nil {
-		t.Seen.Heed(data)
+		t.Seen.OnData(data)
 	}
 }
 
 // Grant starts the hold of a place in line.
-func (t *Try) Grant(p *queue.Place) (*lease.Lease, error) {
+func (t *Try) Grant(p *queue.Position) (*lease.Lease, error) {
 	grant := hold.Grant{Path: p.Path(), Token: lease.Token(p.Token())}
 	if err := t.Rely(&grant); err != nil {
 		return nil, err
 	}
-	grant.Watch, grant.Unwatch = p.HandOver()
-	grant.Asked = p.Asked()
+	grant.Watch, grant.Unwatch = p.DetachWatch()
+	grant.RevocationRequested = p.RevocationRequested()
 	return hold.Start(t.Work, grant), nil
 }
 

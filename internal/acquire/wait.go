@@ -34,7 +34,7 @@ func (r *Recipe) begin(ctx context.Context, timeout time.Duration) (*wait, conte
 	switch {
 	case timeout <= 0:
 		w.atOnce = true
-		ctx, cancel = context.WithTimeoutCause(ctx, r.patience(), errWaitOver)
+		ctx, cancel = context.WithTimeoutCause(ctx, r.atOnceLimit(), errWaitOver)
 	case timeout != lease.Forever:
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errWaitOver)
 	}
@@ -45,9 +45,9 @@ func (r *Recipe) begin(ctx context.Context, timeout time.Duration) (*wait, conte
 	}
 }
 
-// patience bounds an acquire that does not wait for others: it still has to ask the
+// atOnceLimit bounds an acquire that does not wait for others: it still has to ask the
 // server, and a server that does not answer must not hold it up.
-func (r *Recipe) patience() time.Duration {
+func (r *Recipe) atOnceLimit() time.Duration {
 	if s := r.Client.Session(); s != nil && s.Timeout() > 0 {
 		return s.Timeout() / 3
 	}

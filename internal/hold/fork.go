@@ -16,14 +16,14 @@ import (
 // above. So a hold ends after all its forks, and nobody waits in one that has ended,
 // unless it was lost.
 type claimant struct {
-	parent *claimant // nil: the place was granted to it
-	claims int       // handles, and forks that are inside; 0: it has left
-	forks  []*Turn   // that have asked to enter below it, in order: the first is inside. Empty if they share
+	parent *claimant   // nil: the place was granted to it
+	claims int         // handles, and forks that are inside; 0: it has left
+	forks  []*ForkWait // that have asked to enter below it, in order: the first is inside. Empty if they share
 }
 
-// A Turn is the place of a fork in the line of those who enter below one owner. It has
-// to be awaited.
-type Turn struct {
+// A ForkWait is the place of a fork in the line of those who enter below one owner. It
+// has to be awaited.
+type ForkWait struct {
 	handle *Handle       // what it will get
 	ready  chan struct{} // closed when it is inside
 	ahead  int           // how many were in front of it when it was last looked
@@ -31,7 +31,7 @@ type Turn struct {
 
 // enter opens a further handle for an owner, or for a new fork of it, unless the hold
 // or what this owner has of it is over. A fork may have to wait for its turn.
-func (h *Hold) enter(ctx context.Context, o *claimant, forks bool) (*Handle, *Turn, error) {
+func (h *Hold) enter(ctx context.Context, o *claimant, forks bool) (*Handle, *ForkWait, error) {
 	_ = h.err() // by the clock it may have ended just now
 	who := o
 	if forks {
@@ -45,7 +45,7 @@ func (h *Hold) enter(ctx context.Context, o *claimant, forks bool) (*Handle, *Tu
 		return nil, nil, err
 	}
 	if forks && !h.Key.Shared {
-		turn := &Turn{handle: handle, ready: make(chan struct{}), ahead: len(o.forks)}
+		turn := &ForkWait{handle: handle, ready: make(chan struct{}), ahead: len(o.forks)}
 		if o.forks = append(o.forks, turn); turn.ahead > 0 {
 			return nil, turn, nil
 		}
@@ -76,10 +76,10 @@ func (h *Hold) dismiss(handle *Handle) (open, ended bool) {
 	return true, handle.owner.claims == 0
 }
 
-// letIn lets the next fork in where an owner has left, in memory and in one step, so
-// that the place is never without a claim in between. It reports whether anybody is
+// admitNext lets the next fork in where an owner has left, in memory and in one step,
+// so that the place is never without a claim in between. It reports whether anybody is
 // inside still; if not the hold is to be given up.
-func (h *Hold) letIn(left *claimant) bool {
+func (h *Hold) admitNext(left *claimant) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for above := left.parent; above != nil; above = above.parent {
@@ -101,7 +101,7 @@ func (h *Hold) letIn(left *claimant) bool {
 
 // Await waits for the turn until ctx ends. If the hold is lost meanwhile, that is the
 // error. However it fails, the next in line is not kept waiting.
-func (t *Turn) Await(ctx context.Context) (*lease.Lease, error) {
+func (t *ForkWait) Await(ctx context.Context) (*lease.Lease, error) {
 	h := t.handle.hold
 	select {
 	case <-t.ready:
@@ -122,7 +122,7 @@ func (t *Turn) Await(ctx context.Context) (*lease.Lease, error) {
 }
 
 // leave takes the turn out of the line. It reports false if it is inside already.
-func (t *Turn) leave() bool {
+func (t *ForkWait) leave() bool {
 	t.handle.hold.mu.Lock()
 	defer t.handle.hold.mu.Unlock()
 	line := &t.handle.owner.parent.forks
@@ -134,4 +134,4 @@ func (t *Turn) leave() bool {
 }
 
 // Ahead returns how many forks were ahead when the turn was last looked at.
-func (t *Turn) Ahead() int { return t.ahead }
+func (t *ForkWait) Ahead() int { return t.ahead }

@@ -36,7 +36,7 @@ func (f *family) fork(random *rand.Rand, depth int) {
 	f.all.Go(func() { f.enter(h, turn, err, random, depth) })
 }
 
-func (f *family) enter(h *lease.Lease, turn *hold.Turn, err error, random *rand.Rand, depth int) {
+func (f *family) enter(h *lease.Lease, turn *hold.ForkWait, err error, random *rand.Rand, depth int) {
 	ctx, cancel := context.WithTimeout(f.ctx, time.Duration(1+random.IntN(50))*time.Millisecond)
 	defer cancel()
 	if turn != nil {
@@ -143,7 +143,7 @@ func TestTurnBetweenALossAndTheEndOfAWait(t *testing.T) {
 			}
 			all.Go(func() {
 				<-begin
-				h.Lost()
+				h.MarkDeleted()
 				_ = inside.Release()
 			})
 			for range 4 { // keep the lock busy

@@ -53,7 +53,7 @@ func (h *Handle) Err() error {
 }
 
 // RevocationRequested is closed when revocation was requested.
-func (h *Handle) RevocationRequested() <-chan struct{} { return h.hold.revoked.Done() }
+func (h *Handle) RevocationRequested() <-chan struct{} { return h.hold.revocationRequested.Done() }
 
 // Release gives the claim up, what its owner has of the place with the last one of that
 // owner, and the place with the last of all.
@@ -66,7 +66,7 @@ func (h *Handle) Release() error {
 	if h.hold.err() == nil { // work under this claim must end before anybody else is let in
 		h.cancel(releasedError{h.hold})
 	}
-	if !ended || h.hold.letIn(h.owner) {
+	if !ended || h.hold.admitNext(h.owner) {
 		return h.hold.Loss() // not what another, which was the last, does meanwhile
 	}
 	return h.hold.close()

@@ -42,20 +42,21 @@ type Grant struct {
 	Watch *framework.Watch
 	// Unwatch ends Watch; nil if there is none. The hold calls it.
 	Unwatch context.CancelFunc
-	// Asked is set if the holder was asked to give way before Watch was set.
-	Asked bool
+	// RevocationRequested is set if the holder was asked to give way before Watch was
+	// set.
+	RevocationRequested bool
 }
 
 // A Hold is one granted place.
 type Hold struct {
 	Grant
 
-	since     time.Time
-	over      signal.Signal   // it was released or lost
-	released  signal.Signal   // the last handle was
-	revoked   signal.Signal   // the holder was asked to give way
-	suspended <-chan struct{} // closed when the connection breaks; nil if that does not matter
-	cleanup   sync.Once       // somebody sees to the removal of the znodes
+	since               time.Time
+	over                signal.Signal   // it was released or lost
+	released            signal.Signal   // the last handle was
+	revocationRequested signal.Signal   // the holder was asked to give way
+	suspended           <-chan struct{} // closed when the connection breaks; nil if that does not matter
+	cleanup             sync.Once       // somebody sees to the removal of the znodes
 
 	mu      sync.Mutex // guards what follows, and all claimants
 	handles map[*Handle]struct{}
@@ -74,8 +75,8 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	if g.Client.StopOnSuspend() {
 		h.suspended = g.Session.Suspended()
 	}
-	if g.Asked {
-		h.revoked.Give()
+	if g.RevocationRequested {
+		h.revocationRequested.Give()
 	}
 	handle := h.handle(ctx, &claimant{})
 	h.admit(handle)

@@ -32,7 +32,7 @@ func (k Key) equal(other Key) bool {
 // returns neither, and no error, if ctx owns none, or one that was released. If the
 // hold was lost the error says so: a stranger's place in the queue is not what the
 // caller, who believes to be inside, wants.
-func Enter(ctx context.Context, key Key) (*lease.Lease, *Turn, error) {
+func Enter(ctx context.Context, key Key) (*lease.Lease, *ForkWait, error) {
 	for claim, forked := range owner.Claims[*Handle](ctx) {
 		if !claim.hold.Key.equal(key) {
 			continue
@@ -65,9 +65,9 @@ func Owner(ctx context.Context, key Key) (h *Hold, forked bool, err error) {
 	return nil, false, nil
 }
 
-// Lost ends the hold because its znode is gone, unless it was released: who releases
-// says so before it removes the znode.
-func (h *Hold) Lost() { h.lose(lease.ErrDeleted) }
+// MarkDeleted ends the hold because its znode is gone, unless it was released: who
+// releases says so before it removes the znode.
+func (h *Hold) MarkDeleted() { h.lose(lease.ErrDeleted) }
 
 // Loss returns the error of the hold's loss, nil if it stands or was released.
 func (h *Hold) Loss() error {

@@ -28,7 +28,7 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 		session := c.Session()
 		found := map[string]func(h *Hold){
 			"an event":          func(h *Hold) { h.lose(lease.ErrDeleted) },
-			"another's request": func(h *Hold) { h.Lost() },
+			"another's request": func(h *Hold) { h.MarkDeleted() },
 			"another's node":    func(h *Hold) { h.lose(errReplaced) },
 			"a refusal":         func(h *Hold) { h.lose(missing(framework.ErrNoAuth)) },
 		}

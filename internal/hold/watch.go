@@ -84,8 +84,8 @@ func (h *Hold) lookAt(ctx context.Context, path string) <-chan framework.Event {
 	if h.judge(stat, err) || err != nil { // without an answer: look again
 		return nil
 	}
-	if znode.Revoked(data) {
-		h.revoked.Give()
+	if znode.RevocationRequested(data) {
+		h.revocationRequested.Give()
 	}
 	return w.Events()
 }

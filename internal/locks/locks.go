@@ -22,7 +22,7 @@ func Queue(client *framework.Client, path, kind string, self lease.Holder) *queu
 // admits.
 func policy(self znode.Name, ahead []znode.Name) (wait []znode.Name) {
 	if self.Kind != znode.Reader {
-		return queue.InLine(self, ahead)
+		return queue.Exclusive(self, ahead)
 	}
 	for i := len(ahead) - 1; i >= 0; i-- {
 		if ahead[i].Kind != znode.Reader {

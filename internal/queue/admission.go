@@ -14,13 +14,13 @@ import (
 // that moment, in the present session. ahead are those that the first look showed. also
 // is what the rule depends on beside them, nil if on nothing. If atOnce is set it waits
 // for nobody, and returns ErrNotFree. It returns ErrEvicted if the own node has gone.
-func (p *Place) AwaitAdmitted(ctx context.Context, ahead []znode.Name, also *Further, atOnce bool) error {
+func (p *Position) AwaitAdmitted(ctx context.Context, ahead []znode.Name, also *Dependency, atOnce bool) error {
 	for {
 		policy, err := p.queue.Rule(ctx, p.client) // what it knows is not older than the listing
 		if err != nil {
 			return err
 		}
-		p.seen.Note(p.queue.Path, ahead)
+		p.seen.Record(p.queue.Path, ahead)
 		others := policy(p.self, ahead)
 		if len(others) == 0 {
 			return nil
@@ -33,7 +33,7 @@ func (p *Place) AwaitAdmitted(ctx context.Context, ahead []znode.Name, also *Fur
 			return err
 		}
 		if gone != nil && p.queue.admitsWithout(*gone, p.self, ahead, policy) {
-			p.hearsay = p.broken
+			p.unconfirmed = p.broken
 			return nil
 		}
 		if ahead, _, err = p.Ahead(ctx, nil); err != nil {
@@ -45,9 +45,9 @@ func (p *Place) AwaitAdmitted(ctx context.Context, ahead []znode.Name, also *Fur
 // AwaitChange waits until one of the other contenders may have gone, or what is watched
 // also, nil for nothing, may have changed. gone is one that was seen to go while the
 // own node stood, and nothing was known of a change.
-func (p *Place) AwaitChange(ctx context.Context, others []znode.Name, also *Further) (gone *znode.Name, err error) {
+func (p *Position) AwaitChange(ctx context.Context, others []znode.Name, also *Dependency) (gone *znode.Name, err error) {
 	if also == nil {
-		also = &Further{}
+		also = &Dependency{}
 	}
 	found, stop := p.lookAgain(ctx, others, also)
 	defer stop()
@@ -60,7 +60,7 @@ func (p *Place) AwaitChange(ctx context.Context, others []znode.Name, also *Furt
 // awaitEvent waits for the first thing that happens. If it is only that somebody's data
 // was set, as who asks a holder to give way does, again is true: the order of the line
 // is what it was.
-func (p *Place) awaitEvent(ctx context.Context, others []znode.Name, also *Further, found <-chan struct{}) (gone *znode.Name, again bool, err error) {
+func (p *Position) awaitEvent(ctx context.Context, others []znode.Name, also *Dependency, found <-chan struct{}) (gone *znode.Name, again bool, err error) {
 	round, cancel := context.WithCancel(ctx)
 	defer cancel()
 	own, further := p.watchOwn(ctx), also.begin(ctx)
@@ -99,12 +99,12 @@ func (p *Place) awaitEvent(ctx context.Context, others []znode.Name, also *Furth
 
 // watchOthers reads other contenders' nodes, with a watch each, all at once. It returns
 // nil if one of them has gone.
-func (p *Place) watchOthers(ctx context.Context, others []znode.Name) ([]*framework.Watch, error) {
+func (p *Position) watchOthers(ctx context.Context, others []znode.Name) ([]*framework.Watch, error) {
 	watches := make([]*framework.Watch, len(others), len(others)+2)
 	read := func(i int) error {
 		data, _, w, err := p.client.GetWatch(ctx, p.queue.Node(others[i].Node))
 		if err == nil && others[i].Node == p.seen.HeadNode() {
-			p.seen.Heed(data)
+			p.seen.OnData(data)
 		}
 		watches[i] = w
 		if errors.Is(err, framework.ErrNoAuth) { // nobody would tell when it has gone
@@ -137,7 +137,7 @@ func (p *Place) watchOthers(ctx context.Context, others []znode.Name) ([]*framew
 
 // watchOwn sets a watch on the own node, if there is none, beside whatever the caller
 // does meanwhile.
-func (p *Place) watchOwn(ctx context.Context) <-chan error {
+func (p *Position) watchOwn(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
 	if p.ownWatch != nil {
 		done <- nil
@@ -153,7 +153,7 @@ func (p *Place) watchOwn(ctx context.Context) <-chan error {
 		case errors.Is(err, framework.ErrNoNode), err == nil && stat.EphemeralOwner != p.session.ID():
 			err = ErrEvicted
 		case err == nil:
-			p.ownWatch, p.token, p.asked = w, stat.Czxid, znode.Revoked(data)
+			p.ownWatch, p.token, p.revocationRequested = w, stat.Czxid, znode.RevocationRequested(data)
 		}
 		done <- err
 	}()
@@ -164,7 +164,7 @@ func (p *Place) watchOwn(ctx context.Context) <-chan error {
 // same connection. There, events come in the order of the changes, so if it has not by
 // the time the deletion of another node is known, the own node was there then. After a
 // break a server tells what was missed in any order.
-func (p *Place) ownIntact() bool {
+func (p *Position) ownIntact() bool {
 	select {
 	case <-p.ownWatch.Events():
 		p.ownWatch = nil

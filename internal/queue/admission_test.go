@@ -14,9 +14,9 @@ func TestEndThatAdmitsWithoutALook(t *testing.T) {
 	t.Parallel()
 	a, b, self := znode.Name{Node: "a"}, znode.Name{Node: "b"}, znode.Name{Node: "c"}
 	q := &Queue{}
-	require.True(t, q.admitsWithout(a, self, []znode.Name{a}, InLine))
-	require.False(t, q.admitsWithout(b, self, []znode.Name{a, b}, InLine))
+	require.True(t, q.admitsWithout(a, self, []znode.Name{a}, Exclusive))
+	require.False(t, q.admitsWithout(b, self, []znode.Name{a, b}, Exclusive))
 	q.Recheck = func(own, gone znode.Name) bool { return own == self && gone == a }
-	require.False(t, q.admitsWithout(a, self, []znode.Name{a}, InLine))
-	require.True(t, q.admitsWithout(b, self, []znode.Name{b}, InLine))
+	require.False(t, q.admitsWithout(a, self, []znode.Name{a}, Exclusive))
+	require.True(t, q.admitsWithout(b, self, []znode.Name{b}, Exclusive))
 }

@@ -16,20 +16,20 @@ const othersPerLook = 2
 // lookAgain looks slowly, until stop is called, for what no event tells of what a place
 // in line waits for: see hold.LookAgain. found is closed when the line has to be looked
 // at. Each look costs two answers without data, where more than one node is waited for
-// three, and what Further.Changed costs.
-func (p *Place) lookAgain(ctx context.Context, others []znode.Name, also *Further) (found <-chan struct{}, stop func()) {
+// three, and what Dependency.Changed costs.
+func (p *Position) lookAgain(ctx context.Context, others []znode.Name, also *Dependency) (found <-chan struct{}, stop func()) {
 	next := 0
 	return hold.LookAgain(ctx, p.session, p.path, func(ctx context.Context) (goOn bool) {
-		ahead := turn(others, next)
+		ahead := batch(others, next)
 		next += othersPerLook
 		gone := func(other znode.Name) bool { return hold.Gone(ctx, p.client, p.queue.Node(other.Node)) }
 		return !hold.Gone(ctx, p.client, p.path) && !slices.ContainsFunc(ahead, gone) && (also.Changed == nil || !also.Changed(ctx))
 	})
 }
 
-// turn returns as many of the names as have a turn, those from a place on, and round
+// batch returns as many of the names as have a batch, those from a place on, and round
 // again.
-func turn(names []znode.Name, from int) []znode.Name {
+func batch(names []znode.Name, from int) []znode.Name {
 	var some []znode.Name
 	for i := range min(othersPerLook, len(names)) {
 		some = append(some, names[(from+i)%len(names)])

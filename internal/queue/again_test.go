@@ -15,13 +15,13 @@ func TestTurnsOfThoseWaitedFor(t *testing.T) {
 		}
 		return all
 	}
-	require.Empty(t, turn(nil, 4))
-	require.Equal(t, names("a"), turn(names("a"), 2))
-	require.Equal(t, names("ab"), turn(names("ab"), 4))
+	require.Empty(t, batch(nil, 4))
+	require.Equal(t, names("a"), batch(names("a"), 2))
+	require.Equal(t, names("ab"), batch(names("ab"), 4))
 	all := names("abcde")
 	var seen []znode.Name
 	for look := range 5 {
-		seen = append(seen, turn(all, look*othersPerLook)...)
+		seen = append(seen, batch(all, look*othersPerLook)...)
 	}
 	require.Equal(t, names("abcdeabcde"), seen)
 }

@@ -42,7 +42,7 @@ func (q *Queue) Contenders(ctx context.Context) (found []lease.Contender, err er
 		}
 		ahead := names[:i]
 		if i > 0 && names[i-1].Sequence == name.Sequence {
-			ahead = slices.DeleteFunc(slices.Clone(ahead), name.Beside)
+			ahead = slices.DeleteFunc(slices.Clone(ahead), name.SharesPosition)
 		}
 		all[i].Holding = len(policy(name, ahead)) == 0
 		found = append(found, *all[i])

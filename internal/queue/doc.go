@@ -26,7 +26,7 @@
 // the own node in a listing, or its watch unbroken; that the session is the present one
 // follows, since in another no step would have succeeded.
 //
-// A [Queue] says what a line is; a [Place] goes through these steps, and hands over
+// A [Queue] says what a line is; a [Position] goes through these steps, and hands over
 // what the last one needs. It is told nothing of patience, and tells facts: how long a
 // step may take, and what becomes of a place, is up to who drives it. For recipes that
 // grant something that is package acquire.

@@ -63,14 +63,14 @@ func (q *Queue) WatchHead(ctx context.Context) (head lease.Contender, w *framewo
 		if head, _, err = q.first(ctx, get); err != nil || head.Node != "" {
 			return head, w, err
 		}
-		if somebody, w, err := q.watchForComers(ctx); err != nil || !somebody {
+		if somebody, w, err := q.watchForArrivals(ctx); err != nil || !somebody {
 			return head, w, err
 		}
 	}
 }
 
-// watchForComers looks, a second time, whether there is somebody, and leaves a watch.
-func (q *Queue) watchForComers(ctx context.Context) (somebody bool, w *framework.Watch, err error) {
+// watchForArrivals looks, a second time, whether there is somebody, and leaves a watch.
+func (q *Queue) watchForArrivals(ctx context.Context) (somebody bool, w *framework.Watch, err error) {
 	children, _, w, err := q.Client.ChildrenWatch(ctx, q.Path)
 	if !errors.Is(err, framework.ErrNoNode) {
 		return len(q.Among(children)) > 0, w, err

@@ -27,9 +27,9 @@ func Always(p Policy) Rule {
 	return func(context.Context, *framework.Client) (Policy, error) { return p, nil }
 }
 
-// InLine is the policy by which one is admitted at a time: everybody waits for the
+// Exclusive is the policy by which one is admitted at a time: everybody waits for the
 // nearest ahead. So a release wakes one waiter.
-func InLine(_ znode.Name, ahead []znode.Name) (wait []znode.Name) {
+func Exclusive(_ znode.Name, ahead []znode.Name) (wait []znode.Name) {
 	return ahead[max(len(ahead)-1, 0):]
 }
 

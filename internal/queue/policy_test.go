@@ -14,7 +14,7 @@ import (
 func TestPolicies(t *testing.T) {
 	t.Parallel()
 	conformance.PolicyTrial{
-		Policy: queue.InLine,
+		Policy: queue.Exclusive,
 		Next:   func(*rand.Rand) znode.Name { return znode.Name{Kind: znode.Latch} },
 		Fits:   func(admitted []znode.Name) bool { return len(admitted) <= 1 },
 	}.Run(t)
@@ -24,7 +24,7 @@ func TestPolicies(t *testing.T) {
 func TestInLineWaitsForTheNearest(t *testing.T) {
 	t.Parallel()
 	line := []znode.Name{{Node: "a"}, {Node: "b"}, {Node: "c"}}
-	require.Empty(t, queue.InLine(line[0], nil))
-	require.Equal(t, line[:1], queue.InLine(line[1], line[:1]))
-	require.Equal(t, line[1:2], queue.InLine(line[2], line[:2]))
+	require.Empty(t, queue.Exclusive(line[0], nil))
+	require.Equal(t, line[:1], queue.Exclusive(line[1], line[:1]))
+	require.Equal(t, line[1:2], queue.Exclusive(line[2], line[:2]))
 }

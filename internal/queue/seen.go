@@ -20,8 +20,8 @@ type Seen struct {
 	Unlisted error
 }
 
-// Note takes down who is ahead, among the children of a node.
-func (s *Seen) Note(dir string, ahead []znode.Name) {
+// Record takes down who is ahead, among the children of a node.
+func (s *Seen) Record(dir string, ahead []znode.Name) {
 	s.Ahead = len(ahead)
 	if len(ahead) > 0 && ahead[0].Node != s.HeadNode() {
 		s.Head, s.Holder = dir+"/"+ahead[0].Node, lease.Holder{}
@@ -36,5 +36,5 @@ func (s *Seen) HeadNode() string {
 	return path.Base(s.Head)
 }
 
-// Heed takes down what the first one's node says.
-func (s *Seen) Heed(data []byte) { s.Holder = holderOf(s.HeadNode(), data) }
+// OnData takes down what the first one's node says.
+func (s *Seen) OnData(data []byte) { s.Holder = holderOf(s.HeadNode(), data) }

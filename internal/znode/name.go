@@ -43,7 +43,7 @@ var All = []string{Mutex, Reader, Writer, Latch, Permit, Permits}
 // A semaphore of Curator's layout has two parents below its path: for the door, where
 // all wait, and for the permits that are taken.
 const (
-	LineDir    = "locks"
+	QueueDir   = "locks"
 	PermitsDir = "leases"
 )
 
@@ -146,9 +146,9 @@ func (n Name) Before(other Name) bool {
 	return n.Node < other.Node
 }
 
-// Beside reports whether two nodes have one place in line: that of a writer, and of the
-// reader that it becomes.
-func (n Name) Beside(other Name) bool {
+// SharesPosition reports whether two nodes have one place in line: that of a writer,
+// and of the reader that it becomes.
+func (n Name) SharesPosition(other Name) bool {
 	lock := func(kind string) bool { return kind == Reader || kind == Writer }
 	return n.Ordered() && n.Sequence == other.Sequence && lock(n.Kind) && lock(other.Kind)
 }

@@ -55,17 +55,17 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 	switch err := o.backoff.Validate(); {
 	case !utf8.ValidString(id):
 		return nil, at.Invalid("id %s is not UTF-8", quote.Excerpt([]byte(id)))
-	case znode.Revoked([]byte(id)):
+	case znode.RevocationRequested([]byte(id)):
 		return nil, at.Invalid("id %s ends like a request for revocation", quote.Excerpt([]byte(id)))
 	case err != nil:
 		return nil, at.Invalid("backoff: %v", err)
 	}
 	line := &queue.Queue{
 		Client: client, Path: path, Kind: znode.Latch, Kinds: []string{znode.Latch},
-		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.InLine),
+		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.Exclusive),
 	}
 	return &Election{
-		recipe: acquire.Recipe{Intent: at, Kind: "leader", Self: queue.Self(id), Gates: recipepath.LineGates(path)},
+		recipe: acquire.Recipe{Intent: at, Kind: "leader", Self: queue.Self(id), ProtectedNodes: recipepath.QueueNodes(path)},
 		line:   line, path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,
 	}, nil
 }
@@ -90,7 +90,7 @@ func (e *Election) ID() string { return e.id }
 // releases it or loses it. See lease.Acquirer for everything that all recipes have in
 // common, and Lead for an election that goes on.
 func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return e.recipe.Acquire(ctx, timeout, acquire.InLine(e.line))
+	return e.recipe.Acquire(ctx, timeout, acquire.InQueue(e.line))
 }
 
 // Leader returns the present leader: the first of the participants in line. ok is false

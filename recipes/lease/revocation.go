@@ -33,7 +33,7 @@ func RequestRevocation(ctx context.Context, client *framework.Client, path strin
 		if stat.EphemeralOwner == 0 {
 			return nil, false, fmt.Errorf("no session owns it: %w", ErrNotContender)
 		}
-		marked, change = znode.MarkRevoked(path, data)
+		marked, change = znode.MarkRevocation(path, data)
 		return marked, change, nil
 	})
 	if errors.Is(err, framework.ErrNoAuth) {

@@ -40,7 +40,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 		return nil, err
 	}
 	self := queue.Self(o.who)
-	recipe := acquire.Recipe{Intent: at, Kind: "mutex", Self: self, Gates: recipepath.LineGates(path)}
+	recipe := acquire.Recipe{Intent: at, Kind: "mutex", Self: self, ProtectedNodes: recipepath.QueueNodes(path)}
 	line := locks.Queue(client, path, znode.Mutex, self)
 	return &Mutex{recipe, line}, nil
 }
@@ -49,7 +49,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 // recipes have in common. A timeout of 0 or less costs one read when the mutex is not
 // free.
 func (m *Mutex) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return m.recipe.Acquire(ctx, timeout, acquire.InLine(m.line))
+	return m.recipe.Acquire(ctx, timeout, acquire.InQueue(m.line))
 }
 
 // Contenders lists the holder and, behind it, all who wait, in order. The list is that

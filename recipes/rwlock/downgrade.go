@@ -51,7 +51,7 @@ func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hol
 	if timeout > 0 && timeout != lease.Forever {
 		timeout = max(timeout-time.Since(start), 1)
 	}
-	held, err = s.recipe.Take(ctx, timeout, acquire.InLine(s.line)) // it was released
+	held, err = s.recipe.Take(ctx, timeout, acquire.InQueue(s.line)) // it was released
 	if late := (*lease.TimeoutError)(nil); timeout > 0 && errors.As(err, &late) {
 		late.Waited = time.Since(start)
 	}
@@ -60,7 +60,7 @@ func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hol
 
 // takeBeside takes the place, in the session of the write lock.
 func (s side) takeBeside(ctx context.Context, t *acquire.Try, writing *hold.Hold) (*lease.Lease, error) {
-	p := s.line.Place(t.Session, t.Seen)
+	p := s.line.Position(t.Session, t.Seen)
 	if err := s.joinBeside(ctx, t.Client, p, writing); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (s side) takeBeside(ctx context.Context, t *acquire.Try, writing *hold.Hold
 
 // joinBeside creates the node, and makes certain that the other one stood then. On
 // failure no node stays, or it is being removed.
-func (s side) joinBeside(ctx context.Context, c *framework.Client, p *queue.Place, writing *hold.Hold) error {
+func (s side) joinBeside(ctx context.Context, c *framework.Client, p *queue.Position, writing *hold.Hold) error {
 	other := path.Base(writing.Path)
 	children, err := p.JoinAt(ctx, other[max(0, len(other)-znode.SequenceDigits):])
 	if err == nil {
@@ -90,7 +90,7 @@ func (s side) joinBeside(ctx context.Context, c *framework.Client, p *queue.Plac
 		err = errWriterGone
 	}
 	if errors.Is(err, errWriterGone) {
-		writing.Lost()
+		writing.MarkDeleted()
 	}
 	return err
 }

@@ -49,7 +49,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 	self := queue.Self(o.who)
 	a := func(recipe, kind string, shared bool) side {
 		return side{
-			acquire.Recipe{Intent: at, Kind: recipe, Shared: shared, Self: self, Gates: recipepath.LineGates(path)},
+			acquire.Recipe{Intent: at, Kind: recipe, Shared: shared, Self: self, ProtectedNodes: recipepath.QueueNodes(path)},
 			locks.Queue(client, path, kind, self),
 		}
 	}
@@ -86,7 +86,7 @@ func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case lost != nil:
 		return nil, lost
 	case writing == nil || ctx.Err() != nil:
-		return readers.recipe.Acquire(ctx, timeout, acquire.InLine(readers.line))
+		return readers.recipe.Acquire(ctx, timeout, acquire.InQueue(readers.line))
 	}
 	return readers.downgrade(ctx, timeout, writing)
 }
@@ -106,5 +106,5 @@ func (w writer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case reading != nil:
 		return nil, w.lock.readers.recipe.Failed(ErrUpgrade)
 	}
-	return writers.recipe.Acquire(ctx, timeout, acquire.InLine(writers.line))
+	return writers.recipe.Acquire(ctx, timeout, acquire.InQueue(writers.line))
 }

@@ -48,12 +48,12 @@ func (s *Semaphore) inSingleQueue(n int) acquire.Taker {
 	return func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
 		size := &placeSize{s: s, n: n, client: t.Client}
 		line.Rule = bySize(size.peek)
-		if err := t.Look(ctx, &line); err != nil {
+		if err := t.CheckFree(ctx, &line); err != nil {
 			return nil, err
 		}
 		line.Rule = bySize(size.decide)
 		size.Watch, size.Changed = size.watch, size.changed
-		p, err := t.Await(ctx, &line, &size.Further)
+		p, err := t.Await(ctx, &line, &size.Dependency)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (s *Semaphore) inSingleQueue(n int) acquire.Taker {
 
 // A placeSize is the size that one place in a single queue goes by.
 type placeSize struct {
-	queue.Further
+	queue.Dependency
 	s       *Semaphore
 	n       int
 	client  *framework.Client

@@ -19,7 +19,7 @@ import (
 //     Where a listing of the line said so, the session never again attaches to a server
 //     that knows less. Where the end of the node ahead said so, and the connection
 //     breaks before L is answered, the next server may know less: then a sync and
-//     another look come first (Place.Hearsay).
+//     another look come first (Position.Unconfirmed).
 //   - Once first, D stays first while it stands: nodes in line have growing numbers.
 //   - So between L and T nobody else can have made permits: he would need a node in
 //     line that stands at his transaction and was first before it. Of two that stand at
@@ -49,9 +49,9 @@ func (s *Semaphore) throughDoor(n int) acquire.Taker {
 		if err := d.look(ctx, vetted); err != nil {
 			return nil, err
 		}
-		var size *queue.Further
+		var size *queue.Dependency
 		if vetted {
-			size = &queue.Further{Watch: d.watch}
+			size = &queue.Dependency{Watch: d.watch}
 		}
 		place, err := t.Await(ctx, s.line, size)
 		if err != nil {
@@ -63,7 +63,7 @@ func (s *Semaphore) throughDoor(n int) acquire.Taker {
 			t.GiveUp(place)
 			return nil, err
 		}
-		grant := hold.Grant{Path: made[0].Path, Token: lease.Token(made[0].Czxid), Asked: d.asked || place.Asked()}
+		grant := hold.Grant{Path: made[0].Path, Token: lease.Token(made[0].Czxid), RevocationRequested: d.asked || place.RevocationRequested()}
 		for _, also := range made[1:] {
 			grant.Also = append(grant.Also, also.Path)
 		}
@@ -79,7 +79,7 @@ type door struct {
 	s     *Semaphore
 	n     int
 	try   *acquire.Try
-	place *queue.Place // in line; nil until it is the first
+	place *queue.Position // in line; nil until it is the first
 
 	hearsay <-chan struct{}  // that of the place, until it was looked into
 	full    bool             // there was no room
@@ -102,17 +102,17 @@ func (d *door) look(ctx context.Context, vetted bool) error {
 		return err
 	}
 	if len(inside)+d.n > r.size {
-		d.try.Seen.Note(d.s.leases(), inside)
+		d.try.Seen.Record(d.s.leases(), inside)
 		return queue.ErrNotFree
 	}
 	line := *d.s.line
 	if vetted {
 		line.Rule = func(ctx context.Context, c *framework.Client) (queue.Policy, error) {
 			_, err := d.s.vet(ctx, c, d.n, false)
-			return queue.InLine, err
+			return queue.Exclusive, err
 		}
 	}
-	return d.try.Look(ctx, &line)
+	return d.try.CheckFree(ctx, &line)
 }
 
 // watch is for who waits in line: who asks for more than there can ever be is told at
@@ -132,6 +132,6 @@ func (d *door) ask(ctx context.Context) {
 	if d.place != nil {
 		inLine = 0
 	}
-	d.try.Seen.Note(d.s.leases(), inside)
+	d.try.Seen.Record(d.s.leases(), inside)
 	d.try.Seen.Ahead += inLine
 }

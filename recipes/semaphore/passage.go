@@ -57,7 +57,7 @@ func (d *door) behind(ctx context.Context, c *framework.Client) (r room, err err
 // pass waits until there is room, and then makes the permits and removes the place in
 // line, in one transaction. Whatever it fails with, no permit stays.
 func (d *door) pass(ctx context.Context) ([]framework.Created, error) {
-	d.hearsay = d.place.Hearsay()
+	d.hearsay = d.place.Unconfirmed()
 	for {
 		made, err := d.step(ctx)
 		if made != nil || err != nil {
@@ -82,13 +82,13 @@ func (d *door) step(ctx context.Context) ([]framework.Created, error) {
 		return nil, c.Sync(ctx, d.s.recipe.Path)
 	default:
 	}
-	d.try.Seen.Note(d.s.leases(), r.inside)
+	d.try.Seen.Record(d.s.leases(), r.inside)
 	switch {
 	case !r.made:
 		return nil, c.CreateParents(ctx, d.s.leases()+"/"+znode.Permit)
 	case len(r.inside)+d.n <= r.size:
 		if r.record.stat.NumChildren > ownChildren {
-			if err := recipepath.RefuseAtSemaphore(ctx, c, d.s.recipe.Path, d.place.Path(), r.czxid); err != nil {
+			if err := recipepath.CheckOthersAtSemaphore(ctx, c, d.s.recipe.Path, d.place.Path(), r.czxid); err != nil {
 				return nil, err
 			}
 		}
@@ -131,7 +131,7 @@ func (d *door) wait(ctx context.Context, r room) error {
 			return err
 		}
 		d.own = own
-		d.asked = d.asked || znode.Revoked(data)
+		d.asked = d.asked || znode.RevocationRequested(data)
 	}
 	evicted := false
 	due, stop := hold.LookAgain(ctx, d.try.Session, d.place.Path(), func(ctx context.Context) bool {

@@ -76,18 +76,18 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 		return &queue.Queue{Client: client, Path: dir, Of: path, Kind: kind, Kinds: kinds, Data: queue.DataOf(self), Rule: rule}
 	}
 	if o.single {
-		s.recipe.Gates = recipepath.SizedGates(path)
+		s.recipe.ProtectedNodes = recipepath.SizedNodes(path)
 		s.line = line(path, znode.PermitsOf(1), []string{znode.Permits}, bySize(s.glance)) // who only looks asks for none
 		return s, nil
 	}
-	s.recipe.Gates = recipepath.SemaphoreGates(path)
+	s.recipe.ProtectedNodes = recipepath.SemaphoreNodes(path)
 	s.line = locks.Queue(client, s.door(), znode.Mutex, self) // with whatever locks somebody else has there
 	s.line.Of = path
 	s.inside = line(s.leases(), znode.Permit, []string{znode.Permit}, queue.Always(all))
 	return s, nil
 }
 
-func (s *Semaphore) door() string   { return s.recipe.Path + "/" + znode.LineDir }
+func (s *Semaphore) door() string   { return s.recipe.Path + "/" + znode.QueueDir }
 func (s *Semaphore) leases() string { return s.recipe.Path + "/" + znode.PermitsDir }
 
 // Acquire waits up to timeout for a permit. See lease.Acquirer for everything that all

@@ -57,13 +57,13 @@ func Mutants() []Mutant {
 		File: "internal/znode/name.go", Old: "return n.Sequence < other.Sequence", New: "return n.Sequence > other.Sequence",
 	}, {
 		Name: "granted although the own node is not listed", Package: suites, Tests: "^TestMutex$/the_own_node",
-		File: "internal/queue/place.go", Old: "!present {", New: "!present && false {",
+		File: "internal/queue/position.go", Old: "!present {", New: "!present && false {",
 	}, {
 		Name: "whoever gives up leaves its node", Package: sweeps, Tests: sweepTest,
-		File: "internal/acquire/try.go", Old: "t.askWho()\n\tp.Leave()", New: "t.askWho()",
+		File: "internal/acquire/try.go", Old: "t.askHead()\n\tp.Leave()", New: "t.askHead()",
 	}, {
 		Name: "a node is removed under a cancelled context", Package: sweeps, Tests: sweepTest,
-		File: "internal/queue/place.go", Old: "_ = client.DeleteGuaranteed(ctx, paths[0])", New: "cancel()\n\t_ = client.Delete(ctx, paths[0], framework.AnyVersion)",
+		File: "internal/queue/position.go", Old: "_ = client.DeleteGuaranteed(ctx, paths[0])", New: "cancel()\n\t_ = client.Delete(ctx, paths[0], framework.AnyVersion)",
 	}, {
 		Name: "a hand-over trusts the order of events across a reconnect", Package: suites, Tests: "^TestMutex$/the_own_node_and_those_ahead",
 		File: "internal/queue/admission.go", Old: "p.broken = p.session.Suspended()", New: "p.broken = nil",
@@ -114,7 +114,7 @@ func Mutants() []Mutant {
 		File: "recipes/semaphore/passage.go", Old: "framework.CheckOp(d.s.recipe.Path, r.record.stat.Version))", New: ")",
 	}, {
 		Name: "the news of the head is trusted across a reconnect", Package: permits, Tests: "NewsOfTheHead",
-		File: "internal/queue/admission.go", Old: "p.hearsay = p.broken", New: "p.hearsay = nil",
+		File: "internal/queue/admission.go", Old: "p.unconfirmed = p.broken", New: "p.unconfirmed = nil",
 	}, {
 		Name: "the head does not see the size change", Package: permits, Tests: "Curator75",
 		File: "recipes/semaphore/passage.go", Old: "case <-r.record.watch.Events():\n", New: "",

@@ -12,13 +12,13 @@ func RevocationMutants() []Mutant {
 		File: "framework/update.go", Old: "errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil", New: "false",
 	}, {
 		Name: "who is asked to give way is forgotten", Package: leases, Tests: "RevokeKeepsWhoHolds",
-		File: "internal/znode/mark.go", Old: "!keep || len(data) == 0", New: "!keep || true",
+		File: "internal/znode/revocation.go", Old: "!keep || len(data) == 0", New: "!keep || true",
 	}, {
 		Name: "who was asked to give way in line does not hear of it", Package: leases, Tests: "RevokeOfAContenderThatWaits",
-		File: "internal/queue/admission.go", Old: "w, stat.Czxid, znode.Revoked(data)", New: "w, stat.Czxid, znode.Revoked(data[:0])",
+		File: "internal/queue/admission.go", Old: "w, stat.Czxid, znode.RevocationRequested(data)", New: "w, stat.Czxid, znode.RevocationRequested(data[:0])",
 	}, {
 		Name: "nobody hears that it is to give way", Package: leases, Tests: "RevokeAsksAllLeases",
-		File: "internal/hold/watch.go", Old: "if znode.Revoked(data) {", New: "if false && znode.Revoked(data) {",
+		File: "internal/hold/watch.go", Old: "if znode.RevocationRequested(data) {", New: "if false && znode.RevocationRequested(data) {",
 	}, {
 		Name: "an update goes by the data of long ago", Package: gating, Tests: "^TestUpdate",
 		File: "framework/update.go", Old: "c.current(ctx, path, len(unsure) > 0)", New: "c.current(ctx, path, false)",

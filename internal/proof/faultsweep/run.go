@@ -219,9 +219,9 @@ func (r *run) inspect() {
 	for _, s := range r.server.Sessions() {
 		r.brokenf("I5: session of %s left, with %v", s.Client, s.Ephemeral)
 	}
-	for _, parent := range []string{path, path + "/" + znode.LineDir, path + "/" + znode.PermitsDir} {
+	for _, parent := range []string{path, path + "/" + znode.QueueDir, path + "/" + znode.PermitsDir} {
 		left := slices.DeleteFunc(r.server.Children(parent), func(name string) bool {
-			return parent == path && (name == znode.LineDir || name == znode.PermitsDir)
+			return parent == path && (name == znode.QueueDir || name == znode.PermitsDir)
 		})
 		if len(left) > 0 {
 			r.brokenf("I5: nodes left in %s: %v", parent, left)

@@ -24,7 +24,7 @@ const (
 func countedSubject(name string, opts ...semaphore.Option) *subject {
 	s := &subject{
 		name: name, model: countedModel, size: permits,
-		lines: []string{"/" + znode.LineDir, "/" + znode.PermitsDir},
+		lines: []string{"/" + znode.QueueDir, "/" + znode.PermitsDir},
 		names: []string{znode.Mutex, znode.Permit},
 		watch: firstThroughDoor,
 		// The size goes with the path when nobody uses it for a minute, so it is made
@@ -100,7 +100,7 @@ func firstThroughDoor(r *run, c zktest.Call) {
 	if c.Op == zktest.OpPing {
 		return
 	}
-	line := r.server.Children(path + "/" + znode.LineDir)
+	line := r.server.Children(path + "/" + znode.QueueDir)
 	before := r.line
 	r.line = line
 	if c.Op != zktest.OpMulti || c.Phase != zktest.PhaseAfterApply {

@@ -49,9 +49,9 @@ var recipes = map[string]string{
 	znode.Permit: "a semaphore", znode.Permits: "a semaphore with a single queue",
 }
 
-// stranger returns the error for a node of a kind at a path where the own kinds are
+// errOther returns the error for a node of a kind at a path where the own kinds are
 // others: an ErrOtherRecipe and, between semaphores, an ErrOtherLayout.
-func stranger(in string, name znode.Name, own []string) error {
+func errOther(in string, name znode.Name, own []string) error {
 	semaphores := func(kind string) bool { return kind == znode.Permit || kind == znode.Permits }
 	node, kind, why := name.Node, name.Kind, lease.ErrOtherRecipe
 	if in != "" {
@@ -78,32 +78,32 @@ func whole(children []string, kinds ...string) (found []znode.Name) {
 	return found
 }
 
-// Refuse returns nil unless the path of a line is in use by another recipe, as a
+// CheckOthers returns nil unless the path of a line is in use by another recipe, as a
 // listing of it tells. self is a node in line, and it is asked with the first listing
 // that shows it: whoever comes later sees that node. It is nil for who only thinks of
 // coming.
-func Refuse(ctx context.Context, c *framework.Client, line *queue.Queue, children []string, self *queue.Place) error {
+func CheckOthers(ctx context.Context, c *framework.Client, line *queue.Queue, children []string, self *queue.Position) error {
 	for _, name := range others(children, line.Kinds) {
 		if self == nil || !name.Ordered() || name.Before(self.Name()) {
-			return stranger("", name, line.Kinds)
+			return errOther("", name, line.Kinds)
 		}
 	}
 	if !slices.Contains(children, znode.PermitsDir) {
 		return nil
 	}
-	if err := nobodyAtTheDoor(ctx, c, line, self); err != nil {
+	if err := checkAdmissionQueue(ctx, c, line, self); err != nil {
 		return err
 	}
 	inside, err := list(ctx, c, line.Node(znode.PermitsDir), znode.Permit) // after the door
 	if err == nil && len(inside) > 0 {
-		err = stranger(znode.PermitsDir, inside[0], line.Kinds)
+		err = errOther(znode.PermitsDir, inside[0], line.Kinds)
 	}
 	return err
 }
 
-// nobodyAtTheDoor returns nil unless somebody older than self is in line there.
-func nobodyAtTheDoor(ctx context.Context, c *framework.Client, line *queue.Queue, self *queue.Place) error {
-	door := line.Node(znode.LineDir)
+// checkAdmissionQueue returns nil unless somebody older than self is in line there.
+func checkAdmissionQueue(ctx context.Context, c *framework.Client, line *queue.Queue, self *queue.Position) error {
+	door := line.Node(znode.QueueDir)
 	waiting, err := list(ctx, c, door, znode.Mutex)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func nobodyAtTheDoor(ctx context.Context, c *framework.Client, line *queue.Queue
 		case self != nil && stat.Czxid > self.Token():
 			return nil // and so are all behind it
 		}
-		return stranger(znode.LineDir, name, line.Kinds)
+		return errOther(znode.QueueDir, name, line.Kinds)
 	}
 	return nil
 }
@@ -135,11 +135,11 @@ func list(ctx context.Context, c *framework.Client, path, kind string) ([]znode.
 	return found, err
 }
 
-// RefuseAtSemaphore returns an error if somebody of another recipe, or of a semaphore
-// with a single queue, is at the path of a semaphore and came before a node in line, or
-// before the parent of the permits was made, whose czxid is given: nobody looked into
-// that then.
-func RefuseAtSemaphore(ctx context.Context, c *framework.Client, path, node string, leases int64) error {
+// CheckOthersAtSemaphore returns an error if somebody of another recipe, or of a
+// semaphore with a single queue, is at the path of a semaphore and came before a node
+// in line, or before the parent of the permits was made, whose czxid is given: nobody
+// looked into that then.
+func CheckOthersAtSemaphore(ctx context.Context, c *framework.Client, path, node string, leases int64) error {
 	children, _, err := c.Children(ctx, path)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func RefuseAtSemaphore(ctx context.Context, c *framework.Client, path, node stri
 			return err
 		}
 		if exists && theirs.Czxid < max(mine.Czxid, leases) {
-			return stranger("", name, own)
+			return errOther("", name, own)
 		}
 	}
 	return nil

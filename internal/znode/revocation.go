@@ -11,8 +11,8 @@ import (
 // in place of whatever was there.
 const revokeMark = "__REVOKE__"
 
-// Revoked reports whether data asks the holder to give way.
-func Revoked(data []byte) bool { return bytes.HasSuffix(data, []byte(revokeMark)) }
+// RevocationRequested reports whether data asks the holder to give way.
+func RevocationRequested(data []byte) bool { return bytes.HasSuffix(data, []byte(revokeMark)) }
 
 // Unmarked returns data as it was before the holder was asked to give way, as far as it
 // can still be told.
@@ -23,12 +23,12 @@ func Unmarked(data []byte) []byte {
 	return data
 }
 
-// MarkRevoked returns the data that asks the holder of a node to give way, and whether
-// that is a change. Holders of our own know themselves by their data, which is kept; so
-// is the id of a participant in an election, whoever made it. Holders of Curator expect
-// theirs not to be.
-func MarkRevoked(node string, data []byte) (marked []byte, change bool) {
-	if Revoked(data) {
+// MarkRevocation returns the data that asks the holder of a node to give way, and
+// whether that is a change. Holders of our own know themselves by their data, which is
+// kept; so is the id of a participant in an election, whoever made it. Holders of
+// Curator expect theirs not to be.
+func MarkRevocation(node string, data []byte) (marked []byte, change bool) {
+	if RevocationRequested(data) {
 		return data, false
 	}
 	_, latch := Parse(path.Base(node), Latch)

@@ -6,9 +6,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// A Further is something beside the line that the wait of one place depends on, such as
-// a number that is stored somewhere. The zero value is nothing.
-type Further struct {
+// A Dependency is something beside the line that the wait of one place depends on, such
+// as a number that is stored somewhere. The zero value is nothing.
+type Dependency struct {
 	// Watch finds out what it is, with a watch, nil if there is nothing to watch.
 	// changed tells that it is not what the last decision was made by. Its error ends
 	// the wait.
@@ -20,14 +20,14 @@ type Further struct {
 	watch *framework.Watch
 }
 
-// A change is the answer of Further.Watch.
+// A change is the answer of Dependency.Watch.
 type change struct {
 	yes bool
 	err error
 }
 
 // begin asks with a watch, if there is none, beside whatever the caller does meanwhile.
-func (f *Further) begin(ctx context.Context) <-chan change {
+func (f *Dependency) begin(ctx context.Context) <-chan change {
 	done := make(chan change, 1)
 	if f.Watch == nil || f.watch != nil {
 		done <- change{}
@@ -43,12 +43,12 @@ func (f *Further) begin(ctx context.Context) <-chan change {
 
 // Stands reports whether it is watched, and nothing is known of a change: then what
 // Watch found out last holds.
-func (f *Further) Stands() bool { return f.watch != nil && f.stands() }
+func (f *Dependency) Stands() bool { return f.watch != nil && f.stands() }
 
 // stands reports whether nothing is known of a change. Whoever is woken by several
 // events at once sees them in any order, so a change has to be looked for before what
 // was known admits anybody.
-func (f *Further) stands() bool {
+func (f *Dependency) stands() bool {
 	if f.watch == nil {
 		return true
 	}

@@ -12,53 +12,53 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A Place is one node in line, in one session. It is for one goroutine. What it finds
-// out are facts; how long that may take, and what becomes of them, is up to who drives
-// it.
-type Place struct {
+// A Position is one node in line, in one session. It is for one goroutine. What it
+// finds out are facts; how long that may take, and what becomes of them, is up to who
+// drives it.
+type Position struct {
 	queue   *Queue
 	client  *framework.Client // pinned to session
 	session *framework.Session
 	seen    *Seen
 
-	path     string
-	self     znode.Name
-	id       framework.ProtectionID
-	token    int64 // czxid
-	ownWatch *framework.Watch
-	ownLife  *lifetime       // of each ownWatch
-	broken   <-chan struct{} // closed if the connection broke since ownWatch was asked for
-	asked    bool            // to give way, when ownWatch was set
-	hearsay  <-chan struct{} // broken, if an event was what admitted
+	path                string
+	self                znode.Name
+	id                  framework.ProtectionID
+	token               int64 // czxid
+	ownWatch            *framework.Watch
+	ownLife             *lifetime       // of each ownWatch
+	broken              <-chan struct{} // closed if the connection broke since ownWatch was asked for
+	revocationRequested bool            // to give way, when ownWatch was set
+	unconfirmed         <-chan struct{} // broken, if an event was what admitted
 }
 
-// Place returns a place in a session, for somebody who has not joined yet. It takes
+// Position returns a place in a session, for somebody who has not joined yet. It takes
 // down what it sees in seen.
-func (q *Queue) Place(s *framework.Session, seen *Seen) *Place {
-	return &Place{queue: q, client: q.Client.In(s), session: s, seen: seen}
+func (q *Queue) Position(s *framework.Session, seen *Seen) *Position {
+	return &Position{queue: q, client: q.Client.In(s), session: s, seen: seen}
 }
 
 // Name is that of the node.
-func (p *Place) Name() znode.Name { return p.self }
+func (p *Position) Name() znode.Name { return p.self }
 
 // Path is that of the node.
-func (p *Place) Path() string { return p.path }
+func (p *Position) Path() string { return p.path }
 
 // Token is the node's czxid.
-func (p *Place) Token() int64 { return p.token }
+func (p *Position) Token() int64 { return p.token }
 
-// Asked reports whether the data of the node, when it was last read, asked its holder
-// to give way.
-func (p *Place) Asked() bool { return p.asked }
+// RevocationRequested reports whether the data of the node, when it was last read,
+// asked its holder to give way.
+func (p *Position) RevocationRequested() bool { return p.revocationRequested }
 
-// Hearsay is closed if the connection has broken since an event admitted the place.
+// Unconfirmed is closed if the connection has broken since an event admitted the place.
 // Another server may not have heard of that yet, nor of what came before. It is nil if
 // a listing did: such news no server is behind that the session can attach to.
-func (p *Place) Hearsay() <-chan struct{} { return p.hearsay }
+func (p *Position) Unconfirmed() <-chan struct{} { return p.unconfirmed }
 
 // Join creates the node at the end of the line, and lists the children behind it. The
 // listing is nil if it is not known. On failure no node stays, or it is being removed.
-func (p *Place) Join(ctx context.Context) (listing []string, err error) {
+func (p *Position) Join(ctx context.Context) (listing []string, err error) {
 	for {
 		listing, err = p.create(ctx, p.queue.Kind, framework.EphemeralSequential)
 		if !errors.Is(err, framework.ErrNoNode) {
@@ -81,11 +81,11 @@ func (p *Place) Join(ctx context.Context) (listing []string, err error) {
 }
 
 // JoinAt is Join with a number that is given, in a line that there is.
-func (p *Place) JoinAt(ctx context.Context, number string) (listing []string, err error) {
+func (p *Position) JoinAt(ctx context.Context, number string) (listing []string, err error) {
 	return p.create(ctx, p.queue.Kind+number, framework.Ephemeral)
 }
 
-func (p *Place) create(ctx context.Context, name string, mode framework.Mode) (listing []string, err error) {
+func (p *Position) create(ctx context.Context, name string, mode framework.Mode) (listing []string, err error) {
 	made, err := p.client.CreateProtected(ctx, p.queue.Node(name), p.queue.Data(), mode, framework.WithListing())
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (p *Place) create(ctx context.Context, name string, mode framework.Mode) (l
 // Ahead returns the contenders ahead, by a listing, which it returns too. It uses the
 // one that came with the create, if it is given that, and asks for another if not. If
 // the own node is not there it returns ErrEvicted.
-func (p *Place) Ahead(ctx context.Context, listing []string) (ahead []znode.Name, children []string, err error) {
+func (p *Position) Ahead(ctx context.Context, listing []string) (ahead []znode.Name, children []string, err error) {
 	ahead, present := p.split(listing)
 	if present {
 		return ahead, listing, nil
@@ -121,7 +121,7 @@ func (p *Place) Ahead(ctx context.Context, listing []string) (ahead []znode.Name
 // split finds the own node in a listing and returns the contenders ahead of it. A
 // second node under the own id can only come from a create that was given up for lost
 // and carried out after all; it is removed.
-func (p *Place) split(children []string) (ahead []znode.Name, present bool) {
+func (p *Position) split(children []string) (ahead []znode.Name, present bool) {
 	for _, name := range p.queue.Among(children) {
 		switch {
 		case name.Node == p.self.Node:
@@ -135,24 +135,24 @@ func (p *Place) split(children []string) (ahead []znode.Name, present bool) {
 	return ahead, present
 }
 
-// HandOver gives the watch on the own node, if there is one, to whoever looks after the
-// place from now on, who ends it with the function. Two deletions in one transaction
-// are told one after the other: the place may have been granted on the first, and the
-// second, which is its own, must be heard then.
-func (p *Place) HandOver() (*framework.Watch, context.CancelFunc) {
+// DetachWatch gives the watch on the own node, if there is one, to whoever looks after
+// the place from now on, who ends it with the function. Two deletions in one
+// transaction are told one after the other: the place may have been granted on the
+// first, and the second, which is its own, must be heard then.
+func (p *Position) DetachWatch() (*framework.Watch, context.CancelFunc) {
 	if p.ownWatch == nil || !p.ownLife.detach() {
 		return nil, nil
 	}
 	return p.ownWatch, p.ownLife.cancel
 }
 
-// leavePatience is how long a caller that gives up waits for the confirmation that its
+// leaveLimit is how long a caller that gives up waits for the confirmation that its
 // node is gone. The background goes on without it.
-const leavePatience = 50 * time.Millisecond
+const leaveLimit = 50 * time.Millisecond
 
 // Leave removes the node. It does not use the caller's context, which may be what ended
 // the wait.
-func (p *Place) Leave() { Leave(p.client, p.path) }
+func (p *Position) Leave() { Leave(p.client, p.path) }
 
 // Leave removes nodes that were made in the session which the client is pinned to.
 func Leave(client *framework.Client, paths ...string) {
@@ -160,7 +160,7 @@ func Leave(client *framework.Client, paths ...string) {
 	if session.Err() != nil {
 		return
 	}
-	ctx, cancel := hold.RemovalContext(session, leavePatience)
+	ctx, cancel := hold.RemovalContext(session, leaveLimit)
 	defer cancel()
 	for _, path := range paths[1:] {
 		client.DeleteInBackground(path)
