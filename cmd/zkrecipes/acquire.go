@@ -13,17 +13,17 @@ import (
 )
 
 // silencePatience is how long a user is left without news while connecting.
-const silencePatience = 3 * time.Second
+const slowConnectNotice = 3 * time.Second
 
 // lookPatience bounds a look at the queue that is only for a message.
-const lookPatience = time.Second
+const listLimit = time.Second
 
 // connect opens a session, and tells who waits that it takes long.
-func (j *job) connect(ctx context.Context, patience time.Duration) error {
-	slow := time.AfterFunc(silencePatience, func() {
-		j.report.note(event{Event: "connecting"}, "no server has answered yet; trying for %v", patience)
+func (j *job) connect(ctx context.Context, limit time.Duration) error {
+	slow := time.AfterFunc(slowConnectNotice, func() {
+		j.report.info(event{Event: "connecting"}, "no server has answered yet; trying for %v", limit)
 	})
-	client, err := connect(ctx, j.cfg, patience)
+	client, err := connect(ctx, j.cfg, limit)
 	slow.Stop()
 	if err != nil {
 		return err
@@ -32,20 +32,20 @@ func (j *job) connect(ctx context.Context, patience time.Duration) error {
 	if _, err := j.graceFor(client.Session().Timeout()); err != nil {
 		return fmt.Errorf("the servers have changed the session timeout to %v: %w", client.Session().Timeout(), err)
 	}
-	j.tellTimeout(client.Session()) // of later ones reportConnection tells
+	j.reportTimeout(client.Session()) // of later ones reportConnection tells
 	j.watcher.Go(j.reportConnection)
 	return nil
 }
 
 // await connects, unless that is done, and takes the place. ctx ends when the user
 // loses patience.
-func (j *job) await(ctx context.Context, w wait) error {
+func (j *job) await(ctx context.Context, w waitLimit) error {
 	if j.client == nil {
-		if err := j.connect(ctx, w.toConnect()); err != nil {
+		if err := j.connect(ctx, w.forConnect()); err != nil {
 			return err
 		}
 		var err error
-		if j.contest, err = j.enter(j.client); err != nil {
+		if j.recipe, err = j.newRecipe(j.client); err != nil {
 			return err
 		}
 	}
@@ -53,17 +53,17 @@ func (j *job) await(ctx context.Context, w wait) error {
 }
 
 // acquire takes the place. ctx ends when the user loses patience.
-func (j *job) acquire(ctx context.Context, w wait) error {
-	if err := j.refuseStrangers(ctx, w); err != nil {
+func (j *job) acquire(ctx context.Context, w waitLimit) error {
+	if err := j.refuseOpenPath(ctx, w); err != nil {
 		return err
 	}
-	won, err := j.waitFor(ctx, w)
+	won, err := j.acquireAnnounced(ctx, w)
 	if err != nil {
 		return j.explain(ctx, w, err)
 	}
 	// A lease that still stands belongs to the present session.
 	j.held, j.session = won, j.client.Session()
-	if err := j.refuseStrangers(won.Context(), w.withLastLook()); err != nil {
+	if err := j.refuseOpenPath(won.Context(), w.withFinalCheck()); err != nil {
 		_ = won.Release()
 		return err
 	}
@@ -72,40 +72,40 @@ func (j *job) acquire(ctx context.Context, w wait) error {
 	}
 	j.phase.Store(holding)
 	token, waited := won.Token(), time.Since(w.start)
-	e := event{Event: "acquired", Kind: j.contest.kind, Token: token, Session: hexSession(j.session.ID()), Waited: seconds(waited)}
+	e := event{Event: "acquired", Kind: j.recipe.kind, Token: token, Session: hexSession(j.session.ID()), Waited: seconds(waited)}
 	switch {
-	case j.contest.kind == lease.KindLeader: // one term of many
-		j.report.note(e, "%s leading %s, token %v", clock(time.Now()), j.path, token)
+	case j.recipe.kind == lease.KindLeader: // one term of many
+		j.report.info(e, "%s leading %s, token %v", clock(time.Now()), j.path, token)
 	case j.waited:
-		j.report.note(e, "acquired %s after %v, token %v", j.path, waited.Round(time.Millisecond), token)
+		j.report.info(e, "acquired %s after %v, token %v", j.path, waited.Round(time.Millisecond), token)
 	default:
-		j.report.note(e, "")
+		j.report.info(e, "")
 	}
 	return nil
 }
 
 // waitFor takes the place, having said who has it if that is somebody.
-func (j *job) waitFor(ctx context.Context, w wait) (held, error) {
-	mayNotWait, err := j.beneath(ctx, w)
+func (j *job) acquireAnnounced(ctx context.Context, w waitLimit) (held, error) {
+	mayNotWait, err := j.checkAncestors(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	if mayNotWait {
 		now := w
-		now.atOnce = true
+		now.try = true
 		won, err := j.contend(ctx, now)
 		if errors.Is(err, lease.ErrTimeout) && !noAnswer(err) {
-			return j.waitFor(ctx, w) // somebody has come between, whom another look shows
+			return j.acquireAnnounced(ctx, w) // somebody has come between, whom another look shows
 		}
 		return won, err
 	}
-	if !w.atOnce && !j.quiet {
+	if !w.try && !j.quiet {
 		// If it fails the acquire that follows says why better.
-		if queue, _ := j.look(ctx, min(lookPatience, w.left())); j.contest.mustWait(queue) {
+		if queue, _ := j.listQueue(ctx, min(listLimit, w.left())); j.recipe.mustWait(queue) {
 			j.waited = true
 			first := queue[0]
-			j.report.note(event{Event: "waiting", Kind: j.contest.kind, Ahead: len(queue), Holder: personOf(first.Holder)},
-				"waiting for %s: %s", j.path, inTheWay(queue))
+			j.report.info(event{Event: "waiting", Kind: j.recipe.kind, Ahead: len(queue), Holder: newHolderJSON(first.Holder)},
+				"waiting for %s: %s", j.path, describeAhead(queue))
 		}
 	}
 	return j.contend(ctx, w)
@@ -113,14 +113,14 @@ func (j *job) waitFor(ctx context.Context, w wait) (held, error) {
 
 // contend takes the place. A recipe that does not wait for others still gives a server
 // longer to answer than --try may take.
-func (j *job) contend(ctx context.Context, w wait) (held, error) {
-	if !w.atOnce {
-		return j.contest.acquire(ctx, w.left())
+func (j *job) contend(ctx context.Context, w waitLimit) (held, error) {
+	if !w.try {
+		return j.recipe.acquire(ctx, w.left())
 	}
 	// The lease lives under this context, so it must not end with the wait.
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(w.left(), func() { cancel(errUnanswered) })
-	won, err := j.contest.acquire(ctx, 0)
+	won, err := j.recipe.acquire(ctx, 0)
 	if err != nil || timer.Stop() {
 		return won, err
 	}
@@ -129,14 +129,14 @@ func (j *job) contend(ctx context.Context, w wait) (held, error) {
 }
 
 // look lists the queue, within so much time.
-func (j *job) look(ctx context.Context, patience time.Duration) ([]lease.Contender, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, unanswered("no server answered within %v", patience))
+func (j *job) listQueue(ctx context.Context, limit time.Duration) ([]lease.Contender, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, unanswered("no server answered within %v", limit))
 	defer cancel()
-	return j.contest.contenders(ctx)
+	return j.recipe.contenders(ctx)
 }
 
 // inTheWay describes a queue that is not empty.
-func inTheWay(queue []lease.Contender) string {
+func describeAhead(queue []lease.Contender) string {
 	holder := queue[0].Holder.String()
 	if holder == "" { // a client that says nothing about itself
 		holder = fmt.Sprintf("session %s, node %s", hexSession(queue[0].Session), queue[0].Node)
@@ -146,21 +146,21 @@ func inTheWay(queue []lease.Contender) string {
 
 // probe returns an error unless the servers answer.
 func (j *job) probe(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, lookPatience, unanswered("no answer within another %v", lookPatience))
+	ctx, cancel := context.WithTimeoutCause(ctx, listLimit, unanswered("no answer within another %v", listLimit))
 	defer cancel()
 	return j.client.Sync(ctx, j.path)
 }
 
 // explain names the holder in the error of an acquire that came too late, or says that
 // no server answers any more, so that nobody knows whether there is one.
-func (j *job) explain(ctx context.Context, w wait, err error) error {
+func (j *job) explain(ctx context.Context, w waitLimit, err error) error {
 	timeout := (*lease.TimeoutError)(nil)
 	switch {
 	case !errors.As(err, &timeout):
 		return err
 	case errors.Is(timeout, framework.ErrNotConnected):
 		return &unreachableError{timeout: timeout, err: timeout.Err}
-	case w.atOnce && timeout.Ahead > 0: // a server has said so just now
+	case w.try && timeout.Ahead > 0: // a server has said so just now
 	default:
 		if silent := j.probe(ctx); noAnswer(silent) {
 			return &unreachableError{timeout: timeout, err: silent}
@@ -175,7 +175,7 @@ func (j *job) explain(ctx context.Context, w wait, err error) error {
 // nameHolder asks who has it, which the error does not say after --try, or when there
 // was no time to ask.
 func (j *job) nameHolder(ctx context.Context, timeout *lease.TimeoutError, err error) error {
-	queue, lookErr := j.look(ctx, lookPatience)
+	queue, lookErr := j.listQueue(ctx, listLimit)
 	switch {
 	case lookErr == nil:
 	case timeout.Ahead < 0 && !noAnswer(lookErr):
@@ -193,7 +193,7 @@ func (j *job) nameHolder(ctx context.Context, timeout *lease.TimeoutError, err e
 	case len(queue) == 0:
 		return fmt.Errorf("%w (it was given back just now)", err)
 	case timeout.Node != "" && queue[0].Node != timeout.Node:
-		return fmt.Errorf("%w (by now: %s)", err, inTheWay(queue))
+		return fmt.Errorf("%w (by now: %s)", err, describeAhead(queue))
 	}
 	named := *timeout
 	named.Node, named.Holder = queue[0].Node, queue[0].Holder
@@ -209,20 +209,20 @@ func (j *job) reportConnection() {
 	for change := range j.client.States(context.Background()) {
 		phase := j.phase.Load()
 		if change.State == framework.Connected && phase != finished {
-			j.tellTimeout(j.client.Session())
+			j.reportTimeout(j.client.Session())
 		}
 		switch {
 		case phase == finished:
 		case change.State == framework.Suspended:
 			broken = true
-			j.report.note(event{Event: "suspended", Reason: reasonOf(change), Session: hexSession(change.Session)}, "%s %s", clock(change.At), because("connection lost", reasonOf(change)))
+			j.report.info(event{Event: "suspended", Reason: reasonOf(change), Session: hexSession(change.Session)}, "%s %s", clock(change.At), because("connection lost", reasonOf(change)))
 		case change.State == framework.Lost && phase == acquiring: // else the supervisor says more
 			broken = true
-			j.report.note(event{Event: "session lost", Reason: reasonOf(change), Session: hexSession(change.Session)},
+			j.report.info(event{Event: "session lost", Reason: reasonOf(change), Session: hexSession(change.Session)},
 				"%s %s", clock(change.At), because("session lost", reasonOf(change)))
 		case change.State == framework.Connected && broken:
 			broken = false
-			j.report.note(event{Event: "connected", Session: hexSession(change.Session)}, "%s connected again", clock(change.At))
+			j.report.info(event{Event: "connected", Session: hexSession(change.Session)}, "%s connected again", clock(change.At))
 		}
 	}
 }
@@ -238,7 +238,7 @@ func because(what, why string) string {
 
 // tellTimeout tells that the servers have granted another session timeout than the one
 // asked for, or than that of the session before.
-func (j *job) tellTimeout(session *framework.Session) {
+func (j *job) reportTimeout(session *framework.Session) {
 	granted, asked := session.Timeout(), j.sessionTimeout
 	if j.granted == 0 {
 		j.granted = asked
@@ -249,10 +249,10 @@ func (j *job) tellTimeout(session *framework.Session) {
 	j.granted = granted
 	e := event{Event: "timeout granted", Session: hexSession(session.ID()), Timeout: seconds(granted), Asked: seconds(asked)}
 	if granted == asked {
-		j.report.note(e, "the servers grant a session timeout of %v now, as asked for", granted)
+		j.report.info(e, "the servers grant a session timeout of %v now, as asked for", granted)
 		return
 	}
-	j.report.note(e, "the servers grant a session timeout of %v instead of %v", granted, asked)
+	j.report.info(e, "the servers grant a session timeout of %v instead of %v", granted, asked)
 }
 
 func reasonOf(change framework.StateChange) string {

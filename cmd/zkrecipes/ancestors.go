@@ -52,14 +52,14 @@ func (e environ) ancestorsWith(session int64) string {
 //
 // mayNotWait means that an ancestor reads, and we may read too, but only at once: a
 // writer who comes between waits for the ancestor, and we would wait for the writer.
-func (j *job) beneath(ctx context.Context, w wait) (mayNotWait bool, err error) {
+func (j *job) checkAncestors(ctx context.Context, w waitLimit) (mayNotWait bool, err error) {
 	above := j.env.ancestors()
 	if len(above) == 0 {
 		return false, nil
 	}
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
-	queue, err := j.contest.contenders(ctx)
+	queue, err := j.recipe.contenders(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -72,19 +72,19 @@ func (j *job) beneath(ctx context.Context, w wait) (mayNotWait bool, err error) 
 	switch {
 	case len(theirs) == 0:
 		return false, nil
-	case j.contest.mustWait(theirs):
-		return false, j.ownWait(theirs[0])
-	case j.contest.kind != lease.KindReader: // there are more permits than theirs
+	case j.recipe.mustWait(theirs):
+		return false, j.selfWaitError(theirs[0])
+	case j.recipe.kind != lease.KindReader: // there are more permits than theirs
 		return false, nil
-	case j.contest.mustWait(queue):
-		return false, j.ownWait(theirs[0])
+	case j.recipe.mustWait(queue):
+		return false, j.selfWaitError(theirs[0])
 	}
 	return true, nil
 }
 
 // ownWait is the refusal. The path is right in itself, and so are the flags; what is
 // wrong is where the command stands, which no waiting mends.
-func (j *job) ownWait(holder lease.Contender) error {
+func (j *job) selfWaitError(holder lease.Contender) error {
 	verb, who := "run", holder.Holder.Who
 	if holder.Kind == lease.KindLeader {
 		verb = "elect"

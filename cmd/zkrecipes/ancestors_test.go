@@ -122,12 +122,12 @@ func TestReaderBehindAWriterBehindItsAncestor(t *testing.T) {
 }
 
 // A nested is a job below others, with a contest of the test's.
-func nestedJob(t *testing.T, env environ, flags string, c contest) *job {
+func nestedJob(t *testing.T, env environ, flags string, c recipe) *job {
 	t.Helper()
 	p := &program{env: env}
 	f, err := p.parseRun(slices.Concat(strings.Fields(flags), []string{"--lock", testLock, "--", "true"}))
 	require.NoError(t, err)
-	j := &job{program: p, jobFlags: &f.jobFlags, contest: c, report: newReporter(os.Stderr, testLock, true, true)}
+	j := &job{program: p, jobFlags: &f.jobFlags, recipe: c, report: newReporter(os.Stderr, testLock, true, true)}
 	t.Cleanup(j.report.close)
 	return j
 }
@@ -137,7 +137,7 @@ func TestWriterThatComesBetween(t *testing.T) {
 	reader := lease.Contender{Kind: lease.KindReader, Session: 7, Holding: true}
 	queue := []lease.Contender{reader}
 	shared, err := (&runFlags{shared: true, jobFlags: jobFlags{path: testLock}}).
-		contest(connectClient(t, zktest.NewServer(t)))
+		newRecipe(connectClient(t, zktest.NewServer(t)))
 	require.NoError(t, err)
 	shared.contenders = func(context.Context) ([]lease.Contender, error) { return queue, nil }
 	shared.acquire = func(_ context.Context, timeout time.Duration) (held, error) {
@@ -146,7 +146,7 @@ func TestWriterThatComesBetween(t *testing.T) {
 		return nil, &lease.TimeoutError{Path: testLock, Ahead: 2}
 	}
 	j := nestedJob(t, environ{envAncestors + "=0x7:1"}, "--shared", shared)
-	_, err = j.waitFor(t.Context(), wait{})
+	_, err = j.acquireAnnounced(t.Context(), waitLimit{})
 	require.Equal(t, exitUsage, exitCode(err, exitConflict), "%v", err)
 }
 
@@ -179,14 +179,14 @@ func TestAncestorsThatHoldNothing(t *testing.T) {
 // without an answer.
 func TestLookForAncestors(t *testing.T) {
 	asked := 0
-	c := contest{
-		kind: lease.KindMutex, mustWait: anybody,
+	c := recipe{
+		kind: lease.KindMutex, mustWait: anyContender,
 		contenders: func(context.Context) ([]lease.Contender, error) { asked++; return nil, errFake },
-		acquire:    func(context.Context, time.Duration) (held, error) { return nil, errNobody },
+		acquire:    func(context.Context, time.Duration) (held, error) { return nil, errNoContender },
 	}
-	for env, want := range map[string]error{"": errNobody, "0x1:1": errFake} {
+	for env, want := range map[string]error{"": errNoContender, "0x1:1": errFake} {
 		j := nestedJob(t, environ{envAncestors + "=" + env}, "--quiet", c)
-		_, err := j.waitFor(t.Context(), wait{})
+		_, err := j.acquireAnnounced(t.Context(), waitLimit{})
 		require.ErrorIs(t, err, want)
 	}
 	require.Equal(t, 1, asked)

@@ -198,7 +198,7 @@ func TestReportsNeverBlock(t *testing.T) {
 	w := blockedWriter{make(chan struct{})}
 	r := newReporter(w, "/l", false, false)
 	for range 2 * reportBacklog {
-		r.alarm(event{Event: "lost"}, "lost")
+		r.warn(event{Event: "lost"}, "lost")
 	}
 	r.close() // gives up after a while
 	close(w.release)

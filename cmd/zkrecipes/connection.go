@@ -79,7 +79,7 @@ func (c *connection) credentials(env environ) ([]framework.Credential, error) {
 func readCredentials(name string) (all []framework.Credential, err error) {
 	file, err := openPrivate(name)
 	if err != nil {
-		return nil, usageErrorf("--auth-file: %s: %v", name, reason(err))
+		return nil, usageErrorf("--auth-file: %s: %v", name, withoutName(err))
 	}
 	defer file.Close()
 	lines := bufio.NewScanner(file)
@@ -146,9 +146,9 @@ var flagNames = strings.NewReplacer(
 func inFlagNames(err error) string { return flagNames.Replace(err.Error()) }
 
 // connect waits for a session for no longer than patience.
-func connect(ctx context.Context, cfg framework.Config, patience time.Duration) (*framework.Client, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, unanswered("no session within %v", patience))
+func connect(ctx context.Context, cfg framework.Config, limit time.Duration) (*framework.Client, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, unanswered("no session within %v", limit))
 	defer cancel()
-	shareTime(&cfg, patience)
+	shareConnectTime(&cfg, limit)
 	return framework.Connect(ctx, cfg)
 }

@@ -13,31 +13,31 @@ import (
 
 // fullShare is what a server that does not answer can take of the time to connect if
 // nobody says otherwise: the client gives it up then.
-const fullShare = 2 * time.Second
+const maxDialTime = 2 * time.Second
 
 // leastShares is for how many servers the time has to do, however few are named: a name
 // can have many addresses.
-const leastShares = 3
+const minShares = 3
 
 // shareTime makes the servers share the time in which a session has to be had, if it is
 // short: else one that is down, when it is tried first, uses up all of it.
-func shareTime(cfg *framework.Config, patience time.Duration) {
+func shareConnectTime(cfg *framework.Config, limit time.Duration) {
 	servers := 0
 	for _, list := range cfg.Servers {
 		servers += strings.Count(list, ",") + 1
 	}
-	share := patience / time.Duration(max(servers, leastShares))
-	if share >= fullShare {
+	share := limit / time.Duration(max(servers, minShares))
+	if share >= maxDialTime {
 		return
 	}
 	// One that is reached but says nothing uses up no more than its part, either. Here
 	// only those count that are named: one alone, which is slow, may need all the time.
-	answer := patience / time.Duration(servers)
+	answer := limit / time.Duration(servers)
 	dial := cfg.Dial
 	if dial == nil {
 		dial = (&nameDialer{lookUp: net.DefaultResolver.LookupHost}).dial
 	}
-	until := time.Now().Add(patience)
+	until := time.Now().Add(limit)
 	cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		start := time.Now()
 		if !start.Before(until) { // later connections have more time
@@ -49,14 +49,14 @@ func shareTime(cfg *framework.Config, patience time.Duration) {
 		if err != nil {
 			return nil, err
 		}
-		return hurry(conn, start.Add(answer))
+		return withDeadline(conn, start.Add(answer))
 	}
 }
 
 // A hurriedConn is a connection on which a session has to be had by some time, whatever
 // later deadline the client sets. When there is a session the client lifts its
 // deadline, and with it this one.
-type hurriedConn struct {
+type deadlineConn struct {
 	net.Conn
 	by time.Time
 
@@ -64,16 +64,16 @@ type hurriedConn struct {
 	done bool
 }
 
-func hurry(conn net.Conn, by time.Time) (net.Conn, error) {
+func withDeadline(conn net.Conn, by time.Time) (net.Conn, error) {
 	if err := conn.SetDeadline(by); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
-	return &hurriedConn{Conn: conn, by: by}, nil
+	return &deadlineConn{Conn: conn, by: by}, nil
 }
 
 // SetDeadline sets the deadline, or an earlier one.
-func (c *hurriedConn) SetDeadline(t time.Time) error {
+func (c *deadlineConn) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.done = c.done || t.IsZero()

@@ -76,9 +76,9 @@ func TestTryWaitsForASlowServer(t *testing.T) {
 
 func TestTimeIsSharedOnlyWhereItIsShort(t *testing.T) {
 	cfg := framework.Config{Servers: []string{"a,b,c,d"}}
-	shareTime(&cfg, 8*time.Second)
+	shareConnectTime(&cfg, 8*time.Second)
 	require.Nil(t, cfg.Dial)
-	shareTime(&cfg, 8*time.Second-1)
+	shareConnectTime(&cfg, 8*time.Second-1)
 	require.NotNil(t, cfg.Dial)
 }
 

@@ -44,25 +44,25 @@ func (p *program) elect(args []string) int {
 	if err != nil {
 		return p.failed(err)
 	}
-	return p.perform(&f.jobFlags, f.contest, exitConflict, func(j *job) (int, error) {
+	return p.perform(&f.jobFlags, f.newRecipe, exitConflict, func(j *job) (int, error) {
 		for {
-			code, again, err := j.term(f.begin(), true)
+			code, again, err := j.runOnce(f.begin(), true)
 			if err != nil || !again {
 				return code, err
 			}
 			j.phase.Store(acquiring)
-			j.report.note(event{Event: "campaigning", Kind: j.contest.kind}, "%s campaigning again for %s", clock(time.Now()), j.path)
+			j.report.info(event{Event: "campaigning", Kind: j.recipe.kind}, "%s campaigning again for %s", clock(time.Now()), j.path)
 		}
 	})
 }
 
 // contest returns the election.
-func (f *electFlags) contest(client *framework.Client) (contest, error) {
+func (f *electFlags) newRecipe(client *framework.Client) (recipe, error) {
 	election, err := leader.New(client, f.path, leader.WithID(f.id), leader.WithMaxHold(f.maxHold.value))
 	if err != nil {
-		return contest{}, err
+		return recipe{}, err
 	}
-	return contest{
-		kind: lease.KindLeader, acquire: acquireFrom(election), contenders: election.Contenders, mustWait: anybody,
+	return recipe{
+		kind: lease.KindLeader, acquire: acquireFrom(election), contenders: election.Contenders, mustWait: anyContender,
 	}, nil
 }

@@ -263,7 +263,7 @@ func TestTermLostBeforeTheCommandStarts(t *testing.T) {
 		program: &program{}, jobFlags: &jobFlags{quiet: true}, signals: make(chan os.Signal, 1),
 		client: connectClient(t, zktest.NewServer(t)),
 		report: newReporter(io.Discard, testLock, false, true),
-		contest: contest{
+		recipe: recipe{
 			acquire: func(context.Context, time.Duration) (held, error) {
 				if lost.released {
 					return nil, errFake
@@ -273,12 +273,12 @@ func TestTermLostBeforeTheCommandStarts(t *testing.T) {
 		},
 	}
 	defer j.report.close()
-	code, again, err := j.term((&electFlags{}).begin(), true)
+	code, again, err := j.runOnce((&electFlags{}).begin(), true)
 	require.NoError(t, err)
 	require.True(t, again)
 	require.Zero(t, code)
 	require.True(t, lost.released)
-	_, again, err = j.term((&electFlags{}).begin(), true)
+	_, again, err = j.runOnce((&electFlags{}).begin(), true)
 	require.ErrorIs(t, err, errFake)
 	require.False(t, again)
 }

@@ -21,8 +21,8 @@ type event struct {
 	Reason string    `json:"reason"`
 	Cause  string    `json:"cause"` // of a failure: one of the causes in exit.go
 
-	Ahead  int     `json:"ahead"`
-	Holder *person `json:"holder"` // the first of those ahead
+	Ahead  int         `json:"ahead"`
+	Holder *holderJSON `json:"holder"` // the first of those ahead
 
 	Token   lease.Token `json:"token"`
 	Session string      `json:"session"`
@@ -39,18 +39,18 @@ type event struct {
 }
 
 // A person is a lease.Holder in JSON.
-type person struct {
+type holderJSON struct {
 	Who   string     `json:"who"`
 	Host  string     `json:"host"`
 	PID   int        `json:"pid"`
 	Since *time.Time `json:"since"` // nil if it does not say, or nothing that makes sense
 }
 
-func personOf(h lease.Holder) *person {
+func newHolderJSON(h lease.Holder) *holderJSON {
 	if h == (lease.Holder{}) {
 		return nil
 	}
-	p := &person{Who: h.Who, Host: h.Host, PID: h.PID}
+	p := &holderJSON{Who: h.Who, Host: h.Host, PID: h.PID}
 	// It is by their clock, or made up: JSON has no years of five digits, or before 0.
 	if since := h.Since.UTC(); !since.IsZero() && since.Year() >= 0 && since.Year() <= 9999 {
 		p.Since = &since
@@ -59,8 +59,8 @@ func personOf(h lease.Holder) *person {
 }
 
 // MarshalJSON writes all fields, with the time as it is in events.
-func (p person) MarshalJSON() ([]byte, error) {
-	type all person
+func (p holderJSON) MarshalJSON() ([]byte, error) {
+	type all holderJSON
 	var since json.RawMessage // null
 	if p.Since != nil {
 		since = inMillis(*p.Since)
@@ -185,17 +185,17 @@ themselves are told as plain text, with exit code 64.
 		if len(k.fields) > 0 {
 			text += `: "` + strings.Join(k.fields, `", "`) + `"`
 		}
-		hang(&out, 19, k.name, text)
+		writeHanging(&out, 19, k.name, text)
 	}
 	out.WriteString("Their fields:\n")
 	for _, f := range eventFields {
-		hang(&out, 27, f.name, f.kind+": "+f.means)
+		writeHanging(&out, 27, f.name, f.kind+": "+f.means)
 	}
 	return out.String()
 }
 
 // hang writes a term and, in a column of its own, a text that is wrapped at spaces.
-func hang(out *strings.Builder, column int, term, text string) {
+func writeHanging(out *strings.Builder, column int, term, text string) {
 	line := fmt.Sprintf("  %-*s", column-3, term)
 	for _, word := range strings.Fields(text) {
 		if len(line)+1+len(word) > helpWidth {

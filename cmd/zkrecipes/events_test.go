@@ -161,15 +161,15 @@ func TestFieldsAreKeptWhenTheyAreZero(t *testing.T) {
 		{event{Event: "acquired", Kind: "mutex"}, `"kind":"mutex","token":0,"session":"","waited_seconds":0`},
 		{event{Event: "waiting"}, `"kind":"","ahead":0,"holder":null`},
 		{
-			event{Event: "waiting", Holder: personOf(lease.Holder{Who: "me"})},
+			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{Who: "me"})},
 			`"kind":"","ahead":0,"holder":{"who":"me","host":"","pid":0,"since":null}`,
 		},
 		{
-			event{Event: "waiting", Holder: personOf(lease.Holder{PID: 1, Since: time.Date(2026, 1, 2, 3, 0, 0, 0, time.FixedZone("", 3600))})},
+			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{PID: 1, Since: time.Date(2026, 1, 2, 3, 0, 0, 0, time.FixedZone("", 3600))})},
 			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":"2026-01-02T02:00:00.000Z"}`,
 		},
 		{ // others write their times as they like
-			event{Event: "waiting", Holder: personOf(lease.Holder{PID: 1, Since: time.Date(2026, 1, 2, 3, 0, 0, 123456789, time.UTC)})},
+			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{PID: 1, Since: time.Date(2026, 1, 2, 3, 0, 0, 123456789, time.UTC)})},
 			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":"2026-01-02T03:00:00.123Z"}`,
 		},
 		{
@@ -177,11 +177,11 @@ func TestFieldsAreKeptWhenTheyAreZero(t *testing.T) {
 			`"reason":"","trusted_until":"2026-01-02T03:04:05.500Z","kill_at":"2026-01-02T03:04:05.500Z"`,
 		},
 		{
-			event{Event: "waiting", Holder: personOf(lease.Holder{PID: 1, Since: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))})},
+			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{PID: 1, Since: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))})},
 			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":null}`,
 		},
 		{
-			event{Event: "waiting", Holder: personOf(lease.Holder{PID: 1, Since: time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 7200))})},
+			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{PID: 1, Since: time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 7200))})},
 			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":null}`,
 		},
 		{event{Event: "released", Command: "exit code 0", ExitCode: new(int)}, `"reason":"","held_seconds":0,"command":"exit code 0","exit_code":0`},

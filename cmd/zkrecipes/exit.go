@@ -14,7 +14,7 @@ import (
 // Exit codes. Those below 126 lie in the band of sysexits.h, which commands rarely use;
 // the rest is what shells do. The command's own code is passed on as it is.
 const (
-	exitNobody      = 1  // "revoke" found nobody to ask
+	exitNoContender = 1  // "revoke" found nobody to ask
 	exitUsage       = 64 // wrong flags or arguments
 	exitUnavailable = 69 // no server could be used
 	exitConflict    = 75 // not acquired in time; --conflict-exit-code changes it
@@ -63,30 +63,30 @@ const (
 	causeSignal      = "signal"
 	causeCommand     = "command" // cannot be started
 	causeLost        = "lost"    // before the command was started
-	causeNobody      = "nobody"  // there to be asked
+	causeNoContender = "nobody"  // there to be asked
 	causeOther       = "other"
 )
 
 // exitCode maps what ended a run to the code that tells a script; conflict is the one
 // for "somebody else has the lock".
 func exitCode(err error, conflict int) int {
-	_, code := judge(err, conflict)
+	_, code := classify(err, conflict)
 	return code
 }
 
 // judge maps what ended a run to its cause, and to the code that tells a script.
-func judge(err error, conflict int) (cause string, code int) {
+func classify(err error, conflict int) (cause string, code int) {
 	var (
 		usage   *usageError
 		signal  *signalError
 		command *commandError
-		open    *openError
+		open    *openPathError
 	)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return "", 0
-	case errors.Is(err, errNobody):
-		return causeNobody, exitNobody
+	case errors.Is(err, errNoContender):
+		return causeNoContender, exitNoContender
 	case errors.As(err, &usage):
 		return causeUsage, exitUsage
 	case errors.As(err, &signal):

@@ -29,7 +29,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{nil, "", 0},
 		{flag.ErrHelp, "", 0},
-		{errNobody, causeNobody, 1},
+		{errNoContender, causeNoContender, 1},
 		{usageErrorf("no"), causeUsage, 64},
 		{fmt.Errorf("x: %w", framework.ErrInvalidPath), causeUsage, 64},
 		{broken, causeUnreachable, 69},
@@ -61,7 +61,7 @@ func TestExitCodes(t *testing.T) {
 		{&commandError{"x", exitNotFound, errFake}, causeCommand, 127},
 		{fmt.Errorf("x: %w", &signalError{syscall.SIGINT}), causeSignal, 130},
 	} {
-		cause, code := judge(test.err, 9)
+		cause, code := classify(test.err, 9)
 		require.Equal(t, test.code, code, "%v", test.err)
 		require.Equal(t, test.cause, cause, "%v", test.err)
 		require.Equal(t, code, exitCode(test.err, 9))

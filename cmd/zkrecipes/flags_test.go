@@ -195,7 +195,7 @@ func TestHelpIsComplete(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 15*time.Second, session)
 	require.Equal(t, 5*time.Second, session/2-grace)
-	require.Equal(t, 15*time.Second, connectPatience)
+	require.Equal(t, 15*time.Second, defaultConnectLimit)
 }
 
 func TestGrace(t *testing.T) {

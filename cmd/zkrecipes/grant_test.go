@@ -54,7 +54,7 @@ func TestNothingIsStartedUnderALeaseThatIsOver(t *testing.T) {
 			}
 			j.report = newReporter(j.stderr, testLock, true, false)
 			defer j.report.close()
-			_, _, err = j.underLock()
+			_, _, err = j.runLocked()
 			require.ErrorIs(t, err, lease.ErrLost)
 			require.ErrorContains(t, err, "the command was not started")
 		})

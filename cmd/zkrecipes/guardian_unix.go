@@ -76,17 +76,17 @@ func guard(args []string) int {
 		signal.Notify(caught, syscall.SIGTSTP)
 	}
 	g := &guardian{notices: json.NewEncoder(notices)}
-	g.tell(notice{})
+	g.notify(notice{})
 	var todo order
 	if err := json.NewDecoder(io.LimitReader(control, maxOrder)).Decode(&todo); err != nil {
 		return exitUsage // zkrecipes has ended
 	}
 	if err := becomeGuardian(todo.Namespace); err != nil {
-		g.tell(notice{Failed: syscall.EPERM, Why: err.Error()})
+		g.notify(notice{Failed: syscall.EPERM, Why: err.Error()})
 		return exitCannotRun
 	}
 	if len(todo.Args) == 0 { // that was all to be found out
-		g.tell(notice{})
+		g.notify(notice{})
 		return 0
 	}
 	pid, ok := g.start(todo)
@@ -112,12 +112,12 @@ func (g *guardian) start(todo order) (pid int, ok bool) {
 		if errors.As(err, &failed.Failed) {
 			failed.Why = ""
 		}
-		g.tell(failed)
+		g.notify(failed)
 		return 0, false
 	}
 	command := identify(pid)
 	g.tree = newTree(os.Getpid(), command)
-	g.tell(notice{PID: pid, Started: command.started})
+	g.notify(notice{PID: pid, Started: command.started})
 	return pid, true
 }
 
@@ -146,7 +146,7 @@ func guardianPipes(args []string) (control, notices *os.File, err error) {
 }
 
 // tell fails when zkrecipes has ended, and then another hears of that.
-func (g *guardian) tell(n notice) { _ = g.notices.Encode(n) }
+func (g *guardian) notify(n notice) { _ = g.notices.Encode(n) }
 
 // killAllAfter waits for the end of zkrecipes, and leaves nothing behind. It returns
 // with the process.
@@ -171,14 +171,14 @@ func (g *guardian) wait(command int) {
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil: // there is nobody to wait for
-			g.awaitRest(end)
+			g.awaitRemaining(end)
 			return
 		case pid == 0: // not now: there is more than the command
-			g.tell(*end)
+			g.notify(*end)
 			end = nil
 		case status.Stopped():
 			if pid == command || ended {
-				g.tell(notice{Stopped: status.StopSignal()})
+				g.notify(notice{Stopped: status.StopSignal()})
 			}
 		case pid == command && !ended: // later another may have that number
 			ended, end = true, &notice{Ended: true, Code: status.ExitStatus()}
@@ -191,16 +191,16 @@ func (g *guardian) wait(command int) {
 
 // awaitRest tells that all has ended when that is so of those too that are not our
 // children. end is what was not told yet.
-func (g *guardian) awaitRest(end *notice) {
+func (g *guardian) awaitRemaining(end *notice) {
 	last := notice{Gone: true}
 	if end != nil {
 		last.Ended, last.Code, last.Signal = true, end.Code, end.Signal
 	}
-	for ; !nobodyElse(g.tree); <-time.After(treePoll) {
+	for ; !nothingLeft(g.tree); <-time.After(treePoll) {
 		if last.Ended {
-			g.tell(*end)
+			g.notify(*end)
 			last = notice{Gone: true}
 		}
 	}
-	g.tell(last)
+	g.notify(last)
 }

@@ -52,7 +52,7 @@ func TestHaltWaitsForForks(t *testing.T) {
 	defer func() { _ = tree.freeze(syscall.SIGKILL) }()
 	until(t, "it forks", func() bool { return len(tree.names()) > 2 })
 	for range 12 {
-		require.NoError(t, tree.halt(haltPatience))
+		require.NoError(t, tree.halt(maxHaltWait))
 		before, err := tree.alive()
 		require.NoError(t, err)
 		<-time.After(30 * time.Millisecond) // a fork takes less

@@ -81,11 +81,11 @@ const (
 type job struct {
 	*program
 	*jobFlags
-	cfg     framework.Config
-	file    string // of the command
-	report  *reporter
-	enter   func(*framework.Client) (contest, error) // makes the contest
-	contest contest
+	cfg       framework.Config
+	file      string // of the command
+	report    *reporter
+	newRecipe func(*framework.Client) (recipe, error) // makes the contest
+	recipe    recipe
 
 	signals chan os.Signal
 	client  *framework.Client
@@ -100,20 +100,20 @@ type job struct {
 // perform prepares a job, does it, and returns the exit code; conflict is the one for
 // "somebody else has the lock".
 func (p *program) perform(
-	f *jobFlags, enter func(*framework.Client) (contest, error), conflict int, do func(*job) (int, error),
+	f *jobFlags, newRecipe func(*framework.Client) (recipe, error), conflict int, do func(*job) (int, error),
 ) int {
-	j := &job{program: p, jobFlags: f, enter: enter, signals: make(chan os.Signal, 64)}
+	j := &job{program: p, jobFlags: f, newRecipe: newRecipe, signals: make(chan os.Signal, 64)}
 	j.report = newReporter(p.stderr, f.path, f.json, f.quiet)
 	j.report.what = f.what
 	defer j.report.close()
 	code, err := j.execute(do)
 	if err != nil {
 		e := event{Event: "failed", Reason: inFlagNames(err), ExitCode: &code}
-		e.Cause, code = judge(err, conflict)
+		e.Cause, code = classify(err, conflict)
 		if timeout := (*lease.TimeoutError)(nil); errors.As(err, &timeout) {
-			e.Ahead, e.Holder = max(timeout.Ahead, 0), personOf(timeout.Holder)
+			e.Ahead, e.Holder = max(timeout.Ahead, 0), newHolderJSON(timeout.Holder)
 		}
-		j.report.alarm(e, "%s", e.Reason)
+		j.report.warn(e, "%s", e.Reason)
 	}
 	return code
 }
@@ -159,7 +159,7 @@ func (j *job) disconnect() {
 
 // term is one wait for the place and, when it is had, one life of the command. again
 // tells that there should be another, if the job repeats.
-func (j *job) term(w wait, repeats bool) (code int, again bool, err error) {
+func (j *job) runOnce(w waitLimit, repeats bool) (code int, again bool, err error) {
 	// The lease lives under this context, so it lasts until all is done.
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -169,13 +169,13 @@ func (j *job) term(w wait, repeats bool) (code int, again bool, err error) {
 		lasted time.Duration
 	)
 	if err == nil {
-		o, lasted, err = j.underLock()
+		o, lasted, err = j.runLocked()
 	}
 	switch {
 	case err == nil:
 		// Whoever told the command to end wants no other.
-		again = repeats && (o.lost || o.revoked) && !o.asked
-		return j.conclude(o, lasted, again), again, nil
+		again = repeats && (o.lost || o.revoked) && !o.signalled
+		return j.finish(o, lasted, again), again, nil
 	case repeats && errors.Is(err, lease.ErrLost): // between the grant and the command's start
 		_ = j.held.Release()
 		return 0, true, nil
@@ -203,7 +203,7 @@ func untilSignal(ctx context.Context, cancel context.CancelCauseFunc, signals <-
 }
 
 // underLock runs the command while the place is held, and says how it ended.
-func (j *job) underLock() (outcome, time.Duration, error) {
+func (j *job) runLocked() (outcome, time.Duration, error) {
 	start := time.Now()
 	if err := j.held.Err(); err != nil {
 		return outcome{}, 0, fmt.Errorf("the command was not started: %w", err)
@@ -214,7 +214,7 @@ func (j *job) underLock() (outcome, time.Duration, error) {
 		return outcome{}, 0, err
 	}
 	if err := procTrouble(); err != nil {
-		j.report.alarm(event{Event: "unstoppable", Reason: err.Error()},
+		j.report.warn(event{Event: "unstoppable", Reason: err.Error()},
 			"%s cannot see processes: %v; what leaves the command's process group cannot be stopped", clock(time.Now()), err)
 	}
 	watchStops(j.signals)
@@ -249,7 +249,7 @@ func (j *job) graceNow() time.Duration {
 // conclude gives the place back, says what there is to say, and returns the exit code:
 // the command's own only if the place was held to the end. again tells that the job
 // goes on, so that the code does not matter yet.
-func (j *job) conclude(o outcome, lasted time.Duration, again bool) int {
+func (j *job) finish(o outcome, lasted time.Duration, again bool) int {
 	code, ended := o.end.exitCode(), time.Now()
 	released := j.held.Release() // of what was lost, the rest goes in the background, or with the session
 	lost := o.lost || errors.Is(released, lease.ErrLost)
@@ -270,16 +270,16 @@ func (j *job) conclude(o outcome, lasted time.Duration, again bool) int {
 	switch {
 	case o.lost:
 		e.Event = "stopped"
-		j.report.alarm(e, "%s the command has ended: %v%s", clock(ended), o.end, consequence)
+		j.report.warn(e, "%s the command has ended: %v%s", clock(ended), o.end, consequence)
 	case lost:
 		e.Event = "unprotected"
-		j.report.alarm(e, "%s the command ran to its end (%v) but was not protected to the end: %s%s", clock(ended), o.end, e.Reason, consequence)
+		j.report.warn(e, "%s the command ran to its end (%v) but was not protected to the end: %s%s", clock(ended), o.end, e.Reason, consequence)
 	case released != nil:
-		j.report.alarm(e, "%s will be free when the session has ended: %s", j.path, e.Reason)
+		j.report.warn(e, "%s will be free when the session has ended: %s", j.path, e.Reason)
 	case o.revoked:
-		j.report.note(e, "%s the command has ended (%v), and %s is given back", clock(ended), o.end, j.path)
+		j.report.info(e, "%s the command has ended (%v), and %s is given back", clock(ended), o.end, j.path)
 	default:
-		j.report.note(e, "")
+		j.report.info(e, "")
 	}
 	return code
 }

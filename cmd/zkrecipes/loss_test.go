@@ -56,7 +56,7 @@ func deleteHolder(t *testing.T, server *zktest.Server, operator *framework.Clien
 	t.Helper()
 	nodes := server.Children(testLock)
 	require.Len(t, nodes, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), eventTimeout)
 	defer cancel()
 	require.NoError(t, operator.Delete(ctx, testLock+"/"+nodes[0], framework.AnyVersion))
 }

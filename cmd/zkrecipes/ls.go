@@ -15,11 +15,11 @@ import (
 
 // A listing is the output of "ls --json".
 type listing struct {
-	Lock      string   `json:"lock"`
-	Exists    bool     `json:"exists"`    // the lock's node; servers remove it when it is not used
-	Queue     []place  `json:"queue"`     // first in line first
-	Semaphore *permits `json:"semaphore"` // nil if there is none
-	Others    []string `json:"others"`
+	Lock      string       `json:"lock"`
+	Exists    bool         `json:"exists"`    // the lock's node; servers remove it when it is not used
+	Queue     []queueEntry `json:"queue"`     // first in line first
+	Semaphore *permits     `json:"semaphore"` // nil if there is none
+	Others    []string     `json:"others"`
 }
 
 // ls prints who holds what below a path, and who waits for it.
@@ -31,16 +31,16 @@ func (p *program) ls(args []string) error {
 	fs := flag.NewFlagSet("ls", flag.ContinueOnError)
 	conn.register(fs)
 	fs.BoolVar(&asJSON, "json", false, "")
-	path, err := p.parseAround(fs, args)
+	path, err := p.parseWithPath(fs, args)
 	if err != nil {
 		return err
 	}
-	return p.inspect(fs, &conn, path, func(ctx context.Context, client *framework.Client, full string) error {
-		s, err := lookAround(ctx, client, full)
+	return p.withClient(fs, &conn, path, func(ctx context.Context, client *framework.Client, full string) error {
+		s, err := takeSurvey(ctx, client, full)
 		if err != nil {
 			return err
 		}
-		l := &listing{Lock: path, Exists: s.exists, Queue: s.places(), Semaphore: s.semaphore, Others: s.others}
+		l := &listing{Lock: path, Exists: s.exists, Queue: s.entries(), Semaphore: s.semaphore, Others: s.others}
 		if asJSON {
 			return p.printJSON(l)
 		}
@@ -67,7 +67,7 @@ func (l *listing) print(out io.Writer) error {
 		fmt.Fprintf(&text, "how many permits there are is not stored at %s\n", quote.Line(l.Lock))
 	}
 	if n := len(l.Others); n > 0 {
-		fmt.Fprintf(&text, "%s has children that contend for nothing, %d in number: %s\n", quote.Line(l.Lock), n, someOf(l.Others))
+		fmt.Fprintf(&text, "%s has children that contend for nothing, %d in number: %s\n", quote.Line(l.Lock), n, firstFew(l.Others))
 	}
 	_, err := io.WriteString(out, text.String())
 	return err
@@ -95,7 +95,7 @@ func (l *listing) table() table {
 }
 
 // someOf names a few of many.
-func someOf(names []string) string {
+func firstFew(names []string) string {
 	const few = 5
 	more := ""
 	if len(names) > few {

@@ -91,8 +91,8 @@ func TestListingOfOthers(t *testing.T) {
 }
 
 func TestSomeOf(t *testing.T) {
-	require.Equal(t, `a, b\x1bc, d,\x20e`, someOf([]string{"a", "b\x1bc", "d, e"}))
-	require.Equal(t, "1, 2, 3, 4, 5 and 2 more", someOf([]string{"1", "2", "3", "4", "5", "6", "7"}))
+	require.Equal(t, `a, b\x1bc, d,\x20e`, firstFew([]string{"a", "b\x1bc", "d, e"}))
+	require.Equal(t, "1, 2, 3, 4, 5 and 2 more", firstFew([]string{"1", "2", "3", "4", "5", "6", "7"}))
 }
 
 func TestDescriptionOfWhoSaysNothing(t *testing.T) {

@@ -85,7 +85,7 @@ func command(part string, args ...string) []string {
 }
 
 // patience is how long an event may take that is certain to come.
-const patience = 2 * time.Minute
+const eventTimeout = 2 * time.Minute
 
 // A started program is zkrecipes as a process of its own.
 type started struct {
@@ -195,7 +195,7 @@ func (p *started) line() string {
 	case line, ok := <-p.lines:
 		require.True(p.t, ok, "the command printed no more")
 		return line
-	case <-time.After(patience):
+	case <-time.After(eventTimeout):
 		require.Fail(p.t, "the command prints nothing")
 	}
 	return ""
@@ -204,7 +204,7 @@ func (p *started) line() string {
 // event waits for an event of a kind and skips others.
 func (p *started) event(kind string) event {
 	p.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(eventTimeout)
 	for {
 		select {
 		case e, ok := <-p.events:
@@ -224,7 +224,7 @@ func (p *started) end() int {
 	p.t.Helper()
 	select {
 	case code := <-p.exit:
-		for deadline := time.After(patience); ; {
+		for deadline := time.After(eventTimeout); ; {
 			select {
 			case _, more := <-p.lines:
 				if !more {
@@ -234,7 +234,7 @@ func (p *started) end() int {
 				require.Fail(p.t, "zkrecipes has ended, but not the command")
 			}
 		}
-	case <-time.After(patience):
+	case <-time.After(eventTimeout):
 		require.Fail(p.t, "zkrecipes does not end")
 	}
 	return -1
@@ -269,7 +269,7 @@ func until(t *testing.T, what string, true func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.After(patience); !true(); {
+	for deadline := time.After(eventTimeout); !true(); {
 		select {
 		case <-tick.C:
 		case <-deadline:

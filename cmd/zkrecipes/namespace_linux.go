@@ -32,15 +32,15 @@ func becomeGuardian(namespace bool) error {
 
 // checkNamespace tells why there can be no PID namespace, by making one.
 func checkNamespace(env environ) error {
-	p := &process{unwatch: make(chan struct{})}
+	p := &process{guardianEnded: make(chan struct{})}
 	err := p.startGuardian(env, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}, true)
 	if err == nil {
 		var told notice
 		if told, err = p.ask(context.Background(), json.NewDecoder(p.notices), order{Namespace: true}); err == nil && told.Why != "" {
 			err = errors.New(told.Why)
 		}
-		p.alive.Close()
-		<-p.unwatch
+		p.control.Close()
+		<-p.guardianEnded
 		p.notices.Close()
 	}
 	if err != nil {

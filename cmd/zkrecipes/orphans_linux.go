@@ -137,4 +137,4 @@ func hasChildren() bool {
 
 // nobodyElse reports whether a guardian that has no children left has nothing left. It
 // has: orphans become its children.
-func nobodyElse(*tree) bool { return true }
+func nothingLeft(*tree) bool { return true }

@@ -103,7 +103,7 @@ func TestRevokeOfPermits(t *testing.T) {
 	require.Equal(t, "got terminated", first.line())
 	require.Equal(t, 3, first.end())
 	code, _ = revoke(t, server, testLock)
-	require.Equal(t, exitNobody, code)
+	require.Equal(t, exitNoContender, code)
 }
 
 // A semaphore with a single queue, which only programs make.
@@ -182,11 +182,11 @@ func TestListingWhileTheSizeIsStored(t *testing.T) {
 			_, err := other.Set(t.Context(), testLock, []byte{0, 0, 0, 3}, framework.AnyVersion)
 			stored <- err
 		})
-		s, err := lookAround(t.Context(), ls, testLock)
+		s, err := takeSurvey(t.Context(), ls, testLock)
 		require.NoError(t, err)
 		require.NoError(t, <-stored)
 		require.Equal(t, &permits{Size: 3, Free: 2, Known: true}, s.semaphore)
-		require.Len(t, s.places(), 1)
-		require.Equal(t, "held", s.places()[0].State)
+		require.Len(t, s.entries(), 1)
+		require.Equal(t, "held", s.entries()[0].State)
 	})
 }

@@ -26,7 +26,7 @@ func checkNamespace(environ) error { return errNoNamespace }
 
 // nobodyElse reports whether a guardian that has no children left has nothing left:
 // orphans of its group are children of others.
-func nobodyElse(t *tree) bool { return t.groupGone() }
+func nothingLeft(t *tree) bool { return t.groupGone() }
 
 // procTrouble tells of nothing: what can be known of processes is known.
 func procTrouble() error { return nil }

@@ -58,12 +58,12 @@ func endsWait(sig os.Signal) bool {
 // A process is a command with all that it has started, under the eyes of a guardian.
 type process struct {
 	*tree
-	guardian int           // its number
-	unwatch  chan struct{} // closed when the guardian has ended
-	alive    *os.File      // the guardian's word that we are there: it ends with us
-	notices  *os.File
-	foreign  map[processID]bool // children of ours that have nothing to do with it
-	events   chan processEvent
+	guardian      int           // its number
+	guardianEnded chan struct{} // closed when the guardian has ended
+	control       *os.File      // the guardian's word that we are there: it ends with us
+	notices       *os.File
+	foreign       map[processID]bool // children of ours that have nothing to do with it
+	events        chan processEvent
 }
 
 // checkSystem tells why no command can be run under a lock here. It can.
@@ -73,7 +73,7 @@ func checkSystem(string) error { return nil }
 // says that the command and all that it has started have ended. If ctx, which is that
 // of the lease, ends before the command is known to run, it is not started, or killed.
 func startProcess(ctx context.Context, path string, argv []string, env environ, streams [3]*os.File, namespace bool) (*process, error) {
-	p := &process{unwatch: make(chan struct{}), events: make(chan processEvent, 1)}
+	p := &process{guardianEnded: make(chan struct{}), events: make(chan processEvent, 1)}
 	if err := p.startGuardian(env, streams, namespace); err != nil {
 		return nil, &commandError{name: argv[0], code: exitCannotRun, err: fmt.Errorf("its guardian: %w", err)}
 	}
@@ -81,10 +81,10 @@ func startProcess(ctx context.Context, path string, argv []string, env environ, 
 	for i, arg := range argv {
 		todo.Args[i] = []byte(arg)
 	}
-	told := json.NewDecoder(p.notices)
-	first, err := p.ask(ctx, told, todo)
-	if err != nil && p.leftBehind() {
-		go p.follow(told)
+	answers := json.NewDecoder(p.notices)
+	first, err := p.ask(ctx, answers, todo)
+	if err != nil && p.takeOver() {
+		go p.follow(answers)
 		return p, nil
 	}
 	if err != nil || first.PID == 0 {
@@ -95,26 +95,26 @@ func startProcess(ctx context.Context, path string, argv []string, env environ, 
 		command = findCommandIn(p.guardian, command)
 	}
 	p.tree = newTree(p.guardian, command)
-	go p.follow(told)
+	go p.follow(answers)
 	return p, nil
 }
 
 // ask gives the guardian its order and returns its answer. A guardian takes a while to
 // start, so the lease is looked at again when it has, and as long as it does not answer
 // the end of the lease is for it what our own end would be.
-func (p *process) ask(ctx context.Context, told *json.Decoder, todo order) (answer notice, err error) {
-	stop := context.AfterFunc(ctx, func() { p.alive.Close() })
+func (p *process) ask(ctx context.Context, answers *json.Decoder, todo order) (answer notice, err error) {
+	stop := context.AfterFunc(ctx, func() { p.control.Close() })
 	defer stop()
-	if err := told.Decode(&answer); err != nil {
+	if err := answers.Decode(&answer); err != nil {
 		return answer, err
 	}
 	if err := context.Cause(ctx); err != nil {
 		return answer, err
 	}
-	if err := json.NewEncoder(p.alive).Encode(todo); err != nil {
+	if err := json.NewEncoder(p.control).Encode(todo); err != nil {
 		return answer, err
 	}
-	err = told.Decode(&answer)
+	err = answers.Decode(&answer)
 	if err == nil && !stop() {
 		err = context.Cause(ctx)
 	}
@@ -123,9 +123,9 @@ func (p *process) ask(ctx context.Context, told *json.Decoder, todo order) (answ
 
 // leftBehind reports whether a guardian that has ended without a word has started
 // something, which is ours then.
-func (p *process) leftBehind() bool {
-	p.alive.Close()
-	<-p.unwatch
+func (p *process) takeOver() bool {
+	p.control.Close()
+	<-p.guardianEnded
 	p.tree = newTree(os.Getpid(), processID{})
 	p.moveTo(os.Getpid(), p.foreign)
 	return !p.allGone()
@@ -133,19 +133,19 @@ func (p *process) leftBehind() bool {
 
 // notStarted returns the error that the guardian has told of, or that it tells no more,
 // or why the lease is over.
-func (p *process) notStarted(ctx context.Context, name string, told notice) error {
-	p.alive.Close() // what was started all the same is killed
-	<-p.unwatch
+func (p *process) notStarted(ctx context.Context, name string, answers notice) error {
+	p.control.Close() // what was started all the same is killed
+	<-p.guardianEnded
 	p.notices.Close()
 	if over := context.Cause(ctx); over != nil {
 		return fmt.Errorf("the command was not started, or killed as it started: %w", over)
 	}
 	reason := &commandError{name: name, code: exitCannotRun, err: errGuardianEnded}
 	switch {
-	case told.Why != "":
-		reason.err = errors.New(told.Why)
-	case told.Failed != 0:
-		reason.err = told.Failed
+	case answers.Why != "":
+		reason.err = errors.New(answers.Why)
+	case answers.Failed != 0:
+		reason.err = answers.Failed
 	}
 	if errors.Is(reason.err, fs.ErrNotExist) {
 		reason.code = exitNotFound
@@ -162,24 +162,24 @@ func (p *process) startGuardian(env environ, streams [3]*os.File, namespace bool
 	if err := adoptOrphans(); err != nil {
 		return err
 	}
-	control, alive, err := os.Pipe()
+	read, control, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	defer control.Close()
+	defer read.Close()
 	notices, tell, err := os.Pipe()
 	if err != nil {
-		alive.Close()
+		control.Close()
 		return err
 	}
 	defer tell.Close()
-	p.alive, p.notices, p.foreign = alive, notices, foreignNow()
-	argv := []string{guardianName, strconv.Itoa(int(control.Fd())), strconv.Itoa(int(tell.Fd()))}
-	attr := &syscall.ProcAttr{Env: env, Files: passedOn(streams, control.Fd(), tell.Fd()), Sys: guardianAttributes(namespace)}
+	p.control, p.notices, p.foreign = control, notices, foreignNow()
+	argv := []string{guardianName, strconv.Itoa(int(read.Fd())), strconv.Itoa(int(tell.Fd()))}
+	attr := &syscall.ProcAttr{Env: env, Files: passedOn(streams, read.Fd(), tell.Fd()), Sys: guardianAttributes(namespace)}
 	started := make(chan error)
 	go p.watch(started, func() (int, error) { return syscall.ForkExec(program, argv, attr) })
 	if err := <-started; err != nil {
-		alive.Close()
+		control.Close()
 		notices.Close()
 		return err
 	}
@@ -192,7 +192,7 @@ func (p *process) startGuardian(env environ, streams [3]*os.File, namespace bool
 func (p *process) watch(started chan<- error, start func() (int, error)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer close(p.unwatch)
+	defer close(p.guardianEnded)
 	// The command must be stopped when it wants the terminal, also where that is
 	// ignored, as it is under tmux: what is caught has its usual effect in a new
 	// program. We ourselves must be able to write and to take the terminal back.
@@ -240,11 +240,11 @@ func passedOn(streams [3]*os.File, pipes ...uintptr) []uintptr {
 }
 
 // follow turns what the guardian tells into events.
-func (p *process) follow(told *json.Decoder) {
+func (p *process) follow(answers *json.Decoder) {
 	last := processEvent{ended: true, end: ending{signal: syscall.SIGKILL}} // by the kernel, if the guardian is killed
 	for !last.gone {
 		var n notice
-		if err := told.Decode(&n); err != nil {
+		if err := answers.Decode(&n); err != nil {
 			break // it has ended
 		}
 		ev := processEvent{stopped: n.Stopped, ended: n.Ended, gone: n.Gone, end: ending{code: n.Code, signal: n.Signal}}
@@ -258,8 +258,8 @@ func (p *process) follow(told *json.Decoder) {
 			p.events <- ev
 		}
 	}
-	<-p.unwatch
-	p.alive.Close()
+	<-p.guardianEnded
+	p.control.Close()
 	p.notices.Close()
 	if !last.gone {
 		p.moveTo(os.Getpid(), p.foreign)
@@ -280,7 +280,7 @@ func (p *process) Signal(to part, sig syscall.Signal) error { return p.signal(to
 
 // Stop stops all that there is, and returns when all have stopped, or an error if they
 // have not in time.
-func (p *process) Stop(patience time.Duration) error { return p.halt(patience) }
+func (p *process) Stop(limit time.Duration) error { return p.halt(limit) }
 
 // Kill kills all that there is.
 func (p *process) Kill() error { return p.freeze(syscall.SIGKILL) }

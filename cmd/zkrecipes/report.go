@@ -24,7 +24,7 @@ type reporter struct {
 
 const (
 	reportBacklog = 256 // lines; what is more is dropped
-	flushPatience = time.Second
+	flushLimit    = time.Second
 )
 
 func newReporter(out io.Writer, lock string, asJSON, quiet bool) *reporter {
@@ -67,20 +67,20 @@ func (r *reporter) close() {
 	close(r.last)
 	select {
 	case <-r.done:
-	case <-time.After(flushPatience):
+	case <-time.After(flushLimit):
 	}
 }
 
 // note reports what is good to know; --quiet silences it.
-func (r *reporter) note(e event, format string, args ...any) {
+func (r *reporter) info(e event, format string, args ...any) {
 	if !r.quiet {
-		r.alarm(e, format, args...)
+		r.warn(e, format, args...)
 	}
 }
 
 // alarm reports what must be known. An empty format is for events that are worth a line
 // to a program only.
-func (r *reporter) alarm(e event, format string, args ...any) {
+func (r *reporter) warn(e event, format string, args ...any) {
 	line := []byte("zkrecipes: " + quote.Line(fmt.Sprintf(format, args...)))
 	if r.json {
 		e.Time, e.Lock = time.Now().UTC().Truncate(time.Millisecond), r.lock

@@ -12,7 +12,7 @@ import (
 )
 
 // errNobody means that there was nobody to ask.
-var errNobody = errors.New("nobody is there to be asked")
+var errNoContender = errors.New("nobody is there to be asked")
 
 // revokeFlags is what the command line of "revoke" says.
 type revokeFlags struct {
@@ -23,9 +23,9 @@ type revokeFlags struct {
 }
 
 // A request is the output of "revoke --json".
-type request struct {
-	Lock  string  `json:"lock"`
-	Asked []place `json:"asked"`
+type revocation struct {
+	Lock      string       `json:"lock"`
+	Requested []queueEntry `json:"asked"`
 }
 
 // revoke asks holders to give way.
@@ -37,14 +37,14 @@ func (p *program) revoke(args []string) error {
 	fs.BoolVar(&f.all, "all", false, "")
 	fs.BoolVar(&f.json, "json", false, "")
 	var err error
-	if f.path, err = p.parseAround(fs, args); err != nil {
+	if f.path, err = p.parseWithPath(fs, args); err != nil {
 		return err
 	}
 	if f.node != "" && f.all {
 		return usageErrorf("revoke: --node and --all contradict each other")
 	}
-	return p.inspect(fs, &f.connection, f.path, func(ctx context.Context, client *framework.Client, full string) error {
-		s, err := lookAround(ctx, client, full)
+	return p.withClient(fs, &f.connection, f.path, func(ctx context.Context, client *framework.Client, full string) error {
+		s, err := takeSurvey(ctx, client, full)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (p *program) revoke(args []string) error {
 // ask asks those of a survey whom the flags choose. Whoever was asked before something
 // went wrong is named all the same.
 func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFlags, s *survey) error {
-	done := request{Lock: f.path, Asked: []place{}}
+	done := revocation{Lock: f.path, Requested: []queueEntry{}}
 	var failed error
 	for _, queue := range s.queues {
 		for i, c := range queue {
@@ -67,7 +67,7 @@ func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFl
 				continue // given back since we looked
 			}
 			if failed = err; err == nil {
-				done.Asked = append(done.Asked, placeOf(c, i+1))
+				done.Requested = append(done.Requested, newQueueEntry(c, i+1))
 				if !f.json {
 					_ = printLine(p.stdout, "asked "+describe(c)) // it was asked, whoever is told
 				}
@@ -77,12 +77,12 @@ func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFl
 	if f.json {
 		failed = errors.Join(failed, p.printJSON(done))
 	}
-	if failed == nil && len(done.Asked) == 0 {
+	if failed == nil && len(done.Requested) == 0 {
 		what := f.path
 		if f.node != "" {
 			what += ": " + f.node
 		}
-		return fmt.Errorf("%s: %w", what, errNobody)
+		return fmt.Errorf("%s: %w", what, errNoContender)
 	}
 	return failed
 }

@@ -89,16 +89,16 @@ func TestWhomRevokeAsks(t *testing.T) {
 	require.Equal(t, 0, code)
 	gone(readers[2])
 	code, _ = revoke(t, server, testLock, "--node", queue[1].Node)
-	require.Equal(t, exitNobody, code, "it has gone")
+	require.Equal(t, exitNoContender, code, "it has gone")
 
 	code, stdout = revoke(t, server, "--json", testLock)
 	require.Equal(t, 0, code)
-	var asked request
+	var asked revocation
 	require.NoError(t, json.Unmarshal([]byte(stdout), &asked))
 	require.Equal(t, testLock, asked.Lock)
-	require.Len(t, asked.Asked, 2)
-	require.Equal(t, queue[0].Node, asked.Asked[0].Node)
-	require.Equal(t, queue[3].Node, asked.Asked[1].Node)
+	require.Len(t, asked.Requested, 2)
+	require.Equal(t, queue[0].Node, asked.Requested[0].Node)
+	require.Equal(t, queue[3].Node, asked.Requested[1].Node)
 	gone(readers[0])
 	gone(readers[3])
 	require.Equal(t, "ready", writer.line())
@@ -128,13 +128,13 @@ func TestRevokeOfNobody(t *testing.T) {
 	env := []string{envServers + "=" + server.Addr() + "/app"}
 	for _, args := range [][]string{{testLock}, {testLock, "--all"}, {testLock, "--node", "x"}} {
 		code, stdout, stderr := invoke(t, env, append([]string{"revoke"}, args...)...)
-		require.Equal(t, exitNobody, code)
+		require.Equal(t, exitNoContender, code)
 		require.Empty(t, stdout)
 		require.Contains(t, stderr, testLock)
 		require.Contains(t, stderr, "nobody is there to be asked")
 	}
 	code, stdout, _ := invoke(t, env, "revoke", testLock, "--json")
-	require.Equal(t, exitNobody, code)
+	require.Equal(t, exitNoContender, code)
 	require.JSONEq(t, `{"lock": "`+testLock+`", "asked": []}`, stdout)
 	_, ok := server.Node("/app")
 	require.False(t, ok, "asking creates nothing")
@@ -145,7 +145,7 @@ func TestRevokeOfANodeThatJustGoes(t *testing.T) {
 	p := hold(t, server)
 	server.On(zktest.OpSetData, testLock+"/").Fail(zktest.NoNode)
 	code, _ := revoke(t, server, testLock)
-	require.Equal(t, exitNobody, code)
+	require.Equal(t, exitNoContender, code)
 	p.signal(syscall.SIGTERM)
 	require.Equal(t, 3, p.end())
 }

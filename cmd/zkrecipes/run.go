@@ -74,8 +74,8 @@ func (p *program) run(args []string) int {
 	if err != nil {
 		return p.failed(err)
 	}
-	return p.perform(&f.jobFlags, f.contest, f.conflict, func(j *job) (int, error) {
-		code, _, err := j.term(f.begin(), false)
+	return p.perform(&f.jobFlags, f.newRecipe, f.conflict, func(j *job) (int, error) {
+		code, _, err := j.runOnce(f.begin(), false)
 		return code, err
 	})
 }

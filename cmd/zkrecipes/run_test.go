@@ -193,7 +193,7 @@ func TestNotPermitted(t *testing.T) {
 // connectClient opens a client for what other programs do to the tree.
 func connectClient(t *testing.T, server *zktest.Server, auth ...framework.Credential) *framework.Client {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), eventTimeout)
 	defer cancel()
 	client, err := framework.Connect(ctx, framework.Config{
 		Servers: []string{server.Addr()}, SessionTimeout: 30 * time.Second, Auth: auth, Logger: slog.New(slog.DiscardHandler),

@@ -62,7 +62,7 @@ func TestSessionTimeoutThatChangesIsToldAgain(t *testing.T) {
 	var stderr bytes.Buffer
 	j := &job{jobFlags: &jobFlags{connection: connection{sessionTimeout: 30 * time.Second}}, report: newReporter(&stderr, "/l", true, false)}
 	for _, seconds := range []int{60, 20, 20, 10, 60, 60} {
-		j.tellTimeout(session(time.Duration(seconds) * time.Second))
+		j.reportTimeout(session(time.Duration(seconds) * time.Second))
 	}
 	j.report.close()
 	var told []float64
@@ -139,7 +139,7 @@ func TestSessionTimeoutOfALaterSessionIsTold(t *testing.T) {
 	j := &job{jobFlags: &jobFlags{connection: connection{sessionTimeout: 30 * time.Second}}, report: newReporter(stderr, "/l", true, false), client: client}
 	j.watcher.Go(j.reportConnection)
 	events := json.NewDecoder(told)
-	late := time.AfterFunc(patience, func() { told.CloseWithError(errors.New("it is not told")) })
+	late := time.AfterFunc(eventTimeout, func() { told.CloseWithError(errors.New("it is not told")) })
 	defer late.Stop()
 	for _, longest := range []time.Duration{20 * time.Second, 10 * time.Second} {
 		before := at.Load()
@@ -165,7 +165,7 @@ func TestSessionTimeoutIsToldBeforeTheWait(t *testing.T) {
 	j.cfg, _, err = f.config(nil)
 	require.NoError(t, err)
 	j.phase.Store(finished) // so that reportConnection says nothing
-	require.NoError(t, j.connect(t.Context(), patience))
+	require.NoError(t, j.connect(t.Context(), eventTimeout))
 	j.disconnect()
 	j.report.close()
 	require.Contains(t, stderr.String(), `"session_timeout_seconds":10,"asked_seconds":15`)

@@ -34,7 +34,7 @@ func TestNoOrderAfterTheLease(t *testing.T) {
 	for range 200 { // the one that says so and the one that would give the order run beside each other
 		control, alive, err := os.Pipe()
 		require.NoError(t, err)
-		p := &process{alive: alive}
+		p := &process{control: alive}
 		_, err = p.ask(ctx, json.NewDecoder(strings.NewReader("{}")), order{})
 		require.ErrorIs(t, err, lease.ErrLost)
 		heard, err := io.ReadAll(control)
@@ -65,7 +65,7 @@ func TestLeaseThatEndsWhileTheCommandIsStarted(t *testing.T) {
 			eof <- err
 			_ = out.Encode(notice{PID: 1})
 		}()
-		p := &process{alive: alive}
+		p := &process{control: alive}
 		answer, err := p.ask(ctx, json.NewDecoder(notices), order{Args: [][]byte{{'x'}}})
 		cancel(lease.ErrLost)
 		if lost {

@@ -22,10 +22,10 @@ func (s *supervisor) stop(killAt time.Time, o *outcome) {
 	killed := !time.Now().Before(killAt)
 	wait := time.Until(killAt)
 	if killed {
-		s.complain(syscall.SIGKILL, s.tree.Kill())
+		s.reportUnsignalled(syscall.SIGKILL, s.tree.Kill())
 		wait = killAgain
 	} else {
-		s.complain(syscall.SIGTERM, s.tree.Signal(everything, syscall.SIGTERM))
+		s.reportUnsignalled(syscall.SIGTERM, s.tree.Signal(everything, syscall.SIGTERM))
 	}
 	kill := time.NewTimer(wait)
 	defer kill.Stop()
@@ -35,7 +35,7 @@ func (s *supervisor) stop(killAt time.Time, o *outcome) {
 		var due bool
 		select {
 		case ev := <-s.tree.Events():
-			if o.note(ev); ev.gone {
+			if o.record(ev); ev.gone {
 				return
 			}
 			due = ev.unguarded
@@ -48,7 +48,7 @@ func (s *supervisor) stop(killAt time.Time, o *outcome) {
 			continue
 		}
 		if err := s.tree.Kill(); !killed {
-			s.complain(syscall.SIGKILL, err)
+			s.reportUnsignalled(syscall.SIGKILL, err)
 		}
 		killed = true
 		kill.Reset(killAgain)
@@ -56,30 +56,30 @@ func (s *supervisor) stop(killAt time.Time, o *outcome) {
 }
 
 // lost says why the command has to end, and how.
-func (s *supervisor) lost(d danger) {
+func (s *supervisor) reportLoss(d stopReason) {
 	killAt, until := d.killAt.UTC().Truncate(time.Millisecond), s.lock.TrustedUntil().UTC().Truncate(time.Millisecond)
 	what := "stopping the command: TERM now, KILL at " + clock(d.killAt)
 	if !time.Now().Before(d.killAt) {
 		what = "killing the command at once, since the time to stop it gently is over"
 	}
-	s.report.alarm(event{Event: "lost", Reason: d.reason, KillAt: &killAt, TrustedUntil: &until},
+	s.report.warn(event{Event: "lost", Reason: d.reason, KillAt: &killAt, TrustedUntil: &until},
 		"%s %s %s: %s; %s", clock(time.Now()), s.report.what, s.report.lock, d.reason, what)
 }
 
 // sayKill tells why all is killed although nothing is lost.
-func (s *supervisor) sayKill(unguarded bool) {
+func (s *supervisor) reportKill(unguarded bool) {
 	reason := fmt.Sprintf("it was told to end %v ago", s.killAfter)
 	if unguarded {
 		reason = errGuardianEnded.Error()
 	}
-	s.report.alarm(event{Event: "killed", Reason: reason}, "%s killing the command and all that it has started: %s", clock(time.Now()), reason)
+	s.report.warn(event{Event: "killed", Reason: reason}, "%s killing the command and all that it has started: %s", clock(time.Now()), reason)
 }
 
 // complain tells that some could not be signalled. It may not be allowed, if the
 // command has changed its user; then all that is left is to say so.
-func (s *supervisor) complain(sig syscall.Signal, err error) {
+func (s *supervisor) reportUnsignalled(sig syscall.Signal, err error) {
 	if err != nil {
-		s.report.alarm(event{Event: "unstoppable", Reason: err.Error()},
+		s.report.warn(event{Event: "unstoppable", Reason: err.Error()},
 			"%s cannot send %v to all of the command: %v; it goes on WITHOUT THE %s", clock(time.Now()), sig, err, strings.ToUpper(s.report.what))
 	}
 }

@@ -38,7 +38,7 @@ const (
 
 // A terminalLender deals with job control; see terminal.
 type terminalLender interface {
-	commandStopped(by syscall.Signal, patience time.Duration) error
+	commandStopped(by syscall.Signal, limit time.Duration) error
 	resume()
 	reclaim()
 	close()
@@ -58,11 +58,11 @@ type supervisor struct {
 	killAfter      time.Duration // that it was told to end; 0: never
 	report         *reporter
 
-	revoked <-chan struct{}  // somebody wants the lock; nil once that was seen
-	to      part             // where signals go
-	told    syscall.Signal   // by which the command was told to end; 0: it was not
-	overdue <-chan time.Time // it was told so killAfter ago
-	rest    rest
+	revoked   <-chan struct{}  // somebody wants the lock; nil once that was seen
+	to        part             // where signals go
+	endSignal syscall.Signal   // by which the command was told to end; 0: it was not
+	overdue   <-chan time.Time // it was told so killAfter ago
+	remaining remainingProcesses
 }
 
 // lookAgain is how often the lease is looked at even if nothing is due: on a connection
@@ -71,25 +71,25 @@ const lookAgain = time.Second
 
 // An outcome is how a supervised command ended.
 type outcome struct {
-	end     ending
-	lost    bool // it was stopped because the lock was lost or about to be
-	revoked bool // it was told to stop because somebody asked for the lock
-	asked   bool // a signal from outside that usually ends a program has come
+	end       ending
+	lost      bool // it was stopped because the lock was lost or about to be
+	revoked   bool // it was told to stop because somebody asked for the lock
+	signalled bool // a signal from outside that usually ends a program has come
 }
 
 // A danger is the reason to stop a command.
-type danger struct {
+type stopReason struct {
 	reason string
 	killAt time.Time
 }
 
 // A wake is what has woken the loop.
-type wake struct {
-	process processEvent
-	signal  os.Signal
-	asked   bool // somebody wants the lock
-	late    bool // the command was told to end killAfter ago
-	due     bool // a look at the rest
+type trigger struct {
+	process    processEvent
+	signal     os.Signal
+	revocation bool // somebody wants the lock
+	late       bool // the command was told to end killAfter ago
+	due        bool // a look at the rest
 }
 
 // run returns when the command and all that it has started have ended: by themselves,
@@ -102,43 +102,43 @@ func (s *supervisor) run() (o outcome) {
 	s.revoked = s.lock.RevocationRequested()
 	deadline := time.NewTimer(0)
 	defer deadline.Stop()
-	defer s.rest.close()
+	defer s.remaining.close()
 	for {
-		w := s.sleep(deadline)
+		w := s.awaitTrigger(deadline)
 		// Before anything else that may be due as well: nobody sees this signal again.
-		o.asked = o.asked || endsPrograms(w.signal)
-		if o.note(w.process); w.process.gone {
+		o.signalled = o.signalled || endsPrograms(w.signal)
+		if o.record(w.process); w.process.gone {
 			return o
 		}
-		if d := s.danger(time.Now()); d != nil {
-			s.lost(*d)
+		if d := s.stopReason(time.Now()); d != nil {
+			s.reportLoss(*d)
 			o.lost = true
 			s.stop(d.killAt, &o)
 			return o
 		}
 		if w.late || w.process.unguarded {
-			s.sayKill(w.process.unguarded)
+			s.reportKill(w.process.unguarded)
 			s.stop(time.Now(), &o)
 			return o
 		}
-		s.attendTo(w, &o)
+		s.handle(w, &o)
 	}
 }
 
 // sleep waits until something has happened, or a look at the lease is due.
-func (s *supervisor) sleep(deadline *time.Timer) (w wake) {
+func (s *supervisor) awaitTrigger(deadline *time.Timer) (w trigger) {
 	deadline.Reset(min(time.Until(s.lock.TrustedUntil().Add(-s.grace())), lookAgain))
 	select {
 	case w.process = <-s.tree.Events():
 		return w
 	case w.signal = <-s.signals:
 	case <-s.revoked:
-		w.asked, s.revoked = true, nil
+		w.revocation, s.revoked = true, nil
 	case <-s.lock.Context().Done():
 	case <-deadline.C:
 	case <-s.overdue:
 		w.late = true
-	case <-s.rest.due:
+	case <-s.remaining.due:
 		w.due = true
 	}
 	select { // a command that has ended by now need not be stopped
@@ -149,24 +149,24 @@ func (s *supervisor) sleep(deadline *time.Timer) (w wake) {
 }
 
 // attendTo does what is to be done while nothing is lost.
-func (s *supervisor) attendTo(w wake, o *outcome) {
+func (s *supervisor) handle(w trigger, o *outcome) {
 	if w.process.ended {
-		s.attendToRest()
+		s.superviseRemaining()
 	}
-	if w.asked && s.giveWay() {
+	if w.revocation && s.passRevocation() {
 		o.revoked = true
 	}
 	if w.due {
-		s.watchRest(o.end)
+		s.checkRemaining(o.end)
 	}
-	s.pass(w.signal)
+	s.passSignal(w.signal)
 	if w.process.stopped != 0 && s.terminal != nil { // last, because it may stop this process as well
-		s.stopped(w.process.stopped)
+		s.stopWithCommand(w.process.stopped)
 	}
 }
 
 // note keeps how the command has ended.
-func (o *outcome) note(ev processEvent) {
+func (o *outcome) record(ev processEvent) {
 	if ev.ended {
 		o.end = ev.end
 	}
@@ -174,53 +174,53 @@ func (o *outcome) note(ev processEvent) {
 
 // giveWay tells the command that somebody has asked for the lock, and reports whether
 // it did: it is up to the command when it ends, and nothing is lost until then.
-func (s *supervisor) giveWay() bool {
+func (s *supervisor) passRevocation() bool {
 	at := clock(time.Now())
 	if s.ignoreRevoke {
-		s.report.note(event{Event: "revoked", Reason: "ignored"}, "%s somebody asks for %s; not passed on, as --ignore-revoke says", at, s.report.lock)
+		s.report.info(event{Event: "revoked", Reason: "ignored"}, "%s somebody asks for %s; not passed on, as --ignore-revoke says", at, s.report.lock)
 		return false
 	}
-	s.report.alarm(event{Event: "revoked"}, "%s somebody asks for %s: the command gets TERM, once, and keeps the %s until it has ended", at, s.report.lock, s.report.what)
+	s.report.warn(event{Event: "revoked"}, "%s somebody asks for %s: the command gets TERM, once, and keeps the %s until it has ended", at, s.report.lock, s.report.what)
 	if err := s.tree.Signal(s.to, syscall.SIGTERM); err != nil {
-		s.report.alarm(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot send TERM to the command: %v; it goes on, with the %s", at, err, s.report.what)
+		s.report.warn(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot send TERM to the command: %v; it goes on, with the %s", at, err, s.report.what)
 		return false
 	}
-	s.wasTold(syscall.SIGTERM)
+	s.noteEndSignal(syscall.SIGTERM)
 	return true
 }
 
 // wasTold begins the time that the command has to end, if that is limited.
-func (s *supervisor) wasTold(sig syscall.Signal) {
-	if s.told == 0 && s.killAfter > 0 {
+func (s *supervisor) noteEndSignal(sig syscall.Signal) {
+	if s.endSignal == 0 && s.killAfter > 0 {
 		s.overdue = time.After(s.killAfter)
 	}
-	s.told = sig
+	s.endSignal = sig
 }
 
 // pass passes on a signal that this process got. One that was caught for our own sake
 // stays here.
-func (s *supervisor) pass(sig os.Signal) {
+func (s *supervisor) passSignal(sig os.Signal) {
 	number, ok := sig.(syscall.Signal)
 	switch {
 	case !ok || number == syscall.SIGPIPE:
 	case number == signalContinue && s.terminal != nil:
 		s.terminal.resume()
 	case number == signalStop && s.terminal != nil && s.to == everything:
-		s.stopped(number) // of the rest nobody says that it obeys
+		s.stopWithCommand(number) // of the rest nobody says that it obeys
 	default:
 		_ = s.tree.Signal(s.to, number) // who sent it would not be told either
 		if endsPrograms(number) {
-			s.wasTold(number)
+			s.noteEndSignal(number)
 		}
 	}
 }
 
 // stopped lets this process be stopped with the command. If not all of it can be, then
 // it must not: it has to watch over the others. Nor must the attempt keep it from that.
-func (s *supervisor) stopped(by syscall.Signal) {
-	patience := time.Until(s.lock.TrustedUntil().Add(-s.grace()))
-	if err := s.terminal.commandStopped(by, patience); err != nil {
-		s.report.alarm(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot stop all of the command: %v; it goes on", clock(time.Now()), err)
+func (s *supervisor) stopWithCommand(by syscall.Signal) {
+	limit := time.Until(s.lock.TrustedUntil().Add(-s.grace()))
+	if err := s.terminal.commandStopped(by, limit); err != nil {
+		s.report.warn(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot stop all of the command: %v; it goes on", clock(time.Now()), err)
 	}
 }
 
@@ -229,7 +229,7 @@ func (s *supervisor) stopped(by syscall.Signal) {
 func trustIsOver(err error) bool { return errors.Is(err, framework.ErrTrustExpired) }
 
 // danger returns why the command must stop now, nil if it need not.
-func (s *supervisor) danger(now time.Time) *danger {
+func (s *supervisor) stopReason(now time.Time) *stopReason {
 	until := s.lock.TrustedUntil()
 	err := s.lock.Err()
 	if err == nil {
@@ -243,16 +243,16 @@ func (s *supervisor) danger(now time.Time) *danger {
 		if trustIsOver(err) && now.Before(killAt) {
 			killAt = now
 		}
-		return &danger{reason: err.Error(), killAt: killAt}
+		return &stopReason{reason: err.Error(), killAt: killAt}
 	}
 	if now.Before(until.Add(-s.grace())) {
 		return nil
 	}
 	if s.sessionTrust != nil && s.sessionTrust().After(until) {
-		return &danger{reason: "its maximum hold time is over at " + clock(until), killAt: until}
+		return &stopReason{reason: "its maximum hold time is over at " + clock(until), killAt: until}
 	}
 	silent := now.Sub(until.Add(-s.sessionTimeout() / 3 * 2)).Round(time.Millisecond)
-	return &danger{
+	return &stopReason{
 		reason: fmt.Sprintf("no server has answered for %v, and without an answer the %s is lost at %s", silent, s.report.what, clock(until)),
 		killAt: until,
 	}

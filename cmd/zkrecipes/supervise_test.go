@@ -32,23 +32,23 @@ const (
 
 // fakeLease is a claim whose trust is moved forward by hand.
 type fakeLease struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	asked  chan struct{}
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	revoked chan struct{}
 
 	mu    sync.Mutex
 	until time.Time
 }
 
 func newFakeLease() *fakeLease {
-	l := &fakeLease{until: time.Now().Add(testTrust), asked: make(chan struct{})}
+	l := &fakeLease{until: time.Now().Add(testTrust), revoked: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l
 }
 
 func (l *fakeLease) Context() context.Context { return l.ctx }
 
-func (l *fakeLease) RevocationRequested() <-chan struct{} { return l.asked }
+func (l *fakeLease) RevocationRequested() <-chan struct{} { return l.revoked }
 
 func (l *fakeLease) Err() error {
 	if !time.Now().Before(l.TrustedUntil()) {
@@ -72,11 +72,11 @@ func (l *fakeLease) answered() {
 
 // fakeTree is a command and others, who remember what they got when.
 type fakeTree struct {
-	start  time.Time
-	events chan processEvent
-	dies   map[syscall.Signal]bool // of these signals the command dies
-	rest   map[syscall.Signal]bool // and of these all others do
-	refuse error
+	start     time.Time
+	events    chan processEvent
+	dies      map[syscall.Signal]bool // of these signals the command dies
+	othersDie map[syscall.Signal]bool // and of these all others do
+	refuse    error
 
 	mu     sync.Mutex
 	got    []string
@@ -86,7 +86,7 @@ type fakeTree struct {
 }
 
 func newFakeTree(dies ...syscall.Signal) *fakeTree {
-	t := &fakeTree{start: time.Now(), events: make(chan processEvent, 4), dies: map[syscall.Signal]bool{syscall.SIGKILL: true}, rest: map[syscall.Signal]bool{syscall.SIGKILL: true}}
+	t := &fakeTree{start: time.Now(), events: make(chan processEvent, 4), dies: map[syscall.Signal]bool{syscall.SIGKILL: true}, othersDie: map[syscall.Signal]bool{syscall.SIGKILL: true}}
 	for _, sig := range dies {
 		t.dies[sig] = true
 	}
@@ -97,7 +97,7 @@ func newFakeTree(dies ...syscall.Signal) *fakeTree {
 func (t *fakeTree) with(name string, dies ...syscall.Signal) *fakeTree {
 	t.others = append(t.others, processName{PID: 4711, Name: name})
 	for _, sig := range dies {
-		t.rest[sig] = true
+		t.othersDie[sig] = true
 	}
 	return t
 }
@@ -121,7 +121,7 @@ func (t *fakeTree) signal(to part, sig syscall.Signal, name string) error {
 		return t.refuse
 	}
 	t.got = append(t.got, fmt.Sprintf("%s at %v", name, time.Since(t.start)))
-	if hears := to == everything || (to == outsideGroup) == t.unseen; hears && t.rest[sig] {
+	if hears := to == everything || (to == outsideGroup) == t.unseen; hears && t.othersDie[sig] {
 		t.others = nil
 	}
 	switch {
@@ -336,7 +336,7 @@ func TestSignalsAreForwarded(t *testing.T) {
 			s.signals <- sig
 			synctest.Wait()
 		}
-		require.Equal(t, outcome{end: ending{signal: syscall.SIGTERM}, asked: true}, <-s.done)
+		require.Equal(t, outcome{end: ending{signal: syscall.SIGTERM}, signalled: true}, <-s.done)
 		require.Equal(t, []string{"hangup at 0s", "stopped at 0s", "continued at 0s", "terminated at 0s"}, s.tree.got)
 	})
 }

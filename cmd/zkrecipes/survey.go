@@ -32,7 +32,7 @@ type permits struct {
 }
 
 // lookAround takes a survey.
-func lookAround(ctx context.Context, client *framework.Client, path string) (*survey, error) {
+func takeSurvey(ctx context.Context, client *framework.Client, path string) (*survey, error) {
 	locks, err := mutex.New(client, path) // which lists readers and writers as well
 	if err != nil {
 		return nil, usageErrorf("%v", err)
@@ -133,7 +133,7 @@ func (s *survey) knows(child string) bool {
 }
 
 // A place is a contender in JSON, and one line of "ls".
-type place struct {
+type queueEntry struct {
 	Position int         `json:"position"` // in the queue of its kind
 	Kind     string      `json:"kind"`     // a lease.KindMutex, or another of these
 	State    string      `json:"state"`    // held, waiting or unknown
@@ -147,12 +147,12 @@ type place struct {
 	Node     string      `json:"node"`
 }
 
-func placeOf(c lease.Contender, position int) place {
+func newQueueEntry(c lease.Contender, position int) queueEntry {
 	state := "waiting"
 	if c.Holding {
 		state = "held"
 	}
-	return place{
+	return queueEntry{
 		Position: position, Kind: c.Kind, State: state, Token: c.Token, Session: hexSession(c.Session),
 		Who: c.Holder.Who, Host: c.Holder.Host, PID: c.Holder.PID,
 		Since: c.Enqueued.UTC(), Age: seconds(max(time.Since(c.Enqueued), 0)), Node: c.Node,
@@ -160,11 +160,11 @@ func placeOf(c lease.Contender, position int) place {
 }
 
 // places numbers the contenders of all queues, each queue from 1.
-func (s *survey) places() []place {
-	all := []place{}
+func (s *survey) entries() []queueEntry {
+	all := []queueEntry{}
 	for _, line := range s.queues {
 		for i, c := range line {
-			p := placeOf(c, i+1)
+			p := newQueueEntry(c, i+1)
 			if inSingleQueue(c.Node) && s.semaphore != nil && !s.semaphore.Known {
 				p.State = "unknown" // it depends on the size
 			}

@@ -20,12 +20,12 @@ import (
 
 // openTerminal returns the two sides of a new pseudo terminal: what a person sits at,
 // and what programs use.
-func openTerminal(t *testing.T) (person, program *os.File) {
+func openTerminal(t *testing.T) (holderJSON, program *os.File) {
 	t.Helper()
-	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	holderJSON, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	require.NoError(t, err)
-	t.Cleanup(func() { person.Close() })
-	raw, err := person.SyscallConn()
+	t.Cleanup(func() { holderJSON.Close() })
+	raw, err := holderJSON.SyscallConn()
 	require.NoError(t, err)
 	var number, unlock uint32
 	require.NoError(t, raw.Control(func(fd uintptr) {
@@ -36,22 +36,22 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 	}))
 	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	require.NoError(t, err)
-	return person, program
+	return holderJSON, program
 }
 
 // A session is what a person does at a terminal, and what is seen there.
 type session struct {
-	t      *testing.T
-	person *os.File
-	lines  chan string
-	first  *exec.Cmd // the program that has the terminal
+	t          *testing.T
+	holderJSON *os.File
+	lines      chan string
+	first      *exec.Cmd // the program that has the terminal
 }
 
 // sit starts a program that has a terminal of its own.
 func sit(t *testing.T, server *zktest.Server, args ...string) *session {
 	t.Helper()
-	person, program := openTerminal(t)
-	s := &session{t: t, person: person, lines: make(chan string, 100), first: exec.Command(os.Args[0], args...)}
+	holderJSON, program := openTerminal(t)
+	s := &session{t: t, holderJSON: holderJSON, lines: make(chan string, 100), first: exec.Command(os.Args[0], args...)}
 	s.first.Env = append(os.Environ(), envProgram+"=1", envServers+"="+server.Addr(), "GORACE=atexit_sleep_ms=0")
 	s.first.Stdin, s.first.Stdout, s.first.Stderr = program, program, program
 	s.first.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -60,7 +60,7 @@ func sit(t *testing.T, server *zktest.Server, args ...string) *session {
 	t.Cleanup(func() { _ = s.first.Process.Kill() })
 	go func() {
 		defer close(s.lines)
-		for in := bufio.NewScanner(person); in.Scan(); {
+		for in := bufio.NewScanner(holderJSON); in.Scan(); {
 			s.lines <- strings.TrimSpace(in.Text())
 		}
 	}()
@@ -71,7 +71,7 @@ func sit(t *testing.T, server *zktest.Server, args ...string) *session {
 // what follows.
 func (s *session) expect(want string) string {
 	s.t.Helper()
-	for deadline := time.After(patience); ; {
+	for deadline := time.After(eventTimeout); ; {
 		select {
 		case line, ok := <-s.lines:
 			require.True(s.t, ok, "no line %q", want)
@@ -85,7 +85,7 @@ func (s *session) expect(want string) string {
 }
 
 func (s *session) types(keys string) {
-	_, err := s.person.WriteString(keys)
+	_, err := s.holderJSON.WriteString(keys)
 	require.NoError(s.t, err)
 }
 

@@ -45,7 +45,7 @@ func lendTerminal(group *process, signals chan<- os.Signal) terminalLender {
 // stops zkrecipes with it; but first all that the command has started, for not all of
 // them obey Ctrl-Z, and nobody watches over them then. If some cannot be stopped, or
 // take longer than patience, it continues the others, and says so.
-func (t *terminal) commandStopped(by syscall.Signal, patience time.Duration) error {
+func (t *terminal) commandStopped(by syscall.Signal, limit time.Duration) error {
 	if wants := by == syscall.SIGTTIN || by == syscall.SIGTTOU; wants && t.foreground() == t.own {
 		t.lent = true
 		t.setForeground(t.group.group())
@@ -54,7 +54,7 @@ func (t *terminal) commandStopped(by syscall.Signal, patience time.Duration) err
 	if !continuable() { // nobody could continue us, so Ctrl-Z has no effect here
 		return t.group.Signal(everything, syscall.SIGCONT)
 	}
-	if err := t.group.Stop(patience); err != nil {
+	if err := t.group.Stop(limit); err != nil {
 		_ = t.group.Signal(everything, syscall.SIGCONT)
 		return err
 	}

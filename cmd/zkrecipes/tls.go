@@ -44,11 +44,11 @@ func (f *tlsFlags) register(fs *flag.FlagSet) {
 // wanted tells whether connections are to be encrypted: if anything is said about how.
 // A flag outweighs the environment, and --tls=false all of it.
 func (f *tlsFlags) wanted(env environ) (bool, error) {
-	onByEnv, saidByEnv := false, env.get(envTLS)
-	if saidByEnv != "" {
+	onByEnv, setByEnv := false, env.get(envTLS)
+	if setByEnv != "" {
 		var err error
-		if onByEnv, err = strconv.ParseBool(saidByEnv); err != nil {
-			return false, usageErrorf("%s is %q, and neither true nor false", envTLS, saidByEnv)
+		if onByEnv, err = strconv.ParseBool(setByEnv); err != nil {
+			return false, usageErrorf("%s is %q, and neither true nor false", envTLS, setByEnv)
 		}
 	}
 	flags, variables := "", false
@@ -68,7 +68,7 @@ func (f *tlsFlags) wanted(env environ) (bool, error) {
 		return f.on.value, nil
 	case flags != "":
 		return true, nil
-	case saidByEnv != "":
+	case setByEnv != "":
 		return onByEnv, nil
 	}
 	return variables, nil
@@ -82,14 +82,14 @@ func (f *tlsFlags) apply(cfg *framework.Config, env environ) error {
 	if err != nil || !wanted {
 		return err
 	}
-	said := map[string]string{}
+	values := map[string]string{}
 	for _, s := range f.settings() {
-		said[s.env] = s.flag.value
+		values[s.env] = s.flag.value
 		if !s.flag.given {
-			said[s.env] = env.get(s.env)
+			values[s.env] = env.get(s.env)
 		}
 	}
-	files := &tlsFiles{ca: said[envTLSCA], cert: said[envTLSCert], key: said[envTLSKey], serverName: said[envTLSServerName]}
+	files := &tlsFiles{ca: values[envTLSCA], cert: values[envTLSCert], key: values[envTLSKey], serverName: values[envTLSServerName]}
 	switch {
 	case files.cert != "" && files.key == "":
 		return usageErrorf("--tls-cert without --tls-key: say where the certificate's key is")

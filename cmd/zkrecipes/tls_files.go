@@ -127,19 +127,19 @@ func readPrivateFile(name string) ([]byte, error) { return readFile(name, openPr
 func readFile(name string, open func(string) (*os.File, error)) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return nil, reason(err)
+		return nil, withoutName(err)
 	}
 	if !info.Mode().IsRegular() { // a pipe would give its content once, and block after that
 		return nil, errors.New("not a regular file, which can be read again for each connection")
 	}
 	file, err := open(name)
 	if err != nil {
-		return nil, reason(err)
+		return nil, withoutName(err)
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err != nil {
-		return nil, reason(err)
+		return nil, withoutName(err)
 	}
 	if len(text) > maxFile {
 		return nil, errors.New("too large for certificates")
@@ -148,7 +148,7 @@ func readFile(name string, open func(string) (*os.File, error)) ([]byte, error) 
 }
 
 // reason takes the file's name out of an error that is told with it.
-func reason(err error) error {
+func withoutName(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {
 		return path.Err

@@ -151,13 +151,13 @@ func TestTLSFilesAreReadForEachConnection(t *testing.T) {
 		}
 		return got, err
 	}
-	client, err := connect(t.Context(), cfg, patience)
+	client, err := connect(t.Context(), cfg, eventTimeout)
 	require.NoError(t, err)
 	defer client.Close()
 	session := client.Session().ID()
 	reached := func() {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), eventTimeout)
 		defer cancel()
 		_, _, err := client.Exists(ctx, "/")
 		require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestTLSFilesAreReadForEachConnection(t *testing.T) {
 		select {
 		case err := <-failed:
 			return err
-		case <-time.After(patience):
+		case <-time.After(eventTimeout):
 			require.Fail(t, "the files are not read")
 		}
 		return nil

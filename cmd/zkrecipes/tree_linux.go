@@ -132,14 +132,14 @@ func (t *tree) freeze(sig syscall.Signal) error {
 }
 
 // haltPatience bounds the wait for those who do not stop.
-const haltPatience = 2 * time.Second
+const maxHaltWait = 2 * time.Second
 
 // halt stops all, and returns when all have stopped: whoever was in the middle of a
 // fork finishes that first, which takes long if it is large, and the child is not
 // stopped; and who was not stopped yet can continue others. So all must have stopped
 // before they are listed for the last time.
-func (t *tree) halt(patience time.Duration) error {
-	patience = min(patience, haltPatience)
+func (t *tree) halt(limit time.Duration) error {
+	limit = min(limit, maxHaltWait)
 	var before map[processID]bool // they had stopped
 	for start := time.Now(); ; <-time.After(treePoll / 10) {
 		if err := t.freeze(syscall.SIGSTOP); err != nil {
@@ -149,15 +149,15 @@ func (t *tree) halt(patience time.Duration) error {
 		if err != nil {
 			return err
 		}
-		settled, now := true, make(map[processID]bool, len(alive))
+		allStopped, now := true, make(map[processID]bool, len(alive))
 		for _, p := range alive {
-			now[p.processID] = p.halted(time.Since(start) > patience/10)
-			settled = settled && now[p.processID] && before[p.processID]
-			if !now[p.processID] && time.Since(start) > patience {
+			now[p.processID] = p.halted(time.Since(start) > limit/10)
+			allStopped = allStopped && now[p.processID] && before[p.processID]
+			if !now[p.processID] && time.Since(start) > limit {
 				return fmt.Errorf("process %d (%s) does not stop", p.pid, p.name)
 			}
 		}
-		if settled {
+		if allStopped {
 			return nil
 		}
 		before = now

@@ -22,29 +22,29 @@ import (
 
 // lastLook is what there is at least of the time for the second look: to have won in
 // the last moment is to have won.
-const lastLook = lookPatience / 5
+const finalCheckTime = listLimit / 5
 
 // refuseStrangers returns an error if the place is open to others than those who are
 // named, when credentials are used, which were meant to keep them out. w bounds it.
-func (j *job) refuseStrangers(ctx context.Context, w wait) error {
+func (j *job) refuseOpenPath(ctx context.Context, w waitLimit) error {
 	if len(j.cfg.Auth) == 0 {
 		return nil
 	}
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
-	open := &openError{path: j.client.FullPath(j.path), servers: strings.Join(j.cfg.Servers, ","), scheme: j.cfg.Auth[0].Scheme}
-	gates := recipepath.QueueNodes(j.path)
-	if j.contest.kind == lease.KindSemaphore {
-		gates = recipepath.SemaphoreNodes(j.path)
+	open := &openPathError{path: j.client.FullPath(j.path), servers: strings.Join(j.cfg.Servers, ","), scheme: j.cfg.Auth[0].Scheme}
+	protected := recipepath.QueueNodes(j.path)
+	if j.recipe.kind == lease.KindSemaphore {
+		protected = recipepath.SemaphoreNodes(j.path)
 	}
-	for _, gate := range gates {
-		to, err := j.client.Strangers(ctx, gate.Path, gate.Denied)
+	for _, node := range protected {
+		to, err := j.client.Strangers(ctx, node.Path, node.Denied)
 		switch {
 		case errors.Is(err, framework.ErrNoNode): // we make it, and for us alone
 		case err != nil:
 			return fmt.Errorf("who may enter %s: %w", j.path, err)
 		case len(to) > 0:
-			open.nodes = append(open.nodes, j.client.FullPath(gate.Path))
+			open.nodes = append(open.nodes, j.client.FullPath(node.Path))
 			open.to = append(open.to, to[0])
 		}
 	}
@@ -55,7 +55,7 @@ func (j *job) refuseStrangers(ctx context.Context, w wait) error {
 }
 
 // An openError means that credentials are used where they are of no use.
-type openError struct {
+type openPathError struct {
 	path            string
 	nodes           []string // that are open, with chroot
 	to              []framework.ACL
@@ -63,7 +63,7 @@ type openError struct {
 }
 
 // Error says who may do what, and how to mend it.
-func (e *openError) Error() string {
+func (e *openPathError) Error() string {
 	secret := "SECRET"
 	if e.scheme == "digest" {
 		secret = "USER:PASSWORD"

@@ -9,7 +9,7 @@ import (
 
 // A rest is what a command has started and not waited for: the other end of a pipeline,
 // jobs in the background, daemons. The lock is theirs until they have ended, too.
-type rest struct {
+type remainingProcesses struct {
 	due   <-chan time.Time // time to look at it; nil while the command itself runs
 	timer *time.Timer
 	named bool
@@ -18,35 +18,35 @@ type rest struct {
 // Most that outlive a command do so for a moment. Who takes longer is named, and then
 // looked at now and then, because nothing tells when it is stopped.
 const (
-	restPatience = 200 * time.Millisecond
-	restPoll     = time.Second
+	remainingNotice = 200 * time.Millisecond
+	remainingPoll   = time.Second
 )
 
 // attendToRest begins when the command has ended and others have not. From now on
 // signals are for all of them. Whoever has left the command's process group has not
 // heard that it was told to end: it was up to the command to tell them.
-func (s *supervisor) attendToRest() {
+func (s *supervisor) superviseRemaining() {
 	s.to = everything
-	if s.told != 0 {
-		_ = s.tree.Signal(outsideGroup, s.told)
+	if s.endSignal != 0 {
+		_ = s.tree.Signal(outsideGroup, s.endSignal)
 	}
-	s.rest.timer = time.NewTimer(restPatience)
-	s.rest.due = s.rest.timer.C
+	s.remaining.timer = time.NewTimer(remainingNotice)
+	s.remaining.due = s.remaining.timer.C
 }
 
 // watchRest says who is waited for, and does for the rest what events do for a command:
 // gives it the terminal, or stops with it.
-func (s *supervisor) watchRest(end ending) {
-	s.rest.timer.Reset(restPoll)
+func (s *supervisor) checkRemaining(end ending) {
+	s.remaining.timer.Reset(remainingPoll)
 	running := s.tree.Running()
 	if len(running) == 0 {
 		return // its end is on its way
 	}
-	if !s.rest.named {
-		s.rest.named = true
-		s.report.note(event{Event: "remaining", Command: end.String(), Processes: running},
+	if !s.remaining.named {
+		s.remaining.named = true
+		s.report.info(event{Event: "remaining", Command: end.String(), Processes: running},
 			"%s the command has ended: %v; the %s is kept until what it has started has ended, too: %s",
-			clock(time.Now()), end, s.report.what, nameAll(running))
+			clock(time.Now()), end, s.report.what, joinNames(running))
 	}
 	if s.terminal == nil {
 		return
@@ -55,18 +55,18 @@ func (s *supervisor) watchRest(end ending) {
 		s.terminal.reclaim()
 		return
 	}
-	s.stopped(signalRead) // or by another: that is not known
+	s.stopWithCommand(signalRead) // or by another: that is not known
 }
 
 // close ends the looks.
-func (r *rest) close() {
+func (r *remainingProcesses) close() {
 	if r.timer != nil {
 		r.timer.Stop()
 	}
 }
 
 // nameAll writes names for people.
-func nameAll(processes []processName) string {
+func joinNames(processes []processName) string {
 	const most = 5
 	var text []string
 	for i, p := range processes {

@@ -28,26 +28,26 @@ func readStat(pid string) (procStat, error) {
 }
 
 func parseStat(text string) (p procStat, err error) {
-	strange := fmt.Errorf("not an entry of /proc/PID/stat: %q", text)
+	invalid := fmt.Errorf("not an entry of /proc/PID/stat: %q", text)
 	// The name, in parentheses, may contain anything.
 	from, to := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if from < 0 || to < from {
-		return p, strange
+		return p, invalid
 	}
 	p.name = text[from+1 : to]
 	pid, err1 := strconv.Atoi(strings.TrimSpace(text[:from]))
 	fields := strings.Fields(text[to+1:]) // the first is the third of proc(5)
 	if err1 != nil || len(fields) < 20 {
-		return p, strange
+		return p, invalid
 	}
 	p.pid, p.state = pid, fields[0][0]
 	for field, into := range map[int]*int{1: &p.parent, 2: &p.group, 3: &p.session, 17: &p.threads} {
 		if *into, err = strconv.Atoi(fields[field]); err != nil {
-			return p, strange
+			return p, invalid
 		}
 	}
 	if p.started, err = strconv.ParseUint(fields[19], 10, 64); err != nil {
-		return p, strange
+		return p, invalid
 	}
 	return p, nil
 }

@@ -21,7 +21,7 @@ func TestRevokedCommandIsNotKilled(t *testing.T) {
 		s := supervise(newFakeTree(), testGrace)
 		s.start()
 		time.Sleep(time.Second)
-		close(s.lease.asked)
+		close(s.lease.revoked)
 		for range 1000 {
 			time.Sleep(testTrust / 2)
 			s.lease.answered()
@@ -37,7 +37,7 @@ func TestRevokedCommandIsNotKilled(t *testing.T) {
 func TestRevokedCommandIsStoppedByALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree(), testGrace)
-		close(s.lease.asked)
+		close(s.lease.revoked)
 		s.start()
 		require.Equal(t, outcome{end: ending{signal: syscall.SIGKILL}, lost: true, revoked: true}, <-s.done)
 		require.Equal(t, []string{"terminated at 0s", "terminated all at 7.5s", "killed at 10s"}, s.tree.got)
@@ -48,7 +48,7 @@ func TestRevokedAfterTheCommandHasEnded(t *testing.T) {
 	for range 20 { // select is random
 		synctest.Test(t, func(t *testing.T) {
 			s := supervise(newFakeTree(), testGrace)
-			close(s.lease.asked)
+			close(s.lease.revoked)
 			s.tree.events <- endedAlone(ending{code: 0})
 			s.start()
 			require.Equal(t, outcome{}, <-s.done)
@@ -61,11 +61,11 @@ func TestRevokedAfterTheCommandHasEnded(t *testing.T) {
 type fakeTerminal struct {
 	stops, resumes, reclaims int
 	refuse                   error
-	patience                 time.Duration
+	limit                    time.Duration
 }
 
-func (f *fakeTerminal) commandStopped(_ syscall.Signal, patience time.Duration) error {
-	f.patience = patience
+func (f *fakeTerminal) commandStopped(_ syscall.Signal, limit time.Duration) error {
+	f.limit = limit
 	f.stops++
 	return f.refuse
 }
@@ -79,7 +79,7 @@ func TestStoppedRevokedAndSignalled(t *testing.T) {
 	for range 20 { // select is random
 		synctest.Test(t, func(t *testing.T) {
 			s, terminal := supervise(newFakeTree(), testGrace), &fakeTerminal{}
-			close(s.lease.asked)
+			close(s.lease.revoked)
 			s.tree.events <- processEvent{stopped: syscall.SIGTTIN}
 			s.signals <- syscall.SIGUSR1
 			s.startWith(func(sup *supervisor) { sup.terminal = terminal })
@@ -101,7 +101,7 @@ func TestRevokeIsNotPassedOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := supervise(newFakeTree(), testGrace)
-				close(s.lease.asked)
+				close(s.lease.revoked)
 				s.startWith(func(sup *supervisor) { change(sup, s.tree) })
 				time.Sleep(time.Second)
 				s.tree.events <- endedAlone(ending{code: 0})
@@ -144,7 +144,7 @@ func TestSignalBesideTheEndOfATerm(t *testing.T) {
 				ends(s)
 				s.start()
 				o := <-s.done
-				require.NotEqual(t, o.asked, len(s.signals) > 0, "%s: %+v", name, o)
+				require.NotEqual(t, o.signalled, len(s.signals) > 0, "%s: %+v", name, o)
 			})
 		}
 	}

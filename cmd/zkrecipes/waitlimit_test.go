@@ -27,7 +27,7 @@ func virtual(t *testing.T, w *conformance.World, name string, flags ...string) (
 	p := &program{}
 	f, err := p.parseRun(slices.Concat(flags, []string{"--lock", testLock, "--", "true"}))
 	require.NoError(t, err)
-	j := &job{program: p, jobFlags: &f.jobFlags, enter: f.contest, cfg: conformance.Config(w.Server, name), signals: make(chan os.Signal, 1)}
+	j := &job{program: p, jobFlags: &f.jobFlags, newRecipe: f.newRecipe, cfg: conformance.Config(w.Server, name), signals: make(chan os.Signal, 1)}
 	j.report = newReporter(io.Discard, testLock, false, false)
 	t.Cleanup(j.report.close)
 	return j, f
@@ -45,14 +45,14 @@ func awaited(t *testing.T, j *job, f *runFlags) (took time.Duration, err error) 
 
 func unreachable(t *testing.T, err error) {
 	t.Helper()
-	cause, code := judge(err, exitConflict)
+	cause, code := classify(err, exitConflict)
 	require.Equal(t, causeUnreachable, cause, "%v", err)
 	require.Equal(t, exitUnavailable, code)
 }
 
 func heldByOthers(t *testing.T, err error) {
 	t.Helper()
-	cause, code := judge(err, exitConflict)
+	cause, code := classify(err, exitConflict)
 	require.Equal(t, causeHeld, cause, "%v", err)
 	require.Equal(t, exitConflict, code)
 }
@@ -118,7 +118,7 @@ func TestTryBehindAHolderOnAServerThatFallsSilent(t *testing.T) {
 func heldBy(t *testing.T, w *conformance.World, name string) (release func()) {
 	t.Helper()
 	_, f := virtual(t, w, name)
-	c, err := f.contest(w.Client(name))
+	c, err := f.newRecipe(w.Client(name))
 	require.NoError(t, err)
 	won, err := c.acquire(t.Context(), time.Second)
 	require.NoError(t, err)
@@ -189,11 +189,11 @@ func TestExplanationOfATimeout(t *testing.T) {
 			{"somebody was seen just now, and there is no answer", 1, true, nil, errUnanswered, causeHeld, "1 ahead"},
 			{"somebody was seen, and another error", 1, false, nil, broken, causeHeld, "1 ahead"},
 		} {
-			j := &job{jobFlags: &jobFlags{path: testLock}, client: w.Client("a"), contest: contest{
+			j := &job{jobFlags: &jobFlags{path: testLock}, client: w.Client("a"), recipe: recipe{
 				contenders: func(context.Context) ([]lease.Contender, error) { return test.seen, test.failed },
 			}}
-			err := j.explain(t.Context(), wait{atOnce: test.try}, &lease.TimeoutError{Path: testLock, Ahead: test.ahead})
-			cause, _ := judge(err, exitConflict)
+			err := j.explain(t.Context(), waitLimit{try: test.try}, &lease.TimeoutError{Path: testLock, Ahead: test.ahead})
+			cause, _ := classify(err, exitConflict)
 			require.Equal(t, test.cause, cause, test.name)
 			require.ErrorContains(t, err, test.says, test.name)
 			require.NoError(t, j.client.Close())
@@ -224,7 +224,7 @@ func TestTimeoutOfEveryVerb(t *testing.T) {
 		start := time.Now()
 		code, stdout, stderr := invoke(t, env, strings.Fields(args)...)
 		require.Equal(t, exitUnavailable, code, "%s: %s", args, stderr)
-		require.Less(t, time.Since(start), connectPatience/2, args)
+		require.Less(t, time.Since(start), defaultConnectLimit/2, args)
 		require.Contains(t, stderr, "within 300ms")
 		require.Contains(t, stderr, "not connected to zookeeper")
 		require.Empty(t, stdout)

@@ -100,7 +100,7 @@ func virtualWith(t *testing.T, w *conformance.World, flags ...string) (*job, *ru
 
 func denied(t *testing.T, err error, says string) {
 	t.Helper()
-	cause, code := judge(err, exitConflict)
+	cause, code := classify(err, exitConflict)
 	require.Equal(t, causeDenied, cause, "%v", err)
 	require.Equal(t, exitNoPerm, code)
 	require.ErrorContains(t, err, says)
@@ -159,10 +159,10 @@ func TestPathThatAStrangerMakesInBetween(t *testing.T) {
 		require.NoError(t, err)
 		j.client = client
 		defer j.disconnect()
-		j.contest, err = f.contest(client)
+		j.recipe, err = f.newRecipe(client)
 		require.NoError(t, err)
-		acquire := j.contest.acquire
-		j.contest.acquire = func(ctx context.Context, timeout time.Duration) (held, error) {
+		acquire := j.recipe.acquire
+		j.recipe.acquire = func(ctx context.Context, timeout time.Duration) (held, error) {
 			makeNode(t, stranger, testLock, framework.WorldACL(framework.PermAll)...)
 			return acquire(ctx, timeout)
 		}
@@ -195,10 +195,10 @@ func TestLookAtAnACLThatFails(t *testing.T) {
 			require.LessOrEqual(t, took, 3*time.Second)
 		}},
 	} {
-		for look := 1; look <= 2; look++ {
+		for listQueue := 1; listQueue <= 2; listQueue++ {
 			t.Run(test.name, func(t *testing.T) {
 				conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-					rule := w.Server.On(zktest.OpGetACL, testLock).Nth(look)
+					rule := w.Server.On(zktest.OpGetACL, testLock).Nth(listQueue)
 					test.fault(rule)
 					if test.stays {
 						w.Server.On(zktest.OpConnect, "").Nth(2).Always().Do(zktest.Mute)
@@ -220,7 +220,7 @@ func TestLockLostDuringTheLookAtItsACL(t *testing.T) {
 		j, f := virtualWith(t, w)
 		_, err := awaited(t, j, f)
 		require.ErrorIs(t, err, lease.ErrLost)
-		cause, code := judge(err, exitConflict)
+		cause, code := classify(err, exitConflict)
 		require.Equal(t, causeLost, cause)
 		require.Equal(t, exitLost, code)
 	})
@@ -239,12 +239,12 @@ func TestNobodyLooksAtACLsWithoutCredentials(t *testing.T) {
 // To have won in the last moment is to have won.
 func TestLastLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		require.Equal(t, forever, wait{}.withLastLook().left())
-		late := wait{start: time.Now().Add(-time.Minute), limit: time.Second}
+		require.Equal(t, forever, waitLimit{}.withFinalCheck().left())
+		late := waitLimit{start: time.Now().Add(-time.Minute), duration: time.Second}
 		require.Equal(t, time.Millisecond, late.left())
-		require.Equal(t, lastLook, late.withLastLook().left())
-		early := wait{start: time.Now(), limit: time.Hour}
-		require.Equal(t, early, early.withLastLook())
+		require.Equal(t, finalCheckTime, late.withFinalCheck().left())
+		early := waitLimit{start: time.Now(), duration: time.Hour}
+		require.Equal(t, early, early.withFinalCheck())
 	})
 }
 
@@ -268,7 +268,7 @@ func TestElectionThatIsOpenedBetweenTwoTerms(t *testing.T) {
 }
 
 func TestMendingOfAnotherScheme(t *testing.T) {
-	e := &openError{path: "/l", nodes: []string{"/l", "/l/leases"}, to: []framework.ACL{{Perms: 4, Scheme: "ip", ID: "10.0.0.1"}, {Perms: 9, Scheme: "world", ID: "anyone"}}, servers: "a,b", scheme: "other"}
+	e := &openPathError{path: "/l", nodes: []string{"/l", "/l/leases"}, to: []framework.ACL{{Perms: 4, Scheme: "ip", ID: "10.0.0.1"}, {Perms: 9, Scheme: "world", ID: "anyone"}}, servers: "a,b", scheme: "other"}
 	require.EqualError(t, e, "/l is not protected by the credentials: strangers can take part or delete the holder's node, "+
 		"as the ACL of /l has ip:10.0.0.1:c, the ACL of /l/leases has world:anyone:dr; to close it, in zkCli.sh -server a,b: addauth other SECRET, "+
 		"then: setAcl /l auth::cdrwa,world:anyone:r, then: setAcl /l/leases auth::cdrwa,world:anyone:r")
@@ -279,7 +279,7 @@ func TestPathsForZkCli(t *testing.T) {
 	for path, want := range map[string]string{
 		"/l": "/l", "/my locks/l": `"/my locks/l"`, `/the "l" lock`: `'/the "l" lock'`, `/it's`: `/it's`, "/it's it": `"/it's it"`,
 	} {
-		e := &openError{path: path, nodes: []string{path}, to: framework.WorldACL(framework.PermAll), servers: "a", scheme: "digest"}
+		e := &openPathError{path: path, nodes: []string{path}, to: framework.WorldACL(framework.PermAll), servers: "a", scheme: "digest"}
 		require.ErrorContains(t, e, "then: setAcl "+want+" auth::cdrwa,world:anyone:r")
 	}
 }

@@ -97,9 +97,9 @@ func TestTextOfOthersIsNeverWrittenRaw(t *testing.T) {
 	code, stdout, _ = invoke(t, env, "revoke", testLock, "--json")
 	require.Equal(t, 0, code)
 	requireHarmless(t, strings.ReplaceAll(stdout, "\n", ""))
-	var asked request
+	var asked revocation
 	require.NoError(t, json.Unmarshal([]byte(stdout), &asked))
-	require.Equal(t, l.Queue[0].Node, asked.Asked[0].Node)
+	require.Equal(t, l.Queue[0].Node, asked.Requested[0].Node)
 }
 
 // Who waits is told whom for, and who has waited in vain.
@@ -164,7 +164,7 @@ func TestArgumentsAreNotQuotedRaw(t *testing.T) {
 	}
 	server := zktest.NewServer(t)
 	code, _, stderr := invoke(t, []string{envServers + "=" + server.Addr()}, "revoke", "/l", "--node", hostile)
-	require.Equal(t, exitNobody, code)
+	require.Equal(t, exitNoContender, code)
 	requireLines(t, 1, stderr)
 	code, stdout, _ := invoke(t, []string{envServers + "=" + server.Addr()}, "ls", "/"+hostileName)
 	require.Equal(t, 0, code)

@@ -46,7 +46,7 @@ func TestShortRestIsNotNamed(t *testing.T) {
 		s := supervise(newFakeTree().with("gzip"), testGrace)
 		s.start()
 		s.tree.end(ending{})
-		time.Sleep(restPatience - time.Millisecond)
+		time.Sleep(remainingNotice - time.Millisecond)
 		s.tree.events <- processEvent{gone: true}
 		require.Equal(t, outcome{}, <-s.done)
 		require.Empty(t, s.stderr.String())
@@ -80,7 +80,7 @@ func TestRestIsStoppedByALoss(t *testing.T) {
 func TestWhoLeftTheGroupIsToldWhenTheCommandHasEnded(t *testing.T) {
 	for name, tell := range map[string]func(*supervision){
 		"signal":     func(s *supervision) { s.signals <- syscall.SIGTERM },
-		"revocation": func(s *supervision) { close(s.lease.asked) },
+		"revocation": func(s *supervision) { close(s.lease.revoked) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestKillAfter(t *testing.T) {
 	}{
 		"signal": {func() *fakeTree { return newFakeTree() }, func(s *supervision) { s.signals <- syscall.SIGINT },
 			[]string{"interrupt at 1s", "killed at 4s"}},
-		"revocation": {func() *fakeTree { return newFakeTree() }, func(s *supervision) { close(s.lease.asked) },
+		"revocation": {func() *fakeTree { return newFakeTree() }, func(s *supervision) { close(s.lease.revoked) },
 			[]string{"terminated at 1s", "killed at 4s"}},
 		"rest": {func() *fakeTree { return newFakeTree(syscall.SIGTERM).with("worker") }, func(s *supervision) { s.signals <- syscall.SIGTERM },
 			[]string{"terminated at 1s", "terminated outside at 1s", "killed at 4s"}},
@@ -155,7 +155,7 @@ func TestKillAfterIsNotForThoseWhoEnd(t *testing.T) {
 		s := supervise(newFakeTree(syscall.SIGTERM), testGrace)
 		s.startWith(func(sup *supervisor) { sup.killAfter = 3 * time.Second })
 		s.signals <- syscall.SIGTERM
-		require.Equal(t, outcome{end: ending{signal: syscall.SIGTERM}, asked: true}, <-s.done)
+		require.Equal(t, outcome{end: ending{signal: syscall.SIGTERM}, signalled: true}, <-s.done)
 		require.Equal(t, []string{"terminated at 0s"}, s.tree.got)
 	})
 }
@@ -210,7 +210,7 @@ func TestCommandThatCannotBeStoppedIsWatched(t *testing.T) {
 		time.Sleep(time.Second)
 		s.tree.events <- processEvent{stopped: syscall.SIGTSTP}
 		require.True(t, (<-s.done).lost)
-		require.Equal(t, testTrust-testGrace-time.Second, terminal.patience, "then the command would have to be stopped")
+		require.Equal(t, testTrust-testGrace-time.Second, terminal.limit, "then the command would have to be stopped")
 		require.Equal(t, []string{"terminated all at 7.5s", "killed at 10s"}, s.tree.got)
 		require.Contains(t, s.stderr.String(), "process 1 (x): operation not permitted")
 	})
@@ -222,15 +222,15 @@ func TestTerminalOfTheRest(t *testing.T) {
 		s, terminal := supervise(newFakeTree().with("less"), testGrace), &fakeTerminal{}
 		s.startWith(func(sup *supervisor) { sup.terminal = terminal })
 		s.tree.end(ending{})
-		time.Sleep(restPatience + time.Millisecond)
+		time.Sleep(remainingNotice + time.Millisecond)
 		synctest.Wait()
 		require.Equal(t, &fakeTerminal{reclaims: 1}, terminal, "if nobody of the group is left")
 		s.tree.mu.Lock()
 		s.tree.others[0].stopped = true
 		s.tree.mu.Unlock()
-		time.Sleep(restPoll)
+		time.Sleep(remainingPoll)
 		synctest.Wait()
-		require.Equal(t, &fakeTerminal{reclaims: 1, stops: 1, patience: testTrust - testGrace - restPatience - restPoll}, terminal)
+		require.Equal(t, &fakeTerminal{reclaims: 1, stops: 1, limit: testTrust - testGrace - remainingNotice - remainingPoll}, terminal)
 		s.signals <- signalStop
 		synctest.Wait()
 		require.Equal(t, 2, terminal.stops, "and not passed on: nobody would tell that it works")
@@ -245,6 +245,6 @@ func TestNamesOfMany(t *testing.T) {
 	for i := range 7 {
 		many = append(many, processName{PID: i, Name: "w"})
 	}
-	require.Equal(t, "w (0), w (1), w (2), w (3), w (4), and 2 more", nameAll(many))
-	require.Equal(t, "w (0), w (1)", nameAll(many[:2]))
+	require.Equal(t, "w (0), w (1), w (2), w (3), w (4), and 2 more", joinNames(many))
+	require.Equal(t, "w (0), w (1)", joinNames(many[:2]))
 }

@@ -22,7 +22,7 @@ type held interface {
 }
 
 // A contest is what a command has to win before it may run.
-type contest struct {
+type recipe struct {
 	kind string // a lease.KindMutex, or another of these
 	// acquire waits for the place.
 	acquire func(ctx context.Context, timeout time.Duration) (held, error)
@@ -33,8 +33,8 @@ type contest struct {
 }
 
 // contest returns what the flags say is to be won.
-func (f *runFlags) contest(client *framework.Client) (contest, error) {
-	c := contest{kind: lease.KindMutex, mustWait: anybody}
+func (f *runFlags) newRecipe(client *framework.Client) (recipe, error) {
+	c := recipe{kind: lease.KindMutex, mustWait: anyContender}
 	switch {
 	case f.shared, f.write:
 		lock, err := rwlock.New(client, f.path, rwlock.WithHolder(f.label), rwlock.WithMaxHold(f.maxHold.value))
@@ -68,7 +68,7 @@ func (f *runFlags) contest(client *framework.Client) (contest, error) {
 }
 
 // anybody is for places that one can have at a time.
-func anybody(queue []lease.Contender) bool { return len(queue) > 0 }
+func anyContender(queue []lease.Contender) bool { return len(queue) > 0 }
 
 // acquireFrom hides which recipe it is.
 func acquireFrom(from lease.Acquirer) func(context.Context, time.Duration) (held, error) {

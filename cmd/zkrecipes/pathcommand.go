@@ -12,27 +12,27 @@ import (
 // calls look with a client and the path as the client names it. The client has no
 // chroot, because it would create that: looking changes nothing. --timeout bounds all
 // of it.
-func (p *program) inspect(fs *flag.FlagSet, conn *connection, path string, look func(ctx context.Context, client *framework.Client, full string) error) error {
+func (p *program) withClient(fs *flag.FlagSet, conn *connection, path string, listQueue func(ctx context.Context, client *framework.Client, full string) error) error {
 	cfg, chroot, err := conn.config(p.env)
 	if err != nil {
 		return err
 	}
-	patience := wait{limit: conn.timeout.value}.toConnect()
-	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, unanswered("no answer within %v", patience))
+	limit := waitLimit{duration: conn.timeout.value}.forConnect()
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, unanswered("no answer within %v", limit))
 	defer cancel()
-	client, err := connect(ctx, cfg, patience)
+	client, err := connect(ctx, cfg, limit)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	if err := look(ctx, client, chroot+path); err != nil {
+	if err := listQueue(ctx, client, chroot+path); err != nil {
 		return fmt.Errorf("%s: %w", fs.Name(), err)
 	}
 	return nil
 }
 
 // parseAround parses flags before and behind the one argument, the path.
-func (p *program) parseAround(fs *flag.FlagSet, args []string) (path string, err error) {
+func (p *program) parseWithPath(fs *flag.FlagSet, args []string) (path string, err error) {
 	if err := p.parse(fs, args); err != nil {
 		return "", err
 	}
