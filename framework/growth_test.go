@@ -21,7 +21,7 @@ func TestASessionDoesNotGrowWithThePathsItUses(t *testing.T) {
 		return func(t *testing.T, c *framework.Client, path string) {
 			s, err := semaphore.New(c, path, 2, opts...)
 			require.NoError(t, err)
-			held, err := s.AcquireN(t.Context(), 2, time.Second)
+			held, err := s.Weight(2).Acquire(t.Context(), time.Second)
 			require.NoError(t, err)
 			_, err = s.Acquire(t.Context(), 30*time.Millisecond)
 			require.Error(t, err)

@@ -113,7 +113,7 @@ func TestListingOfASingleQueue(t *testing.T) {
 	s, err := semaphore.New(client, testLock, 5, semaphore.WithSingleQueue())
 	require.NoError(t, err)
 	for range 2 {
-		held, err := s.AcquireN(t.Context(), 2, time.Second)
+		held, err := s.Weight(2).Acquire(t.Context(), time.Second)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, held.Release()) })
 	}

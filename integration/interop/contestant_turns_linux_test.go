@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
@@ -92,21 +91,11 @@ func (l *ledger) downgrade(ctx context.Context, lock *rwlock.Lock, rng *rand.Ran
 	return err
 }
 
-// several acquires that many permits of a semaphore.
-type several struct {
-	*semaphore.Semaphore
-	n int
-}
-
-func (s several) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return s.AcquireN(ctx, s.n, timeout)
-}
-
 func semaphoreTurns(client *framework.Client, c contestant, rng *rand.Rand) (turns, error) {
 	s, err := semaphore.New(client, c.Path, c.Size)
 	return func(ctx context.Context, l *ledger) error {
 		n := 1 + rng.IntN(c.Most)
-		return l.turn(ctx, several{s, n}, note{Kind: "semaphore", Permits: n}, rng)
+		return l.turn(ctx, s.Weight(n), note{Kind: "semaphore", Permits: n}, rng)
 	}, err
 }
 

@@ -63,13 +63,13 @@ func TestRevokeOfTheSemaphoresOwnPath(t *testing.T) {
 				require.NoError(t, err)
 				five, err := semaphore.New(b, "/sem", 5, layout...)
 				require.NoError(t, err)
-				held, err := three.AcquireN(t.Context(), 3, time.Second)
+				held, err := three.Weight(3).Acquire(t.Context(), time.Second)
 				require.NoError(t, err)
 				for _, path := range []string{"/sem", "/sem/locks", "/sem/leases"} {
 					require.ErrorIs(t, lease.RequestRevocation(t.Context(), b, path), lease.ErrNotContender)
 				}
 				require.False(t, asked(held))
-				_, err = five.AcquireN(t.Context(), 2, time.Second)
+				_, err = five.Weight(2).Acquire(t.Context(), time.Second)
 				require.ErrorIs(t, err, semaphore.ErrSizeMismatch)
 				list, err := three.Contenders(t.Context())
 				require.NoError(t, err)

@@ -150,9 +150,9 @@ func everyText(t *testing.T, w *conformance.World, c *framework.Client, path str
 	say(s.Resize(ended, 3))
 	_, err = s.Available(ended)
 	say(err)
-	_, err = s.AcquireN(t.Context(), 0, 0)
+	_, err = s.Weight(0).Acquire(t.Context(), 0)
 	say(err)
-	_, err = s.AcquireN(t.Context(), 1<<40, 0)
+	_, err = s.Weight(1<<40).Acquire(t.Context(), 0)
 	say(err)
 
 	e, err := leader.New(c, path)

@@ -17,7 +17,7 @@ import (
 func TestNoPartsAreHeld_CuratorR6(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, b := make(w.Client("a"), 4), make(w.Client("b"), 4)
-		first, second := w.Begin(t.Context(), several{a, 3}, time.Hour), w.Begin(t.Context(), several{b, 3}, time.Hour)
+		first, second := w.Begin(t.Context(), a.Weight(3), time.Hour), w.Begin(t.Context(), b.Weight(3), time.Hour)
 		w.Settle()
 		if first.Waiting() {
 			first, second = second, first
@@ -41,7 +41,7 @@ func TestNoOrphansAfterReconnects_Curator315(t *testing.T) {
 			release(w, other.Granted())
 		}
 		require.Empty(t, places(w))
-		for _, s := range []several{{a, 2}, {b, 2}} {
+		for _, s := range []lease.Acquirer{a.Weight(2), b.Weight(2)} {
 			release(w, w.Start(s, 0).Granted())
 		}
 	})

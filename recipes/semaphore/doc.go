@@ -7,7 +7,7 @@
 //
 // It is not reentrant. Each Acquire takes permits of its own, also with the context of
 // a lease on the same semaphore, so one inside the other can wait for itself. Take what
-// is needed at once, with AcquireN.
+// is needed at once, with [Semaphore.Weight].
 //
 // # The size
 //

@@ -146,11 +146,11 @@ func TestForeignPermitsCount_Curator43(t *testing.T) {
 		for _, name := range []string{"lease-0000000000", "x-lease-0000000001", "lease--2147483648"} {
 			_, err := c.Create(t.Context(), path+"/leases/"+name, nil, framework.Persistent)
 			require.NoError(t, err)
-			require.ErrorIs(t, w.Start(several{s, 2}, 0).Failed(), lease.ErrTimeout)
+			require.ErrorIs(t, w.Start(s.Weight(2), 0).Failed(), lease.ErrTimeout)
 			release(w, w.Start(s, 0).Granted())
 			w.Remove(c, path+"/leases/"+name)
 		}
-		release(w, w.Start(several{s, 2}, 0).Granted())
+		release(w, w.Start(s.Weight(2), 0).Granted())
 	})
 }
 

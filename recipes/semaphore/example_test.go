@@ -42,7 +42,7 @@ func Example() {
 
 // Who needs several permits takes them together: one after the other, two who do so
 // could each hold a part and wait for the rest for ever.
-func ExampleSemaphore_AcquireN() {
+func ExampleSemaphore_Weight() {
 	ctx := context.Background()
 	client, stop := connect(ctx)
 	defer stop()
@@ -51,13 +51,13 @@ func ExampleSemaphore_AcquireN() {
 	if err != nil {
 		panic(err)
 	}
-	job, err := cores.AcquireN(ctx, 3, 5*time.Second)
+	job, err := cores.Weight(3).Acquire(ctx, 5*time.Second)
 	if err != nil {
 		panic(err)
 	}
 	free, err := cores.Available(ctx)
 	fmt.Println("free:", free, err)
-	_, err = cores.AcquireN(ctx, 5, semaphore.Forever)
+	_, err = cores.Weight(5).Acquire(ctx, semaphore.Forever)
 	fmt.Println(err)
 	fmt.Println("released:", job.Release() == nil)
 	// Output:

@@ -35,7 +35,7 @@ func TestForeignDataIsRefused(t *testing.T) {
 			_, sizeErr := s.Size(t.Context())
 			_, availableErr := s.Available(t.Context())
 			for _, err := range []error{
-				w.Start(s, 0).Failed(), w.Start(s, time.Hour).Failed(), w.Start(several{s, 2}, 0).Failed(), w.Start(several{s, 2}, time.Hour).Failed(),
+				w.Start(s, 0).Failed(), w.Start(s, time.Hour).Failed(), w.Start(s.Weight(2), 0).Failed(), w.Start(s.Weight(2), time.Hour).Failed(),
 				s.Resize(t.Context(), 2), sizeErr, availableErr,
 			} {
 				require.ErrorIs(t, err, lease.ErrForeignData, "%q", data)

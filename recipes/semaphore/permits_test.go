@@ -31,7 +31,7 @@ func TestInvalidArguments(t *testing.T) {
 		require.ErrorIs(t, err, framework.ErrInvalidArgument)
 		s := newSemaphore(t, a, 1)
 		for _, n := range []int{0, -1} {
-			_, err = s.AcquireN(t.Context(), n, 0)
+			_, err = s.Weight(n).Acquire(t.Context(), 0)
 			require.ErrorIs(t, err, framework.ErrInvalidArgument)
 			require.ErrorIs(t, s.Resize(t.Context(), n), framework.ErrInvalidArgument)
 		}
@@ -87,7 +87,7 @@ func TestTooManyIsSaidAtOnce(t *testing.T) {
 		held := take(w, a, 3)
 		waiting := ask(w, a, 1)
 		for _, timeout := range []time.Duration{0, time.Hour, lease.Forever} {
-			at := w.Start(several{b, 4}, timeout)
+			at := w.Start(b.Weight(4), timeout)
 			err := at.Failed()
 			require.ErrorIs(t, err, semaphore.ErrTooMany)
 			require.ErrorContains(t, err, "acquire "+path+": more permits than there are: 4 asked for, 3 in all")
@@ -96,7 +96,7 @@ func TestTooManyIsSaidAtOnce(t *testing.T) {
 		release(w, held)
 		release(w, waiting.Granted())
 		for _, n := range []int{4, math.MaxInt32, math.MaxInt} {
-			require.ErrorIs(t, w.Start(several{b, n}, lease.Forever).Failed(), semaphore.ErrTooMany)
+			require.ErrorIs(t, w.Start(b.Weight(n), lease.Forever).Failed(), semaphore.ErrTooMany)
 		}
 		w.Settle()
 		require.Empty(t, places(w))

@@ -94,15 +94,29 @@ func (s *Semaphore) leases() string { return s.recipe.Path + "/" + znode.Permits
 // recipes have in common, except that a semaphore is not re-entered. A timeout of 0 or
 // less costs reads only when no permit is free.
 func (s *Semaphore) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return s.AcquireN(ctx, 1, timeout)
+	return s.acquire(ctx, 1, timeout)
 }
 
-// AcquireN is Acquire for n permits at once: all of them or none, and one lease for
-// all, which is lost when any of them is. The lease's Path and Check are those of the
-// first; Confirm asks for all. It returns ErrTooMany as soon as the size is smaller
-// than n. How many one request can take is limited by framework.Config.MaxRequestBytes,
-// unless the semaphore has a single queue.
-func (s *Semaphore) AcquireN(ctx context.Context, n int, timeout time.Duration) (*lease.Lease, error) {
+// Weight returns the semaphore for those who need n permits at once: Acquire takes all
+// of them or none, under one lease, which is lost when any of them is. The lease's Path
+// and Check are those of the first permit; Confirm asks for all. Acquire returns
+// ErrTooMany as soon as the size is smaller than n, and framework.ErrInvalidArgument if
+// n is not positive. How many one request can take is limited by
+// framework.Config.MaxRequestBytes, unless the semaphore has a single queue.
+func (s *Semaphore) Weight(n int) lease.Acquirer { return weighted{s, n} }
+
+// weighted is a semaphore of which n permits are taken at once.
+type weighted struct {
+	semaphore *Semaphore
+	n         int
+}
+
+func (w weighted) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	return w.semaphore.acquire(ctx, w.n, timeout)
+}
+
+// acquire takes n permits at once.
+func (s *Semaphore) acquire(ctx context.Context, n int, timeout time.Duration) (*lease.Lease, error) {
 	if n < 1 {
 		return nil, s.recipe.Failed(fmt.Errorf("%w: %d permits", framework.ErrInvalidArgument, n))
 	}

@@ -1,13 +1,11 @@
 package semaphore_test
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -52,26 +50,16 @@ func newSemaphore(tb testing.TB, c *framework.Client, permits int, opts ...semap
 	return s
 }
 
-// several is a semaphore of which each Acquire takes n permits.
-type several struct {
-	*semaphore.Semaphore
-	n int
-}
-
-func (s several) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return s.AcquireN(ctx, s.n, timeout)
-}
-
 // take acquires n permits at once, or fails the test.
 func take(w *conformance.World, s *semaphore.Semaphore, n int) *lease.Lease {
 	w.T.Helper()
-	return w.Acquire(several{s, n})
+	return w.Acquire(s.Weight(n))
 }
 
 // ask begins to wait for n permits.
 func ask(w *conformance.World, s *semaphore.Semaphore, n int) *conformance.Attempt {
 	w.T.Helper()
-	return w.Start(several{s, n}, lease.Forever)
+	return w.Start(s.Weight(n), lease.Forever)
 }
 
 // release gives leases back.

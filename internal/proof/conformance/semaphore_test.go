@@ -1,25 +1,13 @@
 package conformance_test
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
-
-// several takes n permits with each Acquire.
-type several struct {
-	*semaphore.Semaphore
-	n int
-}
-
-func (s several) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return s.AcquireN(ctx, s.n, timeout)
-}
 
 func TestSemaphore(t *testing.T) {
 	layouts := map[string][]semaphore.Option{"with a door": nil, "with a single queue": {semaphore.WithSingleQueue()}}
@@ -31,7 +19,7 @@ func TestSemaphore(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return several{s, size.each}
+				return s.Weight(size.each)
 			}
 			if opts == nil {
 				r.Nodes = size.each

@@ -83,7 +83,7 @@ func (w *weighed) Acquire(ctx context.Context, timeout time.Duration) (*lease.Le
 	n := w.asks[w.next%len(w.asks)]
 	w.next++
 	w.mu.Unlock()
-	return w.AcquireN(context.WithValue(ctx, weightKey{}, n), n, timeout)
+	return w.Weight(n).Acquire(context.WithValue(ctx, weightKey{}, n), timeout)
 }
 
 func semaphores(name string, permits int, asks []int, opts ...semaphore.Option) conformance.Recipe {

@@ -123,7 +123,7 @@ func firstThroughDoor(r *run, c zktest.Call) {
 type counter struct{ *semaphore.Semaphore }
 
 func (s counter) acquire(ctx context.Context, st Step) (*lease.Lease, error) {
-	return s.AcquireN(ctx, st.N, st.Wait)
+	return s.Weight(st.N).Acquire(ctx, st.Wait)
 }
 
 // other resizes, or looks at the size and at what is free.
