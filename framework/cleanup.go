@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/internal/protection"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
@@ -26,13 +27,13 @@ func (c *Client) DeleteGuaranteed(ctx context.Context, path string) error {
 		return err
 	}
 	if !errors.Is(err, ErrNoNode) && !refused(err) {
-		c.DeleteInBackground(path)
+		c.deleteInBackground(path)
 	}
 	return err
 }
 
-// DeleteInBackground is DeleteGuaranteed without waiting for anything.
-func (c *Client) DeleteInBackground(path string) {
+// deleteInBackground is DeleteGuaranteed without waiting for anything.
+func (c *Client) deleteInBackground(path string) {
 	c.background(path, func(ctx context.Context, c *Client) error { return c.makeGone(ctx, path) })
 }
 
@@ -49,8 +50,8 @@ func (c *Client) makeGone(ctx context.Context, path string) error {
 
 // sweepLater removes all nodes made under an id in the background. The view is pinned
 // to the session in which they were asked for.
-func (c *Client) sweepLater(parent string, id ProtectionID, mode Mode) {
-	path := join(parent, protectedPrefix+string(id))
+func (c *Client) sweepLater(parent string, id protection.ID, mode Mode) {
+	path := join(parent, id.Prefix())
 	session := c.pinned
 	if !mode.ephemeral() { // it does not end with the session, nor may the search
 		c = c.In(nil)

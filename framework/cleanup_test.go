@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -139,7 +140,7 @@ func TestGuaranteedDeleteThatIsRefusedIsFinal(t *testing.T) {
 				time.Sleep(time.Minute)
 				assert.Equal(t, 1, s.Count(zktest.OpDelete))
 
-				c.DeleteInBackground("/lock")
+				kit.Of(c).DeleteInBackground("/lock")
 				time.Sleep(time.Minute)
 				assert.Equal(t, 2, s.Count(zktest.OpDelete))
 			})
@@ -189,8 +190,8 @@ func TestGuaranteedDeleteUnpinnedOutlivesTheSession(t *testing.T) {
 func TestGuaranteedDeleteUnderWayDoesNotHoldUpClose(t *testing.T) {
 	withNode(t, framework.Ephemeral, func(t *testing.T, s *zktest.Server, c *framework.Client, _ *cleanups) {
 		s.On(zktest.OpDelete, "/lock").Always().DropReply()
-		c.DeleteInBackground("/lock")
-		c.In(c.Session()).DeleteInBackground("/lock")
+		kit.Of(c).DeleteInBackground("/lock")
+		kit.Of(c.In(c.Session())).DeleteInBackground("/lock")
 		synctest.Wait()
 		begun := time.Now()
 		require.NoError(t, c.Close())

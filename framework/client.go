@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
@@ -127,13 +126,6 @@ func (c *Client) Reachable() error {
 	return notConnected(c.core.servers.Attempts())
 }
 
-// WhileOpen returns a context that also ends when Close begins, with ErrClosed, for
-// what must not go on while leases are given up. The function must be called when it is
-// no longer used.
-func (c *Client) WhileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
-	return c.In(nil).lifetime(ctx)
-}
-
 // In returns a view of the client that is pinned to a session: its operations fail with
 // ErrSessionLost once that session is over, and are never sent or repeated in another.
 func (c *Client) In(s *Session) *Client {
@@ -148,21 +140,3 @@ func (c *Client) bare() *Client {
 	view.prefix = ""
 	return &view
 }
-
-// Once returns a view of the client that repeats nothing: what fails is not tried
-// again, nor are reads whose answer is lost.
-func (c *Client) Once() *Client {
-	view := *c
-	view.once = true
-	return &view
-}
-
-// StopOnSuspend reports the setting of that name.
-func (c *Client) StopOnSuspend() bool { return c.core.cfg.StopOnSuspend }
-
-// Logger returns the one of the configuration.
-func (c *Client) Logger() *slog.Logger { return c.core.cfg.Logger }
-
-// SameEnsemble reports whether two clients share one session, so that equal full paths
-// name the same znode to them.
-func (c *Client) SameEnsemble(other *Client) bool { return c.core == other.core }

@@ -135,18 +135,13 @@ type Config struct {
 	// means DefaultMaxOutstanding.
 	MaxOutstanding int
 
-	// Rand is where the random part of the names of protected nodes comes from. nil
-	// means crypto/rand. It is for tests that have to repeat; names that repeat in one
-	// ensemble make clients take each other's nodes for their own. It must be safe for
-	// concurrent use.
-	Rand io.Reader
-
 	// Logger gets state changes and what goes on in the background. nil means
 	// slog.Default().
 	Logger *slog.Logger
 	// Observer is told of state changes and operations.
 	Observer Observer
 
+	random       io.Reader               // of the names of protected nodes
 	protectedACL func(path string) []ACL // of the ephemeral nodes of CreateProtected
 
 	_ struct{}
@@ -251,7 +246,7 @@ func (cfg Config) withDefaults() Config {
 	cfg.MaxEphemeralBytes = cmp.Or(cfg.MaxEphemeralBytes, DefaultMaxEphemeralBytes)
 	cfg.MaxOutstanding = cmp.Or(cfg.MaxOutstanding, DefaultMaxOutstanding)
 	cfg.Reconnect = cmp.Or(cfg.Reconnect, retry.Exponential(20*time.Millisecond, time.Second))
-	cfg.Rand = cmp.Or(cfg.Rand, rand.Reader)
+	cfg.random = cmp.Or(cfg.random, rand.Reader)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	cfg.ACL, cfg.protectedACL = cfg.acls()
 	return cfg

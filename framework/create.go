@@ -45,22 +45,15 @@ type Created struct {
 	Czxid int64
 	// Session is the id of the session that created it, and owns it if it is ephemeral.
 	Session int64
-	// Children are those of the parent as they were when the request of a create
-	// WithListing had reached the server, nil if that is not known. The node itself is
-	// missing if the request was refused at first and had to be repeated.
-	Children []string
-	// ListingErr says why they are not known, nil if that was not asked.
-	ListingErr error
 }
 
 // A CreateOption changes what a create does.
 type CreateOption func(*createOptions)
 
 type createOptions struct {
-	acl     []ACL
-	ttl     time.Duration
-	listing bool
-	onSent  func() // called when the request is about to be written, for every attempt
+	acl    []ACL
+	ttl    time.Duration
+	onSent func() // called when the request is about to be written, for every attempt
 }
 
 // WithACL gives the node this ACL instead of the one Config.ACL returns.
@@ -77,9 +70,6 @@ func WithTTL(ttl time.Duration) CreateOption { return func(o *createOptions) { o
 // CreateProtected finds out.
 func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
 	o, err := c.createOptions(path, data, mode, c.core.cfg.ACL, opts)
-	if err == nil && o.listing {
-		err = &OpError{Op: "create", Path: path, Outcome: Failed, Err: invalid("a listing behind a plain create")}
-	}
 	if err != nil {
 		return Created{}, err
 	}

@@ -38,12 +38,12 @@
 // Nor does a leader prove that there is no other. One that has lost its quorum answers
 // syncs and revalidates sessions until it notices, which no client can bound, while a
 // new leader's clock for the session runs. But it commits nothing. So while work relies
-// on the session ([Client.Rely], as every lease does) a second time counts, Q: when the
-// newest transaction was sent that was answered with success. Unless something else
-// does, the framework makes a small one every quarter of the timeout and on each new
-// connection: it checks that the nodes exist that are relied on. The comment of the
-// package internal/guard has the whole argument. Five sixths of the timeout after A, or
-// the earlier of A and Q, lies the
+// on the session, as every lease does, a second time counts, Q: when the newest
+// transaction was sent that was answered with success. Unless something else does, the
+// framework makes a small one every quarter of the timeout and on each new connection:
+// it checks that the nodes exist that are relied on. The comment of the package
+// internal/guard has the whole argument. Five sixths of the timeout after A, or the
+// earlier of A and Q, lies the
 //
 //	trust deadline
 //

@@ -22,7 +22,7 @@ func TestRoomThatIsUsedIsThatOfTheNodesThereAre(t *testing.T) {
 	}
 	lost := func(s *zktest.Server, op zktest.Op) { s.On(op, "").Client("client").After().Cut() }
 	pass := func(x scene, others ...Op) error {
-		_, err := x.c.CreateProtectedAll(x.Context(), "/n-", nil, 3, others...)
+		_, err := recipeView{x.c}.CreateProtectedAll(x.Context(), "/n-", nil, 3, others...)
 		return err
 	}
 	for name, happens := range map[string]func(x scene){

@@ -3,33 +3,27 @@ package framework
 import (
 	"context"
 
+	"github.com/zkrecipes/zkrecipes/internal/kit/bridge"
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
-// WithListing makes CreateProtected list the parent's children behind the create, over
-// the same connection, so that the listing costs no round trip of its own. What it says
-// is in Created.Children. Create refuses it with ErrInvalidArgument.
-func WithListing() CreateOption { return func(o *createOptions) { o.listing = true } }
-
-// listBehind carries out a create, with the listing behind it if o asks for one, and
-// leaves nothing running.
-func (p *protected) listBehind(ctx context.Context, o *createOptions, create func() (Created, error)) (Created, error) {
-	if !o.listing {
+// listBehind carries out a create, with a listing behind it if there is room for one,
+// and leaves nothing running.
+func (p *protected) listBehind(ctx context.Context, o *createOptions, listing *bridge.Listing, create func() (Created, error)) (Created, error) {
+	if listing == nil {
 		return create()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var l struct {
-		sent, listed signal.Signal
-		children     []string
-		err          error
-	}
-	o.onSent = l.sent.Give
+	var sent, listed signal.Signal
+	var children []string
+	var failed error
+	o.onSent = sent.Give
 	go func() {
-		defer l.listed.Give()
+		defer listed.Give()
 		select {
-		case <-l.sent.Done():
-			l.children, _, l.err = p.client.Children(ctx, p.parent)
+		case <-sent.Done():
+			children, _, failed = p.client.Children(ctx, p.parent)
 		case <-ctx.Done():
 		}
 	}()
@@ -37,10 +31,10 @@ func (p *protected) listBehind(ctx context.Context, o *createOptions, create fun
 	if err != nil {
 		cancel()
 	}
-	l.sent.Give() // a node that was found again was never seen being sent
-	<-l.listed.Done()
+	sent.Give() // a node that was found again was never seen being sent
+	<-listed.Done()
 	if err == nil {
-		made.Children, made.ListingErr = l.children, l.err
+		listing.Children, listing.Err = children, failed
 	}
 	return made, err
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-func (p place) createAndList(ctx context.Context) (framework.Created, error) {
-	return p.CreateProtected(ctx, "/queue/n-", []byte("me"), framework.EphemeralSequential, framework.WithListing())
+func (p place) createAndList(ctx context.Context) (framework.Created, kit.Listing, error) {
+	return kit.Of(p.Client).CreateListed(ctx, "/queue/n-", []byte("me"), framework.EphemeralSequential)
 }
 
 // The listing is carried out behind the create: each shows its node, and costs one
@@ -25,11 +26,11 @@ func (p place) createAndList(ctx context.Context) (framework.Created, error) {
 func TestListingBehindACreate(t *testing.T) {
 	protect(t, func(t *testing.T, p place) {
 		for i := range 50 {
-			made, err := p.createAndList(t.Context())
+			made, listing, err := p.createAndList(t.Context())
 			require.NoError(t, err)
-			require.NoError(t, made.ListingErr)
-			assert.Len(t, made.Children, i+1)
-			assert.Contains(t, made.Children, path.Base(made.Path))
+			require.NoError(t, listing.Err)
+			assert.Len(t, listing.Children, i+1)
+			assert.Contains(t, listing.Children, path.Base(made.Path))
 		}
 		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: 50, zktest.OpGetChildren2: 50}, requests(p.server))
 	})
@@ -47,15 +48,15 @@ func TestListingOfACreateThatWasSentAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			protect(t, func(t *testing.T, p place) {
 				tc.fault(p.server.On(zktest.OpCreate, ""))
-				made, err := p.createAndList(t.Context())
+				made, listing, err := p.createAndList(t.Context())
 				require.NoError(t, err)
 				p.only(t, made)
-				require.NoError(t, made.ListingErr)
+				require.NoError(t, listing.Err)
 				if tc.counts != nil {
 					assert.Equal(t, tc.counts, requests(p.server))
 				}
 				if tc.shown {
-					assert.Contains(t, made.Children, path.Base(made.Path))
+					assert.Contains(t, listing.Children, path.Base(made.Path))
 				}
 			})
 		})
@@ -64,9 +65,10 @@ func TestListingOfACreateThatWasSentAgain(t *testing.T) {
 
 func TestListingBehindACreateThatFails(t *testing.T) {
 	protect(t, func(t *testing.T, p place) {
-		made, err := p.CreateProtected(t.Context(), "/none/n-", nil, framework.EphemeralSequential, framework.WithListing())
+		made, listing, err := kit.Of(p.Client).CreateListed(t.Context(), "/none/n-", nil, framework.EphemeralSequential)
 		require.ErrorIs(t, err, framework.ErrNoNode)
 		assert.Zero(t, made)
+		assert.Zero(t, listing)
 
 		synctest.Wait() // a listing may be on its way
 		p.server.ResetCounts()
@@ -74,9 +76,10 @@ func TestListingBehindACreateThatFails(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		made, err = p.createAndList(ctx)
+		made, listing, err = p.createAndList(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Zero(t, made)
+		assert.Zero(t, listing)
 		assert.Equal(t, time.Second, time.Since(start), "the listing does not hold it up")
 		assert.Equal(t, 1, requests(p.server)[zktest.OpGetChildren2], "it did not wait for the answer to the create")
 	})
@@ -90,19 +93,10 @@ func TestListingThatIsTooLarge(t *testing.T) {
 			_, err := c.Create(t.Context(), fmt.Sprintf("/%0300d", i), nil, framework.Persistent)
 			require.NoError(t, err)
 		}
-		made, err := c.CreateProtected(t.Context(), "/n-", nil, framework.Ephemeral, framework.WithListing())
+		made, listing, err := kit.Of(c).CreateListed(t.Context(), "/n-", nil, framework.Ephemeral)
 		require.NoError(t, err)
 		assert.True(t, strings.HasPrefix(made.Path, "/_c_"))
-		assert.ErrorIs(t, made.ListingErr, framework.ErrReplyTooLarge)
-		assert.Nil(t, made.Children)
-	})
-}
-
-func TestListingIsNotForAPlainCreate(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		c := connect(t, s)
-		_, err := c.Create(t.Context(), "/n", nil, framework.Ephemeral, framework.WithListing())
-		require.ErrorIs(t, err, framework.ErrInvalidArgument)
-		assert.Equal(t, framework.Failed, framework.OutcomeOf(err))
+		assert.ErrorIs(t, listing.Err, framework.ErrReplyTooLarge)
+		assert.Nil(t, listing.Children)
 	})
 }

@@ -53,12 +53,6 @@ func CheckOp(path string, version int32) Op {
 	return Op{kind: opChecks, path: path, version: version}
 }
 
-// CheckExists is CheckOp with AnyVersion for a path of this client, whichever view of
-// it the Multi is run on.
-func (c *Client) CheckExists(path string) Op {
-	return Op{kind: opChecks, path: c.full(path), absolute: true, version: AnyVersion}
-}
-
 // An OpResult is the result of one operation of a Multi.
 type OpResult struct {
 	// Path is the path of the node that was created, else "".

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -162,9 +163,9 @@ func TestMultiOfChecksIsRepeatedAsAReadIs(t *testing.T) {
 		other, err := c.Namespace("other")
 		require.NoError(t, err)
 		s.On(zktest.OpMulti, "").After().Cut()
-		_, err = other.Multi(t.Context(), c.CheckExists("/"))
+		_, err = other.Multi(t.Context(), kit.Of(c).CheckExists("/"))
 		require.NoError(t, err, "the path is that of the view that made the check")
-		_, err = other.Multi(t.Context(), c.CheckExists("/missing"))
+		_, err = other.Multi(t.Context(), kit.Of(c).CheckExists("/missing"))
 		require.ErrorIs(t, err, framework.ErrNoNode)
 		assert.Contains(t, err.Error(), "/ns/missing")
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -23,7 +24,7 @@ func TestOnceRepeatsNothing(t *testing.T) {
 		require.NoError(t, err, "a read is repeated")
 		require.Equal(t, 2, s.Count(zktest.OpGetData))
 		s.On(zktest.OpGetData, "/").After().Cut()
-		_, _, err = c.Once().Get(t.Context(), "/")
+		_, _, err = kit.Of(c).Once().Get(t.Context(), "/")
 		require.ErrorIs(t, err, framework.ErrUnknownOutcome)
 		require.Equal(t, 3, s.Count(zktest.OpGetData))
 	})
@@ -32,7 +33,7 @@ func TestOnceRepeatsNothing(t *testing.T) {
 func TestRandMakesNamesThatRepeat(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		c := connect(t, s, func(cfg *framework.Config) { cfg.Rand = bytes.NewReader(make([]byte, 16)) })
+		c := connect(t, s, func(cfg *framework.Config) { kit.SetRandom(cfg, bytes.NewReader(make([]byte, 16))) })
 		made, err := c.CreateProtected(t.Context(), "/n-", nil, framework.EphemeralSequential)
 		require.NoError(t, err)
 		require.Equal(t, "/_c_00000000-0000-4000-8000-000000000000-n-0000000000", made.Path)
@@ -43,7 +44,7 @@ func TestWithoutRandomNumbersNothingIsCreated(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		broken := errors.New("no entropy")
-		c := connect(t, s, func(cfg *framework.Config) { cfg.Rand = iotest.ErrReader(broken) })
+		c := connect(t, s, func(cfg *framework.Config) { kit.SetRandom(cfg, iotest.ErrReader(broken)) })
 		_, err := c.CreateProtected(t.Context(), "/n-", nil, framework.EphemeralSequential)
 		require.ErrorIs(t, err, broken)
 		require.Equal(t, framework.Failed, framework.OutcomeOf(err))

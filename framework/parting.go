@@ -60,12 +60,9 @@ func (p *parting) begin() <-chan struct{} {
 	return nobody
 }
 
-// GoHolding is Go for the goroutine that looks after something that is held in the
-// session, such as the place of a lease: Client.Close calls end before it closes the
-// session, which would give it to others, and waits for f to return for as long as
-// Config.CloseGrace. If Close has begun, end is called before GoHolding returns. It
-// must not block.
-func (s *Session) GoHolding(end func(), f func(ctx context.Context)) bool {
+// goHolding is Go for what looks after something that is held: Close calls end before
+// it closes the session, or goHolding does if Close has begun.
+func (s *Session) goHolding(end func(), f func(ctx context.Context)) bool {
 	leave := s.parting.enter(end)
 	started := s.Go(func(ctx context.Context) {
 		defer leave()

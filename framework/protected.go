@@ -4,54 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
+
+	"github.com/zkrecipes/zkrecipes/internal/kit/bridge"
+	"github.com/zkrecipes/zkrecipes/internal/protection"
 )
-
-// protectedPrefix begins the name of a node whose creator can find it again: "_c_", a
-// UUID in its usual form, "-", and the name asked for. It is the form that Apache
-// Curator writes and recognizes.
-const protectedPrefix = "_c_"
-
-// A ProtectionID marks the nodes of one CreateProtected, of which there is only ever
-// one that counts.
-type ProtectionID string
-
-// newProtectionID returns a random UUID of version 4.
-func newProtectionID(random io.Reader) (ProtectionID, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", fmt.Errorf("config.Rand: %w", err)
-	}
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return ProtectionID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil
-}
-
-// Marks reports whether a node of that name was made under this id.
-func (id ProtectionID) Marks(name string) bool {
-	rest, protected := strings.CutPrefix(name, protectedPrefix)
-	rest, mine := strings.CutPrefix(rest, string(id))
-	return protected && mine && strings.HasPrefix(rest, "-")
-}
-
-// ProtectionOf returns the id in a node's name, if it has one.
-func ProtectionOf(name string) (ProtectionID, bool) {
-	rest, ok := strings.CutPrefix(name, protectedPrefix)
-	const length = 36
-	if !ok || len(rest) <= length || rest[length] != '-' {
-		return "", false
-	}
-	for i, r := range rest[:length] {
-		hyphen := i == 8 || i == 13 || i == 18 || i == 23
-		if hyphen != (r == '-') || (!hyphen && !strings.ContainsRune("0123456789abcdefABCDEF", r)) {
-			return "", false
-		}
-	}
-	return ProtectionID(rest[:length]), true
-}
 
 // CreateProtected makes an ephemeral or sequential node, and leaves none behind on
 // failure: the name carries a random id, by which the node is found again when the
@@ -67,6 +25,12 @@ func ProtectionOf(name string) (ProtectionID, bool) {
 // With credentials in Config.Auth, and without Config.ACL, an ephemeral one belongs to
 // those credentials, and others may only read it.
 func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
+	return c.createProtected(ctx, path, data, mode, opts, nil)
+}
+
+// createProtected also lists the parent's children behind the create, unless listing is
+// nil.
+func (c *Client) createProtected(ctx context.Context, path string, data []byte, mode Mode, opts []CreateOption, listing *bridge.Listing) (Created, error) {
 	if !mode.sequential() && !mode.ephemeral() {
 		err := invalid("a protected node must be ephemeral or sequential")
 		return Created{}, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
@@ -83,7 +47,7 @@ func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, 
 	if err != nil {
 		return Created{}, err
 	}
-	return p.listBehind(ctx, &o, func() (Created, error) {
+	return p.listBehind(ctx, &o, listing, func() (Created, error) {
 		made, err := p.pursue(ctx, func() ([]Created, error) {
 			made, err := p.client.create(ctx, p.path, data, mode, o, p.late)
 			return []Created{made}, err
@@ -95,13 +59,8 @@ func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, 
 	})
 }
 
-// CreateProtectedAll makes n ephemeral sequential nodes, all under one random id, and
-// carries out the other operations in the same transaction, which happens as a whole or
-// not at all, and if it does exactly once. Otherwise it is like CreateProtected. The
-// nodes are returned in the order of their numbers; they have the same czxid. ErrNoNode
-// also means that somebody else deleted one of them before the call had returned; the
-// others are then removed.
-func (c *Client) CreateProtectedAll(ctx context.Context, path string, data []byte, n int, others ...Op) ([]Created, error) {
+// CreateProtectedAll makes n nodes under one random id, in one transaction.
+func (c recipeView) CreateProtectedAll(ctx context.Context, path string, data []byte, n int, others ...Op) ([]Created, error) {
 	if n < 1 {
 		err := invalid("%d nodes", n)
 		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
@@ -147,7 +106,7 @@ func (p *protected) removed(others []Op) {
 type protected struct {
 	client  *Client // pinned to session
 	session *Session
-	id      ProtectionID
+	id      protection.ID
 	parent  string
 	path    string // to ask for
 	mode    Mode
@@ -157,7 +116,7 @@ func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protecte
 	if err := validatePath(path, true); err != nil {
 		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
-	id, err := newProtectionID(c.core.cfg.Rand)
+	id, err := protection.New(c.core.cfg.random)
 	if err != nil {
 		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
@@ -168,7 +127,7 @@ func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protecte
 	parent, name := parentOf(path), path[strings.LastIndexByte(path, '/')+1:]
 	return &protected{
 		client: c.In(s), session: s, id: id, mode: mode,
-		parent: parent, path: join(parent, protectedPrefix+string(id)+"-"+name),
+		parent: parent, path: join(parent, id.Prefix()+name),
 	}, nil
 }
 
@@ -211,7 +170,7 @@ func (p *protected) pursue(ctx context.Context, attempt func() ([]Created, error
 func (p *protected) first(all []Created) Created {
 	first := all[0]
 	for _, other := range all[1:] {
-		p.client.DeleteInBackground(other.Path)
+		p.client.deleteInBackground(other.Path)
 	}
 	return first
 }
@@ -222,7 +181,7 @@ func (p *protected) late(made []string, err error) {
 	switch outcome {
 	case Done:
 		for _, path := range made {
-			p.client.DeleteInBackground(p.client.local(path))
+			p.client.deleteInBackground(p.client.local(path))
 		}
 	case Unknown:
 		p.client.sweepLater(p.parent, p.id, p.mode)
@@ -232,7 +191,7 @@ func (p *protected) late(made []string, err error) {
 
 // listProtected returns the nodes made under an id, the oldest first, as seen by a
 // server that knows every write that preceded the call.
-func (c *Client) listProtected(ctx context.Context, parent string, id ProtectionID, mode Mode) ([]Created, error) {
+func (c *Client) listProtected(ctx context.Context, parent string, id protection.ID, mode Mode) ([]Created, error) {
 	if err := c.Sync(ctx, parent); err != nil {
 		return nil, err
 	}

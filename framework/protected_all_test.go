@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -25,7 +26,7 @@ func (p place) enter(t *testing.T) string {
 
 // pass makes three nodes and removes the one at the door.
 func (p place) pass(ctx context.Context, door string) ([]framework.Created, error) {
-	return p.CreateProtectedAll(ctx, "/queue/n-", []byte("me"), 3, framework.DeleteOp(door, framework.AnyVersion))
+	return kit.Of(p.Client).CreateProtectedAll(ctx, "/queue/n-", []byte("me"), 3, framework.DeleteOp(door, framework.AnyVersion))
 }
 
 // passed asserts that the transaction was carried out, once.
@@ -64,7 +65,7 @@ func TestProtectedCreateOfSeveralIsAllOrNothing(t *testing.T) {
 		require.ErrorIs(t, err, framework.ErrNoNode)
 		assert.Equal(t, framework.Failed, framework.OutcomeOf(err))
 		assert.Empty(t, p.nodes())
-		_, err = p.CreateProtectedAll(t.Context(), "/queue/n-", nil, 0)
+		_, err = kit.Of(p.Client).CreateProtectedAll(t.Context(), "/queue/n-", nil, 0)
 		require.ErrorIs(t, err, framework.ErrInvalidArgument)
 	})
 }

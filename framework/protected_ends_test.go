@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -25,7 +26,7 @@ var makers = map[string]struct {
 		return err
 	}},
 	"several": {zktest.OpMulti, func(ctx context.Context, p place) error {
-		_, err := p.CreateProtectedAll(ctx, "/queue/n-", []byte("me"), 3)
+		_, err := kit.Of(p.Client).CreateProtectedAll(ctx, "/queue/n-", []byte("me"), 3)
 		return err
 	}},
 }

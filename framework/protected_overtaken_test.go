@@ -25,7 +25,7 @@ func TestCreateThatTheSearchForItsNodeHasOvertakenLeavesNothing(t *testing.T) {
 			return err
 		},
 		zktest.OpMulti: func(ctx context.Context, c *Client) error {
-			_, err := c.CreateProtectedAll(ctx, "/queue/n-", nil, 3)
+			_, err := recipeView{c}.CreateProtectedAll(ctx, "/queue/n-", nil, 3)
 			return err
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/protection"
 	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -61,7 +62,7 @@ func (p place) only(t *testing.T, made framework.Created) {
 	assert.Equal(t, info.EphemeralOwner, made.Session)
 	assert.Equal(t, p.Session().ID(), made.Session)
 	assert.Equal(t, "me", string(info.Data))
-	id, ok := framework.ProtectionOf(nodes[0])
+	id, ok := protection.Of(nodes[0])
 	require.True(t, ok, "CURATOR-489: the name must tell its id")
 	assert.True(t, id.Marks(nodes[0]))
 	assert.Regexp(t, `^_c_[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}-n-[0-9]{10}$`, nodes[0])

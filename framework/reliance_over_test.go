@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -22,7 +23,7 @@ func TestRelyFailsAtOnceInASessionThatIsOver(t *testing.T) {
 		pinned := makeNodes(t, c, "/a")
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		r, err := pinned.Rely(ended, "/a")
+		r, err := kit.Of(pinned).Rely(ended, "/a")
 		assert.ErrorIs(t, err, context.Canceled)
 		if r != nil {
 			r.End()
@@ -31,7 +32,7 @@ func TestRelyFailsAtOnceInASessionThatIsOver(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.Error(t, pinned.Session().Err())
-		_, err = pinned.Rely(t.Context(), "/a")
+		_, err = kit.Of(pinned).Rely(t.Context(), "/a")
 		assert.ErrorIs(t, err, framework.ErrSessionLost)
 	})
 }

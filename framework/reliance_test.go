@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -26,15 +27,15 @@ func makeNodes(t *testing.T, c *framework.Client, paths ...string) *framework.Cl
 }
 
 // relying makes nodes on which something relies.
-func relying(t *testing.T, c *framework.Client, paths ...string) *framework.Reliance {
+func relying(t *testing.T, c *framework.Client, paths ...string) kit.Reliance {
 	t.Helper()
-	r, err := makeNodes(t, c, paths...).Rely(t.Context(), paths...)
+	r, err := kit.Of(makeNodes(t, c, paths...)).Rely(t.Context(), paths...)
 	require.NoError(t, err)
 	return r
 }
 
 // standing tells that all that a reliance is about is there.
-func standing(t *testing.T, r *framework.Reliance) {
+func standing(t *testing.T, r kit.Reliance) {
 	t.Helper()
 	select {
 	case err := <-r.Failed():
@@ -137,7 +138,7 @@ func TestNothingIsReliedOnWithoutAQuorum(t *testing.T) {
 		pinned := makeNodes(t, c, "/a")
 		session := c.Session()
 		time.Sleep(timeout/2 - 1)
-		r, err := pinned.Rely(t.Context(), "/a")
+		r, err := kit.Of(pinned).Rely(t.Context(), "/a")
 		require.NoError(t, err)
 		assert.Zero(t, s.Count(zktest.OpMulti), "the newest transaction is young enough")
 		r.End()
@@ -146,12 +147,12 @@ func TestNothingIsReliedOnWithoutAQuorum(t *testing.T) {
 		end := silenceVouching(s)
 		time.Sleep(3 * timeout)
 		require.NoError(t, session.Err())
-		_, err = pinned.Rely(within(t, timeout/3), "/a")
+		_, err = kit.Of(pinned).Rely(within(t, timeout/3), "/a")
 		require.ErrorIs(t, err, errStopped)
 		require.NoError(t, session.Err())
 		assert.Greater(t, time.Until(session.TrustedUntil()), timeout/3, "nothing came to rely on it")
 
-		waiting := start(func() (*framework.Reliance, error) { return pinned.Rely(t.Context(), "/a") })
+		waiting := start(func() (kit.Reliance, error) { return kit.Of(pinned).Rely(t.Context(), "/a") })
 		time.Sleep(2 * timeout)
 		require.Empty(t, waiting)
 		end()
@@ -168,25 +169,25 @@ func TestRelyFails(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s)
-		_, err := c.Rely(t.Context())
+		_, err := kit.Of(c).Rely(t.Context())
 		require.ErrorIs(t, err, framework.ErrInvalidArgument)
 		pinned := makeNodes(t, c, "/a")
 		time.Sleep(timeout)
-		_, err = pinned.Rely(t.Context(), "/a", "/none")
+		_, err = kit.Of(pinned).Rely(t.Context(), "/a", "/none")
 		require.ErrorIs(t, err, framework.ErrNoNode)
 		assert.ErrorContains(t, err, "/none")
 		s.ExpireSession(c.Session().ID())
 		time.Sleep(time.Second)
-		_, err = pinned.Rely(t.Context(), "/a")
+		_, err = kit.Of(pinned).Rely(t.Context(), "/a")
 		require.ErrorIs(t, err, framework.ErrSessionLost)
 
 		next, err := c.Create(t.Context(), "/b", nil, framework.Ephemeral)
 		require.NoError(t, err)
-		r, err := c.Rely(t.Context(), next.Path)
+		r, err := kit.Of(c).Rely(t.Context(), next.Path)
 		require.NoError(t, err, "the present session")
 		r.End()
 		c.Close()
-		_, err = c.Rely(t.Context(), next.Path)
+		_, err = kit.Of(c).Rely(t.Context(), next.Path)
 		require.ErrorIs(t, err, framework.ErrClosed)
 	})
 }
@@ -256,7 +257,7 @@ func TestMissingNodeEndsOnlyWhatReliesOnIt(t *testing.T) {
 		require.NoError(t, c.Session().Err())
 		standing(t, r1)
 		standing(t, r2)
-		for _, r := range []*framework.Reliance{r1, r2, r3} {
+		for _, r := range []kit.Reliance{r1, r2, r3} {
 			r.End()
 		}
 	})
@@ -288,7 +289,7 @@ func TestManyNodesAreCheckedInTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c, other := connect(t, s), connectAs(t, s, "other")
 		const many = 100
-		var all []*framework.Reliance
+		var all []kit.Reliance
 		for i := range many {
 			all = append(all, relying(t, c, fmt.Sprintf("/node-%03d", i)))
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -20,9 +21,9 @@ func TestThoseWhoRelyAtOnceShareATransaction(t *testing.T) {
 		pinned := makeNodes(t, c, "/a")
 		time.Sleep(timeout)
 		s.On(zktest.OpMulti, "").Always().Delay(timeout / 10)
-		var all []<-chan result[*framework.Reliance]
+		var all []<-chan result[kit.Reliance]
 		for range 20 {
-			all = append(all, start(func() (*framework.Reliance, error) { return pinned.Rely(t.Context(), "/a") }))
+			all = append(all, start(func() (kit.Reliance, error) { return kit.Of(pinned).Rely(t.Context(), "/a") }))
 		}
 		for _, one := range all {
 			r := <-one
@@ -43,12 +44,12 @@ func TestWaitingForAnothersTransaction(t *testing.T) {
 		pinned := makeNodes(t, c, "/a")
 		time.Sleep(timeout)
 		end := silenceVouching(s)
-		first := start(func() (*framework.Reliance, error) { return pinned.Rely(within(t, timeout/2), "/a") })
+		first := start(func() (kit.Reliance, error) { return kit.Of(pinned).Rely(within(t, timeout/2), "/a") })
 		time.Sleep(time.Millisecond)
-		_, err := pinned.Rely(within(t, timeout/9), "/a")
+		_, err := kit.Of(pinned).Rely(within(t, timeout/9), "/a")
 		require.ErrorIs(t, err, errStopped)
 		require.Empty(t, first)
-		second := start(func() (*framework.Reliance, error) { return pinned.Rely(t.Context(), "/a") })
+		second := start(func() (kit.Reliance, error) { return kit.Of(pinned).Rely(t.Context(), "/a") })
 		require.ErrorIs(t, (<-first).err, errStopped)
 		end()
 		time.Sleep(2 * timeout)
@@ -58,9 +59,9 @@ func TestWaitingForAnothersTransaction(t *testing.T) {
 
 		time.Sleep(timeout)
 		silenceVouching(s)
-		var all []<-chan result[*framework.Reliance]
+		var all []<-chan result[kit.Reliance]
 		for range 3 {
-			all = append(all, start(func() (*framework.Reliance, error) { return pinned.Rely(t.Context(), "/a") }))
+			all = append(all, start(func() (kit.Reliance, error) { return kit.Of(pinned).Rely(t.Context(), "/a") }))
 		}
 		time.Sleep(time.Millisecond)
 		ended := time.Now()

@@ -46,10 +46,10 @@ func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
 // then the reason for the session's end: an ErrSessionLost or ErrClosed.
 func (s *Session) Err() error { return s.guard.Err() }
 
-// TrustedUntil returns the trust deadline: while work relies on the session
-// ([Client.Rely]), no server can have expired it until then, nor for another sixth of
-// the timeout. It moves forward while the ensemble answers, and is then about half a
-// timeout away, or more if the session was made just now. Once it was reached it stays.
+// TrustedUntil returns the trust deadline: while a lease relies on the session, no
+// server can have expired it until then, nor for another sixth of the timeout. It moves
+// forward while the ensemble answers, and is then about half a timeout away, or more if
+// the session was made just now. Once it was reached it stays.
 func (s *Session) TrustedUntil() time.Time { return s.guard.TrustedUntil() }
 
 // Suspended returns a channel that is closed when the connection breaks; if it is

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -272,9 +273,9 @@ func TestPinnedViewKeepsItsSessionAndItsPaths(t *testing.T) {
 		view := c.In(c.Session())
 		assert.Same(t, c.Session(), view.Session())
 		assert.Equal(t, "/ns/x", view.FullPath("/x"))
-		assert.True(t, view.SameEnsemble(c))
+		assert.True(t, kit.Of(view).SameClient(c))
 		other := connectAs(t, s, "other")
-		assert.False(t, other.SameEnsemble(c))
+		assert.False(t, kit.Of(other).SameClient(c))
 		old := c.Session()
 		s.ExpireSession(old.ID())
 		time.Sleep(2 * time.Second)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/proof/tlstest"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -58,7 +59,7 @@ func TestCertificatesAreRotated(t *testing.T) {
 		require.NoError(t, patience.Err(), "%v", err)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		if _, err = c.AwaitSession(ctx); err == nil {
-			_, _, _ = c.Once().Exists(ctx, "/n")
+			_, _, _ = kit.Of(c).Once().Exists(ctx, "/n")
 		}
 		cancel()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -209,9 +210,9 @@ func TestUpdateOnceRepeatsNothing(t *testing.T) {
 		c := connect(t, s)
 		counter(t, c)
 		s.On(zktest.OpSetData, "/n").Fail(zktest.BadVersion)
-		require.ErrorIs(t, c.Once().Update(t.Context(), "/n", increment), framework.ErrBadVersion)
+		require.ErrorIs(t, kit.Of(c).Once().Update(t.Context(), "/n", increment), framework.ErrBadVersion)
 		s.On(zktest.OpSetData, "/n").Before().Cut()
-		require.ErrorIs(t, c.Once().Update(t.Context(), "/n", increment), framework.ErrUnknownOutcome)
+		require.ErrorIs(t, kit.Of(c).Once().Update(t.Context(), "/n", increment), framework.ErrUnknownOutcome)
 		assert.Equal(t, "0", stored(t, s))
 	})
 }

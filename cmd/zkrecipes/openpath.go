@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -38,7 +39,7 @@ func (j *job) refuseOpenPath(ctx context.Context, w waitLimit) error {
 		protected = recipepath.SemaphoreNodes(j.path)
 	}
 	for _, node := range protected {
-		to, err := j.client.Strangers(ctx, node.Path, node.Denied)
+		to, err := kit.Of(j.client).OpenEntries(ctx, node.Path, node.Denied)
 		switch {
 		case errors.Is(err, framework.ErrNoNode): // we make it, and for us alone
 		case err != nil:

@@ -11,6 +11,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/locks"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
@@ -55,7 +56,7 @@ func passing(c *framework.Client, at moment) acquire.Taker {
 		if err != nil {
 			return nil, err
 		}
-		made, err := t.Client.CreateProtectedAll(ctx, path+"/in-", nil, 2, framework.DeleteOp(p.Path(), framework.AnyVersion))
+		made, err := kit.Of(t.Client).CreateProtectedAll(ctx, path+"/in-", nil, 2, framework.DeleteOp(p.Path(), framework.AnyVersion))
 		at()
 		if err != nil {
 			t.GiveUp(p)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
@@ -147,7 +148,7 @@ func (t *Try) Rely(g *hold.Grant) (err error) {
 		defer cancel()
 	}
 	nodes := append(slices.Clip(g.Also), g.Path)
-	if g.Reliance, err = t.Client.Rely(ctx, nodes...); err != nil {
+	if g.Reliance, err = kit.Of(t.Client).Rely(ctx, nodes...); err != nil {
 		queue.Leave(t.Client, nodes...)
 	}
 	if errors.Is(err, framework.ErrNoNode) {

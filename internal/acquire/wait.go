@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -29,7 +30,7 @@ type wait struct {
 // begin starts the clock of a wait.
 func (r *Recipe) begin(ctx context.Context, timeout time.Duration) (*wait, context.CancelFunc) {
 	w := &wait{recipe: r, work: ctx, start: time.Now(), seen: queue.Seen{Ahead: -1}}
-	ctx, stop := r.Client.WhileOpen(ctx)
+	ctx, stop := kit.Of(r.Client).WhileOpen(ctx)
 	cancel := context.CancelFunc(func() {})
 	switch {
 	case timeout <= 0:

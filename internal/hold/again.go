@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 )
 
 // A server tells nobody of a node that he may not read at that moment (ZooKeeper from
@@ -55,7 +56,7 @@ func shareOf(key string) int64 {
 // Gone reports whether a node certainly is not there any more. If there is no answer,
 // or the node must not be read, which says that it exists, it returns false.
 func Gone(ctx context.Context, c *framework.Client, path string) bool {
-	exists, _, err := c.Once().Exists(ctx, path)
+	exists, _, err := kit.Of(c).Once().Exists(ctx, path)
 	return err == nil && !exists
 }
 
@@ -63,7 +64,7 @@ func Gone(ctx context.Context, c *framework.Client, path string) bool {
 // the function that ends the looking.
 func (h *Hold) lookAgainAt(ctx context.Context, path string) (stop func()) {
 	_, stop = LookAgain(ctx, h.Session, path, func(ctx context.Context) (goOn bool) {
-		exists, stat, err := h.Client.Once().Exists(ctx, path)
+		exists, stat, err := kit.Of(h.Client).Once().Exists(ctx, path)
 		if err == nil && !exists {
 			err = framework.ErrNoNode
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -62,7 +63,7 @@ func (p place) grant(t *testing.T, ctx context.Context, change ...func(*hold.Gra
 	session := p.Session()
 	made, err := p.In(session).CreateProtected(t.Context(), "/lock/n-", nil, framework.EphemeralSequential)
 	require.NoError(t, err)
-	reliance, err := p.In(session).Rely(t.Context(), made.Path)
+	reliance, err := kit.Of(p.In(session)).Rely(t.Context(), made.Path)
 	require.NoError(t, err)
 	g := hold.Grant{
 		Client: p.In(session), Session: session, Reliance: reliance, Key: p.key(), Path: made.Path, Token: lease.Token(made.Czxid),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -79,7 +80,7 @@ func (h *Handle) Confirm(ctx context.Context) error {
 	}
 	var ops []framework.Op
 	for _, path := range h.hold.paths() {
-		ops = append(ops, h.hold.Client.CheckExists(path))
+		ops = append(ops, kit.Of(h.hold.Client).CheckExists(path))
 	}
 	_, err := h.hold.Client.Multi(ctx, ops...)
 	if errors.Is(err, framework.ErrNoNode) {
@@ -95,4 +96,4 @@ func (h *Handle) Confirm(ctx context.Context) error {
 }
 
 // Check returns the operation that makes a Multi fail unless the znode stands.
-func (h *Handle) Check() framework.Op { return h.hold.Client.CheckExists(h.hold.Path) }
+func (h *Handle) Check() framework.Op { return kit.Of(h.hold.Client).CheckExists(h.hold.Path) }

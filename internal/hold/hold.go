@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/owner"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/signal"
@@ -23,7 +24,7 @@ type Grant struct {
 	// Session is that session.
 	Session *framework.Session
 	// Reliance is on all its znodes. The hold ends it.
-	Reliance *framework.Reliance
+	Reliance kit.Reliance
 	// Key says what the place is a place of.
 	Key Key
 	// Path is the znode of the place.
@@ -72,7 +73,7 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 		g.Czxid = int64(g.Token)
 	}
 	h := &Hold{Grant: g, since: time.Now(), handles: map[*Handle]struct{}{}}
-	if g.Client.StopOnSuspend() {
+	if kit.Of(g.Client).StopOnSuspend() {
 		h.suspended = g.Session.Suspended()
 	}
 	if g.RevocationRequested {
@@ -82,7 +83,7 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	h.admit(handle)
 	// If the client is being closed the znodes stay for as long as the session does,
 	// unless the hold is released before.
-	alive := g.Session.GoHolding(func() { h.lose(framework.ErrClosed) }, func(ctx context.Context) { h.watch(ctx, g.Path) })
+	alive := kit.Of(g.Client).GoHolding(g.Session, func() { h.lose(framework.ErrClosed) }, func(ctx context.Context) { h.watch(ctx, g.Path) })
 	for _, path := range g.Also {
 		alive = alive && g.Session.Go(func(ctx context.Context) { h.watch(ctx, path) })
 	}
@@ -182,7 +183,7 @@ func (h *Hold) remains() bool {
 func (h *Hold) remove() {
 	h.cleanup.Do(func() {
 		for _, path := range h.paths() {
-			h.Client.DeleteInBackground(path)
+			kit.Of(h.Client).DeleteInBackground(path)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -17,7 +18,7 @@ import (
 // pair makes two nodes in one transaction.
 func (p place) pair(t *testing.T) []framework.Created {
 	t.Helper()
-	made, err := p.In(p.Session()).CreateProtectedAll(t.Context(), "/lock/n-", nil, 2)
+	made, err := kit.Of(p.In(p.Session())).CreateProtectedAll(t.Context(), "/lock/n-", nil, 2)
 	require.NoError(t, err)
 	return made
 }
@@ -26,7 +27,7 @@ func (p place) pair(t *testing.T) []framework.Created {
 func (p place) grantPair(t *testing.T, made []framework.Created, change ...func(*hold.Grant)) *lease.Lease {
 	t.Helper()
 	session := p.Session()
-	reliance, err := p.In(session).Rely(t.Context(), made[0].Path, made[1].Path)
+	reliance, err := kit.Of(p.In(session)).Rely(t.Context(), made[0].Path, made[1].Path)
 	require.NoError(t, err)
 	g := hold.Grant{
 		Client: p.In(session), Session: session, Reliance: reliance, Key: p.key(),

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/owner"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -24,7 +25,7 @@ type Key struct {
 }
 
 func (k Key) equal(other Key) bool {
-	return k.Path == other.Path && k.Kind == other.Kind && k.Client.SameEnsemble(other.Client)
+	return k.Path == other.Path && k.Kind == other.Kind && kit.Of(k.Client).SameClient(other.Client)
 }
 
 // Enter returns a new lease on the hold of that key that ctx owns, or the turn to wait

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -34,7 +35,7 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 		}
 		holds := map[string]*Hold{}
 		for name := range found {
-			relied, err := c.Rely(t.Context(), "/place")
+			relied, err := kit.Of(c).Rely(t.Context(), "/place")
 			if err != nil {
 				t.Fatal(err)
 			}

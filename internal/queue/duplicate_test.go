@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
@@ -39,7 +40,7 @@ func TestSecondNodeUnderTheOwnIDIsRemoved(t *testing.T) {
 	for name, ahead := range map[string]bool{"ahead": true, "behind": false} {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-				a, operator := w.Client("a", func(cfg *framework.Config) { cfg.Rand = zeros{} }), w.Client("operator")
+				a, operator := w.Client("a", func(cfg *framework.Config) { kit.SetRandom(cfg, zeros{}) }), w.Client("operator")
 				require.NoError(t, operator.CreateParents(t.Context(), path+"/x"))
 				create := func(id string) string {
 					made, err := operator.Create(t.Context(), path+"/"+id+znode.Mutex, nil, framework.EphemeralSequential)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/protection"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -23,7 +25,7 @@ type Position struct {
 
 	path                string
 	self                znode.Name
-	id                  framework.ProtectionID
+	id                  protection.ID
 	token               int64 // czxid
 	ownWatch            *framework.Watch
 	ownLife             *lifetime       // of each ownWatch
@@ -85,19 +87,19 @@ func (p *Position) JoinAt(ctx context.Context, number string) (listing []string,
 	return p.create(ctx, p.queue.Kind+number, framework.Ephemeral)
 }
 
-func (p *Position) create(ctx context.Context, name string, mode framework.Mode) (listing []string, err error) {
-	made, err := p.client.CreateProtected(ctx, p.queue.Node(name), p.queue.Data(), mode, framework.WithListing())
+func (p *Position) create(ctx context.Context, name string, mode framework.Mode) (children []string, err error) {
+	made, listing, err := kit.Of(p.client).CreateListed(ctx, p.queue.Node(name), p.queue.Data(), mode)
 	if err != nil {
 		return nil, err
 	}
 	p.path, p.token = made.Path, made.Czxid
-	p.id, _ = framework.ProtectionOf(path.Base(made.Path))
-	p.seen.Unlisted = made.ListingErr
-	if errors.Is(made.ListingErr, framework.ErrReplyTooLarge) {
+	p.id, _ = protection.Of(path.Base(made.Path))
+	p.seen.Unlisted = listing.Err
+	if errors.Is(listing.Err, framework.ErrReplyTooLarge) {
 		p.Leave()
-		return nil, made.ListingErr // again
+		return nil, listing.Err // again
 	}
-	return made.Children, nil
+	return listing.Children, nil
 }
 
 // Ahead returns the contenders ahead, by a listing, which it returns too. It uses the
@@ -127,7 +129,7 @@ func (p *Position) split(children []string) (ahead []znode.Name, present bool) {
 		case name.Node == p.self.Node:
 			present = true
 		case p.id != "" && p.id.Marks(name.Node):
-			p.client.DeleteInBackground(p.queue.Node(name.Node))
+			kit.Of(p.client).DeleteInBackground(p.queue.Node(name.Node))
 		case name.Before(p.self):
 			ahead = append(ahead, name)
 		}
@@ -163,7 +165,7 @@ func Leave(client *framework.Client, paths ...string) {
 	ctx, cancel := hold.RemovalContext(session, leaveLimit)
 	defer cancel()
 	for _, path := range paths[1:] {
-		client.DeleteInBackground(path)
+		kit.Of(client).DeleteInBackground(path)
 	}
 	_ = client.DeleteGuaranteed(ctx, paths[0]) // what is uncertain is pursued
 }

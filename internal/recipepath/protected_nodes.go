@@ -2,6 +2,7 @@ package recipepath
 
 import (
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
@@ -35,6 +36,6 @@ func SemaphoreNodes(path string) []ProtectedNode {
 // WarnIfOpen has the log say whom credentials do not keep out. It delays nothing.
 func WarnIfOpen(c *framework.Client, gates []ProtectedNode) {
 	for _, gate := range gates {
-		c.WarnOfStrangers(gate.Path, gate.Denied)
+		kit.Of(c).WarnIfOpen(gate.Path, gate.Denied)
 	}
 }

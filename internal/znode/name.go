@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/protection"
 )
 
 // The node names of the recipes, byte for byte those of Apache Curator, so that Go and
@@ -103,7 +103,7 @@ func ParseWhole(node string, kinds ...string) (Name, bool) {
 		return Name{}, false
 	}
 	const before = len("_c_") + 36 + len("-")
-	if _, ok := framework.ProtectionOf(node); !ok || strings.LastIndex(node, name.Kind) != before {
+	if _, ok := protection.Of(node); !ok || strings.LastIndex(node, name.Kind) != before {
 		return Name{}, false
 	}
 	return name, true

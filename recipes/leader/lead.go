@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
@@ -62,7 +63,7 @@ func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *
 	}
 	l := &lead{
 		Election: e, fn: fn, pauses: e.backoff.Start(),
-		log: e.recipe.Client.Logger().With("election", e.path, "id", quote.Brief(e.id)),
+		log: kit.Of(e.recipe.Client).Logger().With("election", e.path, "id", quote.Brief(e.id)),
 	}
 	for {
 		if over, err := l.turn(ctx); over {

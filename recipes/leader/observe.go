@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
@@ -94,6 +95,6 @@ func (o *observer) rest(ctx context.Context, failed error) (goOn bool) {
 		o.yield(lease.Contender{}, failed)
 		return false
 	}
-	o.recipe.Client.Logger().Warn("leader not known", "election", o.path, "error", failed)
+	kit.Of(o.recipe.Client).Logger().Warn("leader not known", "election", o.path, "error", failed)
 	return retry.Sleep(ctx, pause) == nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
@@ -100,6 +101,6 @@ func (p *placeSize) watch(ctx context.Context) (w *framework.Watch, changed bool
 }
 
 func (p *placeSize) changed(ctx context.Context) bool {
-	now, err := p.peek(ctx, p.client.Once())
+	now, err := p.peek(ctx, kit.Of(p.client).Once())
 	return (err != nil || now != p.decided) && framework.OutcomeOf(err) != framework.Unknown
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
@@ -104,7 +105,7 @@ func (d *door) step(ctx context.Context) ([]framework.Created, error) {
 
 // take makes the permits. It returns nothing if another look is due.
 func (d *door) take(ctx context.Context, r room) ([]framework.Created, error) {
-	made, err := d.try.Client.CreateProtectedAll(ctx, d.s.leases()+"/"+znode.Permit, d.s.line.Data(), d.n,
+	made, err := kit.Of(d.try.Client).CreateProtectedAll(ctx, d.s.leases()+"/"+znode.Permit, d.s.line.Data(), d.n,
 		framework.DeleteOp(d.place.Path(), framework.AnyVersion),
 		framework.CheckOp(d.s.recipe.Path, r.record.stat.Version))
 	var op *framework.OpError

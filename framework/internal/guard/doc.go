@@ -24,7 +24,7 @@
 // The guard computes the trust deadline of its session: the time until which no server
 // can have given its nodes away, less a margin. It is
 //
-//	min(A, Q) + 5/6 T   while work relies on nodes of the session, see Client.Rely
+//	min(A, Q) + 5/6 T   while work relies on nodes of the session, see Kit.Rely in internal/kit
 //	    A     + 5/6 T   else
 //
 // A is a time at which the leader knew of the session, or an earlier one. Q is a time

@@ -15,6 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/internal/jute"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 )
 
 // A liar is a server that grants sessions, answers pings and closes, and says what it
@@ -94,7 +95,7 @@ func calls(ctx context.Context, c *framework.Client) map[string]struct {
 		op   int32
 		call func() error
 	}
-	c = c.Once()
+	c = kit.Of(c).Once()
 	return map[string]request{
 		"get":                  {guard.OpGetData, func() error { _, _, err := c.Get(ctx, "/a"); return err }},
 		"get with a watch":     {guard.OpGetData, func() error { _, _, _, err := c.GetWatch(ctx, "/a"); return err }},
@@ -120,7 +121,7 @@ func calls(ctx context.Context, c *framework.Client) map[string]struct {
 			return err
 		}},
 		"multi of checks": {guard.OpMulti, func() error { _, err := c.Multi(ctx, framework.CheckOp("/a", framework.AnyVersion)); return err }},
-		"many at once":    {guard.OpMulti, func() error { _, err := c.CreateProtectedAll(ctx, "/a-", nil, 2); return err }},
+		"many at once":    {guard.OpMulti, func() error { _, err := kit.Of(c).CreateProtectedAll(ctx, "/a-", nil, 2); return err }},
 		"delete":          {guard.OpDelete, func() error { return c.Delete(ctx, "/a", framework.AnyVersion) }},
 	}
 }
@@ -196,7 +197,7 @@ func TestLiesThatNobodyAskedFor(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &liar{say: c.say}
 				client := l.connect(t, func(cfg *framework.Config) { cfg.MaxReplyBytes = 64 << 10 })
-				_, _, err := client.Once().Children(t.Context(), "/a")
+				_, _, err := kit.Of(client).Once().Children(t.Context(), "/a")
 				require.ErrorContains(t, err, "connection to liar:2181 broke: "+c.tell)
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 				defer cancel()

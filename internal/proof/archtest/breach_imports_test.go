@@ -27,10 +27,12 @@ func TestDirectionIsHeld(t *testing.T) {
 			"recipes/lease/lease.go":            importing("lease", ours+"framework", ours+"internal/owner", ours+"internal/znode"),
 			"recipes/lease/leasetest/fake.go":   importing("leasetest", ours+"recipes/lease"),
 			"internal/hold/hold.go":             importing("hold", ours+"recipes/lease", ours+"internal/owner", ours+"retry"),
-			"internal/queue/queue.go":           importing("queue", ours+"framework", ours+"internal/hold", ours+"recipes/lease"),
+			"internal/queue/queue.go":           importing("queue", ours+"framework", ours+"internal/kit", ours+"internal/hold", ours+"recipes/lease"),
 			"internal/znode/name.go":            importing("znode", ours+"framework"),
+			"internal/kit/kit.go":               importing("kit", ours+"framework", ours+"internal/kit/bridge"),
+			"internal/kit/bridge/bridge.go":     importing("bridge", "context"),
 			"internal/owner/owner.go":           importing("owner", "context"),
-			"framework/client.go":               importing("framework", ours+"retry", ours+"framework/internal/guard", ours+"internal/jute"),
+			"framework/client.go":               importing("framework", ours+"retry", ours+"framework/internal/guard", ours+"internal/jute", ours+"internal/kit/bridge"),
 			"zktest/server.go":                  importing("zktest", ours+"internal/jute"),
 			"internal/jute/jute.go":             importing("jute", "io"),
 			"framework/client_test.go":          importing("framework_test", ours+"recipes/mutex", ours+"zktest"),
@@ -43,6 +45,14 @@ func TestDirectionIsHeld(t *testing.T) {
 		"up from below the framework": {
 			sources{"framework/guard/a.go": importing("guard", ours+"internal/queue")},
 			[]string{"framework/guard/a.go:2: framework/guard imports internal/queue: imports go"},
+		},
+		"up from the framework to the kit": {
+			sources{"framework/a.go": importing("framework", ours+"internal/kit")},
+			[]string{"framework/a.go:2: framework imports internal/kit: imports go"},
+		},
+		"up from the kit": {
+			sources{"internal/kit/a.go": importing("kit", ours+"internal/queue")},
+			[]string{"internal/kit/a.go:2: internal/kit imports internal/queue: imports go"},
 		},
 		"up from retry": {
 			sources{"retry/a.go": importing("retry", ours+"framework")},

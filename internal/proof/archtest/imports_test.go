@@ -20,6 +20,7 @@ const (
 	testServer              // zktest: beside the others, not above or below
 	retrying
 	client
+	extension // what only recipes may do with a client
 	vocabulary
 	lifetime
 	line
@@ -36,6 +37,8 @@ var layers = map[string]layer{
 	"zktest":              testServer,
 	"retry":               retrying,
 	"framework":           client,
+	"internal/kit/bridge": free,
+	"internal/kit":        extension,
 	"recipes/lease":       vocabulary,
 	"internal/hold":       lifetime,
 	"internal/queue":      line,
@@ -50,7 +53,7 @@ var layers = map[string]layer{
 
 // leaves are the packages that are not ordered and that the vocabulary may import, so
 // that it stays at the bottom.
-var leaves = []string{"internal/owner", "internal/quote", "internal/znode"}
+var leaves = []string{"internal/owner", "internal/protection", "internal/quote", "internal/znode"}
 
 // unitOf returns the layer of the package in dir, and the part of the house within
 // which imports are free: one recipe, one program, the framework.
@@ -95,7 +98,7 @@ func forbidden(from, to string) (rule, fix string) {
 		return "no recipe imports another",
 			"move what both need to internal/acquire, or to a package beside internal/locks"
 	case toLayer > fromLayer:
-		return "imports go cmd, examples -> recipes -> internal/acquire -> internal/{recipepath,locks} -> internal/queue -> internal/hold -> recipes/lease -> framework -> retry",
+		return "imports go cmd, examples -> recipes -> internal/acquire -> internal/{recipepath,locks} -> internal/queue -> internal/hold -> recipes/lease -> internal/kit -> framework -> retry",
 			"move the needed part down, or hand it in from above as a parameter"
 	default:
 		return "", ""

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/protection"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -213,13 +214,13 @@ func namesOfNodes(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	c := w.Client("a")
 	at := w.Start(r.New(c, path), lease.Forever)
-	seen := map[framework.ProtectionID]bool{}
+	seen := map[protection.ID]bool{}
 	length := len(nodesOfSession(w, c.Session().ID())[0])
 	for round := range 6 {
 		mine := nodesOfSession(w, c.Session().ID())
 		require.Len(t, mine, 1, "one node each")
 		require.Len(t, mine[0], length)
-		id, ok := framework.ProtectionOf(filepath.Base(mine[0]))
+		id, ok := protection.Of(filepath.Base(mine[0]))
 		require.True(t, ok, mine[0])
 		require.False(t, seen[id], "an id is used once")
 		seen[id] = true

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
@@ -29,7 +30,7 @@ func (r *run) config(name string) framework.Config {
 		seed := sha256.Sum256(fmt.Appendf(nil, "%d %s", r.plan.Seed, name))
 		r.random[name] = rand.NewChaCha8(seed)
 	}
-	cfg.Rand = r.random[name]
+	kit.SetRandom(&cfg, r.random[name])
 	// No two of a client's timers should go off at once: which is first is chance.
 	cfg.Reconnect, cfg.Retry = retry.Forever(50900*time.Microsecond), retry.Forever(47300*time.Microsecond)
 	return cfg

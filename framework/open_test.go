@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -33,7 +34,7 @@ func (w *warned) lines() []string {
 }
 
 func warn(c *framework.Client, node string) {
-	c.WarnOfStrangers(node, harm)
+	kit.Of(c).WarnIfOpen(node, harm)
 	synctest.Wait()
 }
 
@@ -102,7 +103,7 @@ func TestWhoIsAStranger(t *testing.T) {
 			} else {
 				require.Contains(t, log.String(), "open="+test.open+" ", path)
 			}
-			found, err := c.Strangers(t.Context(), path, harm)
+			found, err := kit.Of(c).OpenEntries(t.Context(), path, harm)
 			require.NoError(t, err)
 			require.Equal(t, test.open, strings.ReplaceAll(strings.Trim(fmt.Sprint(found), "[]"), " ", ","))
 		}
@@ -115,7 +116,7 @@ func TestNoWarningOfWhatWasAskedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		var log warned
 		c := connect(t, s, with(ourCredential), log.setting)
-		_, err := c.Strangers(t.Context(), "/open", harm)
+		_, err := kit.Of(c).OpenEntries(t.Context(), "/open", harm)
 		require.ErrorIs(t, err, framework.ErrNoNode)
 		node(t, c, "/open", open...)
 		warn(c, "/open")
@@ -176,7 +177,7 @@ func TestAThousandPathsAreLookedAt(t *testing.T) {
 		}
 		require.Equal(t, 1100, s.Count(zktest.OpGetACL))
 		for i := range 1100 {
-			_, err := c.Strangers(t.Context(), fmt.Sprintf("/open/%d", i), harm)
+			_, err := kit.Of(c).OpenEntries(t.Context(), fmt.Sprintf("/open/%d", i), harm)
 			require.ErrorIs(t, err, framework.ErrNoNode)
 		}
 		s.ResetCounts()

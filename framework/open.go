@@ -31,39 +31,30 @@ func letters(perms int32) string {
 	return text
 }
 
-// Strangers reads the ACL of a node and returns the entries that permit any of perms to
-// somebody who has proved nothing: to anyone, or to whoever comes from some address.
-// Identities that are in the list by name, of whatever scheme, are there on purpose.
-// Errors: ErrNoNode, ErrNoAuth.
-//
-// WarnOfStrangers is silent about a node that was asked about in the same session.
-func (c *Client) Strangers(ctx context.Context, node string, perms int32) ([]ACL, error) {
-	if s := c.Session(); s != nil {
-		s.looked.first(c.full(node))
+// OpenEntries returns the entries that permit any of perms to a client without
+// credentials.
+func (v recipeView) OpenEntries(ctx context.Context, node string, perms int32) ([]ACL, error) {
+	if s := v.Session(); s != nil {
+		s.looked.first(v.full(node))
 	}
-	return c.strangers(ctx, node, perms)
+	return v.openEntries(ctx, node, perms)
 }
 
-func (c *Client) strangers(ctx context.Context, node string, perms int32) ([]ACL, error) {
+func (c *Client) openEntries(ctx context.Context, node string, perms int32) ([]ACL, error) {
 	acl, _, err := c.GetACL(ctx, node)
 	return slices.DeleteFunc(acl, func(a ACL) bool {
 		return a.Perms&perms == 0 || a.Scheme != "world" && a.Scheme != "ip" && a.Scheme != "host"
 	}), err
 }
 
-// WarnOfStrangers logs a warning if Strangers finds any although Config.Auth has
-// credentials, which were meant to keep them out. Recipes call it for the nodes under
-// which they contend. It returns at once: the ACL is read in the background, once per
-// node and session, for the first thousand nodes. Without credentials it sends nothing.
-// A read that fails is no error, and is made again at the next call unless it was
-// refused.
-func (c *Client) WarnOfStrangers(node string, perms int32) {
-	s := c.Session()
+// WarnIfOpen logs a warning if there are any, although there are credentials.
+func (v recipeView) WarnIfOpen(node string, perms int32) {
+	c, s := v.Client, v.Session()
 	if len(c.core.cfg.Auth) == 0 || s == nil || !s.looked.first(c.full(node)) {
 		return
 	}
 	s.Go(func(ctx context.Context) {
-		open, err := c.In(s).Once().strangers(ctx, node, perms)
+		open, err := recipeView{c.In(s)}.Once().openEntries(ctx, node, perms)
 		switch {
 		case OutcomeOf(err) == Unknown, errors.Is(err, ErrNoNode):
 			s.looked.forget(c.full(node)) // it will be there, or answered, another time
@@ -72,7 +63,7 @@ func (c *Client) WarnOfStrangers(node string, perms int32) {
 			for i, a := range open {
 				who[i] = a.String()
 			}
-			c.Logger().Warn("not protected by the credentials: strangers can take part here or delete the holder's node",
+			v.Logger().Warn("not protected by the credentials: strangers can take part here or delete the holder's node",
 				"path", quote.Path(c.full(node)), "open", strings.Join(who, ","),
 				"mend", "framework.OwnedBelow for Config.ACL before the path is made, or setAcl auth::cdrwa,world:anyone:r")
 		}

@@ -1,0 +1,60 @@
+package framework
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/zkrecipes/zkrecipes/internal/kit/bridge"
+)
+
+// A recipeView is a client as recipes see it. It implements internal/kit.Kit, which
+// documents the methods. It is one pointer, so that an interface holds it without an
+// allocation.
+type recipeView struct{ *Client }
+
+func init() {
+	bridge.Recipe = func(client any) any { return recipeView{client.(*Client)} }
+	bridge.SetRandom = func(config any, random io.Reader) { config.(*Config).random = random }
+}
+
+// Once repeats nothing.
+func (v recipeView) Once() *Client {
+	view := *v.Client
+	view.once = true
+	return &view
+}
+
+// SameClient compares what two views share.
+func (v recipeView) SameClient(other *Client) bool { return v.core == other.core }
+
+// StopOnSuspend reports the setting of that name.
+func (v recipeView) StopOnSuspend() bool { return v.core.cfg.StopOnSuspend }
+
+// Logger returns the one of the configuration.
+func (v recipeView) Logger() *slog.Logger { return v.core.cfg.Logger }
+
+// WhileOpen returns a context that also ends when Close begins.
+func (v recipeView) WhileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
+	return v.In(nil).lifetime(ctx)
+}
+
+// DeleteInBackground removes a node without waiting for anything.
+func (v recipeView) DeleteInBackground(path string) { v.deleteInBackground(path) }
+
+// CheckExists checks a node on whichever view the Multi is run.
+func (v recipeView) CheckExists(path string) Op {
+	return Op{kind: opChecks, path: v.full(path), absolute: true, version: AnyVersion}
+}
+
+// GoHolding runs what looks after something that is held in a session.
+func (v recipeView) GoHolding(s *Session, end func(), f func(ctx context.Context)) bool {
+	return s.goHolding(end, f)
+}
+
+// CreateListed lists the parent's children behind a protected create.
+func (v recipeView) CreateListed(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, bridge.Listing, error) {
+	var listing bridge.Listing
+	made, err := v.createProtected(ctx, path, data, mode, opts, &listing)
+	return made, listing, err
+}

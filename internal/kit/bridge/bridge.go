@@ -1,0 +1,34 @@
+// Package bridge joins the framework to internal/kit. The framework registers here what
+// recipes may do beyond its public API; internal/kit, which alone may name the
+// framework's types, gives it a type. It imports nothing of ours.
+package bridge
+
+import "io"
+
+// Recipe returns what recipes may do with a *framework.Client. The framework sets it
+// when it is initialised; the value implements internal/kit.Kit.
+var Recipe func(client any) any
+
+// SetRandom gives a *framework.Config another source for the random part of the names
+// of protected nodes than crypto/rand.
+var SetRandom func(config any, random io.Reader)
+
+// A Reliance says that work relies on nodes of a session: see internal/kit.Kit.Rely.
+type Reliance interface {
+	// End says that nothing relies on the nodes any more. It is idempotent.
+	End()
+
+	// Failed receives, once, that a node does not exist any more (ErrNoNode), or may
+	// not be read any more (ErrNoAuth), so that it is not known whether it exists. A
+	// watch is quicker.
+	Failed() <-chan error
+}
+
+// A Listing is the children of a parent, listed behind a create: see
+// internal/kit.Kit.CreateListed.
+type Listing struct {
+	// Children are the names of the nodes, nil if they are not known.
+	Children []string
+	// Err says why they are not known.
+	Err error
+}

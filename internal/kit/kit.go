@@ -1,0 +1,114 @@
+// Package kit is what recipes may do with a client beyond the framework's public API:
+// views that repeat nothing, nodes made together, work that relies on a session, and
+// what Close ends before the session. It changes with the recipes. What turns out to be
+// of use to others can become public later; the reverse is not possible.
+package kit
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit/bridge"
+)
+
+// Of returns what recipes may do with a client. It keeps the view: its namespace, and
+// the session that it is pinned to. It allocates nothing.
+func Of(client *framework.Client) Kit { return bridge.Recipe(client).(Kit) }
+
+// SetRandom takes the random part of the names of a client's protected nodes from
+// random, which must be safe for concurrent use, and not from crypto/rand. It is for
+// tests that have to repeat: names that repeat in one ensemble make clients take each
+// other's nodes for their own.
+func SetRandom(cfg *framework.Config, random io.Reader) { bridge.SetRandom(cfg, random) }
+
+// A Kit is one view of a client, as recipes see it. Its methods are safe for concurrent
+// use.
+type Kit interface {
+	// Once returns a view of the client that repeats nothing: what fails is not tried
+	// again, nor are reads whose answer is lost.
+	Once() *framework.Client
+
+	// SameClient reports whether other is a view of the same client, so that equal full
+	// paths name the same znode, in the same session.
+	SameClient(other *framework.Client) bool
+
+	// StopOnSuspend reports the setting of that name.
+	StopOnSuspend() bool
+
+	// Logger returns the one of the configuration.
+	Logger() *slog.Logger
+
+	// CreateListed is CreateProtected, and lists the parent's children behind the
+	// create, over the same connection, so that the listing costs no round trip of its
+	// own. It shows the children as they were when the request of the create had
+	// reached the server. The node itself is missing if that request was refused at
+	// first and had to be repeated. A listing that fails does not make the create fail.
+	CreateListed(ctx context.Context, path string, data []byte, mode framework.Mode, opts ...framework.CreateOption) (framework.Created, Listing, error)
+
+	// CreateProtectedAll makes n ephemeral sequential nodes, all under one random id,
+	// and carries out the other operations in the same transaction, which happens as a
+	// whole or not at all, and if it does exactly once. Otherwise it is like
+	// CreateProtected. The nodes are returned in the order of their numbers; they have
+	// the same czxid. ErrNoNode also means that another client deleted one of them
+	// before the call had returned; the others are then removed.
+	CreateProtectedAll(ctx context.Context, path string, data []byte, n int, others ...framework.Op) ([]framework.Created, error)
+
+	// DeleteInBackground is DeleteGuaranteed without waiting for anything.
+	DeleteInBackground(path string)
+
+	// CheckExists is a CheckOp with AnyVersion for a path of this view, on whichever
+	// view of the client the Multi is run.
+	CheckExists(path string) framework.Op
+
+	// Rely says that work relies on nodes of the present session, or of that which the
+	// view is pinned to, as the work of a lock's holder does on its znode. From now
+	// until Reliance.End the session is trusted only as far as a quorum of the ensemble
+	// vouches for it: a leader that has lost its quorum, and need not know it, answers
+	// everything but transactions. While nothing else commits one, the client makes one
+	// every quarter of the session timeout and after every attachment, which checks
+	// that the nodes exist. It needs the permission to read them.
+	//
+	// If the newest transaction is older than half the timeout, one is made first and
+	// waited for. If it was older than five sixths of it when the present connection
+	// was made, that takes until about a third of the timeout after that. The error is
+	// then that of the transaction: an ErrNoNode if a node does not exist, ErrNoAuth if
+	// it may not be read. Rely also fails when ctx ends, with its cause, and when the
+	// session is over, with an ErrSessionLost. Recipes call it on a view that is pinned
+	// to the session that has made the nodes.
+	Rely(ctx context.Context, nodes ...string) (Reliance, error)
+
+	// GoHolding is s.Go for the goroutine that looks after something that is held in a
+	// session of the client, such as the node of a lease: Client.Close calls end before
+	// it closes the session, which would free what is held, and waits for f to return
+	// for as long as Config.CloseGrace. If Close has begun, end is called before
+	// GoHolding returns. It must not block.
+	GoHolding(s *framework.Session, end func(), f func(ctx context.Context)) bool
+
+	// WhileOpen returns a context that also ends when Close begins, with ErrClosed, for
+	// what must not go on while leases are ended. The function must be called when the
+	// context is no longer used.
+	WhileOpen(ctx context.Context) (context.Context, context.CancelFunc)
+
+	// OpenEntries reads the ACL of a node and returns the entries that permit any of
+	// perms to a client without credentials: to anyone, or to all from some address.
+	// Identities that are in the list by name, of whatever scheme, are there on
+	// purpose. Errors: ErrNoNode, ErrNoAuth. WarnIfOpen does not look again at a node
+	// that OpenEntries read in the same session.
+	OpenEntries(ctx context.Context, node string, perms int32) ([]framework.ACL, error)
+
+	// WarnIfOpen logs a warning if a node has such entries although Config.Auth has
+	// credentials, which were meant to protect it. Recipes call it for the nodes under
+	// which they contend. It returns at once: the ACL is read in the background, once
+	// per node and session, for the first thousand nodes. Without credentials it sends
+	// nothing. A read that fails is no error, and is made again at the next call unless
+	// it was refused.
+	WarnIfOpen(node string, perms int32)
+}
+
+// A Reliance says that work relies on nodes of a session: see Kit.Rely.
+type Reliance = bridge.Reliance
+
+// A Listing is the children of a parent, listed behind a create: see Kit.CreateListed.
+type Listing = bridge.Listing

@@ -1,0 +1,72 @@
+package kit_test
+
+import (
+	"log/slog"
+	"reflect"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+func connect(t *testing.T, s *zktest.Server, name string) *framework.Client {
+	t.Helper()
+	c, err := framework.Connect(t.Context(), framework.Config{
+		Servers: []string{s.Addr()}, Dial: s.Dial(name), Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// The framework implements the kit without being able to name it: nothing but this test
+// compares the two. Each view of a client has a kit of its own, of the same client.
+func TestEveryViewHasAKit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
+		c, other := connect(t, s, "a"), connect(t, s, "b")
+		named, err := c.Namespace("ns")
+		require.NoError(t, err)
+		for name, view := range map[string]*framework.Client{
+			"of Connect": c, "of a namespace": named, "pinned": c.In(c.Session()), "once": kit.Of(c).Once(),
+			"all of them": kit.Of(named.In(c.Session())).Once(),
+		} {
+			k := kit.Of(view)
+			assert.True(t, k.SameClient(c), name)
+			assert.True(t, kit.Of(c).SameClient(view), name)
+			assert.False(t, k.SameClient(other), name)
+			again := k.Once()
+			assert.Equal(t, view.FullPath("/x"), again.FullPath("/x"), name)
+			assert.Same(t, view.Session(), again.Session(), name)
+			_, err := again.Multi(t.Context(), kit.Of(c).CheckExists("/"))
+			assert.NoError(t, err, name)
+		}
+	})
+}
+
+func TestAKitCostsNoAllocation(t *testing.T) {
+	c, other := new(framework.Client), new(framework.Client)
+	var same bool
+	assert.Zero(t, testing.AllocsPerRun(100, func() { same = kit.Of(c).SameClient(other) }))
+	assert.True(t, same)
+}
+
+// Whatever recipes can do is in the interface: a method of the framework's side that is
+// in neither the interface nor the client's public API is of no use.
+func TestTheKitHasAllThatTheFrameworkOffersRecipes(t *testing.T) {
+	t.Parallel()
+	public, offered := reflect.TypeFor[*framework.Client](), reflect.TypeFor[kit.Kit]()
+	implemented := reflect.TypeOf(kit.Of(new(framework.Client)))
+	for i := range implemented.NumMethod() {
+		m := implemented.Method(i)
+		_, isPublic := public.MethodByName(m.Name)
+		_, isOffered := offered.MethodByName(m.Name)
+		assert.True(t, isPublic != isOffered, "%s: one of both", m.Name)
+	}
+}
