@@ -23,7 +23,7 @@ type connection struct {
 // register adds the flags that all commands have in common.
 func (c *connection) register(fs *flag.FlagSet) {
 	fs.StringVar(&c.servers, "servers", "", "")
-	fs.Func("auth-file", "", c.authFile.set(asIs))
+	fs.Func("auth-file", "", c.authFile.set(parseText))
 	c.sessionTimeout = framework.DefaultSessionTimeout
 	fs.Func("session-timeout", "", func(text string) (err error) {
 		c.sessionTimeout, err = parseDuration(text)

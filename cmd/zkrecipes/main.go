@@ -39,7 +39,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 )
@@ -98,31 +97,6 @@ func (p *program) failed(err error) int {
 	}
 	return exitCode(err, exitConflict)
 }
-
-// parse parses the flags of a command, whose name is that of the flag set, each of
-// which may be given once. If they ask for help it prints that and returns
-// flag.ErrHelp.
-func (p *program) parse(fs *flag.FlagSet, args []string) error {
-	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
-	allowOnce(fs)
-	err := fs.Parse(args)
-	twice := givenAgain(fs)
-	switch {
-	case twice != "" && !errors.Is(err, flag.ErrHelp):
-		return usageErrorf("%s: --%s is given twice", fs.Name(), twice)
-	case err == nil:
-		return nil
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(p.stdout, helpTopics[fs.Name()])
-		return err
-	}
-	return usageErrorf("%s: %s (see \"zkrecipes help %s\")", fs.Name(), withTwoDashes.Replace(err.Error()), fs.Name())
-}
-
-// withTwoDashes mends the texts of package flag, which names flags with one dash;
-// people type two.
-var withTwoDashes = strings.NewReplacer("flag -", "flag --", "defined: -", "defined: --", "argument: -", "argument: --", " for -", " for --")
 
 // help prints the overview or the page about one command.
 func (p *program) help(args []string) error {

@@ -48,13 +48,13 @@ func (f *runFlags) newRecipe(client *framework.Client) (recipe, error) {
 				return slices.ContainsFunc(queue, func(ahead lease.Contender) bool { return ahead.Kind != lease.KindReader })
 			}
 		}
-	case f.permits > 0:
-		permits, err := semaphore.New(client, f.path, f.permits, semaphore.WithHolder(f.label), semaphore.WithMaxHold(f.maxHold.value))
+	case f.permits.given:
+		permits, err := semaphore.New(client, f.path, f.permits.value, semaphore.WithHolder(f.label), semaphore.WithMaxHold(f.maxHold.value))
 		if err != nil {
 			return c, err
 		}
 		c.kind, c.contenders, c.acquire = lease.KindSemaphore, permits.Contenders, acquireFrom(permits)
-		c.mustWait = func(queue []lease.Contender) bool { return len(queue) >= f.permits }
+		c.mustWait = func(queue []lease.Contender) bool { return len(queue) >= f.permits.value }
 	default:
 		// Not the write side of a read-write lock, though it excludes readers as well:
 		// these nodes exclude Java's InterProcessMutex.

@@ -11,7 +11,7 @@ type runFlags struct {
 	jobFlags
 	label         string
 	shared, write bool
-	permits       int
+	permits       option[int]
 	try           bool
 	conflict      int
 }
@@ -23,25 +23,24 @@ func (p *program) parseRun(args []string) (*runFlags, error) {
 	fs.StringVar(&f.label, "label", "", "")
 	fs.BoolVar(&f.shared, "shared", false, "")
 	fs.BoolVar(&f.write, "write", false, "")
-	fs.IntVar(&f.permits, "permits", 0, "")
+	fs.Func("permits", "", f.permits.set(parseNumber))
 	fs.BoolVar(&f.try, "try", false, "")
-	fs.IntVar(&f.conflict, "conflict-exit-code", exitConflict, "")
+	f.conflict = exitConflict
+	fs.Func("conflict-exit-code", "", func(text string) (err error) {
+		f.conflict, err = parseNumber(text)
+		return err
+	})
 	if err := p.parse(fs, args); err != nil {
 		return nil, err
 	}
 	f.command = fs.Args()
-	permitsGiven := false
-	fs.Visit(func(given *flag.Flag) { permitsGiven = permitsGiven || given.Name == "permits" })
-	if permitsGiven && (f.permits < 1 || f.permits > math.MaxInt32) {
-		return nil, usageErrorf("run: --permits %d: a semaphore has at least one permit, and at most %d", f.permits, math.MaxInt32)
-	}
 	if err := f.check(); err != nil {
 		return nil, err
 	}
 	if f.label == "" {
 		f.label = filepath.Base(f.command[0])
 	}
-	if f.what = "lock"; f.permits > 0 {
+	if f.what = "lock"; f.permits.given {
 		f.what = "permit"
 	}
 	return f, nil
@@ -52,11 +51,13 @@ func (f *runFlags) check() error {
 	switch err := f.jobFlags.check("run", "lock", "lock"); {
 	case err != nil:
 		return err
+	case f.permits.given && (f.permits.value < 1 || f.permits.value > math.MaxInt32):
+		return usageErrorf("run: --permits %d: a semaphore has at least one permit, and at most %d", f.permits.value, math.MaxInt32)
 	case f.shared && f.write:
 		return usageErrorf("run: --shared and --write contradict each other")
-	case f.shared && f.permits > 0:
+	case f.shared && f.permits.given:
 		return usageErrorf("run: --shared and --permits contradict each other: the one is for any number of readers, the other for at most that many holders")
-	case f.write && f.permits > 0:
+	case f.write && f.permits.given:
 		return usageErrorf("run: --write and --permits contradict each other")
 	case f.try && f.timeout.given:
 		return usageErrorf("run: --try and --timeout contradict each other")

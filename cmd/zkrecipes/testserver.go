@@ -33,17 +33,21 @@ Exit codes: 0 interrupted; 64 usage; 69 cannot listen there.
 // testserver runs an in-memory server until a signal ends it.
 func (p *program) testserver(args []string) error {
 	fs := flag.NewFlagSet("testserver", flag.ContinueOnError)
-	port := fs.Uint("port", 2181, "")
+	port := option[int]{value: 2181}
+	fs.Func("port", "", port.set(parseNumber))
 	host := fs.String("host", "127.0.0.1", "")
 	if err := p.parse(fs, args); err != nil {
 		return err
 	}
-	if fs.NArg() > 0 || *port > 65535 {
-		return usageErrorf("testserver: takes a port up to 65535 and nothing else (see \"zkrecipes help testserver\")")
+	switch {
+	case fs.NArg() > 0:
+		return usageErrorf("testserver: takes flags only: what is %q?", fs.Arg(0))
+	case port.value < 0 || port.value > 65535:
+		return usageErrorf("testserver: --port %d is not between 0 and 65535", port.value)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	return p.serve(ctx, net.JoinHostPort(*host, strconv.FormatUint(uint64(*port), 10)))
+	return p.serve(ctx, net.JoinHostPort(*host, strconv.Itoa(port.value)))
 }
 
 // serve runs the server until ctx ends.
@@ -53,7 +57,7 @@ func (p *program) serve(ctx context.Context, addr string) error {
 		return fmt.Errorf("testserver: %w", err)
 	}
 	defer server.Close()
-	_ = printLine(p.stdout, server.Addr()) // who said which port need not read it
+	_ = printLine(p.stdout, server.Addr()) // a caller that chose the port need not read it
 	<-ctx.Done()
 	return nil
 }

@@ -37,7 +37,7 @@ func (f *tlsFlags) settings() []tlsSetting {
 func (f *tlsFlags) register(fs *flag.FlagSet) {
 	fs.BoolFunc("tls", "", f.on.set(strconv.ParseBool))
 	for _, s := range f.settings() {
-		fs.Func(strings.TrimPrefix(s.name, "--"), "", s.flag.set(asIs))
+		fs.Func(strings.TrimPrefix(s.name, "--"), "", s.flag.set(parseText))
 	}
 }
 

@@ -3,13 +3,16 @@
 package main
 
 import (
+	"errors"
+	"flag"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// Of two values one would be used, and nobody would say which.
+// Of two values package flag would use the last, without a word.
 func TestFlagGivenTwice(t *testing.T) {
 	env := []string{envServers + "=127.0.0.1:1"}
 	for _, test := range []struct{ args, flag string }{
@@ -38,9 +41,28 @@ func TestFlagGivenTwice(t *testing.T) {
 	}
 }
 
-// What belongs to the command is its own affair.
+// Flags of the command are not ours to check.
 func TestFlagOfTheCommandGivenTwice(t *testing.T) {
 	code, _, stderr := invoke(t, []string{envServers + "=127.0.0.1:1"},
 		"run", "--lock", "/a", "--", "no-such-command-anywhere", "--lock", "/a", "--lock", "/b")
 	require.Equal(t, exitNotFound, code, stderr)
+}
+
+// checkSyntax and package flag read every command line alike.
+func TestSyntaxIsThatOfPackageFlag(t *testing.T) {
+	words := []string{"-a", "--a=1", "-a=", "---x", "--", "-", "x", "", "--b", "-b=false", "--nope", "--nope=1", "--=", "-=1", "-h", "--help", "--help=1"}
+	for i := range len(words) * len(words) * len(words) {
+		args := []string{words[i%len(words)], words[i/len(words)%len(words)], words[i/len(words)/len(words)]}
+		set := func() *flag.FlagSet {
+			fs := flag.NewFlagSet("x", flag.ContinueOnError)
+			fs.SetOutput(io.Discard)
+			fs.String("a", "", "")
+			fs.Bool("b", false, "")
+			return fs
+		}
+		ours := set()
+		allowOnce(ours)
+		err := set().Parse(args)
+		require.Equal(t, err == nil || errors.Is(err, flag.ErrHelp), checkSyntax(ours, args) == nil, "%q: %v", args, err)
+	}
 }
