@@ -50,7 +50,7 @@ type office struct {
 
 func newOffice() *office {
 	o := &office{in: map[*lease.Lease]string{}, terms: make(chan *lease.Lease, 10_000)}
-	o.referee.Places = 1
+	o.referee.Slots = 1
 	return o
 }
 

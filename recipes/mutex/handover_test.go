@@ -17,7 +17,7 @@ import (
 func TestNodeDeletedRightAfterHandOver(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b, c := w.Client("a"), w.Client("b"), w.Client("c")
-		referee := &conformance.Referee{Places: 1}
+		referee := &conformance.Referee{Slots: 1}
 		held := w.Acquire(newMutex(t, a))
 		second := w.Start(newMutex(t, b), lease.Forever)
 		third := w.Start(newMutex(t, c), lease.Forever)

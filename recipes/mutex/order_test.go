@@ -30,7 +30,7 @@ func TestSequenceEndsWhileHeldAndWaited(t *testing.T) {
 				a, b := w.Client("a"), w.Client("b")
 				warm(w, a)
 				require.True(t, w.Server.SetSequence(path, math.MaxInt32-3))
-				referee := &conformance.Referee{Places: 1}
+				referee := &conformance.Referee{Slots: 1}
 				held := w.Acquire(newMutex(t, a))
 				referee.Grant("first", held)
 				attempts := queueUp(w, b, 8)

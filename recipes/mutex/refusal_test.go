@@ -81,7 +81,7 @@ func TestManyWaitersLoseTheirSession(t *testing.T) {
 			require.Len(t, children(w), 51)
 		}
 		require.NoError(t, held.Release())
-		referee := &conformance.Referee{Places: 1}
+		referee := &conformance.Referee{Slots: 1}
 		for range attempts {
 			w.Settle()
 			for i, at := range attempts {

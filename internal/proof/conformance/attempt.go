@@ -10,7 +10,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An Attempt is an Acquire in a goroutine of its own.
+// An Attempt is an Acquire that runs in its own goroutine.
 type Attempt struct {
 	// The result, to be read once Done is closed.
 	Lease *lease.Lease  // nil on failure
@@ -22,8 +22,8 @@ type Attempt struct {
 	t      *testing.T
 }
 
-// Start begins an Attempt, with a context of its own, and returns when it waits for
-// something.
+// Start begins an Attempt with its own context. It returns when the Attempt waits for
+// something, or has ended.
 func (w *World) Start(a lease.Acquirer, timeout time.Duration) *Attempt {
 	return w.StartWith(w.T.Context(), a, timeout)
 }
@@ -35,7 +35,7 @@ func (w *World) StartWith(ctx context.Context, a lease.Acquirer, timeout time.Du
 	return at
 }
 
-// Begin is StartWith that waits for nothing.
+// Begin is StartWith without waiting.
 func (w *World) Begin(ctx context.Context, a lease.Acquirer, timeout time.Duration) *Attempt {
 	ctx, cancel := context.WithCancelCause(ctx)
 	at := &Attempt{done: make(chan struct{}), cancel: cancel, t: w.T}
@@ -55,7 +55,7 @@ func (at *Attempt) Done() <-chan struct{} { return at.done }
 // Waiting reports whether the attempt has not ended.
 func (at *Attempt) Waiting() bool { return !Closed(at.done) }
 
-// Closed reports whether a channel on which nothing is sent has been closed.
+// Closed reports whether a channel that carries no values has been closed.
 func Closed(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -85,19 +85,19 @@ func (at *Attempt) Failed() error {
 	return at.Err
 }
 
-// patience is virtual time, after which a wait counts as lost.
-const patience = 10 * time.Minute
+// waitLimit is the virtual time after which an attempt counts as stuck.
+const waitLimit = 10 * time.Minute
 
 func (at *Attempt) await() {
 	at.t.Helper()
 	select {
 	case <-at.done:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		at.t.Fatal("acquire has not returned for 10 minutes of virtual time")
 	}
 }
 
-// Acquire acquires at once, or fails the test.
+// Acquire waits up to a minute for a lease, and fails the test without one.
 func (w *World) Acquire(a lease.Acquirer) *lease.Lease {
 	w.T.Helper()
 	return w.Start(a, time.Minute).Granted()

@@ -1,8 +1,8 @@
-// Package conformance holds what is true of every recipe: one suite of tests for all of
-// them, and the world it takes place in.
+// Package conformance is one suite of tests that every recipe must pass, with the
+// server and the clients that it needs.
 //
 // A [World] is a server and its clients on a virtual network in virtual time. A
-// [Referee] watches leases: at most so many valid at once, or one writer or many
-// readers; tokens that only grow; and no lease that comes back to life. [Run] is the
+// [Referee] checks leases: how many are valid at once, one writer or many readers,
+// tokens that only grow, and that a lease that is over stays over. [Run] runs the
 // suite.
 package conformance

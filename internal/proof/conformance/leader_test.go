@@ -12,7 +12,7 @@ import (
 func TestLeader(t *testing.T) {
 	conformance.Run(t, conformance.Recipe{
 		Name:    "leader",
-		Places:  1,
+		Slots:   1,
 		Foreign: map[string][]string{"": {"x-lock-0000000000"}},
 		New: func(c *framework.Client, path string) lease.Acquirer {
 			e, err := leader.New(c, path)

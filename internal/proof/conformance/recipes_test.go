@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestMutex(t *testing.T) {
 	conformance.Run(t, conformance.Recipe{
 		Name:    "mutex",
-		Places:  1,
+		Slots:   1,
 		Foreign: latches,
 		New: func(c *framework.Client, path string) lease.Acquirer {
 			m, err := mutex.New(c, path)
@@ -31,10 +31,10 @@ func TestMutex(t *testing.T) {
 }
 
 func TestWriters(t *testing.T) {
-	conformance.Run(t, conformance.Recipe{Name: "write lock", Places: 1, New: write, Readers: read, Foreign: latches})
+	conformance.Run(t, conformance.Recipe{Name: "write lock", Slots: 1, New: write, Readers: read, Foreign: latches})
 }
 
-// Writers that readers and mutexes keep out, beside whom they have one place.
+// Writers that readers and mutexes keep out.
 func TestWritersBehindOthers(t *testing.T) {
 	for name, block := range map[string]func(c *framework.Client, path string) lease.Acquirer{
 		"a reader": read,
@@ -47,7 +47,7 @@ func TestWritersBehindOthers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conformance.Run(t, conformance.Recipe{Name: "write lock", Places: 1, New: write, Block: block, Shares: shares})
+			conformance.Run(t, conformance.Recipe{Name: "write lock", Slots: 1, New: write, Block: block, Shares: shares})
 		})
 	}
 }
@@ -56,7 +56,7 @@ func TestReaders(t *testing.T) {
 	conformance.Run(t, conformance.Recipe{Name: "read lock", New: read, Block: write, Shares: shares, Foreign: latches})
 }
 
-// latches are what elections leave.
+// latches are nodes of leader elections.
 var latches = map[string][]string{"": {"latch-0000000000"}}
 
 func write(c *framework.Client, path string) lease.Acquirer { return lock(c, path).Write() }

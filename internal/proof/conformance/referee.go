@@ -8,19 +8,19 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A Referee watches the leases of one recipe on one path.
+// A Referee checks the leases of one recipe on one path.
 type Referee struct {
-	// Places is how many leases may be valid at once, 0 for any number.
-	Places int
-	// Weight tells how many of them a lease takes; nil is 1 for each.
+	// Slots is how many leases may be valid at once, 0 for any number.
+	Slots int
+	// Weight tells how many slots a lease takes; nil means 1 for each.
 	Weight func(*lease.Lease) int
-	// Excuse tells which leases may be over without knowing it. It may be nil.
+	// Excuse tells which leases need not count as valid although they say so. It may be
+	// nil.
 	Excuse func(*lease.Lease) bool
-	// Shares tells which leases only exclude those that do not share, as readers do.
-	// nil means that there are none such. If it is set, any number of leases may be
-	// valid together if all of them share, and if not only those of one place: a
-	// writer's and those of the reader that it has become, which have its token and are
-	// of the same who. Places is 0 then.
+	// Shares tells which leases share, as those of readers do: any number of them may
+	// be valid together. A lease that does not share may be valid only with leases of
+	// the same slot: those have its token and its holder, as after a downgrade of a
+	// writer to a reader. nil means that no lease shares. If Shares is set, Slots is 0.
 	Shares func(*lease.Lease) bool
 
 	mu      sync.Mutex
@@ -33,24 +33,24 @@ type watched struct {
 	who    string
 	lease  *lease.Lease
 	shares bool
-	over   bool // was seen to be over
+	over   bool // its end has been seen
 }
 
 func (w *watched) String() string { return fmt.Sprintf("%s with token %d", w.who, w.lease.Token()) }
 
-// excludes reports whether two leases may not be valid at the same time, given that
-// some share.
+// excludes reports whether two leases may not be valid at the same time, if some leases
+// share.
 func (w *watched) excludes(other *watched) bool {
-	samePlace := w.who == other.who && w.lease.Token() == other.lease.Token()
+	sameSlot := w.who == other.who && w.lease.Token() == other.lease.Token()
 	together := w.shares && other.shares
-	return !samePlace && !together
+	return !sameSlot && !together
 }
 
-// Grant notes a lease that was granted just now and looks at all others.
+// Grant records a lease that was granted just now and checks all leases.
 func (r *Referee) Grant(who string, l *lease.Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.Places == 1 && l.Token() <= r.last {
+	if r.Slots == 1 && l.Token() <= r.last {
 		r.faultf("%s got token %d, after token %d had been granted", who, l.Token(), r.last)
 	}
 	r.last = max(r.last, l.Token())
@@ -63,8 +63,8 @@ func (r *Referee) Grant(who string, l *lease.Lease) {
 	r.look()
 }
 
-// compare looks whether a token is greater than those of all leases that were granted
-// before and are excluded by it.
+// compare checks that a token is greater than those of all earlier leases that its
+// lease excludes.
 func (r *Referee) compare(granted *watched) {
 	for _, w := range r.granted {
 		if w.excludes(granted) && granted.lease.Token() <= w.lease.Token() {
@@ -73,14 +73,14 @@ func (r *Referee) compare(granted *watched) {
 	}
 }
 
-// Look looks at all leases.
+// Look checks all leases.
 func (r *Referee) Look() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.look()
 }
 
-// Valid looks at all leases, and returns how many are valid.
+// Valid checks all leases, and returns how many are valid.
 func (r *Referee) Valid() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,8 +111,8 @@ func (r *Referee) look() int {
 			}
 		}
 	}
-	if r.Places > 0 && weight > r.Places {
-		r.faultf("%d of %d places taken at once: %v", weight, r.Places, valid)
+	if r.Slots > 0 && weight > r.Slots {
+		r.faultf("%d of %d slots taken at once: %v", weight, r.Slots, valid)
 	}
 	return len(valid)
 }
@@ -132,7 +132,7 @@ func (r *Referee) Tokens() []lease.Token {
 	return tokens
 }
 
-// Faults returns what was against the rules.
+// Faults returns what broke the rules.
 func (r *Referee) Faults() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,32 +18,34 @@ type Recipe struct {
 	Name string
 	// New returns the recipe for a path, through a client.
 	New func(c *framework.Client, path string) lease.Acquirer
-	// Places is how many leases may be valid at once on a path: 1 for a mutex, 0 for
-	// any number, as with readers.
-	Places int
-	// Shares tells the leases that may be valid together from those of Block or New
-	// that may not: see Referee. It is needed where Places is 0.
+	// Slots is how many leases may be valid at once on a path: 1 for a mutex, 0 for any
+	// number, as for readers.
+	Slots int
+	// Shares tells which leases may be valid together: see Referee. It is required if
+	// Slots is 0.
 	Shares func(*lease.Lease) bool
-	// Block returns what keeps the recipe from being acquired, such as the write lock
-	// for a read lock. nil means that the recipe itself does, once all Places are
-	// taken. It is needed where Places is 0.
+	// Block returns the recipe that keeps this one from being acquired, such as the
+	// write lock for a read lock. nil means this recipe itself, with all Slots taken.
+	// It is required if Slots is 0.
 	Block func(c *framework.Client, path string) lease.Acquirer
-	// Readers returns the recipe's other side, for a sweep of both: what shares, and
-	// what holders of New may become by acquiring it under their leases. It may be nil.
+	// Readers returns the read side of a read-write lock, to which holders of New may
+	// downgrade. It may be nil.
 	Readers func(c *framework.Client, path string) lease.Acquirer
-	// Weight tells how many of the Places a lease takes; nil is 1 for each.
+	// Weight tells how many of the Slots a lease takes; nil means 1 for each.
 	Weight func(l *lease.Lease) int
-	// Nodes is how many nodes a lease has, which are made and removed by one Multi. 0
-	// is one node, made by a create.
+	// Nodes is how many nodes a lease has, made and removed by one Multi. 0 means one
+	// node, made by a create.
 	Nodes int
-	// Foreign are names that are none of the recipe's although other recipes have such,
-	// by the parent below the recipe's path.
+	// Foreign lists node names of other recipes that this one must ignore, by their
+	// parent below the recipe's path.
 	Foreign map[string][]string
-	// NotReentrant is true if a lease's context does not enter its place again.
+	// NotReentrant is true if an Acquire with a lease's context does not re-enter the
+	// lease.
 	NotReentrant bool
 }
 
-// GoString is the recipe's name, so that what has a recipe can be printed as Go.
+// GoString is the recipe's name, which stands for the recipe where a plan is printed as
+// Go.
 func (r Recipe) GoString() string { return r.Name }
 
 // Referee returns one for the recipe.
@@ -51,21 +53,21 @@ func (r Recipe) Referee() *Referee {
 	if r.Shares != nil {
 		return &Referee{Shares: r.Shares}
 	}
-	return &Referee{Places: r.Places, Weight: r.Weight}
+	return &Referee{Slots: r.Slots, Weight: r.Weight}
 }
 
-// path is where the suite has its recipe.
-const path = "/conformance/place"
+// path is the path on which the suite runs the recipe.
+const path = "/conformance/recipe"
 
-// A row is one test of the suite.
+// A row is a test of the suite.
 type row = func(t *testing.T, w *World, r Recipe)
 
-// rows are tests by what happens in them, which nothing else in the suite is called.
+// rows are tests by their names: each says what happens, and is unique in the suite.
 type rows = map[string]row
 
-// suite returns all of it.
+// suite returns all rows for a recipe.
 func suite(r Recipe) []rows {
-	all := []rows{places, costs, creates, lookups, lines, losses, outages, refusals, ends, patient, vouched, nodes, untolds, strangers, closes}
+	all := []rows{slots, costs, creates, lookups, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, nodes, missedEvents, credentials, closings}
 	if !r.NotReentrant {
 		all = append(all, entries, forks)
 	}
@@ -86,20 +88,20 @@ func Run(t *testing.T, r Recipe) {
 	})
 }
 
-// fill takes all places, through clients of its own, and returns what to release.
+// fill takes all slots through new clients, and returns the leases.
 func fill(w *World, r Recipe) []*lease.Lease {
 	w.T.Helper()
 	return grantedAll(startFilling(w, r, "holder"))
 }
 
-// startFilling begins to acquire what keeps everybody else out, through clients of its
-// own.
+// startFilling begins to acquire all slots, or what blocks the recipe, through new
+// clients.
 func startFilling(w *World, r Recipe, name string) []*Attempt {
 	w.T.Helper()
 	all := make([]*Attempt, 1)
 	if r.Block == nil {
-		require.Positive(w.T, r.Places, "a recipe without a number of places needs Block and Shares")
-		all = make([]*Attempt, r.Places)
+		require.Positive(w.T, r.Slots, "a recipe without a number of slots needs Block and Shares")
+		all = make([]*Attempt, r.Slots)
 	}
 	for i := range all {
 		all[i] = w.Start(r.blocker()(w.Named(fmt.Sprint(name, i)), path), lease.Forever)
@@ -107,7 +109,7 @@ func startFilling(w *World, r Recipe, name string) []*Attempt {
 	return all
 }
 
-// blocker makes what keeps the recipe from being acquired.
+// blocker returns the constructor of what keeps the recipe from being acquired.
 func (r Recipe) blocker() func(c *framework.Client, path string) lease.Acquirer {
 	if r.Block != nil {
 		return r.Block
@@ -115,7 +117,7 @@ func (r Recipe) blocker() func(c *framework.Client, path string) lease.Acquirer 
 	return r.New
 }
 
-// grantedAll waits for all to be granted.
+// grantedAll waits until all attempts are granted.
 func grantedAll(all []*Attempt) []*lease.Lease {
 	held := make([]*lease.Lease, len(all))
 	for i, at := range all {

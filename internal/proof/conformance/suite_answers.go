@@ -13,11 +13,11 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// crowd makes what lies under each parent of a lease's nodes too much for one answer,
-// and returns the function that takes it away.
+// crowd adds so many children to each parent of a lease's nodes that a listing exceeds
+// the limit of one answer. It returns a function that deletes them.
 func crowd(t *testing.T, w *World, nodes []string) (clear func()) {
 	t.Helper()
-	c := w.Client("stranger")
+	c := w.Client("unrelated")
 	var made []string
 	for _, node := range nodes {
 		for i := range 70 { // of a kilobyte each; 64 is the limit
@@ -56,15 +56,15 @@ func listingTooLarge(t *testing.T, w *World, r Recipe) {
 	require.Zero(t, w.Server.CountOf("a", zktest.OpConnect), "the connection goes on")
 	listings := 3
 	if _, ok := w.Server.Node(path + "/locks"); ok {
-		listings += 2 // of the line before the door
+		listings += 2 // of the queue for permits
 	}
-	require.Equal(t, listings, w.Server.CountOf("a", zktest.OpGetChildren2), "nobody asks twice")
+	require.Equal(t, listings, w.Server.CountOf("a", zktest.OpGetChildren2), "no listing is repeated")
 	require.NoError(t, held.Err())
 	clear()
 	release(t, held, w.Acquire(a))
 }
 
-// What went wrong in a wait is told at its end.
+// The error of a wait that times out includes the last failure during the wait.
 func timesOutAfterAFailure(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	c := w.Client("a")

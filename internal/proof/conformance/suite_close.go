@@ -15,8 +15,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A client is closed.
-var closes = rows{
+// Rows in which a client is closed.
+var closings = rows{
 	"the client of a holder is closed":              holderCloses,
 	"the client of a waiter is closed":              waiterCloses,
 	"all leases end before the session of a client": leasesEndBeforeSession,
@@ -34,13 +34,13 @@ func holderCloses(t *testing.T, w *World, r Recipe) {
 	require.ErrorIs(t, held[0].Err(), lease.ErrLost)
 	require.ErrorIs(t, context.Cause(held[0].Context()), framework.ErrClosed)
 	release(t, at.Granted())
-	require.Less(t, at.Took, time.Second, "its places are given away at once")
+	require.Less(t, at.Took, time.Second, "its slots become free at once")
 	require.ErrorIs(t, held[0].Release(), lease.ErrLost)
 	release(t, held[1:]...)
 }
 
-// waiterCloses closes the client of one that waits in line and one that has come since,
-// in every state of the client.
+// waiterCloses closes a client while one Acquire waits in the queue and another has
+// just begun, in every state of the client.
 func waiterCloses(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	for _, strike := range []func(){
@@ -67,18 +67,18 @@ func waiterCloses(t *testing.T, w *World, r Recipe) {
 	release(t, held...)
 }
 
-// Many leases, so that ending them takes a while, and none may be valid when the server
-// is told to give their places away.
+// leasesEndBeforeSession closes a client with many leases, so that ending them takes
+// some time. None may be valid when the server receives the close request.
 func leasesEndBeforeSession(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	held := make([]*lease.Lease, 40)
 	for i := range held {
 		held[i] = w.Acquire(r.New(c, fmt.Sprintf("%s%d", path, i)))
 	}
-	var valid, asked atomic.Int32
+	var valid, requests atomic.Int32
 	w.Server.SetFaults(func(call zktest.Call) zktest.Action {
 		if call.Op == zktest.OpClose && call.Phase == zktest.PhaseBeforeApply {
-			asked.Add(1)
+			requests.Add(1)
 			for _, l := range held {
 				if l.Context().Err() == nil {
 					valid.Add(1)
@@ -88,7 +88,7 @@ func leasesEndBeforeSession(t *testing.T, w *World, r Recipe) {
 		return zktest.Pass
 	})
 	require.NoError(t, c.Close())
-	require.EqualValues(t, 1, asked.Load())
+	require.EqualValues(t, 1, requests.Load())
 	require.Zero(t, valid.Load(), "leases whose contexts have not ended")
 	for _, l := range held {
 		require.ErrorIs(t, l.Err(), framework.ErrClosed)
@@ -96,14 +96,15 @@ func leasesEndBeforeSession(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// closeGrace is longer than the time that work has when a lease is lost for another
-// reason, and shorter than a session.
+// closeGrace is longer than the time that work has to stop when a lease is lost, and
+// shorter than a session timeout.
 const closeGrace = SessionTimeout / 2
 
-// parting is a client with a grace, that holds all places of the recipe.
-func parting(w *World, r Recipe) (c *framework.Client, held []*lease.Lease) {
+// holderWithGrace returns a client with a CloseGrace that holds all slots of the
+// recipe.
+func holderWithGrace(w *World, r Recipe) (c *framework.Client, held []*lease.Lease) {
 	c = w.Client("parting", func(cfg *framework.Config) { cfg.CloseGrace = closeGrace })
-	for range max(r.Places, 1) {
+	for range max(r.Slots, 1) {
 		held = append(held, w.Acquire(r.blocker()(c, path)))
 	}
 	return c, held
@@ -121,7 +122,7 @@ func closing(w *World, c *framework.Client) <-chan time.Duration {
 }
 
 func closeAwaitsReleases(t *testing.T, w *World, r Recipe) {
-	c, held := parting(w, r)
+	c, held := holderWithGrace(w, r)
 	next := w.Start(r.New(w.Client("b"), path), lease.Forever)
 	mine := w.Start(r.New(c, path), lease.Forever)
 	took := closing(w, c)
@@ -129,13 +130,13 @@ func closeAwaitsReleases(t *testing.T, w *World, r Recipe) {
 		require.ErrorIs(t, context.Cause(l.Context()), framework.ErrClosed)
 		require.ErrorIs(t, l.Err(), lease.ErrLost)
 	}
-	require.False(t, mine.Waiting(), "who waits does not go on")
+	require.False(t, mine.Waiting(), "a waiter does not go on")
 	require.ErrorIs(t, mine.Failed(), framework.ErrClosed)
 	late := w.Start(r.New(c, path), time.Minute)
 	require.False(t, late.Waiting())
 	require.ErrorIs(t, late.Failed(), framework.ErrClosed)
 	again := w.StartWith(context.WithoutCancel(held[0].Context()), r.New(c, path), 0)
-	require.ErrorIs(t, again.Failed(), framework.ErrClosed, "nor is it entered again")
+	require.ErrorIs(t, again.Failed(), framework.ErrClosed, "it cannot be re-entered")
 
 	stopping := closeGrace * 2 / 3 // more than a sixth of the timeout
 	w.After(stopping)
@@ -148,7 +149,7 @@ func closeAwaitsReleases(t *testing.T, w *World, r Recipe) {
 }
 
 func closeDoesNotWaitForEver(t *testing.T, w *World, r Recipe) {
-	c, held := parting(w, r)
+	c, held := holderWithGrace(w, r)
 	next := w.Start(r.New(w.Client("b"), path), lease.Forever)
 	took := closing(w, c)
 	w.After(closeGrace - 10*time.Millisecond)
@@ -162,7 +163,7 @@ func closeDoesNotWaitForEver(t *testing.T, w *World, r Recipe) {
 }
 
 func sessionEndsInClose(t *testing.T, w *World, r Recipe) {
-	c, held := parting(w, r)
+	c, held := holderWithGrace(w, r)
 	took := closing(w, c)
 	w.After(time.Second)
 	w.Expire(c)
@@ -181,7 +182,8 @@ func (c *stuckConn) Close() error {
 	return c.Conn.Close()
 }
 
-// As the end of a channel of a secure shell does while what is below it is stuck.
+// closeOfAConnectionBlocks dials connections whose Close blocks, as that of an SSH
+// channel does while the connection below it is stuck.
 func closeOfAConnectionBlocks(t *testing.T, w *World, r Recipe) {
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) })
@@ -195,7 +197,7 @@ func closeOfAConnectionBlocks(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a", stuck)
 	a := r.blocker()
 	var held []*lease.Lease
-	for range max(r.Places, 1) {
+	for range max(r.Slots, 1) {
 		held = append(held, w.Acquire(a(c, path)))
 	}
 	next := w.Start(r.New(w.Client("b"), path), lease.Forever)
@@ -204,12 +206,12 @@ func closeOfAConnectionBlocks(t *testing.T, w *World, r Recipe) {
 	w.Server.Partition("a", true)
 	got := next.Granted()
 	for _, l := range held {
-		require.ErrorIs(t, context.Cause(l.Context()), framework.ErrTrustExpired, "ended before another was granted")
+		require.ErrorIs(t, context.Cause(l.Context()), framework.ErrTrustExpired, "it ended before the next grant")
 	}
 	release(t, got)
 
 	w.Server.Partition("a", false)
 	release(t, w.Acquire(a(c, path)))
-	require.NotEqual(t, before.ID(), c.Session().ID(), "and goes on in the next session")
+	require.NotEqual(t, before.ID(), c.Session().ID(), "the client goes on in the next session")
 	require.LessOrEqual(t, <-closing(w, c), 7*time.Second)
 }

@@ -12,32 +12,33 @@ import (
 
 // What acquiring costs, in requests.
 var costs = rows{
-	"a try that fails only reads":                  tryInVainOnlyReads,
+	"a try that fails only reads":                  failedTryOnlyReads,
 	"a hand-over costs the same with more waiters": handOverCosts,
 }
 
-// tryInVainOnlyReads counts the requests of tries and of what else they leave: a
-// listing, and where there is one the size.
-func tryInVainOnlyReads(t *testing.T, w *World, r Recipe) {
+// failedTryOnlyReads counts the requests of tries that fail: a listing, and for a
+// semaphore its size. They leave no watch.
+func failedTryOnlyReads(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	a := r.New(w.Client("b"), path)
 	w.After(time.Second)
 	watches := w.Server.Watches()
 	for _, timeout := range []time.Duration{0, -1, -time.Hour} {
-		asked := w.Requests(func() {
+		requests := w.Requests(func() {
 			at := w.Start(a, timeout)
 			require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
 			require.Zero(t, at.Took)
 		})
-		require.LessOrEqual(t, asked[zktest.OpGetData], 1)
-		delete(asked, zktest.OpGetData)
-		require.Equal(t, map[zktest.Op]int{zktest.OpGetChildren2: 1}, asked)
+		require.LessOrEqual(t, requests[zktest.OpGetData], 1)
+		delete(requests, zktest.OpGetData)
+		require.Equal(t, map[zktest.Op]int{zktest.OpGetChildren2: 1}, requests)
 	}
 	require.Equal(t, watches, w.Server.Watches())
 	release(t, held...)
 }
 
-// handOverCosts counts what it costs that the next in line is granted.
+// handOverCosts counts the requests of a hand-over to the next waiter, with few and
+// with many waiters.
 func handOverCosts(t *testing.T, w *World, r Recipe) {
 	costs := map[int]int{}
 	for _, waiters := range []int{10, 50} {

@@ -15,29 +15,28 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// The requests that make the nodes of a place go wrong.
+// Rows in which the requests fail that make the nodes of a lease.
 var creates = rows{
 	"an unknown outcome leaves one node":        unknownOutcome,
-	"a create is cancelled":                     createIsCalledOff,
+	"a create is cancelled":                     createIsCancelled,
 	"a create is not answered in time":          createIsNotAnswered,
 	"a create arrives after the wait has ended": createArrivesLate,
 	"all slots are taken during a try":          tryIsOvertaken,
 	"the names of nodes":                        namesOfNodes,
 }
 
-// steps returns the operations that make the nodes of a place.
+// steps returns the operations that make the nodes of a lease.
 func (r Recipe) steps() []zktest.Op {
 	if r.Nodes > 0 {
-		return []zktest.Op{zktest.OpCreate, zktest.OpMulti} // in line, and behind the door
+		return []zktest.Op{zktest.OpCreate, zktest.OpMulti} // into the queue, and the permits
 	}
 	return []zktest.Op{zktest.OpCreate}
 }
 
-// count is how many nodes a lease has.
+// count returns how many nodes a lease has.
 func (r Recipe) count() int { return max(r.Nodes, 1) }
 
-// stands asserts that a lease has all its nodes, and that they are of the client's
-// session.
+// stands asserts that a lease has all its nodes, in the client's session.
 func (r Recipe) stands(w *World, c *framework.Client, held *lease.Lease) {
 	w.T.Helper()
 	require.NoError(w.T, held.Err())
@@ -58,8 +57,7 @@ func nodesOfSession(w *World, id int64) (nodes []string) {
 	return nodes
 }
 
-// in makes a client that sees everything below a namespace, and lets it use the recipe
-// once.
+// in makes a client that works in a namespace, and acquires the recipe once.
 func in(w *World, r Recipe, name, namespace string) *framework.Client {
 	c := w.Client(name, func(cfg *framework.Config) {
 		cfg.Namespace = namespace
@@ -87,20 +85,21 @@ func unknownOutcome(t *testing.T, w *World, r Recipe) {
 				}
 			}
 		}
-		gives := zktest.OpDelete
+		releases := zktest.OpDelete
 		if r.Nodes > 1 {
-			gives = zktest.OpMulti // all of them at once
+			releases = zktest.OpMulti // all of them at once
 		}
 		held := w.Acquire(a)
-		w.Server.On(gives, c.FullPath(path)).After().Cut()
+		w.Server.On(releases, c.FullPath(path)).After().Cut()
 		release(t, held)
 		w.After(SessionTimeout)
 		require.Empty(t, w.Ephemerals("/"))
 	}
 }
 
-// createIsCalledOff ends the wait, or its client, while a create is under way.
-func createIsCalledOff(t *testing.T, w *World, r Recipe) {
+// createIsCancelled cancels the wait, or closes its client, while a create is under
+// way.
+func createIsCancelled(t *testing.T, w *World, r Recipe) {
 	other := r.New(w.Client("b"), path)
 	release(t, w.Acquire(other))
 	reason := errors.New("changed its mind")
@@ -112,7 +111,7 @@ func createIsCalledOff(t *testing.T, w *World, r Recipe) {
 			func(rule *zktest.Rule) { rule.After().Mute() },
 			func(rule *zktest.Rule) { rule.Before().Mute() },
 		} {
-			for _, closes := range []bool{false, true} {
+			for _, closeClient := range []bool{false, true} {
 				c := w.Client("a")
 				rule := w.Server.On(step, path).Client("a")
 				strike(rule)
@@ -121,16 +120,16 @@ func createIsCalledOff(t *testing.T, w *World, r Recipe) {
 				w.After(100 * time.Millisecond)
 				require.True(t, at.Waiting())
 				want := reason
-				if closes {
+				if closeClient {
 					want = framework.ErrClosed
 					closing(w, c)
 				} else {
 					at.Cancel(reason)
 				}
 				w.After(60 * time.Millisecond)
-				require.False(t, at.Waiting(), "who is called off does not wait for the server")
+				require.False(t, at.Waiting(), "a cancelled wait does not wait for the server")
 				require.ErrorIs(t, at.Failed(), want)
-				w.After(2 * SessionTimeout) // a close that is not answered leaves it to the server
+				w.After(2 * SessionTimeout) // if the close is not answered, the server ends the session
 				require.Empty(t, w.Ephemerals("/"))
 				release(t, w.Acquire(other))
 				require.NoError(t, c.Close())
@@ -139,8 +138,8 @@ func createIsCalledOff(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// createIsNotAnswered loses the answer to a create, and the server for longer than the
-// caller waits.
+// createIsNotAnswered drops the answer to a create, and keeps the server unreachable
+// for longer than the caller waits.
 func createIsNotAnswered(t *testing.T, w *World, r Recipe) {
 	for _, namespace := range []string{"", "billing/eu"} {
 		c, other := in(w, r, "a", namespace), r.New(in(w, r, "b", namespace), path)
@@ -161,7 +160,7 @@ func createIsNotAnswered(t *testing.T, w *World, r Recipe) {
 				w.After(outage)
 				w.Server.RefuseConnections("a", false)
 				got := again.Granted()
-				require.Less(t, again.Took, outage+5*time.Second, "what was given up for lost does not stay")
+				require.Less(t, again.Took, outage+5*time.Second, "the node whose create was not answered does not stay")
 				if outage < SessionTimeout/2 {
 					require.Same(t, session, c.Session())
 				}
@@ -176,7 +175,7 @@ func createIsNotAnswered(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// createArrivesLate has the bytes of the old connection come when the wait is over.
+// createArrivesLate delivers the bytes of a create when its wait has ended.
 func createArrivesLate(t *testing.T, w *World, r Recipe) {
 	other := r.New(w.Client("b"), path)
 	release(t, w.Acquire(other))
@@ -190,8 +189,8 @@ func createArrivesLate(t *testing.T, w *World, r Recipe) {
 	release(t, w.Acquire(other))
 }
 
-// tryIsOvertaken has others take all places between the look of one that does not wait
-// and its create.
+// tryIsOvertaken has other clients take all slots between the listing of a try and its
+// create.
 func tryIsOvertaken(t *testing.T, w *World, r Recipe) {
 	a := r.New(w.Client("a"), path)
 	release(t, w.Acquire(a))
@@ -208,8 +207,8 @@ func tryIsOvertaken(t *testing.T, w *World, r Recipe) {
 	release(t, w.Start(a, 0).Granted())
 }
 
-// namesOfNodes looks at the names of who holds, and of who waits through session after
-// session, in each of which something befalls the create.
+// namesOfNodes checks the names of a holder's node and of a waiter's nodes, through
+// several sessions, in each of which the waiter's create fails.
 func namesOfNodes(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	c := w.Client("a")

@@ -14,7 +14,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// How a lease ends: it is released, or lost.
+// Rows about how a lease ends: it is released, or lost.
 var ends = rows{
 	"a lease is released once":               releasedOnce,
 	"the connection breaks during a release": releaseBreaks,
@@ -49,17 +49,18 @@ func releasedOnce(t *testing.T, w *World, r Recipe) {
 	require.ErrorIs(t, held.Err(), lease.ErrReleased)
 	require.ErrorIs(t, context.Cause(held.Context()), lease.ErrReleased)
 	require.ErrorIs(t, held.Confirm(t.Context()), lease.ErrReleased)
-	require.NoError(t, next.Confirm(t.Context()), "the next holder does not notice")
+	require.NoError(t, next.Confirm(t.Context()), "the next holder is not affected")
 	release(t, next)
 	w.Settle()
 	require.Empty(t, w.Ephemerals("/"))
 }
 
-// releaseBreaks has the connection break, and worse, while a release is under way.
+// releaseBreaks breaks the connection, delays answers or refuses while a release is
+// under way.
 func releaseBreaks(t *testing.T, w *World, r Recipe) {
-	gives := zktest.OpDelete
+	releases := zktest.OpDelete
 	if r.Nodes > 1 {
-		gives = zktest.OpMulti // all of them at once
+		releases = zktest.OpMulti // all of them at once
 	}
 	c := w.Client("a")
 	a := r.New(c, path)
@@ -74,7 +75,7 @@ func releaseBreaks(t *testing.T, w *World, r Recipe) {
 	} {
 		held := w.Acquire(a)
 		at := w.Start(r.next()(w.Named("b"), path), lease.Forever)
-		rule := w.Server.On(gives, path).Client("a")
+		rule := w.Server.On(releases, path).Client("a")
 		strike(rule)
 		began := time.Now()
 		require.NoError(t, held.Release(), "it was intact until now")
@@ -82,16 +83,16 @@ func releaseBreaks(t *testing.T, w *World, r Recipe) {
 		<-rule.Fired()
 		require.ErrorIs(t, held.Release(), lease.ErrReleased)
 		w.After(SessionTimeout)
-		require.False(t, at.Waiting(), "it was finished in the background")
+		require.False(t, at.Waiting(), "the release was finished in the background")
 		release(t, at.Granted())
 		release(t, w.Acquire(a))
 		require.Empty(t, w.Ephemerals("/"))
 	}
 }
 
-// next makes what a lease of the recipe keeps out, if there are no more places.
+// next returns the constructor of what a lease keeps out once all slots are taken.
 func (r Recipe) next() func(c *framework.Client, path string) lease.Acquirer {
-	if r.Places == 0 {
+	if r.Slots == 0 {
 		return r.Block
 	}
 	return r.New
@@ -115,7 +116,8 @@ func holderLosesSession(t *testing.T, w *World, r Recipe) {
 	release(t, again)
 }
 
-// holderIsCutOff leaves holders without a server, at several moments between two pings.
+// holderIsCutOff cuts holders off from the server, at several moments between two
+// pings.
 func holderIsCutOff(t *testing.T, w *World, r Recipe) {
 	for name, freeze := range map[string]func(client string, on bool){
 		"partition": w.Server.Partition,
@@ -139,12 +141,12 @@ func holderIsCutOff(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// cutOff lets the holders be without a server after that time. Those who come back give
-// their places away themselves.
+// cutOff cuts the holders off after that time. If they can reconnect, they free their
+// slots themselves.
 func cutOff(t *testing.T, w *World, r Recipe, after time.Duration, comesBack bool, freeze func(client string, on bool)) {
 	referee := r.Referee()
 	var held []*lease.Lease
-	for i := range max(r.Places, 1) {
+	for i := range max(r.Slots, 1) {
 		held = append(held, w.Acquire(r.New(w.Client(fmt.Sprint("holder", i)), path)))
 		referee.Grant("a holder", held[i])
 	}
@@ -162,12 +164,12 @@ func cutOff(t *testing.T, w *World, r Recipe, after time.Duration, comesBack boo
 	got := at.Granted()
 	referee.Grant("the next", got)
 	require.Less(t, time.Since(began), SessionTimeout*3/2)
-	if max(r.Places, 1) == 1 && !comesBack {
+	if max(r.Slots, 1) == 1 && !comesBack {
 		require.GreaterOrEqual(t, time.Since(lost), SessionTimeout/6-50*time.Millisecond)
 	}
-	if max(r.Places, 1) == 1 { // of several the others may live for a moment longer
+	if max(r.Slots, 1) == 1 { // of several holders some may live for a moment longer
 		require.Positive(t, time.Since(lost))
-		require.ErrorIs(t, held[0].Err(), lease.ErrLost, "it was told before the place was given away")
+		require.ErrorIs(t, held[0].Err(), lease.ErrLost, "the holder knew before the next grant")
 	}
 	require.Empty(t, referee.Faults())
 	w.After(SessionTimeout)
@@ -181,7 +183,7 @@ func cutOff(t *testing.T, w *World, r Recipe, after time.Duration, comesBack boo
 	w.After(2 * SessionTimeout)
 }
 
-// holderLosesNode deletes a node before the holder looks at it, and later.
+// holderLosesNode deletes a node before the holder first looks at it, and later.
 func holderLosesNode(t *testing.T, w *World, r Recipe) {
 	c, operator := w.Client("a"), w.Client("operator")
 	for _, later := range []time.Duration{0, time.Second} {
@@ -199,19 +201,19 @@ func holderLosesNode(t *testing.T, w *World, r Recipe) {
 		at := w.Acquire(r.New(c, path))
 		w.Remove(operator, at.Path())
 		err := at.Release()
-		require.ErrorIs(t, err, lease.ErrLost, "also if that is the first to find it gone")
+		require.ErrorIs(t, err, lease.ErrLost, "also if the release is the first to notice")
 		require.ErrorIs(t, err, lease.ErrDeleted)
 		w.After(SessionTimeout)
 	}
 }
 
-// holdersNodeIsReplaced deletes a node and makes another of that name.
+// holdersNodeIsReplaced deletes a node and makes another with its name.
 func holdersNodeIsReplaced(t *testing.T, w *World, r Recipe) {
 	if r.Nodes > 1 {
-		return // the rest of several goes by name
+		return // the rest of several is deleted by name
 	}
 	c, forger := w.Client("a"), w.Client("forger")
-	held := w.Acquire(r.New(c, path)) // which looks at its node in a moment only
+	held := w.Acquire(r.New(c, path)) // which first looks at its node after a moment
 	w.Remove(forger, held.Path())
 	_, err := forger.Create(t.Context(), held.Path(), nil, framework.Ephemeral)
 	require.NoError(t, err)
@@ -219,16 +221,16 @@ func holdersNodeIsReplaced(t *testing.T, w *World, r Recipe) {
 	require.ErrorIs(t, held.Err(), lease.ErrLost)
 	require.ErrorIs(t, held.Release(), lease.ErrLost)
 	w.After(SessionTimeout)
-	require.Equal(t, []string{held.Path()}, w.Ephemerals("/"), "the other's node is left alone")
+	require.Equal(t, []string{held.Path()}, w.Ephemerals("/"), "the other node is left alone")
 }
 
-// checkFailsAfterLoss writes in transactions with checks of leases.
+// checkFailsAfterLoss writes in transactions that contain Check of a lease.
 func checkFailsAfterLoss(t *testing.T, w *World, r Recipe) {
 	c, operator := w.Client("a"), w.Client("operator")
 	view, err := c.Namespace("conformance")
 	require.NoError(t, err)
 	for _, lose := range []func(held *lease.Lease){
-		func(held *lease.Lease) { w.Remove(operator, held.Path()) }, // and no time to notice
+		func(held *lease.Lease) { w.Remove(operator, held.Path()) }, // and does not wait until the holder notices
 		func(*lease.Lease) { w.Expire(c) },
 		func(*lease.Lease) { w.Expire(c); w.After(time.Second) },
 	} {

@@ -10,19 +10,19 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// entries are the tests of who acquires with the context of a lease.
+// entries are the tests of an Acquire with the context of a lease.
 var entries = rows{
-	"a lease is re-entered":                    reEntry,
-	"a slot is held until its last lease ends": lastLeaseKeepsThePlace,
-	"re-entry goes by path and client":         enteredByPathAndClient,
-	"contexts that own no lease":               strangersByContext,
+	"a lease is re-entered":                    leaseIsReEntered,
+	"a slot is held until its last lease ends": lastLeaseKeepsTheSlot,
+	"re-entry goes by path and client":         reEntryByPathAndClient,
+	"contexts that own no lease":               contextsWithoutLease,
 }
 
-func reEntry(t *testing.T, w *World, r Recipe) {
+func leaseIsReEntered(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	held := w.Acquire(r.New(c, path))
 	w.After(time.Second)
-	asked := w.Requests(func() {
+	requests := w.Requests(func() {
 		inner, err := r.New(c, path).Acquire(held.Context(), 0)
 		require.NoError(t, err)
 		require.Equal(t, held.Token(), inner.Token())
@@ -30,7 +30,7 @@ func reEntry(t *testing.T, w *World, r Recipe) {
 		require.NoError(t, inner.Release())
 		require.ErrorIs(t, inner.Release(), lease.ErrReleased)
 	})
-	require.Empty(t, asked, "it costs nothing")
+	require.Empty(t, requests, "re-entry costs no request")
 	require.NoError(t, held.Err())
 
 	inner, err := r.New(c, path).Acquire(held.Context(), time.Second)
@@ -39,7 +39,7 @@ func reEntry(t *testing.T, w *World, r Recipe) {
 	w.After(time.Second)
 	for _, ctx := range []context.Context{held.Context(), inner.Context(), context.WithoutCancel(inner.Context())} {
 		_, err = r.New(c, path).Acquire(ctx, time.Minute)
-		require.ErrorIs(t, err, lease.ErrLost, "what is lost is not entered")
+		require.ErrorIs(t, err, lease.ErrLost, "a lost lease is not re-entered")
 	}
 	require.ErrorIs(t, inner.Release(), lease.ErrLost)
 	require.ErrorIs(t, held.Release(), lease.ErrLost)
@@ -48,9 +48,9 @@ func reEntry(t *testing.T, w *World, r Recipe) {
 	release(t, w.Acquire(r.New(c, path)))
 }
 
-// lastLeaseKeepsThePlace releases leases of one place in any order, also from a
-// goroutine that was started under one of them.
-func lastLeaseKeepsThePlace(t *testing.T, w *World, r Recipe) {
+// lastLeaseKeepsTheSlot releases the leases of one slot in any order, also from another
+// goroutine.
+func lastLeaseKeepsTheSlot(t *testing.T, w *World, r Recipe) {
 	a := r.New(w.Client("a"), path)
 	outer := w.Acquire(a)
 	deeper, cancel := context.WithTimeout(outer.Context(), time.Hour)
@@ -58,7 +58,7 @@ func lastLeaseKeepsThePlace(t *testing.T, w *World, r Recipe) {
 	middle := w.StartWith(deeper, a, 0).Granted()
 	inner := w.StartWith(middle.Context(), a, time.Second).Granted()
 	require.Len(t, w.Ephemerals("/"), 1)
-	stranger := w.Start(r.next()(w.Client("b"), path), lease.Forever)
+	other := w.Start(r.next()(w.Client("b"), path), lease.Forever)
 	release(t, outer)
 	require.ErrorIs(t, context.Cause(outer.Context()), lease.ErrReleased)
 	require.NoError(t, inner.Err())
@@ -69,13 +69,13 @@ func lastLeaseKeepsThePlace(t *testing.T, w *World, r Recipe) {
 		done <- inner.Release()
 	}()
 	require.NoError(t, <-done)
-	require.True(t, stranger.Waiting())
+	require.True(t, other.Waiting())
 	release(t, middle)
-	release(t, stranger.Granted())
+	release(t, other.Granted())
 	require.ErrorIs(t, middle.Release(), lease.ErrReleased)
 }
 
-func enteredByPathAndClient(t *testing.T, w *World, r Recipe) {
+func reEntryByPathAndClient(t *testing.T, w *World, r Recipe) {
 	const elsewhere = "/conformance/elsewhere"
 	c, b := w.Client("a"), w.Client("b")
 	held := w.Acquire(r.New(c, path))
@@ -89,17 +89,17 @@ func enteredByPathAndClient(t *testing.T, w *World, r Recipe) {
 	also := w.StartWith(held.Context(), r.New(c, elsewhere), 0).Granted()
 	require.NotEqual(t, held.Token(), also.Token())
 	again := w.StartWith(also.Context(), r.New(c, path), 0).Granted()
-	require.Equal(t, held.Token(), again.Token(), "what was entered first is still owned")
+	require.Equal(t, held.Token(), again.Token(), "the first lease is still owned")
 	view, err := c.Namespace("conformance")
 	require.NoError(t, err)
-	through := w.StartWith(held.Context(), r.New(view, "/place"), 0).Granted()
-	require.Equal(t, held.Token(), through.Token(), "the same node by another view is the same place")
+	through := w.StartWith(held.Context(), r.New(view, "/recipe"), 0).Granted()
+	require.Equal(t, held.Token(), through.Token(), "another view of the client re-enters the same lease")
 	release(t, through, again, also, held)
 }
 
-// strangersByContext looks at contexts that own nothing, although they come from a
-// lease's.
-func strangersByContext(t *testing.T, w *World, r Recipe) {
+// contextsWithoutLease uses contexts that own no lease, although they derive from a
+// lease's context.
+func contextsWithoutLease(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	a := r.New(c, path)
 	held := w.Acquire(a)
@@ -108,14 +108,14 @@ func strangersByContext(t *testing.T, w *World, r Recipe) {
 	require.True(t, at.Waiting())
 	release(t, held)
 	_, err := a.Acquire(held.Context(), 0)
-	require.ErrorIs(t, err, lease.ErrReleased, "its context has ended, too")
+	require.ErrorIs(t, err, lease.ErrReleased, "its context has ended")
 	release(t, at.Granted())
 
 	next := w.Acquire(r.next()(c, path))
-	require.ErrorIs(t, w.StartWith(kept, a, 0).Failed(), lease.ErrTimeout, "what it has released it does not own")
+	require.ErrorIs(t, w.StartWith(kept, a, 0).Failed(), lease.ErrTimeout, "a released lease is not owned")
 	release(t, next)
 	got := w.StartWith(lease.WithoutOwner(t.Context()), a, 0).Granted()
 	inner := w.StartWith(got.Context(), a, 0).Granted()
-	require.Equal(t, got.Token(), inner.Token(), "what it got after that it owns")
+	require.Equal(t, got.Token(), inner.Token(), "a lease acquired after that is owned")
 	release(t, inner, got)
 }

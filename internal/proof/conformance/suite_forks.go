@@ -14,33 +14,33 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// forks are the tests of what goroutines do that work under one lease, each with a fork
-// of its context.
+// forks are the tests of goroutines that work under one lease, each with a fork of its
+// context.
 var forks = rows{
-	"forks are admitted in order":           forksTakeTurns,
-	"a fork that times out":                 forkInVain,
-	"forks keep the slot held":              forksKeepTheHold,
+	"forks are admitted in order":           forksAreAdmittedInOrder,
+	"a fork that times out":                 forkTimesOut,
+	"forks keep the slot held":              forksKeepTheSlot,
 	"forks of a lost lease":                 forksAreLost,
-	"a fork on another path is a new owner": forkElsewhere,
-	"a fork without a lease is a new owner": forkOfNothing,
+	"a fork on another path is a new owner": forkOnAnotherPath,
+	"a fork without a lease is a new owner": forkWithoutLease,
 	"forks of a fork are admitted in order": forkOfAFork,
 	"a fork re-enters its own lease":        forkReEnters,
 }
 
-// shares tells whether the forks of one owner may be inside together.
-func (r Recipe) shares() bool { return r.Places == 0 }
+// shares tells whether several forks of one owner may hold leases together.
+func (r Recipe) shares() bool { return r.Slots == 0 }
 
 // fork starts an acquire of the recipe with a fork of a lease's context.
 func (w *World) fork(r Recipe, c *framework.Client, held *lease.Lease, timeout time.Duration) *Attempt {
 	return w.StartWith(lease.Fork(held.Context()), r.New(c, path), timeout)
 }
 
-func forksTakeTurns(t *testing.T, w *World, r Recipe) {
+func forksAreAdmittedInOrder(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	held := w.Acquire(r.New(c, path))
 	w.Server.ResetCounts()
 	const workers = 5
-	var inside, most atomic.Int32
+	var now, most atomic.Int32
 	var order []int
 	var all sync.WaitGroup
 	for i := range workers {
@@ -52,15 +52,15 @@ func forksTakeTurns(t *testing.T, w *World, r Recipe) {
 				t.Error(err)
 				return
 			}
-			most.Store(max(most.Load(), inside.Add(1)))
+			most.Store(max(most.Load(), now.Add(1)))
 			if !r.shares() {
 				order = append(order, i)
 			}
 			pass(time.Second)
 			if l.Token() != held.Token() || l.Path() != held.Path() {
-				t.Error("it is not the place of the owner")
+				t.Error("it is not the lock of the owner")
 			}
-			inside.Add(-1)
+			now.Add(-1)
 			if err := l.Release(); err != nil {
 				t.Error(err)
 			}
@@ -70,7 +70,7 @@ func forksTakeTurns(t *testing.T, w *World, r Recipe) {
 	if r.shares() {
 		require.EqualValues(t, workers, most.Load())
 	} else {
-		require.EqualValues(t, 1, most.Load(), "forks inside together")
+		require.EqualValues(t, 1, most.Load(), "forks held it together")
 		require.Equal(t, []int{0, 1, 2, 3, 4}, order)
 	}
 	require.Len(t, w.Ephemerals("/"), 1)
@@ -79,7 +79,7 @@ func forksTakeTurns(t *testing.T, w *World, r Recipe) {
 	require.Empty(t, w.Ephemerals("/"))
 }
 
-func forkInVain(t *testing.T, w *World, r Recipe) {
+func forkTimesOut(t *testing.T, w *World, r Recipe) {
 	if r.shares() {
 		return
 	}
@@ -104,29 +104,29 @@ func forkInVain(t *testing.T, w *World, r Recipe) {
 		require.True(t, fourth.Waiting())
 		require.NoError(t, first.Release())
 		w.Settle()
-		require.NoError(t, fourth.Granted().Release(), "who left keeps nobody waiting")
+		require.NoError(t, fourth.Granted().Release(), "a fork that left keeps no other waiting")
 	})
 	release(t, w.fork(r, c, held, 0).Granted(), held)
 }
 
-func forksKeepTheHold(t *testing.T, w *World, r Recipe) {
+func forksKeepTheSlot(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	held := w.Acquire(r.New(c, path))
-	var inside []*Attempt
-	for range 3 { // who works on when the lease above has gone
-		inside = append(inside, w.StartWith(lease.Fork(context.WithoutCancel(held.Context())), r.New(c, path), lease.Forever))
+	var attempts []*Attempt
+	for range 3 { // which go on when the first lease is released
+		attempts = append(attempts, w.StartWith(lease.Fork(context.WithoutCancel(held.Context())), r.New(c, path), lease.Forever))
 	}
 	release(t, held)
-	for _, at := range inside {
+	for _, at := range attempts {
 		w.After(time.Second)
 		require.NoError(t, at.Granted().Err())
-		if stranger := r.excluded(w.Client("b")); stranger != nil {
-			require.ErrorIs(t, w.Start(stranger, 0).Failed(), lease.ErrTimeout)
+		if excluded := r.excluded(w.Client("b")); excluded != nil {
+			require.ErrorIs(t, w.Start(excluded, 0).Failed(), lease.ErrTimeout)
 		}
 		release(t, at.Granted())
 		require.Error(t, at.Granted().Context().Err())
 	}
-	require.Empty(t, w.Ephemerals("/"), "the last fork has given the place up")
+	require.Empty(t, w.Ephemerals("/"), "the last fork has freed the slot")
 	_, err := r.New(c, path).Acquire(lease.Fork(held.Context()), 0)
 	require.ErrorIs(t, err, lease.ErrReleased, "its context has ended")
 	release(t, w.Acquire(r.New(c, path)))
@@ -156,14 +156,14 @@ func forksAreLost(t *testing.T, w *World, r Recipe) {
 	require.ErrorIs(t, held.Release(), lease.ErrLost)
 }
 
-func forkElsewhere(t *testing.T, w *World, r Recipe) {
+func forkOnAnotherPath(t *testing.T, w *World, r Recipe) {
 	const elsewhere = "/conformance/elsewhere"
 	c := w.Client("a")
 	held := w.Acquire(r.New(c, path))
 	first := w.StartWith(lease.Fork(held.Context()), r.New(c, elsewhere), 0).Granted()
 	second := w.StartWith(lease.Fork(held.Context()), r.New(c, elsewhere), 0)
 	if r.shares() {
-		require.NotEqual(t, first.Path(), second.Granted().Path(), "a place of its own")
+		require.NotEqual(t, first.Path(), second.Granted().Path(), "it has its own slot")
 		release(t, second.Granted())
 	} else {
 		require.ErrorIs(t, second.Failed(), lease.ErrTimeout)
@@ -173,12 +173,12 @@ func forkElsewhere(t *testing.T, w *World, r Recipe) {
 	release(t, below, first, held)
 }
 
-func forkOfNothing(t *testing.T, w *World, r Recipe) {
+func forkWithoutLease(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	require.Equal(t, t.Context(), lease.Fork(t.Context()))
 	held := w.Acquire(r.New(c, path))
-	if stranger := r.excluded(c); stranger != nil {
-		at := w.StartWith(lease.Fork(lease.WithoutOwner(held.Context())), stranger, 0)
+	if excluded := r.excluded(c); excluded != nil {
+		at := w.StartWith(lease.Fork(lease.WithoutOwner(held.Context())), excluded, 0)
 		require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
 	}
 	release(t, held)
@@ -193,7 +193,7 @@ func forkOfAFork(t *testing.T, w *World, r Recipe) {
 	first := w.fork(r, c, held, 0).Granted()
 	second := w.fork(r, c, held, lease.Forever)
 	below := []*Attempt{w.fork(r, c, first, lease.Forever), w.fork(r, c, first, lease.Forever)}
-	// A fork of a context that has no turn of its own waits among those of its lease.
+	// A fork of a fork that holds no lease waits with the forks of the lease.
 	sibling := w.StartWith(lease.Fork(lease.Fork(held.Context())), r.New(c, path), lease.Forever)
 	require.False(t, below[0].Waiting())
 	require.True(t, below[1].Waiting())
@@ -218,7 +218,7 @@ func forkReEnters(t *testing.T, w *World, r Recipe) {
 	outer := w.fork(r, c, held, 0).Granted()
 	waits := w.fork(r, c, held, lease.Forever)
 	inner := w.StartWith(outer.Context(), r.New(c, path), 0).Granted()
-	above := w.StartWith(held.Context(), r.New(c, path), 0).Granted() // the owner above is not kept out
+	above := w.StartWith(held.Context(), r.New(c, path), 0).Granted() // the owner of the first lease re-enters at once
 	release(t, above, outer)
 	w.Settle()
 	require.Equal(t, !r.shares(), waits.Waiting(), "the fork has another lease")

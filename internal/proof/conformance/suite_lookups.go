@@ -12,16 +12,17 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A create was not answered, and its node has to be looked for.
+// Rows in which a create is not answered, and its node is searched for.
 var lookups = rows{
-	"the node that is found is of another session": foundNodeIsForged,
+	"the node that is found is of another session": foundNodeIsOfAnotherSession,
 	"a lagging server is searched for a node":      lookupOnLaggingServer,
 	"the search for a node fails":                  lookupFails,
 }
 
-// foundNodeIsForged replaces the node whose create was not answered by one of the same
-// name that is another session's, in the same session and when that has ended.
-func foundNodeIsForged(t *testing.T, w *World, r Recipe) {
+// foundNodeIsOfAnotherSession replaces the node whose create was not answered by a node
+// of the same name of another session, while the client's session lives and when it has
+// ended.
+func foundNodeIsOfAnotherSession(t *testing.T, w *World, r Recipe) {
 	c, forger := w.Client("a"), w.Client("b")
 	release(t, w.Acquire(r.New(forger, path)))
 	for _, step := range r.steps() {
@@ -57,15 +58,15 @@ func foundNodeIsForged(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// lookupOnLaggingServer loses the answer to a create, and comes to a server that has
-// not seen it.
+// lookupOnLaggingServer drops the answer to a create; the client reconnects to a server
+// that has not seen the node.
 func lookupOnLaggingServer(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a", w.Elsewhere("a", "a, elsewhere"))
 	held := fill(w, r)
 	before := len(w.Ephemerals("/"))
 	w.Server.Lag("a, elsewhere", true)
 	w.Server.SetFaults(func(c zktest.Call) zktest.Action {
-		if c.Op == zktest.OpSync && c.Path == "/" { // nor is it told by the client's own syncs
+		if c.Op == zktest.OpSync && c.Path == "/" { // nor does it catch up by the client's own syncs
 			return zktest.Fail(zktest.OperationTimeout)
 		}
 		return zktest.Pass
@@ -84,8 +85,8 @@ func lookupOnLaggingServer(t *testing.T, w *World, r Recipe) {
 	require.Empty(t, w.Ephemerals("/"))
 }
 
-// lookupFails has a server refuse to say whether a create whose answer was lost was
-// carried out.
+// lookupFails drops the answer to a create, and has the server refuse the search for
+// the node.
 func lookupFails(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a", func(cfg *framework.Config) { cfg.Retry = retry.None() })
 	other := r.New(w.Client("b"), path)
@@ -99,7 +100,7 @@ func lookupFails(t *testing.T, w *World, r Recipe) {
 			require.NotEmpty(t, w.Ephemerals("/"))
 			refused.Remove()
 			w.After(3 * time.Second)
-			require.Empty(t, w.Ephemerals("/"), "cleaned up as soon as the server can be asked")
+			require.Empty(t, w.Ephemerals("/"), "deleted as soon as the server answers")
 			release(t, w.Acquire(other))
 		}
 	}

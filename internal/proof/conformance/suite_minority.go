@@ -13,16 +13,17 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A leader that has lost its quorum, and does not know, answers reads, syncs and pings
-// and revalidates sessions, while the others have a new one that expires them.
+// Rows with an old leader: it is without a quorum and does not know, so it answers
+// reads, syncs and pings and revalidates sessions, while the other servers have a new
+// leader that expires them.
 
-var losses = rows{
+var oldLeaders = rows{
 	"a holder's server loses its quorum":         holderLosesQuorum,
-	"a holder connects to an old leader":         holderComesToOldLeader,
-	"a holder learns late that a quorum vouched": holderHearsLate,
+	"a holder connects to an old leader":         holderConnectsToOldLeader,
+	"a holder learns late that a quorum vouched": holderLearnsLate,
 }
 
-// holderLosesQuorum leaves the holders with such a leader. Their connections break
+// holderLosesQuorum leaves the holders with an old leader. Their connections break
 // once.
 func holderLosesQuorum(t *testing.T, w *World, r Recipe) {
 	givenAway(t, w, r, func(holders []string) {
@@ -35,9 +36,9 @@ func holderLosesQuorum(t *testing.T, w *World, r Recipe) {
 	})
 }
 
-// holderComesToOldLeader has the holders come to such a leader from a server of the
-// others.
-func holderComesToOldLeader(t *testing.T, w *World, r Recipe) {
+// holderConnectsToOldLeader moves the holders to an old leader from a server of the
+// majority.
+func holderConnectsToOldLeader(t *testing.T, w *World, r Recipe) {
 	givenAway(t, w, r, func(holders []string) {
 		minority := w.Server.Split()
 		t.Cleanup(minority.End)
@@ -48,9 +49,9 @@ func holderComesToOldLeader(t *testing.T, w *World, r Recipe) {
 	})
 }
 
-// holderHearsLate loses the quorum right after it has vouched for a holder, which hears
-// of that late.
-func holderHearsLate(t *testing.T, w *World, r Recipe) {
+// holderLearnsLate cuts the leader off right after a quorum has vouched for a holder,
+// which receives that answer late.
+func holderLearnsLate(t *testing.T, w *World, r Recipe) {
 	givenAway(t, w, r, func(holders []string) {
 		vouched := w.Server.On(zktest.OpMulti, "").Client(holders[0]).After().Delay(SessionTimeout/6 - 100*time.Millisecond)
 		<-vouched.Fired()
@@ -59,15 +60,15 @@ func holderHearsLate(t *testing.T, w *World, r Recipe) {
 	})
 }
 
-// givenAway makes the others give all places away, and looks that the leases on them
-// had ended before, and had not when it began.
+// givenAway has the majority grant all slots to the next clients. It checks that the
+// old leases were valid before the split, and ended before those grants.
 func givenAway(t *testing.T, w *World, r Recipe, part func(holders []string)) {
 	referee := r.Referee()
 	var held []*lease.Lease
 	var holders []string
 	var mu sync.Mutex
 	ended := map[*lease.Lease]time.Time{}
-	for i := range max(r.Places, 1) {
+	for i := range max(r.Slots, 1) {
 		name := fmt.Sprintf("holder%d", i)
 		holders = append(holders, name)
 		l := w.Acquire(r.New(w.Client(name), path))

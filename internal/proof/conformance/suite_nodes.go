@@ -12,20 +12,20 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A lease of several nodes is as good as the worst of them. These rows do harm to each
-// in turn.
+// Rows that change or delete each node of a lease in turn: a lease of several nodes
+// needs all of them.
 
 var nodes = rows{
 	"a node of a holder changes and is deleted":           nodeChanges,
-	"a node of a holder is deleted before a confirmation": nodeGoesBeforeConfirm,
+	"a node of a holder is deleted before a confirmation": nodeIsDeletedBeforeConfirm,
 	"a node of a holder may not be watched":               nodeMayNotBeWatched,
-	"revocation is requested at any node of a holder":     nodeIsAskedFor,
-	"revocation of a waiter is requested":                 waiterIsAskedToGiveWay,
+	"revocation is requested at any node of a holder":     revocationAtAnyNode,
+	"revocation of a waiter is requested":                 revocationOfAWaiter,
 	"a token below a long path":                           tokenBelowALongPath,
 }
 
-// eachNode has a lease taken and one of its nodes harmed, for each of them. The lease
-// must be lost by that, and nothing may stay.
+// eachNode takes a lease and harms one of its nodes, for each node. The lease must be
+// lost, and no node may stay.
 func eachNode(t *testing.T, w *World, r Recipe, harm func(operator *framework.Client, held *lease.Lease, node string)) {
 	t.Helper()
 	a, operator := r.New(w.Client("a"), path), w.Client("operator")
@@ -40,8 +40,8 @@ func eachNode(t *testing.T, w *World, r Recipe, harm func(operator *framework.Cl
 	}
 }
 
-// nodeChanges has others write into a node. That is no loss, nor does it use up the
-// watch.
+// nodeChanges has another client write into a node. The lease is not lost by that, and
+// its watch goes on.
 func nodeChanges(t *testing.T, w *World, r Recipe) {
 	eachNode(t, w, r, func(operator *framework.Client, held *lease.Lease, node string) {
 		for range 3 {
@@ -54,23 +54,23 @@ func nodeChanges(t *testing.T, w *World, r Recipe) {
 		w.Remove(operator, node)
 		w.After(100 * time.Millisecond)
 		require.ErrorIs(t, held.Err(), lease.ErrDeleted)
-		require.Len(t, w.Ephemerals(path), r.count()-1, "who lost it has a moment to stop")
+		require.Len(t, w.Ephemerals(path), r.count()-1, "the former holder has a moment to stop")
 		w.After(SessionTimeout)
-		require.Empty(t, w.Ephemerals(path), "then the rest is removed, although nobody has released")
+		require.Empty(t, w.Ephemerals(path), "then the rest is removed, without a release")
 	})
 }
 
-func nodeGoesBeforeConfirm(t *testing.T, w *World, r Recipe) {
+func nodeIsDeletedBeforeConfirm(t *testing.T, w *World, r Recipe) {
 	eachNode(t, w, r, func(operator *framework.Client, held *lease.Lease, node string) {
 		w.Remove(operator, node)
-		require.NoError(t, held.Err(), "nobody has looked")
+		require.NoError(t, held.Err(), "the node was not looked at yet")
 		require.ErrorIs(t, held.Confirm(t.Context()), lease.ErrDeleted)
 		require.ErrorIs(t, held.Err(), lease.ErrDeleted)
 	})
 }
 
-// nodeMayNotBeWatched takes the permission to read a node away before the holder's
-// first look at it: it will never learn what becomes of that.
+// nodeMayNotBeWatched withdraws the permission to read a node before the holder's first
+// look at it: no event would tell the holder of the node's end.
 func nodeMayNotBeWatched(t *testing.T, w *World, r Recipe) {
 	eachNode(t, w, r, func(operator *framework.Client, held *lease.Lease, node string) {
 		_, err := operator.SetACL(t.Context(), node, framework.WorldACL(framework.PermDelete), framework.AnyVersion)
@@ -81,8 +81,8 @@ func nodeMayNotBeWatched(t *testing.T, w *World, r Recipe) {
 	})
 }
 
-// nodeIsAskedFor asks a holder to give way at any of its nodes.
-func nodeIsAskedFor(t *testing.T, w *World, r Recipe) {
+// revocationAtAnyNode requests the revocation of a lease at each of its nodes.
+func revocationAtAnyNode(t *testing.T, w *World, r Recipe) {
 	eachNode(t, w, r, func(operator *framework.Client, held *lease.Lease, node string) {
 		w.After(time.Second)
 		require.False(t, Closed(held.RevocationRequested()))
@@ -95,12 +95,13 @@ func nodeIsAskedFor(t *testing.T, w *World, r Recipe) {
 	})
 }
 
-// waiterIsAskedToGiveWay asks one in the middle of the line, which is granted later,
-// perhaps on another node. Those before and behind it are not asked.
-func waiterIsAskedToGiveWay(t *testing.T, w *World, r Recipe) {
+// revocationOfAWaiter requests the revocation of a waiter in the middle of the queue.
+// It is granted later, perhaps on another node, and then sees the request; those before
+// and behind it see none.
+func revocationOfAWaiter(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	before := w.Start(r.New(w.Client("before"), path), lease.Forever)
-	asked := w.Start(r.New(w.Client("a"), path), lease.Forever)
+	requested := w.Start(r.New(w.Client("a"), path), lease.Forever)
 	behind := w.Start(r.New(w.Client("behind"), path), lease.Forever)
 	w.After(time.Second)
 	nodes := nodesOf(w, "a")
@@ -110,10 +111,10 @@ func waiterIsAskedToGiveWay(t *testing.T, w *World, r Recipe) {
 	for _, l := range held {
 		require.NoError(t, l.Release())
 	}
-	for _, at := range []*Attempt{before, asked, behind} {
+	for _, at := range []*Attempt{before, requested, behind} {
 		got := at.Granted()
 		w.After(50 * time.Millisecond)
-		require.Equal(t, at == asked, Closed(got.RevocationRequested()))
+		require.Equal(t, at == requested, Closed(got.RevocationRequested()))
 		release(t, got)
 	}
 }
@@ -128,8 +129,8 @@ func nodesOf(w *World, client string) (nodes []string) {
 	return nodes
 }
 
-// tokenBelowALongPath is where the answers to creates are as long as paths can be: the
-// token is known from them all the same, and nothing is asked.
+// tokenBelowALongPath uses so long a path that the answers to creates are large: the
+// token is still read from them, without a further request.
 func tokenBelowALongPath(t *testing.T, w *World, r Recipe) {
 	path := "/" + strings.Repeat("x", 100<<10)
 	c := w.Client("a", func(cfg *framework.Config) { cfg.MaxRequestBytes, cfg.MaxReplyBytes = 512<<10, 512<<10 })

@@ -12,16 +12,16 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// The server is gone, or cannot be reached.
+// Rows in which the server is down, or cannot be reached.
 var outages = rows{
-	"the server is down for a short time":     serverGone,
-	"the server is down for long":             serverGoneForLong,
+	"the server is down for a short time":     serverDown,
+	"the server is down for long":             serverDownForLong,
 	"waits end while the server is down":      waitsEndInOutages,
-	"acquire begins while the server is down": comesInOutages,
+	"acquire begins while the server is down": acquireBeginsInOutages,
 	"a holder that stops when suspended":      holderStopsWhenSuspended,
 }
 
-// strikes are ways in which the server is gone, to be healed.
+// strikes are ways in which a server becomes unreachable; World.Heal ends them.
 var strikes = map[string]func(w *World){
 	"paused":    func(w *World) { w.Server.Pause() },
 	"partition": func(w *World) { w.Server.Partition("", true) },
@@ -32,7 +32,7 @@ var strikes = map[string]func(w *World){
 	},
 }
 
-func serverGone(t *testing.T, w *World, r Recipe) {
+func serverDown(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
 	w.Server.RefuseConnections("", true)
@@ -45,14 +45,14 @@ func serverGone(t *testing.T, w *World, r Recipe) {
 	w.After(time.Second)
 	require.True(t, at.Waiting())
 	for _, l := range held {
-		require.NoError(t, l.Err(), "a short outage costs nobody anything")
+		require.NoError(t, l.Err(), "a short outage ends no lease")
 	}
 	release(t, held...)
 	release(t, at.Granted())
 }
 
-// serverGoneForLong has nobody reach the server for longer than sessions live.
-func serverGoneForLong(t *testing.T, w *World, r Recipe) {
+// serverDownForLong keeps the server unreachable for longer than sessions live.
+func serverDownForLong(t *testing.T, w *World, r Recipe) {
 	for _, strike := range strikes {
 		referee := r.Referee()
 		held := fill(w, r)
@@ -68,7 +68,7 @@ func serverGoneForLong(t *testing.T, w *World, r Recipe) {
 		require.True(t, at.Waiting())
 		w.Heal()
 		got := at.Granted()
-		referee.Grant("who waited", got)
+		referee.Grant("the waiter", got)
 		require.Empty(t, referee.Faults())
 		require.NoError(t, got.Confirm(t.Context()))
 		release(t, got)
@@ -79,14 +79,14 @@ func serverGoneForLong(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// waitsEndInOutages has each bound of a wait be kept without a server, which has been
-// gone for a moment, or for long.
+// waitsEndInOutages checks each limit of a wait while the server has been down for a
+// moment, or for long.
 func waitsEndInOutages(t *testing.T, w *World, r Recipe) {
 	for _, strike := range strikes {
 		for _, since := range []time.Duration{0, time.Second, 20 * time.Second} {
 			held := fill(w, r)
 			a := r.New(w.Client("a"), path)
-			inLine := w.Start(a, lease.Forever)
+			inQueue := w.Start(a, lease.Forever)
 			strike(w)
 			w.After(since)
 			timed, try := w.Start(a, 2*time.Second), w.Start(a, 0)
@@ -99,24 +99,25 @@ func waitsEndInOutages(t *testing.T, w *World, r Recipe) {
 			require.InDelta(t, 2*time.Second, timed.Took, float64(100*time.Millisecond))
 			require.ErrorIs(t, try.Failed(), lease.ErrTimeout)
 			require.LessOrEqual(t, try.Took, SessionTimeout/3)
-			require.True(t, inLine.Waiting())
+			require.True(t, inQueue.Waiting())
 			reason := errors.New("enough")
-			inLine.Cancel(reason)
+			inQueue.Cancel(reason)
 			w.After(100 * time.Millisecond)
-			require.False(t, inLine.Waiting())
-			require.ErrorIs(t, inLine.Failed(), reason)
+			require.False(t, inQueue.Waiting())
+			require.ErrorIs(t, inQueue.Failed(), reason)
 			w.Heal()
 			require.NoError(t, w.Known("a").Close())
 			for _, l := range held {
-				_ = l.Release() // which may be lost
+				_ = l.Release() // it may be lost
 			}
 			w.After(2 * SessionTimeout)
 		}
 	}
 }
 
-// comesInOutages acquires while there is no connection, and while there is no session.
-func comesInOutages(t *testing.T, w *World, r Recipe) {
+// acquireBeginsInOutages begins to acquire while there is no connection, and while
+// there is no session.
+func acquireBeginsInOutages(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	for _, lost := range []bool{false, true} {
 		w.Server.RefuseConnections("a", true)

@@ -14,22 +14,22 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// What the server refuses, and what lies under the parents that is nobody's.
+// Rows in which the server refuses requests, or the parents hold unrelated nodes.
 var refusals = rows{
-	"unrelated children are ignored":    childrenOfOthers,
-	"the path is deleted":               pathVanishes,
+	"unrelated children are ignored":    unrelatedChildren,
+	"the path is deleted":               pathIsDeleted,
 	"the server refuses each operation": serverRefuses,
 }
 
-// notOurs are names that no recipe goes by.
+// notOurs are names that no recipe uses.
 var notOurs = []string{
 	"abc", "0abc", "x-lock-", "lock-", "lock-1", "lock-00000000001", "lock-000000000x", "_c_x", "_c_x-lock-", "lock-0000000000.bak", "0000000000",
 	"__READ__000000000", "__WRIT__", "x-__WRIT__1", "_c_x-__READ__", "__WRIT__0000000000.bak", "__rlock__0000000000",
 	"latch-1", "x-latch-", "lease-", "x-lease-1", "0123456789abcdef0123456789abcdef",
 }
 
-// childrenOfOthers puts what is none of the recipe's nodes beside those.
-func childrenOfOthers(t *testing.T, w *World, r Recipe) {
+// unrelatedChildren makes nodes of other names beside those of the recipe.
+func unrelatedChildren(t *testing.T, w *World, r Recipe) {
 	a, operator := r.New(w.Client("a"), path), w.Client("operator")
 	ahead := func() int {
 		var timeout *lease.TimeoutError
@@ -61,9 +61,9 @@ func childrenOfOthers(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// serverRefuses has the server refuse each operation, for good and for a while, to one
-// who comes when nobody is there and one who has to wait. The first error is the one
-// that is told, also if nothing may be deleted for a while.
+// serverRefuses has the server refuse each operation, for good or for some time, to an
+// Acquire that need not wait and to one that has to. Acquire returns the first error,
+// also if a delete is refused for some time.
 func serverRefuses(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	for _, op := range []zktest.Op{zktest.OpCreate, zktest.OpGetChildren2, zktest.OpGetData, zktest.OpMulti} {
@@ -71,14 +71,14 @@ func serverRefuses(t *testing.T, w *World, r Recipe) {
 			zktest.NoAuth: framework.ErrNoAuth, zktest.BadArguments: framework.ErrInvalidArgument, zktest.RuntimeInconsistency: lease.ErrTimeout,
 		} {
 			if code == zktest.RuntimeInconsistency && op != zktest.OpGetChildren2 && op != zktest.OpGetData {
-				continue // what is made again and again would take no time here
+				continue // an operation that is repeated takes no time here
 			}
 			held := fill(w, r)
 			refused := w.Server.On(op, path).Client("a").Optional().Always().Fail(code)
 			stays := w.Server.On(zktest.OpDelete, path).Client("a").Optional().Fail(zktest.BadVersion)
 			at := w.Start(r.New(c, path), 20*time.Second)
 			w.After(SessionTimeout) // so that a grant needs a transaction
-			if at.Waiting() {       // it has not come so far
+			if at.Waiting() {       // the operation is part of the grant
 				release(t, held...)
 				held = nil
 				w.After(15 * time.Second)
@@ -97,8 +97,8 @@ func serverRefuses(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// pathVanishes deletes everything at once, under those who hold and those who wait.
-func pathVanishes(t *testing.T, w *World, r Recipe) {
+// pathIsDeleted deletes the whole path under holders and waiters.
+func pathIsDeleted(t *testing.T, w *World, r Recipe) {
 	operator := w.Client("operator")
 	for range 3 {
 		held := fill(w, r)

@@ -14,8 +14,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// What is told at the end of a wait that was in vain.
-var patient = rows{
+// Rows about the error of a wait that times out.
+var timeouts = rows{
 	"a wait without a server":           waitsWithoutServer,
 	"credentials are refused later":     credentialsAreRefusedLater,
 	"a wait until a deadline passes":    waitsUntilDeadline,
@@ -25,7 +25,8 @@ var patient = rows{
 	"a wait ends at any moment":         waitEndsAtAnyMoment,
 }
 
-// unreached asserts that an attempt has told that it reached no server, and which.
+// unreached asserts that the error of an attempt says that no server was reached, and
+// names the server.
 func unreached(t *testing.T, w *World, at *Attempt) {
 	t.Helper()
 	require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
@@ -35,12 +36,13 @@ func unreached(t *testing.T, w *World, at *Attempt) {
 	require.NotErrorIs(t, at.Err, context.Canceled)
 }
 
-// From the moment at which the connection breaks until there is another session.
+// waitsWithoutServer acquires while the connection is broken, and after the session has
+// ended.
 func waitsWithoutServer(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	c := w.Client("a")
 	a := r.New(c, path)
-	inLine := w.Start(a, 2*time.Second)
+	inQueue := w.Start(a, 2*time.Second)
 	w.Server.RefuseConnections("a", true)
 	w.Server.DropConnections("a")
 	w.Settle()
@@ -56,10 +58,10 @@ func waitsWithoutServer(t *testing.T, w *World, r Recipe) {
 		require.InDelta(t, 1500*time.Millisecond, later.Took, float64(100*time.Millisecond))
 		w.After(SessionTimeout)
 	}
-	unreached(t, w, inLine)
+	unreached(t, w, inQueue)
 	var timeout *lease.TimeoutError
-	require.ErrorAs(t, inLine.Err, &timeout)
-	require.Positive(t, timeout.Ahead, "and what it knew before")
+	require.ErrorAs(t, inQueue.Err, &timeout)
+	require.Positive(t, timeout.Ahead, "and what it had seen before")
 	w.Server.RefuseConnections("a", false)
 	w.After(2 * time.Second)
 	again := w.Start(a, 100*time.Millisecond)
@@ -68,7 +70,7 @@ func waitsWithoutServer(t *testing.T, w *World, r Recipe) {
 	release(t, held...)
 }
 
-// A server that can be reached refuses the credentials, because those were changed.
+// A server that can be reached refuses the credentials, because they have changed.
 func credentialsAreRefusedLater(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a", func(cfg *framework.Config) {
 		cfg.Auth = []framework.Credential{framework.DigestAuth("alice", "secret")}
@@ -96,16 +98,16 @@ func credentialsAreRefusedLater(t *testing.T, w *World, r Recipe) {
 	w.Settle()
 	now := w.Start(a, 0)
 	unreached(t, w, now)
-	require.NotErrorIs(t, now.Err, framework.ErrAuthFailed, "what was is forgotten")
+	require.NotErrorIs(t, now.Err, framework.ErrAuthFailed, "an earlier refusal is not reported")
 }
 
-// The deadline of a context tells as much as a timeout does, and the end of a context
-// for another reason is just that.
+// The deadline of a context gives the same error as a timeout. The end of a context for
+// another reason gives that reason.
 func waitsUntilDeadline(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
-	between := w.Start(r.New(w.Client("b"), path), lease.Forever) // who holds is not the one waited for
+	between := w.Start(r.New(w.Client("b"), path), lease.Forever) // so the holder is not the node ahead
 	a := r.New(w.Client("a"), path)
-	reason := errors.New("the shop closes")
+	reason := errors.New("shutting down")
 	for _, timeout := range []time.Duration{lease.Forever, time.Hour} {
 		for cause, expected := range map[error]error{nil: context.DeadlineExceeded, reason: reason} {
 			ctx, cancel := context.WithDeadlineCause(t.Context(), time.Now().Add(2*time.Second), cause)
@@ -113,16 +115,16 @@ func waitsUntilDeadline(t *testing.T, w *World, r Recipe) {
 			require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
 			require.ErrorIs(t, at.Err, expected)
 			require.InDelta(t, 2*time.Second, at.Took, float64(100*time.Millisecond))
-			var told *lease.TimeoutError
-			require.ErrorAs(t, at.Err, &told)
-			require.Positive(t, told.Ahead)
-			require.NotEmpty(t, told.Node)
-			require.NotZero(t, told.Holder)
-			require.GreaterOrEqual(t, told.Waited, 2*time.Second)
-			require.Equal(t, expected, told.Cause)
-			require.NoError(t, told.Err)
+			var timedOut *lease.TimeoutError
+			require.ErrorAs(t, at.Err, &timedOut)
+			require.Positive(t, timedOut.Ahead)
+			require.NotEmpty(t, timedOut.Node)
+			require.NotZero(t, timedOut.Holder)
+			require.GreaterOrEqual(t, timedOut.Waited, 2*time.Second)
+			require.Equal(t, expected, timedOut.Cause)
+			require.NoError(t, timedOut.Err)
 			late := w.StartWith(ctx, a, timeout)
-			require.ErrorIs(t, late.Failed(), lease.ErrTimeout, "also if it was over before")
+			require.ErrorIs(t, late.Failed(), lease.ErrTimeout, "also if it had ended before")
 			require.ErrorIs(t, late.Err, expected)
 			cancel()
 		}
@@ -137,8 +139,8 @@ func waitsUntilDeadline(t *testing.T, w *World, r Recipe) {
 	release(t, between.Granted())
 }
 
-// timeoutIsOneForAll has a wait come nearer and nearer, and then lose its session again
-// and again: neither starts its timeout anew.
+// timeoutIsOneForAll moves a waiter forward step by step, and then ends its session
+// several times: neither restarts the timeout.
 func timeoutIsOneForAll(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	var ahead [][]*Attempt
@@ -165,8 +167,8 @@ func timeoutIsOneForAll(t *testing.T, w *World, r Recipe) {
 	release(t, held...)
 }
 
-// waitEndsAtAnyMoment has each request and answer take a while, and ends waits after
-// each possible time, for a place that is free and for one that is not.
+// waitEndsAtAnyMoment delays each request and answer, and ends waits after every
+// possible time, for a free slot and for a taken one.
 func waitEndsAtAnyMoment(t *testing.T, w *World, r Recipe) {
 	reason := errors.New("enough")
 	c := w.Client("a")
@@ -185,10 +187,10 @@ func waitEndsAtAnyMoment(t *testing.T, w *World, r Recipe) {
 		}
 		nodes, granted := w.Ephemerals("/"), 0
 		for limit := time.Millisecond; limit < 60*time.Millisecond; limit += time.Millisecond {
-			timed, called := w.Start(a, limit), w.Start(a, lease.Forever)
-			time.AfterFunc(limit, func() { called.Cancel(reason) })
+			timed, cancelled := w.Start(a, limit), w.Start(a, lease.Forever)
+			time.AfterFunc(limit, func() { cancelled.Cancel(reason) })
 			w.After(limit + 110*time.Millisecond)
-			for at, want := range map[*Attempt]error{timed: lease.ErrTimeout, called: reason} {
+			for at, want := range map[*Attempt]error{timed: lease.ErrTimeout, cancelled: reason} {
 				require.False(t, at.Waiting(), "limit %v", limit)
 				if at.Err != nil {
 					require.ErrorIs(t, at.Err, want)

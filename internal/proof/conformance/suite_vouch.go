@@ -12,21 +12,21 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Who has waited for long has a quorum vouch for its session before it is granted its
-// place, with a transaction that can fail in every way. These rows break it.
+// After a long wait, a quorum has to vouch for the session before the grant, by a
+// transaction. In these rows that transaction fails in every way.
 
 var vouched = rows{
-	"a transaction fails at a grant after a long wait": vouchingBreaks,
+	"a transaction fails at a grant after a long wait": vouchingFails,
 	"a grant after a long wait is cancelled":           vouchingIsCancelled,
-	"no quorum vouches for a grant after a long wait":  nobodyVouches,
-	"the node is deleted at a grant after a long wait": nodeGoesInVouching,
-	"the node of a holder is deleted without an event": nodeGoesUntold,
+	"no quorum vouches for a grant after a long wait":  noQuorumVouches,
+	"the node is deleted at a grant after a long wait": nodeIsDeletedInVouching,
+	"the node of a holder is deleted without an event": nodeIsDeletedWithoutEvent,
 	"a grant after a break in an idle session":         grantAfterABreak,
 	"the node of a holder may not be read any more":    nodeMayNotBeRead,
 }
 
-// afterLongWait queues up a client named "a" behind all places, for long, and frees
-// them.
+// afterLongWait fills all slots, and has a client named "a" wait behind them for long.
+// free releases them.
 func afterLongWait(w *World, r Recipe, timeout time.Duration) (at *Attempt, free func()) {
 	w.T.Helper()
 	held := fill(w, r)
@@ -39,7 +39,7 @@ func afterLongWait(w *World, r Recipe, timeout time.Duration) (at *Attempt, free
 	}
 }
 
-func vouchingBreaks(t *testing.T, w *World, r Recipe) {
+func vouchingFails(t *testing.T, w *World, r Recipe) {
 	for _, strike := range []func(r *zktest.Rule){
 		func(r *zktest.Rule) { r.Cut() },
 		func(r *zktest.Rule) { r.After().Cut() },
@@ -68,8 +68,8 @@ func vouchingBreaks(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// nothingIsReliedOn looks whether sessions are as if there had been no lease: nothing
-// is left, nobody vouches for them, and they live.
+// nothingIsReliedOn checks that sessions are as if there had been no lease: no node is
+// left, no transaction is made to vouch for them, and they live.
 func nothingIsReliedOn(t *testing.T, w *World) {
 	t.Helper()
 	var before, after []int64
@@ -104,8 +104,8 @@ func vouchingIsCancelled(t *testing.T, w *World, r Recipe) {
 	release(t, w.Acquire(r.New(w.Known("a"), path)))
 }
 
-// nobodyVouches has a place come free while no transaction of the waiter's is answered.
-func nobodyVouches(t *testing.T, w *World, r Recipe) {
+// noQuorumVouches frees a slot while no transaction of the waiter is answered.
+func noQuorumVouches(t *testing.T, w *World, r Recipe) {
 	at, free := afterLongWait(w, r, 4*SessionTimeout)
 	rule := w.Server.On(zktest.OpMulti, "").Client("a").Always()
 	rule.Mute()
@@ -116,7 +116,7 @@ func nobodyVouches(t *testing.T, w *World, r Recipe) {
 	nothingIsReliedOn(t, w)
 }
 
-func nodeGoesInVouching(t *testing.T, w *World, r Recipe) {
+func nodeIsDeletedInVouching(t *testing.T, w *World, r Recipe) {
 	operator := w.Client("operator")
 	at, free := afterLongWait(w, r, lease.Forever)
 	gone := map[string]bool{}
@@ -137,21 +137,21 @@ func nodeGoesInVouching(t *testing.T, w *World, r Recipe) {
 	free()
 	got := at.Granted()
 	require.NotEmpty(t, gone)
-	require.False(t, gone[got.Path()], "the place that was deleted is not granted")
+	require.False(t, gone[got.Path()], "the deleted node is not granted")
 	require.NoError(t, got.Confirm(t.Context()))
 	release(t, got)
 }
 
-// nodeGoesUntold deletes a holder's node without its being told, as servers do from
-// 3.8.4 on if it may not read the node any more.
-func nodeGoesUntold(t *testing.T, w *World, r Recipe) {
+// nodeIsDeletedWithoutEvent deletes a holder's node so that the holder receives no
+// event: from 3.8.4 on, servers send none if it may not read the node any more.
+func nodeIsDeletedWithoutEvent(t *testing.T, w *World, r Recipe) {
 	held := w.Acquire(r.New(w.Client("a"), path))
 	operator := w.Client("operator")
 	w.After(time.Second)
 	hidden := []framework.ACL{{Perms: framework.PermAll, Scheme: "ip", ID: "192.0.2.1"}}
 	node := held.Path()
 	for _, other := range w.Ephemerals(path) {
-		if other != node { // one of several
+		if other != node { // another one of several
 			node = other
 			break
 		}
@@ -165,7 +165,7 @@ func nodeGoesUntold(t *testing.T, w *World, r Recipe) {
 	require.ErrorIs(t, held.Release(), lease.ErrLost)
 }
 
-// nodeMayNotBeRead takes the permission to look at its node from a holder.
+// nodeMayNotBeRead withdraws a holder's permission to read its node.
 func nodeMayNotBeRead(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	held := w.Acquire(r.New(c, path))
@@ -175,13 +175,13 @@ func nodeMayNotBeRead(t *testing.T, w *World, r Recipe) {
 	w.After(SessionTimeout * 5 / 16)
 	require.ErrorIs(t, held.Err(), lease.ErrLost)
 	require.ErrorIs(t, held.Err(), framework.ErrNoAuth)
-	require.NoError(t, c.Session().Err(), "that lease only")
+	require.NoError(t, c.Session().Err(), "only that lease is lost")
 	require.ErrorIs(t, held.Release(), lease.ErrLost)
 }
 
-// grantAfterABreak takes a place right after a connection was made anew in a session
-// that nothing has relied on for long. A leader might be about to end that: the grant
-// takes a moment, and no longer.
+// grantAfterABreak acquires right after a reconnect, in a session that has held nothing
+// for long. The leader might be about to end that session, so the grant takes a moment,
+// and no longer.
 func grantAfterABreak(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	for _, timeout := range []time.Duration{lease.Forever, 0} {

@@ -21,8 +21,8 @@ import (
 // SessionTimeout is the session timeout of a World's clients.
 const SessionTimeout = 6 * time.Second
 
-// A World is a ZooKeeper server on a virtual network, with the clients that a test
-// makes on it, inside a bubble of virtual time.
+// A World is a ZooKeeper server on a virtual network and the clients of a test, in a
+// bubble of virtual time.
 type World struct {
 	// T is the test inside the bubble.
 	T *testing.T
@@ -33,16 +33,17 @@ type World struct {
 	named   map[string]*framework.Client
 }
 
-// InWorld runs a test in a new World. When it returns, all clients are closed, and
-// nothing of theirs may be left: no session, no ephemeral node, no watch, no goroutine.
-// The test is given the T of the bubble, which is the one to use.
+// InWorld runs a test in a new World. When it returns, all clients are closed, and may
+// leave no session, no ephemeral node, no watch and no goroutine. The test is given the
+// T of the bubble, which is the one to use.
 func InWorld(t *testing.T, test func(t *testing.T, w *World), opts ...zktest.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.NewServer(t, append([]zktest.Option{zktest.WithNetwork(new(zktest.Network))}, opts...)...)
 		w := &World{T: t, Server: server}
 		t.Cleanup(w.end)
-		// Pings never cease, so that nothing else notices a test that waits for ever.
+		// Pings go on for ever, so nothing else would notice a test that waits for
+		// ever.
 		watchdog := time.AfterFunc(tooLong, func() { panic("still running after hours of virtual time\n" + server.Dump()) })
 		t.Cleanup(func() { watchdog.Stop() })
 		test(t, w)
@@ -52,7 +53,7 @@ func InWorld(t *testing.T, test func(t *testing.T, w *World), opts ...zktest.Opt
 // tooLong is more virtual time than any test takes.
 const tooLong = 5 * time.Hour
 
-// end closes the clients and looks for what they left.
+// end closes the clients and checks what they left.
 func (w *World) end() {
 	w.Heal()
 	for _, c := range w.clients {
@@ -62,7 +63,7 @@ func (w *World) end() {
 		w.T.Log(w.Server.Dump())
 		return
 	}
-	pass(2 * SessionTimeout) // clients that could not reach the server left sessions that only time ends
+	pass(2 * SessionTimeout) // sessions that clients could not close end by their timeout
 	w.Settle()
 	require.Empty(w.T, w.Server.Sessions(), "sessions left")
 	require.Empty(w.T, w.Ephemerals("/"), "ephemeral nodes left")
@@ -91,10 +92,10 @@ func (w *World) names() []string {
 	return names
 }
 
-// Settle waits until everybody waits for something, or for time to pass.
+// Settle waits until every goroutine is blocked, or waits for time to pass.
 func (w *World) Settle() { synctest.Wait() }
 
-// After lets virtual time pass, and then everybody come to rest.
+// After lets virtual time pass, and then waits as Settle does.
 func (w *World) After(d time.Duration) {
 	pass(d)
 	w.Settle()
@@ -110,19 +111,19 @@ func Config(server *zktest.Server, name string) framework.Config {
 		Dial:           server.Dial(name),
 		SessionTimeout: SessionTimeout,
 		Logger:         slog.New(slog.DiscardHandler),
-		// Without jitter, so that a run can be repeated.
+		// No jitter, so that a run can be repeated.
 		Reconnect:       retry.Forever(50 * time.Millisecond),
 		Retry:           retry.Forever(50 * time.Millisecond),
-		MaxRequestBytes: 16 << 10, // both are what the client's buffers are made for
+		MaxRequestBytes: 16 << 10, // both are the size of the client's buffers
 		MaxReplyBytes:   64 << 10,
 	}
 }
 
-// firstWatch is the time after which a new session may ask for its first watch, and
-// more: no test has to wait for it then.
+// firstWatch is longer than a new session waits before its first watch, so that no test
+// has to wait for that.
 const firstWatch = 25 * time.Millisecond
 
-// Client connects a client under a name. It is closed at the end of the test.
+// Client connects a client under a name. The end of the test closes it.
 func (w *World) Client(name string, change ...func(*framework.Config)) *framework.Client {
 	w.T.Helper()
 	cfg := Config(w.Server, name)
@@ -151,19 +152,19 @@ func (w *World) Named(name string) *framework.Client {
 	return w.Client(name)
 }
 
-// Known returns the last client that was made under a name, which takes no time.
+// Known returns the last client that was made under a name. It must exist.
 func (w *World) Known(name string) *framework.Client {
 	w.T.Helper()
 	require.Contains(w.T, w.named, name)
 	return w.named[name]
 }
 
-// Vouched is how many transactions an idle client makes in that time while a lease is
-// held in its session.
+// Vouched returns how many transactions an idle client that holds a lease makes in that
+// time.
 func Vouched(d time.Duration) int { return int(d / (SessionTimeout / 4)) }
 
-// LooksAgain is how many second looks there are at most at what somebody waits for, or
-// holds, in that time.
+// LooksAgain returns how many second looks a waiter or holder makes at most in that
+// time.
 func LooksAgain(d time.Duration) int { return int(d/(SessionTimeout*3/4)) + 1 }
 
 // Ephemerals returns the paths below a prefix of all ephemeral nodes, sorted.
@@ -210,8 +211,8 @@ func (w *World) Remove(c *framework.Client, path string) {
 	require.NoError(w.T, c.Delete(w.T.Context(), path, framework.AnyVersion))
 }
 
-// Requests counts what is asked of the server while f runs and until all has come to
-// rest, less the syncs by which every session keeps itself trusted.
+// Requests counts the server's requests from the start of f until all goroutines are
+// blocked, without the syncs that every session makes.
 func (w *World) Requests(f func()) map[zktest.Op]int {
 	w.T.Helper()
 	w.Settle()
@@ -223,7 +224,7 @@ func (w *World) Requests(f func()) map[zktest.Op]int {
 	return counts
 }
 
-// Total adds up what was counted.
+// Total returns the sum of all counts.
 func Total(counts map[zktest.Op]int) (n int) {
 	for _, k := range counts {
 		n += k
@@ -231,8 +232,8 @@ func Total(counts map[zktest.Op]int) (n int) {
 	return n
 }
 
-// Elsewhere makes every connection of a client but the first one go under another name,
-// as to another server.
+// Elsewhere gives every connection of a client but the first another name, as if it
+// went to another server.
 func (w *World) Elsewhere(first, later string) func(*framework.Config) {
 	var dials atomic.Int32
 	return func(cfg *framework.Config) {
@@ -246,8 +247,8 @@ func (w *World) Elsewhere(first, later string) func(*framework.Config) {
 	}
 }
 
-// Events counts the watch events that are sent to a client, or to all if it has no
-// name, while f runs and until all has come to rest.
+// Events counts the watch events that are sent to a client, or to all clients if the
+// name is empty, from the start of f until all goroutines are blocked.
 func (w *World) Events(client string, f func()) int {
 	w.T.Helper()
 	events := 0

@@ -122,16 +122,16 @@ func Mutants() []Mutant {
 		Name: "the line does not see the size change", Package: permits, Tests: "ResizeMakesItTooMany",
 		File: "internal/queue/admission.go", Old: "append(watches, also.watch, p.ownWatch)", New: "append(watches, nil, p.ownWatch)",
 	}, {
-		Name: "several permits that were given up are cleaned up in part", Package: suites, Tests: "^TestSemaphore$/door/a_create_is_cancelled",
+		Name: "several permits that were given up are cleaned up in part", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_create_is_cancelled",
 		File: "framework/cleanup.go", Old: "for _, node := range all {", New: "for _, node := range all[:min(len(all), 1)] {",
 	}, {
 		Name: "a refusal is believed although the first attempt was carried out", Package: "./framework", Tests: "RefusedBecause",
 		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && !unknown {", New: "if outcome == Done || outcome == Failed && (!unknown || errors.Is(err, ErrNoNode)) {",
 	}, {
-		Name: "what is left of several permits stays", Package: suites, Tests: "^TestSemaphore$/door/a_node_of_a_holder_changes",
+		Name: "what is left of several permits stays", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_node_of_a_holder_changes",
 		File: "internal/hold/hold.go", Old: "&& len(h.Also) == 0", New: "",
 	}, {
-		Name: "only the first of several permits is watched", Package: suites, Tests: "^TestSemaphore$/door/a_node_of_a_holder_changes",
+		Name: "only the first of several permits is watched", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_node_of_a_holder_changes",
 		File: "internal/hold/hold.go", Old: "for _, path := range g.Also {", New: "for _, path := range g.Also[:0] {",
 	}, {
 		Name: "of several permits only the first is removed", Package: permits, Tests: "MaxHold",

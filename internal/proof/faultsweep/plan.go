@@ -12,7 +12,7 @@ import (
 
 // A Plan says what happens in a run.
 type Plan struct {
-	// Recipe is what the clients contend for. Its Places must be 1 or more.
+	// Recipe is what the clients contend for. Its Slots must be 1 or more.
 	Recipe conformance.Recipe
 	// Clients is how many there are.
 	Clients int

@@ -30,12 +30,12 @@ var (
 )
 
 func mutexes(name string, opts ...mutex.Option) conformance.Recipe {
-	return conformance.Recipe{Name: name, Places: 1, New: func(c *framework.Client, path string) lease.Acquirer {
+	return conformance.Recipe{Name: name, Slots: 1, New: func(c *framework.Client, path string) lease.Acquirer {
 		return must(mutex.New(c, path, opts...))
 	}}
 }
 
-var aLeader = conformance.Recipe{Name: "aLeader", Places: 1, New: func(c *framework.Client, path string) lease.Acquirer {
+var aLeader = conformance.Recipe{Name: "aLeader", Slots: 1, New: func(c *framework.Client, path string) lease.Acquirer {
 	return must(leader.New(c, path))
 }}
 
@@ -88,7 +88,7 @@ func (w *weighed) Acquire(ctx context.Context, timeout time.Duration) (*lease.Le
 
 func semaphores(name string, permits int, asks []int, opts ...semaphore.Option) conformance.Recipe {
 	return conformance.Recipe{
-		Name: name, Places: permits, NotReentrant: true,
+		Name: name, Slots: permits, NotReentrant: true,
 		New: func(c *framework.Client, path string) lease.Acquirer {
 			return &weighed{Semaphore: must(semaphore.New(c, path, permits, opts...)), asks: asks}
 		},

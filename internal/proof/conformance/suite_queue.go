@@ -10,16 +10,16 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// What becomes of nodes, sessions and connections of those who stand in line.
-var lines = rows{
+// Rows about the nodes, sessions and connections of waiters.
+var queues = rows{
 	"the node of a waiter is deleted":                   waiterLosesNode,
 	"the own node is not in the first listing":          ownNodeIsNotListed,
-	"the own node and those ahead are deleted together": ownNodeAndThoseAheadVanish,
+	"the own node and those ahead are deleted together": ownNodeAndThoseAheadAreDeleted,
 	"an old node is listed by a lagging server":         oldNodeIsListed,
 	"an old node outlives its client's session":         oldNodeOutlivesSession,
-	"a slot becomes free during any request":            placeComesFreeDuringARequest,
-	"a slot becomes free while disconnected":            placeComesFreeWhileDisconnected,
-	"the watches of a waiter are not restored":          watchesAreLost,
+	"a slot becomes free during any request":            slotBecomesFreeDuringARequest,
+	"a slot becomes free while disconnected":            slotBecomesFreeWhileDisconnected,
+	"the watches of a waiter are not restored":          watchesAreNotRestored,
 }
 
 // mine returns the one node of the client named "a", which waits.
@@ -30,7 +30,8 @@ func mine(w *World) string {
 	return nodes[0]
 }
 
-// waiterLosesNode deletes the node of one in line, who goes to the end.
+// waiterLosesNode deletes the node of a waiter, which then joins at the end of the
+// queue.
 func waiterLosesNode(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	first := w.Start(r.New(w.Client("a"), path), lease.Forever)
@@ -43,7 +44,7 @@ func waiterLosesNode(t *testing.T, w *World, r Recipe) {
 	release(t, held...)
 	next := second.Granted()
 	w.Settle()
-	require.Equal(t, r.Places == 1, first.Waiting())
+	require.Equal(t, r.Slots == 1, first.Waiting())
 	release(t, next)
 	got := first.Granted()
 	require.Greater(t, got.Token(), next.Token())
@@ -69,9 +70,9 @@ func ownNodeIsNotListed(t *testing.T, w *World, r Recipe) {
 	release(t, at.Granted())
 }
 
-// ownNodeAndThoseAheadVanish deletes the node of a waiter and what it waits for while
-// it is disconnected. The news come in any order.
-func ownNodeAndThoseAheadVanish(t *testing.T, w *World, r Recipe) {
+// ownNodeAndThoseAheadAreDeleted deletes the node of a waiter and those that it waits
+// for while it is disconnected. The events arrive in any order.
+func ownNodeAndThoseAheadAreDeleted(t *testing.T, w *World, r Recipe) {
 	for range 20 {
 		held := fill(w, r)
 		at := w.Start(r.New(w.Client("a"), path), lease.Forever)
@@ -89,7 +90,7 @@ func ownNodeAndThoseAheadVanish(t *testing.T, w *World, r Recipe) {
 		w.Server.RefuseConnections("a", false)
 		for range 400 {
 			w.After(time.Millisecond)
-			require.True(t, at.Waiting(), "it is not beside them")
+			require.True(t, at.Waiting(), "it is not granted beside the holders")
 		}
 		late.Remove()
 		for _, l := range next {
@@ -101,8 +102,8 @@ func ownNodeAndThoseAheadVanish(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// oldNodeIsListed has a waiter come back with a new session, to a server on which its
-// old node stands as the first in line.
+// oldNodeIsListed has a waiter reconnect with a new session, to a server that still
+// lists its old node as the head.
 func oldNodeIsListed(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	c := w.Client("a")
@@ -129,12 +130,11 @@ func oldNodeIsListed(t *testing.T, w *World, r Recipe) {
 	release(t, got)
 }
 
-// oldNodeOutlivesSession has a server be slow to end a session that its client has
-// given up.
+// oldNodeOutlivesSession has a server end a session late that its client has given up.
 func oldNodeOutlivesSession(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	var held []*lease.Lease
-	for range max(r.Places, 1) {
+	for range max(r.Slots, 1) {
 		held = append(held, w.Acquire(r.blocker()(c, path)))
 	}
 	old, due := c.Session(), 0
@@ -155,7 +155,7 @@ func oldNodeOutlivesSession(t *testing.T, w *World, r Recipe) {
 	at := w.Start(r.New(c, path), lease.Forever)
 	w.After(5 * time.Second)
 	require.NotSame(t, old, c.Session())
-	require.True(t, at.Waiting(), "the place is taken, if only by a session of its own")
+	require.True(t, at.Waiting(), "the slot is taken, even if by an old session of the same client")
 	got := at.Granted()
 	require.Empty(t, nodesOfSession(w, old.ID()))
 	r.stands(w, c, got)
@@ -165,9 +165,9 @@ func oldNodeOutlivesSession(t *testing.T, w *World, r Recipe) {
 	release(t, got)
 }
 
-// placeComesFreeDuringARequest holds up each request of a waiter in turn, and its
-// answer, and frees the place meanwhile.
-func placeComesFreeDuringARequest(t *testing.T, w *World, r Recipe) {
+// slotBecomesFreeDuringARequest delays each request of a waiter in turn, and its
+// answer, and frees the slot meanwhile.
+func slotBecomesFreeDuringARequest(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	for _, phase := range []func(*zktest.Rule) *zktest.Rule{(*zktest.Rule).Before, (*zktest.Rule).After} {
 		for nth := 1; ; nth++ {
@@ -187,14 +187,14 @@ func placeComesFreeDuringARequest(t *testing.T, w *World, r Recipe) {
 				break
 			}
 			require.Less(t, at.Took, 1100*time.Millisecond)
-			require.LessOrEqual(t, w.Server.Watches(), 2, "none on nodes that never come again")
+			require.LessOrEqual(t, w.Server.Watches(), 2, "no watch is left on a node that is gone for good")
 		}
 	}
 }
 
-// placeComesFreeWhileDisconnected breaks the connection of a waiter, frees the place,
-// and lets it come back.
-func placeComesFreeWhileDisconnected(t *testing.T, w *World, r Recipe) {
+// slotBecomesFreeWhileDisconnected breaks the connection of a waiter, frees the slot,
+// and lets the waiter reconnect.
+func slotBecomesFreeWhileDisconnected(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	for _, strike := range []func(on bool){
 		func(on bool) {
@@ -216,14 +216,15 @@ func placeComesFreeWhileDisconnected(t *testing.T, w *World, r Recipe) {
 		strike(false)
 		got := at.Granted()
 		require.Less(t, at.Took, SessionTimeout)
-		require.Same(t, session, c.Session(), "the place in line was kept")
+		require.Same(t, session, c.Session(), "the queue position was kept")
 		release(t, got)
 	}
 }
 
-// watchesAreLost breaks the connection of a waiter, and has its watches refused when it
-// is back, in two of three cases: then it has to look again, and may conclude nothing.
-func watchesAreLost(t *testing.T, w *World, r Recipe) {
+// watchesAreNotRestored breaks the connection of a waiter, and in two of three cases
+// refuses to set its watches again: then it has to look again, and may conclude
+// nothing.
+func watchesAreNotRestored(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
 	w.After(time.Second)

@@ -14,11 +14,11 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Who holds a place, and who waits for one.
-var places = rows{
+// Rows about holding a slot, and waiting for one.
+var slots = rows{
 	"no more leases than slots":               exclusion,
 	"grants in the order of the queue":        fairness,
-	"a try fails without waiting":             tryInVain,
+	"a try fails without waiting":             tryFails,
 	"a wait that times out":                   timesOut,
 	"the context ends":                        contextEnds,
 	"many cycles leave no watches":            manyCycles,
@@ -29,15 +29,15 @@ func exclusion(t *testing.T, w *World, r Recipe) {
 	contend(t, w, r, func(int) time.Duration { return 0 })
 }
 
-// parentsAreReaped has a server remove the parents as often as can be.
+// parentsAreReaped has a server remove empty parents all the time.
 func parentsAreReaped(t *testing.T, w *World, r Recipe) {
 	contend(t, w, r, func(n int) time.Duration { return time.Duration(n*37%200) * time.Millisecond })
 	w.After(time.Second)
-	require.Empty(t, w.Server.Children("/conformance"), "they go when nobody uses them")
+	require.Empty(t, w.Server.Children("/conformance"), "they are removed when they are not used")
 }
 
-// contend has goroutines of several clients acquire and release, those of one client
-// with the same value, and pause in between.
+// contend has goroutines of several clients acquire, release and pause. Those of one
+// client share a recipe value.
 func contend(t *testing.T, w *World, r Recipe, pause func(n int) time.Duration) {
 	referee := r.Referee()
 	var all sync.WaitGroup
@@ -86,12 +86,12 @@ func fairness(t *testing.T, w *World, r Recipe) {
 	queue = append(queue[:3], queue[4:]...)
 	w.After(time.Second) // a session's first watch has to wait for a moment
 	release(t, held...)
-	free := max(r.Places, 1)
+	free := max(r.Slots, 1)
 	var tokens []lease.Token
 	for i, at := range queue {
 		w.Settle()
 		for _, later := range queue[min(i+free, len(queue)):] {
-			require.Equal(t, r.Places > 0, later.Waiting(), "one overtook another, or those who share were not let in together")
+			require.Equal(t, r.Slots > 0, later.Waiting(), "one overtook another, or those that share were not admitted together")
 		}
 		tokens = append(tokens, at.Granted().Token())
 		release(t, at.Lease)
@@ -99,7 +99,7 @@ func fairness(t *testing.T, w *World, r Recipe) {
 	require.IsIncreasing(t, tokens)
 }
 
-func tryInVain(t *testing.T, w *World, r Recipe) {
+func tryFails(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	a := r.New(w.Client("a"), path)
 	leavesNothing(t, w, func() {
@@ -111,7 +111,7 @@ func tryInVain(t *testing.T, w *World, r Recipe) {
 	})
 	release(t, held...)
 	w.After(10 * time.Second)
-	require.Empty(t, w.Ephemerals("/"), "it does not come in later")
+	require.Empty(t, w.Ephemerals("/"), "it is not granted later")
 	release(t, w.Start(a, 0).Granted())
 }
 
@@ -135,7 +135,7 @@ func contextEnds(t *testing.T, w *World, r Recipe) {
 	a := r.New(w.Client("a"), path)
 	at := w.Start(a, time.Minute)
 	held := at.Granted()
-	reason := errors.New("work is called off")
+	reason := errors.New("work is cancelled")
 	at.Cancel(reason)
 	w.Settle()
 	require.ErrorIs(t, context.Cause(held.Context()), reason)
@@ -148,17 +148,17 @@ func contextEnds(t *testing.T, w *World, r Recipe) {
 	cancel(reason)
 	require.Empty(t, w.Requests(func() {
 		require.ErrorIs(t, w.StartWith(ended, a, time.Minute).Failed(), reason)
-	}), "what never began asks nothing")
+	}), "an ended context sends no request")
 	require.Empty(t, w.Ephemerals("/"))
 }
 
-// excluded returns what a stranger cannot acquire while one lease is held, nil if there
-// is nothing.
+// excluded returns what an unrelated caller cannot acquire while one lease is held, or
+// nil.
 func (r Recipe) excluded(c *framework.Client) lease.Acquirer {
 	switch {
 	case r.Block != nil:
 		return r.Block(c, path)
-	case r.Places == 1:
+	case r.Slots == 1:
 		return r.New(c, path)
 	}
 	return nil
@@ -184,9 +184,9 @@ func manyCycles(t *testing.T, w *World, r Recipe) {
 		held := fill(w, r)
 		waiting, short := w.Start(a, lease.Forever), w.Start(a, 30*time.Millisecond)
 		require.ErrorIs(t, w.Start(a, 0).Failed(), lease.ErrTimeout)
-		called := w.Start(a, lease.Forever)
-		called.Cancel(errors.New("not now"))
-		require.Error(t, called.Failed())
+		cancelled := w.Start(a, lease.Forever)
+		cancelled.Cancel(errors.New("not now"))
+		require.Error(t, cancelled.Failed())
 		if i%2 == 0 {
 			require.ErrorIs(t, short.Failed(), lease.ErrTimeout)
 		}

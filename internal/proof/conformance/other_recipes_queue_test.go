@@ -14,9 +14,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// The first at the door leaves while a mutex looks at the line; who is behind it is
-// older than the mutex as well, and about to take a permit.
-func TestWhoIsBehindOneThatLeavesTheDoor(t *testing.T) {
+// The head of a semaphore's queue leaves while a mutex looks at that queue. The waiter
+// behind it is older than the mutex as well, and about to take a permit.
+func TestWaiterBehindAHeadThatLeaves(t *testing.T) {
 	inShared(t, true, func(t *testing.T, w *conformance.World, m, s lease.Acquirer) {
 		behind, err := semaphore.New(w.Client("behind"), shared, 1)
 		require.NoError(t, err)
@@ -25,20 +25,20 @@ func TestWhoIsBehindOneThatLeavesTheDoor(t *testing.T) {
 		takes := w.Server.On(zktest.OpMulti, shared).Client("behind").Before().Delay(800 * time.Millisecond)
 		leaves := w.Start(s, time.Minute)
 		next := w.Start(behind, time.Minute)
-		comes := w.Start(m, time.Minute)
+		looks := w.Start(m, time.Minute)
 		require.Len(t, w.Server.Children(shared+"/locks"), 2)
 		leaves.Cancel(errors.New("changed its mind"))
-		require.ErrorIs(t, comes.Failed(), lease.ErrOtherRecipe)
+		require.ErrorIs(t, looks.Failed(), lease.ErrOtherRecipe)
 		<-takes.Fired()
-		require.Empty(t, w.Server.Children(shared+"/leases"), "it was seen in line")
+		require.Empty(t, w.Server.Children(shared+"/leases"), "the mutex saw it in the queue")
 		require.Error(t, leaves.Failed())
 		require.NoError(t, next.Granted().Release())
 	})
 }
 
-// The number of a node that was made when the parent's counter had ended does not say
-// that it was made later than others, so nobody stays beside it.
-func TestNeighbourWhoseNumberSaysNothing(t *testing.T) {
+// When the parent's counter has overflowed, a node's number does not say that the node
+// is newer. No other recipe may stay beside it.
+func TestOtherRecipeWhoseNumberHasNoOrder(t *testing.T) {
 	for _, number := range []string{"2147483647", "-2147483648"} {
 		t.Run(number, func(t *testing.T) {
 			inShared(t, true, func(t *testing.T, w *conformance.World, m, _ lease.Acquirer) {

@@ -13,36 +13,36 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A Neighbour is a recipe that cannot share a path with another.
-type Neighbour struct {
+// A RecipeKind is a recipe that cannot share a path with recipes of other kinds.
+type RecipeKind struct {
 	// Name names the recipe in the output.
 	Name string
 	// New returns the recipe for a path, through a client.
 	New func(c *framework.Client, path string) lease.Acquirer
-	// Places is how many leases may be valid at once.
-	Places int
+	// Slots is how many leases may be valid at once.
+	Slots int
 }
 
-// RunNeighbours runs the suite on two recipes of different kinds on one path: the first
-// is there already, and the second comes.
-func RunNeighbours(t *testing.T, there, comes Neighbour) {
-	tests := map[string]func(t *testing.T, w *World, there, comes Neighbour){
-		"the second recipe is refused":        newcomerIsRefused,
-		"the first recipe goes on":            othersStay,
-		"the session of a holder ends":        neighbourDies,
-		"both acquire at the same time":       bothCome,
-		"a waiter counts as well as a holder": waiterIsInTheWay,
+// RunKinds runs tests with two recipes of different kinds on one path: the first uses
+// the path already when the second starts.
+func RunKinds(t *testing.T, first, second RecipeKind) {
+	tests := map[string]func(t *testing.T, w *World, first, second RecipeKind){
+		"the second recipe is refused":        secondIsRefused,
+		"the first recipe goes on":            firstGoesOn,
+		"the session of a holder ends":        holderOfFirstEnds,
+		"both acquire at the same time":       bothAcquire,
+		"a waiter counts as well as a holder": waiterCounts,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			InWorld(t, func(t *testing.T, w *World) { test(t, w, there, comes) })
+			InWorld(t, func(t *testing.T, w *World) { test(t, w, first, second) })
 		})
 	}
 }
 
-func newcomerIsRefused(t *testing.T, w *World, there, comes Neighbour) {
-	held := w.Acquire(there.New(w.Client("a"), path))
-	b := comes.New(w.Client("b"), path)
+func secondIsRefused(t *testing.T, w *World, first, second RecipeKind) {
+	held := w.Acquire(first.New(w.Client("a"), path))
+	b := second.New(w.Client("b"), path)
 	leavesNothing(t, w, func() {
 		for _, timeout := range []time.Duration{0, time.Hour, lease.Forever} {
 			at := w.Start(b, timeout)
@@ -59,14 +59,15 @@ func newcomerIsRefused(t *testing.T, w *World, there, comes Neighbour) {
 	release(t, w.Acquire(b))
 }
 
-// Who waits in line, and who joins it, is not refused for somebody who has come later.
-func othersStay(t *testing.T, w *World, there, comes Neighbour) {
-	a, b := there.New(w.Client("a"), path), comes.New(w.Client("b"), path)
+// A recipe of another kind that comes later does not disturb the first: neither its
+// waiters nor those who join its queue are refused.
+func firstGoesOn(t *testing.T, w *World, first, second RecipeKind) {
+	a, b := first.New(w.Client("a"), path), second.New(w.Client("b"), path)
 	var held []*lease.Lease
-	for range there.Places {
+	for range first.Slots {
 		held = append(held, w.Acquire(a))
 	}
-	waiters := []*Attempt{w.Start(a, lease.Forever), w.Start(there.New(w.Client("c"), path), lease.Forever)}
+	waiters := []*Attempt{w.Start(a, lease.Forever), w.Start(first.New(w.Client("c"), path), lease.Forever)}
 	w.After(time.Second)
 	for range 3 {
 		require.ErrorIs(t, w.Start(b, time.Hour).Failed(), lease.ErrOtherRecipe)
@@ -79,24 +80,24 @@ func othersStay(t *testing.T, w *World, there, comes Neighbour) {
 	release(t, w.Acquire(b))
 }
 
-// With the session of who holds the path its claim to the path ends, and not before.
-func neighbourDies(t *testing.T, w *World, there, comes Neighbour) {
+// The first recipe owns the path until the session of its holder ends, and no longer.
+func holderOfFirstEnds(t *testing.T, w *World, first, second RecipeKind) {
 	c := w.Client("a")
-	held := w.Acquire(there.New(c, path))
+	held := w.Acquire(first.New(c, path))
 	w.Server.Partition("a", true)
-	b := comes.New(w.Client("b"), path)
+	b := second.New(w.Client("b"), path)
 	require.ErrorIs(t, w.Start(b, time.Minute).Failed(), lease.ErrOtherRecipe)
 	w.After(2 * SessionTimeout)
 	require.ErrorIs(t, held.Err(), lease.ErrLost)
 	got := w.Acquire(b)
 	w.Server.Partition("a", false)
-	require.ErrorIs(t, w.Start(there.New(w.Client("c"), path), time.Minute).Failed(), lease.ErrOtherRecipe)
+	require.ErrorIs(t, w.Start(first.New(w.Client("c"), path), time.Minute).Failed(), lease.ErrOtherRecipe)
 	release(t, got)
 }
 
-// Whatever request of the one is held up, and in whichever state the path is, while the
-// other acquires: both are never in.
-func bothCome(t *testing.T, w *World, there, comes Neighbour) {
+// The two never hold the path together, whichever request of one is delayed while the
+// other acquires, and whatever the path contains.
+func bothAcquire(t *testing.T, w *World, first, second RecipeKind) {
 	ca, cb := w.Client("a"), w.Client("b")
 	operator := w.Client("operator")
 	for _, used := range []string{"never", "by the first", "by the second"} {
@@ -105,35 +106,35 @@ func bothCome(t *testing.T, w *World, there, comes Neighbour) {
 				if err := operator.DeleteTree(t.Context(), path); !errors.Is(err, framework.ErrNoNode) {
 					require.NoError(t, err)
 				}
-				a, b := there.New(ca, path), comes.New(cb, path)
+				a, b := first.New(ca, path), second.New(cb, path)
 				switch used {
 				case "by the first":
 					release(t, w.Acquire(a))
 				case "by the second":
 					release(t, w.Acquire(b))
 				}
-				w.After(SessionTimeout)                                                 // nothing but what is asked for here is under way
-				slow := w.Server.On(zktest.AnyOp, path).Client("b").Nth(nth).Optional() // the last one does not strike
+				w.After(SessionTimeout)                                                 // no earlier request is under way
+				slow := w.Server.On(zktest.AnyOp, path).Client("b").Nth(nth).Optional() // there is one pass without a delay, the last
 				if phase == zktest.PhaseAfterApply {
 					slow.After()
 				}
 				slow.Delay(500 * time.Millisecond)
-				second := w.Start(b, time.Minute)
-				first := w.Start(a, time.Minute)
+				atB := w.Start(b, time.Minute)
+				atA := w.Start(a, time.Minute)
 				w.After(5 * time.Second)
-				what := fmt.Sprintf("path used %s, request %d held up in phase %v", used, nth, phase)
-				require.False(t, first.Waiting() || second.Waiting(), what)
-				in := 0
-				for _, at := range []*Attempt{first, second} {
+				what := fmt.Sprintf("path used %s, request %d delayed in phase %v", used, nth, phase)
+				require.False(t, atA.Waiting() || atB.Waiting(), what)
+				holders := 0
+				for _, at := range []*Attempt{atA, atB} {
 					if at.Err != nil {
 						require.ErrorIs(t, at.Err, lease.ErrOtherRecipe, what)
 						continue
 					}
-					in++
+					holders++
 					require.NoError(t, at.Lease.Err(), what)
 					release(t, at.Lease)
 				}
-				require.LessOrEqual(t, in, 1, "both are in: %s", what)
+				require.LessOrEqual(t, holders, 1, "both hold the path: %s", what)
 				slow.Remove()
 				if !Closed(slow.Fired()) {
 					require.Greater(t, nth, 2)
@@ -144,17 +145,17 @@ func bothCome(t *testing.T, w *World, there, comes Neighbour) {
 	}
 }
 
-// Who has waited in line before is there as well.
-func waiterIsInTheWay(t *testing.T, w *World, there, comes Neighbour) {
+// The path is in use while the first recipe has a waiter, even when its holder is gone.
+func waiterCounts(t *testing.T, w *World, first, second RecipeKind) {
 	ca := w.Client("a")
-	a := there.New(ca, path)
+	a := first.New(ca, path)
 	var held []*lease.Lease
-	for range there.Places {
+	for range first.Slots {
 		held = append(held, w.Acquire(a))
 	}
-	at := w.Start(there.New(w.Client("c"), path), lease.Forever)
+	at := w.Start(first.New(w.Client("c"), path), lease.Forever)
 	w.After(time.Second)
-	b := comes.New(w.Client("b"), path)
+	b := second.New(w.Client("b"), path)
 	w.Expire(ca)
 	require.ErrorIs(t, w.Start(b, time.Minute).Failed(), lease.ErrOtherRecipe)
 	w.After(time.Second)

@@ -17,8 +17,8 @@ import (
 
 const shared = "/conformance/shared"
 
-// inShared runs a test of a mutex and a semaphore on one path, which has the
-// semaphore's parents already if used is set.
+// inShared runs a test of a mutex and a semaphore on one path. The semaphore's parents
+// exist already if used is set.
 func inShared(t *testing.T, used bool, test func(t *testing.T, w *conformance.World, m, s lease.Acquirer)) {
 	t.Helper()
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -36,21 +36,21 @@ func inShared(t *testing.T, used bool, test func(t *testing.T, w *conformance.Wo
 	})
 }
 
-// A place at the door becomes a permit just when a mutex looks: it finds one or the
-// other.
+// A waiter of the semaphore takes its permit while a mutex looks: the mutex finds the
+// waiter or the permit.
 func TestPermitIsTakenWhileAMutexLooks(t *testing.T) {
 	inShared(t, true, func(t *testing.T, w *conformance.World, m, s lease.Acquirer) {
 		w.Server.On(zktest.OpMulti, shared).Client("s").Before().Delay(300 * time.Millisecond)
 		w.Server.On(zktest.OpGetChildren2, shared+"/locks").Client("m").Before().Delay(600 * time.Millisecond)
-		inside := w.Start(s, time.Minute)
-		require.True(t, inside.Waiting())
+		taking := w.Start(s, time.Minute)
+		require.True(t, taking.Waiting())
 		require.ErrorIs(t, w.Start(m, time.Minute).Failed(), lease.ErrOtherRecipe)
-		require.NoError(t, inside.Granted().Release())
+		require.NoError(t, taking.Granted().Release())
 	})
 }
 
-// Who leaves the line while a mutex looks at it is no obstacle.
-func TestPlaceAtTheDoorIsGivenUpWhileAMutexLooks(t *testing.T) {
+// A waiter that leaves the semaphore's queue while a mutex looks is no obstacle.
+func TestWaiterForAPermitLeavesWhileAMutexLooks(t *testing.T) {
 	inShared(t, true, func(t *testing.T, w *conformance.World, m, s lease.Acquirer) {
 		w.Server.On(zktest.OpGetData, shared).Client("s").Before().Delay(800 * time.Millisecond)
 		w.Server.On(zktest.OpExists, shared+"/locks/").Client("m").Before().Delay(900 * time.Millisecond)
@@ -62,8 +62,9 @@ func TestPlaceAtTheDoorIsGivenUpWhileAMutexLooks(t *testing.T) {
 	})
 }
 
-// A semaphore's newcomer, who is about to see the mutex, does not drive it away.
-func TestMutexStaysForANewcomerAtTheDoor(t *testing.T) {
+// A mutex is not refused because of a newer waiter of a semaphore, which is about to
+// see the mutex.
+func TestOlderMutexGoesOnBesideASemaphore(t *testing.T) {
 	inShared(t, true, func(t *testing.T, w *conformance.World, m, s lease.Acquirer) {
 		w.Server.On(zktest.OpGetChildren2, shared).Client("m").Before().Delay(300 * time.Millisecond)
 		w.Server.On(zktest.OpGetData, shared).Client("s").Before().Delay(800 * time.Millisecond)
@@ -77,8 +78,9 @@ func TestMutexStaysForANewcomerAtTheDoor(t *testing.T) {
 	})
 }
 
-// Nor does a newcomer of another recipe a semaphore's waiter, which it is about to see.
-func TestSemaphoreStaysForANewcomer(t *testing.T) {
+// A semaphore's waiter is not refused because of a newer mutex, which is about to see
+// it.
+func TestOlderSemaphoreGoesOnBesideAMutex(t *testing.T) {
 	inShared(t, true, func(t *testing.T, w *conformance.World, m, s lease.Acquirer) {
 		w.Server.On(zktest.OpGetData, shared).Client("s").Before().Delay(300 * time.Millisecond)
 		w.Server.On(zktest.OpGetChildren2, shared).Client("m").Before().Delay(800 * time.Millisecond)
@@ -92,8 +94,8 @@ func TestSemaphoreStaysForANewcomer(t *testing.T) {
 	})
 }
 
-// Where nobody could look into the parent of the permits, because it was not there yet,
-// it is the semaphore that goes, although its node is the older one.
+// If the parent of the permits did not exist yet, no client could look into it. Then
+// the semaphore is refused, although its node is the older one.
 func TestSemaphoreWhosePermitsHadNoParent(t *testing.T) {
 	inShared(t, false, func(t *testing.T, w *conformance.World, m, s lease.Acquirer) {
 		w.Server.On(zktest.OpCreateContainer, shared+"/leases").Client("s").Before().Delay(300 * time.Millisecond)
@@ -106,9 +108,9 @@ func TestSemaphoreWhosePermitsHadNoParent(t *testing.T) {
 	})
 }
 
-// Two whose nodes have the same parent: the one with the later node goes, whoever looks
-// first.
-func TestOlderNodeStays(t *testing.T) {
+// If the nodes have the same parent, the recipe with the newer node is refused,
+// whichever looks first.
+func TestOlderNodeGoesOn(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		m, err := mutex.New(w.Client("m"), shared)
 		require.NoError(t, err)
@@ -124,35 +126,35 @@ func TestOlderNodeStays(t *testing.T) {
 	})
 }
 
-// Children that merely look like those of another recipe are nobody's.
-func TestLookalikesAreNoNeighbours(t *testing.T) {
+// Children whose names only resemble those of another recipe are ignored.
+func TestSimilarNamesAreNoOtherRecipe(t *testing.T) {
 	const id = "_c_01234567-89ab-4def-8123-456789abcdef-"
-	for name, path := range map[string]string{"a path": shared, "its permits": shared + "/leases", "its line": shared + "/locks"} {
+	for name, path := range map[string]string{"a path": shared, "its permits": shared + "/leases", "its queue": shared + "/locks"} {
 		t.Run(name, func(t *testing.T) {
 			inShared(t, true, func(t *testing.T, w *conformance.World, m, s lease.Acquirer) {
 				operator := w.Client("operator")
-				likes := []string{
+				similar := []string{
 					"abc", "x" + id + "latch-0000000001", id + "x-latch-0000000001", id + "latch-1", "_c_x-latch-0000000001", "latch-0000000001",
 					"_c_0123456789abcdef0123456789abcdef-latch-0000000001", id + "permits-0-0000000001", "permits-1-0000000001",
 				}
-				for _, like := range likes {
-					_, err := operator.Create(t.Context(), path+"/"+like, nil, framework.Ephemeral)
+				for _, name := range similar {
+					_, err := operator.Create(t.Context(), path+"/"+name, nil, framework.Ephemeral)
 					require.NoError(t, err)
 				}
 				for _, a := range []lease.Acquirer{m, s} {
 					require.NoError(t, w.Start(a, 0).Granted().Release())
 					require.NoError(t, w.Acquire(a).Release())
 				}
-				for _, like := range likes {
-					w.Remove(operator, path+"/"+like)
+				for _, name := range similar {
+					w.Remove(operator, path+"/"+name)
 				}
 			})
 		})
 	}
 }
 
-// A directory that only has the name of the permits', and may not be read, is nobody's.
-func TestPermitsOfSomebodyElse(t *testing.T) {
+// A node that has the name of the permits' parent and may not be read is ignored.
+func TestUnreadableNodeWithTheNameOfThePermits(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		owner := w.Client("owner", func(cfg *framework.Config) {
 			cfg.Auth = []framework.Credential{framework.DigestAuth("owner", "secret")}
@@ -166,8 +168,8 @@ func TestPermitsOfSomebodyElse(t *testing.T) {
 	})
 }
 
-// What is found is named, and whose it is.
-func TestNeighbourIsNamed(t *testing.T) {
+// The error names the node that was found, and its recipe.
+func TestOtherRecipeIsNamedInTheError(t *testing.T) {
 	inShared(t, true, func(t *testing.T, w *conformance.World, m, s lease.Acquirer) {
 		held := w.Acquire(s)
 		node := held.Path()[len(shared)+1:]

@@ -13,24 +13,24 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Servers from 3.8.4 on tell nobody of what happens to a node that he may not read just
-// then. These rows delete nodes so that nobody is told.
-var untolds = rows{
-	"the node ahead is deleted without an event":            nodeAheadGoesUntold,
-	"the node of a waiter is deleted without an event":      nodeInLineGoesUntold,
-	"the node of a busy holder is deleted without an event": busyHolderLosesNodeUntold,
+// From 3.8.4 on, a server sends no event about a node to a client that may not read it
+// at that time. These rows delete nodes so that no client receives an event.
+var missedEvents = rows{
+	"the node ahead is deleted without an event":            nodeAheadIsDeleted,
+	"the node of a waiter is deleted without an event":      nodeOfAWaiterIsDeleted,
+	"the node of a busy holder is deleted without an event": nodeOfABusyHolderIsDeleted,
 	"the node ahead may not be read":                        nodeAheadMayNotBeRead,
 	"second looks are refused":                              looksAreRefused,
-	"second looks fail":                                     looksBreak,
+	"second looks fail":                                     looksFail,
 	"a wait ends during a second look":                      waitEndsInALook,
 }
 
-// untold is the time within which it is found out.
-const untold = SessionTimeout*5/4 + time.Second
+// noticeLimit is the time within which clients notice.
+const noticeLimit = SessionTimeout*5/4 + time.Second
 
-// removeUntold deletes nodes, and keeps the events of that, and those for their
-// parents, from everybody.
-func removeUntold(w *World, nodes ...string) {
+// removeWithoutEvent deletes nodes so that no client receives an event for them or for
+// their parents.
+func removeWithoutEvent(w *World, nodes ...string) {
 	w.T.Helper()
 	ctx, operator := w.T.Context(), w.Client("operator")
 	hide := func(node string) {
@@ -58,18 +58,18 @@ func nodesExcept(w *World, except ...string) (nodes []string) {
 	return nodes
 }
 
-// nodeAheadGoesUntold has those go for whom somebody waits.
-func nodeAheadGoesUntold(t *testing.T, w *World, r Recipe) {
+// nodeAheadIsDeleted deletes the nodes ahead of a waiter.
+func nodeAheadIsDeleted(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
 	w.After(time.Second)
 	gone := nodesExcept(w, "a")
 	require.NotEmpty(t, gone)
-	removeUntold(w, gone...)
+	removeWithoutEvent(w, gone...)
 	began := time.Now()
-	require.True(t, at.Waiting(), "nobody has told it")
+	require.True(t, at.Waiting(), "it received no event")
 	got := at.Granted()
-	require.Less(t, time.Since(began), untold)
+	require.Less(t, time.Since(began), noticeLimit)
 	for _, l := range held {
 		require.ErrorIs(t, l.Err(), lease.ErrLost, "before the next lease begins")
 	}
@@ -77,8 +77,8 @@ func nodeAheadGoesUntold(t *testing.T, w *World, r Recipe) {
 	release(t, got)
 }
 
-// nodeInLineGoesUntold has the node of somebody go who waits.
-func nodeInLineGoesUntold(t *testing.T, w *World, r Recipe) {
+// nodeOfAWaiterIsDeleted deletes the node of a waiter.
+func nodeOfAWaiterIsDeleted(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
 	w.After(time.Second)
@@ -86,50 +86,50 @@ func nodeInLineGoesUntold(t *testing.T, w *World, r Recipe) {
 	all := w.Ephemerals(path)
 	mine := slices.DeleteFunc(slices.Clone(all), func(node string) bool { return slices.Contains(nodesExcept(w, "a"), node) })
 	require.Len(t, mine, 1)
-	removeUntold(w, mine...)
+	removeWithoutEvent(w, mine...)
 	require.Len(t, w.Ephemerals(path), len(before)-1)
-	w.After(untold)
+	w.After(noticeLimit)
 	require.True(t, at.Waiting())
-	require.Len(t, w.Ephemerals(path), len(before), "it is in line again")
+	require.Len(t, w.Ephemerals(path), len(before), "it is in the queue again")
 	release(t, held...)
 	got := at.Granted()
 	require.NoError(t, got.Confirm(t.Context()))
 	release(t, got)
 }
 
-// busyHolderLosesNodeUntold has the node of a holder go in whose session other
-// transactions are committed all the time, so that none is made to check the node.
-func busyHolderLosesNodeUntold(t *testing.T, w *World, r Recipe) {
+// nodeOfABusyHolderIsDeleted deletes the node of a holder whose session commits other
+// transactions all the time, so that none is made to check the node.
+func nodeOfABusyHolderIsDeleted(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a")
 	held := w.Acquire(r.New(c, path))
 	w.After(time.Second)
 	nodes := w.Ephemerals(path)
-	removeUntold(w, nodes[len(nodes)-1])
+	removeWithoutEvent(w, nodes[len(nodes)-1])
 	w.Server.ResetCounts()
-	for range untold / time.Second {
+	for range noticeLimit / time.Second {
 		_, err := c.Create(t.Context(), "/busy-", nil, framework.PersistentSequential)
 		require.NoError(t, err)
 		w.After(time.Second)
 	}
-	require.Zero(t, w.Server.CountOf("a", zktest.OpMulti), "nobody had to vouch")
+	require.Zero(t, w.Server.CountOf("a", zktest.OpMulti), "no transaction was made to vouch")
 	require.ErrorIs(t, held.Err(), lease.ErrDeleted)
 	require.ErrorIs(t, held.Release(), lease.ErrLost)
 }
 
-// nodeAheadMayNotBeRead has somebody come who could not be told of the end of what he
-// would wait for.
+// nodeAheadMayNotBeRead has a client acquire that would receive no event when the node
+// ahead is deleted.
 func nodeAheadMayNotBeRead(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	w.After(time.Second)
 	operator := w.Client("operator")
-	var told []string
+	var hidden []string
 	for _, node := range w.Ephemerals(path) {
-		told = append(told, node)
+		hidden = append(hidden, node)
 		_, err := operator.SetACL(t.Context(), node, framework.WorldACL(framework.PermDelete), framework.AnyVersion)
 		require.NoError(t, err)
 	}
 	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
-	if strings.Contains(told[0], "/leases/") { // of which only the list is read
+	if strings.Contains(hidden[0], "/leases/") { // of these only their names are read
 		require.True(t, at.Waiting())
 		release(t, at.afterLoss(w, held))
 		return
@@ -138,10 +138,10 @@ func nodeAheadMayNotBeRead(t *testing.T, w *World, r Recipe) {
 	require.ErrorIs(t, err, framework.ErrNoAuth)
 	require.ErrorContains(t, err, "the contender ahead cannot be waited for, its acl must let others read")
 	w.After(SessionTimeout)
-	require.Empty(t, nodesExcept(w, "operator"), "also those who hold such nodes know nothing of them")
+	require.Empty(t, nodesExcept(w, "operator"), "the holders of such nodes have removed them")
 }
 
-// afterLoss waits for a grant after others have lost their places.
+// afterLoss waits for a grant, which must come after the loss of the held leases.
 func (at *Attempt) afterLoss(w *World, held []*lease.Lease) *lease.Lease {
 	got := at.Granted()
 	for _, l := range held {
@@ -150,8 +150,8 @@ func (at *Attempt) afterLoss(w *World, held []*lease.Lease) *lease.Lease {
 	return got
 }
 
-// looksAreRefused has a server, as from 3.8.4 on, not tell who may not read a node that
-// it exists.
+// looksAreRefused has a server refuse to say whether a node exists, as servers from
+// 3.8.4 on do for a node that the client may not read.
 func looksAreRefused(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	w.Server.On(zktest.OpExists, "").Client("a").Always().Fail(zktest.NoAuth)
@@ -159,15 +159,15 @@ func looksAreRefused(t *testing.T, w *World, r Recipe) {
 	before := w.Ephemerals(path)
 	w.After(3 * SessionTimeout)
 	require.True(t, at.Waiting())
-	require.Equal(t, before, w.Ephemerals(path), "it stays where it is in line")
+	require.Equal(t, before, w.Ephemerals(path), "it keeps its queue position")
 	release(t, held...)
 	got := at.Granted()
 	require.NoError(t, got.Err())
 	release(t, got)
 }
 
-// looksBreak has second looks fail in every way; they are made again.
-func looksBreak(t *testing.T, w *World, r Recipe) {
+// looksFail has second looks fail in every way; they are made again.
+func looksFail(t *testing.T, w *World, r Recipe) {
 	for _, strike := range []func(r *zktest.Rule){
 		func(r *zktest.Rule) { r.Cut() },
 		func(r *zktest.Rule) { r.Mute() },
@@ -181,10 +181,10 @@ func looksBreak(t *testing.T, w *World, r Recipe) {
 		<-rule.Fired()
 		w.After(SessionTimeout)
 		require.True(t, at.Waiting())
-		removeUntold(w, nodesExcept(w, "a")...)
+		removeWithoutEvent(w, nodesExcept(w, "a")...)
 		began := time.Now()
 		got := at.Granted()
-		require.Less(t, time.Since(began), untold)
+		require.Less(t, time.Since(began), noticeLimit)
 		require.NoError(t, got.Confirm(t.Context()))
 		release(t, got)
 		for _, l := range held {
@@ -195,8 +195,8 @@ func looksBreak(t *testing.T, w *World, r Recipe) {
 	}
 }
 
-// waitEndsInALook has a wait end, by its context and with its client, while a look is
-// not answered.
+// waitEndsInALook ends a wait, by its context and by Close of its client, while a
+// second look is not answered.
 func waitEndsInALook(t *testing.T, w *World, r Recipe) {
 	held := fill(w, r)
 	for _, end := range []func(at *Attempt){

@@ -14,11 +14,11 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Clients with credentials, and strangers, who have none.
-var strangers = rows{
-	"clients with and without credentials in one queue": strangersInLine,
-	"clients without credentials on a protected path":   strangersAreKeptOut,
-	"a downgrade keeps the credentials":                 becomingAnother,
+// Rows with clients that have credentials and clients that have none.
+var credentials = rows{
+	"clients with and without credentials in one queue": mixedCredentials,
+	"clients without credentials on a protected path":   protectedPath,
+	"a downgrade keeps the credentials":                 downgradeKeepsCredentials,
 	"a path open to clients without credentials":        openPathIsWarnedOf,
 }
 
@@ -31,56 +31,57 @@ func ownedBelowPath(cfg *framework.Config) {
 	cfg.ACL = framework.OwnedBelow(path)
 }
 
-// contendersAreOurs looks whether others may read the nodes in line, and nothing else.
-func contendersAreOurs(t *testing.T, w *World, who string) {
+// contendersAreProtected checks that other clients may read a client's nodes, and may
+// do nothing else to them.
+func contendersAreProtected(t *testing.T, w *World, who string) {
 	t.Helper()
-	stranger, found := w.Known("stranger"), 0
+	plain, found := w.Known("plain"), 0
 	for _, s := range w.Server.Sessions() {
 		if s.Client != who {
 			continue
 		}
 		for _, node := range s.Ephemeral {
 			found++
-			_, stat, err := stranger.Get(t.Context(), node)
+			_, stat, err := plain.Get(t.Context(), node)
 			require.NoError(t, err)
-			_, err = stranger.Set(t.Context(), node, nil, stat.Version)
+			_, err = plain.Set(t.Context(), node, nil, stat.Version)
 			require.ErrorIs(t, err, framework.ErrNoAuth)
-			_, err = stranger.SetACL(t.Context(), node, framework.WorldACL(framework.PermAll), framework.AnyVersion)
+			_, err = plain.SetACL(t.Context(), node, framework.WorldACL(framework.PermAll), framework.AnyVersion)
 			require.ErrorIs(t, err, framework.ErrNoAuth)
 		}
 	}
 	require.Positive(t, found)
 }
 
-// strangersInLine has clients with credentials and without contend for an open path.
-func strangersInLine(t *testing.T, w *World, r Recipe) {
-	stranger := w.Client("stranger")
+// mixedCredentials has clients with credentials and without contend for an open path.
+func mixedCredentials(t *testing.T, w *World, r Recipe) {
+	plain := w.Client("plain")
 	block := r.Block
 	if block == nil {
 		block = r.New
 	}
 	ours := w.Client("ours", withCredential)
 	held := []*lease.Lease{w.Acquire(block(ours, path))}
-	for len(held) < r.Places && r.Block == nil {
+	for len(held) < r.Slots && r.Block == nil {
 		held = append(held, w.Acquire(r.New(ours, path)))
 	}
-	contendersAreOurs(t, w, "ours")
+	contendersAreProtected(t, w, "ours")
 	require.NoError(t, held[0].Confirm(t.Context()))
 	_, err := ours.Multi(t.Context(), held[0].Check())
 	require.NoError(t, err)
-	_, err = stranger.Multi(t.Context(), held[0].Check())
-	require.NoError(t, err, "to check is to read")
-	theirs := w.Start(r.New(stranger, path), lease.Forever)
+	_, err = plain.Multi(t.Context(), held[0].Check())
+	require.NoError(t, err, "a check needs the permission to read")
+	theirs := w.Start(r.New(plain, path), lease.Forever)
 	require.True(t, theirs.Waiting())
 	behind := w.Start(block(w.Client("ours too", withCredential), path), lease.Forever)
 	require.True(t, behind.Waiting())
-	contendersAreOurs(t, w, "ours too")
+	contendersAreProtected(t, w, "ours too")
 
-	err = lease.RequestRevocation(t.Context(), stranger, held[0].Path())
+	err = lease.RequestRevocation(t.Context(), plain, held[0].Path())
 	require.ErrorIs(t, err, framework.ErrNoAuth)
 	require.ErrorContains(t, err, "only with the credentials of its holder")
 	w.Settle()
-	require.False(t, Closed(held[0].RevocationRequested()), "a stranger has revoked a lease")
+	require.False(t, Closed(held[0].RevocationRequested()), "a client without credentials has requested a revocation")
 	require.NoError(t, lease.RequestRevocation(t.Context(), w.Known("ours too"), held[0].Path()))
 	w.After(time.Second)
 	<-held[0].RevocationRequested()
@@ -94,30 +95,31 @@ func strangersInLine(t *testing.T, w *World, r Recipe) {
 	release(t, behind.Granted())
 }
 
-// becomingAnother acquires the other side of a recipe under a lease with credentials.
-func becomingAnother(t *testing.T, w *World, r Recipe) {
+// downgradeKeepsCredentials acquires the read side under a write lease with
+// credentials.
+func downgradeKeepsCredentials(t *testing.T, w *World, r Recipe) {
 	if r.Readers == nil {
 		return
 	}
-	w.Client("stranger")
+	w.Client("plain")
 	ours := w.Client("ours", withCredential)
 	held := w.Acquire(r.New(ours, path))
 	reading := w.StartWith(held.Context(), r.Readers(ours, path), 0).Granted()
-	contendersAreOurs(t, w, "ours")
+	contendersAreProtected(t, w, "ours")
 	release(t, held, reading)
 }
 
-// strangersAreKeptOut has the path belong to the credentials.
-func strangersAreKeptOut(t *testing.T, w *World, r Recipe) {
-	stranger := w.Client("stranger")
+// protectedPath restricts the path to clients with the credentials.
+func protectedPath(t *testing.T, w *World, r Recipe) {
+	plain := w.Client("plain")
 	var log bytes.Buffer
 	ours := w.Client("ours", ownedBelowPath, func(cfg *framework.Config) { cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	held := w.Acquire(r.New(ours, path))
 	w.Settle()
-	require.ErrorIs(t, stranger.Delete(t.Context(), held.Path(), framework.AnyVersion), framework.ErrNoAuth)
-	contendersAreOurs(t, w, "ours")
+	require.ErrorIs(t, plain.Delete(t.Context(), held.Path(), framework.AnyVersion), framework.ErrNoAuth)
+	contendersAreProtected(t, w, "ours")
 	leavesNothing(t, w, func() {
-		require.ErrorIs(t, w.Start(r.New(stranger, path), time.Hour).Failed(), framework.ErrNoAuth)
+		require.ErrorIs(t, w.Start(r.New(plain, path), time.Hour).Failed(), framework.ErrNoAuth)
 	})
 	release(t, held)
 	held = w.Acquire(r.New(ours, path))
@@ -128,25 +130,25 @@ func strangersAreKeptOut(t *testing.T, w *World, r Recipe) {
 	require.NotContains(t, log.String(), "strangers")
 }
 
-// openPathIsWarnedOf counts the warnings and what they cost.
+// openPathIsWarnedOf counts the warnings and their requests.
 func openPathIsWarnedOf(t *testing.T, w *World, r Recipe) {
 	var log bytes.Buffer
 	logging := func(cfg *framework.Config) { cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
 	release(t, w.Acquire(r.New(w.Client("plain", logging), path)))
 	require.NotContains(t, log.String(), "strangers")
-	require.Zero(t, w.Server.Count(zktest.OpGetACL), "without credentials nobody asks")
+	require.Zero(t, w.Server.Count(zktest.OpGetACL), "a client without credentials does not look")
 	ours := w.Client("ours", withCredential, logging)
 	for range 3 {
 		release(t, w.Acquire(r.New(ours, path)))
 		w.Settle()
 	}
-	gates := w.Server.Count(zktest.OpGetACL)
-	require.Contains(t, []int{1, 3}, gates, "one for each node under which they contend")
-	require.Equal(t, gates, strings.Count(log.String(), "strangers"))
+	protected := w.Server.Count(zktest.OpGetACL)
+	require.Contains(t, []int{1, 3}, protected, "one for each parent of contenders")
+	require.Equal(t, protected, strings.Count(log.String(), "strangers"))
 	require.Contains(t, log.String(), "path="+path+" open=world:anyone:cdrwa ")
 	require.NotContains(t, log.String(), "hunter2")
 
-	// What the answer is, is all the same to who acquires.
+	// The answer makes no difference to Acquire.
 	w.Expire(ours)
 	w.After(time.Second)
 	rule := w.Server.On(zktest.OpGetACL, "").Always()
