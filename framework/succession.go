@@ -100,7 +100,7 @@ func (c *core) dispose(s *Session) {
 		s.guard.Finish()
 		s.tasks.wait()
 		if errors.Is(context.Cause(s.ctx), ErrTrustExpired) {
-			s.guard.Bury(c.ctx)
+			s.guard.CloseOrphan(c.ctx)
 		}
 	})
 }

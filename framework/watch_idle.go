@@ -12,7 +12,7 @@ import (
 // timeout, and of more than idleLimit those that have been idle for longest. Each costs
 // a request.
 //
-// The library knows nothing of that, so the guard asks the server; see guard.TakeBack.
+// The library knows nothing of that, so the guard asks the server; see guard.RemoveWatch.
 //
 // No watch that is needed can get lost. It is decided which one to take back while
 // nothing else can be written to the connection. If somebody waits for it then it
@@ -114,7 +114,7 @@ func (s *Session) checkIdle(now time.Time) time.Duration {
 	if wait := s.watch.idleFor(now, s.Timeout()); wait > 0 {
 		return wait
 	}
-	s.guard.TakeBack(s.nextIdle)
+	s.guard.RemoveWatch(s.nextIdle)
 	return time.Hour // the answer wakes
 }
 

@@ -20,8 +20,8 @@ import (
 // library and back to who asked: nothing ends the process, takes memory that it has not
 // paid for in bytes, or keeps the caller waiting.
 func FuzzAnswers(f *testing.F) {
-	l := &liar{say: func(xid, _ int32) []byte { return guard.Answer(xid, 1, 0, guard.Text("/")...) }}
-	c := l.connect(f, func(cfg *framework.Config) {
+	s := &hostileServer{say: func(xid, _ int32) []byte { return guard.Answer(xid, 1, 0, guard.Text("/")...) }}
+	c := s.connect(f, func(cfg *framework.Config) {
 		cfg.MaxReplyBytes = 8 << 10
 		cfg.Reconnect = retry.Forever(100 * time.Microsecond)
 		cfg.SessionTimeout = time.Minute
@@ -38,7 +38,7 @@ func FuzzAnswers(f *testing.F) {
 	const event = 0xff
 	for i, name := range names {
 		op := calls(f.Context(), c)[name].op
-		for _, body := range append(guard.WellFormed()[op], slices.Collect(maps.Values(guard.Lies[op]))...) {
+		for _, body := range append(guard.WellFormed()[op], slices.Collect(maps.Values(guard.Malformed[op]))...) {
 			f.Add(byte(i), int32(0), body)
 		}
 		f.Add(byte(i), int32(guard.CodeNoNode), []byte{1, 2, 3})
@@ -52,8 +52,8 @@ func FuzzAnswers(f *testing.F) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		request := calls(ctx, c)[name]
-		l.mu.Lock()
-		l.say = func(xid, op int32) []byte {
+		s.mu.Lock()
+		s.say = func(xid, op int32) []byte {
 			switch {
 			case which == event:
 				return append(guard.Answer(guard.XidEvent, 0, 0, body...), guard.Answer(xid, 1, guard.CodeNoNode)...)
@@ -62,7 +62,7 @@ func FuzzAnswers(f *testing.F) {
 			}
 			return guard.Answer(xid, 1, 0, guard.Text("/")...) // the client's own syncs
 		}
-		l.mu.Unlock()
+		s.mu.Unlock()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_ = request.call()

@@ -12,16 +12,16 @@ import (
 // goroutines of their own, for which nothing else waits, so that they cannot delay what
 // a session's end means to others; Close does, for so long.
 
-// callbackPatience is how long Close waits for functions that do not come back.
-const callbackPatience = 3 * time.Second
+// callbackLimit is how long Close waits for functions that do not come back.
+const callbackLimit = 3 * time.Second
 
 // start runs f, and returns a channel that is closed when it has come back.
-func (b *Servers) start(f func()) <-chan struct{} {
+func (s *Servers) start(f func()) <-chan struct{} {
 	back := make(chan struct{})
-	b.callbacks.Store(back, nil)
+	s.callbacks.Store(back, nil)
 	go func() {
 		f()
-		b.callbacks.Delete(back)
+		s.callbacks.Delete(back)
 		close(back)
 	}()
 	return back
@@ -29,16 +29,16 @@ func (b *Servers) start(f func()) <-chan struct{} {
 
 // AwaitCallbacks waits for Config.Dial, and what closes its connections, to come back,
 // for some seconds; for those that begin meanwhile, too.
-func (b *Servers) AwaitCallbacks() {
-	patience, cancel := context.WithTimeout(context.Background(), callbackPatience)
+func (s *Servers) AwaitCallbacks() {
+	limit, cancel := context.WithTimeout(context.Background(), callbackLimit)
 	defer cancel()
-	for some := true; some && patience.Err() == nil; {
+	for some := true; some && limit.Err() == nil; {
 		some = false
-		for back := range b.callbacks.Range {
+		for back := range s.callbacks.Range {
 			some = true
 			select {
 			case <-back.(chan struct{}):
-			case <-patience.Done():
+			case <-limit.Done():
 			}
 		}
 	}
@@ -52,15 +52,15 @@ var errStuckDial = errors.New("config.Dial has not come back although its contex
 
 // dial opens a connection, encrypted if so configured. It comes back when ctx has
 // ended, whatever Config.Dial does.
-func (b *Servers) dial(ctx context.Context, t target) (net.Conn, error) {
+func (s *Servers) dial(ctx context.Context, t target) (net.Conn, error) {
 	var conn net.Conn
 	var err error
-	back := b.start(func() { conn, err = b.open(ctx, t) })
+	back := s.start(func() { conn, err = s.open(ctx, t) })
 	select {
 	case <-back:
 	case <-ctx.Done():
 		if !comesBack(back) {
-			b.start(func() {
+			s.start(func() {
 				if <-back; err == nil {
 					_ = conn.Close()
 				}
@@ -84,11 +84,11 @@ func comesBack(back <-chan struct{}) bool {
 // hangUp closes a connection that nobody uses any more. What reads or writes there
 // comes back at once, also if closing does not. ended is closed when that has come
 // back.
-func (b *Servers) hangUp(conn net.Conn) (ended <-chan struct{}) {
+func (s *Servers) hangUp(conn net.Conn) (ended <-chan struct{}) {
 	if secure, ok := conn.(*secureConn); ok {
 		conn = secure.NetConn() // which does not try to say good-bye first
 	}
-	return b.start(func() {
+	return s.start(func() {
 		_ = conn.SetDeadline(longAgo)
 		_ = conn.Close()
 	})

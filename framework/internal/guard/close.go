@@ -13,7 +13,7 @@ func (c *Conn) sendClose(ctx context.Context) error {
 	}
 	defer c.release()
 	request := newMessage(xidClose, opClose).done()
-	if !c.isAttached() || !c.note(request) {
+	if !c.isAttached() || !c.record(request) {
 		return io.ErrClosedPipe
 	}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -65,6 +65,6 @@ func (c *Conn) Close() error {
 	}
 	c.ended = c.guard.servers.hangUp(c.Conn)
 	c.guard.detached(c)
-	c.told.Give()
+	c.notified.Give()
 	return nil
 }

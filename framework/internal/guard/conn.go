@@ -31,27 +31,27 @@ type Conn struct {
 	frame   []byte // what of the present frame is still to hand over
 	buffer  []byte // for the frames that it is long enough for
 	skip    int    // what is to be discarded behind that
-	spoiled error  // what ends the reading then
+	readErr error  // what ends the reading then
 
-	mu       sync.Mutex
-	sent     []inFlight // requests and the connect request, oldest first
-	first    time.Time  // when the oldest of them could be answered next
-	inFrame  bool       // the rest of a frame has not arrived yet
-	pings    []time.Time
-	heard    time.Time     // when the newest bytes arrived
-	attached bool          // handshake complete
-	closing  bool          // our close request was sent
-	begun    atomic.Bool   // the library has presented the credentials and sent something else
-	vouching []*reliedNode // what a quorum is being asked about; nil if it is not
+	mu         sync.Mutex
+	sent       []inFlight // requests and the connect request, oldest first
+	first      time.Time  // when the oldest of them could be answered next
+	inFrame    bool       // the rest of a frame has not arrived yet
+	pings      []time.Time
+	receivedAt time.Time     // when the newest bytes arrived
+	attached   bool          // handshake complete
+	closing    bool          // our close request was sent
+	begun      atomic.Bool   // the library has presented the credentials and sent something else
+	vouching   []*reliedNode // what a quorum is being asked about; nil if it is not
 
-	takingBack atomic.Bool // a watch is being removed
-	taken      *IdleWatch  // which one, once that was asked for
+	removing atomic.Bool // a watch is being removed
+	taken    *IdleWatch  // which one, once that was asked for
 
 	holding    bool            // requests wait until watches were set again
 	holdingAll bool            // the requests to set watches as well
 	held       [][]byte        // these
 	gone       *signal.Signal  // nothing goes through the connection any more
-	told       *signal.Signal  // the session has been told of that, too
+	notified   *signal.Signal  // the session has been told of that, too
 	ended      <-chan struct{} // closed when the connection is closed, which may take long; set before told is given
 }
 
@@ -68,7 +68,7 @@ const readAhead = 16 << 10
 func newConn(g *Guard, addr string, conn net.Conn, deadline time.Time) *Conn {
 	c := &Conn{
 		Conn: conn, guard: g, addr: addr, slot: make(chan struct{}, 1),
-		read: bufio.NewReaderSize(conn, readAhead), buffer: make([]byte, readAhead), gone: signal.New(), told: signal.New(),
+		read: bufio.NewReaderSize(conn, readAhead), buffer: make([]byte, readAhead), gone: signal.New(), notified: signal.New(),
 	}
 	_ = conn.SetDeadline(deadline) // for the handshake
 	return c
@@ -123,7 +123,7 @@ func (c *Conn) Write(frame []byte) (int, error) {
 	case !attached:
 		frame = withZxid(frame, c.guard.zxid.Load())
 	case op != opSetAuth && op != opPing:
-		c.begin()
+		c.beforeFirst()
 	}
 	setsWatches := attached && op == opSetWatches
 	if setsWatches {
@@ -141,7 +141,7 @@ func (c *Conn) Write(frame []byte) (int, error) {
 
 // write sends a frame. The caller has the slot.
 func (c *Conn) write(frame []byte) {
-	if !c.note(frame) {
+	if !c.record(frame) {
 		return
 	}
 	if path, ok := createPath(frame); ok {
@@ -155,7 +155,7 @@ func (c *Conn) write(frame []byte) {
 // note records a frame before it is sent: the send time must not be later than the
 // moment at which the server can have seen it. It reports false if the connection is
 // over and nothing may be sent any more.
-func (c *Conn) note(frame []byte) bool {
+func (c *Conn) record(frame []byte) bool {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -39,7 +39,7 @@ func (g *Guard) Dial(_, _ string, _ time.Duration) (net.Conn, error) {
 		// hear of the end of one connection before the beginning of the next, and so
 		// must the server.
 		_ = old.Close()
-		<-old.told.Done()
+		<-old.notified.Done()
 		comesBack(old.ended)
 	}
 	g.mu.Lock()
@@ -84,7 +84,7 @@ func (g *Guard) Connected() {}
 const leastTimeout = 10 * time.Millisecond
 
 // lose tells that the server says that the session is over.
-func (g *Guard) lose(cause error) error {
+func (g *Guard) endedByServer(cause error) error {
 	g.events.Ended(cause)
 	return cause
 }
@@ -99,16 +99,16 @@ func (g *Guard) handshake(c *Conn, r connectReply, asked time.Time) error {
 	known, over := g.id, g.ctx.Err() != nil
 	if !over && known == 0 && r.session != 0 {
 		g.id, g.password = r.session, r.password
-		g.tripAt, g.tripBy = time.Now(), c // this was one
+		g.roundTripAt, g.roundTripOver = time.Now(), c // this was one
 	}
 	g.mu.Unlock()
 	switch {
 	case over:
 		return errSealed
 	case r.session == 0:
-		return g.lose(ErrSessionExpired)
+		return g.endedByServer(ErrSessionExpired)
 	case known != 0 && r.session != known:
-		return g.lose(ErrSessionReplaced)
+		return g.endedByServer(ErrSessionReplaced)
 	}
 	g.servers.attached(c.addr)
 	now := time.Now()

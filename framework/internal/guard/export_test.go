@@ -2,9 +2,9 @@ package guard
 
 // What tests use that go through a whole client.
 var (
-	Answer, Hello, Text = answer, hello, text
-	Be32                = be32
-	WellFormed, Lies    = wellFormed, lies
+	Answer, ConnectFrames, Text = answer, connectFrames, text
+	Be32                        = be32
+	WellFormed, Malformed       = wellFormed, malformed
 )
 
 // The numbers that they use.

@@ -24,9 +24,9 @@ type Guard struct {
 	relied  reliedNodes
 
 	// For Supervise. The newest round trip:
-	tripAt   time.Time // when it began
-	tripBy   *Conn
-	underWay atomic.Bool
+	roundTripAt   time.Time // when it began
+	roundTripOver *Conn
+	underWay      atomic.Bool
 
 	library *zk.Conn
 	stopped <-chan zk.Event // the library's event channel; its end is the library's end
@@ -143,7 +143,7 @@ func (g *Guard) detached(c *Conn) {
 
 // saw notes a zxid. A server that has not come as far is not to be attached to again:
 // it may follow a leader of the past. The library remembers only what it reads.
-func (g *Guard) saw(zxid int64) {
+func (g *Guard) recordZxid(zxid int64) {
 	for {
 		if seen := g.zxid.Load(); zxid <= seen || g.zxid.CompareAndSwap(seen, zxid) {
 			return

@@ -18,14 +18,14 @@ func TestRequestsThatWereHeldFollowThoseThatSetWatches(t *testing.T) {
 	for name, all := range map[string]bool{"until watches are set": false, "those to set watches, too": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, conn := greeted(t)
+			c, conn := connected(t)
 			greeted := conn.heard.Len()
 
 			read, watches, again := ask(1, opSync), ask(2, opSetWatches), ask(3, opSetWatches)
 			c.HoldBack(all)
-			tell(t, c, read)
+			send(t, c, read)
 			require.Equal(t, greeted, conn.heard.Len())
-			tell(t, c, watches, again)
+			send(t, c, watches, again)
 			want := append(append(append([]byte{}, watches...), read...), again...)
 			if all {
 				require.Equal(t, greeted, conn.heard.Len())
@@ -33,7 +33,7 @@ func TestRequestsThatWereHeldFollowThoseThatSetWatches(t *testing.T) {
 				want = append(append(append([]byte{}, watches...), again...), read...)
 			}
 			require.Equal(t, want, conn.heard.Bytes()[greeted:])
-			tell(t, c, ask(4, opSync))
+			send(t, c, ask(4, opSync))
 			require.Equal(t, append(want, ask(4, opSync)...), conn.heard.Bytes()[greeted:], "nothing is held any more")
 		})
 	}
@@ -43,11 +43,11 @@ func TestRequestsThatWereHeldFollowThoseThatSetWatches(t *testing.T) {
 // before the watches are set again changes the zxid from which they are set.
 func TestNoSyncIsSentBeforeRequestsMayBe(t *testing.T) {
 	t.Parallel()
-	c, _ := greeted(t)
-	c.guard.tripAt = time.Time{}
-	c.guard.makeTrip(time.Now())
+	c, _ := connected(t)
+	c.guard.roundTripAt = time.Time{}
+	c.guard.makeRoundTrip(time.Now())
 	assert.False(t, c.guard.underWay.Load())
-	assert.True(t, c.guard.tripAt.IsZero(), "it is still due")
+	assert.True(t, c.guard.roundTripAt.IsZero(), "it is still due")
 }
 
 // Pings are answered in their order, and nothing tells them apart: each answer is that
@@ -55,20 +55,20 @@ func TestNoSyncIsSentBeforeRequestsMayBe(t *testing.T) {
 func TestAnswerToAPingProvesTheOldest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		request, reply := hello(17)
+		request, reply := connectFrames(17)
 		pong := answer(xidPing, 0, 0)
 		c, _ := scripted(bytes.Join([][]byte{reply, pong, pong}, nil))
 		read := func(frame []byte) {
 			_, err := io.ReadFull(c, make([]byte, len(frame)))
 			require.NoError(t, err)
 		}
-		tell(t, c, request)
+		send(t, c, request)
 		read(reply)
 		var sent []time.Time
 		for range 2 {
 			<-time.After(time.Second)
 			sent = append(sent, time.Now())
-			tell(t, c, ask(xidPing, opPing))
+			send(t, c, ask(xidPing, opPing))
 		}
 		for _, at := range sent {
 			<-time.After(time.Second)
@@ -113,7 +113,7 @@ func TestDialingBetweenTwoConnections(t *testing.T) {
 		waiting := dial()
 		require.Empty(t, waiting)
 		g.detached(old)
-		old.told.Give()
+		old.notified.Give()
 		first := (<-waiting).Conn.(*Conn)
 
 		var second *Conn
@@ -137,9 +137,9 @@ func TestDialingBetweenTwoConnections(t *testing.T) {
 // The reply to a connect request may come when the session is over already.
 func TestHandshakeOfASessionThatIsOverDoesNotCount(t *testing.T) {
 	t.Parallel()
-	request, reply := hello(17)
+	request, reply := connectFrames(17)
 	c, _ := scripted(reply)
-	tell(t, c, request)
+	send(t, c, request)
 	c.guard.cancel(nil)
 	_, err := io.ReadFull(c, make([]byte, len(reply)))
 	require.ErrorIs(t, err, errSealed)

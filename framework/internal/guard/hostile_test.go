@@ -18,26 +18,26 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 )
 
-// A liar is a server that grants sessions, answers pings and closes, and says what it
+// A hostileServer is a server that grants sessions, answers pings and closes, and says what it
 // is told to say to the rest.
-type liar struct {
+type hostileServer struct {
 	mu       sync.Mutex
 	say      func(xid, op int32) []byte // frames
 	asked    map[int32]int              // how often, by operation
 	attached int
 }
 
-func (l *liar) dial(context.Context, string, string) (net.Conn, error) {
+func (s *hostileServer) dial(context.Context, string, string) (net.Conn, error) {
 	near, far := net.Pipe()
 	go func() {
 		defer far.Close()
 		if _, err := jute.ReadFrame(far, 64<<10); err != nil {
 			return
 		}
-		_, reply := guard.Hello(7)
-		l.mu.Lock()
-		l.attached++
-		l.mu.Unlock()
+		_, reply := guard.ConnectFrames(7)
+		s.mu.Lock()
+		s.attached++
+		s.mu.Unlock()
 		for {
 			if _, err := far.Write(reply); err != nil {
 				return
@@ -51,38 +51,38 @@ func (l *liar) dial(context.Context, string, string) (net.Conn, error) {
 				reply = guard.Answer(xid, 1, 0)
 				continue
 			}
-			l.mu.Lock()
-			l.asked[op]++
-			reply = l.say(xid, op)
-			l.mu.Unlock()
+			s.mu.Lock()
+			s.asked[op]++
+			reply = s.say(xid, op)
+			s.mu.Unlock()
 		}
 	}()
 	return near, nil
 }
 
-// connect returns a client of the liar, which tells the truth about syncs until the
+// connect returns a client of the hostileServer, which tells the truth about syncs until the
 // client has a session.
-func (l *liar) connect(t testing.TB, set ...func(*framework.Config)) *framework.Client {
+func (s *hostileServer) connect(t testing.TB, set ...func(*framework.Config)) *framework.Client {
 	t.Helper()
-	lies := l.say
-	l.asked, l.say = map[int32]int{}, func(xid, _ int32) []byte { return guard.Answer(xid, 1, 0, guard.Text("/")...) }
-	cfg := framework.Config{Servers: []string{"liar"}, Dial: l.dial, SessionTimeout: 9 * time.Second, Logger: slog.New(slog.DiscardHandler)}
+	malformed := s.say
+	s.asked, s.say = map[int32]int{}, func(xid, _ int32) []byte { return guard.Answer(xid, 1, 0, guard.Text("/")...) }
+	cfg := framework.Config{Servers: []string{"hostileServer"}, Dial: s.dial, SessionTimeout: 9 * time.Second, Logger: slog.New(slog.DiscardHandler)}
 	for _, f := range set {
 		f(&cfg)
 	}
 	c, err := framework.Connect(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	l.mu.Lock()
-	l.say = lies
-	l.mu.Unlock()
+	s.mu.Lock()
+	s.say = malformed
+	s.mu.Unlock()
 	return c
 }
 
-func (l *liar) connections() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.attached
+func (s *hostileServer) connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.attached
 }
 
 // calls makes each request of this package that has an answer, by the code of its
@@ -126,16 +126,16 @@ func calls(ctx context.Context, c *framework.Client) map[string]struct {
 	}
 }
 
-// A server that always lies about a request gives that request an error, at once, and
+// A server that always malformed about a request gives that request an error, at once, and
 // takes nothing else with it.
 func TestLyingAnswersFailTheirRequest(t *testing.T) {
 	for name := range calls(t.Context(), &framework.Client{}) {
 		op := calls(t.Context(), &framework.Client{})[name].op
-		for lie, body := range guard.Lies[op] {
+		for lie, body := range guard.Malformed[op] {
 			t.Run(name+", "+lie, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					l := &liar{say: func(xid, asked int32) []byte {
+					s := &hostileServer{say: func(xid, asked int32) []byte {
 						switch asked {
 						case op:
 							return guard.Answer(xid, 2, 0, body...)
@@ -144,7 +144,7 @@ func TestLyingAnswersFailTheirRequest(t *testing.T) {
 						}
 						return guard.Answer(xid, 2, guard.CodeNoNode)
 					}}
-					c := l.connect(t)
+					c := s.connect(t)
 					<-time.After(20 * time.Millisecond)
 					began := time.Now()
 					err := calls(t.Context(), c)[name].call()
@@ -158,7 +158,7 @@ func TestLyingAnswersFailTheirRequest(t *testing.T) {
 						require.ErrorIs(t, c.Delete(t.Context(), "/x", framework.AnyVersion), framework.ErrNoNode)
 						require.NoError(t, c.Session().Err())
 						if lie != "no results" && lie != "an end that creates" { // which are well-formed
-							assert.Equal(t, 2, l.connections(), "a server that lies is left")
+							assert.Equal(t, 2, s.connections(), "a server that malformed is left")
 						}
 					}
 				})
@@ -195,16 +195,16 @@ func TestLiesThatNobodyAskedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := &liar{say: c.say}
-				client := l.connect(t, func(cfg *framework.Config) { cfg.MaxReplyBytes = 64 << 10 })
+				s := &hostileServer{say: c.say}
+				client := s.connect(t, func(cfg *framework.Config) { cfg.MaxReplyBytes = 64 << 10 })
 				_, _, err := kit.Of(client).Once().Children(t.Context(), "/a")
-				require.ErrorContains(t, err, "connection to liar:2181 broke: "+c.tell)
+				require.ErrorContains(t, err, "connection to hostileServer:2181 broke: "+c.tell)
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 				defer cancel()
 				_, _, err = client.Children(ctx, "/a")
 				require.ErrorIs(t, err, context.DeadlineExceeded)
-				require.Greater(t, l.connections(), 1)
-				require.Less(t, l.connections(), 200)
+				require.Greater(t, s.connections(), 1)
+				require.Less(t, s.connections(), 200)
 			})
 		})
 	}

@@ -71,18 +71,18 @@ const closeHeadStart = 2 * time.Millisecond
 // A function of the caller's that does not come back holds the library up. It is left
 // to itself then, after some time.
 func (g *Guard) Finish() {
-	patience, cancel := context.WithTimeout(context.Background(), callbackPatience)
+	limit, cancel := context.WithTimeout(context.Background(), callbackLimit)
 	defer cancel()
 	select {
 	case <-g.parked.Done():
-	case <-patience.Done():
+	case <-limit.Done():
 	}
 	time.AfterFunc(closeHeadStart, g.release.Give)
 	g.library.Close()
-	for more := true; more && patience.Err() == nil; { // drained until the loop has ended
+	for more := true; more && limit.Err() == nil; { // drained until the loop has ended
 		select {
 		case _, more = <-g.stopped:
-		case <-patience.Done():
+		case <-limit.Done():
 		}
 	}
 }

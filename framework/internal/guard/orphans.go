@@ -12,7 +12,7 @@ import (
 )
 
 // CloseOnServer ends the session, which is over here, on the server, in the time that
-// ctx gives: over the connection that there is, or else as Bury does.
+// ctx gives: over the connection that there is, or else as CloseOrphan does.
 func (g *Guard) CloseOnServer(ctx context.Context) {
 	if c := g.Live(); c != nil && c.sendClose(ctx) == nil {
 		select {
@@ -23,35 +23,35 @@ func (g *Guard) CloseOnServer(ctx context.Context) {
 	}
 	g.Seal()
 	if !g.closed.Given() { // the server hangs up after its answer
-		_, _ = g.buryOnce(ctx)
+		_, _ = g.closeOrphanOnce(ctx)
 	}
 }
 
-// Bury closes a session on the server that is over here but may live there. It begins
+// CloseOrphan closes a session on the server that is over here but may live there. It begins
 // when the server could have expired the session by itself, so that work under its
 // leases has the time to stop that it was promised, and tries until a server has
 // answered or must have expired it.
-func (g *Guard) Bury(ctx context.Context) {
+func (g *Guard) CloseOrphan(ctx context.Context) {
 	timeout := g.Timeout()
 	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
 	for wait := time.Until(g.TrustedUntil()) + stopMargin(timeout); retry.Sleep(ctx, wait) == nil; wait = min(timeout/8, time.Second) {
-		if closed, err := g.buryOnce(ctx); err == nil {
+		if closed, err := g.closeOrphanOnce(ctx); err == nil {
 			g.cfg.Logger.Debug("closed lost session on the server", "session", fmt.Sprintf("0x%x", uint64(g.ID())), "alive", closed)
 			return
 		}
 	}
 }
 
-// buryOnce re-attaches a session by hand and closes it. closed is false if the server
+// closeOrphanOnce re-attaches a session by hand and closes it. closed is false if the server
 // no longer knew it.
-func (g *Guard) buryOnce(ctx context.Context) (closed bool, err error) {
+func (g *Guard) closeOrphanOnce(ctx context.Context) (closed bool, err error) {
 	if g.ID() == 0 {
 		return false, nil
 	}
 	err = errNowhere
 	for _, t := range g.servers.lookUp(ctx) {
-		if closed, err = g.buryAt(ctx, t); err == nil {
+		if closed, err = g.closeOrphanAt(ctx, t); err == nil {
 			return closed, nil
 		}
 	}
@@ -60,7 +60,7 @@ func (g *Guard) buryOnce(ctx context.Context) (closed bool, err error) {
 
 var errNowhere = errors.New("no address is known")
 
-func (g *Guard) buryAt(ctx context.Context, t target) (closed bool, err error) {
+func (g *Guard) closeOrphanAt(ctx context.Context, t target) (closed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, g.handshakeLimit())
 	defer cancel()
 	conn, err := g.servers.dial(ctx, t)

@@ -91,7 +91,7 @@ func TestWhatAnAnswerProves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				request, reply := hello(17)
+				request, reply := connectFrames(17)
 				first, sync1, sync2 := answer(1, 5, c.code, c.body...), answer(2, 5, 0, text("/")...), answer(3, 5, 0, text("/")...)
 				conn, _ := scripted(bytes.Join([][]byte{reply, first, sync1, sync2}, nil))
 				read := func(frame []byte) {
@@ -100,7 +100,7 @@ func TestWhatAnAnswerProves(t *testing.T) {
 				}
 				pass := func() { <-time.After(time.Second) }
 				begun := time.Now()
-				tell(t, conn, request)
+				send(t, conn, request)
 				pass()
 				read(reply)
 				trust := &conn.guard.trust
@@ -108,14 +108,14 @@ func TestWhatAnAnswerProves(t *testing.T) {
 				assert.Equal(t, begun, trust.proved)
 
 				sent := time.Now()
-				tell(t, conn, ask(1, c.op, text("/a")...))
+				send(t, conn, ask(1, c.op, text("/a")...))
 				pass()
 				read(first)
 				<-time.After(3 * time.Second) // more than a quarter of the 9 s
-				tell(t, conn, ask(2, opSync))
+				send(t, conn, ask(2, opSync))
 				read(sync1)
 				pass()
-				tell(t, conn, ask(3, opSync))
+				send(t, conn, ask(3, opSync))
 				read(sync2)
 				at := map[bool]time.Time{false: begun, true: sent}
 				assert.Equal(t, at[c.want.q], trust.vouched, "Q")
@@ -129,18 +129,18 @@ func TestWhatAnAnswerProves(t *testing.T) {
 // library does not know.
 func TestConnectRequestHasTheGreatestZxid(t *testing.T) {
 	t.Parallel()
-	c, _ := greeted(t, answer(1, 5, 0, text("/")...), answer(xidVouch, 99, 0, results([2]int32{opCheck, 0})...), answer(2, 7, 0, text("/")...), answer(xidEvent, -1, 0, append([]byte{0, 0, 0, 1, 0, 0, 0, 3}, text("/a")...)...), answer(xidPing, 0, 0))
-	tell(t, c, ask(1, opSync), ask(xidVouch, opMulti), ask(2, opSync))
+	c, _ := connected(t, answer(1, 5, 0, text("/")...), answer(xidVouch, 99, 0, results([2]int32{opCheck, 0})...), answer(2, 7, 0, text("/")...), answer(xidEvent, -1, 0, append([]byte{0, 0, 0, 1, 0, 0, 0, 3}, text("/a")...)...), answer(xidPing, 0, 0))
+	send(t, c, ask(1, opSync), ask(xidVouch, opMulti), ask(2, opSync))
 	_, err := io.Copy(io.Discard, c)
 	require.NoError(t, err)
-	_, reply := hello(17)
+	_, reply := connectFrames(17)
 
 	for theirs, want := range map[int64]int64{0: 99, 7: 99, 99: 99, 100: 100} {
 		request := connectRequest(17, make([]byte, 16), 9000, theirs)
 		before := bytes.Clone(request)
 		conn := &script{Reader: bytes.NewReader(reply)}
 		again := newConn(c.guard, "b", conn, time.Now().Add(time.Minute))
-		tell(t, again, request)
+		send(t, again, request)
 		assert.Equal(t, before, request, "the library's buffer is as it was")
 		assert.Equal(t, connectRequest(17, make([]byte, 16), 9000, want), conn.heard.Bytes())
 	}
@@ -161,11 +161,11 @@ func TestVouchingThatFindsNoSession(t *testing.T) {
 		"moved inside":   {answer(xidVouch, 5, 0, results([2]int32{typeError, codeMoved})...), errMoved, false},
 		"a caller's":     {answer(1, 5, 0, results([2]int32{typeError, codeMoved})...), errMoved, false},
 	} {
-		conn, _ := greeted(t, c.answer)
+		conn, _ := connected(t, c.answer)
 		session := conn.guard
 		relyingOn(t, conn, "/a")
 		proved, vouched := session.trust.proved, session.trust.vouched
-		tell(t, conn, ask(1, opMulti))
+		send(t, conn, ask(1, opMulti))
 		require.NotNil(t, conn.vouching, name)
 		_, err := conn.Read(make([]byte, 100))
 		require.ErrorIs(t, err, c.want, name)
@@ -185,13 +185,13 @@ func TestHandshakeBehindTheDeadlineDoesNotCount(t *testing.T) {
 	t.Parallel()
 	for _, late := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			request, reply := hello(17)
-			c, _ := greeted(t)
+			request, reply := connectFrames(17)
+			c, _ := connected(t)
 			session := c.guard
 			until := session.TrustedUntil()
 			again := newConn(c.guard, "b", &script{Reader: bytes.NewReader(reply)}, time.Now().Add(time.Minute))
 			<-time.After(trustWindow(sessionLength) - 1)
-			tell(t, again, request)
+			send(t, again, request)
 			asked := time.Now()
 			if late {
 				<-time.After(1)
@@ -211,7 +211,7 @@ func TestHandshakeBehindTheDeadlineDoesNotCount(t *testing.T) {
 // A server would take the commit of what came by a former connection for the answer.
 func TestNoNumberIsUsedTwiceInASession(t *testing.T) {
 	t.Parallel()
-	request, reply := hello(17)
+	request, reply := connectFrames(17)
 	c, _ := scripted(reply)
 	session := c.guard
 	session.relied.add([]string{"/a"}, nil)
@@ -219,11 +219,11 @@ func TestNoNumberIsUsedTwiceInASession(t *testing.T) {
 	for range 3 {
 		conn := &script{Reader: bytes.NewReader(reply)}
 		c = newConn(c.guard, "a", conn, time.Now().Add(time.Minute))
-		tell(t, c, request)
+		send(t, c, request)
 		_, err := io.ReadFull(c, make([]byte, len(reply)))
 		require.NoError(t, err)
 		before := conn.heard.Len()
-		tell(t, c, ask(1, opSync))
+		send(t, c, ask(1, opSync))
 		numbers = append(numbers, be32(conn.heard.Bytes()[before+frameHeader:]))
 		assert.EqualValues(t, opMulti, be32(conn.heard.Bytes()[before+frameHeader+4:]))
 	}
@@ -235,7 +235,7 @@ func TestNoNumberIsUsedTwiceInASession(t *testing.T) {
 // for the deadline of the former timeout is told at once.
 func TestGuardRemembersTheLeastTimeout(t *testing.T) {
 	t.Parallel()
-	request, reply := hello(17)
+	request, reply := connectFrames(17)
 	c, _ := scripted(reply)
 	g := c.guard
 	var told []time.Duration
@@ -243,7 +243,7 @@ func TestGuardRemembersTheLeastTimeout(t *testing.T) {
 	for _, millis := range []uint32{9000, 4000, 6000} {
 		binary.BigEndian.PutUint32(reply[frameHeader+4:], millis)
 		c = newConn(g, "a", &script{Reader: bytes.NewReader(reply)}, time.Now().Add(time.Minute))
-		tell(t, c, request)
+		send(t, c, request)
 		_, err := io.ReadFull(c, make([]byte, len(reply)))
 		require.NoError(t, err)
 	}

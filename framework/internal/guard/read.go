@@ -31,8 +31,8 @@ var errCloseAnswered = errors.New("session closed")
 
 // nextFrame reads the next frame and leaves in c.frame what the library gets of it.
 func (c *Conn) nextFrame() error {
-	if c.spoiled != nil {
-		return c.spoiled
+	if c.readErr != nil {
+		return c.readErr
 	}
 	if err := c.discard(); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (c *Conn) nextFrame() error {
 	case size < 0:
 		return fmt.Errorf("%w: a length of %d bytes", errShortFrame, size)
 	case !attached:
-		return c.beginSession(size)
+		return c.onConnectReply(size)
 	case size < replyHeader:
 		return fmt.Errorf("%w: an answer of %d bytes", errShortFrame, size)
 	}
@@ -59,7 +59,7 @@ func (c *Conn) nextFrame() error {
 		return err
 	}
 	a := inbound{size: size, xid: be32(head[4:]), zxid: be64(head[8:]), code: be32(head[16:])}
-	if err := c.begins(&a); err != nil {
+	if err := c.onHeader(&a); err != nil {
 		return err
 	}
 	return c.deliver(a)
@@ -76,7 +76,7 @@ type inbound struct {
 
 // beginSession looks at the connect reply. A session that is not the one this guard
 // serves never reaches the library.
-func (c *Conn) beginSession(size int) error {
+func (c *Conn) onConnectReply(size int) error {
 	if size > 1<<10 {
 		return fmt.Errorf("%w: a connect reply of %d bytes", errShortFrame, size)
 	}
@@ -108,9 +108,9 @@ func (c *Conn) beginSession(size int) error {
 
 // begins looks at the header of an answer or event. It does what does not have to wait
 // for the rest.
-func (c *Conn) begins(a *inbound) error {
+func (c *Conn) onHeader(a *inbound) error {
 	c.mu.Lock()
-	c.heard = time.Now()
+	c.receivedAt = time.Now()
 	ok := false
 	if a.xid != xidEvent {
 		a.to, ok = c.answered(a.xid)
@@ -125,7 +125,7 @@ func (c *Conn) begins(a *inbound) error {
 	case !ok:
 		return nil
 	}
-	c.guard.saw(a.zxid)
+	c.guard.recordZxid(a.zxid)
 	end := multiEnd{committed: true}
 	if a.to.op == opMulti && a.code == 0 {
 		frame, err := c.read.Peek(min(frameHeader+a.size, readAhead))
@@ -137,7 +137,7 @@ func (c *Conn) begins(a *inbound) error {
 	c.prove(a.to, a.code, end)
 	switch {
 	case a.xid <= xidVouch:
-		return c.vouched(a.code, end)
+		return c.onVouchAnswer(a.code, end)
 	case end.code == codeMoved: // releases from 3.6 on hang up themselves
 		return errMoved
 	case a.to.op == opSetWatches:
@@ -163,7 +163,7 @@ func (c *Conn) deliver(a inbound) error {
 		if a.code == 0 {              // else it says all there is to know
 			a.code = int32(a.size) // see RefusedSize
 		}
-		c.substitute(a)
+		c.deliverHeader(a)
 		return nil
 	}
 	frame, err := c.load(frameHeader + a.size)
@@ -172,35 +172,35 @@ func (c *Conn) deliver(a inbound) error {
 	}
 	body := frame[frameHeader+replyHeader:]
 	switch {
-	case a.xid == xidTakeBack:
-		c.takenBack(a.code)
+	case a.xid == xidRemoveWatch:
+		c.onRemoved(a.code)
 		return nil
 	case a.xid == xidEvent: // the library does not look at its code
 		if err := checkEvent(body); err != nil {
 			return err
 		}
-		c.guard.saw(a.zxid)
+		c.guard.recordZxid(a.zxid)
 	case a.code != 0, a.xid < 0: // the library does not read the body
 	default:
 		if err := checkAnswer(a.to.op, body); err != nil {
 			if !request {
 				return err
 			}
-			c.spoiled = err // when whoever asked has been told
+			c.readErr = err // when whoever asked has been told
 			a.code = codeMalformed
-			c.substitute(a)
+			c.deliverHeader(a)
 			return nil
 		}
 		c.guard.created(a.to.op, a.zxid, body)
 	}
-	binary.BigEndian.PutUint32(frame[frameHeader+replyHeader-4:], uint32(standIn(a.code)))
+	binary.BigEndian.PutUint32(frame[frameHeader+replyHeader-4:], uint32(substituteCode(a.code)))
 	c.frame = frame
 	return nil
 }
 
 // substitute makes the library read an answer that is nothing but a header.
-func (c *Conn) substitute(a inbound) {
-	c.frame = message(c.buffer[:0]).numbers(replyHeader, a.xid, int32(a.zxid>>32), int32(a.zxid), standIn(a.code))
+func (c *Conn) deliverHeader(a inbound) {
+	c.frame = message(c.buffer[:0]).numbers(replyHeader, a.xid, int32(a.zxid>>32), int32(a.zxid), substituteCode(a.code))
 }
 
 // keptBuffer is how large a buffer may be that is kept for the next frame. The library
@@ -247,8 +247,8 @@ func (c *Conn) next(b []byte, missing int) (int, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heard = time.Now()
-	c.first = c.heard // what comes next had to wait for this frame
+	c.receivedAt = time.Now()
+	c.first = c.receivedAt // what comes next had to wait for this frame
 	c.inFrame = missing-n > c.read.Buffered()
 	return n, err
 }

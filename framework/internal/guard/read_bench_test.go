@@ -43,7 +43,7 @@ func BenchmarkGuardReads(b *testing.B) {
 		{"list of 200000", 12, listing(200_000)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			request, reply := hello(7)
+			request, reply := connectFrames(7)
 			frame, question := answer(1, 5, 0, c.body...), ask(1, c.op, text("/a")...)
 			conn, _ := scripted(reply)
 			_, _ = conn.Write(request)

@@ -34,11 +34,11 @@ func TestGuardRefusesLargeAnswers(t *testing.T) {
 	for _, pieces := range []bool{false, true} {
 		for _, size := range []int{1, 3, 20, 1 << 20} {
 			synctest.Test(t, func(t *testing.T) {
-				c, _ := greeted(t)
+				c, _ := connected(t)
 				c.guard.cfg.MaxReplyBytes = limit
 				<-time.After(time.Second)
 				sent := time.Now()
-				tell(t, c, ask(1, opCreate, text("/")...), ask(2, opGetData), ask(3, opContainer, text("/")...), ask(4, opCreate, text("/a")...),
+				send(t, c, ask(1, opCreate, text("/")...), ask(2, opGetData), ask(3, opContainer, text("/")...), ask(4, opCreate, text("/a")...),
 					ask(5, opGetData), ask(6, opGetData), ask(7, opSync))
 				<-time.After(time.Second)
 				c.read.Reset(bytes.NewReader(stream))
@@ -80,21 +80,21 @@ func TestGuardCountsFromTheEndOfAFrame(t *testing.T) {
 	for name, limit := range map[string]int{"handed over": 1 << 20, "refused": 1000} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const patience = 3 * time.Second
-				c, _ := greeted(t)
+				const waitLimit = 3 * time.Second
+				c, _ := connected(t)
 				c.guard.cfg.MaxReplyBytes = limit
-				tell(t, c, ask(1, opCreate, text("/")...), ask(2, opSync))
+				send(t, c, ask(1, opCreate, text("/")...), ask(2, opSync))
 				began := time.Now()
 				c.read.Reset(slowly{bytes.NewReader(answer(1, 5, 0, text(strings.Repeat("/", 5*readAhead))...))})
 				_, err := c.Read(make([]byte, 1))
 				require.NoError(t, err)
 				require.NoError(t, c.discard(), "where there is something left")
 				now := time.Now()
-				require.Greater(t, now.Sub(began), 3*patience)
+				require.Greater(t, now.Sub(began), 3*waitLimit)
 				require.False(t, c.inFrame)
-				assert.False(t, c.leaderless(now, patience))
-				assert.False(t, c.leaderless(now.Add(patience-1), patience))
-				assert.True(t, c.leaderless(now.Add(patience), patience))
+				assert.False(t, c.leaderless(now, waitLimit))
+				assert.False(t, c.leaderless(now.Add(waitLimit-1), waitLimit))
+				assert.True(t, c.leaderless(now.Add(waitLimit), waitLimit))
 			})
 		})
 	}
@@ -112,9 +112,9 @@ func TestGuardTakesNothingLargeThatNobodyAskedFor(t *testing.T) {
 		"an answer about a credential": answer(2, 5, 0, body...),
 		"an answer to nothing":         answer(9, 5, 0, body...),
 	} {
-		c, _ := greeted(t, frame)
+		c, _ := connected(t, frame)
 		c.guard.cfg.MaxReplyBytes = 1000
-		tell(t, c, ask(1, opSetWatches), ask(2, opSetAuth), ask(xidPing, opPing), ask(xidVouch, opMulti))
+		send(t, c, ask(1, opSetWatches), ask(2, opSetAuth), ask(xidPing, opPing), ask(xidVouch, opMulti))
 		n, err := c.Read(make([]byte, 100))
 		require.ErrorIs(t, err, errShortFrame, name)
 		require.Zero(t, n, name)
@@ -127,8 +127,8 @@ func TestGuardTakesMemoryAsBytesCome(t *testing.T) {
 	const size = 12 << 20
 	data := answer(1, 5, 0, append(text(strings.Repeat("x", size)), make([]byte, statBytes)...)...)
 	taken := func(bytesCome int) (took, kept int) {
-		c, _ := greeted(t, data[:bytesCome])
-		tell(t, c, ask(1, opGetData))
+		c, _ := connected(t, data[:bytesCome])
+		send(t, c, ask(1, opGetData))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := io.Copy(io.Discard, c)

@@ -58,21 +58,21 @@ func (t *reliedNodes) remove(nodes []*reliedNode) {
 	}
 }
 
-// next returns the nodes whose turn it is, so many at most whose checks take so many
+// next returns the nodes whose next it is, so many at most whose checks take so many
 // bytes at most, but one at least if there are any.
 func (t *reliedNodes) next(many, bytes int) []*reliedNode {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var turn []*reliedNode
+	var next []*reliedNode
 	for range min(many, t.nodes.Len()) {
 		n := t.nodes.Front().Value.(*reliedNode)
-		if bytes -= checkBytes(n.path); bytes < 0 && len(turn) > 0 {
+		if bytes -= checkBytes(n.path); bytes < 0 && len(next) > 0 {
 			break
 		}
 		t.nodes.MoveToBack(n.entry)
-		turn = append(turn, n)
+		next = append(next, n)
 	}
-	return turn
+	return next
 }
 
 // fail tells who relies on a node that it cannot any more.

@@ -26,7 +26,7 @@ type Servers struct {
 	round      []target
 	tried      int // since the last attachment that lasted
 	attachedAt time.Time
-	pace       *retry.Schedule
+	backoff    *retry.Schedule
 	failures   []Attempt           // newest per address
 	left       string              // the address that failed last
 	known      map[string][]string // addresses of each name when it was last looked up
@@ -60,26 +60,26 @@ const stable = time.Second
 
 // NewServers returns the list of servers of a client, given as host:port.
 func NewServers(cfg Config, names []string) *Servers {
-	return &Servers{cfg: cfg, names: names, resolver: net.DefaultResolver, pace: cfg.Reconnect.Start(), known: map[string][]string{}}
+	return &Servers{cfg: cfg, names: names, resolver: net.DefaultResolver, backoff: cfg.Reconnect.Start(), known: map[string][]string{}}
 }
 
 // next waits until an attempt is due and returns the address to try. It fails only when
 // ctx ends.
-func (b *Servers) next(ctx context.Context) (target, error) {
+func (s *Servers) next(ctx context.Context) (target, error) {
 	for {
-		if err := retry.Sleep(ctx, b.delay()); err != nil {
+		if err := retry.Sleep(ctx, s.delay()); err != nil {
 			return target{}, err
 		}
-		t, ok := b.pop()
+		t, ok := s.pop()
 		if !ok {
-			round := b.lookUp(ctx)
+			round := s.lookUp(ctx)
 			if err := ctx.Err(); err != nil {
 				return target{}, err
 			}
-			b.mu.Lock()
-			b.round = round
-			b.mu.Unlock()
-			t, ok = b.pop()
+			s.mu.Lock()
+			s.round = round
+			s.mu.Unlock()
+			t, ok = s.pop()
 		}
 		if ok {
 			return t, nil
@@ -94,58 +94,58 @@ const firstPause = time.Millisecond
 
 // delay is nothing, or next to nothing, for the first attempt at each server after a
 // connection that lasted, then follows the policy.
-func (b *Servers) delay() time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.attachedAt.IsZero() && time.Since(b.attachedAt) >= stable {
-		b.tried = 0
-		b.pace = b.cfg.Reconnect.Start()
-		b.attachedAt = time.Time{}
+func (s *Servers) delay() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.attachedAt.IsZero() && time.Since(s.attachedAt) >= stable {
+		s.tried = 0
+		s.backoff = s.cfg.Reconnect.Start()
+		s.attachedAt = time.Time{}
 	}
-	b.tried++
+	s.tried++
 	switch {
-	case b.tried == 1 && b.left != "":
+	case s.tried == 1 && s.left != "":
 		return firstPause
-	case b.tried <= max(len(b.names), len(b.round)):
+	case s.tried <= max(len(s.names), len(s.round)):
 		return 0
 	}
-	d, _ := b.pace.Next() // retry.None makes no sense here: a client tries for as long as it is open
+	d, _ := s.backoff.Next() // retry.None makes no sense here: a client tries for as long as it is open
 	return max(d, time.Millisecond)
 }
 
-func (b *Servers) pop() (target, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.round) == 0 {
+func (s *Servers) pop() (target, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.round) == 0 {
 		return target{}, false
 	}
-	t := b.round[0]
-	b.round = b.round[1:]
+	t := s.round[0]
+	s.round = s.round[1:]
 	return t, true
 }
 
 // lookUp returns all addresses in random order, each name's first one before any name's
 // second.
-func (b *Servers) lookUp(ctx context.Context) []target {
-	var turns [2][]target // the names' first addresses, and the others
-	for _, name := range b.names {
-		for i, addr := range b.addresses(ctx, name) {
-			turn := min(i, 1)
-			turns[turn] = append(turns[turn], target{name, addr})
+func (s *Servers) lookUp(ctx context.Context) []target {
+	var byRank [2][]target // the names' first addresses, and the others
+	for _, name := range s.names {
+		for i, addr := range s.addresses(ctx, name) {
+			rank := min(i, 1)
+			byRank[rank] = append(byRank[rank], target{name, addr})
 		}
 	}
-	for _, turn := range turns {
-		rand.Shuffle(len(turn), func(i, j int) { turn[i], turn[j] = turn[j], turn[i] })
+	for _, rank := range byRank {
+		rand.Shuffle(len(rank), func(i, j int) { rank[i], rank[j] = rank[j], rank[i] })
 	}
-	return b.leftLast(slices.Concat(turns[0], turns[1]))
+	return s.leftLast(slices.Concat(byRank[0], byRank[1]))
 }
 
 // leftLast moves the address that failed last to the end, so that a server that has
 // gone silent is not the first to be tried instead of itself.
-func (b *Servers) leftLast(round []target) []target {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if i := slices.IndexFunc(round, func(t target) bool { return t.String() == b.left }); i >= 0 {
+func (s *Servers) leftLast(round []target) []target {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(round, func(t target) bool { return t.String() == s.left }); i >= 0 {
 		return slices.Concat(round[:i], round[i+1:], round[i:i+1])
 	}
 	return round
@@ -153,26 +153,26 @@ func (b *Servers) leftLast(round []target) []target {
 
 // addresses looks a name up, in random order, and falls back on what it found before if
 // that fails.
-func (b *Servers) addresses(ctx context.Context, name string) []string {
+func (s *Servers) addresses(ctx context.Context, name string) []string {
 	host, port, _ := net.SplitHostPort(name)
-	if b.cfg.Dial != nil || net.ParseIP(host) != nil {
+	if s.cfg.Dial != nil || net.ParseIP(host) != nil {
 		return []string{name}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
-	ips, err := b.resolver.LookupHost(ctx, host)
+	ips, err := s.resolver.LookupHost(ctx, host)
 	if err != nil {
-		b.failed(name, err)
+		s.failed(name, err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err == nil {
-		b.known[name] = nil
+		s.known[name] = nil
 		for _, ip := range ips {
-			b.known[name] = append(b.known[name], net.JoinHostPort(ip, port))
+			s.known[name] = append(s.known[name], net.JoinHostPort(ip, port))
 		}
 	}
-	all := slices.Clone(b.known[name])
+	all := slices.Clone(s.known[name])
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
 }
@@ -181,12 +181,12 @@ func (b *Servers) addresses(ctx context.Context, name string) []string {
 const lookupLimit = 2 * time.Second
 
 // open opens a connection, encrypted if so configured.
-func (b *Servers) open(ctx context.Context, t target) (net.Conn, error) {
-	secure, err := b.cfg.TLS(ctx, t.name)
+func (s *Servers) open(ctx context.Context, t target) (net.Conn, error) {
+	secure, err := s.cfg.TLS(ctx, t.name)
 	if err != nil {
 		return nil, err
 	}
-	dial := b.cfg.Dial
+	dial := s.cfg.Dial
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
 	}
@@ -200,70 +200,70 @@ func (b *Servers) open(ctx context.Context, t target) (net.Conn, error) {
 var errNoAnswerYet = errors.New("no answer yet")
 
 // failure returns why the newest attempt at an address has failed, nil if it has not.
-func (b *Servers) failure(addr string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if i := slices.IndexFunc(b.failures, func(f Attempt) bool { return f.Addr == addr }); i >= 0 {
-		return b.failures[i].Err
+func (s *Servers) failure(addr string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.failures, func(f Attempt) bool { return f.Addr == addr }); i >= 0 {
+		return s.failures[i].Err
 	}
 	return nil
 }
 
 // trying notes that an attempt goes on at an address, for those who lose patience
 // before it fails. If one has failed there, why it did says more.
-func (b *Servers) trying(addr string) {
-	if err := b.failure(addr); err == nil || errors.Is(err, errNoAnswerYet) {
-		b.note(addr, errNoAnswerYet)
+func (s *Servers) trying(addr string) {
+	if err := s.failure(addr); err == nil || errors.Is(err, errNoAnswerYet) {
+		s.record(addr, errNoAnswerYet)
 	}
 }
 
 // failed notes the newest failure at an address.
-func (b *Servers) failed(addr string, err error) {
-	b.note(addr, err)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left = addr
+func (s *Servers) failed(addr string, err error) {
+	s.record(addr, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = addr
 }
 
-func (b *Servers) note(addr string, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.failures = append(b.without(addr), Attempt{Addr: addr, At: time.Now(), Err: err})
-	b.failures = b.failures[max(0, len(b.failures)-32):]
+func (s *Servers) record(addr string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures = append(s.without(addr), Attempt{Addr: addr, At: time.Now(), Err: err})
+	s.failures = s.failures[max(0, len(s.failures)-32):]
 }
 
 // without returns the failures at other addresses. The caller has the lock.
-func (b *Servers) without(addr string) []Attempt {
-	return slices.DeleteFunc(b.failures, func(f Attempt) bool { return f.Addr == addr })
+func (s *Servers) without(addr string) []Attempt {
+	return slices.DeleteFunc(s.failures, func(f Attempt) bool { return f.Addr == addr })
 }
 
 // attached notes that a server accepted the session. Whether it can be used is not
 // known yet: it may refuse the credentials, as it may have before.
-func (b *Servers) attached(addr string) {
-	if !b.refuses(addr) {
-		b.note(addr, errNotReady)
+func (s *Servers) attached(addr string) {
+	if !s.refuses(addr) {
+		s.record(addr, errNotReady)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.attachedAt = time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attachedAt = time.Now()
 }
 
 var errNotReady = errors.New("attached, but the session is not ready yet")
 
 // refuses reports whether the newest failure at an address was that of the credentials.
-func (b *Servers) refuses(addr string) bool { return errors.Is(b.failure(addr), ErrAuthFailed) }
+func (s *Servers) refuses(addr string) bool { return errors.Is(s.failure(addr), ErrAuthFailed) }
 
 // ready notes that the session can be used at an address.
-func (b *Servers) ready(addr string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.failures = b.without(addr)
+func (s *Servers) ready(addr string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures = s.without(addr)
 }
 
 // Attempts returns the newest attempt at each address that was not successful, in the
 // order tried.
-func (b *Servers) Attempts() []Attempt {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.failures)
+func (s *Servers) Attempts() []Attempt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.failures)
 }

@@ -228,7 +228,7 @@ func TestPaceOfAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newServers(nil, "10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")
 		b.cfg.Reconnect = retry.Forever(time.Second)
-		b.pace = b.cfg.Reconnect.Start()
+		b.backoff = b.cfg.Reconnect.Start()
 		waits := func(n int) (all []time.Duration) {
 			for range n {
 				begun := time.Now()

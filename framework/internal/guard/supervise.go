@@ -20,22 +20,22 @@ func (g *Guard) Supervise(now time.Time) time.Duration {
 	} else if c != nil && c.leaderless(now, timeout/4) {
 		c.drop(errNoLeader) // others may have one
 	}
-	return min(g.TrustedUntil().Sub(now), silence/4, g.makeTrip(now), g.checkVouch(now))
+	return min(g.TrustedUntil().Sub(now), silence/4, g.makeRoundTrip(now), g.checkVouch(now))
 }
 
-// makeTrip sends a sync, which is a round trip through the leader, every twelfth of the
+// makeRoundTrip sends a sync, which is a round trip through the leader, every twelfth of the
 // timeout and at once on each further connection, one at a time. It returns the time
 // until the next is due.
-func (g *Guard) makeTrip(now time.Time) time.Duration {
+func (g *Guard) makeRoundTrip(now time.Time) time.Duration {
 	period := g.Timeout() / 12
 	c := g.Live()
-	if wait := g.tripAt.Add(period).Sub(now); wait > 0 && c == g.tripBy {
+	if wait := g.roundTripAt.Add(period).Sub(now); wait > 0 && c == g.roundTripOver {
 		return wait
 	}
 	if c == nil || !g.events.IsOpen() || !g.underWay.CompareAndSwap(false, true) {
 		return period / 2
 	}
-	g.tripAt, g.tripBy = now, c
+	g.roundTripAt, g.roundTripOver = now, c
 	g.events.Start(func() {
 		_, _ = g.library.Sync("/") // what it proves, the guard sees
 		g.underWay.Store(false)
@@ -60,7 +60,7 @@ func (c *Conn) stuck(now time.Time, silence, commit, limit time.Duration) bool {
 	if len(c.pings) > 0 {
 		waited = max(waited, now.Sub(c.pings[0]))
 	}
-	return waited >= limit || (waited >= silence && now.Sub(c.heard) >= silence)
+	return waited >= limit || (waited >= silence && now.Sub(c.receivedAt) >= silence)
 }
 
 // leaderless reports whether the server should be left because it seems to have lost

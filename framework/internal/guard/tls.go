@@ -53,15 +53,15 @@ func firstSupported(request *tls.CertificateRequestInfo, all []tls.Certificate) 
 // does not.
 func (c *secureConn) explain(err error) error {
 	var (
-		notTLS   tls.RecordHeaderError
-		untrusty *tls.CertificateVerificationError
+		notTLS    tls.RecordHeaderError
+		untrusted *tls.CertificateVerificationError
 	)
 	switch {
 	case errors.As(err, &notTLS):
 		return fmt.Errorf("the server does not answer in TLS: this may be a port without it (Config.TLS is set): %w", err)
 	case hungUp(err): // as ZooKeeper does when it takes the first bytes for a length
 		return fmt.Errorf("the server hung up in the TLS handshake: it may not serve now, or this be a port without TLS (Config.TLS is set): %w", err)
-	case errors.As(err, &untrusty):
+	case errors.As(err, &untrusted):
 		return err
 	}
 	if refused := c.refused(err); refused != nil {

@@ -8,16 +8,16 @@ import (
 // trust computes the trust deadline of a session; why it may be trusted, the comment of
 // the package says.
 type trust struct {
-	mu       sync.Mutex
-	timeout  time.Duration // the least that was negotiated; 0 before the first handshake
-	proved   time.Time     // A
-	vouched  time.Time     // Q
-	relied   int           // how often work relies on the session
-	doubtful bool          // a leader may have begun to end it, see rely
-	reached  time.Time     // the deadline, once it was reached; else zero
-	missing  error         // what was missing then
-	answered []roundTrip   // answered requests on this connection, thinned out
-	trip     roundTrip     // the last one through the leader that counts
+	mu           sync.Mutex
+	timeout      time.Duration // the least that was negotiated; 0 before the first handshake
+	proved       time.Time     // A
+	vouched      time.Time     // Q
+	relied       int           // how often work relies on the session
+	doubtful     bool          // a leader may have begun to end it, see rely
+	reached      time.Time     // the deadline, once it was reached; else zero
+	missing      error         // what was missing then
+	answered     []roundTrip   // answered requests on this connection, thinned out
+	lastByLeader roundTrip     // the last one through the leader that counts
 }
 
 type roundTrip struct{ sent, back time.Time }
@@ -50,7 +50,7 @@ func (t *trust) begin(sent, now time.Time, timeout time.Duration) {
 	// Another server may answer now: what the one before was told it may have kept to
 	// itself.
 	t.answered = append(t.answered[:0], roundTrip{sent, now})
-	t.trip = roundTrip{sent, now}
+	t.lastByLeader = roundTrip{sent, now}
 }
 
 // answer notes that a request sent at a time was answered now, by the leader or by any
@@ -65,17 +65,17 @@ func (t *trust) answer(sent, now time.Time, byLeader bool) {
 	if last := t.answered[len(t.answered)-1]; sent.Sub(last.sent) >= t.timeout/100 {
 		t.answered = append(t.answered, roundTrip{sent, now})
 	}
-	if !byLeader || sent.Before(t.trip.back) || sent.Sub(t.trip.sent) < t.timeout/24 {
+	if !byLeader || sent.Before(t.lastByLeader.back) || sent.Sub(t.lastByLeader.sent) < t.timeout/24 {
 		return
 	}
-	limit := t.trip.sent.Add(-t.timeout / 4)
+	limit := t.lastByLeader.sent.Add(-t.timeout / 4)
 	for len(t.answered) > 1 && !t.answered[1].back.After(limit) {
 		t.answered = t.answered[1:]
 	}
 	if oldest := t.answered[0]; !oldest.back.After(limit) {
 		t.doubtful, t.proved = false, oldest.sent
 	}
-	t.trip = roundTrip{sent, now}
+	t.lastByLeader = roundTrip{sent, now}
 }
 
 // committed notes that a transaction sent at a time was answered with success now.
@@ -194,7 +194,7 @@ func age(then, now time.Time) time.Duration {
 func (c *Conn) prove(f inFlight, code int32, end multiEnd) {
 	now := time.Now()
 	switch {
-	case gone(code), gone(end.code): // the server no longer has the session
+	case noSession(code), noSession(end.code): // the server no longer has the session
 	case f.op == opSetAuth: // the server does not look for it
 	default:
 		// A refusal may come from the server itself, such as one that throttles.
@@ -206,4 +206,4 @@ func (c *Conn) prove(f inFlight, code int32, end multiEnd) {
 }
 
 // gone tells whether a code means that the server no longer has the session.
-func gone(code int32) bool { return code == codeExpired || code == codeMoved }
+func noSession(code int32) bool { return code == codeExpired || code == codeMoved }

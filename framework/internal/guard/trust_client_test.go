@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// The client of the model of reigns, which behaves as guard and Session do.
+// The client of the model of terms, which behaves as guard and Session do.
 type modelClient struct {
 	*ensemble
 	mistake
 	trust, alone trust // alone is A, with nothing that relies on it
 
-	patience    time.Duration // how long it waits for an answer
-	pause       time.Duration // between attempts to connect, at most
-	isAttentive bool          // it looks at the clock
-	isFickle    bool          // leases end, and others begin
-	races       bool          // touches get lost
-	apart       time.Duration // how long after one thread of a frozen server another wakes
-	backlog     time.Duration // how long a leader may take to end a session that it found expired
+	waitLimit    time.Duration // how long it waits for an answer
+	pause        time.Duration // between attempts to connect, at most
+	checksClock  bool          // it looks at the clock
+	endsLeases   bool          // leases end, and others begin
+	losesTouches bool          // touches get lost
+	wakeSpread   time.Duration // how long after one thread of a frozen server another wakes
+	backlog      time.Duration // how long a leader may take to end a session that it found expired
 
 	at                 *attachment
 	isMade, isOver     bool
@@ -42,15 +42,15 @@ const (
 
 // A mistake is one of the client, for tests of the model.
 type mistake struct {
-	withoutQ, handshakeVouches, syncVouches, withoutZxid, revives, sameNumber, newestTimeout, doubtless bool
+	withoutQ, handshakeVouches, syncVouches, withoutZxid, revives, sameNumber, newestTimeout, ignoresDoubt bool
 }
 
 const opCreateSession = -10
 
-func newReigns(seed uint64, m mistake) *modelClient {
+func newModelClient(seed uint64, m mistake) *modelClient {
 	e := &ensemble{simulation: newSimulation(seed), timeout: 12 * time.Second}
 	e.tick = e.timeout / time.Duration(2+e.rand.IntN(12))
-	e.haste = []time.Duration{e.tick / 8, e.tick}[e.rand.IntN(2)]
+	e.electionStep = []time.Duration{e.tick / 8, e.tick}[e.rand.IntN(2)]
 	e.delay = []time.Duration{0, time.Millisecond, e.timeout / 100, e.timeout / 30}[e.rand.IntN(4)]
 	for id := range []int{3, 3, 5}[e.rand.IntN(3)] {
 		e.voters = append(e.voters, &voter{
@@ -60,10 +60,10 @@ func newReigns(seed uint64, m mistake) *modelClient {
 	}
 	c := &modelClient{
 		ensemble: e, mistake: m,
-		patience: []time.Duration{e.timeout / 4, e.timeout * 2 / 3, forever}[e.rand.IntN(3)],
-		pause:    e.timeout / []time.Duration{24, 3}[e.rand.IntN(2)],
-		apart:    []time.Duration{0, time.Millisecond, e.timeout / 100}[e.rand.IntN(3)],
-		races:    e.oneIn(2), isAttentive: !e.oneIn(4), isFickle: e.oneIn(2),
+		waitLimit:    []time.Duration{e.timeout / 4, e.timeout * 2 / 3, forever}[e.rand.IntN(3)],
+		pause:        e.timeout / []time.Duration{24, 3}[e.rand.IntN(2)],
+		wakeSpread:   []time.Duration{0, time.Millisecond, e.timeout / 100}[e.rand.IntN(3)],
+		losesTouches: e.oneIn(2), checksClock: !e.oneIn(4), endsLeases: e.oneIn(2),
 	}
 	// A leader that has found the session expired accepts it until it comes to end it.
 	if e.oneIn(2) {
@@ -144,7 +144,7 @@ func (c *modelClient) request(op int32, then func()) {
 		q.number = c.number
 	}
 	if op == opMulti {
-		c.befall(onSending)
+		c.trigger(onSending)
 		if c.sameNumber {
 			q.number = xidVouch
 		}
@@ -169,7 +169,7 @@ func (c *modelClient) answered(q *call, zxid int64) {
 	}
 	c.prove(q)
 	if byQuorum[q.op] {
-		c.befall(onAnswer)
+		c.trigger(onAnswer)
 	}
 	q.then()
 }
@@ -193,13 +193,13 @@ func (c *modelClient) vouch(then func()) {
 
 func (c *modelClient) supervise() {
 	c.schedule(c.now+c.timeout/60, c.supervise)
-	c.befall(soon)
+	c.trigger(soon)
 	now := c.time()
-	c.isOver = c.isOver || (c.isAttentive && c.trust.expired(now) != nil)
+	c.isOver = c.isOver || (c.checksClock && c.trust.expired(now) != nil)
 	if !c.isAttached || c.isOver {
 		return
 	}
-	if inFlight := c.at.inFlight; len(inFlight) > 0 && now.Sub(inFlight[0].sent) >= c.patience {
+	if inFlight := c.at.inFlight; len(inFlight) > 0 && now.Sub(inFlight[0].sent) >= c.waitLimit {
 		c.lost(c.at)
 		return
 	}
@@ -214,7 +214,7 @@ func (c *modelClient) supervise() {
 // grant begins a lease, when the session is vouched for.
 func (c *modelClient) grant() {
 	now := c.time()
-	c.trust.doubtful = c.trust.doubtful && !c.doubtless
+	c.trust.doubtful = c.trust.doubtful && !c.ignoresDoubt
 	switch {
 	case c.trust.relied > 0 || c.trust.expired(now) != nil:
 	case c.withoutQ:
@@ -230,9 +230,9 @@ func (c *modelClient) grant() {
 	}
 }
 
-// wander does at random what a program may do with its session.
-func (c *modelClient) wander() {
-	c.schedule(c.now+c.timeout/4+c.upTo(c.timeout/2), c.wander)
+// actAtRandom does at random what a program may do with its session.
+func (c *modelClient) actAtRandom() {
+	c.schedule(c.now+c.timeout/4+c.upTo(c.timeout/2), c.actAtRandom)
 	kind := c.rand.IntN(8)
 	switch {
 	case !c.isMade || c.isOver:
@@ -240,9 +240,9 @@ func (c *modelClient) wander() {
 		c.request(opGetData, func() {})
 	case kind < 4:
 		c.lost(c.at)
-	case c.isFickle && c.trust.relied == 0:
+	case c.endsLeases && c.trust.relied == 0:
 		c.grant()
-	case c.isFickle && kind == 4:
+	case c.endsLeases && kind == 4:
 		c.check()
 		c.trust.leave(c.time())
 	}
@@ -288,7 +288,7 @@ func (c *modelClient) endOf(t *trust) time.Duration {
 	return t.until().Sub(c.start) + stopMargin(t.timeout)
 }
 
-func (c *modelClient) befall(moment int) {
+func (c *modelClient) trigger(moment int) {
 	if f := c.next[moment]; f != nil {
 		c.next[moment] = nil
 		c.schedule(c.now+c.upTo(2*c.delay), f)

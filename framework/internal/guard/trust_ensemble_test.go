@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The ensemble of the model of reigns, with the one session that it has: voters that
+// The ensemble of the model of terms, with the one session that it has: voters that
 // lead, or follow a leader, or look for one. What is sent over a connection arrives in
 // order, and late. A voter has threads, each with an order of its own; all stand still
 // while it is frozen, but clocks run on.
@@ -14,7 +14,7 @@ type ensemble struct {
 	simulation
 	timeout, tick time.Duration
 	delay         time.Duration // of a message, at most
-	haste         time.Duration // how long each step of an election takes at most
+	electionStep  time.Duration // how long each step of an election takes at most
 	voters        []*voter
 	cuts          [6][6][]cut   // from and to; the client is the last
 	begun         int64         // the newest epoch that a quorum has acknowledged
@@ -65,9 +65,9 @@ type voter struct {
 	log      []*proposal
 	writing  []*proposal // on their way there
 	disk     *modelLink
-	zxid     int64    // of the newest transaction that can be read here
-	reign    *reign   // nil while it looks for a leader
-	link     *learner // nil on the leader
+	zxid     int64       // of the newest transaction that can be read here
+	term     *leaderTerm // nil while it looks for a leader
+	link     *learner    // nil on the leader
 	led      time.Duration
 	serving  bool
 
@@ -115,7 +115,7 @@ func (v *voter) every(period time.Duration, f func()) {
 // freeze makes all threads stand still, and wake one after the other.
 func (v *voter) freeze(length time.Duration) {
 	for i := range v.awake {
-		v.awake[i] = max(v.awake[i], v.now+length+v.upTo(v.client.apart))
+		v.awake[i] = max(v.awake[i], v.now+length+v.upTo(v.client.wakeSpread))
 	}
 }
 
@@ -131,20 +131,20 @@ func (s *stream) send(f func()) {
 }
 
 // ask has the leader do something.
-func (v *voter) ask(f func(r *reign, l *learner)) {
-	r, l := v.reign, v.link
+func (v *voter) ask(f func(t *leaderTerm, l *learner)) {
+	t, l := v.term, v.link
 	if l == nil {
-		f(r, nil)
+		f(t, nil)
 		return
 	}
-	l.up.send(func() { f(r, l) })
+	l.up.send(func() { f(t, l) })
 }
 
 // leave closes all connections first. The other ends learn of it when they have read
 // all that was sent before.
 func (v *voter) leave() {
-	r, l := v.reign, v.link
-	if r == nil {
+	t, l := v.term, v.link
+	if t == nil {
 		return
 	}
 	v.life++
@@ -152,13 +152,13 @@ func (v *voter) leave() {
 		v.log = append(v.log, v.writing...)
 	}
 	v.hangUp()
-	v.reign, v.link, v.serving, v.heard = nil, nil, false, 0
+	v.term, v.link, v.serving, v.heard = nil, nil, false, 0
 	v.writing, v.waiting, v.revalidating = nil, nil, nil
-	if r.leader != v {
+	if t.leader != v {
 		l.up.send(func() { l.gone = true })
 		return
 	}
-	for _, l := range r.learners {
+	for _, l := range t.learners {
 		l.down.send(l.voter.leave)
 	}
 }
@@ -166,13 +166,13 @@ func (v *voter) leave() {
 // elect lets those that look for a leader find one, or make one of them if they are a
 // quorum, whatever the leader thinks that they have left.
 func (e *ensemble) elect() {
-	e.schedule(e.now+e.upTo(e.haste), e.elect)
+	e.schedule(e.now+e.upTo(e.electionStep), e.elect)
 	var best *voter
 	looking := slices.DeleteFunc(slices.Clone(e.voters), func(v *voter) bool {
-		if r := e.voters[e.rand.IntN(len(e.voters))].reign; r != nil && e.oneIn(2) {
-			v.join(r)
+		if t := e.voters[e.rand.IntN(len(e.voters))].term; t != nil && e.oneIn(2) {
+			v.join(t)
 		}
-		if v.reign != nil || v.awake[peerThread] > v.now || e.oneIn(4) {
+		if v.term != nil || v.awake[peerThread] > v.now || e.oneIn(4) {
 			return true
 		}
 		if best == nil || v.newest() > best.newest() || (v.newest() == best.newest() && e.oneIn(2)) {
@@ -189,10 +189,10 @@ func (e *ensemble) elect() {
 	if !e.isQuorum(votes) {
 		return
 	}
-	r := best.lead(epoch)
+	t := best.lead(epoch)
 	for _, v := range looking {
 		v.promised = epoch
-		e.schedule(e.now+e.upTo(e.haste), func() { v.join(r) })
+		e.schedule(e.now+e.upTo(e.electionStep), func() { v.join(t) })
 	}
 }
 
@@ -216,9 +216,9 @@ func (v *voter) reaches(other *voter) bool {
 }
 
 // join follows a leader, and begins with its history.
-func (v *voter) join(r *reign) {
-	leader := r.leader
-	if v.reign != nil || leader.reign != r || v.promised > r.epoch || !v.reaches(leader) {
+func (v *voter) join(t *leaderTerm) {
+	leader := t.leader
+	if v.term != nil || leader.term != t || v.promised > t.epoch || !v.reaches(leader) {
 		return
 	}
 	l := &learner{
@@ -226,23 +226,23 @@ func (v *voter) join(r *reign) {
 		up:   stream{v.ensemble.link(v.id, leader.id), leader, leader.life, learnerThread + v.id},
 		down: stream{v.ensemble.link(leader.id, v.id), v, v.life, peerThread},
 	}
-	v.promised, v.accepted, v.reign, v.link, v.led = r.epoch, r.epoch, r, l, v.now
+	v.promised, v.accepted, v.term, v.link, v.led = t.epoch, t.epoch, t, l, v.now
 	v.log = slices.Clone(leader.log)
-	if r.hasBegun {
-		v.log = slices.Clone(r.committed)
+	if t.hasBegun {
+		v.log = slices.Clone(t.committed)
 	}
 	v.zxid = v.lastLogged()
 	if v.oneIn(2) { // a snapshot names the epoch, the difference between two logs does not
-		v.zxid = max(v.zxid, r.epoch<<32)
+		v.zxid = max(v.zxid, t.epoch<<32)
 	}
-	r.learners = append(r.learners, l)
-	for _, p := range r.proposed {
+	t.learners = append(t.learners, l)
+	for _, p := range t.proposed {
 		l.down.send(func() { v.write(p) })
 	}
-	l.up.send(func() { r.acceptedBy(l) })
-	patience := v.tick + 4*v.delay + v.upTo([]time.Duration{v.tick, v.timeout}[v.rand.IntN(2)])
+	l.up.send(func() { t.acceptedBy(l) })
+	waitLimit := v.tick + 4*v.delay + v.upTo([]time.Duration{v.tick, v.timeout}[v.rand.IntN(2)])
 	v.every(v.tick/2, func() {
-		if v.now-v.led > patience {
+		if v.now-v.led > waitLimit {
 			v.leave()
 		}
 	})
@@ -255,7 +255,7 @@ func (v *voter) write(p *proposal) {
 	v.disk.send(func() {
 		v.on(logThread, life, func() {
 			v.writing, v.log = v.writing[1:], append(v.log, p)
-			v.ask(func(r *reign, _ *learner) { r.acknowledged(p, v.id) })
+			v.ask(func(t *leaderTerm, _ *learner) { t.acknowledged(p, v.id) })
 		})
 	})
 }
@@ -283,13 +283,13 @@ func (v *voter) apply(p *proposal) {
 func (v *voter) report() {
 	heard := v.heard
 	v.led, v.heard = v.now, 0
-	if v.client.races {
+	if v.client.losesTouches {
 		v.reported = v.now
 	}
-	v.ask(func(r *reign, l *learner) {
-		l.heard = r.now
+	v.ask(func(t *leaderTerm, l *learner) {
+		l.heard = t.now
 		if heard != 0 {
-			r.touch(heard)
+			t.touch(heard)
 		}
 	})
 }

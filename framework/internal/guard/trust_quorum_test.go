@@ -11,7 +11,7 @@ import (
 
 // A leader that is cut off from its quorum goes on answering syncs until it notices.
 // The others may have a new one at once, whose clock for the session begins with its
-// reign.
+// term.
 func TestTrustWhileADeposedLeaderAnswersSyncs(t *testing.T) {
 	t.Parallel()
 	for _, timeout := range []time.Duration{10 * time.Second, 15 * time.Second, 40 * time.Second} { // of ticks of 2 s
@@ -20,14 +20,14 @@ func TestTrustWhileADeposedLeaderAnswersSyncs(t *testing.T) {
 		var tr trust
 		tr.begin(start, start.Add(rtt), timeout)
 		require.True(t, tr.rely(start.Add(rtt)))
-		reign := 20 * time.Second
-		for at := timeout / 12; at < reign+noticed; at += timeout / 12 {
+		term := 20 * time.Second
+		for at := timeout / 12; at < term+noticed; at += timeout / 12 {
 			tr.answer(start.Add(at), start.Add(at+rtt), true)
-			if at <= reign {
+			if at <= term {
 				tr.committed(start.Add(at), start.Add(at+rtt))
 			}
 		}
-		assert.LessOrEqual(t, tr.until().Sub(start)+stopMargin(timeout), reign+timeout)
+		assert.LessOrEqual(t, tr.until().Sub(start)+stopMargin(timeout), term+timeout)
 	}
 }
 
@@ -48,8 +48,8 @@ func TestTrustWhenAPausedLeaderRevalidates(t *testing.T) {
 	}
 	back := tr.until().Sub(start) - 100*time.Millisecond // the last moment at which it is still trusted
 	tr.begin(start.Add(back), start.Add(back+rtt), timeout)
-	reign := pause + time.Second // tickTime=200 syncLimit=4
-	assert.LessOrEqual(t, tr.until().Sub(start)+stopMargin(timeout), reign+timeout)
+	term := pause + time.Second // tickTime=200 syncLimit=4
+	assert.LessOrEqual(t, tr.until().Sub(start)+stopMargin(timeout), term+timeout)
 }
 
 // Only what a quorum has acknowledged moves Q, and only work that relies on the session
@@ -116,7 +116,7 @@ func TestTrustDeadlineThatWasReachedStays(t *testing.T) {
 		"transaction": func(tr *trust, now time.Time) { tr.committed(now, now) },
 		"release":     func(tr *trust, now time.Time) { tr.leave(now) },
 		"grant":       func(tr *trust, now time.Time) { assert.False(t, tr.rely(now)) },
-		"round trips": func(tr *trust, now time.Time) {
+		"round roundTrips": func(tr *trust, now time.Time) {
 			for i := range 10 {
 				sent := now.Add(-time.Duration(9-i) * sessionLength / 12)
 				tr.answer(sent, sent, true)
@@ -209,11 +209,11 @@ func TestTrustExpiresByTheWallClockToo(t *testing.T) {
 
 // A connection that was made with an old Q may be to a leader that is about to end the
 // session, which until then answers everything.
-func TestTrustIsNotReliedOnRightAfterTheBrink(t *testing.T) {
+func TestNothingReliesOnASessionThatWasAboutToExpire(t *testing.T) {
 	t.Parallel()
 	begun := time.Now()
 	at := func(s float64) time.Time { return begun.Add(time.Duration(s * float64(time.Second))) }
-	trips := func(tr *trust, from, to float64) {
+	roundTrips := func(tr *trust, from, to float64) {
 		for s := from; s <= to; s += 0.75 {
 			tr.answer(at(s), at(s), true)
 		}
@@ -223,26 +223,26 @@ func TestTrustIsNotReliedOnRightAfterTheBrink(t *testing.T) {
 	tr.begin(at(4), at(4), sessionLength)
 	assert.True(t, tr.rely(at(4)), "Q is young")
 	tr.leave(at(4))
-	trips(&tr, 4, 10)
+	roundTrips(&tr, 4, 10)
 	tr.committed(at(10), at(10))
 	assert.True(t, tr.rely(at(10)), "it was old for a time, on one connection")
 	tr.leave(at(10))
-	trips(&tr, 10.75, 17)
+	roundTrips(&tr, 10.75, 17)
 	tr.begin(at(17.4), at(17.4), sessionLength)
 	tr.committed(at(17.4), at(17.4))
 	assert.True(t, tr.rely(at(17.4)), "no other leader can have found it expired")
 	tr.leave(at(17.4))
 	tr.vouched = at(10)
-	trips(&tr, 17.5, 19)
+	roundTrips(&tr, 17.5, 19)
 	tr.begin(at(20), at(20), sessionLength)
 	tr.committed(at(20.1), at(20.1))
 	assert.True(t, tr.isVouched(at(20.1)))
 	assert.False(t, tr.rely(at(20.1)))
-	trips(&tr, 20.5, 22)
+	roundTrips(&tr, 20.5, 22)
 	tr.begin(at(22), at(22), sessionLength)
-	trips(&tr, 22.5, 24.7)
-	assert.False(t, tr.rely(at(24.7)), "trips on another connection do not count")
-	trips(&tr, 24.75, 25.5)
+	roundTrips(&tr, 22.5, 24.7)
+	assert.False(t, tr.rely(at(24.7)), "roundTrips on another connection do not count")
+	roundTrips(&tr, 24.75, 25.5)
 	tr.committed(at(25.5), at(25.5))
 	assert.True(t, tr.rely(at(25.5)))
 }

@@ -12,52 +12,52 @@ import (
 // once at a time. If its answer is lost, so is the connection; on the next it is
 // repeated, which does no harm.
 
-// vouchLimit is how many nodes are checked by one transaction.
-const vouchLimit = 32
+// maxChecked is how many nodes are checked by one transaction.
+const maxChecked = 32
 
 // begin asks before the library's first request on this connection, behind which its
 // pings are. The caller has the slot.
-func (c *Conn) begin() {
+func (c *Conn) beforeFirst() {
 	if !c.begun.Swap(true) {
-		c.ask(c.claim())
+		c.sendCheck(c.startCheck())
 	}
 }
 
 // claim returns what a quorum should be asked about, for whoever is to ask it. There is
 // nothing while it is being asked, and before the server knows the credentials that may
 // be needed for it.
-func (c *Conn) claim() []*reliedNode {
+func (c *Conn) startCheck() []*reliedNode {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.begun.Load() || c.vouching != nil {
 		return nil
 	}
-	c.vouching = c.guard.relied.next(vouchLimit, c.guard.cfg.MaxRequestBytes-checkOverhead)
+	c.vouching = c.guard.relied.next(maxChecked, c.guard.cfg.MaxRequestBytes-checkOverhead)
 	return c.vouching
 }
 
 // ask asks a quorum to vouch for the session, unless there is nothing to ask about. The
 // caller has the slot.
-func (c *Conn) ask(nodes []*reliedNode) {
+func (c *Conn) sendCheck(nodes []*reliedNode) {
 	if len(nodes) == 0 {
 		return
 	}
 	c.write(checkRequest(xidVouch+1-c.guard.vouches.Add(1), nodes))
 }
 
-// unreliable says of the codes of a failed check what is wrong with its node.
-var unreliable = map[int32]error{codeNoNode: zk.ErrNoNode, codeNoAuth: zk.ErrNoAuth}
+// checkErrors says of the codes of a failed check what is wrong with its node.
+var checkErrors = map[int32]error{codeNoNode: zk.ErrNoNode, codeNoAuth: zk.ErrNoAuth}
 
 // vouched looks at the answer to what ask has sent.
-func (c *Conn) vouched(code int32, end multiEnd) error {
+func (c *Conn) onVouchAnswer(code int32, end multiEnd) error {
 	c.mu.Lock()
 	nodes := c.vouching
 	c.vouching = nil
 	c.mu.Unlock()
-	switch err := unreliable[end.code]; {
+	switch err := checkErrors[end.code]; {
 	case code == codeExpired, end.code == codeExpired:
-		return c.guard.lose(ErrSessionExpired)
-	case gone(code), gone(end.code):
+		return c.guard.endedByServer(ErrSessionExpired)
+	case noSession(code), noSession(end.code):
 		return errMoved // by attaching again it moves here again
 	case code == 0 && err != nil && end.failed < len(nodes):
 		c.guard.relied.fail(nodes[end.failed], err)
@@ -77,8 +77,8 @@ func (g *Guard) checkVouch(now time.Time) time.Duration {
 	case wait > 0:
 		return wait
 	}
-	if nodes := c.claim(); nodes != nil {
-		g.events.Start(func() { c.send(func() { c.ask(nodes) }) }) // writes, so not here
+	if nodes := c.startCheck(); nodes != nil {
+		g.events.Start(func() { c.send(func() { c.sendCheck(nodes) }) }) // writes, so not here
 	}
 	return g.Timeout() / 24
 }

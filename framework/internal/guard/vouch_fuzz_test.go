@@ -26,13 +26,13 @@ func FuzzAnswerToAVouching(f *testing.F) {
 	f.Add(answer(xidVouch, 5, 0, results([2]int32{typeError, 0}, [2]int32{typeError, 0}, [2]int32{typeError, codeNoNode})...), byte(2))
 	f.Add(append(answer(4, 5, 0, make([]byte, 20<<10)...), answer(xidVouch, 5, codeExpired)...), byte(2))
 	f.Fuzz(func(t *testing.T, says []byte, pieces byte) {
-		c, _ := greeted(t)
+		c, _ := connected(t)
 		c.read.Reset(bytes.NewReader(says))
 		if pieces%2 == 1 {
 			c.read.Reset(iotest.OneByteReader(bytes.NewReader(says)))
 		}
 		relyingOn(t, c, "/a", "/b")
-		tell(t, c, ask(4, opMulti))
+		send(t, c, ask(4, opMulti))
 		n, err := io.Copy(io.Discard, c)
 		require.LessOrEqual(t, int(n), len(says))
 		_ = err
@@ -56,14 +56,14 @@ func TestAnswerToALargeMulti(t *testing.T) {
 		large := answer(1, 5, 0, results(ops...)...)
 		require.Greater(t, len(large), 2*readAhead)
 		for _, pieces := range []bool{false, true} {
-			c, _ := greeted(t)
+			c, _ := connected(t)
 			c.read.Reset(bytes.NewReader(large))
 			if pieces {
 				c.read.Reset(iotest.OneByteReader(bytes.NewReader(large)))
 			}
 			before := c.guard.trust.vouched
 			time.Sleep(time.Millisecond)
-			tell(t, c, ask(1, opMulti))
+			send(t, c, ask(1, opMulti))
 			got, err := io.ReadAll(io.LimitReader(c, int64(len(large))))
 			require.NoError(t, err)
 			require.Equal(t, large, got)

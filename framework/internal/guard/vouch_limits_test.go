@@ -20,12 +20,12 @@ func TestSizeOfACheck(t *testing.T) {
 		nodes, length, limit, want int
 	}{
 		"few":         {5, 10, 1 << 20, 5},
-		"many":        {100, 10, 1 << 20, vouchLimit},
+		"many":        {100, 10, 1 << 20, maxChecked},
 		"long paths":  {100, 10_000, 25_000 + checkOverhead, 2},
 		"short paths": {100, 10, 5*checkBytes("/123456789") + checkOverhead, 5},
 		"a long path": {3, 10_000, 1000 + checkOverhead, 1},
 	} {
-		conn, script := greeted(t)
+		conn, script := connected(t)
 		session := conn.guard
 		session.cfg.MaxRequestBytes = c.limit
 		var paths []string
@@ -34,7 +34,7 @@ func TestSizeOfACheck(t *testing.T) {
 		}
 		relyingOn(t, conn, paths...)
 		before := script.heard.Len()
-		tell(t, conn, ask(1, opSync))
+		send(t, conn, ask(1, opSync))
 		sent := script.heard.Bytes()[before:]
 		size := frameHeader + int(be32(sent))
 		assert.Len(t, conn.vouching, c.want, name)
@@ -75,7 +75,7 @@ func TestDeadlineOfAAloneStaysReached(t *testing.T) {
 func TestWhenAQuorumIsAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		conn, script := greeted(t, answer(xidVouch, 5, -127))
+		conn, script := connected(t, answer(xidVouch, 5, -127))
 		session := conn.guard
 		relyingOn(t, conn, "/a")
 		<-time.After(sessionLength / 16)

@@ -39,9 +39,9 @@ const (
 	// answers to negative numbers that it does not know, without noting their zxid,
 	// which it must not while it sets watches again.
 	xidVouch = -5
-	// xidTakeBack marks the guard's request to remove a watch, of which one at a time
+	// xidRemoveWatch marks the guard's request to remove a watch, of which one at a time
 	// is under way. It is no transaction.
-	xidTakeBack = -4
+	xidRemoveWatch = -4
 
 	opCreate        = 1
 	opDelete        = 2
@@ -63,17 +63,17 @@ const (
 	opClose         = -11
 )
 
-// standIns replaces error codes that the client library has no name for by ones that it
+// substituteCodes replaces error codes that the client library has no name for by ones that it
 // knows and that servers never send, so that they need not be told by the text of an
 // error: unimplemented becomes "nothing to process", throttled becomes "reconfig
 // disabled" (this package never asks for a reconfig).
-var standIns = map[int32]int32{
+var substituteCodes = map[int32]int32{
 	-6:   -117,
 	-127: -123,
 }
 
-// standIn returns the error code that the library gets for one of a server.
-func standIn(code int32) int32 { return cmp.Or(standIns[code], code) }
+// substituteCode returns the error code that the library gets for one of a server.
+func substituteCode(code int32) int32 { return cmp.Or(substituteCodes[code], code) }
 
 // byQuorum holds the requests that are transactions: success is answered only when a
 // quorum has acknowledged them.
@@ -121,7 +121,7 @@ type connectReply struct {
 
 func parseConnectReply(body []byte) (connectReply, error) {
 	r := answerReader{rest: body}
-	numbers, password := r.pass(4+4+8, "version, timeout and id"), r.text()
+	numbers, password := r.skip(4+4+8, "version, timeout and id"), r.text()
 	if r.fault != nil {
 		return connectReply{}, errShortFrame
 	}

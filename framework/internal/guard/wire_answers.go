@@ -24,16 +24,16 @@ func checkAnswer(op int32, body []byte) error {
 	case opCreate, opContainer, opCreateTTL, opSync:
 		r.text()
 	case opExists, opSetData, opSetACL:
-		r.pass(statBytes, "a stat")
+		r.skip(statBytes, "a stat")
 	case opGetData:
 		r.data()
-		r.pass(statBytes, "a stat")
+		r.skip(statBytes, "a stat")
 	case opGetChildren2:
 		r.vector(func() { r.text() })
-		r.pass(statBytes, "a stat")
+		r.skip(statBytes, "a stat")
 	case opGetACL:
 		r.vector(func() { r.number("permissions"); r.text(); r.text() })
-		r.pass(statBytes, "a stat")
+		r.skip(statBytes, "a stat")
 	case opMulti:
 		r.results()
 	default:
@@ -75,7 +75,7 @@ func (r *answerReader) fail(format string, args ...any) {
 }
 
 // pass passes over so many bytes, and returns them.
-func (r *answerReader) pass(bytes int, what string) (passed []byte) {
+func (r *answerReader) skip(bytes int, what string) (passed []byte) {
 	if bytes < 0 || bytes > len(r.rest) {
 		r.fail("%s of %d bytes where %d are left", what, bytes, len(r.rest))
 		return nil
@@ -85,7 +85,7 @@ func (r *answerReader) pass(bytes int, what string) (passed []byte) {
 }
 
 func (r *answerReader) number(what string) int32 {
-	if b := r.pass(4, what); b != nil {
+	if b := r.skip(4, what); b != nil {
 		return be32(b)
 	}
 	return 0
@@ -93,11 +93,11 @@ func (r *answerReader) number(what string) int32 {
 
 // text passes over a string, and returns it.
 func (r *answerReader) text() []byte {
-	return r.pass(int(r.number("the length of a string")), "a string")
+	return r.skip(int(r.number("the length of a string")), "a string")
 }
 
 // data passes over what a node stores, which may be null.
-func (r *answerReader) data() { r.pass(max(0, int(r.number("the length of data"))), "data") }
+func (r *answerReader) data() { r.skip(max(0, int(r.number("the length of data"))), "data") }
 
 // vector passes over as many elements as there are said to be. Whether there are shows
 // then: each has a length at least.
@@ -114,7 +114,7 @@ func (r *answerReader) vector(element func()) {
 // results passes over the results of a multi.
 func (r *answerReader) results() {
 	for r.fault == nil {
-		head := r.pass(multiHeader, "the header of a result")
+		head := r.skip(multiHeader, "the header of a result")
 		if head == nil || head[4] != 0 { // the end
 			return
 		}
@@ -123,7 +123,7 @@ func (r *answerReader) results() {
 		case opCreate:
 			r.text()
 		case opSetData:
-			r.pass(statBytes, "a stat")
+			r.skip(statBytes, "a stat")
 		case typeError:
 			if code := r.number("an error code"); code > 0 {
 				r.fail("error code %d", code)

@@ -66,8 +66,8 @@ func TestAnswersCutShortAreNoticed(t *testing.T) {
 	}
 }
 
-// lies are answers that the library does not survive, or reads on behind.
-var lies = map[int32]map[string][]byte{
+// malformed are answers that the library does not survive, or reads on behind.
+var malformed = map[int32]map[string][]byte{
 	opGetData: {
 		"two gigabytes": {0x7f, 0xff, 0xff, 0xf0}, "a stat cut short": append(text("x"), make([]byte, statBytes-1)...),
 	},

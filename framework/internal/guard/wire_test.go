@@ -62,18 +62,18 @@ func scripted(says []byte) (*Conn, *script) {
 }
 
 // greeted returns one that has a session, of 9 s, on which the server will say that.
-func greeted(t testing.TB, says ...[]byte) (*Conn, *script) {
+func connected(t testing.TB, says ...[]byte) (*Conn, *script) {
 	t.Helper()
-	request, reply := hello(17)
+	request, reply := connectFrames(17)
 	c, conn := scripted(append(reply, bytes.Join(says, nil)...))
-	tell(t, c, request)
+	send(t, c, request)
 	_, err := io.ReadFull(c, make([]byte, len(reply)))
 	require.NoError(t, err)
 	return c, conn
 }
 
-// hello is a connect request and the reply to it.
-func hello(session int64) (request, reply []byte) {
+// connectFrames is a connect request and the reply to it.
+func connectFrames(session int64) (request, reply []byte) {
 	body := binary.BigEndian.AppendUint32(nil, 0)
 	body = binary.BigEndian.AppendUint32(body, 9000)
 	body = binary.BigEndian.AppendUint64(body, uint64(session))
@@ -101,7 +101,7 @@ func text(s string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...)
 }
 
-func tell(t testing.TB, c *Conn, frames ...[]byte) {
+func send(t testing.TB, c *Conn, frames ...[]byte) {
 	t.Helper()
 	for _, frame := range frames {
 		n, err := c.Write(frame)
@@ -114,7 +114,7 @@ func tell(t testing.TB, c *Conn, frames ...[]byte) {
 // but for codes that the library has no names for.
 func TestGuardPassesFramesOnAndReplacesCodes(t *testing.T) {
 	t.Parallel()
-	request, reply := hello(7)
+	request, reply := connectFrames(7)
 	event := answer(xidEvent, 0, 0, append([]byte{0, 0, 0, 1, 0, 0, 0, 3}, text("/a")...)...)
 	large := answer(4, 9, 0, append(text(strings.Repeat("\xff", 300_000)), make([]byte, statBytes+2)...)...)
 	stream := bytes.Join([][]byte{
@@ -125,7 +125,7 @@ func TestGuardPassesFramesOnAndReplacesCodes(t *testing.T) {
 	}, nil)
 	for _, size := range []int{1, 3, 4, 17, 1000, 1 << 20} {
 		c, _ := scripted(stream)
-		tell(t, c, request)
+		send(t, c, request)
 		var got []byte
 		buf := make([]byte, size)
 		for first := true; ; first = false {
@@ -136,7 +136,7 @@ func TestGuardPassesFramesOnAndReplacesCodes(t *testing.T) {
 				break
 			}
 			if first {
-				tell(t, c, ask(1, 999), ask(2, 3), ask(3, 3), ask(xidPing, 11), ask(4, opGetData))
+				send(t, c, ask(1, 999), ask(2, 3), ask(3, 3), ask(xidPing, 11), ask(4, opGetData))
 			}
 		}
 		require.True(t, bytes.Equal(want, got), "read in pieces of %d", size)
@@ -145,13 +145,13 @@ func TestGuardPassesFramesOnAndReplacesCodes(t *testing.T) {
 
 func TestGuardRemembersTheZxidOfCreates(t *testing.T) {
 	t.Parallel()
-	c, _ := greeted(t,
+	c, _ := connected(t,
 		answer(1, 5, 0, text("/a0000000001")...), answer(2, 6, -110), answer(3, 7, 0, text("/b")...),
 		answer(4, 8, 0, text("/"+strings.Repeat("x", 100<<10))...),
 	)
 	sent := 0
 	c.guard.ExpectCreate("/a", func() { sent++ })
-	tell(t, c, ask(1, opCreate, text("/a")...), ask(2, opContainer, text("/c")...), ask(3, opDelete, text("/b")...), ask(4, opCreate, text("/x")...))
+	send(t, c, ask(1, opCreate, text("/a")...), ask(2, opContainer, text("/c")...), ask(3, opDelete, text("/b")...), ask(4, opCreate, text("/x")...))
 	_, err := io.Copy(io.Discard, c)
 	require.NoError(t, err)
 	assert.Equal(t, 1, sent)
@@ -165,27 +165,27 @@ func TestGuardRemembersTheZxidOfCreates(t *testing.T) {
 // locks itself up over some that do.
 func TestGuardSwallowsWritesToADeadConnection(t *testing.T) {
 	t.Parallel()
-	c, conn := greeted(t)
+	c, conn := connected(t)
 	require.NoError(t, c.Close())
 	require.NoError(t, c.Close(), "twice")
 	before := conn.heard.Len()
-	tell(t, c, ask(1, opCreate, text("/a")...), ask(xidPing, 11))
+	send(t, c, ask(1, opCreate, text("/a")...), ask(xidPing, 11))
 	assert.Equal(t, before, conn.heard.Len())
 
-	c, conn = greeted(t)
+	c, conn = connected(t)
 	require.NoError(t, c.sendClose(t.Context()))
 	before = conn.heard.Len()
-	tell(t, c, ask(1, opCreate, text("/a")...))
+	send(t, c, ask(1, opCreate, text("/a")...))
 	assert.Equal(t, before, conn.heard.Len(), "nothing comes after the close request")
 }
 
 func TestGuardRefusesASecondSession(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[int64]error{0: ErrSessionExpired, 8: ErrSessionReplaced} {
-		request, reply := hello(id)
+		request, reply := connectFrames(id)
 		c, _ := scripted(reply)
 		c.guard.id = 7
-		tell(t, c, request)
+		send(t, c, request)
 		n, err := c.Read(make([]byte, 100))
 		require.ErrorIs(t, err, want)
 		assert.Zero(t, n, "the library hears nothing of it")
@@ -194,7 +194,7 @@ func TestGuardRefusesASecondSession(t *testing.T) {
 }
 
 func FuzzGuardReadsAnything(f *testing.F) {
-	request, reply := hello(7)
+	request, reply := connectFrames(7)
 	f.Add([]byte{})
 	f.Add(reply)
 	f.Add(append(bytes.Clone(reply), answer(1, 5, 0, text("/a")...)...))
@@ -205,7 +205,7 @@ func FuzzGuardReadsAnything(f *testing.F) {
 	f.Add([]byte{0x7f, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, says []byte) {
 		c, _ := scripted(says)
-		tell(t, c, request)
+		send(t, c, request)
 		buf := make([]byte, 64)
 		total := 0
 		for first := true; ; first = false {
@@ -218,7 +218,7 @@ func FuzzGuardReadsAnything(f *testing.F) {
 				t.Fatal("no progress")
 			}
 			if first {
-				tell(t, c, ask(1, opCreate, text("/a")...), ask(2, opSync), ask(xidPing, 11), ask(3, opSetWatches))
+				send(t, c, ask(1, opCreate, text("/a")...), ask(2, opSync), ask(xidPing, 11), ask(3, opSetWatches))
 			}
 		}
 		if total > len(says) {
@@ -239,6 +239,6 @@ func FuzzFramesOfTheLibrary(f *testing.F) {
 			t.Fatal("a password that is not in the reply")
 		}
 		c, _ := scripted(nil)
-		c.note(frame)
+		c.record(frame)
 	})
 }

@@ -20,7 +20,7 @@ func TrustMutants() []Mutant {
 		Name: "nothing relies on a session", Package: sweeps, Tests: oldLeader,
 		File: "framework/internal/guard/trust.go", Old: "\tt.relied++\n", New: "",
 	}, {
-		Name: "a quorum's word is trusted for the whole timeout", Package: suites, Tests: "^TestMutex$",
+		Name: "what a quorum vouched for is trusted for the whole timeout", Package: suites, Tests: "^TestMutex$",
 		File: "framework/internal/guard/trust.go", Old: "age(t.vouched, now) < window):", New: "age(t.vouched, now) < t.timeout):",
 	}, {
 		Name: "a transaction counts from its answer", Package: trusting, Tests: "WhatAnAnswerProves",
@@ -30,7 +30,7 @@ func TrustMutants() []Mutant {
 		File: "framework/internal/guard/trust.go", Old: "trust.answer(f.at, now,", New: "trust.answer(now, now,",
 	}, {
 		Name: "a server that does not have the session proves it", Package: trusting, Tests: "WhatAnAnswerProves",
-		File: "framework/internal/guard/trust.go", Old: "case gone(code), gone(end.code):", New: "case false:",
+		File: "framework/internal/guard/trust.go", Old: "case noSession(code), noSession(end.code):", New: "case false:",
 	}, {
 		Name: "a multi that failed vouches for a session", Package: trusting, Tests: "WhatAnAnswerProves",
 		File: "framework/internal/guard/trust.go", Old: "code == 0 && end.committed {", New: "code == 0 {",
@@ -38,7 +38,7 @@ func TrustMutants() []Mutant {
 		Name: "a deadline that was reached is left behind", Package: trusting, Tests: "DeadlineThatWasReached|NeverRevived",
 		File: "framework/internal/guard/trust.go", Old: "case t.over(now):\n\t\treturn\n", New: "",
 	}, {
-		Name: "a session on the brink is relied on", Package: trusting, Tests: "TheBrink|IsBeingEnded",
+		Name: "a session that is about to expire is relied on", Package: trusting, Tests: "AboutToExpire|IsBeingEnded",
 		File: "framework/internal/guard/trust.go", Old: "t.doubtful = t.doubtful || age(t.vouched, now) >= trustWindow(t.timeout)", New: "",
 	}, {
 		Name: "the wall clock does not count", Package: trusting, Tests: "ByTheWallClock",
@@ -50,16 +50,16 @@ func TrustMutants() []Mutant {
 		Name: "a number is used twice in a session", Package: trusting, Tests: "NoNumberIsUsedTwice",
 		File: "framework/internal/guard/vouch.go", Old: "xidVouch+1-c.guard.vouches.Add(1)", New: "xidVouch",
 	}, {
-		Name: "a server of the past is attached to", Package: trusting, Tests: "GreatestZxid",
+		Name: "a server of an earlier epoch is attached to", Package: trusting, Tests: "GreatestZxid",
 		File: "framework/internal/guard/conn.go", Old: "frame = withZxid(frame, c.guard.zxid.Load())", New: "frame = withZxid(frame, 0)",
 	}, {
-		Name: "watches that were not set again are believed in", Package: gating, Tests: "DidNotSetAgain",
+		Name: "watches that were not set again count", Package: gating, Tests: "DidNotSetAgain",
 		File: "framework/gate.go", Old: "if !restored {\n\t\t// The library", New: "if false {\n\t\t// The library",
 	}, {
 		Name: "the gate opens for an older connection", Package: gating, Tests: "OlderConnection",
 		File: "framework/gate.go", Old: "if g.session.link() == c {", New: "if true {",
 	}, {
-		Name: "a place is granted although nobody vouches for it", Package: trusting, Tests: "OlderProof",
+		Name: "a lease is granted although no quorum vouches for its session", Package: trusting, Tests: "OlderProof",
 		File: "framework/internal/guard/trust.go", Old: "age(t.vouched, now) < t.timeout/2", New: "age(t.vouched, now) < trustWindow(t.timeout)*9/10",
 	}, {
 		Name: "a hold does not hear that its node is gone", Package: suites, Tests: "^TestMutex$",

@@ -2,13 +2,13 @@ package guard
 
 import "time"
 
-// A reign lasts from the election of a leader until that notices that it has lost its
+// A leaderTerm lasts from the election of a leader until that notices that it has lost its
 // quorum. Nobody else ends it: the others may have had another leader for long.
-type reign struct {
+type leaderTerm struct {
 	*ensemble
 	leader    *voter
 	epoch     int64
-	patience  time.Duration // how long it takes to notice
+	waitLimit time.Duration // how long it takes to notice
 	quorate   time.Duration // when it last heard of a quorum
 	hasBegun  bool          // a quorum has acknowledged it
 	votes     uint
@@ -42,56 +42,56 @@ type proposal struct {
 	then          []func() // syncs that wait for it
 }
 
-func (v *voter) lead(epoch int64) *reign {
-	r := &reign{
+func (v *voter) lead(epoch int64) *leaderTerm {
+	t := &leaderTerm{
 		ensemble: v.ensemble, leader: v, epoch: epoch, zxid: epoch << 32, votes: 1 << v.id,
 		quorate: v.now, phase: v.upTo(v.tick),
-		patience: v.tick + 4*v.delay + v.upTo([]time.Duration{v.tick, 4 * v.timeout}[v.rand.IntN(2)]),
+		waitLimit: v.tick + 4*v.delay + v.upTo([]time.Duration{v.tick, 4 * v.timeout}[v.rand.IntN(2)]),
 	}
-	v.promised, v.accepted, v.reign = epoch, epoch, r
-	v.every(v.tick/2, r.ping)
-	return r
+	v.promised, v.accepted, v.term = epoch, epoch, t
+	v.every(v.tick/2, t.ping)
+	return t
 }
 
-func (r *reign) ping() {
-	votes := uint(1) << r.leader.id
-	for _, l := range r.learners {
-		if !l.gone && r.now-l.heard <= r.patience {
+func (t *leaderTerm) ping() {
+	votes := uint(1) << t.leader.id
+	for _, l := range t.learners {
+		if !l.gone && t.now-l.heard <= t.waitLimit {
 			votes |= 1 << l.voter.id
 		}
-		if l.accepted && r.hasBegun {
+		if l.accepted && t.hasBegun {
 			l.down.send(l.voter.report)
 		}
 	}
-	if r.isQuorum(votes) {
-		r.quorate = r.now
-	} else if r.now-r.quorate > r.patience {
-		r.leader.leave()
+	if t.isQuorum(votes) {
+		t.quorate = t.now
+	} else if t.now-t.quorate > t.waitLimit {
+		t.leader.leave()
 	}
 }
 
-// acceptedBy counts who has acknowledged the reign. With a quorum all that is in the
+// acceptedBy counts who has acknowledged the term. With a quorum all that is in the
 // leader's log is committed, and the clock of sessions starts.
-func (r *reign) acceptedBy(l *learner) {
+func (t *leaderTerm) acceptedBy(l *learner) {
 	l.accepted = true
-	r.votes |= 1 << l.voter.id
+	t.votes |= 1 << l.voter.id
 	serve := func(l *learner) {
 		l.down.send(func() { l.voter.serving, l.voter.led = true, l.voter.now })
 	}
 	switch {
-	case r.hasBegun:
+	case t.hasBegun:
 		serve(l)
-	case r.isQuorum(r.votes):
-		r.hasBegun, r.leader.serving, r.leader.zxid = true, true, r.zxid
-		r.begun = max(r.begun, r.epoch)
-		for _, p := range r.leader.log {
+	case t.isQuorum(t.votes):
+		t.hasBegun, t.leader.serving, t.leader.zxid = true, true, t.zxid
+		t.begun = max(t.begun, t.epoch)
+		for _, p := range t.leader.log {
 			if p.creates {
-				r.expiry = 1
-				r.touch(p.timeout)
+				t.expiry = 1
+				t.touch(p.timeout)
 			}
-			r.commit(p)
+			t.commit(p)
 		}
-		for _, l := range r.learners {
+		for _, l := range t.learners {
 			if l.accepted {
 				serve(l)
 			}
@@ -99,25 +99,25 @@ func (r *reign) acceptedBy(l *learner) {
 	}
 }
 
-func (r *reign) propose(p *proposal) {
-	r.zxid++
-	p.zxid = r.zxid
-	r.proposed = append(r.proposed, p)
-	for _, l := range r.learners {
+func (t *leaderTerm) propose(p *proposal) {
+	t.zxid++
+	p.zxid = t.zxid
+	t.proposed = append(t.proposed, p)
+	for _, l := range t.learners {
 		l.down.send(func() { l.voter.write(p) })
 	}
-	r.leader.write(p)
+	t.leader.write(p)
 }
 
 // acknowledged counts a vote, also that of a follower which has left meanwhile.
-func (r *reign) acknowledged(p *proposal, id int) {
+func (t *leaderTerm) acknowledged(p *proposal, id int) {
 	p.votes |= 1 << id
-	for len(r.proposed) > 0 && r.isQuorum(r.proposed[0].votes) {
-		p := r.proposed[0]
-		r.proposed = r.proposed[1:]
-		r.commit(p)
-		r.leader.apply(p)
-		for _, l := range r.learners {
+	for len(t.proposed) > 0 && t.isQuorum(t.proposed[0].votes) {
+		p := t.proposed[0]
+		t.proposed = t.proposed[1:]
+		t.commit(p)
+		t.leader.apply(p)
+		for _, l := range t.learners {
 			l.down.send(func() { l.voter.apply(p) })
 		}
 		for _, f := range p.then {
@@ -126,78 +126,78 @@ func (r *reign) acknowledged(p *proposal, id int) {
 	}
 }
 
-func (r *reign) commit(p *proposal) {
-	r.committed = append(r.committed, p)
+func (t *leaderTerm) commit(p *proposal) {
+	t.committed = append(t.committed, p)
 	if p.ends {
-		r.closing = true
+		t.closing = true
 	}
-	if p.ends && r.ended == 0 {
-		r.ended = r.now
+	if p.ends && t.ended == 0 {
+		t.ended = t.now
 	}
 }
 
 // touch starts the session's clock anew, with whatever timeout it is told. It reports
 // false if there is no session any more. One that has been found expired is not saved.
-func (r *reign) touch(timeout time.Duration) bool {
-	at := r.now + r.phase + timeout
-	at += r.tick - at%r.tick - r.phase // rounded up, or a whole tick more
+func (t *leaderTerm) touch(timeout time.Duration) bool {
+	at := t.now + t.phase + timeout
+	at += t.tick - at%t.tick - t.phase // rounded up, or a whole tick more
 	switch {
-	case r.expiry == 0 || r.closing:
+	case t.expiry == 0 || t.closing:
 		return false
-	case r.polled || r.expiry == at:
+	case t.polled || t.expiry == at:
 		return true
 	}
-	r.expiry = at
-	life := r.leader.life
+	t.expiry = at
+	life := t.leader.life
 	onClock := func(at time.Duration, f func()) {
-		r.schedule(at, func() { r.leader.on(clockThread, life, f) })
+		t.schedule(at, func() { t.leader.on(clockThread, life, f) })
 	}
 	onClock(at, func() {
-		if r.expiry != at || r.polled {
+		if t.expiry != at || t.polled {
 			return
 		}
-		r.polled = true
-		onClock(r.now+r.upTo(r.client.backlog), func() { // others are ended before
-			r.closing = true
-			r.propose(&proposal{ends: true})
+		t.polled = true
+		onClock(t.now+t.upTo(t.client.backlog), func() { // others are ended before
+			t.closing = true
+			t.propose(&proposal{ends: true})
 		})
 	})
 	return true
 }
 
-func (r *reign) revalidate(from *voter, timeout time.Duration) bool {
-	r.owner = from
-	return r.touch(timeout)
+func (t *leaderTerm) revalidate(from *voter, timeout time.Duration) bool {
+	t.owner = from
+	return t.touch(timeout)
 }
 
 // transact proposes what the client asks for, also to refuse it.
-func (r *reign) transact(q *call) {
+func (t *leaderTerm) transact(q *call) {
 	p, from := &proposal{number: q.number}, q.on.voter
 	switch {
 	case q.op == opCreateSession:
 		p.creates, p.timeout = true, q.on.timeout
-		r.expiry, r.owner = 1, from
-		r.touch(p.timeout)
-	case r.expiry == 0 || r.closing:
+		t.expiry, t.owner = 1, from
+		t.touch(p.timeout)
+	case t.expiry == 0 || t.closing:
 		p.code = codeExpired
-	case r.owner != nil && r.owner != from:
+	case t.owner != nil && t.owner != from:
 		p.code = codeMoved
 	default:
-		r.owner = from
+		t.owner = from
 	}
-	r.propose(p)
+	t.propose(p)
 }
 
 // sync answers behind all that was proposed before. It takes no quorum.
-func (r *reign) sync(q *call, l *learner) {
+func (t *leaderTerm) sync(q *call, l *learner) {
 	answer := func() {
 		l.down.send(func() {
 			q.done = true
 			l.voter.flush()
 		})
 	}
-	if n := len(r.proposed); n > 0 {
-		r.proposed[n-1].then = append(r.proposed[n-1].then, answer)
+	if n := len(t.proposed); n > 0 {
+		t.proposed[n-1].then = append(t.proposed[n-1].then, answer)
 	} else {
 		answer()
 	}
@@ -222,7 +222,7 @@ type call struct {
 	then       func()
 	done       bool
 	code       int32
-	isStale    bool // a leader answered after another's reign had begun
+	isStale    bool // a leader answered after another's term had begun
 }
 
 // connect is a handshake. Only that which makes the session takes a quorum.
@@ -233,24 +233,24 @@ func (v *voter) connect(a *attachment, zxid int64) {
 	}
 	a.timeout = v.grants
 	v.attached = append(v.attached, a)
-	settle := func(a *attachment, ok bool) {
+	reply := func(a *attachment, ok bool) {
 		a.down.send(func() { v.client.established(a, ok) })
 	}
 	switch {
 	case a.isNew:
 		q := &call{op: opCreateSession, on: a}
 		v.waiting = append(v.waiting, q)
-		v.ask(func(r *reign, _ *learner) { r.transact(q) })
+		v.ask(func(t *leaderTerm, _ *learner) { t.transact(q) })
 	case v.link == nil:
-		settle(a, v.reign.revalidate(v, a.timeout))
+		reply(a, v.term.revalidate(v, a.timeout))
 	default: // a second connection may get the answer for the first
 		v.revalidating = a
-		v.ask(func(r *reign, l *learner) {
-			ok := r.revalidate(v, a.timeout)
+		v.ask(func(t *leaderTerm, l *learner) {
+			ok := t.revalidate(v, a.timeout)
 			l.down.send(func() {
 				if b := v.revalidating; b != nil {
 					v.revalidating = nil
-					settle(b, ok)
+					reply(b, ok)
 				}
 			})
 		})
@@ -260,7 +260,7 @@ func (v *voter) connect(a *attachment, zxid int64) {
 // receive takes a request. A leader knows of the session then, a follower reports it.
 func (v *voter) receive(q *call) {
 	switch {
-	case v.link == nil && !v.reign.touch(q.on.timeout):
+	case v.link == nil && !v.term.touch(q.on.timeout):
 		return // which is all that a leader says when it has ended the session
 	case v.reported != 0 && v.now-v.reported < v.timeout/100:
 		v.reported = 0
@@ -270,9 +270,9 @@ func (v *voter) receive(q *call) {
 	v.waiting = append(v.waiting, q)
 	switch {
 	case byQuorum[q.op]:
-		v.ask(func(r *reign, _ *learner) { r.transact(q) })
+		v.ask(func(t *leaderTerm, _ *learner) { t.transact(q) })
 	case q.op == opSync && v.link != nil:
-		v.ask(func(r *reign, l *learner) { r.sync(q, l) })
+		v.ask(func(t *leaderTerm, l *learner) { t.sync(q, l) })
 	default:
 		q.done = true
 	}
@@ -283,7 +283,7 @@ func (v *voter) flush() {
 	for len(v.waiting) > 0 && v.waiting[0].done {
 		q, zxid := v.waiting[0], v.zxid
 		v.waiting = v.waiting[1:]
-		q.isStale = byLeader(q.op) && v.reign.epoch < v.begun
+		q.isStale = byLeader(q.op) && v.term.epoch < v.begun
 		q.on.down.send(func() {
 			switch {
 			case q.op == opCreateSession:

@@ -7,25 +7,25 @@ type IdleWatch struct {
 	Kept     func(always bool) // it is still there; always: this server removes none
 }
 
-// TakeBack has the server remove a watch, and the library forget it, unless that goes
+// RemoveWatch has the server remove a watch, and the library forget it, unless that goes
 // on already; Events.Wake tells when it is over. Which watch, next says while nothing
 // else can be written to the connection, and false if there is none.
 //
 // The request has a number that the library does not use, and the library, which would
 // set the watch again after a break, is told by an event of the guard's making in place
 // of the answer.
-func (g *Guard) TakeBack(next func() (IdleWatch, bool)) {
-	if c := g.Live(); c != nil && c.takingBack.CompareAndSwap(false, true) {
-		g.events.Start(func() { c.send(func() { c.takeBack(next) }) }) // writes, so not here
+func (g *Guard) RemoveWatch(next func() (IdleWatch, bool)) {
+	if c := g.Live(); c != nil && c.removing.CompareAndSwap(false, true) {
+		g.events.Start(func() { c.send(func() { c.removeWatch(next) }) }) // writes, so not here
 	}
 }
 
-// takeBack asks the server to remove a watch. The caller has the slot, so that nothing
+// removeWatch asks the server to remove a watch. The caller has the slot, so that nothing
 // else is written until that is.
-func (c *Conn) takeBack(next func() (IdleWatch, bool)) {
+func (c *Conn) removeWatch(next func() (IdleWatch, bool)) {
 	w, ok := next()
 	if !ok {
-		c.takingBack.Store(false)
+		c.removing.Store(false)
 		return
 	}
 	c.mu.Lock()
@@ -41,8 +41,8 @@ func (c *Conn) takeBack(next func() (IdleWatch, bool)) {
 	c.write(removeWatchRequest(w))
 }
 
-// takenBack looks at the answer to what takeBack has sent.
-func (c *Conn) takenBack(code int32) {
+// onRemoved looks at the answer to what removeWatch has sent.
+func (c *Conn) onRemoved(code int32) {
 	c.mu.Lock()
 	w := c.taken
 	c.taken = nil
@@ -50,7 +50,7 @@ func (c *Conn) takenBack(code int32) {
 	if w == nil {
 		return
 	}
-	c.takingBack.Store(false)
+	c.removing.Store(false)
 	if code == 0 || code == codeNoWatcher { // which has fired meanwhile
 		c.frame = forgetEvent(*w) // in place of the answer
 		c.guard.events.Wake()
@@ -71,7 +71,7 @@ var (
 const stateForgotten = -1000
 
 func removeWatchRequest(w IdleWatch) []byte {
-	return newMessage(xidTakeBack, opRemoveWatches).text(w.Path).numbers(removedKind[w.Children]).done()
+	return newMessage(xidRemoveWatch, opRemoveWatches).text(w.Path).numbers(removedKind[w.Children]).done()
 }
 
 func forgetEvent(w IdleWatch) []byte {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The model of reigns: what doc.go argues about Q, and about A and Q together, for a
+// The model of terms: what doc.go argues about Q, and about A and Q together, for a
 // client (trust_client_test.go) of an ensemble (trust_ensemble_test.go,
 // trust_reign_test.go) in which servers freeze, restart and are cut off, leaders are
 // elected, and those that were deposed go on until they notice.
@@ -19,15 +19,15 @@ import (
 // ends it does so no earlier than the stop margin after the trust deadline, and nothing
 // begins to rely on it after that.
 
-// run lets a calamity befall the ensemble up to four times, each at a bad moment.
-func (c *modelClient) run(calamity func()) {
+// run lets a fault trigger the ensemble up to four times, each at a bad moment.
+func (c *modelClient) run(fault func()) {
 	c.elect()
 	c.schedule(c.timeout/2, c.dial)
 	c.supervise()
-	c.wander()
+	c.actAtRandom()
 	for range 1 + c.rand.IntN(4) {
 		c.schedule(c.timeout/2+c.upTo(5*c.timeout), func() {
-			c.next[c.rand.IntN(len(c.next))] = calamity
+			c.next[c.rand.IntN(len(c.next))] = fault
 		})
 	}
 	for c.now < 8*c.timeout && (c.ended == 0 || c.now < c.ended+c.timeout) {
@@ -38,8 +38,8 @@ func (c *modelClient) run(calamity func()) {
 	c.check()
 }
 
-// suffer lets some calamity happen.
-func (c *modelClient) suffer() {
+// randomFault lets some fault happen.
+func (c *modelClient) randomFault() {
 	v := c.leader()
 	if c.oneIn(3) {
 		v = c.voters[c.rand.IntN(len(c.voters))]
@@ -57,11 +57,11 @@ func (c *modelClient) suffer() {
 	case 4:
 		c.move()
 	case 5:
-		c.thereAndBack()
+		c.moveAndReturn()
 	case 6:
-		c.heldBack()
+		c.lateAcknowledgements()
 	default:
-		c.part(1<<v.id | uint(c.rand.IntN(1<<len(c.voters))))
+		c.partition(1<<v.id | uint(c.rand.IntN(1<<len(c.voters))))
 	}
 }
 
@@ -71,8 +71,8 @@ func (c *modelClient) leader() *voter {
 	if c.at != nil {
 		v = c.at.voter
 	}
-	if v.reign != nil {
-		v = v.reign.leader
+	if v.term != nil {
+		v = v.term.leader
 	}
 	return v
 }
@@ -80,8 +80,8 @@ func (c *modelClient) leader() *voter {
 // depose makes a quorum leave a leader. Their last words are long on the way, and they
 // may be out of the client's reach.
 func (c *modelClient) depose(v *voter, isHidden bool) {
-	if v.reign != nil {
-		v.reign.patience += c.upTo(3 * c.timeout)
+	if v.term != nil {
+		v.term.waitLimit += c.upTo(3 * c.timeout)
 	}
 	held, hidden := c.upTo([]time.Duration{c.timeout / 2, 3 * c.timeout}[c.rand.IntN(2)]), c.upTo(3*c.timeout)
 	others := slices.DeleteFunc(c.rand.Perm(len(c.voters)), func(i int) bool { return i == v.id })
@@ -91,17 +91,17 @@ func (c *modelClient) depose(v *voter, isHidden bool) {
 		if isHidden {
 			c.cut(c.self(), i, hidden)
 		}
-		c.schedule(c.now+c.delay+c.upTo(c.haste), func() { w.on(peerThread, w.life, w.leave) })
+		c.schedule(c.now+c.delay+c.upTo(c.electionStep), func() { w.on(peerThread, w.life, w.leave) })
 	}
 }
 
-// heldBack lets a quorum acknowledge a transaction, but its leader learn of that later.
-func (c *modelClient) heldBack() {
+// lateAcknowledgements lets a quorum acknowledge a transaction, but its leader learn of that later.
+func (c *modelClient) lateAcknowledgements() {
 	c.next[onSending] = func() { c.depose(c.leader(), true) }
 }
 
-// thereAndBack takes the client to the new leader for two transactions, and back.
-func (c *modelClient) thereAndBack() {
+// moveAndReturn takes the client to the new leader for two transactions, and back.
+func (c *modelClient) moveAndReturn() {
 	c.depose(c.leader(), false)
 	c.schedule(c.now+c.tick, func() {
 		c.next[onAnswer] = func() { c.next[onAnswer] = c.move }
@@ -116,7 +116,7 @@ func (c *modelClient) move() {
 		hidden = 0
 	}
 	for i, w := range c.voters {
-		if w.reign != nil && w.reign.epoch == c.begun {
+		if w.term != nil && w.term.epoch == c.begun {
 			c.cut(c.self(), i, hidden)
 		}
 	}
@@ -128,7 +128,7 @@ func (c *modelClient) move() {
 
 // part cuts some voters off from the others, in one direction or both. The client may
 // be with either.
-func (c *modelClient) part(some uint) {
+func (c *modelClient) partition(some uint) {
 	length := []time.Duration{c.upTo(c.timeout / 4), c.upTo(2 * c.timeout), forever}[c.rand.IntN(3)]
 	some |= uint(c.rand.IntN(2)) << c.self()
 	in, out := !c.oneIn(3), !c.oneIn(3)
@@ -142,10 +142,10 @@ func (c *modelClient) part(some uint) {
 	}
 }
 
-// brink leaves a client that nothing relies on with a deposed leader for so long that
+// nearExpiry leaves a client that nothing relies on with a deposed leader for so long that
 // the next one finds its session expired, and lets it go there right then.
-func (c *modelClient) brink() {
-	c.isFickle, c.backlog = true, min(c.tick, c.timeout/4)
+func (c *modelClient) nearExpiry() {
+	c.endsLeases, c.backlog = true, min(c.tick, c.timeout/4)
 	if c.trust.relied > 0 {
 		c.trust.leave(c.time())
 	}
@@ -163,8 +163,8 @@ func TestNothingBeginsToRelyOnASessionThatIsBeingEnded(t *testing.T) {
 	t.Parallel()
 	ended := 0
 	for seed := range uint64(1500) {
-		c := newReigns(seed, mistake{})
-		c.run(c.brink)
+		c := newModelClient(seed, mistake{})
+		c.run(c.nearExpiry)
 		require.Empty(t, c.wrong, "seed %d", seed)
 		if c.ended != 0 {
 			ended++
@@ -177,8 +177,8 @@ func TestNoLeaderEndsASessionThatIsReliedOn(t *testing.T) {
 	t.Parallel()
 	var ended, stale, saved int
 	for seed := range uint64(3000) {
-		c := newReigns(seed, mistake{})
-		c.run(c.suffer)
+		c := newModelClient(seed, mistake{})
+		c.run(c.randomFault)
 		require.Empty(t, c.wrong, "seed %d", seed)
 		if c.sawStale {
 			stale++
@@ -198,29 +198,29 @@ func TestNoLeaderEndsASessionThatIsReliedOn(t *testing.T) {
 }
 
 // The model would catch each of these mistakes, and it is the mistake that it catches.
-func TestModelOfReignsCatches(t *testing.T) {
+func TestModelOfTermsCatches(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		mistake  mistake
-		calamity func(*modelClient)
+		mistake mistake
+		fault   func(*modelClient)
 	}{
-		"a deadline without Q":                  {mistake{withoutQ: true}, (*modelClient).suffer},
-		"a handshake that vouches":              {mistake{handshakeVouches: true}, (*modelClient).suffer},
-		"a sync that vouches":                   {mistake{syncVouches: true}, (*modelClient).suffer},
-		"a return to the leader of the past":    {mistake{withoutZxid: true}, (*modelClient).thereAndBack},
-		"a deadline that is revived":            {mistake{revives: true}, (*modelClient).suffer},
-		"a number that is used twice":           {mistake{sameNumber: true}, (*modelClient).heldBack},
-		"a timeout that is longer than another": {mistake{newestTimeout: true}, (*modelClient).suffer},
-		"a grant on the brink":                  {mistake{doubtless: true}, (*modelClient).brink},
+		"a deadline without Q":                  {mistake{withoutQ: true}, (*modelClient).randomFault},
+		"a handshake that vouches":              {mistake{handshakeVouches: true}, (*modelClient).randomFault},
+		"a sync that vouches":                   {mistake{syncVouches: true}, (*modelClient).randomFault},
+		"a return to the leader of the past":    {mistake{withoutZxid: true}, (*modelClient).moveAndReturn},
+		"a deadline that is revived":            {mistake{revives: true}, (*modelClient).randomFault},
+		"a number that is used twice":           {mistake{sameNumber: true}, (*modelClient).lateAcknowledgements},
+		"a timeout that is longer than another": {mistake{newestTimeout: true}, (*modelClient).randomFault},
+		"a grant on the nearExpiry":             {mistake{ignoresDoubt: true}, (*modelClient).nearExpiry},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := func(seed uint64, m mistake) *modelClient {
-				c := newReigns(seed, m)
+				c := newModelClient(seed, m)
 				if tc.mistake.newestTimeout {
 					c.voters[0].grants = max(2*c.tick, c.timeout*2/3)
 				}
-				c.run(func() { tc.calamity(c) })
+				c.run(func() { tc.fault(c) })
 				return c
 			}
 			for seed := range uint64(3000) {
@@ -236,12 +236,12 @@ func TestModelOfReignsCatches(t *testing.T) {
 }
 
 // A seed that fails must fail again.
-func TestModelOfReignsRepeats(t *testing.T) {
+func TestModelOfTermsRepeats(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
-		c, again := newReigns(seed, mistake{}), newReigns(seed, mistake{})
-		c.run(c.suffer)
-		again.run(again.suffer)
+		c, again := newModelClient(seed, mistake{}), newModelClient(seed, mistake{})
+		c.run(c.randomFault)
+		again.run(again.randomFault)
 		assert.Equal(t, c.seq, again.seq)
 		assert.Equal(t, c.endOf(&c.trust), again.endOf(&again.trust))
 	}
