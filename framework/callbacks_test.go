@@ -135,7 +135,7 @@ func TestDialThatIgnoresItsContext(t *testing.T) {
 		synctest.Wait()
 		_, _, err := c.Exists(within(t, 2*time.Second), "/")
 		require.ErrorIs(t, err, framework.ErrNotConnected)
-		require.ErrorContains(t, err, "has not come back although its context has ended")
+		require.ErrorContains(t, err, "has not returned although its context has ended")
 		<-first.Done()
 		stuck.Store(false)
 		_, err = c.AwaitSession(within(t, time.Minute))

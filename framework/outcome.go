@@ -63,8 +63,8 @@ var neverSent = []error{
 //
 // The library makes an unnamed error of a code it does not know, which would have to be
 // told by its text. Where the code matters the wire guard replaces it by one the
-// library knows and a server never sends (see substituteCodes); the last two entries are
-// those. The size of a refused answer is the exception (see guard.RefusedSize).
+// library knows and a server never sends (see substituteCodes); the last two entries
+// are those. The size of a refused answer is the exception (see guard.RefusedSize).
 var answers = map[error]error{
 	zk.ErrNoNode:                  ErrNoNode,
 	zk.ErrNodeExists:              ErrNodeExists,

@@ -48,7 +48,7 @@ func TestTLSOnOneSideOnly(t *testing.T) {
 		"server only, which hangs up":           {through(addr), nop, "want TLS (set Config.TLS): EOF"},
 		"server only, which resets":             {through(answering(t, reset)), nop, "want TLS (set Config.TLS): read tcp "},
 		"client only, and a reset":              {through(answering(t, reset)), secure, "a port without TLS (Config.TLS is set): read tcp "},
-		"server only, which sends an alert":     {through(answering(t, "\x15\x03\x01\x00\x02\x02\x0a")), nop, "answers in TLS: this is a port for that (set Config.TLS)"},
+		"server only, which sends an alert":     {through(answering(t, "\x15\x03\x01\x00\x02\x02\x0a")), nop, "answers in TLS: this is a port with TLS (set Config.TLS)"},
 		"both, and it hangs up after that":      {through(tlstest.NewFront(t, answering(t, ""), &tls.Config{Certificates: []tls.Certificate{cert}})), secure, "allow no more connections: EOF"},
 		"neither, and it answers something odd": {through(answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n")), nop, "malformed frame"},
 	} {

@@ -12,7 +12,8 @@ import (
 // timeout, and of more than idleLimit those that have been idle for longest. Each costs
 // a request.
 //
-// The library knows nothing of that, so the guard asks the server; see guard.RemoveWatch.
+// The library knows nothing of that, so the guard asks the server; see
+// guard.RemoveWatch.
 //
 // No watch that is needed can get lost. It is decided which one to take back while
 // nothing else can be written to the connection. If somebody waits for it then it

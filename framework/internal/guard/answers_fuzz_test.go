@@ -16,9 +16,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// Whatever a server answers to a request, or tells as an event, goes through the
-// library and back to who asked: nothing ends the process, takes memory that it has not
-// paid for in bytes, or keeps the caller waiting.
+// An answer or event of any content passes through the library and back to the caller.
+// It neither crashes the process, nor takes more memory than its bytes justify, nor
+// keeps the caller waiting.
 func FuzzAnswers(f *testing.F) {
 	s := &hostileServer{say: func(xid, _ int32) []byte { return guard.Answer(xid, 1, 0, guard.Text("/")...) }}
 	c := s.connect(f, func(cfg *framework.Config) {
@@ -28,8 +28,8 @@ func FuzzAnswers(f *testing.F) {
 	})
 	var names []string
 	for name := range calls(f.Context(), c) {
-		// A watch makes a new connection wait, and reads the same answer. Many at once
-		// are a multi, and what follows on its failure.
+		// A watch makes a new connection wait, and its read has the same answer. "Many
+		// at once" is a multi, and further requests when that fails.
 		if !strings.Contains(name, "watch") && name != "many at once" {
 			names = append(names, name)
 		}

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// The library sends what is in its queue as soon as it has re-attached, and the request
-// that sets its watches again behind that. The guard turns the order round.
+// After it has re-attached the library first sends the requests in its queue, and then
+// the request that sets its watches again. The guard reverses that order.
 
-// HoldBack makes requests wait until one to set watches was sent, or SendHeld. With
-// all, those to set watches wait for SendHeld, too.
+// HoldBack delays all requests until one that sets watches was sent, or until SendHeld.
+// With all, requests that set watches wait for SendHeld as well.
 func (c *Conn) HoldBack(all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.holding, c.holdingAll = true, all
 }
 
-// hold keeps a copy of a request that has to wait.
+// hold keeps a copy of a request if it has to wait.
 func (c *Conn) hold(frame []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,7 +28,7 @@ func (c *Conn) hold(frame []byte) bool {
 	return true
 }
 
-// writeHeld sends what was held back. The caller has the slot.
+// writeHeld sends the requests that were held back. The caller has the slot.
 func (c *Conn) writeHeld() {
 	c.mu.Lock()
 	held := c.held
@@ -43,10 +43,10 @@ func (c *Conn) writeHeld() {
 	}
 }
 
-// SendHeld sends what was held back.
+// SendHeld sends the requests that were held back.
 func (c *Conn) SendHeld() { c.send(c.writeHeld) }
 
-// send runs what writes. It takes as long as a handshake may, at most.
+// send runs write, which gets as much time as a handshake at most.
 func (c *Conn) send(write func()) {
 	if !c.acquire(nil) {
 		return

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Functions of the caller's should come back at once, or when their context ends, and
-// may not: Config.Dial and the Close of a connection that came from there. They have
-// goroutines of their own, for which nothing else waits, so that they cannot delay what
-// a session's end means to others; Close does, for so long.
+// Config.Dial, and the Close of a connection that it returned, are functions of the
+// caller. They should return at once, or when their context ends, but may not. Each
+// call runs in its own goroutine, and only Close waits for it, for a limited time. So
+// it cannot delay the end of a session.
 
-// callbackLimit is how long Close waits for functions that do not come back.
+// callbackLimit is how long Close waits for functions of the caller that do not return.
 const callbackLimit = 3 * time.Second
 
-// start runs f, and returns a channel that is closed when it has come back.
+// start runs f, and returns a channel that is closed when f has returned.
 func (s *Servers) start(f func()) <-chan struct{} {
 	back := make(chan struct{})
 	s.callbacks.Store(back, nil)
@@ -27,8 +27,8 @@ func (s *Servers) start(f func()) <-chan struct{} {
 	return back
 }
 
-// AwaitCallbacks waits for Config.Dial, and what closes its connections, to come back,
-// for some seconds; for those that begin meanwhile, too.
+// AwaitCallbacks waits some seconds for calls of Config.Dial, and of the Close of its
+// connections, to return; also for calls that begin meanwhile.
 func (s *Servers) AwaitCallbacks() {
 	limit, cancel := context.WithTimeout(context.Background(), callbackLimit)
 	defer cancel()
@@ -44,14 +44,14 @@ func (s *Servers) AwaitCallbacks() {
 	}
 }
 
-// callbackDelay is how much later than it should a function may come back, where what
-// it has to say, or what comes after it, is worth a moment.
+// callbackDelay is how much later than it should a function may return, where its
+// result, or what follows it, is worth a short wait.
 const callbackDelay = 250 * time.Millisecond
 
-var errStuckDial = errors.New("config.Dial has not come back although its context has ended")
+var errStuckDial = errors.New("config.Dial has not returned although its context has ended")
 
-// dial opens a connection, encrypted if so configured. It comes back when ctx has
-// ended, whatever Config.Dial does.
+// dial opens a connection, encrypted if so configured. It returns when ctx has ended,
+// whatever Config.Dial does.
 func (s *Servers) dial(ctx context.Context, t target) (net.Conn, error) {
 	var conn net.Conn
 	var err error
@@ -59,7 +59,7 @@ func (s *Servers) dial(ctx context.Context, t target) (net.Conn, error) {
 	select {
 	case <-back:
 	case <-ctx.Done():
-		if !comesBack(back) {
+		if !returnsSoon(back) {
 			s.start(func() {
 				if <-back; err == nil {
 					_ = conn.Close()
@@ -71,8 +71,8 @@ func (s *Servers) dial(ctx context.Context, t target) (net.Conn, error) {
 	return conn, err
 }
 
-// comesBack waits a moment for a function that should have come back.
-func comesBack(back <-chan struct{}) bool {
+// returnsSoon waits a moment for a function that should have returned.
+func returnsSoon(back <-chan struct{}) bool {
 	select {
 	case <-back:
 		return true
@@ -81,12 +81,11 @@ func comesBack(back <-chan struct{}) bool {
 	}
 }
 
-// hangUp closes a connection that nobody uses any more. What reads or writes there
-// comes back at once, also if closing does not. ended is closed when that has come
-// back.
+// hangUp closes a connection that is no longer used. Reads and writes on it return at
+// once, even if closing blocks. ended is closed when closing has returned.
 func (s *Servers) hangUp(conn net.Conn) (ended <-chan struct{}) {
 	if secure, ok := conn.(*secureConn); ok {
-		conn = secure.NetConn() // which does not try to say good-bye first
+		conn = secure.NetConn() // which sends no TLS alert first
 	}
 	return s.start(func() {
 		_ = conn.SetDeadline(longAgo)

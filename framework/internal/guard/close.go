@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// sendClose sends our own close request, after which nothing else is sent.
+// sendClose sends the guard's own close request. Nothing else is sent after it.
 func (c *Conn) sendClose(ctx context.Context) error {
 	if !c.acquire(ctx.Done()) {
 		return io.ErrClosedPipe
@@ -23,14 +23,14 @@ func (c *Conn) sendClose(ctx context.Context) error {
 	return err
 }
 
-// drop breaks the connection; the library attaches anew.
+// drop breaks the connection; the library attaches again.
 func (c *Conn) drop(cause error) {
 	c.broke(cause)
 	_ = c.Close()
 }
 
-// broke notes why the connection broke. What shows after it was closed is no reason:
-// the socket only knows that it was closed.
+// broke records why the connection broke. Errors that show after the connection was
+// closed are no reason: the socket only knows that it was closed.
 func (c *Conn) broke(err error) {
 	if c.gone.Given() {
 		return
@@ -47,9 +47,9 @@ func (c *Conn) broke(err error) {
 	c.guard.broken.Store(&err)
 }
 
-// Close tells the session that the connection is gone, and closes it, for which it does
-// not wait: that may block, and the end of a session, or of the trust in it, must not.
-// It is idempotent; only the first call waits until the session was told.
+// Close notifies the session that the connection is gone, and closes it. It does not
+// wait for that: closing may block, and the end of a session, or of the trust in it,
+// must not. It is idempotent; only the first call waits until the session was notified.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	if c.gone.Given() {

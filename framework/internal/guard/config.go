@@ -10,25 +10,25 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// Config is what a guard has to know of that of the client.
+// Config is the part of the client's configuration that a guard needs.
 type Config struct {
-	// SessionTimeout is that which is asked for.
+	// SessionTimeout is the timeout to ask for.
 	SessionTimeout time.Duration
-	// RequestTimeout is when an answer does not come any more; 0 means two thirds of
-	// the session timeout.
+	// RequestTimeout is how long an answer is waited for; 0 means two thirds of the
+	// session timeout.
 	RequestTimeout time.Duration
 	// MaxRequestBytes is the size of the largest request.
 	MaxRequestBytes int
-	// MaxReplyBytes is the size of the largest answer that the library gets.
+	// MaxReplyBytes is the size of the largest answer that is handed to the library.
 	MaxReplyBytes int
 
-	// Dial opens connections, to names as well as addresses; nil is a net.Dialer, for
-	// which names are looked up.
+	// Dial opens connections, to names as well as addresses. If it is nil, a net.Dialer
+	// does, and the guard looks names up.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// TLS returns how a connection to a server is encrypted, nil if it is not.
+	// TLS returns how to encrypt a connection to a server, nil for no encryption.
 	TLS func(ctx context.Context, server string) (*tls.Config, error)
-	// Reconnect spaces attempts.
+	// Reconnect is the backoff between attempts to connect.
 	Reconnect retry.Policy
-	// Logger gets what goes on in the background.
+	// Logger gets messages about what happens in the background.
 	Logger *slog.Logger
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
-// A Conn stands between the client library and a connection. It sees every frame, and
-// from them it learns what the library does not tell: when each request was sent and
-// answered (for the trust deadline and the request timeout), the negotiated timeout and
-// the session's id and password, the zxid of creates, and whether the watches were set
-// again. It bounds the handshake, and it swallows write errors, because the library
-// answers some of them by locking itself up; the broken socket shows on the reading
+// A Conn stands between the client library and a network connection. It sees every
+// frame, and learns from them what the library does not tell: when each request was
+// sent and answered (for the trust deadline and the request timeout), the negotiated
+// timeout, the session's id and password, the zxids of creates, and whether the watches
+// were set again. It limits the time of the handshake. It swallows write errors,
+// because the library deadlocks on some of them; the broken socket shows on the reading
 // side at once.
 //
 // The library writes each frame with one Write, from one goroutine at a time.
@@ -27,11 +27,11 @@ type Conn struct {
 	slot  chan struct{} // held while writing; a channel, so that waiting for it can end
 	read  *bufio.Reader
 
-	// Only for whoever reads.
-	frame   []byte // what of the present frame is still to hand over
-	buffer  []byte // for the frames that it is long enough for
-	skip    int    // what is to be discarded behind that
-	readErr error  // what ends the reading then
+	// Used by the reading goroutine only.
+	frame   []byte // the rest of the present frame, for the library
+	buffer  []byte // for all frames that fit into it
+	skip    int    // bytes to discard behind that
+	readErr error  // ends the reading after that
 
 	mu         sync.Mutex
 	sent       []inFlight // requests and the connect request, oldest first
@@ -41,18 +41,18 @@ type Conn struct {
 	receivedAt time.Time     // when the newest bytes arrived
 	attached   bool          // handshake complete
 	closing    bool          // our close request was sent
-	begun      atomic.Bool   // the library has presented the credentials and sent something else
-	vouching   []*reliedNode // what a quorum is being asked about; nil if it is not
+	begun      atomic.Bool   // the library has sent a request behind the credentials
+	vouching   []*reliedNode // nodes of the check under way; nil if there is none
 
 	removing atomic.Bool // a watch is being removed
-	taken    *IdleWatch  // which one, once that was asked for
+	taken    *IdleWatch  // the one, once the request was sent
 
 	holding    bool            // requests wait until watches were set again
-	holdingAll bool            // the requests to set watches as well
-	held       [][]byte        // these
-	gone       *signal.Signal  // nothing goes through the connection any more
-	notified   *signal.Signal  // the session has been told of that, too
-	ended      <-chan struct{} // closed when the connection is closed, which may take long; set before told is given
+	holdingAll bool            // requests to set watches wait as well
+	held       [][]byte        // the requests that wait
+	gone       *signal.Signal  // nothing passes through the connection any more
+	notified   *signal.Signal  // the session knows that, too
+	ended      <-chan struct{} // closed when the connection is closed, which may take long; set before notified is given
 }
 
 type inFlight struct {
@@ -61,8 +61,8 @@ type inFlight struct {
 	at  time.Time
 }
 
-// readAhead is how much of a frame can be looked at before the rest has come, and more
-// than most frames have.
+// readAhead is how much of a frame can be inspected before the rest has arrived. Most
+// frames are smaller.
 const readAhead = 16 << 10
 
 func newConn(g *Guard, addr string, conn net.Conn, deadline time.Time) *Conn {
@@ -74,13 +74,13 @@ func newConn(g *Guard, addr string, conn net.Conn, deadline time.Time) *Conn {
 	return c
 }
 
-// SetReadDeadline obeys the library only after the handshake, for which it would wait
-// up to 6.67 session timeouts.
+// SetReadDeadline does nothing before the end of the handshake, for which the library
+// would wait up to 6.67 session timeouts.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	return c.obey(c.Conn.SetReadDeadline, t)
 }
 
-// SetWriteDeadline does the same for writing.
+// SetWriteDeadline does the same for writes.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return c.obey(c.Conn.SetWriteDeadline, t)
 }
@@ -98,8 +98,8 @@ func (c *Conn) isAttached() bool {
 	return c.attached
 }
 
-// acquire waits until nobody else writes. It is false if the connection ends before, or
-// over is closed.
+// acquire waits for the right to write, the slot. It returns false if the connection
+// ends first, or over is closed.
 func (c *Conn) acquire(over <-chan struct{}) bool {
 	select {
 	case c.slot <- struct{}{}:
@@ -152,9 +152,9 @@ func (c *Conn) write(frame []byte) {
 	}
 }
 
-// note records a frame before it is sent: the send time must not be later than the
-// moment at which the server can have seen it. It reports false if the connection is
-// over and nothing may be sent any more.
+// record records a frame before it is sent: the send time must not be later than the
+// moment at which the server can have seen the frame. It returns false if the
+// connection is over and nothing may be sent any more.
 func (c *Conn) record(frame []byte) bool {
 	now := time.Now()
 	c.mu.Lock()
@@ -179,7 +179,7 @@ func (c *Conn) record(frame []byte) bool {
 }
 
 // answered removes the request with this xid from those in flight. Answers come in the
-// order of the requests, pings aside, so it is the first one.
+// order of the requests, except those to pings, so it is the first one.
 func (c *Conn) answered(xid int32) (inFlight, bool) {
 	if xid == xidPing {
 		if len(c.pings) == 0 {

@@ -1,10 +1,10 @@
 package guard
 
-// Of creates the guard collects what only the wire shows: when each is sent, and its
-// zxid. The answer to a write carries the zxid of that write, which for a create is the
-// czxid of the new node; the library throws it away.
+// For creates the guard records what only it can see: when each is sent, and its zxid.
+// The answer to a write carries the zxid of that write, which for a create is the czxid
+// of the new node. The library discards it.
 
-// ExpectCreate makes f be called when the next create of that path is sent.
+// ExpectCreate has f called when the next create of that path is sent.
 func (g *Guard) ExpectCreate(path string, f func()) {
 	if f == nil {
 		return
@@ -25,15 +25,15 @@ func (g *Guard) sending(path string) {
 	}
 }
 
-// ForgetCreate ends what ExpectCreate began, for a create that was never sent.
+// ForgetCreate undoes ExpectCreate for a create that was never sent.
 func (g *Guard) ForgetCreate(path string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.onSent, path)
 }
 
-// TakeZxid returns the zxid of the create that made the node at path, 0 if it is not
-// known, and forgets it.
+// TakeZxid returns the zxid of the create that made the node at path, and forgets it.
+// It returns 0 if the zxid is not known.
 func (g *Guard) TakeZxid(path string) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -42,8 +42,8 @@ func (g *Guard) TakeZxid(path string) int64 {
 	return zxid
 }
 
-// created notes the zxid of a request that made a node, which its answer begins with: a
-// create, or a Multi whose first operation was one. The answer was checked.
+// created records the zxid of a request that made a node: a create, or a Multi whose
+// first operation was one. The answer, which begins with the path, was checked.
 func (g *Guard) created(op int32, zxid int64, body []byte) {
 	switch op {
 	case opCreate, opContainer, opCreateTTL:

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// handshakeLimit bounds dialing and handshake together, so that one paused server costs
-// at most a sixth of the session.
+// handshakeLimit limits the time for dialing and handshake together, so that one paused
+// server costs at most a sixth of the session timeout.
 func (g *Guard) handshakeLimit() time.Duration {
 	return min(cmp.Or(g.Timeout(), g.cfg.SessionTimeout)/6, 2*time.Second)
 }
 
-// Dial is the library's dialer. The address it asks for is a placeholder: which server
-// is next, and how long to wait before trying it, is a matter of Servers.
+// Dial is the library's dialer. It gets a placeholder for an address: Servers decides
+// which server is next, and how long to wait before trying it.
 func (g *Guard) Dial(_, _ string, _ time.Duration) (net.Conn, error) {
 	addr, err := g.servers.next(g.ctx)
 	if err != nil {
@@ -34,13 +34,13 @@ func (g *Guard) Dial(_, _ string, _ time.Duration) (net.Conn, error) {
 		return nil, err
 	}
 	gc := newConn(g, addr.String(), conn, deadline)
-	if old := g.latest; old != nil { // nobody else writes it
-		// The library may be back before it has closed what broke. The session must
-		// hear of the end of one connection before the beginning of the next, and so
-		// must the server.
+	if old := g.latest; old != nil { // only this goroutine writes it
+		// The library may dial again before it has closed the old connection. Session
+		// and server must learn of the end of one connection before the start of the
+		// next.
 		_ = old.Close()
 		<-old.notified.Done()
-		comesBack(old.ended)
+		returnsSoon(old.ended)
 	}
 	g.mu.Lock()
 	over := g.ctx.Err() != nil
@@ -55,17 +55,17 @@ func (g *Guard) Dial(_, _ string, _ time.Duration) (net.Conn, error) {
 	return gc, nil
 }
 
-// refuse parks the library until Close has been called on it; see Finish.
+// refuse blocks the library until Close has been called on it; see Finish.
 func (g *Guard) refuse() error {
 	g.parked.Give()
 	<-g.release.Done()
 	return errSealed
 }
 
-// Init, Len, Next and Connected make the guard a zk.HostProvider. Next says "start
-// over", which makes the library fail what it has queued and look whether it was
-// closed, only when the library was let go; its fixed pause of a second between rounds
-// is thus never taken.
+// Init, Len, Next and Connected make the guard a zk.HostProvider. "Start over" makes
+// the library fail its queued requests and check whether it was closed. Next says it
+// only when the library was released. So the library never makes its fixed pause of a
+// second between rounds.
 
 // Init does nothing.
 func (g *Guard) Init([]string) error { return nil }
@@ -76,20 +76,20 @@ func (g *Guard) Len() int { return 1 }
 // Next returns the placeholder.
 func (g *Guard) Next() (server string, retryStart bool) { return "zookeeper", g.release.Given() }
 
-// Connected does nothing; the handshake tells more.
+// Connected does nothing; the guard sees the handshake itself.
 func (g *Guard) Connected() {}
 
-// leastTimeout is the least that a server may negotiate: the library's and our timers
-// are fractions of it.
+// leastTimeout is the shortest session timeout that is accepted: timers of the library
+// and of the guard are fractions of it.
 const leastTimeout = 10 * time.Millisecond
 
-// lose tells that the server says that the session is over.
+// endedByServer reports that the server has ended the session.
 func (g *Guard) endedByServer(cause error) error {
 	g.events.Ended(cause)
 	return cause
 }
 
-// handshake decides on a connect reply.
+// handshake decides whether a connect reply is accepted.
 func (g *Guard) handshake(c *Conn, r connectReply, asked time.Time) error {
 	timeout := time.Duration(r.timeoutMillis) * time.Millisecond
 	if r.session != 0 && timeout < leastTimeout {
@@ -99,7 +99,7 @@ func (g *Guard) handshake(c *Conn, r connectReply, asked time.Time) error {
 	known, over := g.id, g.ctx.Err() != nil
 	if !over && known == 0 && r.session != 0 {
 		g.id, g.password = r.session, r.password
-		g.roundTripAt, g.roundTripOver = time.Now(), c // this was one
+		g.roundTripAt, g.roundTripOver = time.Now(), c // the handshake was one
 	}
 	g.mu.Unlock()
 	switch {
@@ -114,6 +114,6 @@ func (g *Guard) handshake(c *Conn, r connectReply, asked time.Time) error {
 	now := time.Now()
 	g.checkTrust(now) // before the handshake counts, not after
 	g.trust.begin(asked, now, timeout)
-	g.events.Wake() // what is waited for may be due sooner now
+	g.events.Wake() // the next deadline may be sooner now
 	return nil
 }

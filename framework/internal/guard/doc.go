@@ -1,143 +1,153 @@
-// Package guard stands between go-zookeeper and the wire. The library does the
-// protocol; a [Guard] makes it safe to build on. It is the library's dialer, host
-// provider and net.Conn at once, reads every frame that passes, and promises of one
-// session:
+// Package guard makes go-zookeeper safe to build on. The library speaks the protocol; a
+// [Guard] stands between it and the network, for one session. It is the library's
+// dialer, host provider and net.Conn at once, and it reads every frame. It promises:
 //
-//   - The library serves it and no other. When it is over nothing is sent any more, and
-//     no other session reaches the library.
-//   - No server, name server or function of the caller's holds anything up: dialing and
-//     handshakes are bounded, so is each answer, and attempts are paced across sessions
-//     ([Servers]).
-//   - No write fails and no malformed or huge answer reaches the library: it does not
+//   - The library serves this session and no other. After the session's end nothing is
+//     sent any more, and no other session reaches the library.
+//   - No server, name server or function of the caller blocks the client: dialing,
+//     handshakes and answers have time limits, and attempts to connect back off across
+//     sessions ([Servers]).
+//   - No write fails, and no malformed or huge answer reaches the library: it would not
 //     survive them.
-//   - What the library does not tell is known: id, timeout, zxids of creates, whether
-//     the watches were set again.
-//   - It is over at its trust deadline at the latest, and closed on the server when it
-//     may have outlived that there.
+//   - The guard knows what the library does not tell: the session's id and timeout, the
+//     zxids of creates, whether the watches were set again.
+//   - The session is over at its trust deadline at the latest. If it may live longer on
+//     the server, the guard closes it there.
 //
-// It knows nothing of operations, retries, watches and their waiters, nor when requests
-// may be sent: that is the session's business in package framework, which it tells of
-// what happens ([Events]).
+// The guard knows nothing of operations, retries, watches and their waiters, nor of
+// when requests may be sent. That is the work of the session in package framework, to
+// which the guard reports ([Events]).
 //
 // # The trust deadline
 //
-// The guard computes the trust deadline of its session: the time until which no server
-// can have given its nodes away, less a margin. It is
+// The guard computes the trust deadline of its session: until then, and for a margin
+// longer, no server can have deleted the session's nodes. It is
 //
-//	min(A, Q) + 5/6 T   while work relies on nodes of the session, see Kit.Rely in internal/kit
-//	    A     + 5/6 T   else
+//	min(A, Q) + 5/6 T   while work relies on nodes of the session, see Guard.Rely
+//	    A     + 5/6 T   otherwise
 //
-// A is a time at which the leader knew of the session, or an earlier one. Q is a time
-// since which no other leader's clock can have run. T is the session timeout.
+// At A, or later, the leader knew of the session. No later leader's clock for the
+// session started before Q. T is the session timeout.
 //
-// # Why two
+// # Why two proofs
 //
-// The leader alone expires sessions, each a timeout after it was last told of it, and
-// rounds that up. A client never sees the moment at which the leader is told, and the
-// server that it is attached to proves nothing: it answers pings and reads by itself,
-// and goes on doing so for syncLimit ticks after it was cut off from the leader.
+// Only the leader expires sessions: each one timeout after it was last told of the
+// session, rounded up. A client never sees the moment at which the leader is told. The
+// server to which the client is attached proves nothing: it answers pings and reads by
+// itself, and goes on doing so for syncLimit ticks after it was cut off from the
+// leader.
 //
-// Nor does a leader prove that it still is the only one. Without a quorum it answers
-// syncs and revalidates sessions until it notices: for some ticks if it was cut off,
-// for any time if its process stood still. The others have elected another meanwhile,
-// whose clock for the session started with its reign. No client can bound how long. But
-// what such a leader cannot do is commit anything.
+// A leader does not prove either that it still is the only one. Without a quorum it
+// answers syncs and revalidates sessions until it notices: for some ticks if it was cut
+// off, for any time if its process stood still. Meanwhile the other servers have
+// elected another leader, whose clock for the session started with its term (its
+// epoch). No client can bound how long that lasts. But such an old leader cannot commit
+// anything.
 //
 // # Q: no later leader's clock started before
 //
-// Q is the time at which the newest transaction of the session was sent that was
+// Q is the time at which a transaction was sent: the newest of the session that was
 // answered with success, or the connect request that made the session, which is a
 // transaction too. Let s be that time, and e the epoch of the leader that committed it.
 //
-//  1. The answer came after the commit, so a quorum of servers had acknowledged the
+//  1. The answer came after the commit. So a quorum of servers had acknowledged the
 //     proposal, which did not exist before s. (FinalRequestProcessor answers what
 //     CommitProcessor lets through, Leader.processAck commits.)
-//  2. A server acknowledges what its leader proposes while it follows that leader, on
-//     the thread that would leave it, over a connection that it closes before it looks
-//     for another. So each server of that quorum left the leader of e after s.
-//     (Follower.followLeader, Learner.shutdown; the leader's own acknowledgements end
-//     in SyncRequestProcessor.shutdown before it looks for another leader, too.)
-//  3. A later leader starts its clocks when a quorum has acknowledged its reign
+//  2. A server acknowledges a proposal of its leader only while it follows that leader.
+//     It does so on the thread that would leave the leader, over a connection that it
+//     closes before it looks for another leader. So each server of that quorum left the
+//     leader of e after s. (Follower.followLeader, Learner.shutdown. The leader's own
+//     acknowledgements end in SyncRequestProcessor.shutdown, also before it looks for
+//     another leader.)
+//  3. A later leader starts its clocks when a quorum has acknowledged its term
 //     (Leader.lead: waitForNewLeaderAck, then startZkServer and in it
-//     createSessionTracker). Any two quorums share a server, and that one left the
-//     leader of e after s. So those clocks start after s; every session has its whole
-//     timeout again, and a clock rounds up (ExpiryQueue.roundToNextInterval). This one
-//     expires not before s + T.
-//  4. A leader of an earlier epoch than e cannot commit the end of a session any more,
-//     and what it had proposed before is part of the history in which the transaction
+//     createSessionTracker). Any two quorums share a server, and that server left the
+//     leader of e after s. So those clocks start after s. Every session then has its
+//     whole timeout again, and a clock rounds up (ExpiryQueue.roundToNextInterval). So
+//     a later leader does not expire this session before s + T.
+//  4. A leader of an epoch before e cannot commit the end of a session any more. What
+//     it had proposed earlier either is part of the history in which the transaction
 //     succeeded, or never will be.
 //
-// So of all leaders but that of e none ends the session before Q + T. No other answer
-// brings Q forward: not that of a handshake that revalidates, which takes no quorum,
-// not the zxid of a read. A multi that failed is answered with success, in the header;
-// and an empty one is committed, but nobody looks for the session.
+// So no leader but that of e ends the session before Q + T. No other answer moves Q
+// forward: not that of a handshake that revalidates the session, which takes no quorum,
+// and not the zxid of a read. Nor does a multi that failed, although the header of its
+// answer says success, or an empty multi, which is committed without a look at the
+// session.
 //
-// The answer must be that to the request. A server matches a commit with the request
-// that waits for it by the session and the request's number, so no number may be used
-// twice in a session, not on another connection either. (CommitProcessor)
+// The answer must be the answer to that request. A server matches a commit with a
+// waiting request by the session and the request's number. So no number may be used
+// twice in a session, not even on another connection. (CommitProcessor)
 //
 // # A: the leader of that epoch was told
 //
-// The leader of e itself may have had its clock running for long. What proves that it
-// knew of the session is two round trips through it, one after the other:
+// The clock of the leader of e itself may have been running for long. Two round trips
+// through it, one after the other, prove that it knew of the session:
 //
-//   - The leader pings each server every half tick, and the server's answer tells it of
-//     all sessions heard of since the answer before. Pings, answers, forwarded requests
-//     and their results travel in order. So when a round trip that was sent at s1 has
-//     come back, the server had received a ping not older than s1 less half a tick, and
-//     had sent the report that answers it. When another round trip, sent after that,
-//     has come back too, the report had arrived. It told of every request that the
-//     server had received half a tick before s1; a tick is at most half the session
-//     timeout, so that is a quarter of it. What had been answered by then had been
-//     received.
+//   - The leader pings each server every half tick. The server's answer is a report of
+//     all sessions that it has heard of since its last report. Pings, reports,
+//     forwarded requests and their results travel in order.
+//   - So when a round trip that was sent at s1 has come back, the server had received a
+//     ping not older than s1 less half a tick, and had sent its report.
+//   - When a second round trip, sent after that, has come back too, the report had
+//     arrived. It covered every request that the server had received half a tick before
+//     s1.
+//   - A tick is at most half the session timeout, so half a tick is at most a quarter
+//     of the timeout. A request that had been answered by then had been received.
 //
 // So two round trips through the leader prove the newest request that was answered at
-// least a quarter of the timeout before the first was sent. Supervise makes a round
-// trip every twelfth of the timeout. Those that follow one another more closely than a
-// twenty-fourth do not count: a leader whose process stood still may answer several
-// before the thread that pings has run. Requests that a server does not report do not
-// count: it answers credentials by itself, before it looks for the session. In a race
-// with a report a server can forget one request (LearnerSessionTracker.touchSession and
-// snapshot); the one before is a twelfth of the timeout older, which the margin covers.
+// least a quarter of the timeout before the first of the two was sent. Supervise makes
+// a round trip every twelfth of the timeout. Some things do not count:
 //
-// A handshake counts as well. The server that is asked passes it on to its leader,
-// which starts its clock for the session anew (REVALIDATE, touchSession). If the
-// session was asked for twice at one server, its leader's answer to the first may be
-// taken for that to the second (Learner.pendingRevalidations), and A is then the later
-// of the two for which the leader may not have been told yet. That does no harm: Q is
-// older than either until a transaction on this connection has been answered, and that
-// came to the leader behind what told it.
+//   - A round trip that follows another within a twenty-fourth of the timeout. A leader
+//     whose process stood still may answer several before the thread that pings has
+//     run.
+//   - A request that a server does not report. It answers credentials by itself, before
+//     it looks for the session.
 //
-// A must not be the word of an older leader than that of Q. A connection has one
-// leader: a server that changes its leader closes all connections (Learner.shutdown,
-// Leader.shutdown, closeAllConnections). And a client that has seen a transaction of e
-// is turned away by every server that has not (ZooKeeperServer.processConnectRequest):
-// the guard puts the greatest zxid it has seen into each connect request. So after a
-// transaction of e was answered, every later handshake is answered by a leader of e or
-// later, and so is each round trip on its connection; and the handshake of the
-// connection on which it was answered came before it, to the leader that committed it.
+// In a race with a report a server can forget one request
+// (LearnerSessionTracker.touchSession and snapshot). The request before that one is a
+// twelfth of the timeout older, which the margin covers.
 //
-// # T: the least that was negotiated
+// A handshake counts as well. The server passes it on to its leader, which starts its
+// clock for the session anew (REVALIDATE, touchSession). If the client asked one server
+// for the session twice, that server may take its leader's answer to the first request
+// for the answer to the second (Learner.pendingRevalidations). A is then the time of
+// the second request, of which the leader may not have been told yet. That does no
+// harm: Q is older than both until a transaction on this connection has been answered,
+// and that transaction reached the leader behind the second request.
 //
-// A leader's clock goes by what the last server granted that told it of the session,
-// which may be less than was granted before; a later leader's by what was granted to
-// the connect request that made the session. The least of all is the safe one to count
-// with.
+// A must not be the word of an older leader than Q. A connection has one leader: a
+// server that changes its leader closes all connections (Learner.shutdown,
+// Leader.shutdown, closeAllConnections). A client that has seen a transaction of e is
+// turned away by every server that has not (ZooKeeperServer.processConnectRequest),
+// because the guard puts the greatest zxid it has seen into each connect request. So
+// after a transaction of e was answered, every later handshake is answered by a leader
+// of e or later, and so is each round trip on its connection. The handshake of the
+// connection on which the transaction was answered came before it, to the leader that
+// committed it.
+//
+// # T: the least timeout that was negotiated
+//
+// A leader counts with the timeout that was granted by the last server that told it of
+// the session, which may be less than was granted before. A later leader counts with
+// the timeout that was granted to the connect request that made the session. The least
+// of all is the safe one to count with.
 //
 // # The end
 //
-// Reaching the deadline is for good: no answer that comes later brings the session
-// back, not that of a handshake or a transaction either. A leader takes all sessions
-// that expire in one tick out of its table first and then ends one after the other, and
-// those that wait for it are still accepted (SessionTrackerImpl.run). That is also why
-// what begins to rely on a session that was on the brink has to wait: see rely. A wall
-// clock that ran on while the machine slept counts for both A and Q.
+// Reaching the deadline is final: no later answer brings the session back, not even
+// that of a handshake or a transaction. A leader first takes all sessions that expire
+// in one tick out of its table and then ends them one after the other. Until it ends a
+// session it still accepts it (SessionTrackerImpl.run). For the same reason work that
+// begins to rely on a session that was about to expire has to wait: see rely. For A and
+// Q the wall clock counts as well, which runs on while the machine sleeps.
 //
 // # What is not covered
 //
 // An observer behind an observer master keeps its report until the leader's next ping,
-// while it passes requests on at once, so the second round trip may overtake the
-// report: A does not hold. Q needs quorums that intersect: not QuorumOracleMaj, not
-// members that were exchanged by hand instead of by reconfig, not a server whose data
-// was wiped or restored. docs/guarantees.md has the whole list.
+// but passes requests on at once. So the second round trip may overtake the report, and
+// A does not hold. Q needs quorums that intersect: not QuorumOracleMaj, not members
+// that were exchanged by hand instead of by reconfig, not a server whose data was wiped
+// or restored. docs/guarantees.md has the whole list.
 package guard

@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// What framework says under the same names, where they are documented for users.
+// Package framework exports these under the same names, documented for users.
 var (
 	// ErrSessionLost means that a session is over.
 	ErrSessionLost = errors.New("session lost")
 	// ErrSessionExpired means that the server expired it.
 	ErrSessionExpired = fmt.Errorf("%w: expired by the server", ErrSessionLost)
-	// ErrSessionReplaced means that a server answered with another one.
+	// ErrSessionReplaced means that a server answered with another session.
 	ErrSessionReplaced = fmt.Errorf("%w: the server replaced it with another", ErrSessionLost)
 	// ErrTrustExpired means that its trust deadline passed.
 	ErrTrustExpired = fmt.Errorf("%w: not proved to live by the trust deadline", ErrSessionLost)

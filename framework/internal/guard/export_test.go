@@ -1,13 +1,13 @@
 package guard
 
-// What tests use that go through a whole client.
+// For tests that go through a whole client.
 var (
 	Answer, ConnectFrames, Text = answer, connectFrames, text
 	Be32                        = be32
 	WellFormed, Malformed       = wellFormed, malformed
 )
 
-// The numbers that they use.
+// The numbers that those tests use.
 const (
 	CodeNoNode     = codeNoNode
 	OpClose        = opClose

@@ -13,9 +13,9 @@ import (
 )
 
 // A Guard makes a zk.Conn serve exactly one session. It is the library's dialer and
-// host provider: it finds servers, paces attempts, lets the library attach to one
-// session only, and once sealed lets it do nothing any more. Its methods are safe for
-// concurrent use, but Supervise, which one goroutine calls.
+// host provider: it finds servers, backs off between attempts, and lets the library
+// attach to one session only. Once sealed it lets the library do nothing any more. Its
+// methods are safe for concurrent use, except Supervise, which one goroutine calls.
 type Guard struct {
 	cfg     *Config
 	servers *Servers
@@ -23,7 +23,7 @@ type Guard struct {
 	events  Events
 	relied  reliedNodes
 
-	// For Supervise. The newest round trip:
+	// For Supervise: the newest round trip through the leader.
 	roundTripAt   time.Time // when it began
 	roundTripOver *Conn
 	underWay      atomic.Bool
@@ -31,37 +31,38 @@ type Guard struct {
 	library *zk.Conn
 	stopped <-chan zk.Event // the library's event channel; its end is the library's end
 
-	zxid    atomic.Int64          // the greatest that was seen
-	vouches atomic.Int32          // how often a quorum was asked to vouch
-	broken  atomic.Pointer[error] // why the newest connection that has broken did
+	zxid    atomic.Int64          // the greatest seen
+	vouches atomic.Int32          // how many checks were sent
+	broken  atomic.Pointer[error] // why the last connection broke
 
 	mu       sync.Mutex
 	conn     *Conn // the present connection, nil between two
-	latest   *Conn // the newest, also when it is closed
+	latest   *Conn // the newest one, also after it was closed
 	id       int64 // 0 until the first handshake
 	password []byte
-	onSent   map[string][]func() // by the path of a create, in the order of the calls
+	onSent   map[string][]func() // callbacks by the path of a create, in order
 	zxids    map[string]int64    // of creates, by the path of the new node
 
 	ctx     context.Context // ends with the session, with the reason as cause
 	cancel  context.CancelCauseFunc
-	parked  *signal.Signal // the library has come to the dialer after that
-	release *signal.Signal // it may leave it for good
+	parked  *signal.Signal // the session is over, and the library waits in the dialer
+	release *signal.Signal // the library may leave the dialer
 	closed  *signal.Signal // the server has answered our close request
 }
 
-// Events are what a guard tells its session, and asks it. They must not block.
+// Events are how a guard notifies its session, and what it asks it. They must not
+// block.
 type Events struct {
-	Ended           func(cause error)   // the session is over, which Guard.End has to be told
+	Ended           func(cause error)   // the session is over; the session must call Guard.End
 	Suspended       func()              // the connection is gone
 	SettingWatches  func()              // the library sets watches again
-	WatchesRestored func(ok bool)       // the server has answered that
+	WatchesRestored func(ok bool)       // the server has answered the request to set them
 	Wake            func()              // Supervise may have something to do
 	IsOpen          func() bool         // whether requests may be sent
 	Start           func(f func()) bool // runs f in a goroutine, unless the session is over
 }
 
-// New returns the guard of a session that is to be, which Open begins.
+// New returns the guard of a new session. Open starts it.
 func New(servers *Servers, events Events) *Guard {
 	g := &Guard{
 		cfg: &servers.cfg, servers: servers, events: events,
@@ -72,17 +73,17 @@ func New(servers *Servers, events Events) *Guard {
 	return g
 }
 
-// Context ends with the session, with the reason for its end as cause.
+// Context ends with the session. Its cause is the reason for the end.
 func (g *Guard) Context() context.Context { return g.ctx }
 
-// End makes the session over for a reason, or, if its trust deadline has passed, for
-// that. Only the first reason counts. The present connection is the last one then.
+// End ends the session with a cause, or, if its trust deadline has passed, with that as
+// the cause. Only the first cause counts. No further connection is made.
 func (g *Guard) End(cause error) {
 	g.cancel(cmp.Or(g.trust.expired(time.Now()), cause))
 }
 
-// Err looks at the clock. It returns nil until the trust deadline, and then the reason
-// for the session's end.
+// Err checks the clock. It returns nil until the trust deadline or another end of the
+// session, and then the reason for the end.
 func (g *Guard) Err() error {
 	g.checkTrust(time.Now())
 	return context.Cause(g.ctx)
@@ -101,26 +102,27 @@ func (g *Guard) ID() int64 {
 	return g.id
 }
 
-// Timeout returns the least timeout that was negotiated, 0 before the first handshake.
+// Timeout returns the shortest timeout that was negotiated, 0 before the first
+// handshake.
 func (g *Guard) Timeout() time.Duration { return g.trust.least() }
 
 // TrustedUntil returns the trust deadline.
 func (g *Guard) TrustedUntil() time.Time { return g.trust.until() }
 
-// Ready notes that the session can be used over the newest connection.
+// Ready records that the session can be used over the newest connection.
 func (g *Guard) Ready() { g.servers.ready(g.lastAddr()) }
 
-// NotReady notes that it cannot, and why.
+// NotReady records that it cannot, and why.
 func (g *Guard) NotReady(err error) { g.servers.failed(g.lastAddr(), err) }
 
-// lastAddr returns the address of the newest connection, which there must have been.
+// lastAddr returns the address of the newest connection. There must have been one.
 func (g *Guard) lastAddr() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.latest.addr
 }
 
-// Broken returns why the newest connection that has broken did, nil if none has.
+// Broken returns why the last connection broke, nil if none has.
 func (g *Guard) Broken() error {
 	if why := g.broken.Load(); why != nil {
 		return *why
@@ -128,7 +130,7 @@ func (g *Guard) Broken() error {
 	return nil
 }
 
-// detached notes that a connection is gone.
+// detached records that a connection is gone.
 func (g *Guard) detached(c *Conn) {
 	g.mu.Lock()
 	present := g.conn == c
@@ -141,8 +143,9 @@ func (g *Guard) detached(c *Conn) {
 	}
 }
 
-// saw notes a zxid. A server that has not come as far is not to be attached to again:
-// it may follow a leader of the past. The library remembers only what it reads.
+// recordZxid records a zxid that was seen. The client must not attach again to a server
+// that has not seen it: that server may follow a leader of an earlier epoch. The
+// library records only the zxids that it reads.
 func (g *Guard) recordZxid(zxid int64) {
 	for {
 		if seen := g.zxid.Load(); zxid <= seen || g.zxid.CompareAndSwap(seen, zxid) {
@@ -166,7 +169,7 @@ func (g *Guard) Live() *Conn {
 	return nil
 }
 
-// Seal ends all traffic for good, when the session is over. It is idempotent.
+// Seal ends all traffic for good when the session is over. It is idempotent.
 func (g *Guard) Seal() {
 	if c := g.present(); c != nil {
 		_ = c.Close()

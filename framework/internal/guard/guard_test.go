@@ -19,28 +19,28 @@ func TestRequestsThatWereHeldFollowThoseThatSetWatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, conn := connected(t)
-			greeted := conn.heard.Len()
+			before := conn.received.Len()
 
 			read, watches, again := ask(1, opSync), ask(2, opSetWatches), ask(3, opSetWatches)
 			c.HoldBack(all)
 			send(t, c, read)
-			require.Equal(t, greeted, conn.heard.Len())
+			require.Equal(t, before, conn.received.Len())
 			send(t, c, watches, again)
 			want := append(append(append([]byte{}, watches...), read...), again...)
 			if all {
-				require.Equal(t, greeted, conn.heard.Len())
+				require.Equal(t, before, conn.received.Len())
 				c.SendHeld()
 				want = append(append(append([]byte{}, watches...), again...), read...)
 			}
-			require.Equal(t, want, conn.heard.Bytes()[greeted:])
+			require.Equal(t, want, conn.received.Bytes()[before:])
 			send(t, c, ask(4, opSync))
-			require.Equal(t, append(want, ask(4, opSync)...), conn.heard.Bytes()[greeted:], "nothing is held any more")
+			require.Equal(t, append(want, ask(4, opSync)...), conn.received.Bytes()[before:], "nothing is held any more")
 		})
 	}
 }
 
-// The guard's own round trips wait until requests may be sent, too: what is answered
-// before the watches are set again changes the zxid from which they are set.
+// The guard's own round trips wait, too, until requests may be sent. An answer before
+// the watches are set again would change the zxid from which they are set.
 func TestNoSyncIsSentBeforeRequestsMayBe(t *testing.T) {
 	t.Parallel()
 	c, _ := connected(t)
@@ -50,8 +50,7 @@ func TestNoSyncIsSentBeforeRequestsMayBe(t *testing.T) {
 	assert.True(t, c.guard.roundTripAt.IsZero(), "it is still due")
 }
 
-// Pings are answered in their order, and nothing tells them apart: each answer is that
-// to the oldest.
+// Pings are answered in order, and have no numbers: each answer is that to the oldest.
 func TestAnswerToAPingProvesTheOldest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,8 +79,8 @@ func TestAnswerToAPingProvesTheOldest(t *testing.T) {
 	})
 }
 
-// A session hears of the end of a connection before the library gets another, and a
-// connection that comes when the session is over is not used.
+// A session is notified of the end of a connection before the library gets another. A
+// connection that comes after the end of the session is not used.
 func TestDialingBetweenTwoConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +108,7 @@ func TestDialingBetweenTwoConnections(t *testing.T) {
 			return done
 		}
 
-		old.gone.Give() // by another goroutine, which has not come far
+		old.gone.Give() // by another goroutine, which has done no more yet
 		waiting := dial()
 		require.Empty(t, waiting)
 		g.detached(old)
@@ -121,12 +120,12 @@ func TestDialingBetweenTwoConnections(t *testing.T) {
 		assert.True(t, first.gone.Given(), "the library had not closed it")
 		assert.Same(t, second, g.conn)
 		first.guard.detached(first)
-		assert.Same(t, second, g.conn, "the end of an older one is not that of this")
+		assert.Same(t, second, g.conn, "the end of an older connection does not end this one")
 
 		near, far = net.Pipe()
 		during = func() { g.cancel(nil) }
 		waiting = dial()
-		require.Empty(t, waiting, "it is parked")
+		require.Empty(t, waiting, "it is blocked")
 		_, err := far.Read(make([]byte, 1))
 		require.ErrorIs(t, err, io.EOF, "the connection is not left open")
 		g.release.Give()
@@ -134,7 +133,7 @@ func TestDialingBetweenTwoConnections(t *testing.T) {
 	})
 }
 
-// The reply to a connect request may come when the session is over already.
+// The reply to a connect request may come after the session's end.
 func TestHandshakeOfASessionThatIsOverDoesNotCount(t *testing.T) {
 	t.Parallel()
 	request, reply := connectFrames(17)

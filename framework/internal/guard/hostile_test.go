@@ -18,12 +18,12 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 )
 
-// A hostileServer is a server that grants sessions, answers pings and closes, and says what it
-// is told to say to the rest.
+// A hostileServer grants sessions, and answers pings and closes. To all else it answers
+// what say returns.
 type hostileServer struct {
 	mu       sync.Mutex
 	say      func(xid, op int32) []byte // frames
-	asked    map[int32]int              // how often, by operation
+	asked    map[int32]int              // requests, by operation
 	attached int
 }
 
@@ -60,13 +60,13 @@ func (s *hostileServer) dial(context.Context, string, string) (net.Conn, error) 
 	return near, nil
 }
 
-// connect returns a client of the hostileServer, which tells the truth about syncs until the
-// client has a session.
+// connect returns a client of the server. Until the client has a session the server
+// answers syncs correctly.
 func (s *hostileServer) connect(t testing.TB, set ...func(*framework.Config)) *framework.Client {
 	t.Helper()
-	malformed := s.say
+	say := s.say
 	s.asked, s.say = map[int32]int{}, func(xid, _ int32) []byte { return guard.Answer(xid, 1, 0, guard.Text("/")...) }
-	cfg := framework.Config{Servers: []string{"hostileServer"}, Dial: s.dial, SessionTimeout: 9 * time.Second, Logger: slog.New(slog.DiscardHandler)}
+	cfg := framework.Config{Servers: []string{"hostile"}, Dial: s.dial, SessionTimeout: 9 * time.Second, Logger: slog.New(slog.DiscardHandler)}
 	for _, f := range set {
 		f(&cfg)
 	}
@@ -74,7 +74,7 @@ func (s *hostileServer) connect(t testing.TB, set ...func(*framework.Config)) *f
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	s.mu.Lock()
-	s.say = malformed
+	s.say = say
 	s.mu.Unlock()
 	return c
 }
@@ -85,8 +85,8 @@ func (s *hostileServer) connections() int {
 	return s.attached
 }
 
-// calls makes each request of this package that has an answer, by the code of its
-// operation, in the form that is not repeated.
+// calls are all requests of package framework that have an answer, with the operation
+// code, in the form that is not repeated.
 func calls(ctx context.Context, c *framework.Client) map[string]struct {
 	op   int32
 	call func() error
@@ -126,13 +126,13 @@ func calls(ctx context.Context, c *framework.Client) map[string]struct {
 	}
 }
 
-// A server that always malformed about a request gives that request an error, at once, and
-// takes nothing else with it.
-func TestLyingAnswersFailTheirRequest(t *testing.T) {
+// A server that always answers a request malformed fails that request, at once, and
+// nothing else.
+func TestMalformedAnswersFailTheirRequest(t *testing.T) {
 	for name := range calls(t.Context(), &framework.Client{}) {
 		op := calls(t.Context(), &framework.Client{})[name].op
-		for lie, body := range guard.Malformed[op] {
-			t.Run(name+", "+lie, func(t *testing.T) {
+		for kind, body := range guard.Malformed[op] {
+			t.Run(name+", "+kind, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					s := &hostileServer{say: func(xid, asked int32) []byte {
@@ -157,8 +157,8 @@ func TestLyingAnswersFailTheirRequest(t *testing.T) {
 						<-time.After(time.Second) // the client goes on
 						require.ErrorIs(t, c.Delete(t.Context(), "/x", framework.AnyVersion), framework.ErrNoNode)
 						require.NoError(t, c.Session().Err())
-						if lie != "no results" && lie != "an end that creates" { // which are well-formed
-							assert.Equal(t, 2, s.connections(), "a server that malformed is left")
+						if kind != "no results" && kind != "an end that creates" { // which are well-formed
+							assert.Equal(t, 2, s.connections(), "a server that answers malformed is left")
 						}
 					}
 				})
@@ -167,9 +167,9 @@ func TestLyingAnswersFailTheirRequest(t *testing.T) {
 	}
 }
 
-// What belongs to no request breaks the connection, and whoever loses his answer by
-// that learns why.
-func TestLiesThatNobodyAskedFor(t *testing.T) {
+// A frame that belongs to no request breaks the connection. A caller whose answer is
+// dropped by that gets the reason.
+func TestMalformedFramesWithoutARequest(t *testing.T) {
 	event := func(body ...byte) func(xid, op int32) []byte {
 		return func(int32, int32) []byte { return guard.Answer(guard.XidEvent, 0, 0, body...) }
 	}
@@ -186,9 +186,9 @@ func TestLiesThatNobodyAskedFor(t *testing.T) {
 			},
 			"malformed frame: an event of type -1",
 		},
-		"an answer to nobody":            {func(xid, _ int32) []byte { return guard.Answer(xid+100, 1, 0) }, "malformed frame: an answer to nothing that was asked"},
+		"an answer to no request":        {func(xid, _ int32) []byte { return guard.Answer(xid+100, 1, 0) }, "malformed frame: an answer to no request"},
 		"an error code that is a number": {func(xid, _ int32) []byte { return guard.Answer(xid, 1, 17) }, "malformed frame: error code 17"},
-		"a large event":                  {event(make([]byte, 70<<10)...), "malformed frame: 71696 bytes that nobody asked for, the limit is 65536"},
+		"a large event":                  {event(make([]byte, 70<<10)...), "malformed frame: 71696 bytes that no request asked for, the limit is 65536"},
 		"a length below zero":            {func(int32, int32) []byte { return []byte{0xff, 0xff, 0xff, 0xff} }, "malformed frame: a length of -1 bytes"},
 		"half a header":                  {func(int32, int32) []byte { return []byte{0, 0, 0, 15} }, "malformed frame: an answer of 15 bytes"},
 	} {
@@ -198,7 +198,7 @@ func TestLiesThatNobodyAskedFor(t *testing.T) {
 				s := &hostileServer{say: c.say}
 				client := s.connect(t, func(cfg *framework.Config) { cfg.MaxReplyBytes = 64 << 10 })
 				_, _, err := kit.Of(client).Once().Children(t.Context(), "/a")
-				require.ErrorContains(t, err, "connection to hostileServer:2181 broke: "+c.tell)
+				require.ErrorContains(t, err, "connection to hostile:2181 broke: "+c.tell)
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 				defer cancel()
 				_, _, err = client.Children(ctx, "/a")

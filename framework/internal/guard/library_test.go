@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What servers say gets into the log on one line.
+// Text of a server gets into the log on one line.
 func TestMessagesOfTheLibraryAreOneLine(t *testing.T) {
 	var log strings.Builder
 	libraryLog{slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{

@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// CloseOnServer ends the session, which is over here, on the server, in the time that
-// ctx gives: over the connection that there is, or else as CloseOrphan does.
+// CloseOnServer closes the session, which is over in this process, on the server, until
+// ctx ends. It uses the present connection, or else a new one as CloseOrphan does.
 func (g *Guard) CloseOnServer(ctx context.Context) {
 	if c := g.Live(); c != nil && c.sendClose(ctx) == nil {
 		select {
@@ -27,10 +27,10 @@ func (g *Guard) CloseOnServer(ctx context.Context) {
 	}
 }
 
-// CloseOrphan closes a session on the server that is over here but may live there. It begins
-// when the server could have expired the session by itself, so that work under its
-// leases has the time to stop that it was promised, and tries until a server has
-// answered or must have expired it.
+// CloseOrphan closes a session on the server that is over in this process but may still
+// live there. It waits until the server could have expired the session by itself, so
+// that work under its leases has the time to stop that it was promised. Then it tries
+// until a server has answered or must have expired the session.
 func (g *Guard) CloseOrphan(ctx context.Context) {
 	timeout := g.Timeout()
 	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
@@ -43,8 +43,8 @@ func (g *Guard) CloseOrphan(ctx context.Context) {
 	}
 }
 
-// closeOrphanOnce re-attaches a session by hand and closes it. closed is false if the server
-// no longer knew it.
+// closeOrphanOnce re-attaches a session by hand and closes it. closed is false if the
+// server no longer knew the session.
 func (g *Guard) closeOrphanOnce(ctx context.Context) (closed bool, err error) {
 	if g.ID() == 0 {
 		return false, nil
@@ -85,7 +85,7 @@ func (g *Guard) closeOrphanAt(ctx context.Context, t target) (closed bool, err e
 	return true, err
 }
 
-// exchangeFrames sends a frame, and returns the body of the next, of at most 64 KiB.
+// exchangeFrames sends a frame and returns the body of the next one, at most 64 KiB.
 func exchangeFrames(conn net.Conn, frame []byte) ([]byte, error) {
 	if _, err := conn.Write(frame); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// results is the body of the answer to a multi: of each operation a type and a code.
+// results is the body of the answer to a multi: a type and a code for each operation.
 func results(of ...[2]int32) []byte {
 	var b []byte
 	header := func(kind, done byte, code int32) {
@@ -51,9 +51,9 @@ func TestMultiEnd(t *testing.T) {
 	}
 }
 
-// What an answer proves: that the server had received the request, at the time at which
-// it was sent (A), and that a quorum had acknowledged it (Q). The times are those of
-// the request, however late the answer comes.
+// An answer proves that the server had received the request (A), and that a quorum had
+// acknowledged it (Q). What counts is when the request was sent, however late the
+// answer comes.
 func TestWhatAnAnswerProves(t *testing.T) {
 	t.Parallel()
 	type proves struct{ a, q bool }
@@ -125,7 +125,7 @@ func TestWhatAnAnswerProves(t *testing.T) {
 	}
 }
 
-// The greatest zxid of all that was seen is told to the next server, also one that the
+// Each connect request carries the greatest zxid that was seen, also one that the
 // library does not know.
 func TestConnectRequestHasTheGreatestZxid(t *testing.T) {
 	t.Parallel()
@@ -142,12 +142,12 @@ func TestConnectRequestHasTheGreatestZxid(t *testing.T) {
 		again := newConn(c.guard, "b", conn, time.Now().Add(time.Minute))
 		send(t, again, request)
 		assert.Equal(t, before, request, "the library's buffer is as it was")
-		assert.Equal(t, connectRequest(17, make([]byte, 16), 9000, want), conn.heard.Bytes())
+		assert.Equal(t, connectRequest(17, make([]byte, 16), 9000, want), conn.received.Bytes())
 	}
 }
 
 // A session that is over, or that another server has, is neither vouched for nor
-// trusted any further.
+// trusted any longer.
 func TestVouchingThatFindsNoSession(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -179,9 +179,9 @@ func TestVouchingThatFindsNoSession(t *testing.T) {
 	}
 }
 
-// A handshake that is answered behind the deadline ends the session, although nobody
-// has looked at the clock before.
-func TestHandshakeBehindTheDeadlineDoesNotCount(t *testing.T) {
+// A handshake that is answered after the deadline ends the session, although no call
+// has checked the clock before.
+func TestHandshakeAfterTheDeadlineDoesNotCount(t *testing.T) {
 	t.Parallel()
 	for _, late := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestHandshakeBehindTheDeadlineDoesNotCount(t *testing.T) {
 	}
 }
 
-// A server would take the commit of what came by a former connection for the answer.
+// A server would take the commit of a request of an earlier connection for the answer.
 func TestNoNumberIsUsedTwiceInASession(t *testing.T) {
 	t.Parallel()
 	request, reply := connectFrames(17)
@@ -222,24 +222,24 @@ func TestNoNumberIsUsedTwiceInASession(t *testing.T) {
 		send(t, c, request)
 		_, err := io.ReadFull(c, make([]byte, len(reply)))
 		require.NoError(t, err)
-		before := conn.heard.Len()
+		before := conn.received.Len()
 		send(t, c, ask(1, opSync))
-		numbers = append(numbers, be32(conn.heard.Bytes()[before+frameHeader:]))
-		assert.EqualValues(t, opMulti, be32(conn.heard.Bytes()[before+frameHeader+4:]))
+		numbers = append(numbers, be32(conn.received.Bytes()[before+frameHeader:]))
+		assert.EqualValues(t, opMulti, be32(conn.received.Bytes()[before+frameHeader+4:]))
 	}
 	assert.Equal(t, []int32{xidVouch, xidVouch - 1, xidVouch - 2}, numbers)
 }
 
-// What is asked for a session that is closed by hand is bounded by the least timeout. A
-// handshake that grants less may be all that is heard on a connection: whoever waits
-// for the deadline of the former timeout is told at once.
+// The least timeout limits what is asked for a session that is closed by hand. A
+// handshake that grants less may be all that arrives on a connection: a wait for the
+// deadline of the former timeout is ended at once.
 func TestGuardRemembersTheLeastTimeout(t *testing.T) {
 	t.Parallel()
 	request, reply := connectFrames(17)
 	c, _ := scripted(reply)
 	g := c.guard
-	var told []time.Duration
-	g.events.Wake = func() { told = append(told, g.Timeout()) }
+	var woken []time.Duration
+	g.events.Wake = func() { woken = append(woken, g.Timeout()) }
 	for _, millis := range []uint32{9000, 4000, 6000} {
 		binary.BigEndian.PutUint32(reply[frameHeader+4:], millis)
 		c = newConn(g, "a", &script{Reader: bytes.NewReader(reply)}, time.Now().Add(time.Minute))
@@ -247,6 +247,6 @@ func TestGuardRemembersTheLeastTimeout(t *testing.T) {
 		_, err := io.ReadFull(c, make([]byte, len(reply)))
 		require.NoError(t, err)
 	}
-	assert.Equal(t, []time.Duration{9 * time.Second, 4 * time.Second, 4 * time.Second}, told)
+	assert.Equal(t, []time.Duration{9 * time.Second, 4 * time.Second, 4 * time.Second}, woken)
 	assert.LessOrEqual(t, g.Supervise(time.Now()), trustWindow(4*time.Second))
 }

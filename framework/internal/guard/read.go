@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Read hands the server's frames to the library, each when it has come as a whole and
-// was found to be well-formed: the library decodes by what an answer says of itself,
-// and ends the process over some that do not keep to it; see checkAnswer.
+// Read hands the server's frames to the library, each after it has arrived completely
+// and was found to be well-formed. The library trusts the lengths in an answer, and
+// crashes the process on some that are wrong; see checkAnswer.
 func (c *Conn) Read(p []byte) (int, error) {
-	for len(c.frame) == 0 { // not each is for the library
+	for len(c.frame) == 0 { // not every frame is for the library
 		c.frame = nil // it may have been large
 		if err := c.nextFrame(); err != nil {
 			if !errors.Is(err, errCloseAnswered) {
 				c.broke(err)
 			}
-			_ = c.Close() // tells the session before the library can dial again
+			_ = c.Close() // notifies the session before the library can dial again
 			return 0, err
 		}
 	}
@@ -29,7 +29,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 // errCloseAnswered ends the library's reading after the answer to our close request.
 var errCloseAnswered = errors.New("session closed")
 
-// nextFrame reads the next frame and leaves in c.frame what the library gets of it.
+// nextFrame reads the next frame and leaves in c.frame the part for the library.
 func (c *Conn) nextFrame() error {
 	if c.readErr != nil {
 		return c.readErr
@@ -65,17 +65,17 @@ func (c *Conn) nextFrame() error {
 	return c.deliver(a)
 }
 
-// An inbound is an answer, or an event, of which the header has come.
+// An inbound is an answer or an event whose header has arrived.
 type inbound struct {
-	size int // of what follows the length
+	size int // without the length field
 	xid  int32
 	zxid int64
 	code int32
-	to   inFlight // what it answers
+	to   inFlight // the request that it answers
 }
 
-// beginSession looks at the connect reply. A session that is not the one this guard
-// serves never reaches the library.
+// onConnectReply inspects the connect reply. A session other than the guard's own never
+// reaches the library.
 func (c *Conn) onConnectReply(size int) error {
 	if size > 1<<10 {
 		return fmt.Errorf("%w: a connect reply of %d bytes", errShortFrame, size)
@@ -106,8 +106,8 @@ func (c *Conn) onConnectReply(size int) error {
 	return c.Conn.SetDeadline(time.Time{})
 }
 
-// begins looks at the header of an answer or event. It does what does not have to wait
-// for the rest.
+// onHeader inspects the header of an answer or event. It does what need not wait for
+// the rest of the frame.
 func (c *Conn) onHeader(a *inbound) error {
 	c.mu.Lock()
 	c.receivedAt = time.Now()
@@ -118,8 +118,8 @@ func (c *Conn) onHeader(a *inbound) error {
 	c.inFrame = frameHeader+a.size > c.read.Buffered()
 	c.mu.Unlock()
 	switch {
-	case a.xid >= 0 && !ok: // the library may wait for it all the same
-		return fmt.Errorf("%w: an answer to nothing that was asked", errShortFrame)
+	case a.xid >= 0 && !ok: // the library may wait for this xid all the same
+		return fmt.Errorf("%w: an answer to no request", errShortFrame)
 	case a.code > 0:
 		return fmt.Errorf("%w: error code %d", errShortFrame, a.code)
 	case !ok:
@@ -138,7 +138,7 @@ func (c *Conn) onHeader(a *inbound) error {
 	switch {
 	case a.xid <= xidVouch:
 		return c.onVouchAnswer(a.code, end)
-	case end.code == codeMoved: // releases from 3.6 on hang up themselves
+	case end.code == codeMoved: // servers from 3.6 on close the connection themselves
 		return errMoved
 	case a.to.op == opSetWatches:
 		c.guard.events.WatchesRestored(a.code == 0)
@@ -149,18 +149,18 @@ func (c *Conn) onHeader(a *inbound) error {
 	return nil
 }
 
-// deliver reads the rest of a frame. The library gets it, or in its place the header of
-// an answer that says what is wrong with it.
+// deliver reads the rest of a frame. The library gets the frame, or in place of it only
+// a header that says what is wrong with it.
 func (c *Conn) deliver(a inbound) error {
 	limit := c.guard.cfg.MaxReplyBytes
-	request := a.xid >= 0 && a.to.op != opSetAuth && a.to.op != opSetWatches // of this package
+	request := a.xid >= 0 && a.to.op != opSetAuth && a.to.op != opSetWatches // a request of package framework
 	switch {
 	case a.size <= limit:
 	case !request:
-		return fmt.Errorf("%w: %d bytes that nobody asked for, the limit is %d", errShortFrame, a.size, limit)
+		return fmt.Errorf("%w: %d bytes that no request asked for, the limit is %d", errShortFrame, a.size, limit)
 	default:
-		c.skip = frameHeader + a.size // that takes its time
-		if a.code == 0 {              // else it says all there is to know
+		c.skip = frameHeader + a.size // Read discards it next
+		if a.code == 0 {              // else the code is all there is to know
 			a.code = int32(a.size) // see RefusedSize
 		}
 		c.deliverHeader(a)
@@ -175,18 +175,18 @@ func (c *Conn) deliver(a inbound) error {
 	case a.xid == xidRemoveWatch:
 		c.onRemoved(a.code)
 		return nil
-	case a.xid == xidEvent: // the library does not look at its code
+	case a.xid == xidEvent: // the library ignores its error code
 		if err := checkEvent(body); err != nil {
 			return err
 		}
 		c.guard.recordZxid(a.zxid)
-	case a.code != 0, a.xid < 0: // the library does not read the body
+	case a.code != 0, a.xid < 0: // the library ignores the body
 	default:
 		if err := checkAnswer(a.to.op, body); err != nil {
 			if !request {
 				return err
 			}
-			c.readErr = err // when whoever asked has been told
+			c.readErr = err // ends the connection, after the caller has its error
 			a.code = codeMalformed
 			c.deliverHeader(a)
 			return nil
@@ -198,16 +198,16 @@ func (c *Conn) deliver(a inbound) error {
 	return nil
 }
 
-// substitute makes the library read an answer that is nothing but a header.
+// deliverHeader hands the library an answer that is only a header.
 func (c *Conn) deliverHeader(a inbound) {
 	c.frame = message(c.buffer[:0]).numbers(replyHeader, a.xid, int32(a.zxid>>32), int32(a.zxid), substituteCode(a.code))
 }
 
-// keptBuffer is how large a buffer may be that is kept for the next frame. The library
-// keeps one of 1.5 MiB.
+// keptBuffer is the largest buffer that is kept for the next frame. The library keeps
+// one of 1.5 MiB.
 const keptBuffer = 256 << 10
 
-// load reads so many bytes. It takes memory as they come.
+// load reads size bytes. It allocates memory only as they arrive.
 func (c *Conn) load(size int) ([]byte, error) {
 	b := c.buffer[:0]
 	for len(b) < size {
@@ -226,7 +226,7 @@ func (c *Conn) load(size int) ([]byte, error) {
 	return b, nil
 }
 
-// discard reads what is left of a frame in place of which the library got another.
+// discard reads the rest of a frame that is not handed to the library.
 func (c *Conn) discard() error {
 	for c.skip > 0 {
 		n, err := c.next(c.buffer[:min(c.skip, len(c.buffer))], c.skip)
@@ -238,17 +238,17 @@ func (c *Conn) discard() error {
 	return nil
 }
 
-// next reads of a frame what there is, and notes that the server is not silent. So many
-// bytes are missing before.
+// next reads the available bytes of a frame, and records that the server is not silent.
+// missing is the number of bytes missing before the call.
 func (c *Conn) next(b []byte, missing int) (int, error) {
 	n, err := c.read.Read(b)
-	if n == missing && !c.inFrame { // it was there with its header, which was noted
+	if n == missing && !c.inFrame { // it arrived together with its header
 		return n, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.receivedAt = time.Now()
-	c.first = c.receivedAt // what comes next had to wait for this frame
+	c.first = c.receivedAt // the next answer had to wait for this frame
 	c.inFrame = missing-n > c.read.Buffered()
 	return n, err
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// endless says the same again and again.
+// endless sends the same bytes again and again.
 type endless struct {
 	says []byte
 	at   int
@@ -19,8 +19,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What the guard costs per answer that the library reads, in the two pieces in which it
-// does.
+// The cost of the guard per answer. The library reads each in two pieces.
 func BenchmarkGuardReads(b *testing.B) {
 	stat := make([]byte, 68)
 	listing := func(n int) []byte {

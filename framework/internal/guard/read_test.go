@@ -15,8 +15,8 @@ import (
 )
 
 // In place of an answer that is too large the library reads its size, or its error
-// code, and goes on behind it, however the bytes come and are asked for. The answer
-// proves what it proves.
+// code, and goes on with the next answer, however the bytes come and are read. The
+// answer proves what it would prove.
 func TestGuardRefusesLargeAnswers(t *testing.T) {
 	t.Parallel()
 	const limit = 1000
@@ -56,7 +56,7 @@ func TestGuardRefusesLargeAnswers(t *testing.T) {
 				require.Equal(t, want, got)
 				assert.Equal(t, sent, c.guard.trust.vouched)
 				assert.EqualValues(t, 8, c.guard.TakeZxid("/a"))
-				assert.Empty(t, c.guard.zxids, "nobody will ask for what was refused")
+				assert.Empty(t, c.guard.zxids, "no caller will ask for what was refused")
 				assert.EqualValues(t, 11, c.guard.zxid.Load())
 				assert.False(t, c.inFrame)
 				assert.Empty(t, c.sent)
@@ -65,7 +65,7 @@ func TestGuardRefusesLargeAnswers(t *testing.T) {
 	}
 }
 
-// slowly is a reader from which 5 kB come each second.
+// slowly is a reader that returns 5 kB each second.
 type slowly struct{ io.Reader }
 
 func (r slowly) Read(p []byte) (int, error) {
@@ -73,8 +73,8 @@ func (r slowly) Read(p []byte) (int, error) {
 	return r.Reader.Read(p[:min(len(p), 5000)])
 }
 
-// How long a server takes over what it asks its leader for counts from the end of a
-// slow frame ahead of the answer, whether or not the library gets that frame.
+// The time that a server takes to ask its leader counts from the end of a slow frame
+// ahead of the answer, whether or not the library gets that frame.
 func TestGuardCountsFromTheEndOfAFrame(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]int{"handed over": 1 << 20, "refused": 1000} {
@@ -100,8 +100,8 @@ func TestGuardCountsFromTheEndOfAFrame(t *testing.T) {
 	}
 }
 
-// What is too large and belongs to no request of a caller breaks the connection.
-func TestGuardTakesNothingLargeThatNobodyAskedFor(t *testing.T) {
+// A frame that is too large and answers no request of a caller breaks the connection.
+func TestGuardTakesNothingLargeWithoutARequest(t *testing.T) {
 	t.Parallel()
 	body := make([]byte, 2000)
 	for name, frame := range map[string][]byte{
@@ -122,7 +122,8 @@ func TestGuardTakesNothingLargeThatNobodyAskedFor(t *testing.T) {
 	}
 }
 
-// Memory is taken as bytes come, whatever a frame says, and little of it is kept.
+// Memory is allocated as bytes arrive, whatever length a frame claims, and little of it
+// is kept.
 func TestGuardTakesMemoryAsBytesCome(t *testing.T) {
 	const size = 12 << 20
 	data := answer(1, 5, 0, append(text(strings.Repeat("x", size)), make([]byte, statBytes)...)...)

@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// Rely says that work relies on nodes of the session, until end is called, once. It is
-// false if a quorum has to vouch for the session first; IsVouched tells whether one
-// has, and round trips through the leader are what is missing. failed is told, under a
-// lock, that a node does not exist (zk.ErrNoNode) or may not be read (zk.ErrNoAuth).
+// Rely declares that work relies on nodes of the session, until end is called, once. ok
+// is false if a quorum has to vouch for the session first. IsVouched tells whether a
+// quorum has; if it has, round trips through the leader are missing. failed is called
+// under a lock when a node does not exist (zk.ErrNoNode) or may not be read
+// (zk.ErrNoAuth).
 func (g *Guard) Rely(nodes []string, failed func(error)) (end func(), ok bool) {
 	if !g.trust.rely(time.Now()) {
 		return nil, false
@@ -22,11 +23,11 @@ func (g *Guard) Rely(nodes []string, failed func(error)) (end func(), ok bool) {
 	}, true
 }
 
-// IsVouched reports whether a quorum has vouched for the session lately.
+// IsVouched reports whether a quorum has recently vouched for the session.
 func (g *Guard) IsVouched() bool { return g.trust.isVouched(time.Now()) }
 
-// reliedNodes are all nodes of a session that work relies on, those first that have not
-// been looked at for longest.
+// reliedNodes are all nodes of a session that work relies on, ordered by the time of
+// the last check, oldest first.
 type reliedNodes struct {
 	mu    sync.Mutex
 	nodes list.List // of *reliedNode
@@ -58,8 +59,8 @@ func (t *reliedNodes) remove(nodes []*reliedNode) {
 	}
 }
 
-// next returns the nodes whose next it is, so many at most whose checks take so many
-// bytes at most, but one at least if there are any.
+// next returns the nodes to check next: at most many, whose checks take at most so many
+// bytes, but at least one if there are any.
 func (t *reliedNodes) next(many, bytes int) []*reliedNode {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,11 +76,11 @@ func (t *reliedNodes) next(many, bytes int) []*reliedNode {
 	return next
 }
 
-// fail tells who relies on a node that it cannot any more.
+// fail notifies the work that relies on a node that it no longer can.
 func (t *reliedNodes) fail(n *reliedNode, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n.failed != nil { // else it was let go meanwhile
+	if n.failed != nil { // else the work has ended meanwhile
 		t.nodes.Remove(n.entry)
 		n.failed(err)
 	}

@@ -1,27 +1,28 @@
 package guard
 
-// An IdleWatch is one that nobody waits for any more.
+// An IdleWatch is a watch that no caller waits for any more.
 type IdleWatch struct {
 	Path     string            // of the node
-	Children bool              // it is one on the children of the node
-	Kept     func(always bool) // it is still there; always: this server removes none
+	Children bool              // it watches the children of the node
+	Kept     func(always bool) // called if the watch stays; always: this server cannot remove watches
 }
 
-// RemoveWatch has the server remove a watch, and the library forget it, unless that goes
-// on already; Events.Wake tells when it is over. Which watch, next says while nothing
-// else can be written to the connection, and false if there is none.
+// RemoveWatch has the server remove a watch, and the library forget it, unless a
+// removal is under way already. Events.Wake tells when it is over. next chooses the
+// watch while nothing else can be written to the connection; it returns false if there
+// is none.
 //
-// The request has a number that the library does not use, and the library, which would
-// set the watch again after a break, is told by an event of the guard's making in place
-// of the answer.
+// The request has a number that the library does not use. The library would set the
+// watch again on the next connection. So the guard hands it an event that it has made
+// itself in place of the answer, and that makes the library forget the watch.
 func (g *Guard) RemoveWatch(next func() (IdleWatch, bool)) {
 	if c := g.Live(); c != nil && c.removing.CompareAndSwap(false, true) {
-		g.events.Start(func() { c.send(func() { c.removeWatch(next) }) }) // writes, so not here
+		g.events.Start(func() { c.send(func() { c.removeWatch(next) }) }) // in a goroutine, because it writes
 	}
 }
 
-// removeWatch asks the server to remove a watch. The caller has the slot, so that nothing
-// else is written until that is.
+// removeWatch asks the server to remove a watch. The caller has the slot, so nothing
+// else is written before the request.
 func (c *Conn) removeWatch(next func() (IdleWatch, bool)) {
 	w, ok := next()
 	if !ok {
@@ -41,7 +42,7 @@ func (c *Conn) removeWatch(next func() (IdleWatch, bool)) {
 	c.write(removeWatchRequest(w))
 }
 
-// onRemoved looks at the answer to what removeWatch has sent.
+// onRemoved handles the answer to the request of removeWatch.
 func (c *Conn) onRemoved(code int32) {
 	c.mu.Lock()
 	w := c.taken
@@ -51,23 +52,23 @@ func (c *Conn) onRemoved(code int32) {
 		return
 	}
 	c.removing.Store(false)
-	if code == 0 || code == codeNoWatcher { // which has fired meanwhile
+	if code == 0 || code == codeNoWatcher { // the watch has fired meanwhile
 		c.frame = forgetEvent(*w) // in place of the answer
 		c.guard.events.Wake()
 		return
 	}
-	w.Kept(code == codeUnimplemented) // not again at once
+	w.Kept(code == codeUnimplemented) // do not try again at once
 }
 
-// The numbers of the kinds in the request, by IdleWatch.Children, and of the events
-// that make the library forget them: it has kinds of its own, which an event of a
-// change of the data ends together.
+// By IdleWatch.Children: the kind of watch in the request, and the kind of event that
+// makes the library forget it. The library keeps several kinds of watches on a node's
+// data; an event of a data change ends all of them.
 var (
 	removedKind   = map[bool]int32{true: 1, false: 2}
 	forgottenKind = map[bool]int32{true: 4, false: 3}
 )
 
-// stateForgotten is what such an event says of the connection, and no server does.
+// stateForgotten is the connection state in such an event. No server sends it.
 const stateForgotten = -1000
 
 func removeWatchRequest(w IdleWatch) []byte {

@@ -12,28 +12,28 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// Servers say which server to try next and when. It outlives sessions: the pace of
-// attempts does not start afresh with each. Names are looked up at the beginning of
-// every round, so servers may change their addresses.
+// Servers is the server list of a client: it says which server to try next, and when.
+// It outlives sessions, so a new session does not reset the backoff. Names are looked
+// up at the beginning of every round, so servers may change their addresses.
 type Servers struct {
 	cfg      Config
 	names    []string // host:port as configured
 	resolver *net.Resolver
 
-	callbacks sync.Map // channels of functions that have not come back
+	callbacks sync.Map // channels of functions that have not returned
 
 	mu         sync.Mutex
 	round      []target
-	tried      int // since the last attachment that lasted
+	tried      int // attempts since the last stable connection
 	attachedAt time.Time
 	backoff    *retry.Schedule
-	failures   []Attempt           // newest per address
+	failures   []Attempt           // the newest one per address
 	left       string              // the address that failed last
-	known      map[string][]string // addresses of each name when it was last looked up
+	known      map[string][]string // addresses of each name at its last look-up
 }
 
-// An Attempt is the newest one to attach to a server that has not succeeded, or not
-// yet.
+// An Attempt is an attempt to attach to a server: the newest one at its address, which
+// has failed or is still under way.
 type Attempt struct {
 	Addr string    // what was tried
 	At   time.Time // when
@@ -46,7 +46,7 @@ type target struct {
 	addr string // what is dialed
 }
 
-// String returns the name, with the address where that differs.
+// String returns the name, and the address if that differs.
 func (t target) String() string {
 	if t.addr == t.name {
 		return t.name
@@ -54,11 +54,11 @@ func (t target) String() string {
 	return t.name + " (" + t.addr + ")"
 }
 
-// stable is how long an attachment must have lasted for the next attempt to be made
-// without delay. It keeps servers that accept and drop from being hammered.
+// stable is how long a connection must have lasted for the next attempt to be made
+// without delay. So servers that accept and close at once are not flooded.
 const stable = time.Second
 
-// NewServers returns the list of servers of a client, given as host:port.
+// NewServers returns the server list of a client. names are host:port.
 func NewServers(cfg Config, names []string) *Servers {
 	return &Servers{cfg: cfg, names: names, resolver: net.DefaultResolver, backoff: cfg.Reconnect.Start(), known: map[string][]string{}}
 }
@@ -87,13 +87,13 @@ func (s *Servers) next(ctx context.Context) (target, error) {
 	}
 }
 
-// firstPause comes before the first attempt after a connection that lasted. Whoever
-// gives up because that broke, such as a program that ends, has then done so, and the
-// server is spared a connection.
+// firstPause comes before the first attempt after a stable connection. A program that
+// ends because the connection broke has then done so, and the server is spared a new
+// one.
 const firstPause = time.Millisecond
 
-// delay is nothing, or next to nothing, for the first attempt at each server after a
-// connection that lasted, then follows the policy.
+// delay is zero, or almost, for the first attempt at each server after a stable
+// connection. Then it follows the policy.
 func (s *Servers) delay() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,10 +124,10 @@ func (s *Servers) pop() (target, bool) {
 	return t, true
 }
 
-// lookUp returns all addresses in random order, each name's first one before any name's
-// second.
+// lookUp returns all addresses in random order, the first address of each name before
+// the second address of any name.
 func (s *Servers) lookUp(ctx context.Context) []target {
-	var byRank [2][]target // the names' first addresses, and the others
+	var byRank [2][]target // first addresses, all others
 	for _, name := range s.names {
 		for i, addr := range s.addresses(ctx, name) {
 			rank := min(i, 1)
@@ -140,8 +140,8 @@ func (s *Servers) lookUp(ctx context.Context) []target {
 	return s.leftLast(slices.Concat(byRank[0], byRank[1]))
 }
 
-// leftLast moves the address that failed last to the end, so that a server that has
-// gone silent is not the first to be tried instead of itself.
+// leftLast moves the address that failed last to the end. After a server has gone
+// silent the client tries the others first.
 func (s *Servers) leftLast(round []target) []target {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +151,8 @@ func (s *Servers) leftLast(round []target) []target {
 	return round
 }
 
-// addresses looks a name up, in random order, and falls back on what it found before if
-// that fails.
+// addresses looks up a name and returns its addresses in random order. If that fails it
+// uses the result of the last look-up.
 func (s *Servers) addresses(ctx context.Context, name string) []string {
 	host, port, _ := net.SplitHostPort(name)
 	if s.cfg.Dial != nil || net.ParseIP(host) != nil {
@@ -177,7 +177,7 @@ func (s *Servers) addresses(ctx context.Context, name string) []string {
 	return all
 }
 
-// lookupLimit bounds the look-up of one name.
+// lookupLimit limits the time of one look-up.
 const lookupLimit = 2 * time.Second
 
 // open opens a connection, encrypted if so configured.
@@ -199,7 +199,7 @@ func (s *Servers) open(ctx context.Context, t target) (net.Conn, error) {
 
 var errNoAnswerYet = errors.New("no answer yet")
 
-// failure returns why the newest attempt at an address has failed, nil if it has not.
+// failure returns why the newest attempt at an address failed, nil if it has not.
 func (s *Servers) failure(addr string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,15 +209,15 @@ func (s *Servers) failure(addr string) error {
 	return nil
 }
 
-// trying notes that an attempt goes on at an address, for those who lose patience
-// before it fails. If one has failed there, why it did says more.
+// trying records that an attempt at an address is under way, for callers that give up
+// before it ends. An earlier failure at that address says more and is kept.
 func (s *Servers) trying(addr string) {
 	if err := s.failure(addr); err == nil || errors.Is(err, errNoAnswerYet) {
 		s.record(addr, errNoAnswerYet)
 	}
 }
 
-// failed notes the newest failure at an address.
+// failed records the newest failure at an address.
 func (s *Servers) failed(addr string, err error) {
 	s.record(addr, err)
 	s.mu.Lock()
@@ -237,8 +237,8 @@ func (s *Servers) without(addr string) []Attempt {
 	return slices.DeleteFunc(s.failures, func(f Attempt) bool { return f.Addr == addr })
 }
 
-// attached notes that a server accepted the session. Whether it can be used is not
-// known yet: it may refuse the credentials, as it may have before.
+// attached records that a server accepted the session. Whether the session can be used
+// is not known yet: the server may refuse the credentials, as it may have done before.
 func (s *Servers) attached(addr string) {
 	if !s.refuses(addr) {
 		s.record(addr, errNotReady)
@@ -250,18 +250,19 @@ func (s *Servers) attached(addr string) {
 
 var errNotReady = errors.New("attached, but the session is not ready yet")
 
-// refuses reports whether the newest failure at an address was that of the credentials.
+// refuses reports whether the newest failure at an address was that the server refused
+// the credentials.
 func (s *Servers) refuses(addr string) bool { return errors.Is(s.failure(addr), ErrAuthFailed) }
 
-// ready notes that the session can be used at an address.
+// ready records that the session can be used at an address.
 func (s *Servers) ready(addr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failures = s.without(addr)
 }
 
-// Attempts returns the newest attempt at each address that was not successful, in the
-// order tried.
+// Attempts returns the newest attempt at each address without success, in the order in
+// which they were made.
 func (s *Servers) Attempts() []Attempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// A nameServer answers questions for addresses; it can change its mind.
+// A nameServer answers questions for addresses, which can change.
 type nameServer struct {
 	mu      sync.Mutex
 	records map[string][]string // by name with a final dot
@@ -101,11 +101,11 @@ func (n *nameServer) answer(query []byte) []byte {
 }
 
 func newServers(n *nameServer, names ...string) *Servers {
-	b := NewServers(testConfig(), names)
+	s := NewServers(testConfig(), names)
 	if n != nil {
-		b.resolver = n.resolver()
+		s.resolver = n.resolver()
 	}
-	return b
+	return s
 }
 
 func dialed(targets []target) []string {
@@ -116,15 +116,15 @@ func dialed(targets []target) []string {
 	return addrs
 }
 
-// Pods come back with other addresses.
+// Restarted pods have new addresses.
 func TestNamesAreLookedUpAgainInEachRound(t *testing.T) {
 	t.Parallel()
 	var n nameServer
 	n.say("zk.test.", "10.0.0.1")
-	b := newServers(&n, "zk.test.:2181")
+	s := newServers(&n, "zk.test.:2181")
 	for _, ip := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"} {
 		n.say("zk.test.", ip)
-		got, err := b.next(t.Context())
+		got, err := s.next(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, target{name: "zk.test.:2181", addr: ip + ":2181"}, got)
 		assert.Contains(t, got.String(), "zk.test")
@@ -139,10 +139,10 @@ func TestRoundTriesEveryNameFirst(t *testing.T) {
 	var n nameServer
 	n.say("a.test.", "10.0.0.1", "10.0.0.2", "10.0.0.3")
 	n.say("b.test.", "10.1.0.1", "10.1.0.2")
-	b := newServers(&n, "a.test.:2181", "b.test.:2181", "192.0.2.1:99")
+	s := newServers(&n, "a.test.:2181", "b.test.:2181", "192.0.2.1:99")
 	orders := map[string]bool{}
 	for range 20 {
-		round := b.lookUp(t.Context())
+		round := s.lookUp(t.Context())
 		require.Len(t, round, 6)
 		names := map[string]bool{}
 		for _, target := range round[:3] {
@@ -161,13 +161,13 @@ func TestNameServerOutageFallsBackOnWhatWasKnown(t *testing.T) {
 	t.Parallel()
 	var n nameServer
 	n.say("a.test.", "10.0.0.1")
-	b := newServers(&n, "a.test.:2181", "b.test.:2181")
-	assert.Equal(t, []string{"10.0.0.1:2181"}, dialed(b.lookUp(t.Context())))
-	assert.Contains(t, fmt.Sprint(b.Attempts()), "b.test", "a name that does not exist is reported")
+	s := newServers(&n, "a.test.:2181", "b.test.:2181")
+	assert.Equal(t, []string{"10.0.0.1:2181"}, dialed(s.lookUp(t.Context())))
+	assert.Contains(t, fmt.Sprint(s.Attempts()), "b.test", "a name that does not exist is reported")
 	n.mu.Lock()
 	n.down = true
 	n.mu.Unlock()
-	assert.Equal(t, []string{"10.0.0.1:2181"}, dialed(b.lookUp(t.Context())))
+	assert.Equal(t, []string{"10.0.0.1:2181"}, dialed(s.lookUp(t.Context())))
 }
 
 // One unresolvable name must not keep the others from being used.
@@ -175,9 +175,9 @@ func TestNextSkipsNamesThatDoNotResolve(t *testing.T) {
 	t.Parallel()
 	var n nameServer
 	n.say("b.test.", "10.1.0.1")
-	b := newServers(&n, "a.test.:2181", "b.test.:2181")
+	s := newServers(&n, "a.test.:2181", "b.test.:2181")
 	for range 5 {
-		got, err := b.next(t.Context())
+		got, err := s.next(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, "10.1.0.1:2181", got.addr)
 	}
@@ -185,64 +185,64 @@ func TestNextSkipsNamesThatDoNotResolve(t *testing.T) {
 
 func TestNextEndsWithTheContextWhenNothingResolves(t *testing.T) {
 	t.Parallel()
-	b := newServers(new(nameServer), "a.test.:2181")
+	s := newServers(new(nameServer), "a.test.:2181")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := b.next(ctx)
+	_, err := s.next(ctx)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	assert.Contains(t, fmt.Sprint(b.Attempts()), "a.test")
+	assert.Contains(t, fmt.Sprint(s.Attempts()), "a.test")
 }
 
-// Nobody dials for a session that has ended while names were looked up, and what was
-// found by then is not all there is.
+// If the session ends while names are looked up, there is no dial, and the incomplete
+// result is not kept.
 func TestNextEndsWithTheContextAlsoWhenItKnowsAddresses(t *testing.T) {
 	t.Parallel()
-	b := newServers(nil, "a.test.:2181")
-	b.known["a.test.:2181"] = []string{"10.0.0.1:2181"}
+	s := newServers(nil, "a.test.:2181")
+	s.known["a.test.:2181"] = []string{"10.0.0.1:2181"}
 	ctx, cancel := context.WithCancel(t.Context())
-	b.resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+	s.resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		cancel()
 		return nil, errors.New("name server is down")
 	}}
-	_, err := b.next(ctx)
+	_, err := s.next(ctx)
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Empty(t, b.round)
+	assert.Empty(t, s.round)
 }
 
 func TestServerThatFailedLastIsTriedLast(t *testing.T) {
 	t.Parallel()
-	b := newServers(nil, "10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")
+	s := newServers(nil, "10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")
 	for i := range 30 {
-		left := b.names[i%3]
-		b.failed(left, errors.New("silent"))
-		round := dialed(b.lookUp(t.Context()))
+		left := s.names[i%3]
+		s.failed(left, errors.New("silent"))
+		round := dialed(s.lookUp(t.Context()))
 		require.Len(t, round, 3)
 		assert.Equal(t, left, round[2])
 	}
 }
 
-// The first attempt at each server is made at once, then the pace slows down; it starts
-// afresh after a connection that lasted, and only then.
-func TestPaceOfAttempts(t *testing.T) {
+// The first attempt at each server is made at once, then attempts back off. The backoff
+// starts again only after a stable connection.
+func TestBackoffOfAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newServers(nil, "10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")
-		b.cfg.Reconnect = retry.Forever(time.Second)
-		b.backoff = b.cfg.Reconnect.Start()
+		s := newServers(nil, "10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")
+		s.cfg.Reconnect = retry.Forever(time.Second)
+		s.backoff = s.cfg.Reconnect.Start()
 		waits := func(n int) (all []time.Duration) {
 			for range n {
 				begun := time.Now()
-				_, err := b.next(t.Context())
+				_, err := s.next(t.Context())
 				require.NoError(t, err)
 				all = append(all, time.Since(begun))
 			}
 			return all
 		}
 		assert.Equal(t, []time.Duration{0, 0, 0, time.Second, time.Second, time.Second}, waits(6))
-		b.attached("10.0.0.1:1")
+		s.attached("10.0.0.1:1")
 		time.Sleep(stable / 2)
 		assert.Equal(t, []time.Duration{time.Second}, waits(1), "it did not last")
-		b.attached("10.0.0.1:1")
+		s.attached("10.0.0.1:1")
 		time.Sleep(stable)
 		assert.Equal(t, []time.Duration{0, 0, 0, time.Second}, waits(4))
 	})
@@ -250,28 +250,28 @@ func TestPaceOfAttempts(t *testing.T) {
 
 func TestFailuresAreRememberedOncePerAddress(t *testing.T) {
 	t.Parallel()
-	b := newServers(nil, "10.0.0.1:1")
-	assert.Empty(t, b.Attempts())
+	s := newServers(nil, "10.0.0.1:1")
+	assert.Empty(t, s.Attempts())
 	for range 100 {
-		b.failed("10.0.0.1:1", errors.New("first"))
-		b.failed("10.0.0.2:1", errors.New("second"))
+		s.failed("10.0.0.1:1", errors.New("first"))
+		s.failed("10.0.0.2:1", errors.New("second"))
 	}
-	b.failed("10.0.0.1:1", errors.New("newest"))
-	all := b.Attempts()
+	s.failed("10.0.0.1:1", errors.New("newest"))
+	all := s.Attempts()
 	require.Len(t, all, 2)
 	assert.Equal(t, "10.0.0.2:1 second 10.0.0.1:1 newest", fmt.Sprint(all[0].Addr, " ", all[0].Err, " ", all[1].Addr, " ", all[1].Err))
-	b.attached("10.0.0.1:1")
-	assert.Equal(t, errNotReady, b.Attempts()[1].Err)
-	b.ready("10.0.0.1:1")
-	assert.Len(t, b.Attempts(), 1)
+	s.attached("10.0.0.1:1")
+	assert.Equal(t, errNotReady, s.Attempts()[1].Err)
+	s.ready("10.0.0.1:1")
+	assert.Len(t, s.Attempts(), 1)
 	for i := range 100 {
-		b.failed(net.JoinHostPort("h", string(rune('a'+i%26))+string(rune('a'+i/26))), errors.New("x"))
+		s.failed(net.JoinHostPort("h", string(rune('a'+i%26))+string(rune('a'+i/26))), errors.New("x"))
 	}
-	assert.LessOrEqual(t, len(b.Attempts()), 32)
+	assert.LessOrEqual(t, len(s.Attempts()), 32)
 }
 
-// A server that has refused the credentials accepts the connection again, and hangs up
-// again, before it refuses them again.
+// A server that has refused the credentials accepts the next connection, and closes it,
+// before it refuses them again.
 func TestARefusalIsNotForgottenBeforeASessionIsReady(t *testing.T) {
 	t.Parallel()
 	c, _ := scripted(nil)

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// Supervise keeps the session trusted, ends it at its trust deadline and breaks
-// connections that do not answer. It returns the time until it is due again at the
-// latest, and must be called again when Events.Wake was.
+// Supervise keeps the session trusted, ends it at its trust deadline, and breaks
+// connections whose server does not answer. It returns the time until the next call at
+// the latest. It must also be called after each Events.Wake.
 func (g *Guard) Supervise(now time.Time) time.Duration {
 	g.checkTrust(now)
-	timeout := g.Timeout() // which may become less
+	timeout := g.Timeout() // may become shorter
 	limit := cmp.Or(g.cfg.RequestTimeout, timeout/3*2)
-	// A server that is silent although it was asked something is left while there is
-	// time to attach to another.
+	// A silent server that owes an answer is left while there is time to attach to
+	// another.
 	silence := min(limit, max(timeout/6, min(500*time.Millisecond, timeout/3)))
 	if c := g.Live(); c != nil && c.stuck(now, silence, min(limit, timeout/4), limit) {
 		c.drop(errSilent)
 	} else if c != nil && c.leaderless(now, timeout/4) {
-		c.drop(errNoLeader) // others may have one
+		c.drop(errNoLeader) // another server may have one
 	}
 	return min(g.TrustedUntil().Sub(now), silence/4, g.makeRoundTrip(now), g.checkVouch(now))
 }
 
-// makeRoundTrip sends a sync, which is a round trip through the leader, every twelfth of the
-// timeout and at once on each further connection, one at a time. It returns the time
-// until the next is due.
+// makeRoundTrip sends a sync, which is a round trip through the leader: every twelfth
+// of the timeout, and at once on each further connection, one at a time. It returns the
+// time until the next is due.
 func (g *Guard) makeRoundTrip(now time.Time) time.Duration {
 	period := g.Timeout() / 12
 	c := g.Live()
@@ -37,20 +37,20 @@ func (g *Guard) makeRoundTrip(now time.Time) time.Duration {
 	}
 	g.roundTripAt, g.roundTripOver = now, c
 	g.events.Start(func() {
-		_, _ = g.library.Sync("/") // what it proves, the guard sees
+		_, _ = g.library.Sync("/") // the guard sees what the answer proves
 		g.underWay.Store(false)
 	})
 	return period
 }
 
-// stuck reports whether the connection should be given up: nothing at all has come for
-// silence although something is awaited, or one answer has not come for limit although
-// others do. For a commit it is waited longer: until then a server answers nothing
-// else.
+// stuck reports whether the connection should be given up. It should if nothing at all
+// has arrived for silence although an answer is due, or if one answer has not come for
+// limit although others have. A commit gets more time: until then a server answers
+// nothing else.
 func (c *Conn) stuck(now time.Time, silence, commit, limit time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var waited time.Duration // 0 if nothing is awaited
+	var waited time.Duration // 0 if no answer is due
 	if len(c.sent) > 0 {
 		waited = now.Sub(c.sent[0].at)
 		if byQuorum[c.sent[0].op] {
@@ -64,8 +64,8 @@ func (c *Conn) stuck(now time.Time, silence, commit, limit time.Duration) bool {
 }
 
 // leaderless reports whether the server should be left because it seems to have lost
-// its leader, or that its quorum: for that long, the answer that is due next has been
-// one to a sync, or to what a quorum is asked to vouch with.
+// its leader, or its leader the quorum: for limit, the next answer due has been that to
+// a sync or to a transaction that vouches.
 func (c *Conn) leaderless(now time.Time, limit time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,10 +14,11 @@ import (
 type secureConn struct {
 	*tls.Conn
 	wanted bool // the server has asked for the client's certificate
-	sent   bool // and got one
+	sent   bool // and has got one
 }
 
-// encrypt does the TLS handshake on a fresh connection, which it closes if that fails.
+// encrypt does the TLS handshake on a new connection. It closes the connection if the
+// handshake fails.
 func encrypt(ctx context.Context, conn net.Conn, cfg *tls.Config) (net.Conn, error) {
 	secure := &secureConn{}
 	choose := cfg.GetClientCertificate
@@ -32,14 +33,14 @@ func encrypt(ctx context.Context, conn net.Conn, cfg *tls.Config) (net.Conn, err
 	}
 	secure.Conn = tls.Client(conn, cfg)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = conn.Close() // which is done already if ctx has ended
+		_ = conn.Close() // already closed if ctx has ended
 		return nil, secure.explain(err)
 	}
 	return secure, nil
 }
 
-// firstSupported is how crypto/tls chooses among certificates where there is no
-// GetClientCertificate: one without content stands for none.
+// firstSupported chooses among certificates as crypto/tls does without a
+// GetClientCertificate. An empty certificate stands for none.
 func firstSupported(request *tls.CertificateRequestInfo, all []tls.Certificate) *tls.Certificate {
 	for i := range all {
 		if request.SupportsCertificate(&all[i]) == nil {
@@ -49,8 +50,8 @@ func firstSupported(request *tls.CertificateRequestInfo, all []tls.Certificate) 
 	return &tls.Certificate{}
 }
 
-// explain says what is probably behind a failed TLS handshake, where the failure itself
-// does not.
+// explain adds the probable reason to the error of a failed TLS handshake, where the
+// error does not tell it.
 func (c *secureConn) explain(err error) error {
 	var (
 		notTLS    tls.RecordHeaderError
@@ -59,7 +60,7 @@ func (c *secureConn) explain(err error) error {
 	switch {
 	case errors.As(err, &notTLS):
 		return fmt.Errorf("the server does not answer in TLS: this may be a port without it (Config.TLS is set): %w", err)
-	case hungUp(err): // as ZooKeeper does when it takes the first bytes for a length
+	case hungUp(err): // ZooKeeper does so when it reads the first bytes as a length
 		return fmt.Errorf("the server hung up in the TLS handshake: it may not serve now, or this be a port without TLS (Config.TLS is set): %w", err)
 	case errors.As(err, &untrusted):
 		return err
@@ -70,11 +71,11 @@ func (c *secureConn) explain(err error) error {
 	return fmt.Errorf("tls handshake: %w", err)
 }
 
-// Alerts of RFC 8446, section 6.2, by which a server that has asked for the client's
-// certificate says what it thinks of that, or that it got none.
+// certificateAlerts are the alerts of RFC 8446, section 6.2, by which a server refuses
+// the client's certificate, or says that it got none.
 var certificateAlerts = []tls.AlertError{
-	40,  // handshake failure; what newer Java says if it got none
-	42,  // bad certificate; what older Java says then
+	40,  // handshake failure; newer Java sends it if it got none
+	42,  // bad certificate; older Java sends it then
 	43,  // unsupported certificate
 	44,  // certificate revoked
 	45,  // certificate expired
@@ -84,14 +85,14 @@ var certificateAlerts = []tls.AlertError{
 	116, // certificate required
 }
 
-// refused says so if err is an alert of the server about the client's certificate; else
-// it is nil.
+// refused returns an error if err is an alert of the server about the client's
+// certificate, else nil.
 func (c *secureConn) refused(err error) error {
 	var op *net.OpError
-	if !c.wanted || !errors.As(err, &op) || op.Op != "remote error" { // as crypto/tls marks what the other side has sent
+	if !c.wanted || !errors.As(err, &op) || op.Op != "remote error" { // crypto/tls marks alerts of the other side so
 		return nil
 	}
-	// The alert's type is not exported, but its text is that of one that is.
+	// The alert's type is not exported, but its text is that of an exported type.
 	is := func(alert tls.AlertError) bool { return op.Err.Error() == alert.Error() }
 	switch {
 	case !slices.ContainsFunc(certificateAlerts, is):
@@ -102,23 +103,23 @@ func (c *secureConn) refused(err error) error {
 	return fmt.Errorf("%w (Config.TLS.Certificates): %w", ErrCertificateRefused, err)
 }
 
-// errAnswersTLS means that what came instead of the connect reply is a TLS record.
-var errAnswersTLS = errors.New("the server answers in TLS: this is a port for that (set Config.TLS)")
+// errAnswersTLS means that a TLS record came in place of the connect reply.
+var errAnswersTLS = errors.New("the server answers in TLS: this is a port with TLS (set Config.TLS)")
 
-// startsTLS reports whether bytes from the wire begin a TLS alert or handshake. As the
-// length of a frame they would be a third of a gigabyte.
+// startsTLS reports whether bytes from the network begin a TLS alert or handshake. As
+// the length of a frame they would be a third of a gigabyte.
 func startsTLS(head []byte) bool {
 	return len(head) >= 3 && (head[0] == 0x15 || head[0] == 0x16) && head[1] == 3 && head[2] <= 4
 }
 
-// explainHandshake says what is probably behind a connection that broke before the
-// connect reply. A server that does not serve (yet) hangs up as well: ZooKeeper gives
+// explainHandshake adds the probable reason why a connection broke before the connect
+// reply. A server that does not serve (yet) closes the connection, too: ZooKeeper gives
 // no reasons.
 func (c *Conn) explainHandshake(err error) error {
 	secure, encrypted := c.Conn.(*secureConn)
 	if encrypted {
-		// From TLS 1.3 on the client's certificate is looked at when the client has
-		// finished its handshake.
+		// From TLS 1.3 on the server checks the client's certificate after the client
+		// has finished its handshake.
 		if refused := secure.refused(err); refused != nil {
 			return refused
 		}

@@ -5,40 +5,38 @@ import (
 	"time"
 )
 
-// trust computes the trust deadline of a session; why it may be trusted, the comment of
-// the package says.
+// trust computes the trust deadline of a session. The package comment proves it.
 type trust struct {
 	mu           sync.Mutex
-	timeout      time.Duration // the least that was negotiated; 0 before the first handshake
+	timeout      time.Duration // the least negotiated; 0 before the first handshake
 	proved       time.Time     // A
 	vouched      time.Time     // Q
-	relied       int           // how often work relies on the session
+	relied       int           // how many rely on the session
 	doubtful     bool          // a leader may have begun to end it, see rely
 	reached      time.Time     // the deadline, once it was reached; else zero
-	missing      error         // what was missing then
-	answered     []roundTrip   // answered requests on this connection, thinned out
-	lastByLeader roundTrip     // the last one through the leader that counts
+	missing      error         // which proof was missing then
+	answered     []roundTrip   // some of the answered requests on this connection
+	lastByLeader roundTrip     // the last one that counts
 }
 
 type roundTrip struct{ sent, back time.Time }
 
-// trustWindow is the part of the timeout for which a session is trusted after the time
-// that is proved. The rest is for work to stop in, and for clocks that run at different
-// rates.
+// trustWindow is how long a session is trusted after the time that is proved. The rest
+// of the timeout is for work to stop in, and for clocks that run at different rates.
 func trustWindow(timeout time.Duration) time.Duration { return timeout - stopMargin(timeout) }
 
-// stopMargin is how much later than the trust deadline a server may expire the session
-// at the earliest.
+// stopMargin is the least time between the trust deadline and the session's expiry on
+// the server.
 func stopMargin(timeout time.Duration) time.Duration { return timeout / 6 }
 
-// begin notes a handshake that was sent at a time and answered now.
+// begin records a handshake: when it was sent, and that it was answered now.
 func (t *trust) begin(sent, now time.Time, timeout time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.over(now):
 		return
-	case t.timeout == 0: // it made the session
+	case t.timeout == 0: // this handshake made the session
 		t.timeout, t.vouched = timeout, sent
 	default:
 		t.timeout = min(t.timeout, timeout)
@@ -47,21 +45,20 @@ func (t *trust) begin(sent, now time.Time, timeout time.Duration) {
 	if sent.After(t.proved) {
 		t.proved = sent
 	}
-	// Another server may answer now: what the one before was told it may have kept to
-	// itself.
+	// Another server may answer now. The one before may not have reported what it knew.
 	t.answered = append(t.answered[:0], roundTrip{sent, now})
 	t.lastByLeader = roundTrip{sent, now}
 }
 
-// answer notes that a request sent at a time was answered now, by the leader or by any
-// server.
+// answer records that a request sent at a time was answered now, by the leader or by
+// any server.
 func (t *trust) answer(sent, now time.Time, byLeader bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.timeout == 0 || t.over(now) {
 		return
 	}
-	// A hundred per timeout will do. Keeping the earlier ones is the safe choice.
+	// A hundred per timeout are enough. Keeping the earlier ones is the safe choice.
 	if last := t.answered[len(t.answered)-1]; sent.Sub(last.sent) >= t.timeout/100 {
 		t.answered = append(t.answered, roundTrip{sent, now})
 	}
@@ -78,7 +75,7 @@ func (t *trust) answer(sent, now time.Time, byLeader bool) {
 	t.lastByLeader = roundTrip{sent, now}
 }
 
-// committed notes that a transaction sent at a time was answered with success now.
+// committed records that a transaction sent at a time was answered with success now.
 func (t *trust) committed(sent, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,15 +84,15 @@ func (t *trust) committed(sent, now time.Time) {
 	}
 }
 
-// rely makes Q count from now on, if it is young enough for that.
+// rely makes Q count from now on, if Q is young enough for that.
 //
-// A session that nothing relies on may live with an old Q, because a deposed leader
-// answers, and be found expired by another leader meanwhile. Until that one has come to
-// end it, it accepts it: a handshake, and a transaction, too. So after a connection was
-// made with a Q so old nothing may rely on the session until two round trips on that
-// connection, or another, have proved something, which takes a quarter of the timeout
-// and more. While Q is younger than the window no other leader can have found the
-// session expired, and the handshake has told it of the session.
+// A session that nothing relies on may live with an old Q, because a leader that was
+// replaced answers. Meanwhile another leader may find the session expired, and still
+// accept handshakes and transactions of the session until it comes to end it. So if Q
+// was that old when a connection was made, nothing may rely on the session until two
+// round trips on this connection, or on a later one, have proved something. That takes
+// a quarter of the timeout and more. While Q is younger than the window no other leader
+// can have found the session expired, and the handshake has told it of the session.
 func (t *trust) rely(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +114,7 @@ func (t *trust) young(now time.Time) bool {
 	return !t.over(now) && age(t.vouched, now) < t.timeout/2
 }
 
-// leave ends what rely began. A deadline that was reached before that stays so.
+// leave ends what rely began. A deadline that was reached before stays reached.
 func (t *trust) leave(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,15 +122,15 @@ func (t *trust) leave(now time.Time) {
 	t.relied--
 }
 
-// vouchIn returns the time until a quorum should be asked to vouch for the session
-// again. There is none, and it is false, while nothing relies on it.
+// vouchIn returns the time until a quorum should vouch for the session again. It
+// returns false while nothing relies on the session.
 func (t *trust) vouchIn(now time.Time) (time.Duration, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.timeout/4 - age(t.vouched, now), t.relied > 0
 }
 
-// least returns the least timeout that was negotiated, 0 before the first handshake.
+// least returns the shortest timeout that was negotiated, 0 before the first handshake.
 func (t *trust) least() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -182,22 +179,22 @@ func (t *trust) over(now time.Time) bool {
 	return true
 }
 
-// age is the time that has passed. The monotonic clock stands still on some systems
-// while the machine sleeps, so the wall clock may say more, and then counts. If it was
-// set forward by more than the window, it ends a session that lives, which is the safe
-// mistake.
+// age is the time that has passed. On some systems the monotonic clock stands still
+// while the machine sleeps; then the wall clock shows more time, and counts. A wall
+// clock that was set forward by more than the window ends a session that lives, which
+// is safe.
 func age(then, now time.Time) time.Duration {
 	return max(now.Sub(then), now.Round(0).Sub(then.Round(0))) // without monotonic readings
 }
 
-// prove tells what an answer proves of the session.
+// prove records what an answer proves of the session.
 func (c *Conn) prove(f inFlight, code int32, end multiEnd) {
 	now := time.Now()
 	switch {
 	case noSession(code), noSession(end.code): // the server no longer has the session
-	case f.op == opSetAuth: // the server does not look for it
+	case f.op == opSetAuth: // the server does not look for the session
 	default:
-		// A refusal may come from the server itself, such as one that throttles.
+		// A refusal may come from the server itself, for example when it throttles.
 		c.guard.trust.answer(f.at, now, byLeader(f.op) && code == 0)
 	}
 	if byQuorum[f.op] && code == 0 && end.committed {
@@ -205,5 +202,5 @@ func (c *Conn) prove(f inFlight, code int32, end multiEnd) {
 	}
 }
 
-// gone tells whether a code means that the server no longer has the session.
+// noSession reports whether a code means that the server no longer has the session.
 func noSession(code int32) bool { return code == codeExpired || code == codeMoved }

@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// The client of the model of terms, which behaves as guard and Session do.
+// A modelClient is the client of the model of terms. It behaves as guard and Session
+// do.
 type modelClient struct {
 	*ensemble
 	mistake
-	trust, alone trust // alone is A, with nothing that relies on it
+	trust, alone trust // alone counts A only: nothing relies on it
 
 	waitLimit    time.Duration // how long it waits for an answer
 	pause        time.Duration // between attempts to connect, at most
 	checksClock  bool          // it looks at the clock
 	endsLeases   bool          // leases end, and others begin
-	losesTouches bool          // touches get lost
+	losesTouches bool          // servers may forget to report a request
 	wakeSpread   time.Duration // how long after one thread of a frozen server another wakes
 	backlog      time.Duration // how long a leader may take to end a session that it found expired
 
@@ -27,20 +28,20 @@ type modelClient struct {
 	synced             time.Duration
 	zxid               int64 // the greatest that was seen
 	number             int32
-	next               [3]func() // what befalls the ensemble at one of these moments
+	next               [3]func() // a fault for each of the moments below
 
 	wrong    string
 	sawStale bool
 }
 
-// Bad moments: any, and when a transaction is sent, and when it was answered.
+// Moments for faults: any, when a transaction is sent, and when it was answered.
 const (
 	soon = iota
 	onSending
 	onAnswer
 )
 
-// A mistake is one of the client, for tests of the model.
+// A mistake is one that the client makes, for tests of the model.
 type mistake struct {
 	withoutQ, handshakeVouches, syncVouches, withoutZxid, revives, sameNumber, newestTimeout, ignoresDoubt bool
 }
@@ -102,7 +103,7 @@ func (c *modelClient) lost(a *attachment) {
 		return
 	}
 	c.at, c.isAttached, c.isSyncing, c.isAsked = nil, false, false, false
-	c.isOver = c.isOver || (!c.isMade && a.timeout != 0) // the session that was made is not ours
+	c.isOver = c.isOver || (!c.isMade && a.timeout != 0) // the session that was made is not this client's
 	c.schedule(c.now+c.upTo(c.pause), c.dial)
 }
 
@@ -211,7 +212,7 @@ func (c *modelClient) supervise() {
 	}
 }
 
-// grant begins a lease, when the session is vouched for.
+// grant begins a lease, once the session is vouched for.
 func (c *modelClient) grant() {
 	now := c.time()
 	c.trust.doubtful = c.trust.doubtful && !c.ignoresDoubt
@@ -230,7 +231,7 @@ func (c *modelClient) grant() {
 	}
 }
 
-// actAtRandom does at random what a program may do with its session.
+// actAtRandom does what a program may do with its session.
 func (c *modelClient) actAtRandom() {
 	c.schedule(c.now+c.timeout/4+c.upTo(c.timeout/2), c.actAtRandom)
 	kind := c.rand.IntN(8)
@@ -248,7 +249,7 @@ func (c *modelClient) actAtRandom() {
 	}
 }
 
-// begin and prove tell trust, and make mistakes.
+// begin and prove report to trust, and make the mistakes.
 func (c *modelClient) begin(a *attachment) {
 	for _, t := range []*trust{&c.trust, &c.alone} {
 		t.begin(a.sent, c.time(), a.timeout)
@@ -276,14 +277,15 @@ func (c *modelClient) prove(q *call) {
 	}
 }
 
-// check looks whether the servers ended the session while it was relied on.
+// check fails the run if the servers ended the session too early while work relied on
+// it.
 func (c *modelClient) check() {
 	if c.ended != 0 && c.trust.relied > 0 && c.endOf(&c.trust) > c.ended {
 		c.wrong = fmt.Sprintf("expected no end before %v, ended at %v", c.endOf(&c.trust), c.ended)
 	}
 }
 
-// endOf returns the time before which no server ends the session.
+// endOf returns the time before which no server may end the session.
 func (c *modelClient) endOf(t *trust) time.Duration {
 	return t.until().Sub(c.start) + stopMargin(t.timeout)
 }

@@ -17,9 +17,9 @@ type exchange struct {
 	byLeader   bool
 }
 
-// provable is the plainest form of the rule that trust implements: the handshake, and
-// every request that was answered a quarter of the timeout before the first of two
-// round trips through the leader, one after the other.
+// provable is the plainest form of the rule that trust implements. It returns when the
+// handshake was sent, or the newest request that was answered a quarter of the timeout
+// before the first of two round trips through the leader, one after the other.
 func provable(handshake time.Time, log []exchange) time.Time {
 	newest := handshake
 	for i, first := range log {
@@ -37,8 +37,8 @@ func provable(handshake time.Time, log []exchange) time.Time {
 	return newest
 }
 
-// Whatever is answered when, trust never claims more than can be proved, and not much
-// less.
+// Trust never claims more than can be proved, and not much less, whatever is answered
+// when.
 func TestTrustClaimsWhatCanBeProvedAndNoMore(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -83,8 +83,8 @@ func TestTrustOfASteadyExchange(t *testing.T) {
 	}
 }
 
-// What the server before knew, it may have kept to itself.
-func TestTrustStartsAfreshOnAnotherConnection(t *testing.T) {
+// The server before may not have reported what it knew.
+func TestTrustStartsAgainOnAnotherConnection(t *testing.T) {
 	t.Parallel()
 	begun := time.Now()
 	at := func(s float64) time.Time { return begun.Add(time.Duration(s * float64(time.Second))) }
@@ -110,8 +110,8 @@ func TestTrustLeavesTheServerASixthOfTheTimeout(t *testing.T) {
 	}
 }
 
-// A leader that stood still may answer much at once before it tells its servers
-// anything.
+// A leader that stood still may answer many requests at once before it pings its
+// servers.
 func TestTrustDoesNotCountRoundTripsInARow(t *testing.T) {
 	t.Parallel()
 	begun := time.Now()
@@ -128,8 +128,8 @@ func TestTrustDoesNotCountRoundTripsInARow(t *testing.T) {
 	assert.Equal(t, at(2), tr.proved)
 }
 
-// Err must not depend on a goroutine that notices in time: a process that was stopped
-// asks it first thing after it goes on.
+// Err must not depend on a goroutine that runs in time: a process that was stopped
+// calls Err first when it goes on.
 func TestErrLooksAtTheClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -145,9 +145,9 @@ func TestErrLooksAtTheClock(t *testing.T) {
 	})
 }
 
-// After a sleep of the machine the server may be heard before anybody here has looked
-// at the clock. What ended the session is the deadline all the same, and long ago.
-func TestEndBehindTheDeadlineIsThatOfTrust(t *testing.T) {
+// After a sleep of the machine an answer may come before any call has checked the
+// clock. Still it was the deadline that ended the session, long ago.
+func TestEndAfterTheDeadlineIsThatOfTrust(t *testing.T) {
 	t.Parallel()
 	for late, want := range map[time.Duration]error{-1: ErrSessionExpired, 0: ErrTrustExpired} {
 		synctest.Test(t, func(t *testing.T) {

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// The ensemble of the model of terms, with the one session that it has: voters that
-// lead, or follow a leader, or look for one. What is sent over a connection arrives in
-// order, and late. A voter has threads, each with an order of its own; all stand still
-// while it is frozen, but clocks run on.
+// An ensemble is the one of the model of terms, with one session. Its voters lead,
+// follow a leader, or look for one. Messages over a connection arrive in order, and
+// late. A voter has threads, each with an order of its own. While a voter is frozen all
+// its threads stand still, but clocks run on.
 type ensemble struct {
 	simulation
 	timeout, tick time.Duration
 	delay         time.Duration // of a message, at most
 	electionStep  time.Duration // how long each step of an election takes at most
 	voters        []*voter
-	cuts          [6][6][]cut   // from and to; the client is the last
+	cuts          [6][6][]cut   // by sender and receiver; the client is the last
 	begun         int64         // the newest epoch that a quorum has acknowledged
 	ended         time.Duration // when the end of the session was committed; 0 if it was not
 	client        *modelClient
 }
 
-// A cut holds back what is sent from one to another until it ends, if it does.
+// A cut delays messages from one to another until it ends, or for good.
 type cut struct{ from, to time.Duration }
 
 const forever = time.Duration(1 << 62)
@@ -58,12 +58,12 @@ type voter struct {
 	*ensemble
 	id       int
 	grants   time.Duration // the timeout of sessions
-	life     int           // grows when it leaves its leader; what was under way to it is dropped then
+	life     int           // grows when it leaves its leader; messages under way to it are dropped then
 	awake    [threads]time.Duration
 	promised int64 // it follows no leader of an earlier epoch
 	accepted int64 // the epoch of the leader that its log is from
 	log      []*proposal
-	writing  []*proposal // on their way there
+	writing  []*proposal // proposals on their way to the log
 	disk     *modelLink
 	zxid     int64       // of the newest transaction that can be read here
 	term     *leaderTerm // nil while it looks for a leader
@@ -78,7 +78,7 @@ type voter struct {
 	attached     []*attachment
 }
 
-// The threads of a voter. The first reads what the leader says or, on the leader,
+// The threads of a voter. The first reads the leader's messages or, on the leader,
 // pings.
 const (
 	peerThread = iota
@@ -112,7 +112,7 @@ func (v *voter) every(period time.Duration, f func()) {
 	v.schedule(v.now+v.upTo(period), again)
 }
 
-// freeze makes all threads stand still, and wake one after the other.
+// freeze makes all threads stand still, and wake up one after the other.
 func (v *voter) freeze(length time.Duration) {
 	for i := range v.awake {
 		v.awake[i] = max(v.awake[i], v.now+length+v.upTo(v.client.wakeSpread))
@@ -140,8 +140,8 @@ func (v *voter) ask(f func(t *leaderTerm, l *learner)) {
 	l.up.send(func() { f(t, l) })
 }
 
-// leave closes all connections first. The other ends learn of it when they have read
-// all that was sent before.
+// leave first closes all connections. The other ends notice it when they have read all
+// earlier messages.
 func (v *voter) leave() {
 	t, l := v.term, v.link
 	if t == nil {
@@ -163,8 +163,8 @@ func (v *voter) leave() {
 	}
 }
 
-// elect lets those that look for a leader find one, or make one of them if they are a
-// quorum, whatever the leader thinks that they have left.
+// elect lets voters without a leader join one, or elect one of them if they are a
+// quorum, whatever the leader that they have left still believes.
 func (e *ensemble) elect() {
 	e.schedule(e.now+e.upTo(e.electionStep), e.elect)
 	var best *voter
@@ -196,7 +196,7 @@ func (e *ensemble) elect() {
 	}
 }
 
-// newest orders logs: by the epoch of the leader they are from, then by their length.
+// newest orders logs: by the epoch of the leader they are from, then by length.
 func (v *voter) newest() int64 {
 	zxid := v.lastLogged()
 	return v.accepted<<40 | zxid>>32<<20 | zxid&(1<<20-1)
@@ -215,7 +215,7 @@ func (v *voter) reaches(other *voter) bool {
 	return max(there, back, v.awake[peerThread], other.awake[peerThread]) <= v.now
 }
 
-// join follows a leader, and begins with its history.
+// join makes the voter follow a leader, with the leader's history.
 func (v *voter) join(t *leaderTerm) {
 	leader := t.leader
 	if v.term != nil || leader.term != t || v.promised > t.epoch || !v.reaches(leader) {
@@ -248,7 +248,7 @@ func (v *voter) join(t *leaderTerm) {
 	})
 }
 
-// write logs a proposal, and then acknowledges it.
+// write logs a proposal and then acknowledges it.
 func (v *voter) write(p *proposal) {
 	life := v.life
 	v.writing = append(v.writing, p)
@@ -260,8 +260,8 @@ func (v *voter) write(p *proposal) {
 	})
 }
 
-// apply makes a transaction visible. It answers the request that waits here for one of
-// that number, whoever proposed it.
+// apply makes a transaction visible. It answers the request with that number that waits
+// here, whichever leader proposed the transaction.
 func (v *voter) apply(p *proposal) {
 	v.zxid = p.zxid
 	if p.creates && v.link != nil {
@@ -278,8 +278,8 @@ func (v *voter) apply(p *proposal) {
 	}
 }
 
-// report answers a ping of the leader. A request that comes in that moment may be lost
-// to this report and the next.
+// report answers a ping of the leader. A request that comes at that moment may be
+// missing in this report and the next.
 func (v *voter) report() {
 	heard := v.heard
 	v.led, v.heard = v.now, 0

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The model of what doc.go argues about: a client, the follower it is attached to, and
-// the leader, which alone expires sessions. Links are in order and have random delays;
-// at random moments one direction between follower and leader stalls or is cut, for a
+// A model of the argument in doc.go: a client, the follower it is attached to, and the
+// leader, which alone expires sessions. Links keep the order and have random delays. At
+// random moments one direction between follower and leader stalls or is cut, for a
 // while or for good. The follower answers pings by itself.
 //
-// What must hold, whatever happens: the leader expires the session no earlier than the
-// stop margin after the trust deadline.
+// It must always hold that the leader expires the session no earlier than the stop
+// margin after the trust deadline.
 
 type modelEvent struct {
 	at  time.Duration
@@ -58,11 +58,11 @@ func (s *simulation) schedule(at time.Duration, f func()) {
 
 func (s *simulation) time() time.Time { return s.start.Add(s.now) }
 
-// A modelLink delivers in order. It holds everything back until open.
+// A modelLink delivers in order, and nothing until open.
 type modelLink struct {
 	model *simulation
 	delay time.Duration // the longest
-	last  time.Duration // nothing is delivered before what was sent earlier
+	last  time.Duration // when the newest message is delivered; none overtakes it
 	open  func(now time.Duration) (at time.Duration, ok bool)
 }
 
@@ -71,7 +71,7 @@ func (l *modelLink) send(f func()) {
 	if l.open != nil {
 		opened, ok := l.open(at)
 		if !ok {
-			return // cut for good, and so is all that follows
+			return // cut for good, also for later messages
 		}
 		at = opened
 	}
@@ -87,7 +87,7 @@ type model struct {
 
 	up, down, toLeader, toFollower *modelLink
 
-	heard   bool          // the follower heard of the session since its last report
+	heard   bool          // the follower got a request since its last report
 	touched time.Duration // the leader was last told of the session
 	expired time.Duration // when the leader expired it; 0 if it did not
 }
@@ -194,10 +194,10 @@ func TestLeaderNeverExpiresATrustedSession(t *testing.T) {
 		until := m.trust.until().Sub(m.start)
 		require.LessOrEqual(t, until+stopMargin(m.timeout), m.expired, "seed %d: trusted until %v, expired at %v", seed, until, m.expired)
 	}
-	require.Greater(t, expiries, 1000, "the model must expire sessions, or it shows nothing")
+	require.Greater(t, expiries, 1000, "the model must expire sessions, or it proves nothing")
 }
 
-// With links that work, the deadline stays far enough away to ride out a blip.
+// With links that work, the deadline stays far enough away to survive a short break.
 func TestHealthySessionIsTrustedForThreeTenthsOfTheTimeout(t *testing.T) {
 	for seed := range uint64(200) {
 		m := newModel(seed)

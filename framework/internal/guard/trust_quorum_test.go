@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A leader that is cut off from its quorum goes on answering syncs until it notices.
-// The others may have a new one at once, whose clock for the session begins with its
-// term.
+// A leader that is cut off from its quorum still answers syncs until it notices. The
+// other servers may have a new leader at once, whose clock for the session begins with
+// its term.
 func TestTrustWhileADeposedLeaderAnswersSyncs(t *testing.T) {
 	t.Parallel()
 	for _, timeout := range []time.Duration{10 * time.Second, 15 * time.Second, 40 * time.Second} { // of ticks of 2 s
@@ -31,8 +31,8 @@ func TestTrustWhileADeposedLeaderAnswersSyncs(t *testing.T) {
 	}
 }
 
-// A leader that stood still while the others elected another revalidates the session in
-// its first tick afterwards, however long ago it was deposed.
+// A leader that stood still while the other servers elected another revalidates the
+// session in its first tick afterwards, however long ago it was deposed.
 func TestTrustWhenAPausedLeaderRevalidates(t *testing.T) {
 	t.Parallel()
 	const timeout = 40 * time.Second
@@ -52,8 +52,8 @@ func TestTrustWhenAPausedLeaderRevalidates(t *testing.T) {
 	assert.LessOrEqual(t, tr.until().Sub(start)+stopMargin(timeout), term+timeout)
 }
 
-// Only what a quorum has acknowledged moves Q, and only work that relies on the session
-// makes it count.
+// Only a commit by a quorum moves Q, and Q counts only while work relies on the
+// session.
 func TestTrustIsThatOfTheOlderProof(t *testing.T) {
 	t.Parallel()
 	begun := time.Now()
@@ -104,8 +104,8 @@ func TestTrustGoesByTheLeastTimeout(t *testing.T) {
 	}
 }
 
-// Whatever comes in first after the deadline, a handshake too, and whether anybody has
-// looked at the clock or not: the deadline stays where it was reached.
+// The deadline stays where it was reached, whatever comes first after it, also a
+// handshake, and whether or not a call has checked the clock.
 func TestTrustDeadlineThatWasReachedStays(t *testing.T) {
 	t.Parallel()
 	window := trustWindow(sessionLength)
@@ -116,7 +116,7 @@ func TestTrustDeadlineThatWasReachedStays(t *testing.T) {
 		"transaction": func(tr *trust, now time.Time) { tr.committed(now, now) },
 		"release":     func(tr *trust, now time.Time) { tr.leave(now) },
 		"grant":       func(tr *trust, now time.Time) { assert.False(t, tr.rely(now)) },
-		"round roundTrips": func(tr *trust, now time.Time) {
+		"round trips": func(tr *trust, now time.Time) {
 			for i := range 10 {
 				sent := now.Add(-time.Duration(9-i) * sessionLength / 12)
 				tr.answer(sent, sent, true)
@@ -148,8 +148,8 @@ func TestTrustDeadlineThatWasReachedStays(t *testing.T) {
 	}
 }
 
-// slept returns the time that a machine tells which slept so long before: its monotonic
-// clock stood still meanwhile.
+// slept returns the present time on a machine that slept for d: its monotonic clock
+// stood still meanwhile.
 func slept(now time.Time, d time.Duration) time.Time {
 	type layout struct {
 		wall uint64
@@ -171,7 +171,7 @@ func TestAgeGoesByTheClockOnWhichMoreTimeHasPassed(t *testing.T) {
 	assert.Equal(t, time.Second, age(then, slept(then.Add(time.Second), -time.Hour)), "a clock that was set back proves nothing")
 }
 
-// A machine that slept has a monotonic clock that stood still meanwhile.
+// The monotonic clock of a machine that slept stood still meanwhile.
 func TestTrustExpiresByTheWallClockToo(t *testing.T) {
 	t.Parallel()
 	sent := time.Now()
@@ -203,12 +203,12 @@ func TestTrustExpiresByTheWallClockToo(t *testing.T) {
 		var tr trust
 		tr.begin(sent, sent, sessionLength)
 		assert.True(t, tr.rely(now.Add(-1)))
-		assert.False(t, tr.rely(now), "what is that old does not vouch for a grant")
+		assert.False(t, tr.rely(now), "so old a Q does not vouch for a grant")
 	}
 }
 
-// A connection that was made with an old Q may be to a leader that is about to end the
-// session, which until then answers everything.
+// A connection that was made with an old Q may lead to a leader that is about to end
+// the session, and that answers every request until then.
 func TestNothingReliesOnASessionThatWasAboutToExpire(t *testing.T) {
 	t.Parallel()
 	begun := time.Now()
@@ -241,7 +241,7 @@ func TestNothingReliesOnASessionThatWasAboutToExpire(t *testing.T) {
 	roundTrips(&tr, 20.5, 22)
 	tr.begin(at(22), at(22), sessionLength)
 	roundTrips(&tr, 22.5, 24.7)
-	assert.False(t, tr.rely(at(24.7)), "roundTrips on another connection do not count")
+	assert.False(t, tr.rely(at(24.7)), "round trips on another connection do not count")
 	roundTrips(&tr, 24.75, 25.5)
 	tr.committed(at(25.5), at(25.5))
 	assert.True(t, tr.rely(at(25.5)))

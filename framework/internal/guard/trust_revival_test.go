@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever happens in whatever order: the deadline is min(A, Q) and a window while
-// something relies on the session, and where it was passed it stays.
+// Whatever happens in whatever order: the deadline is min(A, Q) plus the window while
+// work relies on the session, and once it was passed it stays.
 func TestTrustDeadlineIsNeverRevived(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))

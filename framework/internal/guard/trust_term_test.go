@@ -2,8 +2,9 @@ package guard
 
 import "time"
 
-// A leaderTerm lasts from the election of a leader until that notices that it has lost its
-// quorum. Nobody else ends it: the others may have had another leader for long.
+// A leaderTerm lasts from the election of a leader until that leader notices that it
+// has lost its quorum. Nothing else ends it: the other voters may have had another
+// leader for long.
 type leaderTerm struct {
 	*ensemble
 	leader    *voter
@@ -19,8 +20,8 @@ type leaderTerm struct {
 
 	phase           time.Duration // of the clock of sessions
 	expiry          time.Duration // of the session; 0 if there is none
-	polled, closing bool          // that clock has found it expired; and has said so
-	owner           *voter        // through which the client came last
+	polled, closing bool          // that clock has found it expired; the leader has begun to end it
+	owner           *voter        // the voter through which the client came last
 }
 
 // A learner is a leader's connection with a follower.
@@ -70,8 +71,8 @@ func (t *leaderTerm) ping() {
 	}
 }
 
-// acceptedBy counts who has acknowledged the term. With a quorum all that is in the
-// leader's log is committed, and the clock of sessions starts.
+// acceptedBy counts the voters that have acknowledged the term. With a quorum all that
+// is in the leader's log is committed, and the clock of sessions starts.
 func (t *leaderTerm) acceptedBy(l *learner) {
 	l.accepted = true
 	t.votes |= 1 << l.voter.id
@@ -109,7 +110,7 @@ func (t *leaderTerm) propose(p *proposal) {
 	t.leader.write(p)
 }
 
-// acknowledged counts a vote, also that of a follower which has left meanwhile.
+// acknowledged counts a vote, also that of a follower that has left meanwhile.
 func (t *leaderTerm) acknowledged(p *proposal, id int) {
 	p.votes |= 1 << id
 	for len(t.proposed) > 0 && t.isQuorum(t.proposed[0].votes) {
@@ -136,8 +137,9 @@ func (t *leaderTerm) commit(p *proposal) {
 	}
 }
 
-// touch starts the session's clock anew, with whatever timeout it is told. It reports
-// false if there is no session any more. One that has been found expired is not saved.
+// touch restarts the session's clock, with whatever timeout the leader is told. It
+// returns false if there is no session any more. A session that was found expired is
+// not saved.
 func (t *leaderTerm) touch(timeout time.Duration) bool {
 	at := t.now + t.phase + timeout
 	at += t.tick - at%t.tick - t.phase // rounded up, or a whole tick more
@@ -157,7 +159,7 @@ func (t *leaderTerm) touch(timeout time.Duration) bool {
 			return
 		}
 		t.polled = true
-		onClock(t.now+t.upTo(t.client.backlog), func() { // others are ended before
+		onClock(t.now+t.upTo(t.client.backlog), func() { // other sessions are ended before
 			t.closing = true
 			t.propose(&proposal{ends: true})
 		})
@@ -170,7 +172,7 @@ func (t *leaderTerm) revalidate(from *voter, timeout time.Duration) bool {
 	return t.touch(timeout)
 }
 
-// transact proposes what the client asks for, also to refuse it.
+// transact proposes what the client asks for, also if only to refuse it.
 func (t *leaderTerm) transact(q *call) {
 	p, from := &proposal{number: q.number}, q.on.voter
 	switch {
@@ -188,7 +190,7 @@ func (t *leaderTerm) transact(q *call) {
 	t.propose(p)
 }
 
-// sync answers behind all that was proposed before. It takes no quorum.
+// sync answers behind all earlier proposals. It takes no quorum.
 func (t *leaderTerm) sync(q *call, l *learner) {
 	answer := func() {
 		l.down.send(func() {
@@ -210,7 +212,7 @@ type attachment struct {
 	up, down *modelLink
 	isNew    bool // it is to make the session
 	sent     time.Time
-	timeout  time.Duration // that was granted
+	timeout  time.Duration // the one granted
 	inFlight []*call
 }
 
@@ -222,10 +224,10 @@ type call struct {
 	then       func()
 	done       bool
 	code       int32
-	isStale    bool // a leader answered after another's term had begun
+	isStale    bool // a leader answered after a later term had begun
 }
 
-// connect is a handshake. Only that which makes the session takes a quorum.
+// connect is a handshake. It takes a quorum only if it makes the session.
 func (v *voter) connect(a *attachment, zxid int64) {
 	if !v.serving || zxid > v.zxid {
 		a.down.send(func() { v.client.lost(a) })
@@ -257,11 +259,11 @@ func (v *voter) connect(a *attachment, zxid int64) {
 	}
 }
 
-// receive takes a request. A leader knows of the session then, a follower reports it.
+// receive takes a request. A leader then knows of the session; a follower reports it.
 func (v *voter) receive(q *call) {
 	switch {
 	case v.link == nil && !v.term.touch(q.on.timeout):
-		return // which is all that a leader says when it has ended the session
+		return // a leader that has ended the session does not answer
 	case v.reported != 0 && v.now-v.reported < v.timeout/100:
 		v.reported = 0
 	default:

@@ -12,14 +12,14 @@ import (
 
 // The model of terms: what doc.go argues about Q, and about A and Q together, for a
 // client (trust_client_test.go) of an ensemble (trust_ensemble_test.go,
-// trust_reign_test.go) in which servers freeze, restart and are cut off, leaders are
-// elected, and those that were deposed go on until they notice.
+// trust_reign_test.go) in which servers freeze, restart and are cut off, and leaders
+// are elected. Deposed leaders go on until they notice.
 //
-// What must hold, whatever happens: while work relies on the session, whichever leader
-// ends it does so no earlier than the stop margin after the trust deadline, and nothing
-// begins to rely on it after that.
+// It must always hold that while work relies on the session no leader ends it earlier
+// than the stop margin after the trust deadline, and that nothing begins to rely on the
+// session after its end.
 
-// run lets a fault trigger the ensemble up to four times, each at a bad moment.
+// run runs the model, with one to four faults, each at one of the moments.
 func (c *modelClient) run(fault func()) {
 	c.elect()
 	c.schedule(c.timeout/2, c.dial)
@@ -38,7 +38,7 @@ func (c *modelClient) run(fault func()) {
 	c.check()
 }
 
-// randomFault lets some fault happen.
+// randomFault makes one of the faults happen.
 func (c *modelClient) randomFault() {
 	v := c.leader()
 	if c.oneIn(3) {
@@ -65,7 +65,7 @@ func (c *modelClient) randomFault() {
 	}
 }
 
-// leader returns that of the client's server, or else a server that need not lead.
+// leader returns the leader of the client's server, or else any server.
 func (c *modelClient) leader() *voter {
 	v := c.voters[c.rand.IntN(len(c.voters))]
 	if c.at != nil {
@@ -77,8 +77,8 @@ func (c *modelClient) leader() *voter {
 	return v
 }
 
-// depose makes a quorum leave a leader. Their last words are long on the way, and they
-// may be out of the client's reach.
+// depose makes a quorum leave a leader. Their last messages may arrive late, and the
+// client may be unable to reach them.
 func (c *modelClient) depose(v *voter, isHidden bool) {
 	if v.term != nil {
 		v.term.waitLimit += c.upTo(3 * c.timeout)
@@ -95,12 +95,13 @@ func (c *modelClient) depose(v *voter, isHidden bool) {
 	}
 }
 
-// lateAcknowledgements lets a quorum acknowledge a transaction, but its leader learn of that later.
+// lateAcknowledgements makes a quorum acknowledge a transaction, but its leader learn
+// of that late.
 func (c *modelClient) lateAcknowledgements() {
 	c.next[onSending] = func() { c.depose(c.leader(), true) }
 }
 
-// moveAndReturn takes the client to the new leader for two transactions, and back.
+// moveAndReturn moves the client to the new leader for two transactions, and back.
 func (c *modelClient) moveAndReturn() {
 	c.depose(c.leader(), false)
 	c.schedule(c.now+c.tick, func() {
@@ -108,8 +109,8 @@ func (c *modelClient) moveAndReturn() {
 	})
 }
 
-// move takes the client away from a server that restarts, and so reports no more of it.
-// Others that follow the newest leader may be out of its reach.
+// move moves the client away from a server that restarts and so reports no more. The
+// client may be unable to reach the followers of the newest leader.
 func (c *modelClient) move() {
 	hidden := c.upTo(3 * c.timeout)
 	if c.oneIn(4) {
@@ -126,8 +127,8 @@ func (c *modelClient) move() {
 	}
 }
 
-// part cuts some voters off from the others, in one direction or both. The client may
-// be with either.
+// partition cuts some voters off from the others, in one direction or both. The client
+// may be on either side.
 func (c *modelClient) partition(some uint) {
 	length := []time.Duration{c.upTo(c.timeout / 4), c.upTo(2 * c.timeout), forever}[c.rand.IntN(3)]
 	some |= uint(c.rand.IntN(2)) << c.self()
@@ -142,8 +143,9 @@ func (c *modelClient) partition(some uint) {
 	}
 }
 
-// nearExpiry leaves a client that nothing relies on with a deposed leader for so long that
-// the next one finds its session expired, and lets it go there right then.
+// nearExpiry leaves a client that nothing relies on with a deposed leader for so long
+// that the next leader finds its session expired. At that moment the client may attach
+// there.
 func (c *modelClient) nearExpiry() {
 	c.endsLeases, c.backlog = true, min(c.tick, c.timeout/4)
 	if c.trust.relied > 0 {
@@ -192,12 +194,12 @@ func TestNoLeaderEndsASessionThatIsReliedOn(t *testing.T) {
 		}
 	}
 	t.Logf("%d sessions ended while relied on, A alone would have been wrong for %d; deposed leaders answered in %d runs", ended, saved, stale)
-	require.Greater(t, ended, 1000, "sessions must end, or the model shows nothing")
+	require.Greater(t, ended, 1000, "sessions must end, or the model proves nothing")
 	require.Greater(t, saved, 50, "and sometimes Q must be what saves them")
 	require.Greater(t, stale, 150, "deposed leaders must answer")
 }
 
-// The model would catch each of these mistakes, and it is the mistake that it catches.
+// The model catches each of these mistakes, and not the same run without the mistake.
 func TestModelOfTermsCatches(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -207,11 +209,11 @@ func TestModelOfTermsCatches(t *testing.T) {
 		"a deadline without Q":                  {mistake{withoutQ: true}, (*modelClient).randomFault},
 		"a handshake that vouches":              {mistake{handshakeVouches: true}, (*modelClient).randomFault},
 		"a sync that vouches":                   {mistake{syncVouches: true}, (*modelClient).randomFault},
-		"a return to the leader of the past":    {mistake{withoutZxid: true}, (*modelClient).moveAndReturn},
+		"a return to an earlier leader":         {mistake{withoutZxid: true}, (*modelClient).moveAndReturn},
 		"a deadline that is revived":            {mistake{revives: true}, (*modelClient).randomFault},
 		"a number that is used twice":           {mistake{sameNumber: true}, (*modelClient).lateAcknowledgements},
 		"a timeout that is longer than another": {mistake{newestTimeout: true}, (*modelClient).randomFault},
-		"a grant on the nearExpiry":             {mistake{ignoresDoubt: true}, (*modelClient).nearExpiry},
+		"a grant close to the expiry":           {mistake{ignoresDoubt: true}, (*modelClient).nearExpiry},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

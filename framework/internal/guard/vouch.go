@@ -6,25 +6,25 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// The guard itself has a quorum vouch for the session, with a transaction that does
-// nothing but check nodes: on a new connection that comes first, before watches are set
-// again and anything else is asked, and the library could not send it there. It is sent
-// once at a time. If its answer is lost, so is the connection; on the next it is
-// repeated, which does no harm.
+// The guard has a quorum vouch for the session with a transaction of its own, which
+// only checks nodes. On a new connection it is the first request, before watches are
+// set again; the library could not send it there. One is under way at a time. If its
+// answer does not come, the connection breaks, and the next connection sends another,
+// which does no harm.
 
-// maxChecked is how many nodes are checked by one transaction.
+// maxChecked is how many nodes one transaction checks at most.
 const maxChecked = 32
 
-// begin asks before the library's first request on this connection, behind which its
-// pings are. The caller has the slot.
+// beforeFirst sends the check before the library's first request on this connection.
+// The library's pings come behind that request. The caller has the slot.
 func (c *Conn) beforeFirst() {
 	if !c.begun.Swap(true) {
 		c.sendCheck(c.startCheck())
 	}
 }
 
-// claim returns what a quorum should be asked about, for whoever is to ask it. There is
-// nothing while it is being asked, and before the server knows the credentials that may
+// startCheck returns the nodes that the caller has to check, with sendCheck. There are
+// none while a check is under way, and before the server knows the credentials that may
 // be needed for it.
 func (c *Conn) startCheck() []*reliedNode {
 	c.mu.Lock()
@@ -36,8 +36,8 @@ func (c *Conn) startCheck() []*reliedNode {
 	return c.vouching
 }
 
-// ask asks a quorum to vouch for the session, unless there is nothing to ask about. The
-// caller has the slot.
+// sendCheck asks a quorum to vouch for the session, unless there are no nodes to check.
+// The caller has the slot.
 func (c *Conn) sendCheck(nodes []*reliedNode) {
 	if len(nodes) == 0 {
 		return
@@ -45,10 +45,10 @@ func (c *Conn) sendCheck(nodes []*reliedNode) {
 	c.write(checkRequest(xidVouch+1-c.guard.vouches.Add(1), nodes))
 }
 
-// checkErrors says of the codes of a failed check what is wrong with its node.
+// checkErrors are the errors that mean that a node can no longer be relied on.
 var checkErrors = map[int32]error{codeNoNode: zk.ErrNoNode, codeNoAuth: zk.ErrNoAuth}
 
-// vouched looks at the answer to what ask has sent.
+// onVouchAnswer handles the answer to the request of sendCheck.
 func (c *Conn) onVouchAnswer(code int32, end multiEnd) error {
 	c.mu.Lock()
 	nodes := c.vouching
@@ -58,16 +58,16 @@ func (c *Conn) onVouchAnswer(code int32, end multiEnd) error {
 	case code == codeExpired, end.code == codeExpired:
 		return c.guard.endedByServer(ErrSessionExpired)
 	case noSession(code), noSession(end.code):
-		return errMoved // by attaching again it moves here again
+		return errMoved // attaching again moves the session here again
 	case code == 0 && err != nil && end.failed < len(nodes):
 		c.guard.relied.fail(nodes[end.failed], err)
-		c.guard.events.Wake() // the others at once
+		c.guard.events.Wake() // check the others at once
 	}
 	return nil
 }
 
-// checkVouch asks for the session when it is time to. It returns the time until it
-// should look again.
+// checkVouch asks a quorum to vouch for the session when that is due. It returns the
+// time until the next call.
 func (g *Guard) checkVouch(now time.Time) time.Duration {
 	wait, relied := g.trust.vouchIn(now)
 	c := g.Live()
@@ -78,7 +78,7 @@ func (g *Guard) checkVouch(now time.Time) time.Duration {
 		return wait
 	}
 	if nodes := c.startCheck(); nodes != nil {
-		g.events.Start(func() { c.send(func() { c.sendCheck(nodes) }) }) // writes, so not here
+		g.events.Start(func() { c.send(func() { c.sendCheck(nodes) }) }) // in a goroutine, because it writes
 	}
 	return g.Timeout() / 24
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// relyingOn makes the session of a connection rely on nodes.
+// relyingOn makes work rely on nodes of a connection's session.
 func relyingOn(t *testing.T, c *Conn, paths ...string) {
 	t.Helper()
 	c.guard.trust.rely(time.Now()) // also before the session is there
 	c.guard.relied.add(paths, func(error) {})
 }
 
-// What a server says about nodes that it was asked to check, in whatever pieces,
-// neither crashes the guard nor keeps it from going on.
+// An answer about nodes that a server was asked to check, in whatever pieces, neither
+// crashes the guard nor blocks it.
 func FuzzAnswerToAVouching(f *testing.F) {
 	f.Add([]byte{}, byte(0))
 	f.Add(answer(xidVouch, 5, 0, results([2]int32{opCheck, 0}, [2]int32{opCheck, 0})...), byte(1))
@@ -40,8 +40,8 @@ func FuzzAnswerToAVouching(f *testing.F) {
 	})
 }
 
-// The answer to a multi that is longer than what can be looked at ahead is judged by
-// its beginning, and reaches the library whole.
+// The answer to a multi that is too long to be inspected as a whole is judged by its
+// beginning, and reaches the library whole.
 func TestAnswerToALargeMulti(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string][2]int32{"committed": {opCheck, 0}, "failed": {typeError, codeNoNode}} {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A check is of so many nodes at most, and no larger than a request may be, but never
-// empty.
+// A check has a limited number of nodes and is no larger than a request may be, but
+// never empty.
 func TestSizeOfACheck(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -33,9 +33,9 @@ func TestSizeOfACheck(t *testing.T) {
 			paths = append(paths, fmt.Sprintf("/%03d%s", i, strings.Repeat("x", c.length-4)))
 		}
 		relyingOn(t, conn, paths...)
-		before := script.heard.Len()
+		before := script.received.Len()
 		send(t, conn, ask(1, opSync))
-		sent := script.heard.Bytes()[before:]
+		sent := script.received.Bytes()[before:]
 		size := frameHeader + int(be32(sent))
 		assert.Len(t, conn.vouching, c.want, name)
 		assert.Equal(t, checkRequest(xidVouch, new(reliedNodes).add(paths[:c.want], nil)), sent[:size], name)
@@ -45,8 +45,8 @@ func TestSizeOfACheck(t *testing.T) {
 	}
 }
 
-// Without anything that relies on it, what comes first after the deadline does not move
-// it either, although nobody has looked at the clock.
+// Also when nothing relies on the session, nothing moves a deadline that was reached,
+// although no call has checked the clock.
 func TestDeadlineOfAAloneStaysReached(t *testing.T) {
 	t.Parallel()
 	window := trustWindow(sessionLength)
@@ -70,8 +70,8 @@ func TestDeadlineOfAAloneStaysReached(t *testing.T) {
 	}
 }
 
-// While a transaction is under way nobody asks again; one that proved nothing is
-// repeated soon; and who writes has the connection for itself.
+// While a transaction is under way no other is sent. One that proved nothing is
+// repeated soon. The goroutine with the slot writes alone.
 func TestWhenAQuorumIsAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,29 +81,29 @@ func TestWhenAQuorumIsAsked(t *testing.T) {
 		<-time.After(sessionLength / 16)
 		require.Equal(t, sessionLength*3/16, session.checkVouch(time.Now()))
 		<-time.After(sessionLength * 3 / 16)
-		before := script.heard.Len()
+		before := script.received.Len()
 		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()), "the credentials are not known yet")
 		synctest.Wait()
-		require.Equal(t, before, script.heard.Len())
+		require.Equal(t, before, script.received.Len())
 
 		conn.begun.Store(true)
 		conn.slot <- struct{}{}
 		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()))
 		synctest.Wait()
-		require.Equal(t, before, script.heard.Len(), "somebody else is writing")
+		require.Equal(t, before, script.received.Len(), "another goroutine is writing")
 		<-conn.slot
 		synctest.Wait()
-		asked := script.heard.Len()
+		asked := script.received.Len()
 		require.Greater(t, asked, before)
 		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()))
 		synctest.Wait()
-		require.Equal(t, asked, script.heard.Len(), "once")
+		require.Equal(t, asked, script.received.Len(), "once")
 
 		_, err := io.ReadFull(conn, make([]byte, frameHeader+replyHeader))
 		require.NoError(t, err)
 		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()))
 		synctest.Wait()
-		require.Greater(t, script.heard.Len(), asked, "it was throttled")
+		require.Greater(t, script.received.Len(), asked, "it was throttled")
 		synctest.Wait()
 	})
 }

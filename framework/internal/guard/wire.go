@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// What the guard reads off the wire. Every message is a frame: a 4-byte length, then
-// the body. The first frame each way is the connect request and its reply; after that a
-// request body begins with xid and operation code, and a reply body with xid, zxid and
-// error code. All integers are big-endian.
+// The part of the protocol that the guard reads. Every message is a frame: a 4-byte
+// length, then the body. The first frame in each direction is the connect request or
+// its reply. After that a request body begins with xid and operation code, and a reply
+// body with xid, zxid and error code. All integers are big-endian.
 const (
 	frameHeader = 4
 	replyHeader = 16 // xid, zxid, error code
@@ -23,24 +23,24 @@ const (
 	codeExpired = -112
 	codeMoved   = -118
 
-	// codeMalformed stands for an answer that the library must not read; servers never
+	// codeMalformed replaces an answer that the library must not read; servers never
 	// send it.
 	codeMalformed = -100
 
 	xidEvent = -1
 	xidPing  = -2
-	// xidClose marks the guard's own close request; servers do not interpret it and the
-	// library numbers its requests from 1 up.
+	// xidClose marks the guard's own close request. Servers do not interpret it, and
+	// the library numbers its requests from 1 up.
 	xidClose = -3
-	// xidVouch is the first number of the transactions by which the guard has a quorum
-	// vouch for the session; the next has the next lower one. No number is used twice
-	// in a session: a server takes the commit of a request that came by a former
-	// connection for that of the present one, if they have the same. The library drops
-	// answers to negative numbers that it does not know, without noting their zxid,
-	// which it must not while it sets watches again.
+	// xidVouch is the number of the guard's first transaction; each next one is one
+	// lower. No number is used twice in a session: if a request of an earlier
+	// connection had the same number, a server would take its commit for that of the
+	// present request. The library drops answers to negative numbers that it does not
+	// know, without recording their zxid. It must not record it while it sets watches
+	// again.
 	xidVouch = -5
-	// xidRemoveWatch marks the guard's request to remove a watch, of which one at a time
-	// is under way. It is no transaction.
+	// xidRemoveWatch marks the guard's request to remove a watch. One is under way at a
+	// time, and it is no transaction.
 	xidRemoveWatch = -4
 
 	opCreate        = 1
@@ -63,20 +63,20 @@ const (
 	opClose         = -11
 )
 
-// substituteCodes replaces error codes that the client library has no name for by ones that it
-// knows and that servers never send, so that they need not be told by the text of an
-// error: unimplemented becomes "nothing to process", throttled becomes "reconfig
-// disabled" (this package never asks for a reconfig).
+// substituteCodes maps error codes that the library has no name for to codes that it
+// knows and that servers never send, so that no error text has to be compared:
+// unimplemented becomes "nothing to process", throttled becomes "reconfig disabled"
+// (this module never asks for a reconfig).
 var substituteCodes = map[int32]int32{
 	-6:   -117,
 	-127: -123,
 }
 
-// substituteCode returns the error code that the library gets for one of a server.
+// substituteCode returns the error code that the library gets for a server's code.
 func substituteCode(code int32) int32 { return cmp.Or(substituteCodes[code], code) }
 
-// byQuorum holds the requests that are transactions: success is answered only when a
-// quorum has acknowledged them.
+// byQuorum holds the requests that are transactions: a server answers success only
+// after a quorum has acknowledged them.
 var byQuorum = map[int32]bool{
 	opCreate: true, opContainer: true, opCreateTTL: true, opDelete: true,
 	opSetData: true, opSetACL: true, opMulti: true,
@@ -90,7 +90,7 @@ var errShortFrame = errors.New("malformed frame")
 func be32(b []byte) int32 { return int32(binary.BigEndian.Uint32(b)) }
 func be64(b []byte) int64 { return int64(binary.BigEndian.Uint64(b)) }
 
-// A message is built behind the place of its length.
+// A message is a frame under construction. It begins with room for its length.
 type message []byte
 
 func newMessage(xid, op int32) message {
@@ -106,7 +106,7 @@ func (m message) numbers(all ...int32) message {
 
 func (m message) text(s string) message { return append(m.numbers(int32(len(s))), s...) }
 
-// done returns the frame with its length.
+// done fills in the length and returns the frame.
 func (m message) done() []byte {
 	binary.BigEndian.PutUint32(m, uint32(len(m)-frameHeader))
 	return m
@@ -130,23 +130,23 @@ func parseConnectReply(body []byte) (connectReply, error) {
 
 // connectRequest returns the frame that asks to re-attach a session.
 func connectRequest(session int64, password []byte, timeoutMillis int32, zxid int64) []byte {
-	f := newMessage(0, int32(zxid>>32)).numbers(int32(zxid), timeoutMillis) // of version 0
+	f := newMessage(0, int32(zxid>>32)).numbers(int32(zxid), timeoutMillis) // protocol version 0
 	return f.numbers(int32(session>>32), int32(session)).text(string(password)).done()
 }
 
-// withZxid returns the library's connect request, saying that this zxid was seen if it
-// says less.
+// withZxid returns the library's connect request with zxid as the newest that was seen,
+// unless the request already has a greater one.
 func withZxid(frame []byte, zxid int64) []byte {
 	const at = frameHeader + 4
 	if len(frame) < at+8 || be64(frame[at:]) >= zxid {
 		return frame
 	}
-	frame = slices.Clone(frame) // it is the library's buffer
+	frame = slices.Clone(frame) // the buffer belongs to the library
 	binary.BigEndian.PutUint64(frame[at:], uint64(zxid))
 	return frame
 }
 
-// operation returns the code of a request's frame, 0 if it has none.
+// operation returns the operation code in a request's frame, 0 if it has none.
 func operation(frame []byte) int32 {
 	if len(frame) < frameHeader+8 {
 		return 0

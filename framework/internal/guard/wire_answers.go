@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// What answers must look like for the library to read them. It makes room for as many
-// elements as a vector says that it has, ends the process when a length is below zero
-// or an answer ends in the header of a multi's result, and where an answer is short in
-// another way reads on in what an earlier one has left in its buffer. So it gets none
-// that was not checked: nothing is longer than what there is of the answer, and nothing
-// is null but data. More may follow than is known here; servers append, as they do the
-// Stat of a new container.
+// What answers must look like for the library to read them. The library allocates as
+// many elements as a vector claims to have. It crashes the process when a length is
+// negative, or when an answer ends within the header of a multi's result. When an
+// answer is too short in another way, it reads what an earlier answer has left in its
+// buffer. So it gets only checked answers: nothing in them is longer than the rest of
+// the answer, and nothing but data is null. An answer may have more fields than are
+// known here, such as the Stat behind a new container.
 
 const statBytes = 6*8 + 5*4
 
-// checkAnswer says what is wrong with the body of an answer without an error code.
+// checkAnswer returns what is wrong with the body of an answer without an error code.
 func checkAnswer(op int32, body []byte) error {
 	r := answerReader{rest: body}
 	switch op {
@@ -37,7 +37,7 @@ func checkAnswer(op int32, body []byte) error {
 	case opMulti:
 		r.results()
 	default:
-		r.fail("nothing is known of such answers")
+		r.fail("answers to this operation are not known")
 	}
 	if r.fault != nil {
 		return fmt.Errorf("%w: answer to operation %d: %w", errShortFrame, op, r.fault)
@@ -45,8 +45,8 @@ func checkAnswer(op int32, body []byte) error {
 	return nil
 }
 
-// checkEvent says what is wrong with the body of an event. Servers tell of nodes only;
-// the library takes others for its own.
+// checkEvent returns what is wrong with the body of an event. Servers send events of
+// nodes only; the library would take others for its own.
 func checkEvent(body []byte) error {
 	r := answerReader{rest: body}
 	if kind := r.number("a type"); kind < 1 {
@@ -60,8 +60,8 @@ func checkEvent(body []byte) error {
 	return nil
 }
 
-// An answerReader passes over the parts of an answer. After the first fault nothing is
-// left.
+// An answerReader skips the parts of an answer one after the other. After the first
+// fault nothing is left.
 type answerReader struct {
 	rest  []byte
 	fault error
@@ -74,14 +74,14 @@ func (r *answerReader) fail(format string, args ...any) {
 	r.rest = nil
 }
 
-// pass passes over so many bytes, and returns them.
-func (r *answerReader) skip(bytes int, what string) (passed []byte) {
+// skip skips so many bytes, and returns them.
+func (r *answerReader) skip(bytes int, what string) (skipped []byte) {
 	if bytes < 0 || bytes > len(r.rest) {
 		r.fail("%s of %d bytes where %d are left", what, bytes, len(r.rest))
 		return nil
 	}
-	passed, r.rest = r.rest[:bytes], r.rest[bytes:]
-	return passed
+	skipped, r.rest = r.rest[:bytes], r.rest[bytes:]
+	return skipped
 }
 
 func (r *answerReader) number(what string) int32 {
@@ -91,16 +91,16 @@ func (r *answerReader) number(what string) int32 {
 	return 0
 }
 
-// text passes over a string, and returns it.
+// text skips a string, and returns it.
 func (r *answerReader) text() []byte {
 	return r.skip(int(r.number("the length of a string")), "a string")
 }
 
-// data passes over what a node stores, which may be null.
+// data skips what a node stores, which may be null.
 func (r *answerReader) data() { r.skip(max(0, int(r.number("the length of data"))), "data") }
 
-// vector passes over as many elements as there are said to be. Whether there are shows
-// then: each has a length at least.
+// vector skips a vector. A length that is too great becomes a fault soon: each element
+// has a length field at least.
 func (r *answerReader) vector(element func()) {
 	n := r.number("the length of a vector")
 	if n < 0 {
@@ -111,7 +111,7 @@ func (r *answerReader) vector(element func()) {
 	}
 }
 
-// results passes over the results of a multi.
+// results skips the results of a multi.
 func (r *answerReader) results() {
 	for r.fault == nil {
 		head := r.skip(multiHeader, "the header of a result")
@@ -134,9 +134,9 @@ func (r *answerReader) results() {
 	}
 }
 
-// RefusedSize returns the size of an answer that was too large to be read. In its place
-// the library gets an error code that no server sends, the size itself, which tells
-// whoever asked for it. The library has no name for such a code but puts it in a text.
+// RefusedSize returns the size of an answer that was too large to be read. The library
+// gets the size as the error code in place of the answer; no server sends such codes.
+// The library has no name for it and puts it into an error text.
 func RefusedSize(err error) (bytes int, ok bool) {
 	digits, ok := strings.CutPrefix(err.Error(), "unknown error: ")
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wellFormed returns answers as servers give them, and the least of those.
+// wellFormed returns answers as servers give them, and the shortest of those.
 func wellFormed() map[int32][][]byte {
 	stat := make([]byte, statBytes)
 	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
@@ -66,7 +66,7 @@ func TestAnswersCutShortAreNoticed(t *testing.T) {
 	}
 }
 
-// malformed are answers that the library does not survive, or reads on behind.
+// malformed are answers that crash the library, or make it read old bytes.
 var malformed = map[int32]map[string][]byte{
 	opGetData: {
 		"two gigabytes": {0x7f, 0xff, 0xff, 0xf0}, "a stat cut short": append(text("x"), make([]byte, statBytes-1)...),

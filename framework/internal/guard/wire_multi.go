@@ -1,22 +1,21 @@
 package guard
 
-// Each operation of a multi begins with its type, whether it is the end, and an error
-// code, and so does each of its results.
+// Each operation of a multi, and each of its results, begins with a type, an end mark
+// and an error code.
 const (
 	multiHeader = 4 + 1 + 4
-	typeError   = -1 // of a result: it or another operation failed. Also of the end
-	notTried    = -2 // the code behind the one that failed
+	typeError   = -1 // of a result: this or another operation failed; also of the end
+	notTried    = -2 // the code of operations behind the one that failed
 	anyVersion  = -1
 )
 
-// checkOverhead is a bound on what a multi has but for its operations.
+// checkOverhead is the greatest size of a multi without its operations.
 const checkOverhead = 64
 
-// checkBytes is how many bytes the check of a node takes in a multi.
+// checkBytes is the size of the check of a node in a multi.
 func checkBytes(path string) int { return multiHeader + 4 + len(path) + 4 }
 
-// checkRequest returns the frame of a multi that does nothing but check that these
-// nodes exist.
+// checkRequest returns the frame of a multi that only checks that these nodes exist.
 func checkRequest(xid int32, nodes []*reliedNode) []byte {
 	f := newMessage(xid, opMulti)
 	for _, n := range nodes {
@@ -25,12 +24,12 @@ func checkRequest(xid int32, nodes []*reliedNode) []byte {
 	return append(f.numbers(-1), 1).numbers(-1).done()
 }
 
-// A multiEnd is how a multi ended of which the header of the answer says that all is
-// well, as it always does.
+// A multiEnd is how a multi ended. The header of the answer does not tell: it always
+// says success.
 type multiEnd struct {
 	committed bool
 	failed    int   // which operation failed
-	code      int32 // and why; 0 if that is not known
+	code      int32 // its error; 0 if that is not known
 }
 
 // parseMultiEnd reads the beginning of the results of a multi.
@@ -48,5 +47,5 @@ func parseMultiEnd(body []byte) multiEnd {
 		}
 		body = body[result:]
 	}
-	return multiEnd{} // it was empty, which proves nothing: nobody looked for the session
+	return multiEnd{} // an empty multi proves nothing: the server did not look for the session
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// script is a connection on which the server says what it says, whatever it hears.
+// A script is a connection on which the server sends fixed bytes, whatever it receives.
 type script struct {
 	io.Reader
-	heard bytes.Buffer
+	received bytes.Buffer
 }
 
-func (s *script) Write(p []byte) (int, error)      { return s.heard.Write(p) }
+func (s *script) Write(p []byte) (int, error)      { return s.received.Write(p) }
 func (s *script) Close() error                     { return nil }
 func (s *script) LocalAddr() net.Addr              { return nil }
 func (s *script) RemoteAddr() net.Addr             { return nil }
@@ -32,7 +32,7 @@ func (s *script) SetDeadline(time.Time) error      { return nil }
 func (s *script) SetReadDeadline(time.Time) error  { return nil }
 func (s *script) SetWriteDeadline(time.Time) error { return nil }
 
-// testConfig is that of the guards in tests.
+// testConfig is the configuration of guards in tests.
 func testConfig() Config {
 	return Config{
 		SessionTimeout: 15 * time.Second, MaxRequestBytes: 1 << 20, MaxReplyBytes: 16 << 20,
@@ -41,7 +41,7 @@ func testConfig() Config {
 	}
 }
 
-// newTestGuard returns one whose session does as that of package framework.
+// newTestGuard returns a guard whose session behaves as that of package framework.
 func newTestGuard() *Guard {
 	var g *Guard
 	g = New(NewServers(testConfig(), []string{"a"}), Events{
@@ -53,7 +53,7 @@ func newTestGuard() *Guard {
 	return g
 }
 
-// scripted returns a guarded connection on which the server will say that.
+// scripted returns a guarded connection on which the server will send these bytes.
 func scripted(says []byte) (*Conn, *script) {
 	conn := &script{Reader: bytes.NewReader(says)}
 	g := newTestGuard()
@@ -61,7 +61,7 @@ func scripted(says []byte) (*Conn, *script) {
 	return g.conn, conn
 }
 
-// greeted returns one that has a session, of 9 s, on which the server will say that.
+// connected returns one that has a session, of 9 s.
 func connected(t testing.TB, says ...[]byte) (*Conn, *script) {
 	t.Helper()
 	request, reply := connectFrames(17)
@@ -110,8 +110,8 @@ func send(t testing.TB, c *Conn, frames ...[]byte) {
 	}
 }
 
-// The bytes that reach the library are those the server sent, however they are cut up,
-// but for codes that the library has no names for.
+// The bytes that reach the library are those that the server sent, in whatever pieces,
+// except error codes that the library has no names for.
 func TestGuardPassesFramesOnAndReplacesCodes(t *testing.T) {
 	t.Parallel()
 	request, reply := connectFrames(7)
@@ -162,21 +162,21 @@ func TestGuardRemembersTheZxidOfCreates(t *testing.T) {
 }
 
 // Nothing is sent after the connection has ended, and no write ever fails: the library
-// locks itself up over some that do.
+// deadlocks on some that do.
 func TestGuardSwallowsWritesToADeadConnection(t *testing.T) {
 	t.Parallel()
 	c, conn := connected(t)
 	require.NoError(t, c.Close())
 	require.NoError(t, c.Close(), "twice")
-	before := conn.heard.Len()
+	before := conn.received.Len()
 	send(t, c, ask(1, opCreate, text("/a")...), ask(xidPing, 11))
-	assert.Equal(t, before, conn.heard.Len())
+	assert.Equal(t, before, conn.received.Len())
 
 	c, conn = connected(t)
 	require.NoError(t, c.sendClose(t.Context()))
-	before = conn.heard.Len()
+	before = conn.received.Len()
 	send(t, c, ask(1, opCreate, text("/a")...))
-	assert.Equal(t, before, conn.heard.Len(), "nothing comes after the close request")
+	assert.Equal(t, before, conn.received.Len(), "nothing comes after the close request")
 }
 
 func TestGuardRefusesASecondSession(t *testing.T) {
@@ -188,7 +188,7 @@ func TestGuardRefusesASecondSession(t *testing.T) {
 		send(t, c, request)
 		n, err := c.Read(make([]byte, 100))
 		require.ErrorIs(t, err, want)
-		assert.Zero(t, n, "the library hears nothing of it")
+		assert.Zero(t, n, "the library gets nothing of it")
 		assert.Error(t, c.guard.ctx.Err(), "it is over")
 	}
 }
