@@ -9,6 +9,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/signal"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -20,10 +21,14 @@ type Handle struct {
 	outer  context.Context // that it was made with
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	over   signal.Signal // the claim was released or lost
 }
 
 // Context ends with the claim; its cause says why.
 func (h *Handle) Context() context.Context { return h.ctx }
+
+// Done is closed when the claim is over.
+func (h *Handle) Done() <-chan struct{} { return h.over.Done() }
 
 // Token returns the fencing token.
 func (h *Handle) Token() lease.Token { return h.hold.Token }
@@ -63,14 +68,20 @@ func (h *Handle) Release() error {
 	if !open {
 		return releasedError{h.hold}
 	}
-	defer h.cancel(releasedError{h.hold})
-	if h.hold.err() == nil { // work under this claim must end before anybody else is let in
-		h.cancel(releasedError{h.hold})
+	defer h.end(releasedError{h.hold})
+	if h.hold.err() == nil { // work under this claim must end before another client is admitted
+		h.end(releasedError{h.hold})
 	}
 	if !ended || h.hold.admitNext(h.owner) {
 		return h.hold.Loss() // not what another, which was the last, does meanwhile
 	}
 	return h.hold.close()
+}
+
+// end says that the claim is over. It is idempotent.
+func (h *Handle) end(cause error) {
+	h.cancel(cause)
+	h.over.Give()
 }
 
 // Confirm asks the leader whether the znode stands.

@@ -141,7 +141,7 @@ func (h *Hold) lose(reason error) {
 	h.mu.Unlock()
 	h.end()
 	for _, handle := range handles {
-		handle.cancel(h.loss)
+		handle.end(h.loss)
 	}
 }
 

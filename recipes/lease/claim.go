@@ -19,6 +19,9 @@ type Claim interface {
 	// claim. The cause is then what Err returns. Whether an Acquire with it enters
 	// again is decided by the contexts that it derives from.
 	Context() context.Context
+	// Done always returns the same channel. It is closed once the claim is known to be
+	// over, released or lost, and then Err is not nil.
+	Done() <-chan struct{}
 	// Token is the same for the whole life of the claim. One for several places, each
 	// of which has its own, returns 0.
 	Token() Token

@@ -29,9 +29,14 @@ type Lease struct{ claim Claim }
 // Acquire with it, or one derived from it, re-enters. So goroutines that share it are
 // one owner, and do not exclude each other: see Fork.
 //
-// The end of the caller's context does not release the lease. The work winds down
-// first; then it releases.
+// The end of the caller's context does not release the lease: the work ends first, then
+// the lease is released. Done tells when it is over.
 func (l *Lease) Context() context.Context { return l.claim.Context() }
+
+// Done returns a channel that is closed when the lease is over: released or lost.
+// Unlike Context, it does not end with the context given to Acquire. Err then says
+// which.
+func (l *Lease) Done() <-chan struct{} { return l.claim.Done() }
 
 // Token returns the fencing token, which all leases on one hold share.
 func (l *Lease) Token() Token { return l.claim.Token() }
