@@ -5,19 +5,19 @@ const histories = "./internal/proof/histories"
 // HistoryMutants are bugs that must show in the histories of the recipes.
 func HistoryMutants() []Mutant {
 	return []Mutant{{
-		Name: "a session is trusted for too long, by its history", Package: histories, Tests: "TestMutex",
+		Name: "a session is trusted for too long, seen in histories", Package: histories, Tests: "TestMutex",
 		File: "framework/internal/guard/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
 	}, {
 		Name: "readers see only the first writer ahead", Package: histories, Tests: "TestReadWriteLock",
 		File: "internal/locks/locks.go", Old: "if ahead[i].Kind != znode.Reader {\n\t\t\treturn ahead[i : i+1]", New: "if ahead[i].Kind != znode.Reader && i == 0 {\n\t\t\treturn ahead[i : i+1]",
 	}, {
-		Name: "one permit too many", Package: histories, Tests: "TestSemaphoreWithSingleQueue",
+		Name: "one permit too many, seen in histories", Package: histories, Tests: "TestSemaphoreWithSingleQueue",
 		File: "recipes/semaphore/admission.go", Old: "if ahead[i].Weight > room {", New: "if ahead[i].Weight > room+1 {",
 	}, {
 		Name: "a release returns one permit of several", Package: histories, Tests: "TestSemaphore$",
 		File: "internal/hold/hold.go", Old: "ops = append(ops, framework.DeleteOp(path, framework.AnyVersion))", New: "if len(ops) == 0 {\n\t\t\tops = append(ops, framework.DeleteOp(path, framework.AnyVersion))\n\t\t}",
 	}, {
-		Name: "an observer is told of one leader only", Package: histories, Tests: "TestLeaderElection",
+		Name: "an observer is notified of one leader only", Package: histories, Tests: "TestLeaderElection",
 		File: "recipes/leader/observe.go", Old: "if !o.told || head.Node != o.node {", New: "if !o.told {",
 	}}
 }

@@ -26,16 +26,16 @@ const (
 // Mutants are bugs that locks on ZooKeeper have had, or could have.
 func Mutants() []Mutant {
 	return []Mutant{{
-		Name: "granted when second", Package: sweeps, Tests: sweepTest,
+		Name: "a contender is granted when second in the queue", Package: sweeps, Tests: sweepTest,
 		File: "internal/queue/policy.go", Old: "return ahead[max(len(ahead)-1, 0):]", New: "return ahead[min(len(ahead), max(len(ahead)-1, 1)):]",
 	}, {
-		Name: "a writer enters beside the reader that a writer became", Package: rwScenarios, Tests: "Curator621",
+		Name: "a writer is admitted beside a downgraded writer", Package: rwScenarios, Tests: "Curator621",
 		File: "internal/locks/locks.go", Old: "return gone.Kind == znode.Writer && self.Kind != znode.Reader", New: "return false",
 	}, {
-		Name: "the listing of a reader that a writer becomes is not checked", Package: rwScenarios, Tests: "Curator621",
+		Name: "a downgrade does not check its listing", Package: rwScenarios, Tests: "Curator621",
 		File: "recipes/rwlock/downgrade.go", Old: "case !slices.Contains(children, other):", New: "case false:",
 	}, {
-		Name: "the reader that a writer becomes is in line like any other", Package: rwScenarios, Tests: "Curator621",
+		Name: "a downgraded writer queues like any other reader", Package: rwScenarios, Tests: "Curator621",
 		File: "recipes/rwlock/downgrade.go", Old: "other[max(0, len(other)-znode.SequenceDigits):]", New: "\"0999999999\"[:znode.SequenceDigits]",
 	}, {
 		Name: "a reader waits for the first writer", Package: rwScenarios, Tests: "CuratorR8|Kazoo2",
@@ -47,19 +47,19 @@ func Mutants() []Mutant {
 		Name: "every reader looks again when a writer has gone", Package: rwScenarios, Tests: "CuratorR8",
 		File: "internal/locks/locks.go", Old: "return gone.Kind == znode.Writer && self.Kind != znode.Reader", New: "return gone.Kind == znode.Writer",
 	}, {
-		Name: "a reader may ask for the write lock", Package: rwScenarios, Tests: "UpgradingIsDisallowed",
+		Name: "a reader may acquire the write lock", Package: rwScenarios, Tests: "UpgradingIsDisallowed",
 		File: "recipes/rwlock/rwlock.go", Old: "case reading != nil:", New: "case reading != nil && false:",
 	}, {
-		Name: "a reader ends with the write lease", Package: rwScenarios, Tests: "Curator621",
+		Name: "a downgraded lease ends with the write lease", Package: rwScenarios, Tests: "Curator621",
 		File: "internal/hold/owner.go", Old: "if !errors.Is(cause, releasedError{h}) {", New: "if true {",
 	}, {
-		Name: "the last in line first", Package: sweeps, Tests: sweepTest,
+		Name: "the last in the queue is admitted first", Package: sweeps, Tests: sweepTest,
 		File: "internal/znode/name.go", Old: "return n.Sequence < other.Sequence", New: "return n.Sequence > other.Sequence",
 	}, {
 		Name: "granted although the own node is not listed", Package: suites, Tests: "^TestMutex$/the_own_node",
 		File: "internal/queue/position.go", Old: "!present {", New: "!present && false {",
 	}, {
-		Name: "whoever gives up leaves its node", Package: sweeps, Tests: sweepTest,
+		Name: "a wait that ends leaves its node", Package: sweeps, Tests: sweepTest,
 		File: "internal/acquire/try.go", Old: "t.askHead()\n\tp.Leave()", New: "t.askHead()",
 	}, {
 		Name: "a node is removed under a cancelled context", Package: sweeps, Tests: sweepTest,
@@ -68,25 +68,25 @@ func Mutants() []Mutant {
 		Name: "a hand-over trusts the order of events across a reconnect", Package: suites, Tests: "^TestMutex$/the_own_node_and_those_ahead",
 		File: "internal/queue/admission.go", Old: "p.broken = p.session.Suspended()", New: "p.broken = nil",
 	}, {
-		Name: "the other node's end counts although more are ahead", Package: sweeps, Tests: sweepTest,
+		Name: "the end of one node ahead admits although more are ahead", Package: sweeps, Tests: sweepTest,
 		File: "internal/queue/policy.go", Old: "return name.Node == gone.Node", New: "return name.Node != \"\"",
 	}, {
-		Name: "a lease does not look at its session", Package: scenarios, Tests: "LeaseOfLostSessionIsNotValid_Kazoo15",
+		Name: "a lease does not check its session", Package: scenarios, Tests: "LeaseOfLostSessionIsNotValid_Kazoo15",
 		File: "internal/hold/hold.go", Old: "if err := h.Session.Err(); err != nil {", New: "if err := h.Session.Err(); err != nil && false {",
 	}, {
-		Name: "what the wait watched is not watched on", Package: scenarios, Tests: "RightAfterHandOver",
+		Name: "a hold does not take over the watch of its wait", Package: scenarios, Tests: "RightAfterHandOver",
 		File: "internal/hold/watch.go", Old: "return after(0), h.Watch.Events()", New: "return after(lookDelay), nil",
 	}, {
-		Name: "a lost lease is entered again", Package: suites, Tests: "^TestMutex$/a_lease_is_re-entered",
+		Name: "a lost lease is re-entered", Package: suites, Tests: "^TestMutex$/a_lease_is_re-entered",
 		File: "internal/hold/fork.go", Old: "handle.cancel(err)\n\t\treturn nil, nil, err", New: "handle.cancel(err)\n\t\treturn nil, nil, nil",
 	}, {
-		Name: "a release gives up when its answer is lost", Package: sweeps, Tests: sweepTest,
+		Name: "a release gives up when its answer is dropped", Package: sweeps, Tests: sweepTest,
 		File: "framework/cleanup.go", Old: "if !errors.Is(err, ErrNoNode) && !refused(err) {", New: "if false {",
 	}, {
-		Name: "a create whose answer is lost is not looked for", Package: sweeps, Tests: sweepTest,
+		Name: "a create whose answer is dropped is not searched for", Package: sweeps, Tests: sweepTest,
 		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && !unknown {", New: "if outcome == Done || outcome == Failed && !unknown || true {",
 	}, {
-		Name: "a create that is given up is not cleaned up", Package: suites, Tests: "^TestMutex$/a_create_is_cancelled",
+		Name: "a cancelled create is not cleaned up", Package: suites, Tests: "^TestMutex$/a_create_is_cancelled",
 		File: "framework/cleanup.go", Old: "path := join(parent, id.Prefix())", New: "path := join(parent, id.Prefix())\n\tif true {\n\t\treturn\n\t}",
 	}, {
 		Name: "no sync before the search", Package: suites, Tests: "^TestMutex$/a_lagging_server_is_searched_for_a_node",
@@ -95,7 +95,7 @@ func Mutants() []Mutant {
 		Name: "no owner check in the search", Package: suites, Tests: "^TestMutex$/the_node_that_is_found_is_of_another_session",
 		File: "framework/protected.go", Old: "(mode.ephemeral() && stat.EphemeralOwner != c.pinned.ID())", New: "(mode.ephemeral() && stat.EphemeralOwner == 0)",
 	}, {
-		Name: "deletions wake nobody", Package: scenarios, Tests: "CostOfHandOff",
+		Name: "deletions wake no waiter", Package: scenarios, Tests: "CostOfHandOff",
 		File: "framework/watch.go", Old: "{EventDeleted, []watchKind{dataWatch, ", New: "{EventDeleted, []watchKind{",
 	}, {
 		Name: "a session is trusted for too long", Package: sweeps, Tests: sweepTest,
@@ -107,34 +107,34 @@ func Mutants() []Mutant {
 		Name: "one permit too many in a single queue", Package: sweeps, Tests: "^TestEveryCallFails$/^aMixedSingleQueue$",
 		File: "recipes/semaphore/admission.go", Old: "if ahead[i].Weight > room {", New: "if ahead[i].Weight > room+1 {",
 	}, {
-		Name: "a permit is made although the place in line has gone", Package: permits, Tests: "PlaceAtTheDoorIsDeleted",
+		Name: "a permit is made although the queue position is gone", Package: permits, Tests: "PlaceAtTheDoorIsDeleted",
 		File: "recipes/semaphore/passage.go", Old: "framework.DeleteOp(d.place.Path(), framework.AnyVersion),", New: "",
 	}, {
 		Name: "a permit is made although the size has changed", Package: permits, Tests: "ResizeWhileThePermitIsMade",
 		File: "recipes/semaphore/passage.go", Old: "framework.CheckOp(d.s.recipe.Path, r.record.stat.Version))", New: ")",
 	}, {
-		Name: "the news of the head is trusted across a reconnect", Package: permits, Tests: "NewsOfTheHead",
+		Name: "an event about the head is trusted across a reconnect", Package: permits, Tests: "NewsOfTheHead",
 		File: "internal/queue/admission.go", Old: "p.unconfirmed = p.broken", New: "p.unconfirmed = nil",
 	}, {
 		Name: "the head does not see the size change", Package: permits, Tests: "Curator75",
 		File: "recipes/semaphore/passage.go", Old: "case <-r.record.watch.Events():\n", New: "",
 	}, {
-		Name: "the line does not see the size change", Package: permits, Tests: "ResizeMakesItTooMany",
+		Name: "waiters behind the head do not see the size change", Package: permits, Tests: "ResizeMakesItTooMany",
 		File: "internal/queue/admission.go", Old: "append(watches, also.watch, p.ownWatch)", New: "append(watches, nil, p.ownWatch)",
 	}, {
-		Name: "several permits that were given up are cleaned up in part", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_create_is_cancelled",
+		Name: "a cancelled request for several permits is cleaned up in part", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_create_is_cancelled",
 		File: "framework/cleanup.go", Old: "for _, node := range all {", New: "for _, node := range all[:min(len(all), 1)] {",
 	}, {
-		Name: "a refusal is believed although the first attempt was carried out", Package: "./framework", Tests: "RefusedBecause",
+		Name: "a refusal counts although the first attempt took effect", Package: "./framework", Tests: "RefusedBecause",
 		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && !unknown {", New: "if outcome == Done || outcome == Failed && (!unknown || errors.Is(err, ErrNoNode)) {",
 	}, {
-		Name: "what is left of several permits stays", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_node_of_a_holder_changes",
+		Name: "the rest of several permits stays", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_node_of_a_holder_changes",
 		File: "internal/hold/hold.go", Old: "&& len(h.Also) == 0", New: "",
 	}, {
 		Name: "only the first of several permits is watched", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_node_of_a_holder_changes",
 		File: "internal/hold/hold.go", Old: "for _, path := range g.Also {", New: "for _, path := range g.Also[:0] {",
 	}, {
-		Name: "of several permits only the first is removed", Package: permits, Tests: "MaxHold",
+		Name: "only the first of several permits is removed", Package: permits, Tests: "MaxHold",
 		File: "internal/hold/hold.go", Old: "func (h *Hold) paths() []string { return append([]string{h.Path}, h.Also...) }", New: "func (h *Hold) paths() []string { return []string{h.Path} }",
 	}, {
 		Name: "a leader resigns before its function has returned", Package: sweeps, Tests: "^TestEveryCallFails$/^aLeaderLeading$",
@@ -147,19 +147,19 @@ func Mutants() []Mutant {
 		Name: "failures do not slow a leader down", Package: elections, Tests: "Users28d",
 		File: "recipes/leader/lead.go", Old: "if failed == nil || took >= steady {", New: "if true {",
 	}, {
-		Name: "a leader that is asked to give way is not told", Package: elections, Tests: "Curator171",
+		Name: "a leader does not see a revocation request", Package: elections, Tests: "Curator171",
 		File: "recipes/leader/lead.go", Old: "cancel(ErrRevocationRequested)", New: "",
 	}, {
-		Name: "an observer misses who comes between look and watch", Package: elections, Tests: "BetweenLookAndWatch",
+		Name: "an observer misses a leader between read and watch", Package: elections, Tests: "BetweenLookAndWatch",
 		File: "internal/queue/head.go", Old: "return len(q.Among(children)) > 0, w, err", New: "return len(children) < 0, w, err",
 	}, {
-		Name: "an observer misses that the path is made between look and watch", Package: elections, Tests: "BetweenLookAndWatch",
+		Name: "an observer misses that the path is made between read and watch", Package: elections, Tests: "BetweenLookAndWatch",
 		File: "internal/queue/head.go", Old: "return exists, w, err", New: "return exists && false, w, err",
 	}, {
 		Name: "an observer begins with an older leader", Package: elections, Tests: "BeginsWithThePresent",
 		File: "recipes/leader/observe.go", Old: "if !o.told {", New: "if false {",
 	}, {
-		Name: "an observer tells the first leader only", Package: elections, Tests: "TellsEveryChange",
+		Name: "an observer reports the first leader only", Package: elections, Tests: "TellsEveryChange",
 		File: "recipes/leader/observe.go", Old: "|| head.Node != o.node {", New: "{",
 	}}
 }

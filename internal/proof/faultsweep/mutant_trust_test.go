@@ -29,13 +29,13 @@ func TrustMutants() []Mutant {
 		Name: "a request counts from its answer", Package: trusting, Tests: "WhatAnAnswerProves",
 		File: "framework/internal/guard/trust.go", Old: "trust.answer(f.at, now,", New: "trust.answer(now, now,",
 	}, {
-		Name: "a server that does not have the session proves it", Package: trusting, Tests: "WhatAnAnswerProves",
+		Name: "an answer that the session is gone proves it", Package: trusting, Tests: "WhatAnAnswerProves",
 		File: "framework/internal/guard/trust.go", Old: "case noSession(code), noSession(end.code):", New: "case false:",
 	}, {
 		Name: "a multi that failed vouches for a session", Package: trusting, Tests: "WhatAnAnswerProves",
 		File: "framework/internal/guard/trust.go", Old: "code == 0 && end.committed {", New: "code == 0 {",
 	}, {
-		Name: "a deadline that was reached is left behind", Package: trusting, Tests: "DeadlineThatWasReached|NeverRevived",
+		Name: "a deadline that was reached moves again", Package: trusting, Tests: "DeadlineThatWasReached|NeverRevived",
 		File: "framework/internal/guard/trust.go", Old: "case t.over(now):\n\t\treturn\n", New: "",
 	}, {
 		Name: "a session that is about to expire is relied on", Package: trusting, Tests: "AboutToExpire|IsBeingEnded",
@@ -47,7 +47,7 @@ func TrustMutants() []Mutant {
 		Name: "requests go out in a session that is over", Package: gating, Tests: "AwaitLooksAtTheClock",
 		File: "framework/session.go", Old: "for {\n\t\tif err := s.Err(); err != nil {", New: "for {\n\t\tif err := context.Cause(s.ctx); err != nil {",
 	}, {
-		Name: "a number is used twice in a session", Package: trusting, Tests: "NoNumberIsUsedTwice",
+		Name: "a request number is used twice in a session", Package: trusting, Tests: "NoNumberIsUsedTwice",
 		File: "framework/internal/guard/vouch.go", Old: "xidVouch+1-c.guard.vouches.Add(1)", New: "xidVouch",
 	}, {
 		Name: "a server of an earlier epoch is attached to", Package: trusting, Tests: "GreatestZxid",
@@ -62,7 +62,7 @@ func TrustMutants() []Mutant {
 		Name: "a lease is granted although no quorum vouches for its session", Package: trusting, Tests: "OlderProof",
 		File: "framework/internal/guard/trust.go", Old: "age(t.vouched, now) < t.timeout/2", New: "age(t.vouched, now) < trustWindow(t.timeout)*9/10",
 	}, {
-		Name: "a hold does not hear that its node is gone", Package: suites, Tests: "^TestMutex$",
+		Name: "a hold is not notified that its node is gone", Package: suites, Tests: "^TestMutex$",
 		File: "internal/hold/watch.go", Old: "case err := <-h.Reliance.Failed():", New: "case err := <-(chan error)(nil):",
 	}, {
 		Name: "a lost hold is relied on", Package: suites, Tests: "^TestMutex$",
