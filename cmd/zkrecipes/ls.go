@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/inspect"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
@@ -36,11 +37,11 @@ func (p *program) ls(args []string) error {
 		return err
 	}
 	return p.withClient(fs, &conn, path, func(ctx context.Context, client *framework.Client, full string) error {
-		s, err := takeSurvey(ctx, client, full)
+		s, err := inspect.Path(ctx, client, full)
 		if err != nil {
 			return err
 		}
-		l := &listing{Lock: path, Exists: s.exists, Queue: s.entries(), Semaphore: s.semaphore, Others: s.others}
+		l := &listing{Lock: path, Exists: s.Exists, Queue: queueEntries(s), Semaphore: permitsOf(s), Others: append([]string{}, s.Others...)}
 		if asJSON {
 			return p.printJSON(l)
 		}
@@ -87,7 +88,7 @@ func (l *listing) table() table {
 			pid = strconv.Itoa(c.PID)
 		}
 		t = append(t, []string{
-			strconv.Itoa(c.Position), c.Kind, c.State, quote.Cell(token), c.Session,
+			strconv.Itoa(c.Position), c.Kind, string(c.State), quote.Cell(token), c.Session,
 			quote.Cell(c.Who), quote.Cell(c.Host), quote.Cell(pid), c.Since.Format(time.RFC3339), age.String(),
 		})
 	}

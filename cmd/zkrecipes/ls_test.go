@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/inspect"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -40,9 +41,9 @@ func TestListing(t *testing.T) {
 	require.True(t, l.Exists)
 	require.Len(t, l.Queue, 2)
 	require.Equal(t, acquired.Token, l.Queue[0].Token)
-	require.Equal(t, "held", l.Queue[0].State)
+	require.Equal(t, inspect.Held, l.Queue[0].State)
 	require.Equal(t, "the holder", l.Queue[0].Who)
-	require.Equal(t, "waiting", l.Queue[1].State)
+	require.Equal(t, inspect.Waiting, l.Queue[1].State)
 	require.Equal(t, waiter.cmd.Process.Pid, l.Queue[1].PID)
 
 	holder.signal(syscall.SIGTERM)
@@ -96,7 +97,7 @@ func TestSomeOf(t *testing.T) {
 }
 
 func TestDescriptionOfWhoSaysNothing(t *testing.T) {
-	c := lease.Contender{Kind: lease.KindMutex, Node: "lock-0000000001", Session: 31}
+	c := inspect.Contender{State: inspect.Waiting, Contender: lease.Contender{Kind: lease.KindMutex, Node: "lock-0000000001", Session: 31}}
 	require.Equal(t, "lock-0000000001 (mutex, waiting): session 0x1f", describe(c))
 }
 

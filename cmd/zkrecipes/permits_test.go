@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -165,28 +164,4 @@ func TestListingOfAMixedPath(t *testing.T) {
 	b, err := json.Marshal(l)
 	require.NoError(t, err)
 	require.Contains(t, string(b), `"semaphore":{"permits":0,"free":0,"known":false}`)
-}
-
-// The first of a single queue stores the size while the path is looked at.
-func TestListingWhileTheSizeIsStored(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		ls, other := w.Client("ls"), w.Client("other")
-		permit := testLock + "/permits-1-"
-		require.NoError(t, other.CreateParents(t.Context(), permit))
-		_, err := other.Create(t.Context(), permit, nil, framework.EphemeralSequential)
-		require.NoError(t, err)
-		// Locks, election, and size have been looked for; now it is the line.
-		w.Server.On(zktest.OpSync, testLock).Client("ls").Nth(4).Delay(time.Second)
-		stored := make(chan error, 1)
-		time.AfterFunc(time.Second/2, func() {
-			_, err := other.Set(t.Context(), testLock, []byte{0, 0, 0, 3}, framework.AnyVersion)
-			stored <- err
-		})
-		s, err := takeSurvey(t.Context(), ls, testLock)
-		require.NoError(t, err)
-		require.NoError(t, <-stored)
-		require.Equal(t, &permits{Size: 3, Free: 2, Known: true}, s.semaphore)
-		require.Len(t, s.entries(), 1)
-		require.Equal(t, "held", s.entries()[0].State)
-	})
 }

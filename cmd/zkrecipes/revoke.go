@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/inspect"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -44,7 +45,7 @@ func (p *program) revoke(args []string) error {
 		return usageErrorf("revoke: --node and --all contradict each other")
 	}
 	return p.withClient(fs, &f.connection, f.path, func(ctx context.Context, client *framework.Client, full string) error {
-		s, err := takeSurvey(ctx, client, full)
+		s, err := inspect.Path(ctx, client, full)
 		if err != nil {
 			return err
 		}
@@ -54,11 +55,11 @@ func (p *program) revoke(args []string) error {
 
 // ask asks those of a survey whom the flags choose. Whoever was asked before something
 // went wrong is named all the same.
-func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFlags, s *survey) error {
+func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFlags, s *inspect.Survey) error {
 	done := revocation{Lock: f.path, Requested: []queueEntry{}}
 	var failed error
-	for _, queue := range s.queues {
-		for i, c := range queue {
+	for _, queue := range s.Queues {
+		for i, c := range queue.Contenders {
 			if failed != nil || !f.chooses(c) {
 				continue
 			}
@@ -88,25 +89,21 @@ func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFl
 }
 
 // chooses tells whether a contender is to be asked.
-func (f *revokeFlags) chooses(c lease.Contender) bool {
+func (f *revokeFlags) chooses(c inspect.Contender) bool {
 	switch {
 	case f.node != "":
 		return c.Node == f.node || c.Token != 0 && c.Token.String() == f.node
 	case f.all:
 		return true
 	}
-	return c.Holding
+	return c.State != inspect.Waiting
 }
 
 // describe writes a contender in one line.
-func describe(c lease.Contender) string {
-	state := "waiting"
-	if c.Holding {
-		state = "held"
-	}
+func describe(c inspect.Contender) string {
 	who := c.Holder.String()
 	if who == "" { // a client that says nothing about itself
 		who = "session " + hexSession(c.Session)
 	}
-	return fmt.Sprintf("%s (%s, %s): %s", quote.Cell(c.Node), c.Kind, state, quote.Line(who))
+	return fmt.Sprintf("%s (%s, %s): %s", quote.Cell(c.Node), c.Kind, c.State, quote.Line(who))
 }

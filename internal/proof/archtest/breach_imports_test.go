@@ -23,6 +23,7 @@ func TestDirectionIsHeld(t *testing.T) {
 		"all the way down": {sources{
 			"cmd/tool/main.go":                  importing("main", ours+"recipes/mutex", ours+"framework", ours+"zktest"),
 			"examples/one/main.go":              importing("main", ours+"zktest", ours+"recipes/lease"),
+			"inspect/inspect.go":                importing("inspect", ours+"recipes/mutex", ours+"recipes/leader", ours+"internal/znode"),
 			"recipes/mutex/mutex.go":            importing("mutex", ours+"recipes/lease", ours+"internal/queue", ours+"recipes/mutex/internal/x", ours+"retry"),
 			"recipes/lease/lease.go":            importing("lease", ours+"framework", ours+"internal/owner", ours+"internal/znode"),
 			"recipes/lease/leasetest/fake.go":   importing("leasetest", ours+"recipes/lease"),
@@ -40,7 +41,7 @@ func TestDirectionIsHeld(t *testing.T) {
 		}, nil},
 		"up from the framework": {
 			sources{"framework/a.go": importing("framework", ours+"recipes/lease")},
-			[]string{"framework/a.go:2: framework imports recipes/lease: imports go cmd, examples -> recipes"},
+			[]string{"framework/a.go:2: framework imports recipes/lease: imports go cmd, examples -> inspect -> recipes"},
 		},
 		"up from below the framework": {
 			sources{"framework/guard/a.go": importing("guard", ours+"internal/queue")},
@@ -57,6 +58,14 @@ func TestDirectionIsHeld(t *testing.T) {
 		"up from retry": {
 			sources{"retry/a.go": importing("retry", ours+"framework")},
 			[]string{"retry/a.go:2: retry imports framework: imports go"},
+		},
+		"up from a recipe": {
+			sources{"recipes/mutex/a.go": importing("mutex", ours+"inspect")},
+			[]string{"recipes/mutex/a.go:2: recipes/mutex imports inspect: imports go"},
+		},
+		"up from inspect": {
+			sources{"inspect/a.go": importing("inspect", ours+"cmd/tool/flags", ours+"zktest")},
+			[]string{"inspect/a.go:2: inspect imports cmd/tool/flags: imports go", "inspect/a.go:3: inspect imports zktest: zktest is for tests"},
 		},
 		"up from a hold": {
 			sources{"internal/hold/a.go": importing("hold", ours+"internal/queue")},

@@ -15,7 +15,7 @@ const root = "../../.."
 
 // mapped are the folders whose every file the map must name, so that a reader finds any
 // line from it.
-var mapped = []string{"framework", "retry", "recipes", "cmd", "internal"}
+var mapped = []string{"framework", "retry", "recipes", "inspect", "cmd", "internal"}
 
 // The file map of ARCHITECTURE.md names no file that does not exist, none twice, as
 // happens when two changes of one line are brought together, and all that are shipped.

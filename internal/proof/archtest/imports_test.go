@@ -27,6 +27,7 @@ const (
 	ground // what recipes share that is not the line
 	acquisition
 	recipe
+	survey // inspect: above all recipes
 	program
 	proof
 )
@@ -46,6 +47,7 @@ var layers = map[string]layer{
 	"internal/recipepath": ground,
 	"internal/acquire":    acquisition,
 	"recipes":             recipe,
+	"inspect":             survey,
 	"cmd":                 program,
 	"examples":            program,
 	"internal/proof":      proof,
@@ -98,7 +100,7 @@ func forbidden(from, to string) (rule, fix string) {
 		return "no recipe imports another",
 			"move what both need to internal/acquire, or to a package beside internal/locks"
 	case toLayer > fromLayer:
-		return "imports go cmd, examples -> recipes -> internal/acquire -> internal/{recipepath,locks} -> internal/queue -> internal/hold -> recipes/lease -> internal/kit -> framework -> retry",
+		return "imports go cmd, examples -> inspect -> recipes -> internal/acquire -> internal/{recipepath,locks} -> internal/queue -> internal/hold -> recipes/lease -> internal/kit -> framework -> retry",
 			"move the needed part down, or hand it in from above as a parameter"
 	default:
 		return "", ""

@@ -1,0 +1,54 @@
+package inspect_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/inspect"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Who has permits of a semaphore, and how many are free.
+func Example() {
+	server, err := zktest.Start() // a ZooKeeper server in this process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx := context.Background()
+	client, err := framework.Connect(ctx, framework.Config{Servers: []string{server.Addr()}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	downloads, err := semaphore.New(client, "/limits/downloads", 3, semaphore.WithHolder("mirror"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	held, err := downloads.Acquire(ctx, time.Second)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer held.Release()
+
+	found, err := inspect.Path(ctx, client, "/limits/downloads")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, queue := range found.Queues {
+		for i, c := range queue.Contenders {
+			fmt.Println(queue.Recipe, i+1, c.State, c.Holder.Who)
+		}
+	}
+	if p := found.Permits; p != nil {
+		fmt.Println(p.Free, "of", p.Size, "permits are free")
+	}
+	// Output:
+	// semaphore 1 held mirror
+	// 2 of 3 permits are free
+}

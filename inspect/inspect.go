@@ -1,0 +1,149 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/recipepath"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/leader"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+)
+
+// A Survey is what Path found.
+type Survey struct {
+	// Exists tells whether there is a node at the path. Servers remove one that is not
+	// used any more.
+	Exists bool
+	// Queues are those that are not empty. Usually there is one. Recipes refuse a path
+	// that another of them uses, but those of other clients may not: they then have
+	// their own queues there, and exclude nobody in the others.
+	Queues []Queue
+	// Permits is nil if the path is not a semaphore's.
+	Permits *Permits
+	// Others are the names of the children that contend for nothing, sorted.
+	Others []string
+}
+
+// A Recipe says what a queue is for.
+type Recipe string
+
+// The recipes that have queues.
+const (
+	// Lock is a mutex or a read-write lock, which share one queue.
+	Lock Recipe = "lock"
+	// Election is a leader election.
+	Election Recipe = "election"
+	// Semaphore is a semaphore, in either layout.
+	Semaphore Recipe = "semaphore"
+)
+
+// A Queue is all who hold and wait for one thing.
+type Queue struct {
+	// Recipe is what the queue is for.
+	Recipe Recipe
+	// Contenders are in their order: those who hold, then those who wait.
+	Contenders []Contender
+}
+
+// A State says whether a contender holds.
+type State string
+
+// The states of a contender.
+const (
+	// Held is the state of a contender that has been granted what it contends for, or
+	// is about to learn of it.
+	Held State = "held"
+	// Waiting is the state of one that is not.
+	Waiting State = "waiting"
+	// Unknown is the state of one in the single queue of a semaphore whose size is not
+	// stored.
+	Unknown State = "unknown"
+)
+
+// A Contender is one node in a queue.
+type Contender struct {
+	lease.Contender
+	// State says more than Holding, which is true only if it is Held.
+	State State
+}
+
+// Path surveys a path: usually that of one recipe.
+//
+// A path without a node, or without contenders, is no error. Errors:
+// framework.ErrInvalidPath for "/" and for paths named like the node of a contender;
+// framework.ErrInvalidArgument for a nil client; and those of the framework, such as
+// framework.ErrNoAuth, with which nothing is returned.
+func Path(ctx context.Context, client *framework.Client, path string) (*Survey, error) {
+	at := recipepath.Intent{Client: client, Path: path, Package: "inspect", What: "a recipe"}
+	if err := at.Check(); err != nil {
+		return nil, err
+	}
+	s := &Survey{}
+	if err := s.take(ctx, client, path); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// take looks for all that there can be. Each listing waits until the server has caught
+// up with the leader.
+func (s *Survey) take(ctx context.Context, client *framework.Client, path string) error {
+	locks, err := mutex.New(client, path) // lists readers and writers as well
+	if err != nil {
+		return err
+	}
+	election, err := leader.New(client, path)
+	if err != nil {
+		return err
+	}
+	found, err := locks.Contenders(ctx)
+	if err != nil {
+		return err
+	}
+	s.add(queueOf(Lock, found))
+	if found, err = election.Contenders(ctx); err != nil {
+		return err
+	}
+	s.add(queueOf(Election, found))
+	children, exists, err := znode.Children(ctx, client, path)
+	if err != nil {
+		return err
+	}
+	s.Exists = exists
+	if err := s.addSemaphores(ctx, client, path, children); err != nil {
+		return err
+	}
+	s.Others = slices.DeleteFunc(children, s.knows)
+	slices.Sort(s.Others)
+	return nil
+}
+
+func queueOf(recipe Recipe, found []lease.Contender) Queue {
+	q := Queue{Recipe: recipe, Contenders: make([]Contender, len(found))}
+	for i, c := range found {
+		q.Contenders[i] = Contender{Contender: c, State: Waiting}
+		if c.Holding {
+			q.Contenders[i].State = Held
+		}
+	}
+	return q
+}
+
+func (s *Survey) add(q Queue) {
+	if len(q.Contenders) > 0 {
+		s.Queues = append(s.Queues, q)
+	}
+}
+
+// knows reports whether a child is a contender, also one that came after the queues
+// were listed, or a part of the semaphore.
+func (s *Survey) knows(child string) bool {
+	if s.Permits != nil && (child == znode.QueueDir || child == znode.PermitsDir) {
+		return true
+	}
+	_, contends := znode.Parse(child, atThePath...)
+	return contends
+}

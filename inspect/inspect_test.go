@@ -1,0 +1,199 @@
+package inspect_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/inspect"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/leader"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+func TestSurveyOfAPathThatDoesNotExist(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		require.Equal(t, &inspect.Survey{}, survey(t, w.Client("a")))
+		_, created := w.Server.Node("/locks")
+		require.False(t, created, "a survey creates nothing")
+	})
+}
+
+func TestSurveyOfAMutex(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		var all []*mutex.Mutex
+		for _, name := range []string{"a", "b"} {
+			m, err := mutex.New(w.Client(name), path, mutex.WithHolder(name))
+			require.NoError(t, err)
+			all = append(all, m)
+		}
+		held := w.Acquire(all[0])
+		waiting := w.Start(all[1], lease.Forever)
+
+		c := w.Client("c")
+		s := survey(t, c)
+		require.True(t, s.Exists)
+		require.Equal(t, []string{"lock 1 mutex held", "lock 2 mutex waiting"}, states(s))
+		require.Nil(t, s.Permits)
+		require.Empty(t, s.Others)
+		first, second := s.Queues[0].Contenders[0], s.Queues[0].Contenders[1]
+		require.Equal(t, held.Token(), first.Token)
+		require.Equal(t, held.Path(), first.Path)
+		require.Equal(t, "a", first.Holder.Who)
+		require.True(t, first.Holding)
+		require.Equal(t, "b", second.Holder.Who)
+		require.False(t, second.Holding)
+
+		require.NoError(t, held.Release())
+		require.NoError(t, waiting.Granted().Release())
+		require.Equal(t, &inspect.Survey{Exists: true, Others: []string{}}, survey(t, c))
+	})
+}
+
+func TestSurveyOfAReadWriteLock(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l, err := rwlock.New(w.Client("a"), path)
+		require.NoError(t, err)
+		readers := []*lease.Lease{w.Acquire(l.Read()), w.Acquire(l.Read())}
+		writer, late := w.Start(l.Write(), lease.Forever), w.Start(l.Read(), lease.Forever)
+		require.Equal(t, []string{"lock 1 reader held", "lock 2 reader held", "lock 3 writer waiting", "lock 4 reader waiting"}, states(survey(t, w.Client("b"))))
+		for _, held := range readers {
+			require.NoError(t, held.Release())
+		}
+		require.NoError(t, writer.Granted().Release())
+		require.NoError(t, late.Granted().Release())
+	})
+}
+
+func TestSurveyOfAnElection(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		e, err := leader.New(w.Client("a"), path, leader.WithID("one"))
+		require.NoError(t, err)
+		term, waiting := w.Acquire(e), w.Start(e, lease.Forever)
+		s := survey(t, w.Client("b"))
+		require.Equal(t, []string{"election 1 leader held", "election 2 leader waiting"}, states(s))
+		require.Equal(t, "one", s.Queues[0].Contenders[1].Holder.Who)
+		require.NoError(t, term.Release())
+		require.NoError(t, waiting.Granted().Release())
+	})
+}
+
+// Clients that do not refuse a path in use may have several queues there.
+func TestSurveyOfAMixedPath(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		create(t, c, "latch-0000000004", "lock-0000000001", "__READ__0000000002", "latch-0000000003", "lock-5", "leases/_c_x-lease-0000000000", "permits-2-0000000007", "a")
+		s := survey(t, c)
+		require.Equal(t, []string{
+			"lock 1 mutex held", "lock 2 reader waiting", "election 1 leader held", "election 2 leader waiting",
+			"semaphore 1 semaphore held", "semaphore 1 semaphore unknown",
+		}, states(s))
+		require.Equal(t, "me", s.Queues[1].Contenders[0].Holder.Who)
+		require.Equal(t, &inspect.Permits{}, s.Permits)
+		require.Equal(t, []string{"a", "lock-5"}, s.Others)
+	})
+}
+
+// The path is that of the client's view, and so are those of the contenders.
+func TestSurveyThroughAView(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		create(t, c, "lock-0000000001")
+		view, err := c.Namespace("locks")
+		require.NoError(t, err)
+		s, err := inspect.Path(t.Context(), view, "/orders")
+		require.NoError(t, err)
+		require.Equal(t, []string{"lock 1 mutex held"}, states(s))
+		require.Equal(t, "/orders/lock-0000000001", s.Queues[0].Contenders[0].Path)
+	})
+}
+
+func TestWhatASurveyCosts(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		create(t, c, "lock-0000000001", "lock-0000000002", "latch-0000000003")
+		asked := w.Requests(func() { survey(t, c) })
+		require.Equal(t, map[zktest.Op]int{zktest.OpGetChildren2: 3, zktest.OpGetData: 3}, asked)
+
+		create(t, c, "locks/lock-0000000001", "leases/lease-0000000000")
+		asked = w.Requests(func() { survey(t, c) })
+		require.LessOrEqual(t, asked[zktest.OpGetChildren2], 3+4)
+		require.LessOrEqual(t, asked[zktest.OpGetData], 5+2)
+		require.Len(t, asked, 2, "reads only")
+	})
+}
+
+// What comes and goes while a survey is under way.
+func TestSurveyOfAPathThatChanges(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(t *testing.T, c *framework.Client)
+		want   inspect.Survey
+	}{
+		"a contender joins": {
+			func(t *testing.T, c *framework.Client) { create(t, c, "lock-0000000009") },
+			inspect.Survey{Exists: true, Others: []string{"other"}},
+		},
+		"what is no contender goes": {
+			func(t *testing.T, c *framework.Client) {
+				require.NoError(t, c.Delete(t.Context(), path+"/other", framework.AnyVersion))
+			},
+			inspect.Survey{Exists: true, Others: []string{}},
+		},
+		"the path goes": {
+			func(t *testing.T, c *framework.Client) { require.NoError(t, c.DeleteTree(t.Context(), path)) },
+			inspect.Survey{},
+		},
+		"a semaphore's queue comes": {
+			func(t *testing.T, c *framework.Client) {
+				require.NoError(t, c.CreateParents(t.Context(), path+"/leases/x"))
+			},
+			inspect.Survey{Exists: true, Permits: &inspect.Permits{}, Others: []string{"other"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				c, other := w.Client("a"), w.Client("other")
+				create(t, other, "other")
+				// Locks and elections have been listed; now all children are.
+				w.Server.On(zktest.OpGetChildren2, path).Client("a").Nth(3).Before().Delay(time.Second)
+				time.AfterFunc(time.Second/2, func() { tc.change(t, other) })
+				require.Equal(t, &tc.want, survey(t, c))
+			})
+		})
+	}
+}
+
+func TestSurveyThatFails(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		for path, want := range map[string]error{"/": framework.ErrInvalidPath, "x": framework.ErrInvalidPath, "/locks/lock-0000000001": framework.ErrInvalidPath} {
+			_, err := inspect.Path(t.Context(), c, path)
+			require.ErrorIs(t, err, want)
+			require.ErrorContains(t, err, "inspect: ")
+		}
+		_, err := inspect.Path(t.Context(), nil, path)
+		require.ErrorIs(t, err, framework.ErrInvalidArgument)
+		create(t, c, "lock-0000000001", "latch-0000000002", "leases/lease-0000000003", "permits-1-0000000004")
+		// Whichever request is refused.
+		reads := w.Requests(func() { survey(t, c) })
+		for op, n := range reads {
+			for i := range n {
+				rule := w.Server.On(op, path).Nth(i + 1).Before()
+				rule.Fail(zktest.NoAuth)
+				s, err := inspect.Path(t.Context(), c, path)
+				require.ErrorIs(t, err, framework.ErrNoAuth, "%v %d", op, i+1)
+				require.ErrorContains(t, err, path)
+				require.Nil(t, s)
+				rule.Remove()
+			}
+		}
+		require.NoError(t, c.Close())
+		_, err = inspect.Path(t.Context(), c, path)
+		require.ErrorIs(t, err, framework.ErrClosed)
+	})
+}
