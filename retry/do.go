@@ -7,37 +7,38 @@ import (
 	"time"
 )
 
-// Do runs op until it succeeds, waiting between attempts as the policy says. The op
-// gets ctx and should return soon after it ends; Do never leaves an attempt running
-// behind.
+// Do runs op until it succeeds, waiting between attempts as the policy says. op gets
+// ctx and should return soon after ctx ends. Do never returns while an attempt is
+// running.
 //
-// Do returns nil after an attempt whose error is nil or judged [Done]. It returns an
-// [Unknown] or [Fatal] error at once and as it is; see the package documentation for
-// why an unknown outcome is not repeated. Errors judged [Again] lead to another
-// attempt, until
+// Do returns nil after an attempt whose error is nil or classified as [Done]. It
+// returns an [Unknown] or [Fatal] error at once and unchanged; the package
+// documentation says why an unknown outcome is not repeated. After an error classified
+// as [Again] it makes another attempt, until
 //
-//   - ctx ends, before an attempt or during a wait: the error then matches, by
+//   - ctx ends, before an attempt or during a wait: the returned error then matches, by
 //     errors.Is, both context.Cause(ctx) and the last attempt's error;
-//   - the policy allows no other: the attempt's error is then returned as it is.
+//   - the policy allows no further attempt: Do then returns the last attempt's error
+//     unchanged.
 //
 // In both cases no attempt has taken effect. An invalid policy or a nil classifier is
-// an error before the first attempt. Any number of goroutines may call Do at once.
+// an error before the first attempt. Do is safe for concurrent use.
 func Do(ctx context.Context, p Policy, classify Classifier, op func(ctx context.Context) error) error {
 	return run(ctx, p, classify, op, false)
 }
 
-// DoIdempotent is [Do] for an op that may take effect more than once without harm: it
-// goes on after an [Unknown] outcome as after [Again].
+// DoIdempotent is [Do] for an op that may take effect more than once without harm: an
+// [Unknown] outcome is repeated like [Again].
 //
-// If it fails after an unknown outcome, whichever error it fails with also matches that
-// of the latest unknown attempt, because the operation may have taken effect although
-// the last attempt certainly did not.
+// If DoIdempotent fails after an unknown outcome, its error also matches the error of
+// the latest unknown attempt: the operation may have taken effect, although the last
+// attempt has not.
 func DoIdempotent(ctx context.Context, p Policy, classify Classifier, op func(ctx context.Context) error) error {
 	return run(ctx, p, classify, op, true)
 }
 
-// Sleep waits for d, or until ctx ends, and returns nil or context.Cause(ctx)
-// accordingly. An ended context wins over a wait that is over too, or of zero.
+// Sleep waits for d, or until ctx ends. It returns nil, or context.Cause(ctx) if ctx
+// has ended, also if the wait is over at the same time or d is zero.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)
@@ -69,7 +70,7 @@ func run(ctx context.Context, p Policy, classify Classifier, op func(ctx context
 		switch {
 		case verdict == Unknown:
 			unknown = last
-		case unknown != nil: // which a certain failure of the latest one does not undo
+		case unknown != nil: // a certain failure of a later attempt does not undo that
 			last = fmt.Errorf("%w (an earlier attempt may have taken effect: %w)", last, unknown)
 		}
 		switch {
@@ -80,16 +81,16 @@ func run(ctx context.Context, p Policy, classify Classifier, op func(ctx context
 			return last
 		}
 		delay, more := schedule.Next()
-		// Where both have ended, the context is the reason to give: it is what the
-		// caller did, and all that a loop around this one will look at.
+		// If both have ended, the context is the reason: the caller ended it, and a
+		// loop around this one checks nothing else.
 		if !more && ctx.Err() == nil {
 			return last
 		}
-		_ = Sleep(ctx, delay) // the next round says that ctx has ended
+		_ = Sleep(ctx, delay) // the next round reports that ctx has ended
 	}
 }
 
-// stopped is the error of a loop that its context has ended.
+// stopped is the error of a loop whose context has ended.
 func stopped(cause error, attempts int, last error) error {
 	switch attempts {
 	case 0:

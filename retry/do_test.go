@@ -16,16 +16,16 @@ import (
 var (
 	errGone    = errors.New("already gone")
 	errRefused = errors.New("connection refused")
-	errLost    = errors.New("connection lost after send")
+	errBroken  = errors.New("connection broke after send")
 	errDenied  = errors.New("access denied")
-	errNovel   = errors.New("never seen before")
+	errOther   = errors.New("an error without a verdict")
 )
 
 func classify(err error) retry.Verdict {
 	switch {
 	case errors.Is(err, errGone):
 		return retry.Done
-	case errors.Is(err, errLost):
+	case errors.Is(err, errBroken):
 		return retry.Unknown
 	case errors.Is(err, errRefused):
 		return retry.Again
@@ -54,12 +54,12 @@ func TestDoEndsOnEachVerdict(t *testing.T) {
 		want     error // nil: success
 		attempts int
 	}{
-		"success at once":                     {[]error{nil}, nil, 1},
-		"success after two refusals":          {[]error{errRefused, errRefused, nil}, nil, 3},
-		"an error that means done":            {[]error{errRefused, errGone}, nil, 2},
-		"unknown is never repeated":           {[]error{errRefused, errLost, nil}, errLost, 2},
-		"fatal":                               {[]error{errRefused, errDenied, nil}, errDenied, 2},
-		"a verdict forgotten counts as fatal": {[]error{errNovel, nil}, errNovel, 1},
+		"success at once":            {[]error{nil}, nil, 1},
+		"success after two refusals": {[]error{errRefused, errRefused, nil}, nil, 3},
+		"an error that means done":   {[]error{errRefused, errGone}, nil, 2},
+		"unknown is never repeated":  {[]error{errRefused, errBroken, nil}, errBroken, 2},
+		"fatal":                      {[]error{errRefused, errDenied, nil}, errDenied, 2},
+		"no verdict counts as fatal": {[]error{errOther, nil}, errOther, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,15 +87,15 @@ func TestNoneMakesOneAttempt(t *testing.T) {
 	t.Parallel()
 	op, attempts := script(errRefused, nil)
 	require.Equal(t, errRefused, retry.Do(t.Context(), retry.None(), classify, op), "returned as it is")
-	op, more := script(errLost, nil)
-	require.Equal(t, errLost, retry.DoIdempotent(t.Context(), retry.None(), classify, op))
+	op, more := script(errBroken, nil)
+	require.Equal(t, errBroken, retry.DoIdempotent(t.Context(), retry.None(), classify, op))
 	require.Equal(t, 2, *attempts+*more)
 }
 
 func TestIdempotentRepeatsUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		op, attempts := script(errLost, errRefused, errLost, nil)
+		op, attempts := script(errBroken, errRefused, errBroken, nil)
 		require.NoError(t, retry.DoIdempotent(t.Context(), retry.Policy{}, classify, op))
 		assert.Equal(t, 4, *attempts)
 	})
@@ -104,19 +104,19 @@ func TestIdempotentRepeatsUnknown(t *testing.T) {
 func TestIdempotentNeverForgetsAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		op, _ := script(errLost, errRefused, errDenied)
+		op, _ := script(errBroken, errRefused, errDenied)
 		err := retry.DoIdempotent(t.Context(), retry.Policy{}, classify, op)
 		require.ErrorIs(t, err, errDenied, "failed for good")
-		require.ErrorIs(t, err, errLost)
-		require.EqualError(t, err, "access denied (an earlier attempt may have taken effect: connection lost after send)")
+		require.ErrorIs(t, err, errBroken)
+		require.EqualError(t, err, "access denied (an earlier attempt may have taken effect: connection broke after send)")
 
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		op, _ = script(errLost, errRefused)
+		op, _ = script(errBroken, errRefused)
 		err = retry.DoIdempotent(ctx, retry.Forever(time.Second), classify, op)
 		require.ErrorIs(t, err, context.DeadlineExceeded, "context ended")
 		require.ErrorIs(t, err, errRefused)
-		require.ErrorIs(t, err, errLost)
+		require.ErrorIs(t, err, errBroken)
 	})
 }
 

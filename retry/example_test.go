@@ -11,7 +11,7 @@ import (
 
 func ExampleDo() {
 	errBusy := errors.New("server busy")
-	busyIsHarmless := func(err error) retry.Verdict {
+	retryIfBusy := func(err error) retry.Verdict {
 		if errors.Is(err, errBusy) {
 			return retry.Again
 		}
@@ -19,7 +19,7 @@ func ExampleDo() {
 	}
 
 	attempts := 0
-	err := retry.Do(context.Background(), retry.Forever(time.Millisecond), busyIsHarmless,
+	err := retry.Do(context.Background(), retry.Forever(time.Millisecond), retryIfBusy,
 		func(context.Context) error {
 			attempts++
 			if attempts < 3 {
@@ -31,22 +31,23 @@ func ExampleDo() {
 	// Output: 3 <nil>
 }
 
-// A write whose answer was lost is handed back, not sent a second time.
+// The outcome of a write whose answer was dropped is unknown: Do returns it and does
+// not send the write again.
 func ExampleDo_unknownOutcome() {
-	errNoAnswer := errors.New("connection lost after the request was sent")
-	lostIsUnknown := func(error) retry.Verdict { return retry.Unknown }
+	errNoAnswer := errors.New("connection broke after the request was sent")
+	isUnknown := func(error) retry.Verdict { return retry.Unknown }
 
 	transfers := 0
-	err := retry.Do(context.Background(), retry.Policy{}, lostIsUnknown,
+	err := retry.Do(context.Background(), retry.Policy{}, isUnknown,
 		func(context.Context) error {
 			transfers++
 			return errNoAnswer
 		})
 	fmt.Println(transfers, err)
-	// Output: 1 connection lost after the request was sent
+	// Output: 1 connection broke after the request was sent
 }
 
-// A loop of one's own, such as one that keeps a connection up.
+// A loop of your own, for example one that keeps a connection up.
 func ExamplePolicy_Start() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -118,6 +118,12 @@ func TestPoliciesWithoutJitter(t *testing.T) {
 	}
 }
 
+func TestZeroScheduleHasNoDelays(t *testing.T) {
+	t.Parallel()
+	_, more := new(retry.Schedule).Next()
+	require.False(t, more)
+}
+
 func TestValidateNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for want, policy := range map[string]retry.Policy{

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// jitter is how far a delay may lie from its average, as a part of it.
+	// jitter is how far a delay may lie from its average, as a fraction of the average.
 	jitter = 0.5
 
 	// growth is the ratio between one average and the next.
@@ -15,15 +15,15 @@ const (
 )
 
 // Schedule is one run through a [Policy]: the delays of one loop, in order. It is for
-// callers with a loop of their own; [Do] has one inside. It starts no goroutine and
-// needs no stop. It is not safe for concurrent use.
+// loops of your own; [Do] has its own. It needs no stop. It is not safe for concurrent
+// use. [Policy.Start] makes one; the zero Schedule has no delays.
 type Schedule struct {
 	delays backoff.BackOff
 }
 
-// Start begins a run through the policy. A loop without an end, such as one that keeps
-// a connection up, starts another after each success. A policy that does not pass
-// [Policy.Validate] gives a schedule without delays, whose first Next reports false.
+// Start begins a run through the policy. A loop that never ends, for example one that
+// keeps a connection up, starts a new run after each success. For a policy that
+// [Policy.Validate] rejects, the first Next reports false.
 func (p Policy) Start() *Schedule {
 	var delays backoff.BackOff = &backoff.StopBackOff{} // of None
 	switch {
@@ -38,17 +38,19 @@ func (p Policy) Start() *Schedule {
 	return &Schedule{delays}
 }
 
-// Next returns the delay to wait before the next attempt, or false if the policy allows
-// no further one.
+// Next returns the delay before the next attempt, or false if the policy allows none.
 func (s *Schedule) Next() (time.Duration, bool) {
+	if s.delays == nil {
+		return 0, false
+	}
 	d := s.delays.NextBackOff()
 	return max(d, 0), d != backoff.Stop
 }
 
-// exponential is the jittered growing policy. The library caps the average and not the
-// drawn delay, so the average has to stop short of the cap. Cutting the draws off at
-// the cap instead would bunch a third of them exactly there, which is the very herd
-// that jitter is to break up.
+// exponential is the growing policy with random delays. The library limits the average,
+// not the random delay, so the average must stay below the limit. If delays were cut at
+// the limit instead, a third of them would be exactly that long, and clients would
+// retry at the same moment again.
 func exponential(initial, max time.Duration) *backoff.ExponentialBackOff {
 	highest := time.Duration(float64(max) / (1 + jitter))
 	return backoff.NewExponentialBackOff(

@@ -1,20 +1,21 @@
 package retry
 
-// Verdict says how one attempt ended. The zero Verdict is none of the four and is
-// treated as [Fatal], so that a forgotten case neither hides an error nor repeats it.
+// Verdict says how one attempt ended. The zero Verdict is none of the four and counts
+// as [Fatal], so that a forgotten case neither hides an error nor repeats the
+// operation.
 type Verdict int
 
 const (
 	// Done means that the operation succeeded, or that its goal is reached although it
-	// returned an error (the thing to delete was already gone).
+	// returned an error (for example, the node to delete was already gone).
 	Done Verdict = iota + 1
 
 	// Again means that the attempt certainly had no effect and that another one may
-	// succeed: the request never left, or was refused for a passing reason.
+	// succeed: the request was never sent, or was refused for a temporary reason.
 	Again
 
-	// Unknown means that the attempt may or may not have taken effect, and may even do
-	// so later: it was sent, and the answer never came.
+	// Unknown means that the attempt may have taken effect, or may do so later: the
+	// request was sent, and no answer came.
 	Unknown
 
 	// Fatal means that the operation failed for good: another attempt would fail in the
@@ -22,7 +23,7 @@ const (
 	Fatal
 )
 
-// Classifier judges the error of one attempt. It is never asked about nil, which always
-// means [Done]. It must be safe for use by several loops at once if the loops share it,
-// and should decide by errors.Is and errors.As, never by an error's text.
+// Classifier returns the [Verdict] on the error of one attempt. It is never called with
+// nil, which always means [Done]. If several loops share it, it must be safe for
+// concurrent use. It should use errors.Is and errors.As, never an error's text.
 type Classifier func(err error) Verdict

@@ -9,8 +9,8 @@ import (
 // ErrMalformed is wrapped by every error of a [Decoder] and of [ReadFrame].
 var ErrMalformed = errors.New("jute: malformed input")
 
-// Decoder reads the fields of records out of one frame. After the first fault every
-// method returns a zero value and [Decoder.Err] tells what was wrong.
+// Decoder reads the fields of records from one frame. After the first fault every
+// method returns a zero value, and [Decoder.Err] returns the fault.
 type Decoder struct {
 	rest []byte
 	err  error
@@ -20,16 +20,16 @@ type Decoder struct {
 // not be changed afterwards.
 func NewDecoder(b []byte) *Decoder { return &Decoder{rest: b} }
 
-// Err returns the first fault met, or nil.
+// Err returns the first fault, or nil.
 func (d *Decoder) Err() error { return d.err }
 
-// Len returns how many bytes are unread.
+// Len returns the number of unread bytes.
 func (d *Decoder) Len() int { return len(d.rest) }
 
 // Rest returns the unread bytes.
 func (d *Decoder) Rest() []byte { return d.rest }
 
-// take returns the next n bytes, or nil after noting a fault if there are fewer.
+// take returns the next n bytes. If there are fewer it records a fault and returns nil.
 func (d *Decoder) take(n int, what string) []byte {
 	if d.err != nil {
 		return nil
@@ -62,7 +62,7 @@ func (d *Decoder) Int64() int64 {
 	return int64(binary.BigEndian.Uint64(b))
 }
 
-// Bool reads a boolean; any byte but 0 is true.
+// Bool reads a boolean; any byte except 0 is true.
 func (d *Decoder) Bool() bool {
 	b := d.take(1, "a boolean")
 	return b != nil && b[0] != 0
@@ -105,9 +105,9 @@ func (d *Decoder) Buffer() []byte {
 	return b
 }
 
-// count reads the length of a vector. ZooKeeper takes a negative length for an empty
-// vector. Each element takes at least size bytes, so a count that cannot fit is a fault
-// at once: nobody must be made to loop a billion times.
+// count reads the length of a vector. As in ZooKeeper a negative length means an empty
+// vector. Each element takes at least size bytes, so a length that cannot fit is a
+// fault at once, and no caller loops a billion times.
 func (d *Decoder) count(size int) int {
 	n := int(d.Int32())
 	if d.err != nil || n <= 0 {

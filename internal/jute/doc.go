@@ -1,15 +1,13 @@
 // Package jute reads and writes the records of ZooKeeper's client protocol.
 //
-// Jute is the serialization ZooKeeper uses on the wire: big-endian integers, one byte
-// for a boolean, and a 32-bit length in front of every string, buffer and vector, where
-// -1 stands for null. Records are their fields one after another with nothing between
-// them, so a reader must know what it expects.
+// Jute is ZooKeeper's serialization: big-endian integers, one byte for a boolean, and a
+// 32-bit length before every string, buffer and vector, where -1 stands for null. A
+// record is just its fields one after the other, so a reader must know what to expect.
 //
-// The package serves a server, which reads what strangers send. Hence two rules: a
-// [Decoder] never panics and never allocates by a length it was merely told, and after
-// the first fault it returns zero values until [Decoder.Err] is looked at, so that code
-// which reads a record needs one check at its end.
+// The input of a server is not trusted. So a [Decoder] never panics, and never
+// allocates memory only because of a length in the input. After the first fault it
+// returns zero values, so code that reads a record needs to check [Decoder.Err] only at
+// the end.
 //
-// Nothing in the package is safe for concurrent use of one value; values are
-// short-lived and belong to one goroutine.
+// No value of this package is safe for concurrent use.
 package jute

@@ -2,8 +2,7 @@ package jute
 
 import "encoding/binary"
 
-// nullLength is the length that stands for null in front of a string, a buffer or a
-// vector.
+// nullLength is the length that stands for a null string, buffer or vector.
 const nullLength = -1
 
 // Encoder appends records to a growing buffer. The zero value is ready to use.
@@ -11,20 +10,20 @@ type Encoder struct {
 	buf []byte
 }
 
-// NewFrame returns an Encoder that has left room for the length in front of a frame;
-// finish it with [Encoder.Frame].
+// NewFrame returns an Encoder for a frame, with room for the frame's length. Finish the
+// frame with [Encoder.Frame].
 func NewFrame(capacity int) *Encoder {
 	return &Encoder{buf: make([]byte, 4, 4+capacity)}
 }
 
-// Frame writes the length of all that was appended since [NewFrame] in front of it and
-// returns the whole.
+// Frame fills in the length of the frame and returns the frame. The encoder must come
+// from [NewFrame].
 func (e *Encoder) Frame() []byte {
 	binary.BigEndian.PutUint32(e.buf, uint32(len(e.buf)-4))
 	return e.buf
 }
 
-// Bytes returns what was appended. It is valid until the next call.
+// Bytes returns the appended bytes. They are valid until the next call.
 func (e *Encoder) Bytes() []byte { return e.buf }
 
 // Int32 appends an int.
@@ -52,7 +51,7 @@ func (e *Encoder) String(s string) {
 	e.buf = append(e.buf, s...)
 }
 
-// Buffer appends bytes; nil is written as null.
+// Buffer appends bytes; nil becomes null.
 func (e *Encoder) Buffer(b []byte) {
 	if b == nil {
 		e.Int32(nullLength)
@@ -70,5 +69,5 @@ func (e *Encoder) Strings(v []string) {
 	}
 }
 
-// Raw appends bytes as they are.
+// Raw appends bytes unchanged.
 func (e *Encoder) Raw(b []byte) { e.buf = append(e.buf, b...) }

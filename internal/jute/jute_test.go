@@ -111,8 +111,8 @@ func TestReadFrame(t *testing.T) {
 	require.Equal(t, big, body)
 }
 
-// TestClaimsCostNothing makes sure that memory is only spent on bytes that have come.
-func TestClaimsCostNothing(t *testing.T) {
+// A length in the input alone costs no memory.
+func TestMemoryIsSpentOnlyOnBytesThatCame(t *testing.T) {
 	claims := []byte{0, 0x0f, 0xff, 0xff}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -127,7 +127,7 @@ func TestClaimsCostNothing(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
 }
 
-// FuzzFrames reads whatever comes as a stream of frames and each frame as every record.
+// FuzzFrames reads any input as a stream of frames, and each frame as every record.
 func FuzzFrames(f *testing.F) {
 	e := NewFrame(0)
 	e.ConnectRequest(ConnectRequest{Password: make([]byte, 16), HasReadOnly: true})

@@ -1,25 +1,25 @@
 package jute
 
-// Stat is what ZooKeeper tells of a node. Times are in milliseconds since 1970, zxids
-// are transaction numbers.
+// Stat describes a node. Times are in milliseconds since 1970, zxids are transaction
+// numbers.
 type Stat struct {
 	Czxid          int64 // transaction that created the node
 	Mzxid          int64 // transaction that last set its data
 	Ctime          int64 // when it was created
 	Mtime          int64 // when its data was last set
 	Version        int32 // how often the data was set
-	Cversion       int32 // how often children came or went
+	Cversion       int32 // how often a child was created or deleted
 	Aversion       int32 // how often the ACL was set
 	EphemeralOwner int64 // session of an ephemeral node, else 0
 	DataLength     int32 // bytes of data
-	NumChildren    int32 // children there are now
+	NumChildren    int32 // the present number of children
 	Pzxid          int64 // transaction that last created or deleted a child
 }
 
-// ID names somebody: a scheme such as "digest" and an identity within it.
+// ID is an identity: a scheme such as "digest" and a name within the scheme.
 type ID struct {
 	Scheme string // "world", "auth", "digest" or "ip"
-	ID     string // who, within the scheme
+	ID     string // the name within the scheme
 }
 
 // ACL grants permissions to an identity.
@@ -81,12 +81,12 @@ func (d *Decoder) ACLs() []ACL {
 // ConnectRequest is the first frame of a connection.
 type ConnectRequest struct {
 	ProtocolVersion int32  // always 0
-	LastZxidSeen    int64  // newest transaction the client knows of
+	LastZxidSeen    int64  // newest transaction that the client knows of
 	TimeOut         int32  // milliseconds
 	SessionID       int64  // 0 for a new session
 	Password        []byte // of the session, 16 bytes
-	HasReadOnly     bool   // false for clients older than 3.4, and for some that are not: the byte below is then absent
-	ReadOnly        bool   // the client would take a server that only reads
+	HasReadOnly     bool   // false if the byte below is absent, as from clients before 3.4 and some later ones
+	ReadOnly        bool   // the client would accept a read-only server
 }
 
 // ConnectRequest reads a ConnectRequest.
@@ -112,7 +112,8 @@ func (e *Encoder) ConnectRequest(r ConnectRequest) {
 	}
 }
 
-// MultiHeader stands before each part of a multi and, with Done set, after the last.
+// MultiHeader precedes each part of a multi, and with Done set it follows the last
+// part.
 type MultiHeader struct {
 	Type int32 // kind of the part; -1 for an error
 	Done bool  // there are no more parts

@@ -1,15 +1,14 @@
-// Package quote writes text of others so that it does no harm where it is shown.
+// Package quote makes foreign text safe to show on a terminal and in a log.
 //
-// Labels, host names, node names and what servers say are written by others, and
-// arguments may have been. Of all that, what would act on a terminal, forge a line of a
-// log, or hide in one, is written as an escape sequence: control characters, those that
-// turn the direction of writing or have no width, other spaces than the plain one, and
-// bytes that are not UTF-8. It is for texts only. What programs read, such as the
-// fields of an error, stays as it was.
+// Labels, host names, node names and the texts of servers come from other parties, and
+// so may arguments. Characters that could control a terminal, or forge or hide lines of
+// a log, are written as escape sequences: control characters, characters that change
+// the direction of writing or have no width, all spaces but the plain one, and bytes
+// that are not UTF-8. This is for texts only. Values that programs read, such as the
+// fields of an error, stay unchanged.
 //
-// The texts of errors and the log of the library go through [Brief], [Path] and
-// [Excerpt], which also cut what is too long; what the command prints through [Line] or
-// [Cell], and JSON through [JSON].
+// Error texts and the log of the library use [Brief], [Path] and [Excerpt], which also
+// cut long texts. The command prints with [Line] or [Cell], and JSON with [JSON].
 package quote
 
 import (
@@ -23,25 +22,26 @@ import (
 	"unicode/utf8"
 )
 
-// What is longer is cut, in bytes of what is written.
+// The limits of quoted texts in bytes; longer texts are cut.
 const (
 	maxBrief   = 256
 	maxPath    = 1024
 	maxExcerpt = 64
 )
 
-// Line returns text for a line: "a\nb" becomes a, backslash, n, b. A backslash stays as
-// it is, so that quoting what is quoted changes nothing.
+// Line quotes text for one line: a line feed becomes \n. A backslash stays as it is, so
+// quoting a quoted text changes nothing.
 func Line(text string) string { return escape(text, unicode.IsPrint) }
 
-// Brief is Line for a label or a name, cut where it is too long for a message.
+// Brief is Line for a label or a name; it cuts a long one.
 func Brief(text string) string { return cut(text, maxBrief) }
 
-// Path is Line for a path, or a message, cut where no sensible one ends.
+// Path is Line for a path or a message; it cuts one that is longer than any sensible
+// one.
 func Path(text string) string { return cut(text, maxPath) }
 
-// Excerpt returns the beginning of data, in quotation marks, and how long it is if that
-// is not all.
+// Excerpt returns data in quotation marks, or its beginning and its length if it is
+// long.
 func Excerpt(data []byte) string {
 	const room = maxExcerpt / 4 // a byte takes four at most
 	if len(data) <= room {
@@ -50,9 +50,9 @@ func Excerpt(data []byte) string {
 	return fmt.Sprintf("%q... (%d bytes)", data[:room], len(data))
 }
 
-// cut is Line, with a mark in place of what would make it longer than limit.
+// cut is Line, with a mark in place of what exceeds limit.
 func cut(text string, limit int) string {
-	// Nothing is shorter when it is escaped, so what lies behind need not be.
+	// Escaping makes no text shorter, so only this part can be needed.
 	head := Line(text[:min(len(text), limit)])
 	if len(text) <= limit && len(head) <= limit {
 		return head
@@ -65,9 +65,9 @@ func cut(text string, limit int) string {
 	return head[:end] + mark
 }
 
-// Cell returns text for one column of a table, which has no spaces in it, since some
-// who read it split it there. It is unambiguous: backslashes are doubled, and "-"
-// stands for nothing only.
+// Cell quotes text for one column of a table. The result has no spaces, since some
+// readers split columns at them, and it is unambiguous: backslashes are doubled, and
+// "-" stands only for the empty text.
 func Cell(text string) string {
 	switch text {
 	case "":
@@ -78,8 +78,8 @@ func Cell(text string) string {
 	return escape(text, func(r rune) bool { return unicode.IsPrint(r) && r != ' ' && r != '\\' })
 }
 
-// escape writes all runes but those to keep as Go writes them in a string, such as \n,
-// \x1b and \u202e, and a space as \x20.
+// escape writes all runes except those to keep as in a Go string, such as \n, \x1b and
+// \u202e, and a space as \x20.
 func escape(text string, keep func(rune) bool) string {
 	var out strings.Builder
 	for len(text) > 0 {
@@ -100,8 +100,8 @@ func escape(text string, keep func(rune) bool) string {
 	return out.String()
 }
 
-// JSON is json.MarshalIndent, or json.Marshal if there is no indent, with the same
-// care. Who decodes it gets the original text.
+// JSON is json.MarshalIndent, or json.Marshal if indent is empty, with unprintable
+// characters escaped. Decoding gives the original text.
 func JSON(v any, indent string) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -117,9 +117,9 @@ func JSON(v any, indent string) ([]byte, error) {
 	return escapeJSON(text), nil
 }
 
-// escapeJSON writes in valid JSON what is not printable as \uXXXX. Outside of strings
-// there is nothing of that but the line ends of an indented text, and in strings there
-// are no line ends.
+// escapeJSON writes unprintable characters in valid JSON as \uXXXX. Outside of strings
+// only the line ends of an indented text are unprintable, and strings contain no line
+// ends.
 func escapeJSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {

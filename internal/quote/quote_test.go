@@ -14,8 +14,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// hostile is a label that would clear a screen, forge lines in every way there is, turn
-// the direction of writing and hide in a log.
+// hostile is a label that would clear a screen, forge lines in every possible way,
+// change the direction of writing and hide in a log.
 const hostile = "x\n2026-11-21 19:00:00 INFO paid\r\x1b[2J\x07\x7f\u0085\u009b31m\u2028\u2029\u202e\u2066\u200f\u061c\u200b\u00ad\ufeff\u3000\U000e0041y"
 
 func TestLine(t *testing.T) {
@@ -31,7 +31,7 @@ func TestLine(t *testing.T) {
 		`C:\backup`:             `C:\backup`,
 	} {
 		require.Equal(t, want, quote.Line(text))
-		require.Equal(t, want, quote.Line(want), "what is printable stays")
+		require.Equal(t, want, quote.Line(want), "printable text stays")
 	}
 }
 
@@ -81,8 +81,8 @@ func TestJSONIsEscaped(t *testing.T) {
 	require.Error(t, err)
 }
 
-// requireHarmless fails if a text has anything in it that a terminal would act on, or
-// that would make a reader see other lines.
+// requireHarmless fails if a text contains anything that a terminal would act on, or
+// that would show as another line.
 func requireHarmless(t *testing.T, text string) {
 	t.Helper()
 	require.True(t, utf8.ValidString(text), "%q", text)
@@ -91,7 +91,7 @@ func requireHarmless(t *testing.T, text string) {
 	}
 }
 
-// checkEscapes holds whatever is to be written against what escaping promises.
+// checkEscapes checks all that the package promises for one text.
 func checkEscapes(t *testing.T, text string) {
 	t.Helper()
 	requireHarmless(t, quote.Line(text))
@@ -117,7 +117,7 @@ func checkEscapes(t *testing.T, text string) {
 		b, err := quote.JSON([]string{valid}, indent)
 		require.NoError(t, err)
 		requireHarmless(t, strings.ReplaceAll(string(b), "\n", ""))
-		require.Equal(t, lineEnds, strings.Count(string(b), "\n"), "those around what is indented, and no others")
+		require.Equal(t, lineEnds, strings.Count(string(b), "\n"), "only the line ends of the indentation")
 		var back []string
 		require.NoError(t, json.Unmarshal(b, &back))
 		require.Equal(t, []string{valid}, back)

@@ -1,22 +1,21 @@
-// Package signal is a moment that is waited for: a channel that is closed once, by
-// whoever comes first.
+// Package signal provides an event that happens once: a channel that any goroutine may
+// close, any number of times.
 package signal
 
 import "sync"
 
-// A Signal says that something has happened, and goes on saying so. The zero value was
-// not given yet, and has no channel until somebody asks for it. It is safe for
-// concurrent use.
+// A Signal is given once and stays given. The zero value is not given yet; it makes its
+// channel only when Done is called. It is safe for concurrent use.
 type Signal struct {
 	mu    sync.Mutex
 	given bool
 	done  chan struct{}
 }
 
-// New returns a signal that was not given yet.
+// New returns a signal that is not given yet.
 func New() *Signal { return new(Signal) }
 
-// Give closes Done. It is idempotent.
+// Give gives the signal: it closes Done. It is idempotent.
 func (s *Signal) Give() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,7 +25,7 @@ func (s *Signal) Give() {
 	s.given = true
 }
 
-// Done is closed once the signal was given.
+// Done returns a channel that is closed once the signal is given.
 func (s *Signal) Done() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +38,7 @@ func (s *Signal) Done() <-chan struct{} {
 	return s.done
 }
 
-// Given reports whether it was.
+// Given reports whether the signal is given.
 func (s *Signal) Given() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

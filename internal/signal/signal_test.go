@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestSignalIsGivenOnceByWhoeverComesFirst(t *testing.T) {
+func TestSignalIsGivenConcurrently(t *testing.T) {
 	t.Parallel()
 	s := New()
 	require.False(t, s.Given())
@@ -25,8 +25,8 @@ func TestSignalIsGivenOnceByWhoeverComesFirst(t *testing.T) {
 	givers.Wait()
 }
 
-// Who asks after it was given is told, too.
-func TestSignalIsGivenBeforeAnybodyWaits(t *testing.T) {
+// A wait that begins after the signal was given ends at once.
+func TestSignalIsGivenBeforeTheFirstWait(t *testing.T) {
 	t.Parallel()
 	var s Signal
 	s.Give()
