@@ -55,7 +55,7 @@ func TestRevokeOfWhatContendsForNothing(t *testing.T) {
 // Who confuses the path of a semaphore with that of a permit is told so, and the size
 // stays: nobody gets a permit more than there are.
 func TestRevokeOfTheSemaphoresOwnPath(t *testing.T) {
-	for name, layout := range map[string][]semaphore.Option{"with a door": nil, "with a single queue": {semaphore.WithSingleQueue()}} {
+	for name, layout := range map[string][]semaphore.Option{"Curator's layout": nil, "single queue": {semaphore.WithSingleQueue()}} {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 				a, b := w.Client("a"), w.Client("b")

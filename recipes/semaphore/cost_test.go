@@ -15,7 +15,7 @@ import (
 
 type counts = map[zktest.Op]int
 
-// Three writes for a permit that is taken and returned, where Curator has four.
+// A permit that is acquired and returned costs three writes; with Curator it is four.
 func TestCostOfAFreePermit(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		s := newSemaphore(t, w.Client("a"), 3)
@@ -23,7 +23,7 @@ func TestCostOfAFreePermit(t *testing.T) {
 		var held *lease.Lease
 		require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 2, zktest.OpGetData: 1, zktest.OpMulti: 1},
 			w.Requests(func() { held = w.Acquire(s) }))
-		require.Zero(t, w.Server.Watches(), "nobody waits for anything")
+		require.Zero(t, w.Server.Watches(), "no one waits")
 		require.Equal(t, counts{zktest.OpDelete: 1}, w.Requests(func() { release(w, held) }))
 
 		require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 2, zktest.OpGetData: 1, zktest.OpMulti: 1},
@@ -45,7 +45,7 @@ func TestCostOfAFreePermitOfASingleQueue(t *testing.T) {
 			var held *lease.Lease
 			require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 1, zktest.OpGetData: 1},
 				w.Requests(func() { held = take(w, s, n) }))
-			require.Zero(t, w.Server.Watches(), "nobody waits for anything")
+			require.Zero(t, w.Server.Watches(), "no one waits")
 			require.Equal(t, counts{zktest.OpDelete: 1}, w.Requests(func() { release(w, held) }))
 		}
 	})
@@ -87,7 +87,7 @@ func TestCostOfHandOffDoesNotGrowWithWaiters(t *testing.T) {
 					})
 					require.Equal(t, 2, cost[zktest.OpDelete]+cost[zktest.OpMulti], "the return and the permit")
 					require.LessOrEqual(t, conformance.Total(cost), 12, "%v", cost)
-					require.LessOrEqual(t, events, 4, "of the head, of its own doing, and of the next in line")
+					require.LessOrEqual(t, events, 4, "of the head, of its own requests, and of the next in the queue")
 				}
 				release(w, held[waiters:]...)
 			})

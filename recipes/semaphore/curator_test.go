@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Two who each want three of four. One at a time, each would have got a part and waited
-// for the rest for ever.
+// Two clients want three of four permits each. Acquired one by one, each would hold a
+// part and wait for the rest for ever.
 func TestNoPartsAreHeld_CuratorR6(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, b := make(w.Client("a"), 4), make(w.Client("b"), 4)
@@ -27,7 +27,7 @@ func TestNoPartsAreHeld_CuratorR6(t *testing.T) {
 	})
 }
 
-// After a reconnect no permit is left that nobody holds.
+// After a reconnect no permit is left without a holder.
 func TestNoOrphansAfterReconnects_Curator315(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, b := make(w.Client("a"), 2), make(w.Client("b"), 2)
@@ -40,7 +40,7 @@ func TestNoOrphansAfterReconnects_Curator315(t *testing.T) {
 			release(w, at.Granted())
 			release(w, other.Granted())
 		}
-		require.Empty(t, places(w))
+		require.Empty(t, contenders(w))
 		for _, s := range []lease.Acquirer{a.Weight(2), b.Weight(2)} {
 			release(w, w.Start(s, 0).Granted())
 		}
@@ -58,12 +58,12 @@ func TestCancelledWhileWaiting_Curator462(t *testing.T) {
 			require.ErrorIs(t, at.Failed(), errStopped)
 		}
 		got := third.Granted()
-		require.Len(t, places(w), 2, "those of the holders")
+		require.Len(t, contenders(w), 2, "those of the holders")
 		release(w, got, held)
 	})
 }
 
-// What other clients write into their nodes, or nothing.
+// Other clients write anything into their nodes, or nothing.
 func TestContendersWithoutData_Kazoo12(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a")
@@ -91,14 +91,14 @@ func TestContendersWithoutData_Kazoo12(t *testing.T) {
 	})
 }
 
-// The first to come may not store the size: that is told, and nothing stays.
+// The first client may not store the size: it gets the error, and no node stays.
 func TestFailuresLeaveNothing_Curator41(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a := make(w.Client("a"), 1)
 		refusal := w.Server.On(zktest.OpSetData, path).Client("a").Always().Fail(zktest.NoAuth)
 		require.ErrorIs(t, w.Start(a, time.Minute).Failed(), framework.ErrNoAuth)
 		refusal.Remove()
-		require.Empty(t, places(w))
+		require.Empty(t, contenders(w))
 		release(w, w.Start(a, 0).Granted())
 	})
 }

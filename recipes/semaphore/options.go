@@ -11,7 +11,7 @@ type options struct {
 	single  bool
 }
 
-// WithHolder labels this process in the line, for people who look who holds the
+// WithHolder labels this process in the queue, for people who look up who holds the
 // permits. The default is the program's name, and a label has at most 1024 bytes.
 func WithHolder(who string) Option { return func(o *options) { o.who = who } }
 
@@ -20,8 +20,8 @@ func WithHolder(who string) Option { return func(o *options) { o.who = who } }
 // first, so that work has a moment to stop. 0 is no limit.
 func WithMaxHold(d time.Duration) Option { return func(o *options) { o.maxHold = d } }
 
-// WithSingleQueue keeps holders and waiters in one line, each with one znode however
-// many permits it is for. That saves a write for each permit and a round trip or two,
-// but Curator does not know this layout: all users of a path must choose the same one.
-// Whoever comes while the other is in use gets ErrLayout.
+// WithSingleQueue keeps holders and waiting clients in one queue, each with one znode
+// however many permits it is for. That saves a write for each permit and a round trip
+// or two, but Curator does not know this layout. All users of a path must choose the
+// same one: while it is in use with the other, a client gets ErrOtherLayout.
 func WithSingleQueue() Option { return func(o *options) { o.single = true } }

@@ -52,12 +52,12 @@ func TestSeveralAreTakenTogetherOrNotAtAll(t *testing.T) {
 		got := all.Granted()
 		require.ErrorIs(t, w.Start(s, 0).Failed(), lease.ErrTimeout)
 		release(w, got)
-		require.Empty(t, places(w))
+		require.Empty(t, contenders(w))
 	})
 }
 
-// Who asks for many waits at most for those who came before.
-func TestThoseWhoAskForManyDoNotStarve(t *testing.T) {
+// A request for many permits waits only for requests before it.
+func TestLargeRequestsDoNotStarve(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		s := make(w.Client("a"), 3)
 		first := take(w, s, 2)
@@ -81,7 +81,7 @@ func TestThoseWhoAskForManyDoNotStarve(t *testing.T) {
 	})
 }
 
-func TestTooManyIsSaidAtOnce(t *testing.T) {
+func TestTooManyFailsAtOnce(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, b := make(w.Client("a"), 3), make(w.Client("b"), 3)
 		held := take(w, a, 3)
@@ -99,7 +99,7 @@ func TestTooManyIsSaidAtOnce(t *testing.T) {
 			require.ErrorIs(t, w.Start(b.Weight(n), lease.Forever).Failed(), semaphore.ErrTooMany)
 		}
 		w.Settle()
-		require.Empty(t, places(w))
+		require.Empty(t, contenders(w))
 	})
 }
 
@@ -115,7 +115,7 @@ func TestNotReentrant(t *testing.T) {
 		require.ErrorIs(t, err, lease.ErrTimeout, "it waits for itself")
 		release(w, held)
 		require.NoError(t, inner.Err())
-		require.ErrorIs(t, context.Cause(inner.Context()), lease.ErrReleased, "it is the context that it was given")
+		require.ErrorIs(t, context.Cause(inner.Context()), lease.ErrReleased, "it derives from the context of the other")
 		release(w, inner)
 	})
 }
@@ -132,7 +132,7 @@ func TestAvailable(t *testing.T) {
 		two := take(w, s, 2)
 		require.Equal(t, 3, available())
 		four := ask(w, s, 4)
-		require.Zero(t, available(), "who waits comes first")
+		require.Zero(t, available(), "a waiting client comes first")
 		release(w, two)
 		require.Equal(t, 1, available())
 		require.NoError(t, s.Resize(t.Context(), 3))
@@ -204,7 +204,7 @@ func TestContendersOfASingleQueue(t *testing.T) {
 	})
 }
 
-// The line can be looked at although nobody is let in.
+// The queue can be listed although no client is admitted.
 func TestContendersWhileThereAreNoPermits(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		c := w.Client("a")
@@ -220,11 +220,11 @@ func TestContendersWhileThereAreNoPermits(t *testing.T) {
 	})
 }
 
-// Who did not get a permit is told who has them, and how many are in the way.
+// The error names a holder, and says how many are in the way.
 func TestTimeoutNamesAHolder(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a := make(w.Client("a"), 2, semaphore.WithHolder("the holder"))
-		b := make(w.Client("b"), 2, semaphore.WithHolder("somebody who waits"))
+		b := make(w.Client("b"), 2, semaphore.WithHolder("a waiter"))
 		held := []*lease.Lease{w.Acquire(a), w.Acquire(a)}
 		var last *conformance.Attempt
 		for ahead := 2; ahead < 4; ahead++ {

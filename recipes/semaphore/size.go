@@ -14,6 +14,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // sizeBytes is the length of a stored size: a big-endian 32-bit number, as Curator's
@@ -26,11 +27,11 @@ type record struct {
 	data   []byte
 	stat   framework.Stat
 	watch  *framework.Watch
-	size   int // by what is stored, or the own number; 0 if it was not agreed
+	size   int // the stored one, or else that of New; 0 if they were not agreed
 }
 
 // unset reports whether no size is stored, so that one may be written. An address alone
-// is nobody's data: Curator gives that to each node that is created without any.
+// belongs to no program: Curator writes it into each node that is created without data.
 func (r record) unset() bool {
 	if len(r.data) == 0 {
 		return true
@@ -39,17 +40,16 @@ func (r record) unset() bool {
 	return err == nil
 }
 
-// foreign reports whether what is stored is neither a size nor nothing.
+// foreign reports whether the path stores data that is not a size.
 func (r record) foreign() bool { return !r.unset() && (len(r.data) != sizeBytes || isText(r.data)) }
 
-// isText reports whether four bytes are words or digits that somebody wrote, such as
-// "0010", and no number of permits. As a number they are greater than 150 million.
+// isText reports whether four bytes are text, such as "0010", and not a number of
+// permits. As a number they are greater than 150 million.
 func isText(data []byte) bool {
 	return utf8.Valid(data) && !bytes.ContainsFunc(data, func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) })
 }
 
-// checkPermits returns why that cannot be the size of a semaphore, which needs at least
-// so many.
+// checkPermits returns why n cannot be the size of a semaphore.
 func checkPermits(n, least int) error {
 	if n < least || n > math.MaxInt32 {
 		return fmt.Errorf("%w: %d permits", framework.ErrInvalidArgument, n)
@@ -60,31 +60,31 @@ func checkPermits(n, least int) error {
 	return nil
 }
 
-// stored is the size; a negative one, which only others can write, is 0.
+// stored is the size; a negative one, which only other programs write, is 0.
 func (r record) stored() int { return int(max(int32(binary.BigEndian.Uint32(r.data)), 0)) }
 
 func encode(size int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(size)) }
 
-// Size returns the number of permits there are, as seen by a server that has caught up
-// with the leader.
+// Size returns the number of permits, held or not, as seen by a server that has caught
+// up with the leader.
 func (s *Semaphore) Size(ctx context.Context) (int, error) {
 	err := s.recipe.Client.Sync(ctx, s.recipe.Path)
 	if err == nil {
 		var r record
-		if r, err = s.vet(ctx, s.recipe.Client, 0, false); err == nil {
+		if r, err = s.readSize(ctx, s.recipe.Client, 0, false); err == nil {
 			return r.size, nil
 		}
 	}
 	return 0, fmt.Errorf("size of %s: %w", s.fullPath(), err)
 }
 
-// Resize changes the number of permits, for all users of the path and at once. Who
-// holds permits keeps them: nobody gets one before fewer than n are held. Who waits for
-// more than n gets ErrTooMany. The path is created if it does not exist.
+// Resize changes the number of permits, for all users of the path and at once. Holders
+// keep their permits, and no permit is granted until fewer than n are held. A waiting
+// request for more than n fails with ErrTooMany. The path is created if it does not
+// exist, so Resize can also store the size in advance.
 //
-// Of several at the same time, the last one counts. It can also be used to store the
-// size of a path in advance. It returns ErrForeignData rather than overwrite data that
-// is not a size.
+// Of several calls at the same time, the last one counts. Data that is not a size is
+// not overwritten: the error is a lease.ErrForeignData.
 func (s *Semaphore) Resize(ctx context.Context, n int) error {
 	if err := checkPermits(n, 1); err != nil {
 		return fmt.Errorf("resize %s: %w", s.fullPath(), err)
@@ -92,7 +92,7 @@ func (s *Semaphore) Resize(ctx context.Context, n int) error {
 	if err := s.resize(ctx, n); err != nil {
 		return fmt.Errorf("resize %s to %d permits: %w", s.fullPath(), n, err)
 	}
-	s.agreed.Store(true) // whoever changes it knows it
+	s.agreed.Store(true) // this client knows it
 	return nil
 }
 
@@ -108,7 +108,7 @@ func (s *Semaphore) resize(ctx context.Context, n int) error {
 		if !errors.Is(err, framework.ErrNoNode) || ctx.Err() != nil {
 			return err
 		}
-		if err := s.recipe.Client.CreateParents(ctx, s.door()); err != nil {
+		if err := s.recipe.Client.CreateParents(ctx, s.queuePath()); err != nil {
 			return err
 		}
 	}
@@ -128,12 +128,12 @@ func (s *Semaphore) read(ctx context.Context, c *framework.Client, watch bool) (
 	return r, err
 }
 
-// refuse is the error for foreign data.
+// refuse returns the error for foreign data.
 func (r record) refuse() error {
-	return fmt.Errorf("%w: %s: choose another path, or empty this one if nobody needs that", ErrForeignData, quote.Excerpt(r.data))
+	return fmt.Errorf("%w: %s: choose another path, or empty this one if nobody needs that", lease.ErrForeignData, quote.Excerpt(r.data))
 }
 
-// agree returns the size, and compares it with the own number once.
+// agree returns the size, and compares it once with the number that New was given.
 func (s *Semaphore) agree(r record) (int, error) {
 	switch {
 	case r.unset() && s.permits == 0:
@@ -153,12 +153,13 @@ func (s *Semaphore) agree(r record) (int, error) {
 	return size, nil
 }
 
-// settle is read and agree for somebody about to take permits: if no size is stored it
-// stores the own one, and goes by what then is there, whoever wrote it.
-func (s *Semaphore) settle(ctx context.Context, c *framework.Client, watch bool) (record, error) {
+// initialise is read and agree for a client that is about to take permits: if no size
+// is stored it stores its own, and returns what the path stores then, also if another
+// client wrote that.
+func (s *Semaphore) initialise(ctx context.Context, c *framework.Client, watch bool) (record, error) {
 	for {
 		r, err := s.read(ctx, c, watch)
-		if err == nil && !r.exists { // under a place in line: then that has gone, too
+		if err == nil && !r.exists { // then the position below it is gone, too
 			err = queue.ErrEvicted
 		}
 		if err != nil {
@@ -175,32 +176,32 @@ func (s *Semaphore) settle(ctx context.Context, c *framework.Client, watch bool)
 	}
 }
 
-// fits reports whether n permits can ever be had.
-func fits(n, size int) error {
+// checkCapacity returns an error unless n permits fit into the size.
+func checkCapacity(n, size int) error {
 	if n > size {
 		return fmt.Errorf("%w: %d asked for, %d in all", ErrTooMany, n, size)
 	}
 	return nil
 }
 
-// vet returns the size for those who think of taking n permits, or wait at the door for
-// them. They decide nothing by it, so they do not write it either.
-func (s *Semaphore) vet(ctx context.Context, c *framework.Client, n int, watch bool) (record, error) {
+// readSize returns the size for a client that may request n permits, or waits in the
+// queue for them. It takes none by that size, so it does not store one either.
+func (s *Semaphore) readSize(ctx context.Context, c *framework.Client, n int, watch bool) (record, error) {
 	r, err := s.read(ctx, c, watch)
 	if err == nil {
 		r.size, err = s.agree(r)
 	}
 	if err == nil {
-		err = fits(n, r.size)
+		err = checkCapacity(n, r.size)
 	}
 	return r, err
 }
 
-// glance returns the size for those who only list a single queue. Where none is stored,
-// whatever else is, it is the own number.
-func (s *Semaphore) glance(ctx context.Context, c *framework.Client) (int, error) {
-	r, err := s.vet(ctx, c, 0, false)
-	if errors.Is(err, ErrForeignData) && s.permits != 0 {
+// listedSize returns the size for a listing of a single queue. If the path stores none,
+// or other data, it is the number that New was given.
+func (s *Semaphore) listedSize(ctx context.Context, c *framework.Client) (int, error) {
+	r, err := s.readSize(ctx, c, 0, false)
+	if errors.Is(err, lease.ErrForeignData) && s.permits != 0 {
 		return s.permits, nil
 	}
 	return r.size, err

@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// asksForSize is the fault that strikes when a client waits in a single queue and asks
-// for the size with a watch.
+// asksForSize is the fault that strikes when a client that waits in a single queue
+// reads the size with a watch.
 func asksForSize(client string, phase zktest.Phase, strike func() zktest.Action) func(zktest.Call) zktest.Action {
 	return func(c zktest.Call) zktest.Action {
 		if c.Client == client && c.Op == zktest.OpGetData && c.Path == path && c.Watch && c.Phase == phase {
@@ -23,8 +23,8 @@ func asksForSize(client string, phase zktest.Phase, strike func() zktest.Action)
 	}
 }
 
-// The size grows or shrinks between the decision to wait and the watch on the size. No
-// event tells of that.
+// The size grows or shrinks between the decision to wait and the watch on the size, so
+// that no event tells.
 func TestSizeChangesBeforeItIsWatched(t *testing.T) {
 	for name, to := range map[string]int{"to more": 3, "to fewer": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -59,10 +59,9 @@ func TestSizeChangesBeforeItIsWatched(t *testing.T) {
 	}
 }
 
-// The size shrinks, and a place ahead goes, and the waiter hears of both at once: the
-// end of the other must not count by the old size. Which of the two it sees first is a
-// matter of chance.
-func TestSizeShrinksAtTheMomentAPlaceGoes(t *testing.T) {
+// The size shrinks, a lease ahead ends, and both events reach the waiter at once, in
+// either order: the old size must not decide.
+func TestSizeShrinksAtTheMomentALeaseEnds(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := newSemaphore(t, w.Client("a"), 2, semaphore.WithSingleQueue()), newSemaphore(t, w.Client("b"), 2, semaphore.WithSingleQueue())
 		for range 30 {
@@ -88,8 +87,8 @@ func TestSizeShrinksAtTheMomentAPlaceGoes(t *testing.T) {
 	})
 }
 
-// What is known of the size holds until an event tells that it has changed.
-func TestSizeThatHasNotChangedIsAskedForOnce(t *testing.T) {
+// The size is not read again until an event tells that it has changed.
+func TestSizeThatHasNotChangedIsReadOnce(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := newSemaphore(t, w.Client("a"), 3, semaphore.WithSingleQueue()), newSemaphore(t, w.Client("b"), 3, semaphore.WithSingleQueue())
 		held := []*lease.Lease{take(w, a, 1), take(w, a, 1), take(w, a, 1)}

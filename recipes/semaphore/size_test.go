@@ -25,7 +25,7 @@ func TestSizeIsStoredByTheFirst(t *testing.T) {
 		require.False(t, ok, "a look stores nothing")
 		require.ErrorIs(t, w.Start(make(w.Client("b"), 0), time.Second).Failed(), semaphore.ErrNoSize)
 		w.Settle()
-		require.Empty(t, places(w))
+		require.Empty(t, contenders(w))
 		release(w, w.Acquire(a))
 		require.Equal(t, bytes(3), stored(w))
 	})
@@ -48,7 +48,7 @@ func TestSizeIsAdopted(t *testing.T) {
 	})
 }
 
-func TestSizeMismatchIsSaid(t *testing.T) {
+func TestSizeMismatchIsReported(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		held := take(w, make(w.Client("a"), 3), 3)
 		other := make(w.Client("b"), 5)
@@ -67,12 +67,13 @@ func TestSizeMismatchIsSaid(t *testing.T) {
 		release(w, held)
 		require.ErrorIs(t, w.Start(other, time.Hour).Failed(), semaphore.ErrSizeMismatch)
 		w.Settle()
-		require.Empty(t, places(w))
+		require.Empty(t, contenders(w))
 	})
 }
 
-// Two who disagree come first at the same time: one of them is told.
-func TestSizeIsAgreedOnByAllOrSome(t *testing.T) {
+// Of two clients with different numbers that come first at the same time, one gets the
+// error.
+func TestDifferentSizesAtTheSameTime(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, b := make(w.Client("a"), 2), make(w.Client("b"), 3)
 		refused := 0
@@ -89,8 +90,8 @@ func TestSizeIsAgreedOnByAllOrSome(t *testing.T) {
 	})
 }
 
-// Whoever waits sees a change at once, wherever in line.
-func TestResizeLetsWaitersIn_Curator75(t *testing.T) {
+// All waiting clients see a change at once, not only the head.
+func TestResizeAdmitsWaiters_Curator75(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, b := make(w.Client("a"), 1), make(w.Client("b"), 1)
 		held := w.Acquire(a)
@@ -114,7 +115,7 @@ func TestResizeLetsWaitersIn_Curator75(t *testing.T) {
 }
 
 // Java's SharedCount is the same number.
-func TestResizeBySomebodyElse_Curator75(t *testing.T) {
+func TestResizeByAnotherProgram_Curator75(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		c, java := w.Client("a"), w.Client("java")
 		s := make(c, 1)
@@ -134,7 +135,7 @@ func TestResizeBySomebodyElse_Curator75(t *testing.T) {
 	})
 }
 
-// Nobody loses a permit, and nobody gets one too early.
+// No holder loses a permit, and no waiter gets one too early.
 func TestResizeToFewer(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		s := make(w.Client("a"), 4)
@@ -164,8 +165,8 @@ func TestResizeToFewer(t *testing.T) {
 	})
 }
 
-// Who waits for more than there will be is told, first in line or not, and those behind
-// go on.
+// A request for more than the new size fails, at the head of the queue or not, and
+// those behind go on.
 func TestResizeMakesItTooMany(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, b := make(w.Client("a"), 4), make(w.Client("b"), 4)
@@ -228,7 +229,7 @@ func TestFirstSizeWhoseOutcomeIsUnknown(t *testing.T) {
 				aim(w.Server.On(zktest.OpSetData, path)).Cut()
 				held := w.Acquire(make(w.Client("a"), 2))
 				require.Equal(t, bytes(2), stored(w))
-				require.Len(t, places(w), 1)
+				require.Len(t, contenders(w), 1)
 				release(w, held)
 			})
 		})
@@ -289,7 +290,7 @@ func TestResizeCreatesThePath(t *testing.T) {
 func TestLayoutsDoNotMix(t *testing.T) {
 	single := semaphore.WithSingleQueue()
 	for name, opts := range map[string][2][]semaphore.Option{
-		"a door first": {nil, {single}}, "a single queue first": {{single}, nil},
+		"Curator's first": {nil, {single}}, "a single queue first": {{single}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -297,10 +298,10 @@ func TestLayoutsDoNotMix(t *testing.T) {
 				held := w.Acquire(a)
 				for _, timeout := range []time.Duration{0, time.Hour} {
 					err := w.Start(b, timeout).Failed()
-					require.ErrorIs(t, err, semaphore.ErrLayout)
+					require.ErrorIs(t, err, semaphore.ErrOtherLayout)
 				}
 				w.Settle()
-				require.Len(t, places(w), 1)
+				require.Len(t, contenders(w), 1)
 				release(w, held)
 				w.After(5 * time.Minute) // then the path is idle
 				release(w, w.Acquire(b))
@@ -325,8 +326,8 @@ func TestResizeOfAClosedClient(t *testing.T) {
 	})
 }
 
-// The semaphore shrinks and then a permit is returned, and a waiter hears of both at
-// the same moment: the return must not count by the old size.
+// The size shrinks, a permit is returned, and both events reach a waiter at the same
+// moment: the old size must not decide.
 func TestResizeAndReturnAtTheSameTime(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, b := make(w.Client("a"), 2), make(w.Client("b"), 2)
@@ -347,9 +348,9 @@ func TestResizeAndReturnAtTheSameTime(t *testing.T) {
 	})
 }
 
-// The size that decides is not older than the line that it is compared with: after
-// Resize has returned nobody gets a permit by the size that it replaced.
-func TestResizeWhileTheLineIsListed(t *testing.T) {
+// The size that decides is not older than the listing that it is compared with: after
+// Resize has returned no permit is granted by the size that it replaced.
+func TestResizeWhileTheQueueIsListed(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := newSemaphore(t, w.Client("a"), 3, semaphore.WithSingleQueue())
 		b := newSemaphore(t, w.Client("b"), 3, semaphore.WithSingleQueue())

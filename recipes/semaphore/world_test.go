@@ -19,8 +19,7 @@ import (
 
 // The names of tests that end in "_Curator462" or "_Kazoo9" are those of bugs that
 // Apache Curator and kazoo had under that number of their trackers, or that were found
-// by reading their sources ("_CuratorR6"), or of their own tests: what happened to
-// their users must not happen to ours.
+// by reading their sources ("_CuratorR6"), or of their own tests.
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -29,7 +28,7 @@ const path = "/pool/printers"
 // inLayouts runs a test in both layouts, each in a world of its own.
 func inLayouts(t *testing.T, test func(t *testing.T, w *conformance.World, make maker), opts ...zktest.Option) {
 	t.Helper()
-	for name, layout := range map[string][]semaphore.Option{"with a door": nil, "with a single queue": {semaphore.WithSingleQueue()}} {
+	for name, layout := range map[string][]semaphore.Option{"Curator's layout": nil, "single queue": {semaphore.WithSingleQueue()}} {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 				test(t, w, func(c *framework.Client, permits int, opts ...semaphore.Option) *semaphore.Semaphore {
@@ -77,8 +76,8 @@ func warm(w *conformance.World, s *semaphore.Semaphore) {
 	release(w, w.Acquire(s))
 }
 
-// places returns the nodes of all who wait or hold, in either layout.
-func places(w *conformance.World) (all []string) {
+// contenders returns the nodes of all that wait or hold, in either layout.
+func contenders(w *conformance.World) (all []string) {
 	for _, parent := range []string{path, path + "/locks", path + "/leases"} {
 		for _, name := range w.Server.Children(parent) {
 			if name != "locks" && name != "leases" {
@@ -89,9 +88,9 @@ func places(w *conformance.World) (all []string) {
 	return all
 }
 
-// inLine returns the nodes at the door, first in line first; inside those behind it.
-func inLine(w *conformance.World) []string { return sorted(w, path+"/locks") }
-func inside(w *conformance.World) []string { return sorted(w, path+"/leases") }
+// waiting returns the nodes in the queue, in order; holding those of the permits.
+func waiting(w *conformance.World) []string { return sorted(w, path+"/locks") }
+func holding(w *conformance.World) []string { return sorted(w, path+"/leases") }
 
 func sorted(w *conformance.World, parent string) []string {
 	names := w.Server.Children(parent)

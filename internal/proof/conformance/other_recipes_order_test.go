@@ -175,7 +175,7 @@ func TestOtherRecipeIsNamedInTheError(t *testing.T) {
 		node := held.Path()[len(shared)+1:]
 		err := w.Start(m, time.Minute).Failed()
 		require.EqualError(t, err, "acquire "+shared+": the path is in use by another recipe: node "+node+" is that of a semaphore: give each a path of its own")
-		require.NotErrorIs(t, err, semaphore.ErrLayout)
+		require.NotErrorIs(t, err, semaphore.ErrOtherLayout)
 		require.NoError(t, held.Release())
 		held = w.Acquire(m)
 		err = w.Start(s, time.Minute).Failed()

@@ -12,7 +12,7 @@ func HistoryMutants() []Mutant {
 		File: "internal/locks/locks.go", Old: "if ahead[i].Kind != znode.Reader {\n\t\t\treturn ahead[i : i+1]", New: "if ahead[i].Kind != znode.Reader && i == 0 {\n\t\t\treturn ahead[i : i+1]",
 	}, {
 		Name: "one permit too many, seen in histories", Package: histories, Tests: "TestSemaphoreWithSingleQueue",
-		File: "recipes/semaphore/admission.go", Old: "if ahead[i].Weight > room {", New: "if ahead[i].Weight > room+1 {",
+		File: "recipes/semaphore/single_queue.go", Old: "if ahead[i].Weight > left {", New: "if ahead[i].Weight > left+1 {",
 	}, {
 		Name: "a release returns one permit of several", Package: histories, Tests: "TestSemaphore$",
 		File: "internal/hold/hold.go", Old: "ops = append(ops, framework.DeleteOp(path, framework.AnyVersion))", New: "if len(ops) == 0 {\n\t\t\tops = append(ops, framework.DeleteOp(path, framework.AnyVersion))\n\t\t}",

@@ -102,22 +102,22 @@ func Mutants() []Mutant {
 		File: "framework/internal/guard/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
 	}, {
 		Name: "one permit too many", Package: sweeps, Tests: "^TestEveryCallFails$/^aMixedSemaphore$",
-		File: "recipes/semaphore/passage.go", Old: "case len(r.inside)+d.n <= r.size:", New: "case len(r.inside)+d.n <= r.size+1:",
+		File: "recipes/semaphore/curator_head.go", Old: "case len(now.holders)+a.n <= now.size:", New: "case len(now.holders)+a.n <= now.size+1:",
 	}, {
 		Name: "one permit too many in a single queue", Package: sweeps, Tests: "^TestEveryCallFails$/^aMixedSingleQueue$",
-		File: "recipes/semaphore/admission.go", Old: "if ahead[i].Weight > room {", New: "if ahead[i].Weight > room+1 {",
+		File: "recipes/semaphore/single_queue.go", Old: "if ahead[i].Weight > left {", New: "if ahead[i].Weight > left+1 {",
 	}, {
-		Name: "a permit is made although the queue position is gone", Package: permits, Tests: "PlaceAtTheDoorIsDeleted",
-		File: "recipes/semaphore/passage.go", Old: "framework.DeleteOp(d.place.Path(), framework.AnyVersion),", New: "",
+		Name: "a permit is made although the queue position is gone", Package: permits, Tests: "PositionIsDeletedBefore",
+		File: "recipes/semaphore/curator_head.go", Old: "framework.DeleteOp(a.position.Path(), framework.AnyVersion),", New: "",
 	}, {
 		Name: "a permit is made although the size has changed", Package: permits, Tests: "ResizeWhileThePermitIsMade",
-		File: "recipes/semaphore/passage.go", Old: "framework.CheckOp(d.s.recipe.Path, r.record.stat.Version))", New: ")",
+		File: "recipes/semaphore/curator_head.go", Old: "framework.CheckOp(a.s.recipe.Path, now.record.stat.Version))", New: ")",
 	}, {
-		Name: "an event about the head is trusted across a reconnect", Package: permits, Tests: "NewsOfTheHead",
+		Name: "an event about the head is trusted across a reconnect", Package: permits, Tests: "UnconfirmedHead",
 		File: "internal/queue/admission.go", Old: "p.unconfirmed = p.broken", New: "p.unconfirmed = nil",
 	}, {
 		Name: "the head does not see the size change", Package: permits, Tests: "Curator75",
-		File: "recipes/semaphore/passage.go", Old: "case <-r.record.watch.Events():\n", New: "",
+		File: "recipes/semaphore/curator_head.go", Old: "case <-now.record.watch.Events():\n", New: "",
 	}, {
 		Name: "waiters behind the head do not see the size change", Package: permits, Tests: "ResizeMakesItTooMany",
 		File: "internal/queue/admission.go", Old: "append(watches, also.watch, p.ownWatch)", New: "append(watches, nil, p.ownWatch)",

@@ -13,7 +13,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
-// store makes the path with that data, as somebody else would.
+// store creates the path with that data, as another program would.
 func store(t *testing.T, c *framework.Client, data string) {
 	t.Helper()
 	require.NoError(t, c.CreateParents(t.Context(), path))
@@ -21,8 +21,8 @@ func store(t *testing.T, c *framework.Client, data string) {
 	require.NoError(t, err)
 }
 
-// Data that is no size is neither touched nor gone by: who was made with 3 permits and
-// who was made with 5 would not agree.
+// Data that is not a size is neither changed nor ignored: a client made with 3 permits
+// and one made with 5 would not agree.
 func TestForeignDataIsRefused(t *testing.T) {
 	for _, data := range []string{
 		"hello", "0010", "3", "10", "true", "\n\n\n\n", "7\r\n\t", "\u00e9\u00e9", "{}", "\x03", "\x00\x00\x03", "\x00\x00\x00\x00\x03", "10.0.0", "10.0.0.256", "10.0.0.1:2181",
@@ -39,7 +39,6 @@ func TestForeignDataIsRefused(t *testing.T) {
 				s.Resize(t.Context(), 2), sizeErr, availableErr,
 			} {
 				require.ErrorIs(t, err, lease.ErrForeignData, "%q", data)
-				require.ErrorIs(t, err, semaphore.ErrForeignData)
 				require.NotErrorIs(t, err, semaphore.ErrNoSize)
 				require.ErrorContains(t, err, path)
 				require.NotContains(t, err.Error(), "\n")
@@ -47,17 +46,17 @@ func TestForeignDataIsRefused(t *testing.T) {
 			}
 			adopting := w.Start(make(a, 0), 0).Failed()
 			require.ErrorIs(t, adopting, semaphore.ErrNoSize)
-			require.ErrorIs(t, adopting, semaphore.ErrForeignData)
+			require.ErrorIs(t, adopting, lease.ErrForeignData)
 			list, err := s.Contenders(t.Context())
 			require.NoError(t, err, "a look does no harm")
 			require.Empty(t, list)
 			w.Settle()
 			require.Equal(t, data, string(stored(w)))
-			require.Empty(t, places(w))
+			require.Empty(t, contenders(w))
 			_, err = a.Set(t.Context(), path, nil, framework.AnyVersion)
 			require.NoError(t, err)
 			release(w, w.Acquire(s))
-			require.Equal(t, bytes(3), stored(w), "emptied, it is a path like any other")
+			require.Equal(t, bytes(3), stored(w), "an empty path can be used")
 		})
 	}
 }
@@ -72,9 +71,9 @@ func TestForeignDataIsShown(t *testing.T) {
 	})
 }
 
-// What others make without a thought for its data stores no size: nothing, or the
-// address of the client, which is what Curator writes then. The first to come stores
-// one, and all agree.
+// A path that other programs created without data stores no size: it is empty, or has
+// the address of the client, which Curator writes then. The first to acquire stores a
+// size, and all agree.
 func TestPathsThatOthersMade(t *testing.T) {
 	for _, data := range []string{"", "10.0.0.1", "2001:db8::7", "fe80:0:0:0:1:2:3:4%eth0", "::a1"} {
 		inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
@@ -98,7 +97,7 @@ func TestPathsThatOthersMade(t *testing.T) {
 	}
 }
 
-// A size that could be taken for text is none, for whoever would store it.
+// A size whose bytes could be text is refused.
 func TestSizesThatLookLikeText(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a")

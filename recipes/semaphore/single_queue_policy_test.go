@@ -27,8 +27,8 @@ func TestPolicies(t *testing.T) {
 	}.Run(t)
 }
 
-// Whoever is too heavy even alone is never admitted, and waits for nobody else.
-func TestPolicyRefusesTheTooHeavy(t *testing.T) {
+// A node that is too heavy even alone is never admitted, and waits for no other.
+func TestPolicyRefusesTooHeavyNodes(t *testing.T) {
 	t.Parallel()
 	ahead := []znode.Name{{Node: "a", Weight: 3}}
 	self := znode.Name{Node: "b", Weight: 4}
@@ -38,7 +38,7 @@ func TestPolicyRefusesTheTooHeavy(t *testing.T) {
 	require.Empty(t, semaphore.Fitting(4)(self, nil))
 }
 
-// However heavy they are, and also where an int has 32 bits.
+// Also where an int has 32 bits.
 func TestPolicyAddsUpWithoutOverflow(t *testing.T) {
 	t.Parallel()
 	fitting := semaphore.Fitting(math.MaxInt32)

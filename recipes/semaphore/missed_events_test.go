@@ -15,10 +15,10 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// untold is the time within which is found out what no event tells.
-const untold = conformance.SessionTimeout*5/4 + time.Second
+// missed is the time within which a change that no event tells is found.
+const missed = conformance.SessionTimeout*5/4 + time.Second
 
-// hidden runs f while nobody may read a node, so that nobody is told of what f does
+// hidden runs f while no client may read a node, so that no event tells what f does
 // there.
 func hidden(t *testing.T, c *framework.Client, node string, f func()) {
 	t.Helper()
@@ -31,7 +31,7 @@ func hidden(t *testing.T, c *framework.Client, node string, f func()) {
 	}
 }
 
-func TestResizeThatNoEventTells(t *testing.T) {
+func TestMissedResize(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		operator := w.Client("operator")
 		s := make(w.Client("a"), 2)
@@ -46,22 +46,22 @@ func TestResizeThatNoEventTells(t *testing.T) {
 		require.True(t, at.Waiting())
 		began := time.Now()
 		got := at.Granted()
-		require.Less(t, time.Since(began), untold)
+		require.Less(t, time.Since(began), missed)
 		release(w, append(held, got)...)
 	})
 }
 
-// Who is first at the door and finds that its place has gone joins again without
-// another question, and deletes the place meanwhile, as whoever leaves one does.
-func TestPlaceAtTheDoorThatGoesUntold(t *testing.T) {
+// The head of the queue that finds its position deleted joins again without another
+// request; meanwhile it deletes the old position, as always when one is left.
+func TestMissedDeletionOfTheHead(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		operator := w.Client("operator")
 		held := w.Acquire(newSemaphore(t, w.Client("a"), 1))
 		at := ask(w, newSemaphore(t, w.Client("b"), 1), 1)
 		w.After(time.Second)
-		place := inLine(w)[0]
+		position := waiting(w)[0]
 		hidden(t, operator, path+"/locks", func() {
-			hidden(t, operator, place, func() { w.Remove(operator, place) })
+			hidden(t, operator, position, func() { w.Remove(operator, position) })
 		})
 		var asked []zktest.Op
 		w.Server.SetFaults(func(c zktest.Call) zktest.Action {
@@ -70,8 +70,8 @@ func TestPlaceAtTheDoorThatGoesUntold(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		w.After(untold)
-		require.Len(t, inLine(w), 1)
+		w.After(missed)
+		require.Len(t, waiting(w), 1)
 		require.Equal(t, []zktest.Op{zktest.OpExists, zktest.OpCreate}, asked[:2])
 		w.Server.SetFaults(nil)
 		release(w, held)
@@ -79,8 +79,8 @@ func TestPlaceAtTheDoorThatGoesUntold(t *testing.T) {
 	})
 }
 
-// Where many nodes are waited for, they have their turns.
-func TestOneOfManyThatGoesUntold(t *testing.T) {
+// A client that waits for many nodes looks again at one after the other.
+func TestMissedDeletionOfOneOfMany(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		const size = 7
 		operator := w.Client("operator")
@@ -96,7 +96,7 @@ func TestOneOfManyThatGoesUntold(t *testing.T) {
 		})
 		began := time.Now()
 		got := at.Granted()
-		require.Less(t, time.Since(began), 4*untold)
+		require.Less(t, time.Since(began), 4*missed)
 		require.ErrorIs(t, held[size-1].Release(), lease.ErrLost)
 		release(w, append(held[:size-1], got)...)
 	})

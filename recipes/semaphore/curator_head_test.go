@@ -13,8 +13,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// The permits are made if and only if the place in line stands at that moment.
-func TestPlaceAtTheDoorIsDeletedBeforeThePermitIsMade(t *testing.T) {
+// The permits are made only if the position in the queue stands at that moment.
+func TestPositionIsDeletedBeforeThePermitIsMade(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, operator := w.Client("a"), w.Client("operator")
 		s := newSemaphore(t, a, 2)
@@ -23,13 +23,13 @@ func TestPlaceAtTheDoorIsDeletedBeforeThePermitIsMade(t *testing.T) {
 		w.Server.On(zktest.OpMulti, path).Client("a").Before().Delay(time.Second)
 		at := ask(w, s, 2)
 		require.True(t, at.Waiting())
-		old := inLine(w)
+		old := waiting(w)
 		require.Len(t, old, 1)
 		w.Remove(operator, old[0])
 		w.After(time.Second)
 		got := at.Granted()
-		require.Len(t, inside(w), 2, "by a place that was taken anew")
-		require.Empty(t, inLine(w))
+		require.Len(t, holding(w), 2, "by a new position")
+		require.Empty(t, waiting(w))
 		release(w, got)
 	})
 }
@@ -44,15 +44,15 @@ func TestResizeWhileThePermitIsMade(t *testing.T) {
 		<-late.Fired()
 		require.NoError(t, b.Resize(t.Context(), 1))
 		w.After(time.Minute)
-		require.True(t, at.Waiting(), "a permit that was free a moment ago is none now")
-		require.Len(t, inside(w), 1)
+		require.True(t, at.Waiting(), "the size that counted it is out of date")
+		require.Len(t, holding(w), 1)
 		release(w, held)
 		release(w, at.Granted())
 	})
 }
 
-// What is behind the door is reaped at every moment.
-func TestRoomIsReapedBetweenTheSteps_CuratorD502(t *testing.T) {
+// The parent of the permits is reaped at every moment.
+func TestParentOfPermitsIsReapedBetweenTheSteps_CuratorD502(t *testing.T) {
 	for _, op := range []zktest.Op{zktest.OpGetChildren2, zktest.OpMulti, zktest.OpCreate, zktest.OpGetData} {
 		t.Run(fmt.Sprint(op), func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -68,7 +68,7 @@ func TestRoomIsReapedBetweenTheSteps_CuratorD502(t *testing.T) {
 						select {
 						case <-rule.Fired():
 						case <-at.Done():
-							t.Fatal("it came in before the room was gone so many times")
+							t.Fatal("it was granted before the parent was reaped so many times")
 						}
 						for _, parent := range []string{"/leases", "/locks", ""} {
 							_ = operator.Delete(t.Context(), path+parent, framework.AnyVersion) // if it is empty
@@ -76,15 +76,15 @@ func TestRoomIsReapedBetweenTheSteps_CuratorD502(t *testing.T) {
 					}
 					release(w, at.Granted())
 				}
-				require.Empty(t, places(w))
+				require.Empty(t, contenders(w))
 			})
 		})
 	}
 }
 
-// An event says that the head has passed, and then the connection breaks. The next
+// An event tells of the end of the node ahead, and then the connection breaks. The next
 // server may not know yet: a sync comes before the permits are counted.
-func TestNewsOfTheHeadIsCheckedAfterAReconnect(t *testing.T) {
+func TestUnconfirmedHeadIsCheckedAfterAReconnect(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := newSemaphore(t, w.Client("a"), 3), newSemaphore(t, w.Client("b"), 3)
 		held := take(w, a, 3)
@@ -96,13 +96,13 @@ func TestNewsOfTheHeadIsCheckedAfterAReconnect(t *testing.T) {
 		got := head.Granted()
 		also := next.Granted()
 		require.True(t, conformance.Closed(synced.Fired()), "no sync")
-		require.Len(t, inside(w), 2)
+		require.Len(t, holding(w), 2)
 		release(w, got, also)
 	})
 }
 
-// A listing, unlike an event, no server is behind that the session can attach to.
-func TestNoSyncWithoutNeed(t *testing.T) {
+// No server that the session can attach to knows less than a listing, unlike an event.
+func TestNoSyncAfterAListing(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		s := newSemaphore(t, w.Client("a"), 1)
 		warm(w, s)
@@ -114,7 +114,7 @@ func TestNoSyncWithoutNeed(t *testing.T) {
 	})
 }
 
-// A Java program at the head of the line makes its permit first and then waits until
+// A Java program at the head of the queue makes its permit first and then waits until
 // there are not too many.
 func TestBesideCurator(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -137,7 +137,7 @@ func TestBesideCurator(t *testing.T) {
 	})
 }
 
-// Somebody's permit counts whoever made it.
+// A permit counts whichever client made it.
 func TestForeignPermitsCount_Curator43(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a")
@@ -154,8 +154,8 @@ func TestForeignPermitsCount_Curator43(t *testing.T) {
 	})
 }
 
-// The answer to a request for three permits is lost, and before they are found again
-// somebody deletes one: that is no lease on three.
+// The answer to a request for three permits is dropped, and before they are found again
+// another client deletes one: no lease on three is granted for the rest.
 func TestPermitIsDeletedBeforeItIsFoundAgain(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := newSemaphore(t, w.Client("a"), 3), newSemaphore(t, w.Client("b"), 3)
@@ -165,11 +165,11 @@ func TestPermitIsDeletedBeforeItIsFoundAgain(t *testing.T) {
 		slow := w.Server.On(zktest.OpSync, path).Client("a").Before().Delay(time.Second)
 		at := ask(w, a, 3)
 		<-slow.Fired()
-		w.Remove(operator, inside(w)[1])
+		w.Remove(operator, holding(w)[1])
 		w.After(time.Minute)
 		got := at.Granted()
 		require.NoError(t, got.Confirm(t.Context()))
-		require.Len(t, inside(w), 3)
+		require.Len(t, holding(w), 3)
 		other := ask(w, b, 1)
 		w.After(time.Minute)
 		require.True(t, other.Waiting())
