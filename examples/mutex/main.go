@@ -1,9 +1,9 @@
 // Command mutex shows a lock that works across goroutines, processes and machines:
-// several workers book amounts into one account, each in its turn.
+// several workers book amounts into one account, one at a time.
 //
 //	go run ./examples/mutex 127.0.0.1:2181
 //
-// Start it twice at the same time, and the two programs take turns as well.
+// Start it twice at the same time: the two programs exclude each other as well.
 package main
 
 import (
@@ -44,7 +44,7 @@ func main() {
 	}
 }
 
-// run connects and lets the workers work.
+// run connects and runs the workers.
 func run(ctx context.Context, servers string, out io.Writer) error {
 	connecting, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -54,7 +54,7 @@ func run(ctx context.Context, servers string, out io.Writer) error {
 	}
 	defer client.Close()
 
-	// One value serves all goroutines. Each Acquire is an owner of its own.
+	// All goroutines may share one Mutex. Each Acquire makes a new owner.
 	orders, err := mutex.New(client, "/examples/orders")
 	if err != nil {
 		return err
@@ -70,12 +70,12 @@ func run(ctx context.Context, servers string, out io.Writer) error {
 	return errors.Join(failed...)
 }
 
-// work books a few times. Acquire by hand suits work that begins and ends in different
-// places; lease.Do below is shorter where it does not.
+// work books some amounts. Acquire and Release suit work that begins and ends in
+// different functions. Otherwise lease.Do is shorter.
 func work(ctx context.Context, worker int, orders *mutex.Mutex, to *account) error {
 	held, err := orders.Acquire(ctx, 5*time.Second)
 	if err != nil {
-		return fmt.Errorf("worker %d: %w", worker, err) // an ErrTimeout says who has it
+		return fmt.Errorf("worker %d: %w", worker, err) // an ErrTimeout says who holds the lock
 	}
 	err = to.book(held.Context(), worker, held.Token())
 	if err := errors.Join(err, held.Release()); err != nil {
@@ -92,17 +92,17 @@ func work(ctx context.Context, worker int, orders *mutex.Mutex, to *account) err
 	return nil
 }
 
-// An account has no lock of its own: it relies on the one in ZooKeeper. It is also
-// careful: a holder that was paused may not know that it lost its lock, but its token
-// gives it away.
+// An account has no sync.Mutex: it relies on the lock in ZooKeeper. It also checks the
+// token: a holder that was paused may not know yet that it lost the lock, but its token
+// is smaller than that of the next holder.
 type account struct {
 	out     io.Writer
 	balance int
 	newest  lease.Token
 }
 
-// book needs the lock. ctx ends when that is lost, so work that takes time should pass
-// it on and stop.
+// book must be called with the lock held. ctx ends when the lock is lost, so work that
+// takes time should stop then.
 func (a *account) book(ctx context.Context, worker int, token lease.Token) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

@@ -1,10 +1,10 @@
-// Command quickstart shows a mutex at work, and needs nothing but Go:
+// Command quickstart shows a mutex at work. It needs nothing but Go:
 //
 //	go run ./examples/quickstart
 //
-// It starts a ZooKeeper server in its own process and lets four contenders, each with a
-// session of its own as if they were four programs, take turns, enter again, give up,
-// and lose the mutex. It ends by itself after some seconds.
+// It starts a ZooKeeper server in its own process and connects four clients to it, each
+// with its own session, as if they were four programs. They wait for the mutex in a
+// queue, re-enter it, time out, and lose it. The command ends after some seconds.
 package main
 
 import (
@@ -30,84 +30,84 @@ func main() {
 	}
 }
 
-// run plays all scenes. pace is how long work under the mutex takes.
-func run(ctx context.Context, out io.Writer, pace time.Duration) error {
-	s, err := openStage(ctx, out, pace)
+// run shows all scenes. work is how long each holder works.
+func run(ctx context.Context, out io.Writer, work time.Duration) error {
+	d, err := newDemo(ctx, out, work)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	for _, scene := range []func(context.Context, *stage) error{
-		takeTurns, enterAgain, giveUp, loseIt,
+	defer d.close()
+	for _, scene := range []func(context.Context, *demo) error{
+		queueUp, reEnter, timeOut, loseIt,
 	} {
-		if err := scene(ctx, s); err != nil {
+		if err := scene(ctx, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeTurns: leases are granted in the order in which the contenders came, and each has
-// a greater token than the one before.
-func takeTurns(ctx context.Context, s *stage) error {
-	s.title("Turns are taken in the order of arrival, and tokens grow")
-	held, err := s.ann.Acquire(ctx, lease.Forever)
+// queueUp: clients get the mutex in the order in which they asked for it, and each has a
+// greater token than the one before.
+func queueUp(ctx context.Context, d *demo) error {
+	d.title("Clients get the mutex in order, and each token is greater than the last")
+	held, err := d.ann.Acquire(ctx, lease.Forever)
 	if err != nil {
 		return err
 	}
-	s.say("ann", "holds it, token %v", held.Token())
+	d.say("ann", "holds the mutex, token %v", held.Token())
 
-	others := []contender{s.bob, s.eve, s.max}
-	done := make(chan error, len(others))
-	for i, c := range others {
-		go func() { done <- s.takeTurn(ctx, c) }()
-		if err := s.awaitQueue(ctx, i+2); err != nil {
+	waiters := []client{d.bob, d.carl, d.dora}
+	done := make(chan error, len(waiters))
+	for i, c := range waiters {
+		go func() { done <- d.holdAndWork(ctx, c) }()
+		if err := d.awaitQueue(ctx, i+2); err != nil {
 			return err
 		}
-		s.say(c.name, "waits, %d ahead", i+1)
+		d.say(c.name, "waits, %d ahead", i+1)
 	}
-	errs := []error{retry.Sleep(held.Context(), s.pace)} // ann's work
-	s.say("ann", "is done")
+	errs := []error{retry.Sleep(held.Context(), d.work)} // ann's work
+	d.say("ann", "is done")
 	errs = append(errs, held.Release())
-	for range others {
+	for range waiters {
 		errs = append(errs, <-done)
 	}
 	return errors.Join(errs...)
 }
 
-// takeTurn is what most programs do: lease.Do acquires, calls the function with a
+// holdAndWork is what most programs do: lease.Do acquires, calls the function with a
 // context that ends if the lease is lost, and releases.
-func (s *stage) takeTurn(ctx context.Context, c contender) error {
+func (d *demo) holdAndWork(ctx context.Context, c client) error {
 	return lease.Do(ctx, c, lease.Forever, func(ctx context.Context, held *lease.Lease) error {
-		s.say(c.name, "holds it, token %v", held.Token())
-		err := retry.Sleep(ctx, s.pace) // the work
-		s.say(c.name, "is done")
+		d.say(c.name, "holds the mutex, token %v", held.Token())
+		err := retry.Sleep(ctx, d.work) // the work
+		d.say(c.name, "is done")
 		return err
 	})
 }
 
-// enterAgain: a function that needs the mutex may be called with or without it, as long
-// as it is passed the context.
-func enterAgain(ctx context.Context, s *stage) error {
-	s.title("Who holds the mutex can enter it again, through the context")
-	return lease.Do(ctx, s.ann, lease.Forever, func(ctx context.Context, outer *lease.Lease) error {
-		s.say("ann", "holds it, token %v", outer.Token())
-		err := lease.Do(ctx, s.ann, 0, func(_ context.Context, inner *lease.Lease) error {
-			s.say("ann", "holds it twice, token %v", inner.Token())
+// reEnter: a function that needs the mutex may be called with or without it, if it is
+// passed the context.
+func reEnter(ctx context.Context, d *demo) error {
+	d.title("The holder can acquire it again: the context shows that it is the holder")
+	return lease.Do(ctx, d.ann, lease.Forever, func(ctx context.Context, outer *lease.Lease) error {
+		d.say("ann", "holds the mutex, token %v", outer.Token())
+		err := lease.Do(ctx, d.ann, 0, func(_ context.Context, inner *lease.Lease) error {
+			d.say("ann", "holds it twice, token %v", inner.Token())
 			return nil
 		})
-		s.say("ann", "holds it once: %t", outer.Err() == nil)
+		d.say("ann", "holds it once again: %t", outer.Err() == nil)
 		return err
 	})
 }
 
-// giveUp: an acquire that comes too late says who is in the way.
-func giveUp(ctx context.Context, s *stage) error {
-	s.title("Who cannot wait any longer is told who holds it")
-	return lease.Do(ctx, s.ann, lease.Forever, func(_ context.Context, held *lease.Lease) error {
-		s.say("ann", "holds it, token %v", held.Token())
-		_, err := s.bob.Acquire(ctx, s.pace)
-		s.say("bob", "gives up: %v", err)
+// timeOut: the error of an Acquire that times out says who holds the mutex.
+func timeOut(ctx context.Context, d *demo) error {
+	d.title("A wait can time out, and then the error says who holds the mutex")
+	return lease.Do(ctx, d.ann, lease.Forever, func(_ context.Context, held *lease.Lease) error {
+		d.say("ann", "holds the mutex, token %v", held.Token())
+		_, err := d.bob.Acquire(ctx, d.work)
+		d.say("bob", "gets an error: %v", err)
 		if errors.Is(err, lease.ErrTimeout) {
 			return nil
 		}
@@ -115,33 +115,33 @@ func giveUp(ctx context.Context, s *stage) error {
 	})
 }
 
-// loseIt: when the session of a holder expires, the work stops and the next in line
-// goes on.
-func loseIt(ctx context.Context, s *stage) error {
-	s.title("A mutex can be lost, and then the holder is told")
-	held, err := s.ann.Acquire(ctx, lease.Forever)
+// loseIt: when the session of a holder expires, its context ends, and the next client
+// in the queue gets the mutex.
+func loseIt(ctx context.Context, d *demo) error {
+	d.title("A mutex can be lost: the holder's context ends, and the next client gets it")
+	held, err := d.ann.Acquire(ctx, lease.Forever)
 	if err != nil {
 		return err
 	}
-	s.say("ann", "holds it, token %v, and works for an hour", held.Token())
+	d.say("ann", "holds the mutex, token %v, with work for an hour", held.Token())
 	done := make(chan error, 1)
-	go func() { done <- s.takeTurn(ctx, s.bob) }()
-	if err := s.awaitQueue(ctx, 2); err != nil {
+	go func() { done <- d.holdAndWork(ctx, d.bob) }()
+	if err := d.awaitQueue(ctx, 2); err != nil {
 		return err
 	}
-	s.say("bob", "waits, 1 ahead")
+	d.say("bob", "waits, 1 ahead")
 
-	session := s.ann.client.Session().ID()
-	expiry := time.AfterFunc(s.pace, func() {
-		s.say("server", "expires ann's session")
-		s.server.ExpireSession(session)
+	session := d.ann.client.Session().ID()
+	expiry := time.AfterFunc(d.work, func() {
+		d.say("server", "expires ann's session")
+		d.server.ExpireSession(session)
 	})
 	defer expiry.Stop()
 	stopped := retry.Sleep(held.Context(), time.Hour) // the work
-	s.say("ann", "stops: %v", stopped)
-	// The server told bob first, so for a moment both may have been at work. That is
-	// what tokens are for: a store that has seen bob's refuses ann's.
+	d.say("ann", "stops: %v", stopped)
+	// The server notified bob first, so both may have worked for a moment. That is what
+	// tokens are for: a store that has seen bob's token refuses ann's.
 	err = held.Release()
-	s.say("ann", "releases, and is told that it was lost: %t", errors.Is(err, lease.ErrLost))
+	d.say("ann", "releases, and learns that it was lost: %t", errors.Is(err, lease.ErrLost))
 	return <-done
 }

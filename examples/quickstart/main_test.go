@@ -21,7 +21,7 @@ var (
 	token = regexp.MustCompile(`token (\d+)`)
 )
 
-// said returns what was said in each scene, without the time.
+// said returns the lines of each scene, without the time.
 func said(out string) (scenes [][]string) {
 	for line := range strings.Lines(out) {
 		switch {
@@ -32,7 +32,7 @@ func said(out string) (scenes [][]string) {
 			scenes = append(scenes, nil)
 		}
 	}
-	return scenes[2:] // after two lines of greeting
+	return scenes[2:] // after two lines of introduction
 }
 
 func TestWhatIsShown(t *testing.T) {
@@ -43,27 +43,27 @@ func TestWhatIsShown(t *testing.T) {
 	require.Len(t, scenes, 4)
 
 	assert.Equal(t, []string{
-		"ann holds it, token N", "bob waits, 1 ahead", "eve waits, 2 ahead", "max waits, 3 ahead", "ann is done",
-		"bob holds it, token N", "bob is done", "eve holds it, token N", "eve is done", "max holds it, token N", "max is done",
+		"ann holds the mutex, token N", "bob waits, 1 ahead", "carl waits, 2 ahead", "dora waits, 3 ahead", "ann is done",
+		"bob holds the mutex, token N", "bob is done", "carl holds the mutex, token N", "carl is done", "dora holds the mutex, token N", "dora is done",
 	}, scenes[0])
-	assert.Equal(t, []string{"ann holds it, token N", "ann holds it twice, token N", "ann holds it once: true"}, scenes[1])
+	assert.Equal(t, []string{"ann holds the mutex, token N", "ann holds it twice, token N", "ann holds it once again: true"}, scenes[1])
 	require.Len(t, scenes[2], 2)
-	// Who is in the way is known only if the server had time to say so.
-	assert.Regexp(t, `^bob gives up: /locks/orders: not acquired in time: waited \S+s(, 1 ahead, held by (ann \(|node _c_).*)?$`, scenes[2][1])
+	// The holder is named only if the server had time to answer.
+	assert.Regexp(t, `^bob gets an error: /locks/orders: not acquired in time: waited \S+s(, 1 ahead, held by (ann \(|node _c_).*)?$`, scenes[2][1])
 
-	// What ann and bob say is not in a certain order from here on.
+	// From here on the lines of ann and bob may come in any order.
 	require.Len(t, scenes[3], 7)
 	assert.Equal(t, []string{
-		"ann holds it, token N, and works for an hour", "bob waits, 1 ahead", "server expires ann's session",
+		"ann holds the mutex, token N, with work for an hour", "bob waits, 1 ahead", "server expires ann's session",
 	}, scenes[3][:3])
 	rest := strings.Join(scenes[3], "\n")
 	assert.Contains(t, rest, "ann stops: lease lost: ")
 	assert.Contains(t, rest, "session lost: expired by the server")
-	assert.Contains(t, rest, "ann releases, and is told that it was lost: true")
-	assert.Contains(t, rest, "bob holds it, token N")
+	assert.Contains(t, rest, "ann releases, and learns that it was lost: true")
+	assert.Contains(t, rest, "bob holds the mutex, token N")
 }
 
-func TestTokensNeverShrink(t *testing.T) {
+func TestTokensNcarlrShrink(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(context.Background(), &out, time.Millisecond))
 	last := 0
@@ -86,7 +86,7 @@ func TestTokensNeverShrink(t *testing.T) {
 	assert.Positive(t, last)
 }
 
-// An interrupt ends it at once, with nothing left running.
+// An interrupt ends the program at once, with nothing left running.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var out interruptible
