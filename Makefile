@@ -20,7 +20,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: try
-try: ## see it work: two commands contend for a lock on a throwaway ZooKeeper
+try: ## see two commands contend for a lock on a temporary ZooKeeper
 	@.ci/install-zookeeper
 	@mkdir -p $(BIN)
 	@$(GO) build -o $(BIN)/zkrecipes ./cmd/zkrecipes
@@ -63,7 +63,7 @@ integration-docker: ## the same against ZooKeeper in containers
 	cd integration && ZKRECIPES_BACKEND=docker $(GO) test -count=1 $(ELSEWHERE)
 
 .PHONY: namespaces
-namespaces: ## the command in a container, and with one of its own; asks for root
+namespaces: ## the command in a container and in its own PID namespace; asks for root
 	cd integration && $(GO) test -count=1 $(AS_ROOT) ./pidnamespace
 
 .PHONY: partitions
@@ -71,7 +71,7 @@ partitions: ## three real servers whose network is cut, and that are frozen and 
 	cd integration && $(GO) test -count=1 -timeout 15m $(AS_ROOT) ./partition
 
 .PHONY: bench
-bench: ## a mutex beside the least it could cost, zktest beside a real ZooKeeper (BENCH=regexp picks some)
+bench: ## compare a mutex with its least possible cost, and zktest with a real ZooKeeper (BENCH=regexp picks some)
 	cd integration && $(GO) test -run '^$$' -bench '$(or $(BENCH),.)' -count 3 .
 
 .PHONY: ci

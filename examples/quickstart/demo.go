@@ -54,8 +54,8 @@ func newDemo(ctx context.Context, out io.Writer, work time.Duration) (*demo, err
 	return d, nil
 }
 
-// connect is all that a program needs to use a mutex. In a real program, Servers are the
-// addresses of an ensemble.
+// connect is all that a program needs to use a mutex. In a real program, Servers are
+// the addresses of an ensemble.
 func connect(ctx context.Context, addr, name string) (client, error) {
 	c, err := framework.Connect(ctx, framework.Config{
 		Servers: []string{addr},

@@ -47,8 +47,8 @@ func run(ctx context.Context, out io.Writer, work time.Duration) error {
 	return nil
 }
 
-// queueUp: clients get the mutex in the order in which they asked for it, and each has a
-// greater token than the one before.
+// queueUp: clients get the mutex in the order in which they asked for it, and each has
+// a greater token than the one before.
 func queueUp(ctx context.Context, d *demo) error {
 	d.title("Clients get the mutex in order, and each token is greater than the last")
 	held, err := d.ann.Acquire(ctx, lease.Forever)
