@@ -51,7 +51,7 @@ func (c *Client) makeGone(ctx context.Context, path string) error {
 // sweepLater removes all nodes made under an id in the background. The view is pinned
 // to the session in which they were asked for.
 func (c *Client) sweepLater(parent string, id protection.ID, mode Mode) {
-	path := join(parent, id.Prefix())
+	path := join(parent, id.Name(""))
 	session := c.pinned
 	if !mode.ephemeral() { // it does not end with the session, nor may the search
 		c = c.In(nil)

@@ -7,23 +7,36 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
-// listBehind carries out a create, with a listing behind it if there is room for one,
-// and leaves nothing running.
-func (p *protected) listBehind(ctx context.Context, o *createOptions, listing *bridge.Listing, create func() (Created, error)) (Created, error) {
-	if listing == nil {
+// CreateListed lists the parent's children behind a protected create.
+func (v recipeView) CreateListed(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, bridge.Listing, error) {
+	var l listingBehind
+	made, err := v.createProtected(ctx, path, data, mode, opts, &l)
+	if err != nil {
+		return Created{}, bridge.Listing{}, err
+	}
+	return made, l.Listing, nil
+}
+
+// A listingBehind lists children when a create has been sent.
+type listingBehind struct {
+	bridge.Listing
+	sent, listed signal.Signal
+}
+
+// listBehind carries out a create with a listing behind it, unless that is nil, and
+// leaves nothing running.
+func (p *protected) listBehind(ctx context.Context, o *createOptions, l *listingBehind, create func() (Created, error)) (Created, error) {
+	if l == nil {
 		return create()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var sent, listed signal.Signal
-	var children []string
-	var failed error
-	o.onSent = sent.Give
+	o.onSent = l.sent.Give
 	go func() {
-		defer listed.Give()
+		defer l.listed.Give()
 		select {
-		case <-sent.Done():
-			children, _, failed = p.client.Children(ctx, p.parent)
+		case <-l.sent.Done():
+			l.Children, _, l.Err = p.client.Children(ctx, p.parent)
 		case <-ctx.Done():
 		}
 	}()
@@ -31,10 +44,7 @@ func (p *protected) listBehind(ctx context.Context, o *createOptions, listing *b
 	if err != nil {
 		cancel()
 	}
-	sent.Give() // a node that was found again was never seen being sent
-	<-listed.Done()
-	if err == nil {
-		listing.Children, listing.Err = children, failed
-	}
+	l.sent.Give() // a node that was found again was never seen being sent
+	<-l.listed.Done()
 	return made, err
 }

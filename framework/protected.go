@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zkrecipes/zkrecipes/internal/kit/bridge"
 	"github.com/zkrecipes/zkrecipes/internal/protection"
 )
 
@@ -28,9 +27,8 @@ func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, 
 	return c.createProtected(ctx, path, data, mode, opts, nil)
 }
 
-// createProtected also lists the parent's children behind the create, unless listing is
-// nil.
-func (c *Client) createProtected(ctx context.Context, path string, data []byte, mode Mode, opts []CreateOption, listing *bridge.Listing) (Created, error) {
+// createProtected also lists the parent's children behind the create, unless l is nil.
+func (c *Client) createProtected(ctx context.Context, path string, data []byte, mode Mode, opts []CreateOption, l *listingBehind) (Created, error) {
 	if !mode.sequential() && !mode.ephemeral() {
 		err := invalid("a protected node must be ephemeral or sequential")
 		return Created{}, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
@@ -47,7 +45,7 @@ func (c *Client) createProtected(ctx context.Context, path string, data []byte, 
 	if err != nil {
 		return Created{}, err
 	}
-	return p.listBehind(ctx, &o, listing, func() (Created, error) {
+	return p.listBehind(ctx, &o, l, func() (Created, error) {
 		made, err := p.pursue(ctx, func() ([]Created, error) {
 			made, err := p.client.create(ctx, p.path, data, mode, o, p.late)
 			return []Created{made}, err
@@ -127,7 +125,7 @@ func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protecte
 	parent, name := parentOf(path), path[strings.LastIndexByte(path, '/')+1:]
 	return &protected{
 		client: c.In(s), session: s, id: id, mode: mode,
-		parent: parent, path: join(parent, id.Prefix()+name),
+		parent: parent, path: join(parent, id.Name(name)),
 	}, nil
 }
 

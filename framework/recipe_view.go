@@ -51,10 +51,3 @@ func (v recipeView) CheckExists(path string) Op {
 func (v recipeView) GoHolding(s *Session, end func(), f func(ctx context.Context)) bool {
 	return s.goHolding(end, f)
 }
-
-// CreateListed lists the parent's children behind a protected create.
-func (v recipeView) CreateListed(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, bridge.Listing, error) {
-	var listing bridge.Listing
-	made, err := v.createProtected(ctx, path, data, mode, opts, &listing)
-	return made, listing, err
-}

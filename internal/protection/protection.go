@@ -25,11 +25,15 @@ func New(random io.Reader) (ID, error) {
 	return ID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil
 }
 
-// Prefix returns how the name of each node begins that is marked with the id.
-func (id ID) Prefix() string { return prefix + string(id) + "-" }
+// Name returns the name of a node that is marked with the id.
+func (id ID) Name(name string) string { return prefix + string(id) + "-" + name }
 
 // Marks reports whether a node of that name was made under this id.
-func (id ID) Marks(name string) bool { return strings.HasPrefix(name, id.Prefix()) }
+func (id ID) Marks(name string) bool {
+	rest, protected := strings.CutPrefix(name, prefix)
+	rest, mine := strings.CutPrefix(rest, string(id))
+	return protected && mine && strings.HasPrefix(rest, "-")
+}
 
 // Of returns the id in a node's name, if it has one.
 func Of(name string) (ID, bool) {

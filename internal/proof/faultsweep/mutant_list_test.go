@@ -87,7 +87,7 @@ func Mutants() []Mutant {
 		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && !unknown {", New: "if outcome == Done || outcome == Failed && !unknown || true {",
 	}, {
 		Name: "a cancelled create is not cleaned up", Package: suites, Tests: "^TestMutex$/a_create_is_cancelled",
-		File: "framework/cleanup.go", Old: "path := join(parent, id.Prefix())", New: "path := join(parent, id.Prefix())\n\tif true {\n\t\treturn\n\t}",
+		File: "framework/cleanup.go", Old: "path := join(parent, id.Name(\"\"))", New: "path := join(parent, id.Name(\"\"))\n\tif true {\n\t\treturn\n\t}",
 	}, {
 		Name: "no sync before the search", Package: suites, Tests: "^TestMutex$/a_lagging_server_is_searched_for_a_node",
 		File: "framework/protected.go", Old: "if err := c.Sync(ctx, parent); err != nil {\n\t\treturn nil, err\n\t}", New: "",
