@@ -185,7 +185,7 @@ func judge[T any](s *Session, value T, err error) (T, Outcome, error) {
 		err = why
 	}
 	if errors.Is(err, ErrReplyTooLarge) {
-		err = fmt.Errorf("%w, the limit is %d (Config.MaxReplyBytes)", err, s.core.cfg.MaxReplyBytes)
+		err = fmt.Errorf("%w, the limit is %d", err, s.core.cfg.MaxReplyBytes)
 	}
 	if over := context.Cause(s.ctx); err != nil && over != nil && !errors.Is(err, over) {
 		err = fmt.Errorf("%w (%w)", over, err)

@@ -173,16 +173,31 @@ type Call struct {
 	Err error
 }
 
-// Validate reports the fields that make no sense.
+// A ConfigError is what Validate and Connect return for a field that makes no sense.
+type ConfigError struct {
+	// Field is the field as Go code in a Config would name it, such as
+	// "SessionTimeout", "Servers[0]" or "Auth[1].Secret".
+	Field string
+	// Err is why: an ErrInvalidArgument, or for a path an ErrInvalidPath.
+	Err error
+}
+
+// Error names the field and the reason.
+func (e *ConfigError) Error() string { return "config." + e.Field + ": " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// Validate returns a *ConfigError for a field that makes no sense, or several, joined.
 func (cfg Config) Validate() error {
 	_, _, err := cfg.addresses()
 	return errors.Join(err, cfg.validateRest())
 }
 
-// field says which field of a Config is wrong, if one is.
+// field returns a ConfigError, if there is an error.
 func field(name string, err error) error {
 	if err != nil {
-		return fmt.Errorf("config.%s: %w", name, err)
+		return &ConfigError{Field: name, Err: err}
 	}
 	return nil
 }
@@ -199,12 +214,12 @@ func (cfg Config) validateRest() error {
 		return field("SessionTimeout", invalid("%v is not between %v and %v", t, minSessionTimeout, maxSessionTimeout))
 	}
 	for i, c := range cfg.Auth {
-		if err := c.validate(); err != nil {
-			return field(fmt.Sprintf("Auth[%d]", i), err)
+		if part, err := c.validate(); err != nil {
+			return field(fmt.Sprintf("Auth[%d].%s", i, part), err)
 		}
 	}
 	if cfg.TLS != nil && cfg.GetTLS != nil {
-		return field("GetTLS", invalid("config.TLS is set as well"))
+		return field("GetTLS", invalid("TLS is set as well"))
 	}
 	return cmp.Or(
 		field("CloseGrace", notNegative(cfg.CloseGrace)),

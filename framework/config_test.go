@@ -33,8 +33,8 @@ func TestConfigThatMakesNoSenseIsRefusedByName(t *testing.T) {
 		"trailing comma":      {framework.Config{Servers: []string{"a", "b,"}}, "Servers[1]", "empty"},
 		"only a chroot":       {framework.Config{Servers: []string{"/chroot"}}, "Servers[0]", "empty"},
 		"a scheme":            {framework.Config{Servers: []string{"zk://a:2181"}}, "Servers[0]", "scheme"},
-		"credentials":         {framework.Config{Servers: []string{"a,me:" + secret + "@b:2181"}}, "Servers[0]", "Config.Auth"},
-		"scheme, credentials": {framework.Config{Servers: []string{"zk://me:" + secret + "@b/c"}}, "Servers[0]", "Config.Auth"},
+		"credentials":         {framework.Config{Servers: []string{"a,me:" + secret + "@b:2181"}}, "Servers[0]", "has no credentials"},
+		"scheme, credentials": {framework.Config{Servers: []string{"zk://me:" + secret + "@b/c"}}, "Servers[0]", "has no credentials"},
 		"no host":             {framework.Config{Servers: []string{":2181"}}, "Servers[0]", "no host"},
 		"a port name":         {framework.Config{Servers: []string{"a:zk"}}, "Servers[0]", "port"},
 		"port 0":              {framework.Config{Servers: []string{"a:0"}}, "Servers[0]", "port"},
@@ -50,9 +50,9 @@ func TestConfigThatMakesNoSenseIsRefusedByName(t *testing.T) {
 		"short timeout":       {framework.Config{Servers: []string{"a"}, SessionTimeout: time.Millisecond}, "SessionTimeout", "1ms"},
 		"long timeout":        {framework.Config{Servers: []string{"a"}, SessionTimeout: 25 * time.Hour}, "SessionTimeout", "25h"},
 		"negative timeout":    {framework.Config{Servers: []string{"a"}, SessionTimeout: -time.Second}, "SessionTimeout", ""},
-		"empty scheme":        {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{{Secret: []byte("x")}}}, "Auth[0]", ""},
-		"empty secret":        {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{{Scheme: "x"}}}, "Auth[0]", ""},
-		"digest without user": {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{{Scheme: "digest", Secret: []byte(secret)}}}, "Auth[0]", "colon"},
+		"empty scheme":        {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{{Secret: []byte("x")}}}, "Auth[0].Scheme", "empty"},
+		"empty secret":        {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{{Scheme: "x"}}}, "Auth[0].Secret", "empty"},
+		"digest without user": {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{{Scheme: "digest", Secret: []byte(secret)}}}, "Auth[0].Secret", "colon"},
 		"negative grace":      {framework.Config{Servers: []string{"a"}, CloseGrace: -1}, "CloseGrace", "negative"},
 		"negative request":    {framework.Config{Servers: []string{"a"}, RequestTimeout: -1}, "RequestTimeout", "negative"},
 		"negative size":       {framework.Config{Servers: []string{"a"}, MaxRequestBytes: -1}, "MaxRequestBytes", "negative"},
@@ -65,13 +65,18 @@ func TestConfigThatMakesNoSenseIsRefusedByName(t *testing.T) {
 			t.Parallel()
 			err := tc.cfg.Validate()
 			require.Error(t, err)
-			assert.Contains(t, err.Error(), "config."+tc.field)
+			var wrong *framework.ConfigError
+			require.ErrorAs(t, err, &wrong)
+			assert.Equal(t, tc.field, wrong.Field)
+			assert.Contains(t, err.Error(), "config."+tc.field+": "+wrong.Err.Error())
 			assert.Contains(t, err.Error(), tc.says)
 			keeps(t, err.Error())
 			c, err := framework.Connect(context.Background(), tc.cfg)
 			require.Error(t, err, "and nothing is started")
 			assert.Nil(t, c)
-			assert.Contains(t, err.Error(), tc.field)
+			wrong = nil
+			require.ErrorAs(t, err, &wrong)
+			assert.Equal(t, tc.field, wrong.Field)
 			assert.True(t, isArgument(err), "%v", err)
 		})
 	}

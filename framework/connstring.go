@@ -43,10 +43,10 @@ func (cfg Config) addresses() (addrs []string, chroot string, err error) {
 // parseServers takes an element of Config.Servers apart.
 func parseServers(element string) (addrs []string, chroot string, err error) {
 	if hasCredentials(element) {
-		return nil, "", invalid("an address has no credentials (it is not shown); Config.Auth is for those")
+		return nil, "", invalid("an address has no credentials (it is not shown)")
 	}
 	if strings.Contains(element, "://") {
-		return nil, "", invalid("%q: an address has no scheme; Config.TLS is for encryption", element)
+		return nil, "", invalid("%q: an address has no scheme", element)
 	}
 	hosts, path, rooted := strings.Cut(element, "/")
 	if rooted {

@@ -31,12 +31,15 @@ func DigestAuth(user, password string) Credential {
 	return Credential{Scheme: "digest", Secret: []byte(user + ":" + password)}
 }
 
-func (c Credential) validate() error {
+// validate returns the field that makes no sense, and why.
+func (c Credential) validate() (field string, err error) {
 	switch {
-	case c.Scheme == "" || len(c.Secret) == 0:
-		return invalid("scheme and secret must not be empty")
+	case c.Scheme == "":
+		return "Scheme", invalid("empty")
+	case len(c.Secret) == 0:
+		return "Secret", invalid("empty")
 	case c.Scheme == "digest" && !bytes.Contains(c.Secret, []byte(":")): // the server would take it for a user's name, which all may read
-		return invalid("a digest secret is a user and a password with a colon between")
+		return "Secret", invalid("a digest secret is a user and a password with a colon between")
 	}
-	return nil
+	return "", nil
 }

@@ -36,6 +36,10 @@ var (
 	// presented in the TLS handshake, or wants one and got none. It is the Err of a
 	// ConnectAttempt: another server may see it differently, or the same one later.
 	ErrCertificateRefused = guard.ErrCertificateRefused
+	// ErrTLSMismatch means that a server seems to want TLS where the client uses none,
+	// or the reverse: see Config.TLS. It is the Err of a ConnectAttempt. A server that
+	// hangs up for another reason may look the same.
+	ErrTLSMismatch = guard.ErrTLSMismatch
 	// ErrUnsupported means that the server does not know the operation, as old servers
 	// do not know container or TTL nodes.
 	ErrUnsupported = errors.New("operation not supported by the server")

@@ -25,7 +25,7 @@ func (s *Session) establish(ctx context.Context) error {
 		before := s.guard.Live()
 		for i, cred := range s.core.cfg.Auth {
 			if err := s.present(ctx, cred); err != nil {
-				return fmt.Errorf("config.Auth[%d]: scheme %q: %w", i, cred.Scheme, err)
+				return fmt.Errorf("credential %d, scheme %q: %w", i+1, cred.Scheme, err)
 			}
 		}
 		// The library presents on every later connection what it remembers, but forgets

@@ -67,5 +67,5 @@ func explainACL(err error, acl []ACL) error {
 	if !errors.Is(err, ErrInvalidACL) || !slices.ContainsFunc(acl, mine) {
 		return err
 	}
-	return fmt.Errorf("%w: it names the creator, and the session has proved no identity that an acl can name, as a digest is (config.Auth)", err)
+	return fmt.Errorf("%w: it names the creator, and the session has proved no identity that an acl can name, as a digest is", err)
 }

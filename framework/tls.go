@@ -14,10 +14,10 @@ func (cfg *Config) tlsFor(ctx context.Context, server string) (*tls.Config, erro
 	if cfg.GetTLS != nil {
 		var err error
 		if base, err = cfg.GetTLS(ctx); err != nil {
-			return nil, fmt.Errorf("config.GetTLS: %w", err)
+			return nil, fmt.Errorf("get tls configuration: %w", err)
 		}
 		if base == nil { // not to be taken for a wish to go without
-			return nil, fmt.Errorf("config.GetTLS: %w: no configuration", ErrInvalidArgument)
+			return nil, fmt.Errorf("get tls configuration: %w: there is none", ErrInvalidArgument)
 		}
 	}
 	if base == nil {

@@ -2,6 +2,7 @@ package framework_test
 
 import (
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -39,18 +40,19 @@ func TestTLSOnOneSideOnly(t *testing.T) {
 	addr, _ := terminate(t, s, cert)
 	secure := func(cfg *framework.Config) { cfg.TLS = &tls.Config{RootCAs: pool} }
 	for name, tc := range map[string]struct {
-		dial    dialer
-		setting setting
-		says    string
+		dial     dialer
+		setting  setting
+		says     string
+		mismatch bool
 	}{
-		"client only":                           {through(s.Addr()), secure, "a port without TLS (Config.TLS is set): "},
-		"client only, something else answers":   {through(answering(t, "220 ready\r\n")), secure, "may be a port without it (Config.TLS is set)"},
-		"server only, which hangs up":           {through(addr), nop, "want TLS (set Config.TLS): EOF"},
-		"server only, which resets":             {through(answering(t, reset)), nop, "want TLS (set Config.TLS): read tcp "},
-		"client only, and a reset":              {through(answering(t, reset)), secure, "a port without TLS (Config.TLS is set): read tcp "},
-		"server only, which sends an alert":     {through(answering(t, "\x15\x03\x01\x00\x02\x02\x0a")), nop, "answers in TLS: this is a port with TLS (set Config.TLS)"},
-		"both, and it hangs up after that":      {through(tlstest.NewFront(t, answering(t, ""), &tls.Config{Certificates: []tls.Certificate{cert}})), secure, "allow no more connections: EOF"},
-		"neither, and it answers something odd": {through(answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n")), nop, "malformed frame"},
+		"client only":                           {through(s.Addr()), secure, "a port without TLS: ", true},
+		"client only, something else answers":   {through(answering(t, "220 ready\r\n")), secure, "may be a port without it", true},
+		"server only, which hangs up":           {through(addr), nop, "want TLS: EOF", true},
+		"server only, which resets":             {through(answering(t, reset)), nop, "want TLS: read tcp ", true},
+		"client only, and a reset":              {through(answering(t, reset)), secure, "a port without TLS: read tcp ", true},
+		"server only, which sends an alert":     {through(answering(t, "\x15\x03\x01\x00\x02\x02\x0a")), nop, "answers in TLS: this is a port with TLS", true},
+		"both, and it hangs up after that":      {through(tlstest.NewFront(t, answering(t, ""), &tls.Config{Certificates: []tls.Certificate{cert}})), secure, "allow no more connections: EOF", false},
+		"neither, and it answers something odd": {through(answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n")), nop, "malformed frame", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,6 +60,7 @@ func TestTLSOnOneSideOnly(t *testing.T) {
 			assert.Equal(t, "zk.test:2181", failed.Addr)
 			assert.ErrorContains(t, failed.Err, tc.says)
 			assert.NotErrorIs(t, failed.Err, framework.ErrCertificateRefused)
+			assert.Equal(t, tc.mismatch, errors.Is(failed.Err, framework.ErrTLSMismatch))
 		})
 	}
 }

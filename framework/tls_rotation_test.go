@@ -82,12 +82,12 @@ func TestGetTLSFails(t *testing.T) {
 		get  func(context.Context) (*tls.Config, error)
 		says string
 	}{
-		"with an error": {func(context.Context) (*tls.Config, error) { return nil, errHalf }, "config.GetTLS: ca.pem: cut off"},
-		"with nothing":  {func(context.Context) (*tls.Config, error) { return nil, nil }, "config.GetTLS: invalid argument: no configuration"}, //nolint:nilnil // the mistake
+		"with an error": {func(context.Context) (*tls.Config, error) { return nil, errHalf }, "get tls configuration: ca.pem: cut off"},
+		"with nothing":  {func(context.Context) (*tls.Config, error) { return nil, nil }, "get tls configuration: invalid argument: there is none"}, //nolint:nilnil // the mistake
 		"in time": {func(ctx context.Context) (*tls.Config, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}, "config.GetTLS: context deadline exceeded"},
+		}, "get tls configuration: context deadline exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -129,10 +129,10 @@ func TestTLSMistakesAreExplained(t *testing.T) {
 		says   string
 	}{
 		"nothing":                  {secure, good, 0, ""},
-		"plain, to a port for TLS": {secure, nil, 69, "or want TLS (try --tls): EOF"},
-		"TLS, to a plain port":     {plain, good, 69, "a port without TLS (--tls is on): EOF"},
-		"no certificate":           {secure, trust, 77, "it wants one, and got none (--tls-cert): remote error: tls: "},
-		"a stranger's certificate": {secure, append(slices.Clone(trust), stranger[4:]...), 77, "refuses the client's certificate (--tls-cert): remote error: tls: "},
+		"plain, to a port for TLS": {secure, nil, 69, "or want TLS: EOF (see --tls)"},
+		"TLS, to a plain port":     {plain, good, 69, "a port without TLS: EOF (see --tls)"},
+		"no certificate":           {secure, trust, 77, "it wants one, and got none: remote error: tls: "},
+		"a stranger's certificate": {secure, append(slices.Clone(trust), stranger[4:]...), 77, "refuses the client's certificate: remote error: tls: "},
 		"a stranger's authority":   {secure, stranger, 69, "signed by unknown authority"},
 		"another name":             {secure, append([]string{"--tls-server-name", "other.test"}, good[2:]...), 69, "valid for " + tlsName + ", not other.test"},
 	}

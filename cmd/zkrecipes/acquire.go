@@ -259,5 +259,5 @@ func reasonOf(change framework.StateChange) string {
 	if change.Err == nil {
 		return "no reason known"
 	}
-	return inFlagNames(change.Err)
+	return explain(change.Err)
 }

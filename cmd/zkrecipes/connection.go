@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +50,9 @@ func (c *connection) addresses(env environ) (hosts, chroot string, err error) {
 	hosts, chroot = servers, ""
 	if slash := strings.IndexByte(servers, '/'); slash >= 0 {
 		hosts, chroot = servers[:slash], strings.TrimSuffix(servers[slash:], "/")
+	}
+	if strings.Contains(hosts, "@") {
+		return "", "", usageErrorf("--servers: an address has no credentials (it is not shown): %s is for those", envAuth)
 	}
 	return hosts, chroot, nil
 }
@@ -130,20 +135,47 @@ func (c *connection) config(env environ) (cfg framework.Config, chroot string, e
 		return cfg, "", err
 	}
 	if err := cfg.Validate(); err != nil {
-		return cfg, "", usageErrorf("%s", inFlagNames(err))
+		return cfg, "", refused(err)
 	}
 	return cfg, chroot, nil
 }
 
-// flagNames turns the names of the fields of a Config into those of our flags.
-var flagNames = strings.NewReplacer(
-	"config.SessionTimeout", "--session-timeout", "config.Servers[0]", "--servers", "config.Chroot", "--servers",
-	"Config.Auth", envAuth, "config.Auth", "credentials", "config.GetTLS: ", "",
-	"(set Config.TLS)", "(try --tls)", "(Config.TLS is set)", "(--tls is on)", "(Config.TLS.Certificates)", "(--tls-cert)",
-)
+// refused says in the words of the command why a Config makes no sense.
+func refused(err error) error {
+	var wrong *framework.ConfigError
+	if !errors.As(err, &wrong) {
+		return usageErrorf("%v", err)
+	}
+	field, _, _ := strings.Cut(wrong.Field, "[")
+	from, ok := map[string]string{
+		"SessionTimeout": "--session-timeout", "Servers": "--servers", "Chroot": "--servers", "Auth": "credentials",
+	}[field]
+	if !ok {
+		return usageErrorf("%v", wrong.Err)
+	}
+	return usageErrorf("%s: %v", from, wrong.Err)
+}
 
-// inFlagNames returns the text of an error as users of the command understand it.
-func inFlagNames(err error) string { return flagNames.Replace(err.Error()) }
+// explain returns the text of an error, with the flag that may mend it.
+func explain(err error) string {
+	hint := ""
+	switch {
+	case attemptsFailed(err, framework.ErrTLSMismatch):
+		hint = " (see --tls)"
+	case attemptsFailed(err, framework.ErrCertificateRefused):
+		hint = " (see --tls-cert)"
+	}
+	return err.Error() + hint
+}
+
+// attemptsFailed reports whether a client did not get a session and an attempt to
+// attach to one of the servers failed with target.
+func attemptsFailed(err, target error) bool {
+	var failed *framework.ConnectError
+	return errors.As(err, &failed) && slices.ContainsFunc(failed.Attempts, func(a framework.ConnectAttempt) bool {
+		return errors.Is(a.Err, target)
+	})
+}
 
 // connect waits for a session for no longer than patience.
 func connect(ctx context.Context, cfg framework.Config, limit time.Duration) (*framework.Client, error) {

@@ -93,7 +93,7 @@ func run(args []string, stdin, stdout, stderr *os.File, env []string) int {
 // failed says why a command failed and returns its exit code.
 func (p *program) failed(err error) int {
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		_ = printLine(p.stderr, "zkrecipes: "+inFlagNames(err)) // nobody is left to be told if it fails
+		_ = printLine(p.stderr, "zkrecipes: "+explain(err)) // nobody is left to be told if it fails
 	}
 	return exitCode(err, exitConflict)
 }

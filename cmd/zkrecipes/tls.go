@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -115,8 +113,5 @@ func isHost(name string) bool {
 // servers refused its certificate. Others may be down besides; but to wait for them
 // would not mend that.
 func certificateRefused(err error) bool {
-	var failed *framework.ConnectError
-	return errors.As(err, &failed) && slices.ContainsFunc(failed.Attempts, func(a framework.ConnectAttempt) bool {
-		return errors.Is(a.Err, framework.ErrCertificateRefused)
-	})
+	return attemptsFailed(err, framework.ErrCertificateRefused)
 }

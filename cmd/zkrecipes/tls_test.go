@@ -95,12 +95,12 @@ func TestTLSMistakesAreExplained(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"plain, to a port for TLS": {secure, nil, exitUnavailable, "or want TLS (try --tls): EOF"},
-		"TLS, to a plain port":     {server.Addr(), ours.flags(), exitUnavailable, "a port without TLS (--tls is on): "},
-		"no certificate":           {secure, []string{"--tls-ca", ours.ca}, exitNoPerm, "refuses the client's certificate: it wants one, and got none (--tls-cert): remote error: tls: certificate required"},
+		"plain, to a port for TLS": {secure, nil, exitUnavailable, "or want TLS: EOF (see --tls)"},
+		"TLS, to a plain port":     {server.Addr(), ours.flags(), exitUnavailable, "a port without TLS: "},
+		"no certificate":           {secure, []string{"--tls-ca", ours.ca}, exitNoPerm, "refuses the client's certificate: it wants one, and got none: remote error: tls: certificate required (see --tls-cert)"},
 		"a stranger's certificate": {
 			secure, []string{"--tls-ca", ours.ca, "--tls-cert", theirs.cert, "--tls-key", theirs.key}, exitNoPerm,
-			"refuses the client's certificate (--tls-cert): remote error: tls: ",
+			"refuses the client's certificate: remote error: tls: ",
 		},
 		"an unknown authority":     {secure, theirs.flags(), exitUnavailable, "certificate signed by unknown authority"},
 		"the system's authorities": {secure, []string{"--tls"}, exitUnavailable, "certificate signed by unknown authority"},

@@ -48,7 +48,7 @@ func (s *Servers) AwaitCallbacks() {
 // result, or what follows it, is worth a short wait.
 const callbackDelay = 250 * time.Millisecond
 
-var errStuckDial = errors.New("config.Dial has not returned although its context has ended")
+var errStuckDial = errors.New("the dial has not returned although its context has ended")
 
 // dial opens a connection, encrypted if so configured. It returns when ctx has ended,
 // whatever Config.Dial does.

@@ -19,6 +19,8 @@ var (
 	ErrAuthFailed = errors.New("authentication refused")
 	// ErrCertificateRefused means that a server refused the client's certificate.
 	ErrCertificateRefused = errors.New("the server refuses the client's certificate")
+	// ErrTLSMismatch means that only one side seems to use TLS.
+	ErrTLSMismatch = errors.New("only one side uses tls")
 )
 
 var (

@@ -276,7 +276,7 @@ func TestARefusalIsNotForgottenBeforeASessionIsReady(t *testing.T) {
 	t.Parallel()
 	c, _ := scripted(nil)
 	servers := c.guard.servers
-	refused := fmt.Errorf("config.Auth[0]: %w", ErrAuthFailed)
+	refused := fmt.Errorf("credential 1: %w", ErrAuthFailed)
 	servers.failed("a", refused)
 	c.mu.Lock()
 	c.attached = true

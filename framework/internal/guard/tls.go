@@ -50,6 +50,17 @@ func firstSupported(request *tls.CertificateRequestInfo, all []tls.Certificate) 
 	return &tls.Certificate{}
 }
 
+// A mismatchError is an ErrTLSMismatch that says which side uses TLS.
+type mismatchError struct{ error }
+
+func mismatch(format string, args ...any) error {
+	return mismatchError{fmt.Errorf(format, args...)}
+}
+
+func (e mismatchError) Is(target error) bool { return target == ErrTLSMismatch }
+
+func (e mismatchError) Unwrap() error { return e.error }
+
 // explain adds the probable reason to the error of a failed TLS handshake, where the
 // error does not tell it.
 func (c *secureConn) explain(err error) error {
@@ -59,9 +70,9 @@ func (c *secureConn) explain(err error) error {
 	)
 	switch {
 	case errors.As(err, &notTLS):
-		return fmt.Errorf("the server does not answer in TLS: this may be a port without it (Config.TLS is set): %w", err)
+		return mismatch("the server does not answer in TLS: this may be a port without it: %w", err)
 	case hungUp(err): // ZooKeeper does so when it reads the first bytes as a length
-		return fmt.Errorf("the server hung up in the TLS handshake: it may not serve now, or this be a port without TLS (Config.TLS is set): %w", err)
+		return mismatch("the server hung up in the TLS handshake: it may not serve now, or this be a port without TLS: %w", err)
 	case errors.As(err, &untrusted):
 		return err
 	}
@@ -98,13 +109,13 @@ func (c *secureConn) refused(err error) error {
 	case !slices.ContainsFunc(certificateAlerts, is):
 		return nil
 	case !c.sent:
-		return fmt.Errorf("%w: it wants one, and got none (Config.TLS.Certificates): %w", ErrCertificateRefused, err)
+		return fmt.Errorf("%w: it wants one, and got none: %w", ErrCertificateRefused, err)
 	}
-	return fmt.Errorf("%w (Config.TLS.Certificates): %w", ErrCertificateRefused, err)
+	return fmt.Errorf("%w: %w", ErrCertificateRefused, err)
 }
 
 // errAnswersTLS means that a TLS record came in place of the connect reply.
-var errAnswersTLS = errors.New("the server answers in TLS: this is a port with TLS (set Config.TLS)")
+var errAnswersTLS = mismatch("the server answers in TLS: this is a port with TLS")
 
 // startsTLS reports whether bytes from the network begin a TLS alert or handshake. As
 // the length of a frame they would be a third of a gigabyte.
@@ -130,7 +141,7 @@ func (c *Conn) explainHandshake(err error) error {
 	case encrypted:
 		return fmt.Errorf("the server hung up instead of answering: it may not serve now, or allow no more connections: %w", err)
 	}
-	return fmt.Errorf("the server hung up instead of answering: it may not serve now, allow no more connections, or want TLS (set Config.TLS): %w", err)
+	return mismatch("the server hung up instead of answering: it may not serve now, allow no more connections, or want TLS: %w", err)
 }
 
 // hungUp reports whether err means that the other side has closed or reset the
