@@ -2,6 +2,7 @@ package recipepath
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -47,6 +48,13 @@ func (i Intent) Check() error {
 		return i.Invalid("maximum hold time %v", i.MaxHold)
 	}
 	return nil
+}
+
+// NotMade returns the error for a nil or zero value of a recipe's type, as in
+// "mutex.Mutex". Its methods return it, or panic with it if they return no error.
+func NotMade(recipe string) error {
+	pkg, _, _ := strings.Cut(recipe, ".")
+	return fmt.Errorf("%s: %w: a zero %s: make it with %s.New", pkg, framework.ErrInvalidArgument, recipe, pkg)
 }
 
 // Invalid returns the error for an argument that cannot be.

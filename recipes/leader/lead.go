@@ -58,6 +58,9 @@ const steady = time.Minute
 //
 // With the context of a term of the same election fn runs as a part of that term.
 func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *lease.Lease) error) error {
+	if err := e.check(); err != nil {
+		return err
+	}
 	if fn == nil {
 		return fmt.Errorf("lead %s: %w: no function", e.path, framework.ErrInvalidArgument)
 	}

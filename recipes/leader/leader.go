@@ -24,10 +24,11 @@ const Forever = lease.Forever
 
 // An Election is one participant's view of the election of one path. It holds no state:
 // any number of goroutines may use one value, and each Acquire or Lead is a participant
-// of its own. New makes it; the zero value is of no use.
+// of its own. Make it with New: the methods of a nil or zero Election fail with
+// framework.ErrInvalidArgument; ID panics.
 type Election struct {
 	recipe  acquire.Recipe
-	line    *queue.Queue
+	queue   *queue.Queue
 	path    string // for errors and the log
 	id      string
 	backoff retry.Policy
@@ -66,7 +67,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 	}
 	return &Election{
 		recipe: acquire.Recipe{Intent: at, Kind: "leader", Self: queue.Self(id), ProtectedNodes: recipepath.QueueNodes(path)},
-		line:   line, path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,
+		queue:  line, path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,
 	}, nil
 }
 
@@ -83,14 +84,30 @@ func (o options) ownID() string {
 	return process
 }
 
+// check fails unless New made the election.
+func (e *Election) check() error {
+	if e == nil || e.queue == nil {
+		return recipepath.NotMade("leader.Election")
+	}
+	return nil
+}
+
 // ID returns the id that others see of this candidate: see WithID.
-func (e *Election) ID() string { return e.id }
+func (e *Election) ID() string {
+	if err := e.check(); err != nil {
+		panic(err)
+	}
+	return e.id
+}
 
 // Acquire campaigns for up to timeout. The lease is the term: it leads until it
 // releases it or loses it. See lease.Acquirer for everything that all recipes have in
 // common, and Lead for an election that goes on.
 func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return e.recipe.Acquire(ctx, timeout, acquire.InQueue(e.line))
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	return e.recipe.Acquire(ctx, timeout, acquire.InQueue(e.queue))
 }
 
 // Leader returns the present leader: the first of the participants in line. ok is false
@@ -98,11 +115,17 @@ func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.L
 // first may not know it yet, and one whose process has died is the leader until its
 // session ends.
 func (e *Election) Leader(ctx context.Context) (leader lease.Contender, ok bool, err error) {
-	return e.line.Head(ctx)
+	if err := e.check(); err != nil {
+		return lease.Contender{}, false, err
+	}
+	return e.queue.Head(ctx)
 }
 
 // Contenders lists the leader and, behind it, all who campaign, in order. The list is
 // that of one moment during the call, less those who left since.
 func (e *Election) Contenders(ctx context.Context) ([]lease.Contender, error) {
-	return e.line.Contenders(ctx)
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	return e.queue.Contenders(ctx)
 }

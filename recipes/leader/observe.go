@@ -23,6 +23,10 @@ import (
 // such as framework.ErrClosed or framework.ErrNoAuth.
 func (e *Election) Observe(ctx context.Context) iter.Seq2[lease.Contender, error] {
 	return func(yield func(lease.Contender, error) bool) {
+		if err := e.check(); err != nil {
+			yield(lease.Contender{}, err)
+			return
+		}
 		o := &observer{Election: e, pauses: e.backoff.Start(), yield: yield}
 		for o.look(ctx) && ctx.Err() == nil {
 		}
@@ -60,7 +64,7 @@ func (o *observer) look(ctx context.Context) (goOn bool) {
 			return false
 		}
 	}
-	found, stop := o.line.LookAgain(ctx, head.Path, head.Node != "")
+	found, stop := o.queue.LookAgain(ctx, head.Path, head.Node != "")
 	defer stop()
 	select {
 	case <-changed.Events():
@@ -77,11 +81,11 @@ func (o *observer) look(ctx context.Context) (goOn bool) {
 // and a new session is itself a change that the server has seen.
 func (o *observer) watchHead(ctx context.Context) (head lease.Contender, w *framework.Watch, err error) {
 	if !o.told {
-		if err := o.line.CatchUp(ctx); err != nil {
+		if err := o.queue.CatchUp(ctx); err != nil {
 			return lease.Contender{}, nil, err
 		}
 	}
-	return o.line.WatchHead(ctx)
+	return o.queue.WatchHead(ctx)
 }
 
 // rest pauses after a failed look.

@@ -17,11 +17,11 @@ import (
 const Forever = lease.Forever
 
 // A Mutex is the mutex of one path. It holds no state: any number of goroutines may use
-// one value, and two values of one path and client are the same mutex. New makes it;
-// the zero value is of no use.
+// one value, and two values of one path and client are the same mutex. Make it with
+// New: the methods of a nil or zero Mutex fail with framework.ErrInvalidArgument.
 type Mutex struct {
 	recipe acquire.Recipe
-	line   *queue.Queue
+	queue  *queue.Queue
 }
 
 var _ lease.Acquirer = (*Mutex)(nil)
@@ -41,19 +41,32 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 	}
 	self := queue.Self(o.who)
 	recipe := acquire.Recipe{Intent: at, Kind: "mutex", Self: self, ProtectedNodes: recipepath.QueueNodes(path)}
-	line := locks.Queue(client, path, znode.Mutex, self)
-	return &Mutex{recipe, line}, nil
+	return &Mutex{recipe, locks.Queue(client, path, znode.Mutex, self)}, nil
+}
+
+// check fails unless New made the mutex.
+func (m *Mutex) check() error {
+	if m == nil || m.queue == nil {
+		return recipepath.NotMade("mutex.Mutex")
+	}
+	return nil
 }
 
 // Acquire waits up to timeout for the mutex. See lease.Acquirer for everything that all
 // recipes have in common. A timeout of 0 or less costs one read when the mutex is not
 // free.
 func (m *Mutex) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	return m.recipe.Acquire(ctx, timeout, acquire.InQueue(m.line))
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return m.recipe.Acquire(ctx, timeout, acquire.InQueue(m.queue))
 }
 
 // Contenders lists the holder and, behind it, all who wait, in order. The list is that
-// of one moment during the call, less those who left since.
+// of one moment during the call, less those who have left since.
 func (m *Mutex) Contenders(ctx context.Context) ([]lease.Contender, error) {
-	return m.line.Contenders(ctx)
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return m.queue.Contenders(ctx)
 }

@@ -10,8 +10,8 @@ type options struct {
 	maxHold time.Duration
 }
 
-// WithHolder labels this process in the queue, for people who look who holds the mutex.
-// The default is the program's name, and a label has at most 1024 bytes.
+// WithHolder labels this process in the queue, for people who look up who holds the
+// mutex. The default is the program's name, and a label has at most 1024 bytes.
 func WithHolder(who string) Option { return func(o *options) { o.who = who } }
 
 // WithMaxHold ends every lease after that time with lease.ErrMaxHold. The znode goes

@@ -51,7 +51,7 @@ func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hol
 	if timeout > 0 && timeout != lease.Forever {
 		timeout = max(timeout-time.Since(start), 1)
 	}
-	held, err = s.recipe.Take(ctx, timeout, acquire.InQueue(s.line)) // it was released
+	held, err = s.recipe.Take(ctx, timeout, acquire.InQueue(s.queue)) // it was released
 	if late := (*lease.TimeoutError)(nil); timeout > 0 && errors.As(err, &late) {
 		late.Waited = time.Since(start)
 	}
@@ -60,7 +60,7 @@ func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hol
 
 // takeBeside takes the place, in the session of the write lock.
 func (s side) takeBeside(ctx context.Context, t *acquire.Try, writing *hold.Hold) (*lease.Lease, error) {
-	p := s.line.Position(t.Session, t.Seen)
+	p := s.queue.Position(t.Session, t.Seen)
 	if err := s.joinBeside(ctx, t.Client, p, writing); err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s side) joinBeside(ctx context.Context, c *framework.Client, p *queue.Posi
 func (s side) standsBeside(ctx context.Context, c *framework.Client, own, other string, children []string) error {
 	if !slices.Contains(children, own) { // it may have overtaken the create
 		var err error
-		if children, _, err = c.Children(ctx, s.line.Path); err != nil {
+		if children, _, err = c.Children(ctx, s.queue.Path); err != nil {
 			return err
 		}
 	}

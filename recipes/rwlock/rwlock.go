@@ -24,13 +24,14 @@ var ErrUpgrade = errors.New("a read lock cannot be upgraded to a write lock: rel
 
 // A Lock is the read-write lock of one path. It holds no state: any number of
 // goroutines may use one value, and two values of one path and client are the same
-// lock. New makes it; the zero value is of no use.
+// lock. Make it with New: the methods of a nil or zero Lock, and the Acquirers that
+// they return, fail with framework.ErrInvalidArgument.
 type Lock struct{ readers, writers side }
 
-// A side is one of the two ways to have a lock.
+// A side is one of the two ways to hold a lock.
 type side struct {
 	recipe acquire.Recipe
-	line   *queue.Queue
+	queue  *queue.Queue
 }
 
 // New returns the read-write lock of a path. It sends nothing: the path is created, as
@@ -56,6 +57,14 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 	return &Lock{readers: a("read lock", znode.Reader, true), writers: a("write lock", znode.Writer, false)}, nil
 }
 
+// check fails unless New made the lock.
+func (l *Lock) check() error {
+	if l == nil || l.readers.queue == nil {
+		return recipepath.NotMade("rwlock.Lock")
+	}
+	return nil
+}
+
 // Read returns the lock for readers. Acquire with the context of a write lease
 // downgrades: see the package.
 func (l *Lock) Read() lease.Acquirer { return reader{l} }
@@ -65,14 +74,20 @@ func (l *Lock) Read() lease.Acquirer { return reader{l} }
 func (l *Lock) Write() lease.Acquirer { return writer{l} }
 
 // Contenders lists all who hold the lock and, behind them, all who wait, in order. The
-// list is that of one moment during the call, less those who left since.
+// list is that of one moment during the call, less those who have left since.
 func (l *Lock) Contenders(ctx context.Context) ([]lease.Contender, error) {
-	return l.readers.line.Contenders(ctx)
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	return l.readers.queue.Contenders(ctx)
 }
 
 type reader struct{ lock *Lock }
 
 func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	if err := r.lock.check(); err != nil {
+		return nil, err
+	}
 	readers := r.lock.readers
 	writing, forked, lost := hold.Owner(ctx, r.lock.writers.recipe.Key())
 	enters := readers
@@ -86,7 +101,7 @@ func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case lost != nil:
 		return nil, lost
 	case writing == nil || ctx.Err() != nil:
-		return readers.recipe.Acquire(ctx, timeout, acquire.InQueue(readers.line))
+		return readers.recipe.Acquire(ctx, timeout, acquire.InQueue(readers.queue))
 	}
 	return readers.downgrade(ctx, timeout, writing)
 }
@@ -94,6 +109,9 @@ func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 type writer struct{ lock *Lock }
 
 func (w writer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	if err := w.lock.check(); err != nil {
+		return nil, err
+	}
 	writers := w.lock.writers
 	held, err := writers.recipe.Enter(ctx, timeout)
 	if held != nil || err != nil {
@@ -106,5 +124,5 @@ func (w writer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case reading != nil:
 		return nil, w.lock.readers.recipe.Failed(ErrUpgrade)
 	}
-	return writers.recipe.Acquire(ctx, timeout, acquire.InQueue(writers.line))
+	return writers.recipe.Acquire(ctx, timeout, acquire.InQueue(writers.queue))
 }

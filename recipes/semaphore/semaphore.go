@@ -85,6 +85,14 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 	return s, nil
 }
 
+// check fails unless New made the semaphore.
+func (s *Semaphore) check() error {
+	if s == nil || s.queue == nil {
+		return recipepath.NotMade("semaphore.Semaphore")
+	}
+	return nil
+}
+
 func (s *Semaphore) queuePath() string   { return s.recipe.Path + "/" + znode.QueueDir }
 func (s *Semaphore) permitsPath() string { return s.recipe.Path + "/" + znode.PermitsDir }
 
@@ -115,6 +123,9 @@ func (w weighted) Acquire(ctx context.Context, timeout time.Duration) (*lease.Le
 
 // acquire waits for n permits at once.
 func (s *Semaphore) acquire(ctx context.Context, n int, timeout time.Duration) (*lease.Lease, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
 	if n < 1 {
 		return nil, s.recipe.Failed(fmt.Errorf("%w: %d permits", framework.ErrInvalidArgument, n))
 	}
@@ -167,6 +178,9 @@ func (s *Semaphore) claimed(ctx context.Context) (sum int64, err error) {
 // queue, holders whose permits a smaller size no longer has room for are listed as
 // waiting.
 func (s *Semaphore) Contenders(ctx context.Context) ([]lease.Contender, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
 	waiting, err := s.queue.Contenders(ctx)
 	if err != nil || s.single {
 		return waiting, err

@@ -68,6 +68,9 @@ func encode(size int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(
 // Size returns the number of permits, held or not, as seen by a server that has caught
 // up with the leader.
 func (s *Semaphore) Size(ctx context.Context) (int, error) {
+	if err := s.check(); err != nil {
+		return 0, err
+	}
 	err := s.recipe.Client.Sync(ctx, s.recipe.Path)
 	if err == nil {
 		var r record
@@ -86,6 +89,9 @@ func (s *Semaphore) Size(ctx context.Context) (int, error) {
 // Of several calls at the same time, the last one counts. Data that is not a size is
 // not overwritten: the error is a lease.ErrForeignData.
 func (s *Semaphore) Resize(ctx context.Context, n int) error {
+	if err := s.check(); err != nil {
+		return err
+	}
 	if err := checkPermits(n, 1); err != nil {
 		return fmt.Errorf("resize %s: %w", s.fullPath(), err)
 	}

@@ -14,12 +14,7 @@ func TestLeader(t *testing.T) {
 		Name:    "leader",
 		Slots:   1,
 		Foreign: map[string][]string{"": {"x-lock-0000000000"}},
-		New: func(c *framework.Client, path string) lease.Acquirer {
-			e, err := leader.New(c, path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return e
-		},
+		Zero:    new(leader.Election),
+		New:     func(c *framework.Client, path string) lease.Acquirer { return must(leader.New(c, path)) },
 	})
 }

@@ -15,12 +15,6 @@ import (
 // The recipes that cannot share a path. A mutex and a read-write lock can: see
 // TestWritersBehindOthers.
 func TestTwoRecipesOnOnePath(t *testing.T) {
-	must := func(a lease.Acquirer, err error) lease.Acquirer {
-		if err != nil {
-			panic(err)
-		}
-		return a
-	}
 	kinds := [][]conformance.RecipeKind{
 		{
 			{Name: "a mutex", Slots: 1, New: func(c *framework.Client, path string) lease.Acquirer { return must(mutex.New(c, path)) }},

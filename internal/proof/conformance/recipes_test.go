@@ -20,18 +20,13 @@ func TestMutex(t *testing.T) {
 		Name:    "mutex",
 		Slots:   1,
 		Foreign: latches,
-		New: func(c *framework.Client, path string) lease.Acquirer {
-			m, err := mutex.New(c, path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return m
-		},
+		Zero:    new(mutex.Mutex),
+		New:     func(c *framework.Client, path string) lease.Acquirer { return must(mutex.New(c, path)) },
 	})
 }
 
 func TestWriters(t *testing.T) {
-	conformance.Run(t, conformance.Recipe{Name: "write lock", Slots: 1, New: write, Readers: read, Foreign: latches})
+	conformance.Run(t, conformance.Recipe{Name: "write lock", Slots: 1, Zero: new(rwlock.Lock), New: write, Readers: read, Foreign: latches})
 }
 
 // Writers that readers and mutexes keep out.
@@ -39,21 +34,17 @@ func TestWritersBehindOthers(t *testing.T) {
 	for name, block := range map[string]func(c *framework.Client, path string) lease.Acquirer{
 		"a reader": read,
 		"a mutex": func(c *framework.Client, path string) lease.Acquirer {
-			m, err := mutex.New(c, path)
-			if err != nil {
-				panic(err)
-			}
-			return m
+			return must(mutex.New(c, path))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conformance.Run(t, conformance.Recipe{Name: "write lock", Slots: 1, New: write, Block: block, Shares: shares})
+			conformance.Run(t, conformance.Recipe{Name: "write lock", Slots: 1, Zero: new(rwlock.Lock), New: write, Block: block, Shares: shares})
 		})
 	}
 }
 
 func TestReaders(t *testing.T) {
-	conformance.Run(t, conformance.Recipe{Name: "read lock", New: read, Block: write, Shares: shares, Foreign: latches})
+	conformance.Run(t, conformance.Recipe{Name: "read lock", Zero: new(rwlock.Lock), New: read, Block: write, Shares: shares, Foreign: latches})
 }
 
 // latches are nodes of leader elections.
@@ -63,12 +54,14 @@ func write(c *framework.Client, path string) lease.Acquirer { return lock(c, pat
 
 func read(c *framework.Client, path string) lease.Acquirer { return lock(c, path).Read() }
 
-func lock(c *framework.Client, path string) *rwlock.Lock {
-	l, err := rwlock.New(c, path)
+func lock(c *framework.Client, path string) *rwlock.Lock { return must(rwlock.New(c, path)) }
+
+// must panics with an error.
+func must[T any](made T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return l
+	return made
 }
 
 func shares(l *lease.Lease) bool { return strings.Contains(l.Path(), "__READ__") }

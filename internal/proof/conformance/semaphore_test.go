@@ -13,13 +13,9 @@ func TestSemaphore(t *testing.T) {
 	layouts := map[string][]semaphore.Option{"in Curator's layout": nil, "with a single queue": {semaphore.WithSingleQueue()}}
 	for layout, opts := range layouts {
 		for _, size := range []struct{ permits, each int }{{3, 1}, {1, 1}, {7, 3}} {
-			r := conformance.Recipe{Name: "semaphore", Slots: size.permits / size.each, NotReentrant: true}
+			r := conformance.Recipe{Name: "semaphore", Zero: new(semaphore.Semaphore), Slots: size.permits / size.each, NotReentrant: true}
 			r.New = func(c *framework.Client, path string) lease.Acquirer {
-				s, err := semaphore.New(c, path, size.permits, opts...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return s.Weight(size.each)
+				return must(semaphore.New(c, path, size.permits, opts...)).Weight(size.each)
 			}
 			if opts == nil {
 				r.Nodes = size.each

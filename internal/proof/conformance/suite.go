@@ -16,8 +16,10 @@ import (
 type Recipe struct {
 	// Name names the recipe in the output.
 	Name string
-	// New returns the recipe for a path, through a client.
+	// New returns the recipe for a path, through a client. It panics with an error.
 	New func(c *framework.Client, path string) lease.Acquirer
+	// Zero is a pointer to the zero value of the recipe's type.
+	Zero any
 	// Slots is how many leases may be valid at once on a path: 1 for a mutex, 0 for any
 	// number, as for readers.
 	Slots int
@@ -67,7 +69,7 @@ type rows = map[string]row
 
 // suite returns all rows for a recipe.
 func suite(r Recipe) []rows {
-	all := []rows{slots, costs, creates, lookups, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, nodes, missedEvents, credentials, closings}
+	all := []rows{slots, costs, creates, lookups, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, nodes, missedEvents, credentials, closings, zeros}
 	if !r.NotReentrant {
 		all = append(all, entries, forks)
 	}
