@@ -68,10 +68,24 @@ type OpResult struct {
 // failed.
 var ErrNotTried = errors.New("not tried, an operation before it failed")
 
-// Multi carries out all operations as one transaction, or none. The error is that of
-// the operation that failed, and names it; the results then say so too. After an
-// unknown outcome, all or none may have been carried out. A Multi of nothing but checks
-// is a read through the leader, and repeated as reads are.
+// A MultiError is the error of a Multi that had no effect because of one operation.
+type MultiError struct {
+	// Index is that of the operation among those given to Multi.
+	Index int
+	// Err is its failure, an *OpError.
+	Err error
+}
+
+// Error names the operation and tells its failure.
+func (e *MultiError) Error() string { return fmt.Sprintf("multi: ops[%d]: %v", e.Index, e.Err) }
+
+// Unwrap returns the failure.
+func (e *MultiError) Unwrap() error { return e.Err }
+
+// Multi carries out all operations as one transaction, or none. If one of them fails,
+// the error is a *MultiError, and the results say so too. After an unknown outcome, all
+// or none may have been carried out. A Multi of nothing but checks is a read through
+// the leader, and repeated as reads are.
 func (c *Client) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	_, results, err := c.multi(ctx, ops, nil)
 	return results, err
@@ -116,7 +130,8 @@ func (c *Client) multi(ctx context.Context, ops []Op, late lateMade) (zxid int64
 
 // failedOp is the error of a Multi that certainly failed, because of one operation.
 func failedOp(ops []Op, i int, session int64, err error) error {
-	return &OpError{Op: fmt.Sprintf("multi: operation %d of %d", i+1, len(ops)), Path: ops[i].path, Session: session, Outcome: Failed, Err: err}
+	op := nameOf(ops[i].kind, "operation", "empty operation", "create", "set", "delete", "check")
+	return &MultiError{Index: i, Err: &OpError{Op: op, Path: ops[i].path, Session: session, Outcome: Failed, Err: err}}
 }
 
 // multi makes the library's call, and counts the ephemeral nodes.

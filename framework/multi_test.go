@@ -40,10 +40,13 @@ func TestMultiDoesAllOrNothing(t *testing.T) {
 			framework.DeleteOp("/missing", 0))
 		require.ErrorIs(t, err, framework.ErrBadVersion)
 		assert.Equal(t, framework.Failed, framework.OutcomeOf(err))
-		assert.Contains(t, err.Error(), "multi: operation 2 of 3 /a: version does not match")
+		assert.Contains(t, err.Error(), "multi: ops[1]: check /a: version does not match")
+		var multi *framework.MultiError
+		require.ErrorAs(t, err, &multi)
+		assert.Equal(t, 1, multi.Index)
 		var op *framework.OpError
 		require.ErrorAs(t, err, &op)
-		assert.Equal(t, c.Session().ID(), op.Session)
+		assert.Equal(t, framework.OpError{Op: "check", Path: "/a", Session: c.Session().ID(), Outcome: framework.Failed, Err: framework.ErrBadVersion}, *op)
 		require.Len(t, results, 3)
 		assert.NoError(t, results[0].Err)
 		assert.Zero(t, results[0].Stat, "it was rolled back")
@@ -71,14 +74,30 @@ func TestMultiRefusesWhatItCannotDo(t *testing.T) {
 			require.ErrorIs(t, err, want)
 			assert.Equal(t, framework.Failed, framework.OutcomeOf(err))
 			if want != framework.ErrTooLarge { //nolint:errorlint // the key of the table
-				assert.Contains(t, err.Error(), "operation 2 of 2")
+				var multi *framework.MultiError
+				require.ErrorAs(t, err, &multi)
+				assert.Equal(t, 1, multi.Index)
 			}
 		}
 		_, err := c.Multi(t.Context(), framework.Op{})
-		assert.Error(t, err)
+		assert.ErrorContains(t, err, "multi: ops[0]: empty operation")
 		assert.Empty(t, requests(s))
 		_, err = c.Multi(t.Context())
 		assert.NoError(t, err, "nothing to do is done")
+	})
+}
+
+// No single operation is the reason of an unknown outcome.
+func TestMultiWhoseAnswerIsDroppedIsNoMultiError(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
+		c := connect(t, s)
+		s.On(zktest.OpMulti, "").After().Cut()
+		results, err := c.Multi(t.Context(), framework.SetOp("/", nil, framework.AnyVersion))
+		var multi *framework.MultiError
+		assert.NotErrorAs(t, err, &multi)
+		assert.Equal(t, framework.Unknown, framework.OutcomeOf(err))
+		assert.Empty(t, results)
 	})
 }
 
