@@ -103,7 +103,7 @@ const closeGrace = SessionTimeout / 2
 // holderWithGrace returns a client with a CloseGrace that holds all slots of the
 // recipe.
 func holderWithGrace(w *World, r Recipe) (c *framework.Client, held []*lease.Lease) {
-	c = w.Client("parting", func(cfg *framework.Config) { cfg.CloseGrace = closeGrace })
+	c = w.Client("closing", func(cfg *framework.Config) { cfg.CloseGrace = closeGrace })
 	for range max(r.Slots, 1) {
 		held = append(held, w.Acquire(r.blocker()(c, path)))
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// config returns the configuration of a client, with random numbers that are a function
-// of the plan's seed.
+// config returns the configuration of a client. Its random numbers depend on the plan's
+// seed only.
 func (r *run) config(name string) framework.Config {
 	cfg := conformance.Config(r.server, name)
 	r.mu.Lock()
@@ -31,12 +31,12 @@ func (r *run) config(name string) framework.Config {
 		r.random[name] = rand.NewChaCha8(seed)
 	}
 	kit.SetRandom(&cfg, r.random[name])
-	// No two of a client's timers should go off at once: which is first is chance.
+	// No two timers of a client should fire at once, because their order is random.
 	cfg.Reconnect, cfg.Retry = retry.Forever(50900*time.Microsecond), retry.Forever(47300*time.Microsecond)
 	return cfg
 }
 
-// client is one client's life.
+// client runs one client of the plan.
 func (r *run) client(ctx context.Context, i int) {
 	name := clientName(i)
 	c, err := framework.Connect(ctx, r.config(name))
@@ -49,14 +49,14 @@ func (r *run) client(ctx context.Context, i int) {
 		r.working.Done()
 		if r.plan.Linger {
 			r.working.Wait()
-			// Not at the moment that some timer of another client has chosen: it may be
-			// one of this client's, too.
+			// Not at a moment at which a timer of a client fires: the order would be
+			// random.
 			<-time.After(time.Duration(i+1) * 3300 * time.Microsecond)
 		}
 		_ = c.Close()
 	}()
 	if r.plan.Lead {
-		r.leads(ctx, name, c, i)
+		r.lead(ctx, name, c, i)
 		return
 	}
 	for round := range r.plan.Rounds {
@@ -73,8 +73,8 @@ func (r *run) client(ctx context.Context, i int) {
 	}
 }
 
-// noteGrant looks at a lease that was granted just now.
-func (r *run) noteGrant(name string, l *lease.Lease) {
+// recordGrant checks a lease that was granted just now.
+func (r *run) recordGrant(name string, l *lease.Lease) {
 	info, ok := r.server.Node(l.Path())
 	r.mu.Lock()
 	r.report.Grants++
@@ -89,12 +89,12 @@ func (r *run) noteGrant(name string, l *lease.Lease) {
 	r.referee.Grant(name, l)
 }
 
-// hold has a lease for a while.
+// hold holds a lease for that time, and releases it.
 func (r *run) hold(name string, c *framework.Client, l *lease.Lease, d time.Duration) {
-	r.noteGrant(name, l)
+	r.recordGrant(name, l)
 	for third := range 3 {
 		if third == 1 {
-			if l = r.become(name, c, l); l == nil {
+			if l = r.downgrade(name, c, l); l == nil {
 				return
 			}
 		}
@@ -115,11 +115,11 @@ func (r *run) hold(name string, c *framework.Client, l *lease.Lease, d time.Dura
 		r.brokenf("errors: release failed with %v", err)
 	}
 	if err == nil && time.Since(began) > 0 {
-		// The background may begin at this moment to delete the node. To close the
-		// client now would race with that.
+		// A delete of the node may begin now in the background. To close the client now
+		// would race with it.
 		<-time.After(1700 * time.Microsecond)
 	}
-	if err != nil && !strings.HasPrefix(name, quitter) { // who loses his by his own doing
+	if err != nil && !strings.HasPrefix(name, quitter) { // which loses its lease by its own Close
 		r.mu.Lock()
 		r.report.Lost++
 		r.mu.Unlock()
@@ -127,17 +127,17 @@ func (r *run) hold(name string, c *framework.Client, l *lease.Lease, d time.Dura
 	r.referee.Look()
 }
 
-// confirm asks for the lease in the middle of the work.
+// confirm confirms the lease in the middle of the work.
 func (r *run) confirm(name string, l *lease.Lease) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), 313*time.Millisecond, errChanged)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), 313*time.Millisecond, errCancelled)
 	defer cancel()
 	err := l.Confirm(ctx)
 	switch {
-	case err == nil, errors.Is(err, errChanged), errors.Is(err, framework.ErrUnknownOutcome):
-		// It stands, or there was no answer.
+	case err == nil, errors.Is(err, errCancelled), errors.Is(err, framework.ErrUnknownOutcome):
+		// The lease is valid, or there was no answer.
 	case errors.Is(err, lease.ErrLost):
 		if l.Err() == nil {
-			r.brokenf("I1: the lease of %s is said to be lost, and then is valid", name)
+			r.brokenf("I1: Confirm says that the lease of %s is lost, but it is valid", name)
 		}
 	default:
 		r.brokenf("errors: confirm failed with %v", err)

@@ -1,40 +1,39 @@
-// Package faultsweep breaks everything that a recipe asks of a server, one thing at a
-// time and then several at random, and looks whether the invariants hold:
+// Package faultsweep breaks each request of a recipe to the server, one at a time and
+// then several at random, and checks the invariants:
 //
-//	I1  never more valid leases than places; one writer, or readers
-//	I2  tokens grow from holder to holder, of those that exclude each other
+//	I1  never more valid leases than slots; one writer, or readers
+//	I2  tokens grow from holder to holder, if these exclude each other
 //	I3  grants follow the order of the nodes
-//	I4  everybody is granted, in bounded time
-//	I5  when all clients are closed nothing of theirs is left
+//	I4  every client is granted its leases, in bounded time
+//	I5  when all clients are closed they have left nothing
 //
-// A [Plan] is a script for a few clients of one recipe and the faults that strike them;
-// [Plan.Run] carries it out in virtual time on a server whose stepper makes the order
-// of what happens a function of a seed.
+// A [Plan] is a script for a few clients of one recipe and the faults that strike them.
+// [Plan.Run] runs it in virtual time on a server whose stepper orders all events by a
+// seed.
 //
-// One test strikes every single call of a run, of each recipe. In these runs each
-// client acquires in ways that may fail, too, and holders ask whether they still hold.
-// Random plans are lean: three clients contend for a mutex once, which costs a fifth.
-// All invariants are looked at in both. What strikes the other recipes at random is in
+// One test strikes every single call of a run, for each recipe. In these runs each
+// client also acquires in ways that may fail, and holders confirm their leases. Random
+// plans are lean: three clients contend for a mutex once, which costs a fifth. Both
+// check all invariants. Random faults for the other recipes are in
 // [github.com/zkrecipes/zkrecipes/internal/proof/histories].
 //
-// Faults strike at calls, outages and partings at times. A [Parting] is what locks on
-// ZooKeeper are most easily got wrong with: some clients are left with a leader that
-// has lost its quorum, which answers them as before, while the others expire their
-// sessions.
+// Faults strike at calls, outages and splits at times. A [Split] is the hardest case
+// for locks on ZooKeeper: some clients stay connected to a leader without a quorum,
+// which answers as before, while the other servers expire their sessions.
 //
 // # What makes a plan repeat
 //
-// A lean plan does the same, whatever GOMAXPROCS is, in all but one of several thousand
-// runs; under the race detector, which makes the scheduler choose at random, in all but
-// a few. That takes more than a stepper, because a client has goroutines of its own.
-// What they send at one moment is let through in an order that the seed picks
-// ([zktest.WithConcurrency]), each of them is woken by one answer, event or broken
-// connection at a time, the names of nodes come from the seed, and no two timers of one
-// client go off at the same time and race: hence the odd times here.
+// A lean plan gives the same trace with any GOMAXPROCS in all but one of several
+// thousand runs; under the race detector, which makes the scheduler choose at random,
+// in all but a few. A stepper alone is not enough, because a client has its own
+// goroutines. The seed also orders the requests that they send at one moment
+// ([zktest.WithConcurrency]) and gives the names of nodes. One answer, event or broken
+// connection at a time wakes a goroutine, and no two timers of one client fire at the
+// same time: hence the odd durations here.
 //
-// Of three plans in ten thousand, and of three in a thousand of those with a parting,
-// after which clients reconnect while they wait, that does not hold: a client has two
-// equal requests under way, such as the syncs of two searches for lost nodes that began
-// when a connection came back. Which is whose does not show on the wire, so the order
-// of what follows from them is up to the Go scheduler.
+// Three plans in ten thousand do not repeat, and three in a thousand of those with a
+// split, after which clients reconnect while they wait: a client has two equal requests
+// under way, such as the syncs of two searches that began with a new connection. The
+// wire does not show which goroutine sent which, so the Go scheduler decides the order
+// of what follows.
 package faultsweep

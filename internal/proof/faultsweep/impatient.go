@@ -9,8 +9,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// errChanged is why an impatient acquire is cancelled.
-var errChanged = errors.New("changed its mind")
+// errCancelled is the cause with which a plan cancels an acquire.
+var errCancelled = errors.New("cancelled by the plan")
 
 // impatient acquires in one of the ways that may fail.
 func (r *run) impatient(ctx context.Context, c *framework.Client, who string, way int) {
@@ -24,7 +24,7 @@ func (r *run) impatient(ctx context.Context, c *framework.Client, who string, wa
 	case 1:
 		l, err = a.Acquire(ctx, 35300*time.Microsecond)
 	case 2:
-		limited, cancel := context.WithTimeoutCause(ctx, 25700*time.Microsecond, errChanged)
+		limited, cancel := context.WithTimeoutCause(ctx, 25700*time.Microsecond, errCancelled)
 		defer cancel()
 		l, err = a.Acquire(limited, lease.Forever)
 	case 3:
@@ -34,7 +34,7 @@ func (r *run) impatient(ctx context.Context, c *framework.Client, who string, wa
 	switch {
 	case err == nil:
 		r.hold(name, c, l, 13100*time.Microsecond)
-	case way%4 == 2 && errors.Is(err, errChanged), way%4 != 2 && errors.Is(err, lease.ErrTimeout):
+	case way%4 == 2 && errors.Is(err, errCancelled), way%4 != 2 && errors.Is(err, lease.ErrTimeout):
 	default:
 		r.brokenf("errors: way %d failed with %v", way%4, err)
 	}
@@ -43,8 +43,8 @@ func (r *run) impatient(ctx context.Context, c *framework.Client, who string, wa
 // quitter begins the names of clients that are closed in the middle of an acquire.
 const quitter = "quitter "
 
-// connectFor starts a client that is closed after so long, which the channel tells. The
-// client is nil if it could not connect.
+// connectFor starts a client that is closed after that time. Then the channel is
+// closed. The client is nil if it could not connect.
 func (r *run) connectFor(ctx context.Context, name string, d time.Duration) (*framework.Client, <-chan struct{}) {
 	c, err := framework.Connect(ctx, r.config(name))
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *run) connectFor(ctx context.Context, name string, d time.Duration) (*fr
 	return c, closed
 }
 
-// quit is the life of a client that is closed in the middle of an acquire.
+// quit runs a client that is closed in the middle of an acquire.
 func (r *run) quit(ctx context.Context, name string) {
 	c, closed := r.connectFor(ctx, name, 17170*time.Microsecond)
 	if c == nil {

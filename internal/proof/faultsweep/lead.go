@@ -12,26 +12,26 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// windDown is how long a leader takes to stop when its context has ended.
-const windDown = 29 * time.Millisecond
+// stopTime is how long a leader takes to stop after its context has ended.
+const stopTime = 29 * time.Millisecond
 
-// errWork is what the work of a leader fails with.
+// errWork is the error of a leader's work that fails.
 var errWork = errors.New("the work failed")
 
-// leads is the life of a client that leads: in vain at first, and then until it has led
-// so many terms to their end as the plan has rounds.
-func (r *run) leads(ctx context.Context, name string, c *framework.Client, way int) {
+// lead runs a client that leads. The first Lead is cut short; the second goes on until
+// as many terms have run to their end as the plan has rounds.
+func (r *run) lead(ctx context.Context, name string, c *framework.Client, way int) {
 	if way%2 == 0 {
-		r.leadsForMoment(ctx, name, c)
+		r.leadUntilCancelled(ctx, name, c)
 	} else {
-		r.leadsUntilClosed(ctx)
+		r.leadUntilClosed(ctx)
 	}
-	whole, terms := 0, way
+	complete, terms := 0, way
 	err := r.election(c, name).Lead(ctx, func(ctx context.Context, term *lease.Lease) error {
-		defer r.enter(name, term)()
+		defer r.startFunction(name, term)()
 		terms++
 		switch terms % 4 {
-		case 0: // somebody asks it to give way, and it goes when it learns of that
+		case 0: // a revocation is requested, and the leader resigns then
 			_ = lease.RequestRevocation(ctx, c, term.Path())
 			r.work(ctx, name, term, r.plan.Hold+3*time.Second)
 			return ctx.Err()
@@ -43,13 +43,13 @@ func (r *run) leads(ctx context.Context, name string, c *framework.Client, way i
 		if term.Err() != nil || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if whole++; whole == r.plan.Rounds {
+		if complete++; complete == r.plan.Rounds {
 			return leader.ErrStop
 		}
 		return nil
 	})
-	if atTheEnd := whole == r.plan.Rounds && errors.Is(err, lease.ErrLost); err != nil && !atTheEnd {
-		r.brokenf("I4: %s has led %d terms of %d: %v", name, whole, terms-way, err)
+	if atTheEnd := complete == r.plan.Rounds && errors.Is(err, lease.ErrLost); err != nil && !atTheEnd {
+		r.brokenf("I4: %s has led %d terms of %d: %v", name, complete, terms-way, err)
 	}
 }
 
@@ -62,28 +62,28 @@ func (r *run) election(c *framework.Client, name string) *leader.Election {
 	return e
 }
 
-// leadsForMoment changes its mind.
-func (r *run) leadsForMoment(ctx context.Context, name string, c *framework.Client) {
-	limited, cancel := context.WithTimeoutCause(ctx, 25*time.Millisecond, errChanged)
+// leadUntilCancelled calls Lead with a context that ends soon.
+func (r *run) leadUntilCancelled(ctx context.Context, name string, c *framework.Client) {
+	limited, cancel := context.WithTimeoutCause(ctx, 25*time.Millisecond, errCancelled)
 	defer cancel()
 	err := r.election(c, name).Lead(limited, func(ctx context.Context, term *lease.Lease) error {
-		defer r.enter(name, term)()
+		defer r.startFunction(name, term)()
 		r.work(ctx, name, term, r.plan.Hold)
 		return ctx.Err()
 	})
-	if !errors.Is(err, errChanged) {
+	if !errors.Is(err, errCancelled) {
 		r.brokenf("errors: Lead that was cancelled returned %v", err)
 	}
 }
 
-// leadsUntilClosed is the life of a client that is closed while it leads or waits.
-func (r *run) leadsUntilClosed(ctx context.Context) {
+// leadUntilClosed runs a client that is closed while it leads or waits.
+func (r *run) leadUntilClosed(ctx context.Context) {
 	c, closed := r.connectFor(ctx, quitter, 17*time.Millisecond)
 	if c == nil {
 		return
 	}
 	err := r.election(c, quitter).Lead(ctx, func(ctx context.Context, term *lease.Lease) error {
-		defer r.enter(quitter, term)()
+		defer r.startFunction(quitter, term)()
 		r.work(ctx, quitter, term, r.plan.Hold)
 		return nil
 	})
@@ -93,9 +93,9 @@ func (r *run) leadsUntilClosed(ctx context.Context) {
 	<-closed
 }
 
-// enter notes that a function given to Lead begins. The result notes that it returns.
-func (r *run) enter(name string, term *lease.Lease) (leave func()) {
-	r.noteGrant(name, term)
+// startFunction records that a function given to Lead begins. returned records its end.
+func (r *run) startFunction(name string, term *lease.Lease) (returned func()) {
+	r.recordGrant(name, term)
 	r.mu.Lock()
 	others := map[*lease.Lease]string{}
 	for other, who := range r.leading {
@@ -124,7 +124,7 @@ func (r *run) enter(name string, term *lease.Lease) (leave func()) {
 	}
 }
 
-// work is what a leader does.
+// work works as a leader for that time.
 func (r *run) work(ctx context.Context, name string, term *lease.Lease, d time.Duration) {
 	for range 3 {
 		if retry.Sleep(ctx, d/3) != nil {
@@ -134,12 +134,12 @@ func (r *run) work(ctx context.Context, name string, term *lease.Lease, d time.D
 		r.referee.Look()
 	}
 	if ctx.Err() != nil {
-		<-time.After(windDown)
+		<-time.After(stopTime)
 	}
 }
 
-// observes follows the leaders until a while after the clients have gone.
-func (r *run) observes(done <-chan struct{}) {
+// observe follows the leaders until some time after the clients have closed.
+func (r *run) observe(done <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	c, err := framework.Connect(ctx, r.config("observer"))
@@ -152,7 +152,7 @@ func (r *run) observes(done <-chan struct{}) {
 	go func() {
 		defer close(ended)
 		<-done
-		<-time.After(Past + 2*conformance.SessionTimeout) // sessions that could not be closed have ended
+		<-time.After(Past + 2*conformance.SessionTimeout) // sessions that could not be closed have expired
 		cancel()
 	}()
 	last, token := "nothing", lease.Token(0)
@@ -169,6 +169,6 @@ func (r *run) observes(done <-chan struct{}) {
 	}
 	<-ended
 	if last != "" {
-		r.brokenf("I4: Observe has not seen that nobody leads, but %s", last)
+		r.brokenf("I4: Observe has not seen that there is no leader, but %s", last)
 	}
 }

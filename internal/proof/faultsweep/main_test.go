@@ -13,8 +13,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	runtime.GOMAXPROCS(1)   // which is faster
-	debug.SetGCPercent(400) // the clients' buffers come and go; without this a third of the time goes into collecting them
+	runtime.GOMAXPROCS(1)   // one is faster
+	debug.SetGCPercent(400) // else a third of the time goes into collecting the clients' buffers
 	if _, ok := os.LookupEnv(shardVariable); ok && !extent.Race {
 		runtime.MemProfileRate = 0
 		startWithLargeStacks()
@@ -23,10 +23,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// startWithLargeStacks makes the runtime give new goroutines stacks of 8 KiB instead of
-// 2, which most of a client's and a server's goroutines need, so that they do not have
-// to be copied twice as they grow. The runtime chooses the size in each collection, as
-// the mean of what it finds in use.
+// startWithLargeStacks makes the runtime start goroutines with stacks of 8 KiB, which
+// most goroutines of a client and a server need, instead of 2, so that no stack is
+// copied as it grows. The runtime chooses that size in each collection, as the mean of
+// the stacks in use.
 func startWithLargeStacks() {
 	const many = 500
 	done := make(chan struct{})

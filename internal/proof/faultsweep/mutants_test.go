@@ -41,7 +41,7 @@ func TestMutantsAreFound(t *testing.T) {
 	}
 }
 
-// plant writes the changed file and returns the description of the overlay.
+// plant writes the changed file and returns the file that describes the overlay.
 func (m Mutant) plant(t *testing.T, root string) string {
 	t.Helper()
 	file := filepath.Join(root, filepath.FromSlash(m.File))

@@ -11,9 +11,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 )
 
-// TestHoldersWithAnOldLeader leaves one of two clients with a leader that has lost its
-// quorum, or takes it there. If it is the one that holds, the other is granted the
-// place when the session ends with the others.
+// TestHoldersWithAnOldLeader leaves one of two clients with a leader without a quorum,
+// or moves it there. If that client holds the lease, the other is granted it when the
+// majority expires the session.
 func TestHoldersWithAnOldLeader(t *testing.T) {
 	for _, kind := range []struct {
 		recipe conformance.Recipe
@@ -34,7 +34,7 @@ func TestHoldersWithAnOldLeader(t *testing.T) {
 					for _, late := range []time.Duration{0, 517 * time.Millisecond} {
 						p := Plan{
 							Recipe: kind.recipe, Lead: kind.leads, Clients: 2, Rounds: 1, Seed: seed, Hold: 9013 * time.Millisecond,
-							Partings: []Parting{{
+							Splits: []Split{{
 								Clients: []string{clientName(i)}, At: 1913 * time.Millisecond, Late: late, For: 2*conformance.SessionTimeout + 217*time.Millisecond,
 							}},
 						}

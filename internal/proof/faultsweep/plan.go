@@ -10,39 +10,39 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A Plan says what happens in a run.
+// A Plan describes a run.
 type Plan struct {
-	// Recipe is what the clients contend for. Its Slots must be 1 or more.
+	// Recipe is what the clients contend for.
 	Recipe conformance.Recipe
-	// Clients is how many there are.
+	// Clients is the number of clients.
 	Clients int
-	// Rounds is how often each acquires.
+	// Rounds is how often each client acquires.
 	Rounds int
-	// Seed orders what happens at once.
+	// Seed orders what happens at the same moment.
 	Seed uint64
 	// Hold is how long a lease is held.
 	Hold time.Duration
-	// Impatient is how many of the clients begin each round with an acquire that may be
-	// given up, or with a further client that is closed in the middle of one.
+	// Impatient is how many clients begin each round with an acquire that may be
+	// cancelled or time out, or with a further client that is closed in the middle of
+	// one.
 	Impatient int
-	// Lean leaves out the questions to the server whether a lease stands. All else is
-	// looked at all the same.
+	// Lean leaves out Confirm. All else is checked.
 	Lean bool
 	// Linger keeps all clients open until the last is done, so that what one leaves
-	// behind is in the way of others.
+	// behind disturbs the others.
 	Linger bool
 	// Faults strike at calls of the server, numbered from 1, that are neither a ping
 	// nor a sync that keeps a session trusted.
 	Faults zktest.Schedule
 	// Outages strike at times.
 	Outages []Outage
-	// Partings strike at times, too.
-	Partings []Parting
+	// Splits strike at times.
+	Splits []Split
 	// Lead has the clients elect leaders with leader.Lead, instead of acquiring.
 	Lead bool
 }
 
-// An Outage cuts one client off for a while.
+// An Outage cuts one client off for some time.
 type Outage struct {
 	Client   string        // its name
 	At       time.Duration // after the clients' start
@@ -58,20 +58,20 @@ func (p Plan) String() string {
 // Past is a delay that no session outlives.
 const Past = conformance.SessionTimeout + 2*time.Second
 
-// Actions are the faults that a sweep tries at each call. At a call's moment before it
-// takes effect "cut" loses the request, after it the reply.
+// Actions are the faults that a sweep tries at each call. A cut before the call takes
+// effect drops the request, one after it drops the reply.
 func Actions() []zktest.Action {
 	return []zktest.Action{
 		zktest.CutConnection, zktest.DropReply, zktest.Delay(Past), zktest.ExpireSession, zktest.Mute,
 	}
 }
 
-// callsPerRun is about how many calls a run makes before the first fault strikes.
+// callsPerRun is about the number of calls of a run without faults.
 const callsPerRun = 75
 
-// RandomLean makes a lean plan with one to three faults, and now and then an outage or
-// a parting, as a function of its seed. Each client waits for the others once. In one
-// of four plans, one of them gives up first.
+// RandomLean makes a lean plan with one to three faults, and sometimes an outage or a
+// split, as a function of its seed. Each client acquires once. In one of four plans, a
+// client has an acquire that may fail first.
 func RandomLean(r conformance.Recipe, seed uint64) Plan {
 	rnd := rand.New(rand.NewPCG(seed, 0x706c616e))
 	p := Plan{Recipe: r, Clients: 3, Rounds: 1, Seed: seed, Hold: 101 * time.Millisecond, Lean: true, Linger: seed%4 == 1}
@@ -84,11 +84,11 @@ func RandomLean(r conformance.Recipe, seed uint64) Plan {
 	if seed%4 == 2 {
 		p.Impatient = 1
 	}
-	p.partly(seed)
+	p.maybeSplit(seed)
 	return p
 }
 
-// outage adds one.
+// outage adds an outage.
 func (p *Plan) outage(rnd *rand.Rand) {
 	p.Outages = []Outage{{
 		Client: clientName(rnd.IntN(p.Clients)), Stalling: rnd.IntN(2) == 0,

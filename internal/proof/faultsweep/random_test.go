@@ -24,7 +24,7 @@ func TestLeanFaults(t *testing.T) {
 	var all tally
 	var used time.Duration
 	for all.plans < runs && !t.Failed() {
-		if deadline, ok := t.Deadline(); ok && time.Until(deadline) < 2*hangs {
+		if deadline, ok := t.Deadline(); ok && time.Until(deadline) < 2*hungAfter {
 			t.Logf("no time for more than %d", all.plans)
 			break
 		}
@@ -39,35 +39,35 @@ func TestLeanFaults(t *testing.T) {
 	t.Logf("%+v, %.0f plans a minute; %.0f plans a minute of processor time, %.0f a second",
 		all, plans/time.Since(began).Minutes(), plans/used.Minutes(), plans/used.Seconds())
 	require.Positive(t, all.lost, "no fault hit a holder")
-	require.True(t, all.struck > 0 || all.plans < 100, "no parting hit a holder")
+	require.True(t, all.struck > 0 || all.plans < 100, "no split hit a holder")
 }
 
-// A shard is some plans, which a process of its own runs. Each session begins with a
-// buffer of 1.5 MiB that the library makes and this package throws away. In memory that
-// a process has never used that costs nothing. In memory that comes from the garbage
-// collector the buffer has to be cleared, which takes half of the time of a lean plan.
-// So these processes live for a short time, without a collector.
+// A shard is a number of plans that run in one process. Each session begins with a
+// buffer of 1.5 MiB that the library makes and our code does not use. In memory that a
+// process has never used it costs nothing. In memory from the garbage collector it has
+// to be cleared, which takes half of the time of a lean plan. So these processes are
+// short, and run without a collector.
 type shard struct {
 	first, runs int
 }
 
-// shardVariable is the environment variable that makes TestShard run one.
+// shardVariable is the environment variable that tells TestShard its shard.
 const shardVariable = "ZKRECIPES_SHARD"
 
-// A tally is what came of some plans.
+// A tally is the result of some plans.
 type tally struct {
 	plans, grants, lost int
-	struck              int // plans whose parting hit a holder
+	struck              int // plans whose split hit a holder
 }
 
-// The forms in which shards and tallies travel.
+// The text forms of shards and tallies between processes.
 const (
 	shardForm = "%d %d"
 	tallyForm = "tally %d %d %d %d"
 )
 
-// start runs a shard in a process and returns what came of it and the processor time
-// that it took. If a plan fails, so does the test.
+// start runs a shard in a process and returns its result and its processor time. If a
+// plan fails, the test fails.
 func (s shard) start(t *testing.T) (found tally, used time.Duration) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestShard$", "-test.count=1")
@@ -117,7 +117,8 @@ func recipeFor(seed int) conformance.Recipe {
 	return aMutex
 }
 
-// shrink looks for a smaller plan that fails as well, and returns it with its report.
+// shrink searches for a smaller plan that fails as well, and returns it with its
+// report.
 func shrink(t *testing.T, p Plan, r Report) (Plan, Report) {
 	t.Helper()
 	p.Faults = p.Faults.Shrink(func(faults zktest.Schedule) bool {

@@ -39,7 +39,7 @@ var aLeader = conformance.Recipe{Name: "aLeader", Slots: 1, New: func(c *framewo
 	return must(leader.New(c, path))
 }}
 
-// A read-write lock whose clients read, write, and become readers after writing.
+// A read-write lock whose clients read, write, and downgrade.
 var aReadWriteLock = conformance.Recipe{
 	Name:    "aReadWriteLock",
 	New:     func(c *framework.Client, path string) lease.Acquirer { return must(rwlock.New(c, path)).Write() },
@@ -47,8 +47,8 @@ var aReadWriteLock = conformance.Recipe{
 	Shares:  func(l *lease.Lease) bool { return strings.Contains(l.Path(), "__READ__") },
 }
 
-// The semaphores that are swept: of so many permits, of which each acquirer takes in
-// turn as many as the list says.
+// The semaphores that are swept: the number of permits, and how many an Acquirer takes
+// each time, in turn.
 var (
 	aSemaphore        = semaphores("aSemaphore", 2, []int{1})
 	aBinarySemaphore  = semaphores("aBinarySemaphore", 1, []int{1})

@@ -28,8 +28,8 @@ func hash(trace []zktest.Event) string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
-// parting describes where two traces part.
-func parting(a, b []zktest.Event) string {
+// difference shows where two traces begin to differ.
+func difference(a, b []zktest.Event) string {
 	for i := range max(len(a), len(b)) {
 		if i < len(a) && i < len(b) && a[i] == b[i] {
 			continue
@@ -46,12 +46,12 @@ func parting(a, b []zktest.Event) string {
 	return ""
 }
 
-// TestPlansRepeat demands that of a hundred lean plans 99 do the same whatever
-// GOMAXPROCS is. Of several thousand pairs of runs one differs on a busy machine: two
-// things happen in one client at the same moment, such as the end of a connection and
-// the timer of an attempt. The race detector slows one goroutine or another down for so
-// long that the Go scheduler takes turns; then fewer do. ZKRECIPES_REPEAT is how many
-// plans.
+// TestPlansRepeat requires that 99 of a hundred lean plans give the same trace with
+// another GOMAXPROCS. On a busy machine one of several thousand pairs of runs differs:
+// two things happen in one client at the same moment, such as the end of a connection
+// and the timer of an attempt. Under the race detector more of them differ, because
+// goroutines run so slowly that the Go scheduler interrupts them. ZKRECIPES_REPEAT is
+// the number of plans.
 func TestPlansRepeat(t *testing.T) {
 	plans := extent.Amount(t, "ZKRECIPES_REPEAT", 300/extent.Slowdown())
 	all, same := sha256.New(), 0
@@ -61,7 +61,7 @@ func TestPlansRepeat(t *testing.T) {
 		if hash(once) == hash(again) {
 			same++
 		} else {
-			t.Logf("%v\n%s", p, parting(once, again))
+			t.Logf("%v\n%s", p, difference(once, again))
 		}
 		fmt.Fprintln(all, hash(once))
 	}

@@ -17,45 +17,45 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A Report is what came of a run.
+// A Report is the result of a run.
 type Report struct {
-	// Calls is how many times a fault could have struck.
+	// Calls is how many calls a fault could have struck.
 	Calls int
-	// Grants is how many leases were granted, Lost how many of them did not last.
+	// Grants is how many leases were granted, Lost how many of them were lost.
 	Grants, Lost int
-	// Struck are the nodes of the leases whose holder was with a leader that had lost
-	// its quorum when the others expired the session, and had not given them up.
+	// Struck are the nodes of the leases that were held with an old leader when the
+	// majority expired their session.
 	Struck []string
-	// Became is how many writers became readers.
-	Became int
+	// Downgrades is how many writers became readers.
+	Downgrades int
 	// Trace is what happened on the server.
 	Trace []zktest.Event
 	// Broken says which invariants were broken, and how.
 	Broken []string
 }
 
-// patience is the virtual time in which everybody must have been granted.
-const patience = 20 * conformance.SessionTimeout
+// waitLimit is the virtual time in which every client must have been granted.
+const waitLimit = 20 * conformance.SessionTimeout
 
-// path is where the clients contend.
-const path = "/sweep/place"
+// path is the path on which the clients contend.
+const path = "/sweep/recipe"
 
-// hangs is real time after which a run counts as hung.
-const hangs = 30 * time.Second
+// hungAfter is the real time after which a run counts as hung.
+const hungAfter = 30 * time.Second
 
-// Run carries the plan out.
+// Run runs the plan.
 func (p Plan) Run(t *testing.T) (report Report) {
 	t.Helper()
-	stuck := time.AfterFunc(hangs, func() { panic("virtual time stands still in " + p.String()) })
+	stuck := time.AfterFunc(hungAfter, func() { panic("virtual time stands still in " + p.String()) })
 	defer stuck.Stop()
 	defer func() {
-		// A goroutine that stays behind, or everybody waiting for nothing.
+		// A goroutine was left, or all goroutines are blocked.
 		if r := recover(); r != nil {
 			report.Broken = append(report.Broken, fmt.Sprint("I4 or I5: ", r))
 		}
 	}()
 	synctest.Test(t, func(*testing.T) {
-		r := &run{plan: p, referee: p.Recipe.Referee(), owners: map[*lease.Lease]int64{}, expired: map[int64]bool{}, leading: map[*lease.Lease]string{}, left: map[string]bool{}}
+		r := &run{plan: p, referee: p.Recipe.Referee(), owners: map[*lease.Lease]int64{}, expired: map[int64]bool{}, leading: map[*lease.Lease]string{}, withOldLeader: map[string]bool{}}
 		r.referee.Excuse = r.excused
 		r.carryOut()
 		report = r.report
@@ -63,22 +63,22 @@ func (p Plan) Run(t *testing.T) (report Report) {
 	return report
 }
 
-// A run is a plan being carried out.
+// A run is one execution of a plan.
 type run struct {
 	plan    Plan
 	server  *zktest.Server
 	referee *conformance.Referee
 	working sync.WaitGroup // the clients that are not done
 
-	mu      sync.Mutex
-	report  Report
-	calls   int
-	owners  map[*lease.Lease]int64
-	expired map[int64]bool // sessions that were ended by force
-	recipes map[*framework.Client]lease.Acquirer
-	random  map[string]io.Reader
-	leading map[*lease.Lease]string
-	left    map[string]bool // clients that are with an old leader
+	mu            sync.Mutex
+	report        Report
+	calls         int
+	owners        map[*lease.Lease]int64
+	expired       map[int64]bool // sessions that were ended by force
+	recipes       map[*framework.Client]lease.Acquirer
+	random        map[string]io.Reader
+	leading       map[*lease.Lease]string
+	withOldLeader map[string]bool // clients that are with an old leader
 }
 
 func (r *run) brokenf(format string, args ...any) {
@@ -87,8 +87,8 @@ func (r *run) brokenf(format string, args ...any) {
 	r.report.Broken = append(r.report.Broken, fmt.Sprintf(format, args...))
 }
 
-// excused tells whether a lease may be over without knowing: its session was ended by
-// force, as no server does by itself.
+// excused tells whether a lease may be over without knowing it: its session was ended
+// by force, which no server does by itself.
 func (r *run) excused(l *lease.Lease) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,7 +104,7 @@ func (r *run) carryOut() {
 	r.server = server
 	defer server.Close()
 	server.SetFaults(r.faults())
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	done := make(chan struct{})
 	var clients, others sync.WaitGroup
@@ -115,12 +115,12 @@ func (r *run) carryOut() {
 	for _, o := range r.plan.Outages {
 		others.Go(func() { r.outage(o, done) })
 	}
-	for _, p := range r.plan.Partings {
-		others.Go(func() { r.part(p, done) })
+	for _, p := range r.plan.Splits {
+		others.Go(func() { r.split(p, done) })
 	}
 	others.Go(func() { r.watch(done) })
 	if r.plan.Lead {
-		others.Go(func() { r.observes(done) })
+		others.Go(func() { r.observe(done) })
 	}
 	clients.Wait()
 	close(done)
@@ -129,13 +129,13 @@ func (r *run) carryOut() {
 	r.inspect()
 }
 
-// faults returns what the server asks at each call.
+// faults returns the function that decides what happens to each call.
 func (r *run) faults() func(zktest.Call) zktest.Action {
 	faults := r.plan.Faults.Faults()
 	return func(c zktest.Call) zktest.Action {
-		r.noteExpiry(c)
+		r.recordExpiry(c)
 		if c.Op == zktest.OpPing || c.Op == zktest.OpSync && c.Path == "/" {
-			return zktest.Pass // what keeps sessions alive is not counted; outages are for that
+			return zktest.Pass // calls that keep sessions alive are not counted; outages strike those
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -144,7 +144,7 @@ func (r *run) faults() func(zktest.Call) zktest.Action {
 		action := faults(c)
 		switch {
 		case action == zktest.DropReply && c.Phase == zktest.PhaseEvent:
-			action = zktest.CutConnection // no network loses an event and then goes on
+			action = zktest.CutConnection // no connection drops an event and then goes on
 		case action == zktest.ExpireSession:
 			r.expired[c.Session] = true
 		}
@@ -165,11 +165,11 @@ func follows(earlier, later zktest.Sent) bool {
 	return false
 }
 
-// watch looks at all leases all the time.
+// watch checks all leases again and again.
 func (r *run) watch(done <-chan struct{}) {
 	every := 97 * time.Millisecond
 	if r.plan.Lean {
-		every = 487 * time.Millisecond // besides, each grant and each release looks
+		every = 487 * time.Millisecond // each grant and each release checks as well
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -206,14 +206,14 @@ func (r *run) anyForced() bool {
 	return len(r.expired) > 0
 }
 
-// inspect looks for what the clients left, once all are closed.
+// inspect checks what the clients have left when all are closed.
 func (r *run) inspect() {
 	for _, o := range r.plan.Outages {
 		r.server.Partition(o.Client, false)
 		r.server.Stall(o.Client, false)
 	}
-	// Sessions that could not be closed end by themselves, also one that is made only
-	// now, because the request for it was late.
+	// Sessions that could not be closed expire, also one that is made only now because
+	// its request was late.
 	<-time.After(Past + 2*conformance.SessionTimeout)
 	r.server.Settle()
 	for _, s := range r.server.Sessions() {

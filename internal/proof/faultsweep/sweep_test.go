@@ -14,7 +14,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// TestWithoutFaults looks at runs in which nothing may be lost.
+// TestWithoutFaults runs plans without faults, in which no lease may be lost.
 func TestWithoutFaults(t *testing.T) {
 	for _, r := range slices.Concat([]conformance.Recipe{aMutex, aLeader}, allSemaphores) {
 		t.Run(r.Name, func(t *testing.T) {
@@ -27,14 +27,14 @@ func TestWithoutFaults(t *testing.T) {
 		})
 	}
 	t.Run(aReadWriteLock.Name, func(t *testing.T) {
-		became := 0
+		downgrades := 0
 		for seed := range uint64(40) {
-			became += withoutFaults(t, Plan{
+			downgrades += withoutFaults(t, Plan{
 				Recipe: aReadWriteLock, Clients: 1 + int(seed%5), Impatient: 5,
 				Rounds: 2, Seed: seed, Hold: 101 * time.Millisecond,
-			}).Became
+			}).Downgrades
 		}
-		require.Greater(t, became, 40)
+		require.Greater(t, downgrades, 40)
 	})
 }
 
@@ -49,7 +49,7 @@ func withoutFaults(t *testing.T, p Plan) Report {
 	return report
 }
 
-// TestEveryCallFails strikes each call of a run in each way.
+// TestEveryCallFails strikes each call of a run with each fault.
 func TestEveryCallFails(t *testing.T) {
 	brief := func(r conformance.Recipe, leads bool) Plan {
 		return Plan{Recipe: r, Lead: leads, Clients: 3, Impatient: 3, Rounds: 1, Seed: 1, Hold: 101 * time.Millisecond}
@@ -60,21 +60,21 @@ func TestEveryCallFails(t *testing.T) {
 		"aLeader": brief(aLeader, false), "aLeaderLeading": brief(aLeader, true),
 	} {
 		t.Run(name, func(t *testing.T) {
-			seeds, became := 1, 0
+			seeds, downgrades := 1, 0
 			if p.Recipe.Readers != nil {
-				seeds = 3 // what its clients do is up to the seed
+				seeds = 3 // its clients act by the seed
 			}
 			for range seeds {
-				became += sweep(t, p).became
+				downgrades += sweep(t, p).downgrades
 				p.Seed++
 			}
-			require.True(t, became > 0 || p.Recipe.Readers == nil, "nobody downgraded")
+			require.True(t, downgrades > 0 || p.Recipe.Readers == nil, "no client downgraded")
 		})
 	}
 }
 
-// TestEveryCallOfLongHoldsFails is the same with leases that are held for so long that
-// a quorum has to vouch for holders, and for who is granted next.
+// TestEveryCallOfLongHoldsFails does the same with leases that are held so long that a
+// quorum has to vouch for holders, and for the next to be granted.
 func TestEveryCallOfLongHoldsFails(t *testing.T) {
 	for _, recipe := range []conformance.Recipe{aMutex, aReadWriteLock, aMixedSemaphore} {
 		t.Run(recipe.Name, func(t *testing.T) {
@@ -84,10 +84,10 @@ func TestEveryCallOfLongHoldsFails(t *testing.T) {
 	}
 }
 
-// A sum is what came of a sweep.
+// A sum is the result of a sweep.
 type sum struct {
-	runs, grants, lost, became int
-	multis                     int // that were struck; of a long hold those that vouch
+	runs, grants, lost, downgrades int
+	multis                         int // transactions that were struck; in a long hold those that vouch
 }
 
 func sweep(t *testing.T, p Plan) (all sum) {
@@ -105,7 +105,7 @@ func sweep(t *testing.T, p Plan) (all sum) {
 			all.runs++
 			all.grants += report.Grants
 			all.lost += report.Lost
-			all.became += report.Became
+			all.downgrades += report.Downgrades
 			for _, e := range report.Trace {
 				if e.Op == zktest.OpMulti && e.Action != zktest.Pass {
 					all.multis++
@@ -118,14 +118,13 @@ func sweep(t *testing.T, p Plan) (all sum) {
 	return all
 }
 
-// fail reports a run that broke an invariant, if it did, with what is needed to see it
-// again.
+// fail reports a run that broke an invariant, and how to repeat it.
 func fail(t *testing.T, p Plan, r Report) bool {
 	t.Helper()
 	if len(r.Broken) == 0 {
 		return false
 	}
-	t.Errorf("%s\nto see it again: %v\n%s", strings.Join(r.Broken, "\n"), p, ending(r.Trace))
+	t.Errorf("%s\nto repeat it: %v\n%s", strings.Join(r.Broken, "\n"), p, ending(r.Trace))
 	return true
 }
 

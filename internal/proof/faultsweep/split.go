@@ -12,46 +12,46 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A Parting splits the server in two for a while: a leader that has lost its quorum and
-// does not know, and the others. See [zktest.Server.Split].
-type Parting struct {
-	Clients []string      // who is left with the old leader
+// A Split splits the server in two for some time: an old leader, which is without a
+// quorum and does not know, and the majority. See [zktest.Server.Split].
+type Split struct {
+	Clients []string      // those with the old leader
 	At      time.Duration // after the clients' start
-	Late    time.Duration // after that they come to the old leader, from a server of the others; 0 if they were there
-	For     time.Duration // how long they stay
+	Late    time.Duration // later they move to the old leader from the majority; 0 if they were with it
+	For     time.Duration // how long they stay with it
 }
 
-// part carries a parting out. The server is whole again when it returns.
-func (r *run) part(p Parting, done <-chan struct{}) {
+// split runs a split. The server is one again when it returns.
+func (r *run) split(p Split, done <-chan struct{}) {
 	if !sleep(p.At, done) {
 		return
 	}
 	var minority *zktest.Minority
 	if p.Late == 0 {
-		r.leave(p.Clients, true)
+		r.markWithOldLeader(p.Clients, true)
 		minority = r.server.Split(p.Clients...)
 	} else {
 		minority = r.server.Split()
 	}
 	defer minority.End()
 	if p.Late > 0 && sleep(p.Late, done) {
-		r.leave(p.Clients, true)
+		r.markWithOldLeader(p.Clients, true)
 		for _, client := range p.Clients {
 			minority.Take(client)
-			sleep(apart, done)
+			sleep(pause, done)
 		}
 	}
 	sleep(p.For, done)
 	for _, client := range p.Clients {
 		minority.Return(client)
-		sleep(apart, done)
+		sleep(pause, done)
 	}
-	r.leave(p.Clients, false)
+	r.markWithOldLeader(p.Clients, false)
 }
 
-// apart is how far apart clients change the server: what several do at the same moments
+// pause is the time between the moves of two clients: what they do at the same moment
 // does not always repeat.
-const apart = 3700 * time.Microsecond
+const pause = 3700 * time.Microsecond
 
 // sleep lets time pass, unless the run is done. It reports whether it did.
 func sleep(d time.Duration, done <-chan struct{}) bool {
@@ -65,22 +65,22 @@ func sleep(d time.Duration, done <-chan struct{}) bool {
 	}
 }
 
-// leave notes who is with the old leader.
-func (r *run) leave(clients []string, on bool) {
+// markWithOldLeader records which clients are with the old leader.
+func (r *run) markWithOldLeader(clients []string, on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, client := range clients {
-		r.left[client] = on
+		r.withOldLeader[client] = on
 	}
 }
 
-// noteExpiry notes the leases that their holder has not given up when their session
-// expires, while it is with the old leader: whether they are valid, which would be a
-// fault, or lost.
-func (r *run) noteExpiry(c zktest.Call) {
+// recordExpiry records the leases that are not released when their session expires
+// while their holder is with the old leader. They may be lost by then; if one is valid
+// that is a fault.
+func (r *run) recordExpiry(c zktest.Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.Phase != zktest.PhaseExpire || !r.left[c.Client] {
+	if c.Phase != zktest.PhaseExpire || !r.withOldLeader[c.Client] {
 		return
 	}
 	for l, session := range r.owners {
@@ -93,23 +93,22 @@ func (r *run) noteExpiry(c zktest.Call) {
 	}
 }
 
-// partly gives some plans a parting, as a function of the seed. Who holds when the
-// server splits mostly holds on for longer than its session lives with the others, and
-// so long it mostly stays where it is.
-func (p *Plan) partly(seed uint64) {
+// maybeSplit gives some plans a split, as a function of the seed. A holder at the split
+// mostly holds on for longer than its session lives with the majority, and mostly stays
+// with the old leader for that time.
+func (p *Plan) maybeSplit(seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 0x7061727473))
-	if rnd.IntN(partingsOneIn) > 0 {
+	if rnd.IntN(splitOneIn) > 0 {
 		return
 	}
 	p.Rounds = 1
 	p.Hold = 9013*time.Millisecond + time.Duration(rnd.IntN(20))*101*time.Millisecond
-	split := Parting{At: time.Duration(rnd.Int64N(int64(p.Hold - conformance.SessionTimeout)))}
+	split := Split{At: time.Duration(rnd.Int64N(int64(p.Hold - conformance.SessionTimeout)))}
 	if rnd.IntN(4) == 0 {
 		split.Late = time.Duration(rnd.Int64N(int64(conformance.SessionTimeout / 2)))
 	}
 	split.For = time.Duration(rnd.Int64N(int64(2 * conformance.SessionTimeout)))
-	// Who waits and reconnects twice does not repeat: it is told two things at once
-	// then.
+	// A waiter that reconnects twice does not repeat: it receives two events at once.
 	if rnd.IntN(4) > 0 || split.Late > 0 {
 		split.For += conformance.SessionTimeout
 	}
@@ -120,11 +119,11 @@ func (p *Plan) partly(seed uint64) {
 			split.Clients = append(split.Clients, clientName(i))
 		}
 	}
-	p.Partings = []Parting{split}
+	p.Splits = []Split{split}
 	if rnd.IntN(2) == 0 {
-		p.Faults, p.Outages = slices.Clip(p.Faults[:1]), nil // little else goes wrong
+		p.Faults, p.Outages = slices.Clip(p.Faults[:1]), nil // few other faults
 	}
 }
 
-// partingsOneIn so many random plans has a parting.
-const partingsOneIn = 8
+// One in splitOneIn random plans has a split.
+const splitOneIn = 8
