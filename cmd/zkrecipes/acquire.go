@@ -12,16 +12,16 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// silencePatience is how long a user is left without news while connecting.
+// slowConnectNotice is when the user is told that connecting takes long.
 const slowConnectNotice = 3 * time.Second
 
-// lookPatience bounds a look at the queue that is only for a message.
+// listLimit bounds a listing of the queue that is only for a message.
 const listLimit = time.Second
 
-// connect opens a session, and tells who waits that it takes long.
+// connect opens a session, and reports if that takes long.
 func (j *job) connect(ctx context.Context, limit time.Duration) error {
 	slow := time.AfterFunc(slowConnectNotice, func() {
-		j.report.info(event{Event: "connecting"}, "no server has answered yet; trying for %v", limit)
+		j.report.info(event{Event: "connecting"}, "no server has answered yet; giving up after %v", limit)
 	})
 	client, err := connect(ctx, j.cfg, limit)
 	slow.Stop()
@@ -32,13 +32,13 @@ func (j *job) connect(ctx context.Context, limit time.Duration) error {
 	if _, err := j.graceFor(client.Session().Timeout()); err != nil {
 		return fmt.Errorf("the servers have changed the session timeout to %v: %w", client.Session().Timeout(), err)
 	}
-	j.reportTimeout(client.Session()) // of later ones reportConnection tells
+	j.reportTimeout(client.Session()) // reportConnection reports later ones
 	j.watcher.Go(j.reportConnection)
 	return nil
 }
 
-// await connects, unless that is done, and takes the place. ctx ends when the user
-// loses patience.
+// await connects, unless that is done, and acquires. A signal that interrupts the wait
+// ends ctx.
 func (j *job) await(ctx context.Context, w waitLimit) error {
 	if j.client == nil {
 		if err := j.connect(ctx, w.forConnect()); err != nil {
@@ -52,7 +52,7 @@ func (j *job) await(ctx context.Context, w waitLimit) error {
 	return j.acquire(ctx, w)
 }
 
-// acquire takes the place. ctx ends when the user loses patience.
+// acquire acquires the recipe. A signal that interrupts the wait ends ctx.
 func (j *job) acquire(ctx context.Context, w waitLimit) error {
 	if err := j.refuseOpenPath(ctx, w); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (j *job) acquire(ctx context.Context, w waitLimit) error {
 	if err != nil {
 		return j.explain(ctx, w, err)
 	}
-	// A lease that still stands belongs to the present session.
+	// A lease that is still valid belongs to the present session.
 	j.held, j.session = won, j.client.Session()
 	if err := j.refuseOpenPath(won.Context(), w.withFinalCheck()); err != nil {
 		_ = won.Release()
@@ -84,7 +84,7 @@ func (j *job) acquire(ctx context.Context, w waitLimit) error {
 	return nil
 }
 
-// waitFor takes the place, having said who has it if that is somebody.
+// acquireAnnounced acquires; if it has to wait, it first reports for which holder.
 func (j *job) acquireAnnounced(ctx context.Context, w waitLimit) (held, error) {
 	mayNotWait, err := j.checkAncestors(ctx, w)
 	if err != nil {
@@ -95,12 +95,12 @@ func (j *job) acquireAnnounced(ctx context.Context, w waitLimit) (held, error) {
 		now.try = true
 		won, err := j.contend(ctx, now)
 		if errors.Is(err, lease.ErrTimeout) && !noAnswer(err) {
-			return j.acquireAnnounced(ctx, w) // somebody has come between, whom another look shows
+			return j.acquireAnnounced(ctx, w) // another client came between; list again
 		}
 		return won, err
 	}
 	if !w.try && !j.quiet {
-		// If it fails the acquire that follows says why better.
+		// If listing fails, the acquire that follows reports the reason.
 		if queue, _ := j.listQueue(ctx, min(listLimit, w.left())); j.recipe.mustWait(queue) {
 			j.waited = true
 			first := queue[0]
@@ -111,31 +111,31 @@ func (j *job) acquireAnnounced(ctx context.Context, w waitLimit) (held, error) {
 	return j.contend(ctx, w)
 }
 
-// contend takes the place. A recipe that does not wait for others still gives a server
+// contend acquires. Even a recipe that does not wait for other clients gives a server
 // longer to answer than --try may take.
 func (j *job) contend(ctx context.Context, w waitLimit) (held, error) {
 	if !w.try {
 		return j.recipe.acquire(ctx, w.left())
 	}
-	// The lease lives under this context, so it must not end with the wait.
+	// The lease depends on this context, so it must not end with the wait.
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(w.left(), func() { cancel(errUnanswered) })
 	won, err := j.recipe.acquire(ctx, 0)
 	if err != nil || timer.Stop() {
 		return won, err
 	}
-	_ = won.Release() // it came too late, and has ended with the context
+	_ = won.Release() // granted too late: it has ended with the context
 	return nil, errUnanswered
 }
 
-// look lists the queue, within so much time.
+// listQueue lists the queue within the given time.
 func (j *job) listQueue(ctx context.Context, limit time.Duration) ([]lease.Contender, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, unanswered("no server answered within %v", limit))
 	defer cancel()
 	return j.recipe.contenders(ctx)
 }
 
-// inTheWay describes a queue that is not empty.
+// describeAhead describes a queue that is not empty.
 func describeAhead(queue []lease.Contender) string {
 	holder := queue[0].Holder.String()
 	if holder == "" { // a client that says nothing about itself
@@ -151,8 +151,8 @@ func (j *job) probe(ctx context.Context) error {
 	return j.client.Sync(ctx, j.path)
 }
 
-// explain names the holder in the error of an acquire that came too late, or says that
-// no server answers any more, so that nobody knows whether there is one.
+// explain adds the holder to the error of an acquire that timed out, or says that no
+// server answers any more, so that it is unknown whether there is a holder.
 func (j *job) explain(ctx context.Context, w waitLimit, err error) error {
 	timeout := (*lease.TimeoutError)(nil)
 	switch {
@@ -160,7 +160,7 @@ func (j *job) explain(ctx context.Context, w waitLimit, err error) error {
 		return err
 	case errors.Is(timeout, framework.ErrNotConnected):
 		return &unreachableError{timeout: timeout, err: timeout.Err}
-	case w.try && timeout.Ahead > 0: // a server has said so just now
+	case w.try && timeout.Ahead > 0: // a server has just said so
 	default:
 		if silent := j.probe(ctx); noAnswer(silent) {
 			return &unreachableError{timeout: timeout, err: silent}
@@ -172,8 +172,8 @@ func (j *job) explain(ctx context.Context, w waitLimit, err error) error {
 	return j.nameHolder(ctx, timeout, err)
 }
 
-// nameHolder asks who has it, which the error does not say after --try, or when there
-// was no time to ask.
+// nameHolder adds the present holder, which the error does not name after --try, or
+// when no time was left to ask.
 func (j *job) nameHolder(ctx context.Context, timeout *lease.TimeoutError, err error) error {
 	queue, lookErr := j.listQueue(ctx, listLimit)
 	switch {
@@ -183,15 +183,15 @@ func (j *job) nameHolder(ctx context.Context, timeout *lease.TimeoutError, err e
 	default:
 		return err
 	}
-	own := j.client.Session().ID() // its place may not be gone yet
+	own := j.client.Session().ID() // its node may not be deleted yet
 	queue = slices.DeleteFunc(queue, func(c lease.Contender) bool { return c.Session == own })
 	switch {
 	case len(queue) == 0 && timeout.Ahead < 0:
 		answered := *timeout
 		answered.Ahead = 0
-		return fmt.Errorf("%w (there was no time to ask; by now nobody has it)", &answered)
+		return fmt.Errorf("%w (no time was left to list the queue; by now it is empty)", &answered)
 	case len(queue) == 0:
-		return fmt.Errorf("%w (it was given back just now)", err)
+		return fmt.Errorf("%w (it was released just now)", err)
 	case timeout.Node != "" && queue[0].Node != timeout.Node:
 		return fmt.Errorf("%w (by now: %s)", err, describeAhead(queue))
 	}
@@ -203,7 +203,7 @@ func (j *job) nameHolder(ctx context.Context, timeout *lease.TimeoutError, err e
 	return &named
 }
 
-// reportConnection tells of broken and mended connections, until the client is closed.
+// reportConnection reports broken and restored connections until the client is closed.
 func (j *job) reportConnection() {
 	broken := false
 	for change := range j.client.States(context.Background()) {
@@ -215,11 +215,11 @@ func (j *job) reportConnection() {
 		case phase == finished:
 		case change.State == framework.Suspended:
 			broken = true
-			j.report.info(event{Event: "suspended", Reason: reasonOf(change), Session: hexSession(change.Session)}, "%s %s", clock(change.At), because("connection lost", reasonOf(change)))
-		case change.State == framework.Lost && phase == acquiring: // else the supervisor says more
+			j.report.info(event{Event: "suspended", Reason: reasonOf(change), Session: hexSession(change.Session)}, "%s %s%s", clock(change.At), because("connection broken", reasonOf(change)), map[bool]string{true: "; the " + j.what + " is still held"}[phase == holding])
+		case change.State == framework.Lost && phase == acquiring: // later the supervisor reports it
 			broken = true
 			j.report.info(event{Event: "session lost", Reason: reasonOf(change), Session: hexSession(change.Session)},
-				"%s %s", clock(change.At), because("session lost", reasonOf(change)))
+				"%s %s; trying again in a new session", clock(change.At), because("session lost", reasonOf(change)))
 		case change.State == framework.Connected && broken:
 			broken = false
 			j.report.info(event{Event: "connected", Session: hexSession(change.Session)}, "%s connected again", clock(change.At))
@@ -227,8 +227,7 @@ func (j *job) reportConnection() {
 	}
 }
 
-// because says what happened and why, but not twice what happened: many errors begin
-// with that.
+// because joins what happened and why. Many errors begin with what happened already.
 func because(what, why string) string {
 	if rest, ok := strings.CutPrefix(why, what); ok && (rest == "" || rest[0] == ':') {
 		return why
@@ -236,7 +235,7 @@ func because(what, why string) string {
 	return what + ": " + why
 }
 
-// tellTimeout tells that the servers have granted another session timeout than the one
+// reportTimeout reports that the servers have granted another session timeout than
 // asked for, or than that of the session before.
 func (j *job) reportTimeout(session *framework.Session) {
 	granted, asked := session.Timeout(), j.sessionTimeout

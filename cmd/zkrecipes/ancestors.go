@@ -11,20 +11,19 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An ancestor is a zkrecipes above this one in the process tree. What it holds it holds
-// until its command has ended, of which this one is a part: who waits for it from here
-// waits for itself.
+// An ancestor is a zkrecipes above this one in the process tree. It keeps its lock
+// until its command has ended, and this process is part of that command: to wait for
+// that lock here would be to wait for ourselves.
 type ancestor struct {
 	session int64
 	pid     int
 }
 
-// String writes it for the environment.
+// String writes an ancestor for the environment.
 func (a ancestor) String() string { return fmt.Sprintf("%s:%d", hexSession(a.session), a.pid) }
 
-// ancestors returns those that the environment names, outermost first. What is written
-// there may be old, or anything: it counts only together with a queue in which such a
-// session is.
+// ancestors returns those that the environment names, outermost first. The variable may
+// be old, or hold anything: an entry counts only if its session is in the queue.
 func (e environ) ancestors() (all []ancestor) {
 	for entry := range strings.SplitSeq(e.get(envAncestors), ",") {
 		session, pid, _ := strings.Cut(entry, ":")
@@ -38,7 +37,7 @@ func (e environ) ancestors() (all []ancestor) {
 	return all
 }
 
-// ancestorsWith is the variable for a command that runs under this process, too.
+// ancestorsWith is the variable for a command of this process.
 func (e environ) ancestorsWith(session int64) string {
 	var all []string
 	for _, a := range append(e.ancestors(), ancestor{session, os.Getpid()}) {
@@ -47,11 +46,11 @@ func (e environ) ancestorsWith(session int64) string {
 	return strings.Join(all, ",")
 }
 
-// beneath looks whether an ancestor holds the place, and refuses a wait that would be
-// for ourselves. It asks nothing if there are no ancestors.
+// checkAncestors refuses a wait for a lock that an ancestor holds. Without ancestors it
+// asks no server.
 //
-// mayNotWait means that an ancestor reads, and we may read too, but only at once: a
-// writer who comes between waits for the ancestor, and we would wait for the writer.
+// mayNotWait means that an ancestor reads, and that we may read too, but only at once:
+// a writer that comes between waits for the ancestor, and we would wait for the writer.
 func (j *job) checkAncestors(ctx context.Context, w waitLimit) (mayNotWait bool, err error) {
 	above := j.env.ancestors()
 	if len(above) == 0 {
@@ -82,8 +81,7 @@ func (j *job) checkAncestors(ctx context.Context, w waitLimit) (mayNotWait bool,
 	return true, nil
 }
 
-// ownWait is the refusal. The path is right in itself, and so are the flags; what is
-// wrong is where the command stands, which no waiting mends.
+// selfWaitError is the refusal: a usage error, because no waiting would help.
 func (j *job) selfWaitError(holder lease.Contender) error {
 	verb, who := "run", holder.Holder.Who
 	if holder.Kind == lease.KindLeader {

@@ -8,15 +8,15 @@ import (
 	"syscall"
 )
 
-// findCommand returns the file to execute. It is called before the lock is taken: a
-// mistyped name should not wait for it.
+// findCommand returns the file to execute. It is called before the lock is taken, so
+// that a mistyped name fails at once.
 func findCommand(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {
 		return path, nil
 	}
 	if reason := (*exec.Error)(nil); errors.As(err, &reason) {
-		err = reason.Err // the name is in our own text
+		err = reason.Err // the name is in our text already
 	}
 	code := exitCannotRun
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
@@ -27,11 +27,11 @@ func findCommand(name string) (string, error) {
 
 // An ending is how a command ended.
 type ending struct {
-	code   int            // if signal is 0
-	signal syscall.Signal // that killed it
+	code   int            // the exit code, if signal is 0
+	signal syscall.Signal // the signal that killed it
 }
 
-// exitCode is what a shell would make of it.
+// exitCode returns the exit code as a shell reports it.
 func (e ending) exitCode() int {
 	if e.signal != 0 {
 		return exitSignal + int(e.signal)
@@ -39,7 +39,7 @@ func (e ending) exitCode() int {
 	return e.code
 }
 
-// String describes it.
+// String describes how the command ended.
 func (e ending) String() string {
 	if e.signal != 0 {
 		return fmt.Sprintf("killed by signal %d (%v)", int(e.signal), e.signal)
@@ -47,19 +47,19 @@ func (e ending) String() string {
 	return fmt.Sprintf("exit code %d", e.code)
 }
 
-// errGuardianEnded means that a command is no longer looked after as it has to be.
-var errGuardianEnded = errors.New("its guardian was killed")
+// errGuardianEnded means that the guardian can no longer kill the command.
+var errGuardianEnded = errors.New("its guardian process was killed")
 
-// A processEvent is what happens to a command and to what it has started.
+// A processEvent is what happens to a command and to the processes that it has started.
 type processEvent struct {
-	stopped   syscall.Signal // it was stopped, as by Ctrl-Z
-	ended     bool           // it has ended, as end says
+	stopped   syscall.Signal // the command was stopped, as by Ctrl-Z
+	ended     bool           // the command has ended; end says how
 	end       ending
-	unguarded bool // nobody looks after what it has started any more: that has to be killed
-	gone      bool // all of it has ended
+	unguarded bool // the guardian has ended: what the command has started must be killed
+	gone      bool // all processes of the command have ended
 }
 
-// A processName is a process as people know it.
+// A processName is a process as people know it: by number and name.
 type processName struct {
 	PID     int    `json:"pid"`
 	Name    string `json:"name"`

@@ -22,7 +22,7 @@ type connection struct {
 	tls            tlsFlags
 }
 
-// register adds the flags that all commands have in common.
+// register adds the flags that all verbs share.
 func (c *connection) register(fs *flag.FlagSet) {
 	fs.StringVar(&c.servers, "servers", "", "")
 	fs.Func("auth-file", "", c.authFile.set(parseText))
@@ -42,7 +42,7 @@ func (c *connection) addresses(env environ) (hosts, chroot string, err error) {
 		servers = env.get(envServers)
 	}
 	if servers == "" {
-		return "", "", usageErrorf("no servers: say --servers HOST:PORT[,HOST:PORT...][/CHROOT] or set %s", envServers)
+		return "", "", usageErrorf("no servers: give --servers HOST:PORT[,HOST:PORT...][/CHROOT] or set %s", envServers)
 	}
 	if strings.Contains(servers, "://") {
 		return "", "", usageErrorf("--servers: an address has no scheme: write HOST:PORT")
@@ -57,9 +57,8 @@ func (c *connection) addresses(env environ) (hosts, chroot string, err error) {
 	return hosts, chroot, nil
 }
 
-// credentials returns those of the environment and of the file, and never one from a
-// flag: flags can be seen by everybody on the machine. Errors do not show what was
-// found.
+// credentials returns those of the environment and of the file. No flag has one,
+// because all users of the machine can read flags. Errors do not show them.
 func (c *connection) credentials(env environ) ([]framework.Credential, error) {
 	var all []framework.Credential
 	if text := env.get(envAuth); text != "" {
@@ -72,15 +71,15 @@ func (c *connection) credentials(env environ) ([]framework.Credential, error) {
 	switch {
 	case !c.authFile.given:
 		return all, nil
-	case c.authFile.value == "": // as of "$FILE" that is not set: not a wish to go without
+	case c.authFile.value == "": // perhaps an unset "$FILE", not a wish for no credentials
 		return nil, usageErrorf("--auth-file is empty")
 	}
 	inFile, err := readCredentials(c.authFile.value)
 	return append(all, inFile...), err
 }
 
-// readCredentials returns those in a file, of which there has to be one at least: who
-// names a file does not want a lock that is open to everybody.
+// readCredentials returns those in a file. A file without any is an error: its caller
+// does not want an open lock.
 func readCredentials(name string) (all []framework.Credential, err error) {
 	file, err := openPrivate(name)
 	if err != nil {
@@ -103,7 +102,7 @@ func readCredentials(name string) (all []framework.Credential, err error) {
 		return nil, usageErrorf("--auth-file: %s: %v", name, err)
 	}
 	if len(all) == 0 {
-		return nil, usageErrorf("--auth-file: %s: no credentials are in it", name)
+		return nil, usageErrorf("--auth-file: %s: it contains no credentials", name)
 	}
 	return all, nil
 }
@@ -117,7 +116,7 @@ func parseCredential(text string) (framework.Credential, bool) {
 // config returns the client's configuration; the chroot is left to the caller.
 func (c *connection) config(env environ) (cfg framework.Config, chroot string, err error) {
 	if c.timeout.given && c.timeout.value == 0 {
-		return cfg, "", usageErrorf("--timeout 0 leaves no time to ask")
+		return cfg, "", usageErrorf("--timeout 0 leaves no time to ask a server")
 	}
 	hosts, chroot, err := c.addresses(env)
 	if err != nil {
@@ -177,7 +176,7 @@ func attemptsFailed(err, target error) bool {
 	})
 }
 
-// connect waits for a session for no longer than patience.
+// connect waits for a session, but not longer than limit.
 func connect(ctx context.Context, cfg framework.Config, limit time.Duration) (*framework.Client, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, unanswered("no session within %v", limit))
 	defer cancel()

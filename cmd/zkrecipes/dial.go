@@ -11,16 +11,15 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// fullShare is what a server that does not answer can take of the time to connect if
-// nobody says otherwise: the client gives it up then.
+// maxDialTime is how long the client itself waits for a server that does not answer.
 const maxDialTime = 2 * time.Second
 
-// leastShares is for how many servers the time has to do, however few are named: a name
-// can have many addresses.
+// minShares is the least number of shares of the time to connect: one name can have
+// many addresses.
 const minShares = 3
 
-// shareTime makes the servers share the time in which a session has to be had, if it is
-// short: else one that is down, when it is tried first, uses up all of it.
+// shareConnectTime divides the time to connect among the servers if it is short.
+// Otherwise a server that is down, if it is tried first, uses all of it.
 func shareConnectTime(cfg *framework.Config, limit time.Duration) {
 	servers := 0
 	for _, list := range cfg.Servers {
@@ -30,8 +29,8 @@ func shareConnectTime(cfg *framework.Config, limit time.Duration) {
 	if share >= maxDialTime {
 		return
 	}
-	// One that is reached but says nothing uses up no more than its part, either. Here
-	// only those count that are named: one alone, which is slow, may need all the time.
+	// A server that accepts connections but does not answer gets a share too. Here only
+	// named servers count: a slow one alone may need all the time.
 	answer := limit / time.Duration(servers)
 	dial := cfg.Dial
 	if dial == nil {
@@ -53,9 +52,9 @@ func shareConnectTime(cfg *framework.Config, limit time.Duration) {
 	}
 }
 
-// A hurriedConn is a connection on which a session has to be had by some time, whatever
-// later deadline the client sets. When there is a session the client lifts its
-// deadline, and with it this one.
+// A deadlineConn is a connection that must get a session by some time, even if the
+// client sets a later deadline. With a session the client removes its deadline, and
+// with it this one.
 type deadlineConn struct {
 	net.Conn
 	by time.Time
@@ -83,16 +82,16 @@ func (c *deadlineConn) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// A nameDialer dials names: a client that is given a function to dial with does not
-// look them up.
+// A nameDialer dials names: a client with a function to dial with does not resolve
+// them.
 type nameDialer struct {
 	lookUp func(ctx context.Context, host string) ([]string, error)
 
 	mu    sync.Mutex
-	known map[string][]string // for when names cannot be looked up
+	known map[string][]string // used when a lookup fails
 }
 
-// dial dials one of the addresses of a name, any of them.
+// dial dials one of the addresses of a name, at random.
 func (d *nameDialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -105,7 +104,7 @@ func (d *nameDialer) dial(ctx context.Context, network, addr string) (net.Conn, 
 	return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(all[rand.IntN(len(all))], port))
 }
 
-// addresses looks a name up, and falls back on what it found before.
+// addresses looks a name up. If that fails, it returns what it found before.
 func (d *nameDialer) addresses(ctx context.Context, host string) ([]string, error) {
 	found, err := d.lookUp(ctx, host)
 	d.mu.Lock()

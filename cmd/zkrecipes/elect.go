@@ -34,11 +34,10 @@ func (p *program) parseElect(args []string) (*electFlags, error) {
 	return f, nil
 }
 
-// elect takes part in an election, term after term, until the command ends of its own
-// accord.
+// elect takes part in an election, term after term, until the command ends by itself.
 //
-// It does not use leader.Election.Lead: that repeats what fails, while here it is up to
-// the command whether there is another term, and a signal may come in between.
+// It does not use leader.Election.Lead, which tries again after a failure: here the
+// command decides whether there is another term, and a signal may come in between.
 func (p *program) elect(args []string) int {
 	f, err := p.parseElect(args)
 	if err != nil {
@@ -56,7 +55,7 @@ func (p *program) elect(args []string) int {
 	})
 }
 
-// contest returns the election.
+// newRecipe returns the election.
 func (f *electFlags) newRecipe(client *framework.Client) (recipe, error) {
 	election, err := leader.New(client, f.path, leader.WithID(f.id), leader.WithMaxHold(f.maxHold.value))
 	if err != nil {

@@ -28,8 +28,8 @@ const (
 // environ is an environment: "NAME=value" strings.
 type environ []string
 
-// get returns the value of a variable, "" if it is not set. Of several the last one
-// counts, as it does for package os/exec.
+// get returns the value of a variable, "" if it is not set. The last entry counts, as
+// in package os/exec.
 func (e environ) get(name string) string {
 	value := ""
 	for _, entry := range e {
@@ -40,9 +40,8 @@ func (e environ) get(name string) string {
 	return value
 }
 
-// with returns a copy in which the variables have these values. Earlier entries are
-// taken out and not only followed by ours, because programs differ in which of two they
-// use.
+// with returns a copy in which the variables have these values. It removes earlier
+// entries, because programs differ in which of two they use.
 func (e environ) with(names, values []string) environ {
 	merged := make(environ, 0, len(e)+len(names))
 next:
@@ -68,6 +67,6 @@ func (e environ) forCommand(lock string, token lease.Token, session int64) envir
 	)
 }
 
-// hexSession writes a session's id as ZooKeeper's own tools and logs do. Ids of servers
-// with a number above 127 are negative as int64.
+// hexSession writes a session's id as ZooKeeper's tools and logs do. Servers with a
+// number above 127 give ids that are negative as int64.
 func hexSession(id int64) string { return fmt.Sprintf("0x%x", uint64(id)) }

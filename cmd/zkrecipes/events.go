@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An event is one line of "run --json" or "elect --json". It has room for the fields of
-// all kinds of events; eventKinds says which of them a kind has.
+// An event is one line of "run --json" or "elect --json". It has the fields of all
+// kinds of events; eventKinds says which of them a kind has.
 type event struct {
 	Time   time.Time `json:"time"`
 	Event  string    `json:"event"`
@@ -22,7 +22,7 @@ type event struct {
 	Cause  string    `json:"cause"` // of a failure: one of the causes in exit.go
 
 	Ahead  int         `json:"ahead"`
-	Holder *holderJSON `json:"holder"` // the first of those ahead
+	Holder *holderJSON `json:"holder"` // the head of the queue
 
 	Token   lease.Token `json:"token"`
 	Session string      `json:"session"`
@@ -38,12 +38,12 @@ type event struct {
 	ExitCode     *int          `json:"exit_code"`
 }
 
-// A person is a lease.Holder in JSON.
+// A holderJSON is a lease.Holder in JSON.
 type holderJSON struct {
 	Who   string     `json:"who"`
 	Host  string     `json:"host"`
 	PID   int        `json:"pid"`
-	Since *time.Time `json:"since"` // nil if it does not say, or nothing that makes sense
+	Since *time.Time `json:"since"` // nil if it is missing or makes no sense
 }
 
 func newHolderJSON(h lease.Holder) *holderJSON {
@@ -51,14 +51,15 @@ func newHolderJSON(h lease.Holder) *holderJSON {
 		return nil
 	}
 	p := &holderJSON{Who: h.Who, Host: h.Host, PID: h.PID}
-	// It is by their clock, or made up: JSON has no years of five digits, or before 0.
+	// It is of another client's clock, or made up: JSON has no years before 0 or after
+	// 9999.
 	if since := h.Since.UTC(); !since.IsZero() && since.Year() >= 0 && since.Year() <= 9999 {
 		p.Since = &since
 	}
 	return p
 }
 
-// MarshalJSON writes all fields, with the time as it is in events.
+// MarshalJSON writes all fields, with times in the format of events.
 func (p holderJSON) MarshalJSON() ([]byte, error) {
 	type all holderJSON
 	var since json.RawMessage // null
@@ -71,24 +72,24 @@ func (p holderJSON) MarshalJSON() ([]byte, error) {
 	}{all(p), since})
 }
 
-// inMillis writes a time in JSON, as RFC 3339 with three digits of a second also where
-// they are 0: so all times are as long as each other, and sort as text.
+// inMillis writes a time in JSON: RFC 3339, always with three digits of a second, so
+// that all times have one length and sort as text.
 func inMillis(t time.Time) json.RawMessage {
 	return t.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`)
 }
 
 // An eventKind is the schema of one kind of event. Programs rely on it: kinds and
-// fields may be added, but none is renamed, removed or left out when it is zero.
+// fields may be added, but none is renamed or removed, or left out when it is zero.
 type eventKind struct {
 	name   string
-	fields []string // besides those of commonFields, in the order in which they are written
+	fields []string // besides commonFields, in the order in which they are written
 	means  string
 }
 
 // commonFields are in all events.
 var commonFields = []string{"time", "event", "lock"}
 
-// eventKinds are all events, in the order in which the help tells of them.
+// eventKinds are all events, in the order of the help text.
 var eventKinds = []eventKind{
 	{"connecting", nil, "no server has answered for 3 s"},
 	{
@@ -96,38 +97,38 @@ var eventKinds = []eventKind{
 		[]string{"session", "session_timeout_seconds", "asked_seconds"},
 		"the servers grant another session timeout than asked for, or than before",
 	},
-	{"waiting", []string{"kind", "ahead", "holder"}, "somebody else is ahead"},
+	{"waiting", []string{"kind", "ahead", "holder"}, "other clients are ahead"},
 	{"acquired", []string{"kind", "token", "session", "waited_seconds"}, "it is held, and the command is started"},
-	{"suspended", []string{"reason", "session"}, "no server answers; what is held is held on to"},
+	{"suspended", []string{"reason", "session"}, "no server answers; what is held stays held for now"},
 	{"connected", []string{"session"}, "after that, a server answers"},
-	{"session lost", []string{"reason", "session"}, "while waiting; it waits anew in the next session"},
-	{"revoked", []string{"reason"}, `somebody asks for it; the reason is "ignored" with --ignore-revoke, else ""`},
+	{"session lost", []string{"reason", "session"}, "while waiting; it waits again in the next session"},
+	{"revoked", []string{"reason"}, `a request to release it; the reason is "ignored" with --ignore-revoke, else ""`},
 	{"lost", []string{"reason", "trusted_until", "kill_at"}, "the command is being stopped"},
-	{"unstoppable", []string{"reason"}, "some of the command cannot be signalled, or not be seen"},
-	{"remaining", []string{"command", "processes"}, "the command has ended, others that it started have not"},
-	{"killed", []string{"reason"}, "all is killed although nothing is lost: --kill-after is over, or the guardian was killed"},
+	{"unstoppable", []string{"reason"}, "processes of the command cannot be signalled, or not be listed"},
+	{"remaining", []string{"command", "processes"}, "the command has ended, processes that it started have not"},
+	{"killed", []string{"reason"}, "all processes are killed although nothing is lost: --kill-after is over, or the guardian was killed"},
 	{"stopped", []string{"held_seconds", "command", "exit_code"}, "after a loss, the command has ended"},
 	{"unprotected", []string{"reason", "held_seconds", "command", "exit_code"}, "the command had ended when the loss was noticed"},
-	{"released", []string{"reason", "held_seconds", "command", "exit_code"}, `given back; if there is a reason, that is why it is free only later`},
+	{"released", []string{"reason", "held_seconds", "command", "exit_code"}, `released; a reason says why it is free only later`},
 	{"campaigning", []string{"kind"}, "elect only: it waits for another term"},
 	{"failed", []string{"reason", "cause", "ahead", "holder", "exit_code"}, "the command did not run"},
 }
 
 // eventFields are all fields of all events.
 var eventFields = []struct{ name, kind, means string }{
-	{"time", "string", "when this was told: RFC 3339, UTC, in milliseconds, like all times here"},
+	{"time", "string", "when this was written: RFC 3339, UTC, in milliseconds, like all times here"},
 	{"event", "string", "one of the above"},
 	{"lock", "string", "PATH, as given"},
 	{"kind", "string", "what is held or waited for: mutex, reader, writer, semaphore or leader"},
 	{"reason", "string", "why, for people to read"},
-	{"cause", "string", "held (somebody else has it), unreachable (no server answers), denied, usage, command (cannot be started), signal, lost (before it was started) or other"},
+	{"cause", "string", "held (by another client), unreachable (no server answers), denied, usage, command (cannot be started), signal, lost (before it was started) or other"},
 	{"ahead", "integer", "how many hold it or wait ahead; in failed 0 if that was not the reason"},
-	{"holder", "object or null", `the first of them, as it describes itself: {"who", "host", "pid", "since"}, with "", 0 or null for what it does not say; null if it says nothing`},
+	{"holder", "object or null", `the first of them, as it describes itself: {"who", "host", "pid", "since"}, with "", 0 or null for what is missing; null if all is missing`},
 	{"token", "integer", "the fencing token"},
 	{"session", "string", "the ZooKeeper session, in hexadecimal"},
-	{"session_timeout_seconds", "number", "how long the servers keep a session that they do not hear of"},
+	{"session_timeout_seconds", "number", "how long the servers keep a session that is silent"},
 	{"asked_seconds", "number", "--session-timeout"},
-	{"waited_seconds", "number", "how long it was waited for"},
+	{"waited_seconds", "number", "how long the wait took"},
 	{"held_seconds", "number", "how long the command ran"},
 	{"trusted_until", "string", "the time until which it is certainly held"},
 	{"kill_at", "string", "the time at which the command gets KILL"},
@@ -136,7 +137,7 @@ var eventFields = []struct{ name, kind, means string }{
 	{"exit_code", "integer or null", "that of zkrecipes, in its last event; null if it goes on (elect, with another campaign)"},
 }
 
-// MarshalJSON writes the fields that the event's kind has, and all of them.
+// MarshalJSON writes exactly the fields that the event's kind has.
 func (e event) MarshalJSON() ([]byte, error) {
 	if e.Processes == nil {
 		e.Processes = []processName{} // an array, also when it is empty
@@ -176,9 +177,9 @@ func describeEvents() string {
 	var out strings.Builder
 	out.WriteString(`Events of --json: one object per line. Each has "time", "event" and "lock", and the fields that are named
 with it here, always all of them, also when they are 0, "", null or []. Events and fields may be added;
-none is renamed or removed, and none changes its type. What others wrote is escaped, such as \u001b or \u202e:
-a decoder gives it back, but for bytes that are not UTF-8, which become \ufffd. Flags that are wrong in
-themselves are told as plain text, with exit code 64.
+none is renamed or removed, and none changes its type. Text of other clients is escaped, as \u001b or \u202e:
+a decoder restores it, except bytes that are not UTF-8, which become \ufffd. Mistakes in the flags are
+reported as plain text, with exit code 64.
 `)
 	for _, k := range eventKinds {
 		text := k.means
@@ -194,7 +195,7 @@ themselves are told as plain text, with exit code 64.
 	return out.String()
 }
 
-// hang writes a term and, in a column of its own, a text that is wrapped at spaces.
+// writeHanging writes a term and, in a second column, a text that is wrapped at spaces.
 func writeHanging(out *strings.Builder, column int, term, text string) {
 	line := fmt.Sprintf("  %-*s", column-3, term)
 	for _, word := range strings.Fields(text) {

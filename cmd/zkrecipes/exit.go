@@ -11,15 +11,16 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
-// Exit codes. Those below 126 lie in the band of sysexits.h, which commands rarely use;
-// the rest is what shells do. The command's own code is passed on as it is.
+// Exit codes. Those from 64 to 77 lie in the range of sysexits.h, which commands rarely
+// use; those from 126 are what shells use. The command's own code is passed on as it
+// is.
 const (
-	exitNoContender = 1  // "revoke" found nobody to ask
+	exitNoContender = 1  // "revoke" found no client to ask
 	exitUsage       = 64 // wrong flags or arguments
 	exitUnavailable = 69 // no server could be used
 	exitConflict    = 75 // not acquired in time; --conflict-exit-code changes it
 	exitLost        = 76 // the lock was lost while the command ran
-	exitNoPerm      = 77 // credentials refused, not permitted, or of no use
+	exitNoPerm      = 77 // credentials refused, not permitted, or not protecting the path
 	exitCannotRun   = 126
 	exitNotFound    = 127
 	exitSignal      = 128 // plus the signal's number
@@ -33,7 +34,7 @@ func (e *usageError) Error() string { return e.text }
 
 func usageErrorf(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
-// A signalError ends a wait that a signal interrupted.
+// A signalError means that a signal interrupted a wait.
 type signalError struct{ signal syscall.Signal }
 
 // Error names the signal.
@@ -57,24 +58,24 @@ func (e *commandError) Unwrap() error { return e.err }
 // Causes of failures, in JSON.
 const (
 	causeUsage       = "usage"
-	causeHeld        = "held"        // somebody else has it
+	causeHeld        = "held"        // by another client
 	causeUnreachable = "unreachable" // no server answers
 	causeDenied      = "denied"
 	causeSignal      = "signal"
 	causeCommand     = "command" // cannot be started
 	causeLost        = "lost"    // before the command was started
-	causeNoContender = "nobody"  // there to be asked
+	causeNoContender = "nobody"  // for "revoke" to ask
 	causeOther       = "other"
 )
 
-// exitCode maps what ended a run to the code that tells a script; conflict is the one
-// for "somebody else has the lock".
+// exitCode returns the exit code for an error. conflict is the one for "another client
+// holds the lock".
 func exitCode(err error, conflict int) int {
 	_, code := classify(err, conflict)
 	return code
 }
 
-// judge maps what ended a run to its cause, and to the code that tells a script.
+// classify returns the cause and the exit code for an error.
 func classify(err error, conflict int) (cause string, code int) {
 	var (
 		usage   *usageError

@@ -87,7 +87,7 @@ const envLockTokenLike = envLockToken + "S"
 func TestUnreachableIsSaidOnce(t *testing.T) {
 	servers := &framework.ConnectError{Attempts: []framework.ConnectAttempt{{Addr: "zk1:2181", Err: errFake}}}
 	timeout := &lease.TimeoutError{Path: "/l", Ahead: 1, Waited: 3 * time.Second}
-	const begins = "no server answers, so whether /l is free is not known; gave up after 3s (1 ahead when one last did): "
+	const begins = "no server answers, so it is not known whether /l is free; gave up after 3s (1 ahead when one last did): "
 	require.EqualError(t, &unreachableError{timeout, fmt.Errorf("no answer: last error: sync /l: no answer: %w", servers)}, begins+servers.Error())
 	require.EqualError(t, &unreachableError{timeout, errFake}, begins+errFake.Error())
 }

@@ -72,7 +72,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --lock /l --max-hold 1s --grace 1s -- true", withServers, "leaves no time"},
 		{"run --lock /l --max-hold 0s -- true", withServers, "leaves no time"},
 
-		{"elect", withServers, "no election: say --path PATH"},
+		{"elect", withServers, "no election: give --path PATH"},
 		{"elect --path /e", withServers, "no command"},
 		{"elect --path /e --id \xff -- true", withServers, "UTF-8"},
 		{"elect --path / -- true", withServers, "a node of its own"},
@@ -124,7 +124,7 @@ func TestAuthFileWithoutCredentials(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		code, _, stderr := invoke(t, env, "run", "--lock", "/l", "--auth-file", file, "--", os.Args[0])
 		require.Equal(t, exitUsage, code)
-		require.Contains(t, stderr, file+": no credentials are in it")
+		require.Contains(t, stderr, file+": it contains no credentials")
 	}
 	for _, verb := range []string{"ls", "revoke"} {
 		code, _, stderr := invoke(t, env, verb, "/l", "--auth-file", "")

@@ -2,26 +2,24 @@ package main
 
 import "time"
 
-// The client asks the leader something every twelfth of the session timeout, and trusts
-// its lease for about half a timeout after the newest question that was answered. So in
-// good health the lease always has about a third left, just before an answer comes. The
-// grace is what must be left; the difference is how late an answer may be before a
-// command is stopped for it.
+// The client sends the leader a request every twelfth of the session timeout, and
+// trusts its lease for about half a timeout after the newest request that was answered.
+// So a healthy lease always has about a third left, just before an answer comes. The
+// grace is what must be left; the difference is how late an answer may be before the
+// command is stopped.
 const (
 	defaultGraceShare = 6 // of the session timeout
 	maxGraceShare     = 4
 )
 
-// graceFor returns how long before the end of trust the command is told to stop: what
-// was asked for, or a sixth of the session timeout. It refuses one that would stop
-// healthy commands.
-//
-// It also refuses a maximum hold time that the grace uses up: the command would be told
-// to stop as it starts.
+// graceFor returns how long before the end of trust the command gets TERM: what was
+// asked for, or a sixth of the session timeout. It refuses a grace that would stop
+// healthy commands, and a maximum hold time that is no longer than the grace: the
+// command would get TERM as it starts.
 func (f *jobFlags) graceFor(sessionTimeout time.Duration) (time.Duration, error) {
 	grace, err := graceOf(f.grace, sessionTimeout)
 	if err == nil && f.maxHold.given && f.maxHold.value <= grace {
-		return 0, usageErrorf("--max-hold %v leaves no time: the command is told to stop %v (--grace) before the end", f.maxHold.value, grace)
+		return 0, usageErrorf("--max-hold %v leaves no time: the command gets TERM %v (--grace) before the end", f.maxHold.value, grace)
 	}
 	return grace, err
 }
@@ -32,7 +30,7 @@ func graceOf(asked option[time.Duration], sessionTimeout time.Duration) (time.Du
 	}
 	if limit := sessionTimeout / maxGraceShare; asked.value > limit {
 		return 0, usageErrorf("--grace %v is too long for a session timeout of %v: at most a quarter of it, %v. "+
-			"In good health a lease is certain for a third of it, %v, so with a grace near that a single late answer would stop a healthy command. "+
+			"A healthy lease is certain for a third of it, %v, so with a grace near that a single late answer would stop the command. "+
 			"Choose a longer --session-timeout, or a shorter grace",
 			asked.value, sessionTimeout, limit, sessionTimeout/3)
 	}

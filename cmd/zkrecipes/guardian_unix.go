@@ -15,60 +15,59 @@ import (
 	"time"
 )
 
-// guardianName is the name of the guardian in lists of processes, and by which it knows
-// what it is. It differs from our own so that who kills "zkrecipes" by name, or the
-// command by its arguments, does not kill both.
+// guardianName is the guardian's name in lists of processes; the program reads from it
+// that it is the guardian. It differs from ours, so that killing "zkrecipes" by name,
+// or the command by its arguments, does not kill both.
 const guardianName = "zkr-guardian"
 
 // A guardian is a small process of this same program between zkrecipes and its command:
 //
-//	zkrecipes --- guardian --- command --- whatever it starts
+//	zkrecipes --- guardian --- command --- what the command starts
 //
-// It starts the command, tells zkrecipes what becomes of it, and adopts those whose
-// parents have ended (orphans_linux.go). So it knows without asking when nothing is
-// left. It holds the reading end of a pipe whose other end only zkrecipes has: when
-// zkrecipes is gone, for whatever reason, that says so, and the guardian kills all
-// there is.
+// It starts the command, reports to zkrecipes what happens to it, and adopts processes
+// whose parents have ended (orphans_linux.go). So the kernel tells it when all have
+// ended. It reads a pipe whose other end only zkrecipes has: the pipe ends with
+// zkrecipes, for whatever reason, and then the guardian kills all processes.
 //
-// If the guardian is killed instead the kernel kills the command, zkrecipes adopts the
-// rest, and kills it.
+// If the guardian is killed instead, the kernel kills the command, and zkrecipes adopts
+// the other processes and kills them.
 type guardian struct {
 	notices *json.Encoder
 	tree    *tree
 }
 
-// An order is what zkrecipes asks of the guardian, as one line of JSON.
+// An order is what the guardian is to start, as one line of JSON.
 type order struct {
-	File      []byte // bytes, for they need not be UTF-8
+	File      []byte // bytes, because they need not be UTF-8
 	Args      [][]byte
 	Namespace bool // the guardian is the first process of a PID namespace
 }
 
-// A notice is what the guardian tells, as one line of JSON each. The first, an empty
-// one, says that it is there, the second whether the command was started.
+// A notice is what the guardian reports, one line of JSON each. The first, an empty
+// one, says that the guardian runs, the second whether the command was started.
 type notice struct {
-	PID     int            `json:",omitempty"` // it was
+	PID     int            `json:",omitempty"` // the command was started
 	Started uint64         `json:",omitempty"`
-	Failed  syscall.Errno  `json:",omitempty"` // it was not; if Why is not empty, for that reason
+	Failed  syscall.Errno  `json:",omitempty"` // it was not; Why says more, if it is not empty
 	Why     string         `json:",omitempty"`
-	Stopped syscall.Signal `json:",omitempty"` // it was stopped
-	Ended   bool           `json:",omitempty"` // it has ended, as Code and Signal say
+	Stopped syscall.Signal `json:",omitempty"` // the command was stopped
+	Ended   bool           `json:",omitempty"` // the command has ended; Code and Signal say how
 	Code    int            `json:",omitempty"`
 	Signal  syscall.Signal `json:",omitempty"`
-	Gone    bool           `json:",omitempty"` // and so has all that it has started
+	Gone    bool           `json:",omitempty"` // all processes of the command have ended
 }
 
-// guard is the guardian from its start to its end; it returns the exit code. The two
-// arguments are the numbers of its pipes.
+// guard runs the guardian and returns its exit code. The two arguments are the numbers
+// of its pipes.
 func guard(args []string) int {
 	runtime.LockOSThread() // the command gets the death signal when this thread ends
 	control, notices, err := guardianPipes(args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v: it is started by zkrecipes only\n", guardianName, err)
+		fmt.Fprintf(os.Stderr, "%s: %v: only zkrecipes can start it\n", guardianName, err)
 		return exitUsage
 	}
-	// It is to be there until the last, whoever is told to end. Caught signals have
-	// their usual effect in the command again, ignored ones stay ignored.
+	// No signal may end it before the last process of the command. Signals that are
+	// caught here have their usual effect in the command; ignored ones stay ignored.
 	caught := make(chan os.Signal, 1)
 	watchSignals(caught)
 	signal.Notify(caught, syscall.SIGTTIN, syscall.SIGTTOU)
@@ -85,7 +84,7 @@ func guard(args []string) int {
 		g.notify(notice{Failed: syscall.EPERM, Why: err.Error()})
 		return exitCannotRun
 	}
-	if len(todo.Args) == 0 { // that was all to be found out
+	if len(todo.Args) == 0 { // only to check that it works
 		g.notify(notice{})
 		return 0
 	}
@@ -98,7 +97,7 @@ func guard(args []string) int {
 	return 0
 }
 
-// start starts the command, and tells whether it did.
+// start starts the command, and reports whether it did.
 func (g *guardian) start(todo order) (pid int, ok bool) {
 	argv := make([]string, len(todo.Args))
 	for i, arg := range todo.Args {
@@ -121,8 +120,7 @@ func (g *guardian) start(todo order) (pid int, ok bool) {
 	return pid, true
 }
 
-// maxOrder bounds an order, which has the size of a command line. The systems allow
-// less.
+// maxOrder bounds an order, which is as long as a command line. Systems allow less.
 const maxOrder = 64 << 20
 
 func guardianPipes(args []string) (control, notices *os.File, err error) {
@@ -145,11 +143,11 @@ func guardianPipes(args []string) (control, notices *os.File, err error) {
 	return files[0], files[1], nil
 }
 
-// tell fails when zkrecipes has ended, and then another hears of that.
+// notify sends a notice. It fails if zkrecipes has ended, which killAllAfter notices.
 func (g *guardian) notify(n notice) { _ = g.notices.Encode(n) }
 
-// killAllAfter waits for the end of zkrecipes, and leaves nothing behind. It returns
-// with the process.
+// killAllAfter waits for the end of zkrecipes, and then kills all processes until this
+// process ends too.
 func (g *guardian) killAllAfter(control io.Reader) {
 	_, _ = io.Copy(io.Discard, control)
 	for ; ; <-time.After(treePoll) {
@@ -157,9 +155,10 @@ func (g *guardian) killAllAfter(control io.Reader) {
 	}
 }
 
-// wait tells what becomes of the command, and returns when nothing of it is left.
+// wait reports what happens to the command, and returns when all its processes have
+// ended.
 func (g *guardian) wait(command int) {
-	var end *notice // that was not told yet
+	var end *notice // not sent yet
 	ended := false
 	for {
 		options := syscall.WUNTRACED
@@ -170,7 +169,7 @@ func (g *guardian) wait(command int) {
 		pid, err := syscall.Wait4(-1, &status, options, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
-		case err != nil: // there is nobody to wait for
+		case err != nil: // no children are left
 			g.awaitRemaining(end)
 			return
 		case pid == 0: // not now: there is more than the command
@@ -180,7 +179,7 @@ func (g *guardian) wait(command int) {
 			if pid == command || ended {
 				g.notify(notice{Stopped: status.StopSignal()})
 			}
-		case pid == command && !ended: // later another may have that number
+		case pid == command && !ended: // later another process may have that number
 			ended, end = true, &notice{Ended: true, Code: status.ExitStatus()}
 			if status.Signaled() {
 				end.Code, end.Signal = 0, status.Signal()
@@ -189,8 +188,8 @@ func (g *guardian) wait(command int) {
 	}
 }
 
-// awaitRest tells that all has ended when that is so of those too that are not our
-// children. end is what was not told yet.
+// awaitRemaining reports the end of all processes when those have ended too that are
+// not our children. end is a notice that was not sent yet.
 func (g *guardian) awaitRemaining(end *notice) {
 	last := notice{Gone: true}
 	if end != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// jobFlags are what the command lines of "run" and "elect" have in common: where
-// ZooKeeper is, what to run, and how to treat it.
+// jobFlags are the flags that "run" and "elect" share: where ZooKeeper is, what to run,
+// and how to end it.
 type jobFlags struct {
 	connection
 	path           string // of the lock or the election
-	what           string // is to be held: a lock, a permit, the leadership
+	what           string // what is acquired: a lock, a permit, the leadership
 	grace, maxHold option[time.Duration]
 	killAfter      option[time.Duration]
 	ignoreRevoke   bool
@@ -30,7 +30,7 @@ type jobFlags struct {
 	command        []string
 }
 
-// register adds the flags; path is the name of the one for the path.
+// register adds the flags; path is the name of the flag for the path.
 func (f *jobFlags) register(fs *flag.FlagSet, path string) {
 	f.connection.register(fs)
 	fs.StringVar(&f.path, path, "", "")
@@ -43,13 +43,13 @@ func (f *jobFlags) register(fs *flag.FlagSet, path string) {
 	fs.BoolVar(&f.quiet, "quiet", false, "")
 }
 
-// check finds the mistakes that can be seen without a server. verb is "run" or "elect",
-// path the name of the flag for the path.
+// check finds the mistakes that show without a server. verb is "run" or "elect", path
+// the name of the flag for the path.
 func (f *jobFlags) check(verb, path, what string) error {
 	example := map[string]string{"run": "/locks/backup", "elect": "/elections/scheduler"}[verb]
 	switch {
 	case f.path == "":
-		return usageErrorf("%s: no %s: say --%s PATH, such as --%s %s", verb, what, path, path, example)
+		return usageErrorf("%s: no %s: give --%s PATH, such as --%s %s", verb, what, path, path, example)
 	case len(f.command) == 0:
 		return usageErrorf("%s: no command: put it last, behind --, as in: zkrecipes %s --%s %s -- COMMAND ARGS...", verb, verb, path, f.path)
 	case f.command[0] == "":
@@ -77,28 +77,28 @@ const (
 	finished
 )
 
-// A job is one "run" or "elect": a command, and what it must hold to be running.
+// A job is one "run" or "elect": a command, and the lock that it needs to run.
 type job struct {
 	*program
 	*jobFlags
 	cfg       framework.Config
 	file      string // of the command
 	report    *reporter
-	newRecipe func(*framework.Client) (recipe, error) // makes the contest
+	newRecipe func(*framework.Client) (recipe, error) // from the flags
 	recipe    recipe
 
 	signals chan os.Signal
 	client  *framework.Client
 	held    held
 	session *framework.Session
-	granted time.Duration // the session timeout, as told last
-	waited  bool          // somebody else was seen to have the lock
+	granted time.Duration // the session timeout that was reported last
+	waited  bool          // another client held the lock
 	watcher sync.WaitGroup
-	phase   atomic.Int32 // for watcher
+	phase   atomic.Int32 // read by watcher
 }
 
-// perform prepares a job, does it, and returns the exit code; conflict is the one for
-// "somebody else has the lock".
+// perform prepares a job, runs it, and returns the exit code. conflict is the exit code
+// when another client holds the lock.
 func (p *program) perform(
 	f *jobFlags, newRecipe func(*framework.Client) (recipe, error), conflict int, do func(*job) (int, error),
 ) int {
@@ -148,7 +148,7 @@ func (j *job) execute(do func(*job) (int, error)) (code int, err error) {
 	return do(j)
 }
 
-// disconnect ends the session, and with it whatever is left of it on the servers.
+// disconnect ends the session, and with it all its nodes.
 func (j *job) disconnect() {
 	j.phase.Store(finished)
 	if j.client != nil {
@@ -157,10 +157,10 @@ func (j *job) disconnect() {
 	j.watcher.Wait()
 }
 
-// term is one wait for the place and, when it is had, one life of the command. again
-// tells that there should be another, if the job repeats.
+// runOnce acquires and runs the command once. again says that a job that repeats should
+// do so again.
 func (j *job) runOnce(w waitLimit, repeats bool) (code int, again bool, err error) {
-	// The lease lives under this context, so it lasts until all is done.
+	// The lease depends on this context, so it lasts until everything is done.
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	err = untilSignal(ctx, cancel, j.signals, func(ctx context.Context) error { return j.await(ctx, w) })
@@ -173,7 +173,7 @@ func (j *job) runOnce(w waitLimit, repeats bool) (code int, again bool, err erro
 	}
 	switch {
 	case err == nil:
-		// Whoever told the command to end wants no other.
+		// A signal that ended the command ends the job too.
 		again = repeats && (o.lost || o.revoked) && !o.signalled
 		return j.finish(o, lasted, again), again, nil
 	case repeats && errors.Is(err, lease.ErrLost): // between the grant and the command's start
@@ -191,7 +191,7 @@ func untilSignal(ctx context.Context, cancel context.CancelCauseFunc, signals <-
 		select {
 		case err := <-done:
 			if cause := context.Cause(ctx); cause != nil {
-				return cause // which may have come too late for f to notice
+				return cause // f may have returned before it noticed
 			}
 			return err
 		case sig := <-signals:
@@ -202,7 +202,7 @@ func untilSignal(ctx context.Context, cancel context.CancelCauseFunc, signals <-
 	}
 }
 
-// underLock runs the command while the place is held, and says how it ended.
+// runLocked runs the command while the lease is held, and returns how it ended.
 func (j *job) runLocked() (outcome, time.Duration, error) {
 	start := time.Now()
 	if err := j.held.Err(); err != nil {
@@ -215,7 +215,7 @@ func (j *job) runLocked() (outcome, time.Duration, error) {
 	}
 	if err := procTrouble(); err != nil {
 		j.report.warn(event{Event: "unstoppable", Reason: err.Error()},
-			"%s cannot see processes: %v; what leaves the command's process group cannot be stopped", clock(time.Now()), err)
+			"%s cannot list processes: %v; processes that leave the command's process group cannot be stopped", clock(time.Now()), err)
 	}
 	watchStops(j.signals)
 	defer unwatchStops()
@@ -234,9 +234,9 @@ func (j *job) runLocked() (outcome, time.Duration, error) {
 	return o, time.Since(start), nil
 }
 
-// graceNow is the grace for the session that holds the lock. If the session was
-// replaced while waiting, and servers differ in what they allow, it may be shorter than
-// the one the user asked for.
+// graceNow is the grace for the session that holds the lock. It may be shorter than
+// asked for, if the session was replaced while waiting and servers differ in what they
+// allow.
 func (j *job) graceNow() time.Duration {
 	limit := j.session.Timeout() / maxGraceShare
 	grace, err := j.graceFor(j.session.Timeout())
@@ -246,12 +246,12 @@ func (j *job) graceNow() time.Duration {
 	return grace
 }
 
-// conclude gives the place back, says what there is to say, and returns the exit code:
-// the command's own only if the place was held to the end. again tells that the job
-// goes on, so that the code does not matter yet.
+// finish releases the lease, reports how the command ended, and returns the exit code:
+// the command's own only if the lease was held to the end. again says that the job goes
+// on, so that the code does not matter yet.
 func (j *job) finish(o outcome, lasted time.Duration, again bool) int {
 	code, ended := o.end.exitCode(), time.Now()
-	released := j.held.Release() // of what was lost, the rest goes in the background, or with the session
+	released := j.held.Release() // of a lost lease, the node goes in the background or with the session
 	lost := o.lost || errors.Is(released, lease.ErrLost)
 	consequence := ""
 	if lost {
@@ -264,7 +264,7 @@ func (j *job) finish(o outcome, lasted time.Duration, again bool) int {
 	} else {
 		e.ExitCode = &code
 	}
-	if released != nil && !o.lost { // else its reason was told when it happened
+	if released != nil && !o.lost { // a loss was reported when it happened
 		e.Reason = explain(released)
 	}
 	switch {
@@ -273,11 +273,11 @@ func (j *job) finish(o outcome, lasted time.Duration, again bool) int {
 		j.report.warn(e, "%s the command has ended: %v%s", clock(ended), o.end, consequence)
 	case lost:
 		e.Event = "unprotected"
-		j.report.warn(e, "%s the command ran to its end (%v) but was not protected to the end: %s%s", clock(ended), o.end, e.Reason, consequence)
+		j.report.warn(e, "%s the command ran to its end (%v) but was not protected until then: %s%s", clock(ended), o.end, e.Reason, consequence)
 	case released != nil:
-		j.report.warn(e, "%s will be free when the session has ended: %s", j.path, e.Reason)
+		j.report.warn(e, "%s is not released yet, and will be free when the session has ended: %s", j.path, e.Reason)
 	case o.revoked:
-		j.report.info(e, "%s the command has ended (%v), and %s is given back", clock(ended), o.end, j.path)
+		j.report.info(e, "%s the command has ended (%v), and %s is released", clock(ended), o.end, j.path)
 	default:
 		j.report.info(e, "")
 	}

@@ -18,12 +18,12 @@ import (
 type listing struct {
 	Lock      string       `json:"lock"`
 	Exists    bool         `json:"exists"`    // the lock's node; servers remove it when it is not used
-	Queue     []queueEntry `json:"queue"`     // first in line first
+	Queue     []queueEntry `json:"queue"`     // the head first
 	Semaphore *permits     `json:"semaphore"` // nil if there is none
 	Others    []string     `json:"others"`
 }
 
-// ls prints who holds what below a path, and who waits for it.
+// ls prints the holders and the waiting clients below a path.
 func (p *program) ls(args []string) error {
 	var (
 		conn   connection
@@ -56,7 +56,7 @@ func (l *listing) print(out io.Writer) error {
 	case !l.Exists && len(l.Queue) == 0:
 		fmt.Fprintf(&text, "%s is free: there is no such node (servers remove it some time after its last use)\n", quote.Line(l.Lock))
 	case len(l.Queue) == 0:
-		fmt.Fprintf(&text, "%s is free: nobody holds it or waits for it\n", quote.Line(l.Lock))
+		fmt.Fprintf(&text, "%s is free: no client holds it or waits for it\n", quote.Line(l.Lock))
 	default:
 		text.WriteString(l.table().String())
 	}
@@ -68,14 +68,14 @@ func (l *listing) print(out io.Writer) error {
 		fmt.Fprintf(&text, "how many permits there are is not stored at %s\n", quote.Line(l.Lock))
 	}
 	if n := len(l.Others); n > 0 {
-		fmt.Fprintf(&text, "%s has children that contend for nothing, %d in number: %s\n", quote.Line(l.Lock), n, firstFew(l.Others))
+		fmt.Fprintf(&text, "%s has children that belong to no lock, semaphore or election (%d): %s\n", quote.Line(l.Lock), n, firstFew(l.Others))
 	}
 	_, err := io.WriteString(out, text.String())
 	return err
 }
 
-// table has one line for each contender. What others wrote is in cells, and so are the
-// few of ours that may be empty.
+// table has one line for each contender. Text of other clients is quoted as a cell, and
+// so are our fields that may be empty.
 func (l *listing) table() table {
 	t := table{{"POS", "KIND", "STATE", "TOKEN", "SESSION", "WHO", "HOST", "PID", "SINCE", "AGE"}}
 	for _, c := range l.Queue {
@@ -95,7 +95,7 @@ func (l *listing) table() table {
 	return t
 }
 
-// someOf names a few of many.
+// firstFew joins the first names.
 func firstFew(names []string) string {
 	const few = 5
 	more := ""

@@ -50,7 +50,7 @@ func TestListing(t *testing.T) {
 	require.Equal(t, 0, waiter.end())
 	code, stdout, _ = invoke(t, env, "ls", testLock)
 	require.Equal(t, 0, code)
-	require.Equal(t, testLock+" is free: nobody holds it or waits for it\n", stdout)
+	require.Equal(t, testLock+" is free: no client holds it or waits for it\n", stdout)
 	code, stdout, _ = invoke(t, env, "ls", "--json", testLock)
 	require.Equal(t, 0, code)
 	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "semaphore": null, "others": []}`, stdout)
@@ -86,7 +86,7 @@ func TestListingOfOthers(t *testing.T) {
 	require.Equal(t, 0, code, stderr)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	require.Len(t, lines, 4)
-	require.Equal(t, testLock+" has children that contend for nothing, 1 in number: something-else", lines[3])
+	require.Equal(t, testLock+" has children that belong to no lock, semaphore or election (1): something-else", lines[3])
 	require.Regexp(t, `^1 +mutex +held +\d+ +0x[0-9a-f]+ +- +- +- +20`, lines[1])
 	require.Regexp(t, `^2 +mutex +waiting +\d+ +0x[0-9a-f]+ +a\\x1b\[2Jb +h +- +20`, lines[2])
 }

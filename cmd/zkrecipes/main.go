@@ -1,6 +1,6 @@
-// Command zkrecipes runs a command under a ZooKeeper lock, so that of all the machines
-// that try only one runs it at a time, or so many, or one as long as it leads; shows
-// who holds a lock and who waits for it; and asks holders to give way.
+// Command zkrecipes runs a command under a ZooKeeper lock: of all machines that try,
+// one runs it at a time, or at most N, or one while it leads. It also shows which
+// clients hold a lock and which wait for it, and requests that holders release it.
 //
 //	zkrecipes run --servers zk1:2181,zk2:2181 --lock /locks/backup -- /usr/local/bin/backup --full
 //	zkrecipes elect --servers zk1:2181,zk2:2181 --path /elections/scheduler -- /usr/local/bin/scheduler
@@ -12,27 +12,27 @@
 //
 // # How it works
 //
-// The journey of one run (job.go): look the command up, connect, take the lock, start
-// the command, supervise both, give the lock back when all of it has ended. An election
-// (elect.go) repeats all but the first two. What is to be won, a lock, a permit or a
-// term, is a contest (contest.go).
+// One run (job.go) looks the command up, connects, takes the lock, starts the command,
+// supervises both, and releases the lock when all processes of the command have ended.
+// An election (elect.go) repeats all but the first two steps. The mutex, read-write
+// lock, semaphore or election that is acquired is a recipe (recipe.go).
 //
-// Between this program and the command there is a guardian, a second process of it
-// (guardian_unix.go), which knows all that the command has started and when the last of
-// it has ended. If this program is killed the guardian kills all that; if the guardian
-// is killed, this program does (process_unix.go, tree_linux.go).
+// Between this program and the command is a guardian, a second process of this program
+// (guardian_unix.go). It knows all processes that the command has started, and when the
+// last of them has ended. If this program is killed, the guardian kills them; if the
+// guardian is killed, this program does (process_unix.go, tree_linux.go).
 //
-// Supervision is one loop (supervise.go, rest.go) over what can happen: the command was
-// stopped, it has ended, or all that it has started has; a signal to pass on; somebody
-// asks for the lock; the lease said that it is over; and the moment came at which the
-// lease has too little time left. Everything it depends on is an interface, so that its
-// timeline is tested in virtual time.
+// Supervision is one loop (supervise.go, remaining.go) over what can happen: the
+// command has stopped or ended, or all processes that it started have; a signal is to
+// be passed on; a revocation is requested; the lease is over, or has too little time
+// left. Everything that the loop depends on is an interface, so tests run it in virtual
+// time.
 //
-// A process group of its own is what makes the command and its descendants killable
-// without killing others in the pipeline. Its price is that the terminal belongs to
-// another group: a command that reads from it is stopped by the kernel. zkrecipes then
-// lends it the terminal (terminal_unix.go). It does so on demand only, because others
-// in the pipeline, as in "zkrecipes run ... | less", may be the ones who need it.
+// The command has a process group of its own, so that it and its descendants can be
+// killed without the other processes of the pipeline. The price: the terminal belongs
+// to another group, so the kernel stops a command that reads from it. zkrecipes then
+// lends it the terminal (terminal_unix.go). It does so on demand only, because another
+// process of the pipeline may need the terminal, as in "zkrecipes run ... | less".
 package main
 
 import (
@@ -45,7 +45,7 @@ import (
 
 func main() { os.Exit(runProcess()) }
 
-// runProcess is the program as a process of its own.
+// runProcess is the whole program: zkrecipes itself, or its guardian.
 func runProcess() int {
 	if len(os.Args) > 0 && os.Args[0] == guardianName {
 		return guard(os.Args[1:])
@@ -61,7 +61,7 @@ type program struct {
 	env                   environ
 }
 
-// run is the whole program but for the process around it; it returns the exit code.
+// run is zkrecipes without the process around it; it returns the exit code.
 func run(args []string, stdin, stdout, stderr *os.File, env []string) int {
 	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
 	if len(args) == 0 {
@@ -90,15 +90,15 @@ func run(args []string, stdin, stdout, stderr *os.File, env []string) int {
 	return p.failed(err)
 }
 
-// failed says why a command failed and returns its exit code.
+// failed prints why a verb failed and returns its exit code.
 func (p *program) failed(err error) int {
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		_ = printLine(p.stderr, "zkrecipes: "+explain(err)) // nobody is left to be told if it fails
+		_ = printLine(p.stderr, "zkrecipes: "+explain(err)) // if it fails there is no other way to report it
 	}
 	return exitCode(err, exitConflict)
 }
 
-// help prints the overview or the page about one command.
+// help prints the overview or the page about one verb.
 func (p *program) help(args []string) error {
 	topic := ""
 	if len(args) > 0 {
@@ -106,7 +106,7 @@ func (p *program) help(args []string) error {
 	}
 	text, ok := helpTopics[topic]
 	if !ok || len(args) > 1 {
-		return usageErrorf("there is no help on %q; there is on run, elect, ls, revoke, testserver and version", strings.Join(args, " "))
+		return usageErrorf("there is no help on %q; there is help on run, elect, ls, revoke, testserver and version", strings.Join(args, " "))
 	}
 	fmt.Fprint(p.stdout, text)
 	return nil

@@ -11,14 +11,14 @@ import (
 	"syscall"
 )
 
-// In a PID namespace of which the guardian is the first process, the kernel kills all
-// when the guardian ends, and the guardian when we end. So it leaves nothing even if
-// both are killed at once.
+// The guardian can be the first process of a PID namespace. Then the kernel kills all
+// processes in it when the guardian ends, and the guardian when we end, so that none is
+// left even if both are killed at once.
 
-// becomeGuardian gives the guardian its name and its powers.
+// becomeGuardian gives the guardian its name, adopts orphans, and enters the namespace.
 func becomeGuardian(namespace bool) error {
 	if namespace {
-		// The mount namespace is new as well; what others mount still shows in it.
+		// The mount namespace is new as well; mounts made outside still show in it.
 		if err := syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_SLAVE, ""); err != nil {
 			return fmt.Errorf("mounts of a PID namespace: %w", err)
 		}
@@ -30,13 +30,13 @@ func becomeGuardian(namespace bool) error {
 	return adoptOrphans()
 }
 
-// checkNamespace tells why there can be no PID namespace, by making one.
+// checkNamespace returns why there can be no PID namespace, by making one.
 func checkNamespace(env environ) error {
 	p := &process{guardianEnded: make(chan struct{})}
 	err := p.startGuardian(env, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}, true)
 	if err == nil {
 		var told notice
-		if told, err = p.ask(context.Background(), json.NewDecoder(p.notices), order{Namespace: true}); err == nil && told.Why != "" {
+		if told, err = p.sendOrder(context.Background(), json.NewDecoder(p.notices), order{Namespace: true}); err == nil && told.Why != "" {
 			err = errors.New(told.Why)
 		}
 		p.control.Close()
@@ -44,13 +44,13 @@ func checkNamespace(env environ) error {
 		p.notices.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("--pid-namespace: %w; it takes root, or CAP_SYS_ADMIN", err)
+		return fmt.Errorf("--pid-namespace: %w; it needs root or CAP_SYS_ADMIN", err)
 	}
 	return nil
 }
 
 // findCommandIn finds the command that a guardian in a PID namespace has started, by
-// the number that it has there; the zero value if it has ended.
+// its number there. It returns the zero value if the command has ended.
 func findCommandIn(guardian int, there processID) processID {
 	all, _ := allProcesses()
 	for _, p := range descendantsOf(guardian, all) {
@@ -61,8 +61,8 @@ func findCommandIn(guardian int, there processID) processID {
 	return processID{}
 }
 
-// innermostPID returns the number of a process in its own PID namespace, 0 if it cannot
-// be told.
+// innermostPID returns the number of a process in its own PID namespace, 0 if it is not
+// known.
 func innermostPID(pid int) int {
 	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	for line := range strings.SplitSeq(string(text), "\n") {

@@ -13,20 +13,21 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Credentials keep strangers out of what zkrecipes makes: see framework.OwnedBelow.
-// They do not help on a path that somebody else has made, open, because ZooKeeper asks
-// the parent who may create and delete a node: strangers could join the queue there, or
-// delete the holder's node. So the ACL of a path that exists is looked at before the
-// wait, which may be long, and once more when the place is had. Only the second look is
-// certain: until there is a node of ours below it, the path may go and be made anew by
-// a stranger. From then on only those can change it who may change its ACL.
+// Credentials protect the nodes that zkrecipes creates: see framework.OwnedBelow. They
+// do not help on an open path that another client has created, because the ACL of the
+// parent says which clients may create and delete a node: a client without the
+// credentials could join the queue, or delete the holder's node. So the ACL of an
+// existing path is checked before the wait, which may be long, and once more when the
+// lock is held. Only the second check is certain: until the path has a node of ours
+// below it, another client may delete it and create it anew. After that, only a client
+// that may change its ACL can open it.
 
-// lastLook is what there is at least of the time for the second look: to have won in
-// the last moment is to have won.
+// finalCheckTime is the least time for the second check: a lock that was acquired in
+// the last moment counts.
 const finalCheckTime = listLimit / 5
 
-// refuseStrangers returns an error if the place is open to others than those who are
-// named, when credentials are used, which were meant to keep them out. w bounds it.
+// refuseOpenPath returns an error if credentials are used and the path is open to
+// clients that its ACLs do not name. w bounds the check.
 func (j *job) refuseOpenPath(ctx context.Context, w waitLimit) error {
 	if len(j.cfg.Auth) == 0 {
 		return nil
@@ -41,9 +42,9 @@ func (j *job) refuseOpenPath(ctx context.Context, w waitLimit) error {
 	for _, node := range protected {
 		to, err := kit.Of(j.client).OpenEntries(ctx, node.Path, node.Denied)
 		switch {
-		case errors.Is(err, framework.ErrNoNode): // we make it, and for us alone
+		case errors.Is(err, framework.ErrNoNode): // we create it, closed
 		case err != nil:
-			return fmt.Errorf("who may enter %s: %w", j.path, err)
+			return fmt.Errorf("checking the ACL of %s: %w", j.path, err)
 		case len(to) > 0:
 			open.nodes = append(open.nodes, j.client.FullPath(node.Path))
 			open.to = append(open.to, to[0])
@@ -55,7 +56,7 @@ func (j *job) refuseOpenPath(ctx context.Context, w waitLimit) error {
 	return nil
 }
 
-// An openError means that credentials are used where they are of no use.
+// An openPathError means that credentials are used on a path that they do not protect.
 type openPathError struct {
 	path            string
 	nodes           []string // that are open, with chroot
@@ -63,7 +64,7 @@ type openPathError struct {
 	servers, scheme string
 }
 
-// Error says who may do what, and how to mend it.
+// Error says which node is open to whom, and how to close it.
 func (e *openPathError) Error() string {
 	secret := "SECRET"
 	if e.scheme == "digest" {
@@ -74,13 +75,13 @@ func (e *openPathError) Error() string {
 		who = append(who, fmt.Sprintf("the ACL of %s has %v", node, e.to[i]))
 		mend = append(mend, fmt.Sprintf("setAcl %s auth::cdrwa,world:anyone:r", cliWord(node)))
 	}
-	return fmt.Sprintf("%s is not protected by the credentials: strangers can take part or delete the holder's node, as %s; "+
+	return fmt.Sprintf("%s is not protected by the credentials: clients without them can take part or delete the holder's node, as %s; "+
 		"to close it, in zkCli.sh -server %s: addauth %s %s, then: %s",
 		e.path, strings.Join(who, ", "), e.servers, e.scheme, secret, strings.Join(mend, ", then: "))
 }
 
-// cliWord quotes a path for zkCli.sh, which splits lines at white space and knows no
-// escapes: only a path with both kinds of quotes and white space cannot be told to it.
+// cliWord quotes a path for zkCli.sh, which splits lines at white space and has no
+// escapes: a path with white space and both kinds of quotes cannot be written for it.
 func cliWord(path string) string {
 	switch {
 	case !strings.ContainsFunc(path, unicode.IsSpace):

@@ -11,8 +11,8 @@ import (
 
 const prSetChildSubreaper = 36 // of prctl(2)
 
-// adoptOrphans makes this process the parent of all its descendants whose parents end:
-// none can leave it, whatever it does.
+// adoptOrphans makes this process the parent of all its descendants whose parents end,
+// so that none can leave it.
 func adoptOrphans() error {
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
 		return fmt.Errorf("prctl(PR_SET_CHILD_SUBREAPER): %w", errno)
@@ -20,7 +20,7 @@ func adoptOrphans() error {
 	return nil
 }
 
-// ownChildren are the children that somebody waits for by their number.
+// ownChildren are the children that a goroutine waits for by their number.
 var ownChildren = struct {
 	sync.Mutex
 	pids map[int]bool
@@ -37,18 +37,18 @@ func startOwn(start func() (pid int, err error)) (int, error) {
 	return pid, err
 }
 
-// waitedFor says that a child that startOwn has started is no more.
+// waitedFor removes a child that startOwn has started, when it has ended.
 func waitedFor(pid int) {
 	ownChildren.Lock()
 	defer ownChildren.Unlock()
 	delete(ownChildren.pids, pid)
 }
 
-// reapOrphans lets children end that this process has not started, but adopted, or got
-// from whoever became this process. As the first process of a container it gets all
-// orphans there.
+// reapOrphans reaps children that this process has not started: adopted ones, and those
+// of the program that this process was before its exec. The first process of a
+// container adopts all orphans there.
 //
-// It goes on as long as the process: only for one that starts no others.
+// It runs until the process ends, and so suits a process that starts no other children.
 func reapOrphans() {
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGCHLD)
@@ -59,7 +59,7 @@ func reapOrphans() {
 	}()
 }
 
-// reapNow lets those of them end that are zombies.
+// reapNow reaps those that are zombies.
 func reapNow() {
 	ownChildren.Lock()
 	defer ownChildren.Unlock()
@@ -70,9 +70,9 @@ func reapNow() {
 	}
 }
 
-// childrenNow lists the children of this process, as far as they can be seen. Where
-// there are none, as at the start of nearly every run, no processes are read: there can
-// be thousands, and a lock may be held meanwhile.
+// childrenNow lists the children of this process, as far as /proc shows them. Without
+// children, as at the start of nearly every run, it does not read /proc: there can be
+// thousands of processes, and a lock may be held meanwhile.
 func childrenNow() (children []procStat) {
 	if !hasChildren() {
 		return nil
@@ -87,7 +87,7 @@ func childrenNow() (children []procStat) {
 	return children
 }
 
-// foreignNow names the children of this process, to know them again.
+// foreignNow returns the present children of this process.
 func foreignNow() map[processID]bool {
 	foreign := map[processID]bool{}
 	for _, p := range childrenNow() {
@@ -96,12 +96,12 @@ func foreignNow() map[processID]bool {
 	return foreign
 }
 
-// allGone reports whether nothing is left of a command whose guardian has ended, and
-// lets zombies end. The kernel knows, unless we have other children; a list of
+// allGone reports whether all processes of a command have ended whose guardian has
+// ended, and reaps zombies. The kernel knows, unless we have other children; a list of
 // processes can miss one that was started while it was read.
 func (t *tree) allGone() bool {
 	unseen := procTrouble() != nil
-	if reapNow(); unseen { // then none can be told from another
+	if reapNow(); unseen { // then all children are alike
 		for pid := 1; pid > 0; {
 			pid, _ = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
 		}
@@ -113,7 +113,7 @@ func (t *tree) allGone() bool {
 	return err == nil && len(alive) == 0 && t.hasForeign()
 }
 
-// hasForeign reports whether somebody is there who has nothing to do with the command.
+// hasForeign reports whether a child is left that is no part of the command.
 func (t *tree) hasForeign() bool {
 	now := childrenNow()
 	t.mu.Lock()
@@ -135,6 +135,6 @@ func hasChildren() bool {
 	}
 }
 
-// nobodyElse reports whether a guardian that has no children left has nothing left. It
-// has: orphans become its children.
+// nothingLeft reports whether all processes have ended for a guardian without children:
+// always, because orphans become its children.
 func nothingLeft(*tree) bool { return true }

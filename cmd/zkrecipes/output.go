@@ -6,9 +6,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// Nothing of others reaches an output but through package quote.
+// All text of other clients goes through package quote before it is written.
 
-// printJSON writes the answer of "ls" or "revoke" for a program, over several lines.
+// printJSON writes the result of "ls" or "revoke" as indented JSON.
 func (p *program) printJSON(v any) error {
 	text, err := quote.JSON(v, "  ")
 	if err != nil {

@@ -8,11 +8,10 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// inspect parses the command line of a command that looks at one path, connects, and
-// calls look with a client and the path as the client names it. The client has no
-// chroot, because it would create that: looking changes nothing. --timeout bounds all
-// of it.
-func (p *program) withClient(fs *flag.FlagSet, conn *connection, path string, listQueue func(ctx context.Context, client *framework.Client, full string) error) error {
+// withClient connects, and calls do with a client and the full path. The client has no
+// chroot, because it would create that: "ls" changes nothing. --timeout bounds all of
+// it.
+func (p *program) withClient(fs *flag.FlagSet, conn *connection, path string, do func(ctx context.Context, client *framework.Client, full string) error) error {
 	cfg, chroot, err := conn.config(p.env)
 	if err != nil {
 		return err
@@ -25,13 +24,13 @@ func (p *program) withClient(fs *flag.FlagSet, conn *connection, path string, li
 		return err
 	}
 	defer client.Close()
-	if err := listQueue(ctx, client, chroot+path); err != nil {
+	if err := do(ctx, client, chroot+path); err != nil {
 		return fmt.Errorf("%s: %w", fs.Name(), err)
 	}
 	return nil
 }
 
-// parseAround parses flags before and behind the one argument, the path.
+// parseWithPath parses flags before and after the one argument, the path.
 func (p *program) parseWithPath(fs *flag.FlagSet, args []string) (path string, err error) {
 	if err := p.parse(fs, args); err != nil {
 		return "", err
@@ -45,7 +44,7 @@ func (p *program) parseWithPath(fs *flag.FlagSet, args []string) (path string, e
 	verb := fs.Name()
 	switch {
 	case path == "":
-		return "", usageErrorf("%s: no path: say which lock, as in: zkrecipes %s /locks/backup", verb, verb)
+		return "", usageErrorf("%s: no path: give that of a lock, as in: zkrecipes %s /locks/backup", verb, verb)
 	case fs.NArg() > 0:
 		return "", usageErrorf("%s: only one path at a time: what is %q?", verb, fs.Arg(0))
 	case path == "/":

@@ -121,7 +121,7 @@ func TestListingOfASingleQueue(t *testing.T) {
 	require.Equal(t, &permits{Size: 5, Free: 1, Known: true}, l.Semaphore)
 	code, stdout := revoke(t, server, testLock)
 	require.Equal(t, 0, code)
-	require.Equal(t, 2, strings.Count(stdout, "asked "))
+	require.Equal(t, 2, strings.Count(stdout, "revocation requested: "))
 
 	_, err = client.Set(t.Context(), testLock, []byte("something else"), framework.AnyVersion)
 	require.NoError(t, err)

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// openPrivate opens a file with a secret, or refuses it. Looked at is the opened file:
-// its name may have been given to another by now.
+// openPrivate opens a file with a secret, or refuses it. It checks the opened file,
+// because another file may have its name by now.
 func openPrivate(name string) (*os.File, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -23,13 +23,12 @@ func openPrivate(name string) (*os.File, error) {
 	return file, nil
 }
 
-// checkPrivate refuses a file with a secret that others than its owner can get at: who
-// may write there chooses the secret. Only if the file belongs to root may its group
-// read it, and do no more: that is how services are given secrets, as by Debian's
-// ssl-cert or Kubernetes' fsGroup.
+// checkPrivate refuses a file with a secret that users other than its owner can read or
+// write: a writer chooses the secret. Only the group of a file that belongs to root may
+// read it: so services get secrets, as by Debian's ssl-cert or Kubernetes' fsGroup.
 //
-// Only regular files are asked. A pipe, as of "--auth-file <(pass show zk)", keeps
-// nothing that could be read again, and its mode says nothing on some systems.
+// It checks regular files only. A pipe, as of "--auth-file <(pass show zk)", cannot be
+// read again, and on some systems its mode means nothing.
 func checkPrivate(name string, info os.FileInfo) error {
 	const groupReads, notOwner = 0o040, 0o077
 	mode := info.Mode().Perm()
@@ -40,5 +39,5 @@ func checkPrivate(name string, info os.FileInfo) error {
 	if open == 0 || !info.Mode().IsRegular() || !modesCount {
 		return nil
 	}
-	return fmt.Errorf("it holds a secret and is open to others (mode %04o); close it with: chmod 600 %s", mode, shellWord(name))
+	return fmt.Errorf("it contains a secret and is open to other users (mode %04o); close it with: chmod 600 %s", mode, shellWord(name))
 }

@@ -4,7 +4,8 @@ package main
 
 import "os"
 
-// modesCount tells whether modes say who may read a file. Here there are other ways.
+// modesCount reports whether file modes say which users may read a file. Here they do
+// not.
 const modesCount = false
 
 func belongsToRoot(os.FileInfo) bool { return false }

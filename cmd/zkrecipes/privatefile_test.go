@@ -78,7 +78,7 @@ func TestAuthFileBehindALink(t *testing.T) {
 	require.NoError(t, os.Symlink(secretFile(t, "auth", 0o644), link))
 	c := connection{authFile: option[string]{link, true}}
 	_, err := c.credentials(nil)
-	require.ErrorContains(t, err, "open to others (mode 0644)")
+	require.ErrorContains(t, err, "open to other users (mode 0644)")
 }
 
 // As of "--auth-file <(pass show zk)".

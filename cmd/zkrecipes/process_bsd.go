@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// commandAttributes puts the command into a process group of its own. These systems do
-// not all have a death signal: if the guardian is killed zkrecipes kills the command.
+// commandAttributes puts the command into a process group of its own. Not all of these
+// systems have a death signal: if the guardian is killed, zkrecipes kills the command.
 func commandAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func guardianAttributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
@@ -21,17 +21,17 @@ func becomeGuardian(bool) error { return nil }
 
 var errNoNamespace = errors.New("--pid-namespace is for Linux only")
 
-// checkNamespace tells why there can be no PID namespace.
+// checkNamespace returns why there can be no PID namespace.
 func checkNamespace(environ) error { return errNoNamespace }
 
-// nobodyElse reports whether a guardian that has no children left has nothing left:
-// orphans of its group are children of others.
+// nothingLeft reports whether all processes have ended for a guardian without children.
+// Orphans of the group are not its children.
 func nothingLeft(t *tree) bool { return t.groupGone() }
 
-// procTrouble tells of nothing: what can be known of processes is known.
+// procTrouble returns nil: these systems have no /proc to check.
 func procTrouble() error { return nil }
 
-// Orphans are not ours here.
+// These systems cannot make orphans our children.
 
 func adoptOrphans() error { return nil }
 
@@ -48,7 +48,7 @@ func waitedFor(int) {}
 func findCommandIn(_ int, command processID) processID { return command }
 
 // continuable reports whether a shell with job control could continue this program once
-// it is stopped. Only the parent can be asked about here.
+// it is stopped. Only the parent can be examined here.
 func continuable() bool {
 	group, err := syscall.Getpgid(syscall.Getppid())
 	return err == nil && group != syscall.Getpgrp()

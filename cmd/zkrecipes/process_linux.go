@@ -7,14 +7,14 @@ import (
 )
 
 // commandAttributes puts the command into a process group of its own, and lets the
-// kernel kill it when its guardian dies without a chance to do so.
+// kernel kill it when its guardian is killed.
 func commandAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // guardianAttributes keeps the guardian out of our process group, whose signals are not
-// for it. Our death continues it if somebody has stopped it: it has to kill then. In a
-// namespace of its own it need not even do that.
+// for it. Our death continues a stopped guardian, so that it can kill the command. In a
+// namespace of its own it is killed, which kills the command.
 func guardianAttributes(namespace bool) *syscall.SysProcAttr {
 	if namespace {
 		return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
@@ -22,8 +22,8 @@ func guardianAttributes(namespace bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGCONT}
 }
 
-// ownProgram returns the file that this process runs, also if another has its name by
-// now.
+// ownProgram returns the file that this process runs, even if another file has its name
+// by now.
 func ownProgram() (string, error) {
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err == nil {
@@ -33,8 +33,8 @@ func ownProgram() (string, error) {
 }
 
 // continuable reports whether a shell with job control could continue this program once
-// it is stopped: whether the first of its ancestors in another process group belongs to
-// the same session. Otherwise the kernel does not obey Ctrl-Z either.
+// it is stopped: its first ancestor in another process group must belong to the same
+// session. The kernel obeys Ctrl-Z under the same condition.
 func continuable() bool {
 	self, err := readStat("self")
 	for p := self; err == nil; {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Without process groups a command and what it started cannot be ended together, and so
-// a lock would protect nothing here. "ls" works.
+// Without process groups a command and the processes that it started cannot be ended
+// together, so a lock would protect nothing here. "ls" works.
 
 var errNoGroups = errors.New("not supported on this system: it has no unix process groups")
 
@@ -33,7 +33,7 @@ func startProcess(_ context.Context, _ string, argv []string, _ environ, _ [3]*o
 
 func procTrouble() error { return nil }
 
-// checkSystem tells why no command can be run under a lock here.
+// checkSystem returns why no command can be run under a lock here.
 func checkSystem(name string) error {
 	return &commandError{name: name, code: exitCannotRun, err: errNoGroups}
 }
@@ -51,7 +51,7 @@ func (*process) Running() []processName { return nil }
 // lendTerminal returns nil: there is nothing to lend.
 func lendTerminal(*process, chan<- os.Signal) terminalLender { return nil }
 
-// There are none of these.
+// These signals do not exist here.
 const (
 	signalContinue = syscall.Signal(-1)
 	signalStop     = syscall.Signal(-2)

@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// watchSignals passes on the signals that end a wait or go to the command.
+// watchSignals catches the signals that end a wait or go to the command.
 //
-// HUP and INT, if ignored when zkrecipes was started, as under nohup, stay ignored. A
-// broken pipe, such as a log reader that has gone, must not kill zkrecipes and the
-// command with it, so its signal is caught; it cannot be ignored, because the command
+// HUP and INT, if ignored when zkrecipes was started, as HUP is under nohup, stay
+// ignored. A broken pipe, such as a log reader that has ended, must not kill zkrecipes
+// and with it the command, so its signal is caught; if it were ignored, the command
 // would inherit that.
 func watchSignals(c chan<- os.Signal) {
 	for _, sig := range []os.Signal{
@@ -33,15 +33,15 @@ func watchSignals(c chan<- os.Signal) {
 	}
 }
 
-// watchStops passes on the signals of job control. They keep their usual effect until
-// there is a command to pass them to.
+// watchStops catches the signals of job control. Before a command runs they keep their
+// usual effect.
 func watchStops(c chan<- os.Signal) { signal.Notify(c, syscall.SIGTSTP, syscall.SIGCONT) }
 
-// unwatchStops gives them that effect again.
+// unwatchStops restores that effect.
 func unwatchStops() { signal.Reset(syscall.SIGTSTP, syscall.SIGCONT) }
 
-// endsPrograms reports whether a signal is the usual way to end a program. Many take
-// HUP as the word to read their configuration again.
+// endsPrograms reports whether a signal is the usual way to end a program. HUP is not:
+// it makes many programs read their configuration again.
 func endsPrograms(sig os.Signal) bool {
 	return sig == syscall.SIGINT || sig == syscall.SIGTERM || sig == syscall.SIGQUIT
 }
@@ -55,23 +55,23 @@ func endsWait(sig os.Signal) bool {
 	return false
 }
 
-// A process is a command with all that it has started, under the eyes of a guardian.
+// A process is a command with all processes that it has started, and its guardian.
 type process struct {
 	*tree
-	guardian      int           // its number
+	guardian      int           // the guardian's number
 	guardianEnded chan struct{} // closed when the guardian has ended
-	control       *os.File      // the guardian's word that we are there: it ends with us
+	control       *os.File      // carries the order; its end tells the guardian that we have ended
 	notices       *os.File
-	foreign       map[processID]bool // children of ours that have nothing to do with it
+	foreign       map[processID]bool // children of ours that are no part of it
 	events        chan processEvent
 }
 
-// checkSystem tells why no command can be run under a lock here. It can.
+// checkSystem returns why no command can be run under a lock here: nil, it can.
 func checkSystem(string) error { return nil }
 
 // startProcess starts a command on the standard streams of this program. The last event
-// says that the command and all that it has started have ended. If ctx, which is that
-// of the lease, ends before the command is known to run, it is not started, or killed.
+// says that all processes of the command have ended. If ctx, the lease's, ends before
+// the command is known to run, the command is not started, or killed.
 func startProcess(ctx context.Context, path string, argv []string, env environ, streams [3]*os.File, namespace bool) (*process, error) {
 	p := &process{guardianEnded: make(chan struct{}), events: make(chan processEvent, 1)}
 	if err := p.startGuardian(env, streams, namespace); err != nil {
@@ -82,7 +82,7 @@ func startProcess(ctx context.Context, path string, argv []string, env environ, 
 		todo.Args[i] = []byte(arg)
 	}
 	answers := json.NewDecoder(p.notices)
-	first, err := p.ask(ctx, answers, todo)
+	first, err := p.sendOrder(ctx, answers, todo)
 	if err != nil && p.takeOver() {
 		go p.follow(answers)
 		return p, nil
@@ -99,10 +99,10 @@ func startProcess(ctx context.Context, path string, argv []string, env environ, 
 	return p, nil
 }
 
-// ask gives the guardian its order and returns its answer. A guardian takes a while to
-// start, so the lease is looked at again when it has, and as long as it does not answer
-// the end of the lease is for it what our own end would be.
-func (p *process) ask(ctx context.Context, answers *json.Decoder, todo order) (answer notice, err error) {
+// sendOrder gives the guardian its order and returns the answer. A guardian takes a
+// while to start, so the lease is checked again then; and until the guardian answers,
+// the end of the lease closes the pipe, as our own end would.
+func (p *process) sendOrder(ctx context.Context, answers *json.Decoder, todo order) (answer notice, err error) {
 	stop := context.AfterFunc(ctx, func() { p.control.Close() })
 	defer stop()
 	if err := answers.Decode(&answer); err != nil {
@@ -121,8 +121,8 @@ func (p *process) ask(ctx context.Context, answers *json.Decoder, todo order) (a
 	return answer, err
 }
 
-// leftBehind reports whether a guardian that has ended without a word has started
-// something, which is ours then.
+// takeOver reports whether a guardian that has ended without an answer has started
+// something, and makes that ours.
 func (p *process) takeOver() bool {
 	p.control.Close()
 	<-p.guardianEnded
@@ -131,10 +131,10 @@ func (p *process) takeOver() bool {
 	return !p.allGone()
 }
 
-// notStarted returns the error that the guardian has told of, or that it tells no more,
-// or why the lease is over.
+// notStarted returns why the lease is over, or the guardian's error, or that the
+// guardian has ended.
 func (p *process) notStarted(ctx context.Context, name string, answers notice) error {
-	p.control.Close() // what was started all the same is killed
+	p.control.Close() // kills what was started nevertheless
 	<-p.guardianEnded
 	p.notices.Close()
 	if over := context.Cause(ctx); over != nil {
@@ -187,15 +187,15 @@ func (p *process) startGuardian(env environ, streams [3]*os.File, namespace bool
 }
 
 // watch starts the guardian, keeps it running, and waits for its end, all on one
-// thread: the kernel ties the signal that tells of our death to the thread that has
-// started it.
+// thread: the kernel sends the signal of our death when the thread ends that started
+// the guardian.
 func (p *process) watch(started chan<- error, start func() (int, error)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(p.guardianEnded)
-	// The command must be stopped when it wants the terminal, also where that is
-	// ignored, as it is under tmux: what is caught has its usual effect in a new
-	// program. We ourselves must be able to write and to take the terminal back.
+	// The command must be stopped when it wants the terminal, also where these signals
+	// are ignored, as under tmux: a caught signal has its usual effect in a new
+	// program. We ourselves must be able to write, and to take the terminal back.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTTIN, syscall.SIGTTOU)
 	pid, err := startOwn(start)
 	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
@@ -209,7 +209,7 @@ func (p *process) watch(started chan<- error, start func() (int, error)) {
 		_, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
-		case err == nil && status.Stopped(): // by somebody; it could not tell of the end
+		case err == nil && status.Stopped(): // it could not report the end
 			_ = syscall.Kill(pid, syscall.SIGCONT)
 		default:
 			waitedFor(pid)
@@ -219,8 +219,7 @@ func (p *process) watch(started chan<- error, start func() (int, error)) {
 }
 
 // passedOn lists the files of the guardian: the standard streams, two pipes under the
-// numbers that they have here, and whatever we were given to be passed on to the
-// command.
+// numbers that they have here, and the files that we inherited for the command.
 func passedOn(streams [3]*os.File, pipes ...uintptr) []uintptr {
 	files := make([]uintptr, max(pipes[0], pipes[1])+1)
 	for fd := range files {
@@ -239,7 +238,7 @@ func passedOn(streams [3]*os.File, pipes ...uintptr) []uintptr {
 	return files
 }
 
-// follow turns what the guardian tells into events.
+// follow turns the guardian's notices into events.
 func (p *process) follow(answers *json.Decoder) {
 	last := processEvent{ended: true, end: ending{signal: syscall.SIGKILL}} // by the kernel, if the guardian is killed
 	for !last.gone {
@@ -275,15 +274,15 @@ func (p *process) follow(answers *json.Decoder) {
 // Events returns the channel of what happens to the command.
 func (p *process) Events() <-chan processEvent { return p.events }
 
-// Signal sends a signal to a part of the tree. Nobody left to get it is no error.
+// Signal sends a signal to a part of the tree. It is no error if that part has ended.
 func (p *process) Signal(to part, sig syscall.Signal) error { return p.signal(to, sig) }
 
-// Stop stops all that there is, and returns when all have stopped, or an error if they
-// have not in time.
+// Stop stops all processes and returns when they have stopped, or an error if they have
+// not in time.
 func (p *process) Stop(limit time.Duration) error { return p.halt(limit) }
 
-// Kill kills all that there is.
+// Kill kills all processes.
 func (p *process) Kill() error { return p.freeze(syscall.SIGKILL) }
 
-// Running tells what still runs.
+// Running names the processes that still run.
 func (p *process) Running() []processName { return p.names() }

@@ -52,24 +52,24 @@ func parseStat(text string) (p procStat, err error) {
 	return p, nil
 }
 
-// ended reports whether nothing of the process runs any more: it is a zombie, and not
-// one whose first thread alone has ended.
+// ended reports whether no thread of the process runs any more: it is a zombie, and not
+// only its first thread has ended.
 func (p procStat) ended() bool {
 	return (p.state == 'Z' || p.state == 'X' || p.state == 'x') && p.threads <= 1
 }
 
-// procTrouble tells why /proc does not show the processes as this process knows them:
-// it is missing, or that of another PID namespace, with other numbers.
+// procTrouble returns why /proc does not show the processes by the numbers that this
+// process knows: it is missing, or belongs to another PID namespace.
 func procTrouble() error {
 	self, err := os.Readlink("/proc/self")
 	if err == nil && self != strconv.Itoa(os.Getpid()) {
-		err = fmt.Errorf("/proc is that of another PID namespace")
+		err = fmt.Errorf("/proc belongs to another PID namespace")
 	}
 	return err
 }
 
-// identify returns the zero value if there is no such process. Where that cannot be
-// told a number is all there is.
+// identify returns the zero value if there is no such process, and only the number if
+// /proc does not help.
 func identify(pid int) processID {
 	if procTrouble() != nil {
 		return processID{pid: pid}
@@ -81,7 +81,7 @@ func identify(pid int) processID {
 	return p.processID
 }
 
-// allProcesses lists the processes that can be seen.
+// allProcesses lists the processes that /proc shows.
 func allProcesses() ([]procStat, error) {
 	if err := procTrouble(); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func descendantsOf(root int, all []procStat) []procStat {
 	var found []procStat
 	for next := []int{root}; len(next) > 0; next = next[1:] {
 		of := children[next[0]]
-		delete(children, next[0]) // a list read while processes came and went could contain a circle
+		delete(children, next[0]) // processes come and go while they are listed: there could be a circle
 		found = append(found, of...)
 		for _, p := range of {
 			next = append(next, p.pid)

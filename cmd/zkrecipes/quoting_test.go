@@ -78,7 +78,7 @@ func TestTextOfOthersIsNeverWrittenRaw(t *testing.T) {
 	}
 	require.Contains(t, lines[1], quote.Cell(hostile))
 	require.Contains(t, lines[3], quote.Cell(hostile+"\xff\x9b"))
-	require.Contains(t, lines[4], "1 in number: "+quote.Cell(hostileName))
+	require.Contains(t, lines[4], "election (1): "+quote.Cell(hostileName))
 
 	code, stdout, _ = invoke(t, env, "ls", testLock, "--json")
 	require.Equal(t, 0, code)
@@ -93,7 +93,7 @@ func TestTextOfOthersIsNeverWrittenRaw(t *testing.T) {
 	code, stdout, _ = invoke(t, env, "revoke", testLock, "--all")
 	require.Equal(t, 0, code)
 	requireLines(t, 3, stdout)
-	require.Contains(t, stdout, "asked "+quote.Cell(hostileName)+"lock-0000000001 (mutex, held): "+quote.Line(hostile))
+	require.Contains(t, stdout, "revocation requested: "+quote.Cell(hostileName)+"lock-0000000001 (mutex, held): "+quote.Line(hostile))
 	code, stdout, _ = invoke(t, env, "revoke", testLock, "--json")
 	require.Equal(t, 0, code)
 	requireHarmless(t, strings.ReplaceAll(stdout, "\n", ""))

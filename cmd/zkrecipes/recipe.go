@@ -14,25 +14,25 @@ import (
 
 const forever = lease.Forever
 
-// held is what a job asks of the lease that it holds.
+// held is a lease as a job uses it.
 type held interface {
 	claim
 	Token() lease.Token
 	Release() error
 }
 
-// A contest is what a command has to win before it may run.
+// A recipe is what a command must acquire before it may run.
 type recipe struct {
 	kind string // a lease.KindMutex, or another of these
-	// acquire waits for the place.
+	// acquire waits until it is acquired.
 	acquire func(ctx context.Context, timeout time.Duration) (held, error)
-	// contenders lists who holds, and who waits.
+	// contenders lists the queue: the holders, then the waiting clients.
 	contenders func(ctx context.Context) ([]lease.Contender, error)
-	// mustWait tells whether a newcomer would have to wait for these.
+	// mustWait reports whether a newcomer would wait for this queue.
 	mustWait func(queue []lease.Contender) bool
 }
 
-// contest returns what the flags say is to be won.
+// newRecipe returns the lock or semaphore that the flags ask for.
 func (f *runFlags) newRecipe(client *framework.Client) (recipe, error) {
 	c := recipe{kind: lease.KindMutex, mustWait: anyContender}
 	switch {
@@ -56,8 +56,8 @@ func (f *runFlags) newRecipe(client *framework.Client) (recipe, error) {
 		c.kind, c.contenders, c.acquire = lease.KindSemaphore, permits.Contenders, acquireFrom(permits)
 		c.mustWait = func(queue []lease.Contender) bool { return len(queue) >= f.permits.value }
 	default:
-		// Not the write side of a read-write lock, though it excludes readers as well:
-		// these nodes exclude Java's InterProcessMutex.
+		// Not the write side of a read-write lock, although it excludes readers as
+		// well: only nodes of a mutex exclude Java's InterProcessMutex.
 		lock, err := mutex.New(client, f.path, mutex.WithHolder(f.label), mutex.WithMaxHold(f.maxHold.value))
 		if err != nil {
 			return c, err
@@ -67,15 +67,15 @@ func (f *runFlags) newRecipe(client *framework.Client) (recipe, error) {
 	return c, nil
 }
 
-// anybody is for places that one can have at a time.
+// anyContender is mustWait where at most one client holds.
 func anyContender(queue []lease.Contender) bool { return len(queue) > 0 }
 
-// acquireFrom hides which recipe it is.
+// acquireFrom adapts an Acquirer.
 func acquireFrom(from lease.Acquirer) func(context.Context, time.Duration) (held, error) {
 	return func(ctx context.Context, timeout time.Duration) (held, error) {
 		won, err := from.Acquire(ctx, timeout)
 		if err != nil {
-			return nil, err // and not a nil lease in an interface that is not nil
+			return nil, err // not a nil lease in an interface that is not nil
 		}
 		return won, nil
 	}

@@ -7,24 +7,26 @@ import (
 	"time"
 )
 
-// A rest is what a command has started and not waited for: the other end of a pipeline,
-// jobs in the background, daemons. The lock is theirs until they have ended, too.
+// remainingProcesses are those that a command has started and that outlive it: the
+// other end of a pipeline, jobs in the background, daemons. The lock is kept until they
+// have ended too.
 type remainingProcesses struct {
-	due   <-chan time.Time // time to look at it; nil while the command itself runs
+	due   <-chan time.Time // time to check them; nil while the command itself runs
 	timer *time.Timer
-	named bool
+	named bool // in a message
 }
 
-// Most that outlive a command do so for a moment. Who takes longer is named, and then
-// looked at now and then, because nothing tells when it is stopped.
+// Most processes that outlive a command do so for a moment. After remainingNotice they
+// are named, and from then on polled, because no event says that one was stopped.
 const (
 	remainingNotice = 200 * time.Millisecond
 	remainingPoll   = time.Second
 )
 
-// attendToRest begins when the command has ended and others have not. From now on
-// signals are for all of them. Whoever has left the command's process group has not
-// heard that it was told to end: it was up to the command to tell them.
+// superviseRemaining begins when the command has ended and other processes have not.
+// From now on signals go to all of them. Those outside the command's process group have
+// not yet got the signal that told the command to end: to pass it on was up to the
+// command.
 func (s *supervisor) superviseRemaining() {
 	s.to = everything
 	if s.endSignal != 0 {
@@ -34,18 +36,18 @@ func (s *supervisor) superviseRemaining() {
 	s.remaining.due = s.remaining.timer.C
 }
 
-// watchRest says who is waited for, and does for the rest what events do for a command:
-// gives it the terminal, or stops with it.
+// checkRemaining reports which processes remain, and does for them what events do for a
+// command: it gives them the terminal, or stops this process with them.
 func (s *supervisor) checkRemaining(end ending) {
 	s.remaining.timer.Reset(remainingPoll)
 	running := s.tree.Running()
 	if len(running) == 0 {
-		return // its end is on its way
+		return // the event of their end is on its way
 	}
 	if !s.remaining.named {
 		s.remaining.named = true
 		s.report.info(event{Event: "remaining", Command: end.String(), Processes: running},
-			"%s the command has ended: %v; the %s is kept until what it has started has ended, too: %s",
+			"%s the command has ended: %v; the %s is kept until the processes that it started have ended too: %s",
 			clock(time.Now()), end, s.report.what, joinNames(running))
 	}
 	if s.terminal == nil {
@@ -55,17 +57,17 @@ func (s *supervisor) checkRemaining(end ending) {
 		s.terminal.reclaim()
 		return
 	}
-	s.stopWithCommand(signalRead) // or by another: that is not known
+	s.stopWithCommand(signalRead) // which signal it was is not known
 }
 
-// close ends the looks.
+// close stops the polling.
 func (r *remainingProcesses) close() {
 	if r.timer != nil {
 		r.timer.Stop()
 	}
 }
 
-// nameAll writes names for people.
+// joinNames names the first processes.
 func joinNames(processes []processName) string {
 	const most = 5
 	var text []string

@@ -9,21 +9,21 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// A reporter tells the user of a job what happens, as text or as JSON. It is safe for
-// concurrent use and never blocks: a terminal that somebody has stopped with Ctrl-S
-// must not keep a command from being killed.
+// A reporter reports to the user of a job what happens, as text or as JSON. It is safe
+// for concurrent use and never blocks: a terminal that was stopped with Ctrl-S must not
+// delay the KILL of a command.
 type reporter struct {
 	lock        string // the path
-	what        string // is held there
+	what        string // what is held there
 	json, quiet bool
 
 	lines chan []byte
-	last  chan struct{} // closed when no more lines count
-	done  chan struct{} // closed when all is written
+	last  chan struct{} // closed by close
+	done  chan struct{} // closed when all lines are written
 }
 
 const (
-	reportBacklog = 256 // lines; what is more is dropped
+	reportBacklog = 256 // lines; further ones are dropped
 	flushLimit    = time.Second
 )
 
@@ -35,13 +35,13 @@ func newReporter(out io.Writer, lock string, asJSON, quiet bool) *reporter {
 	go func() {
 		defer close(r.done)
 		for line := range r.pending() {
-			_, _ = out.Write(line) // nobody is left to be told if it fails
+			_, _ = out.Write(line) // if it fails there is no other way to report it
 		}
 	}()
 	return r
 }
 
-// pending yields the lines until close was called and there are no more.
+// pending yields the lines until close was called and no line is left.
 func (r *reporter) pending() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for more := true; more; {
@@ -61,8 +61,8 @@ func (r *reporter) pending() iter.Seq[[]byte] {
 	}
 }
 
-// close waits for what was reported to be written, but not for ever. What is reported
-// after it is lost.
+// close waits until all lines are written, but at most flushLimit. Later reports are
+// dropped.
 func (r *reporter) close() {
 	close(r.last)
 	select {
@@ -71,20 +71,20 @@ func (r *reporter) close() {
 	}
 }
 
-// note reports what is good to know; --quiet silences it.
+// info reports what is good to know; --quiet silences it.
 func (r *reporter) info(e event, format string, args ...any) {
 	if !r.quiet {
 		r.warn(e, format, args...)
 	}
 }
 
-// alarm reports what must be known. An empty format is for events that are worth a line
-// to a program only.
+// warn reports what must be known. With an empty format, the event is written only as
+// JSON.
 func (r *reporter) warn(e event, format string, args ...any) {
 	line := []byte("zkrecipes: " + quote.Line(fmt.Sprintf(format, args...)))
 	if r.json {
 		e.Time, e.Lock = time.Now().UTC().Truncate(time.Millisecond), r.lock
-		line, _ = quote.JSON(e, "") // strings, numbers and times always can be
+		line, _ = quote.JSON(e, "") // cannot fail for strings, numbers and times
 	} else if format == "" {
 		return
 	}
@@ -94,8 +94,8 @@ func (r *reporter) warn(e event, format string, args ...any) {
 	}
 }
 
-// clock writes a moment as a person at a terminal wants it.
+// clock writes a time of day for a terminal.
 func clock(t time.Time) string { return t.Format("15:04:05.000") }
 
-// seconds writes a duration as a number for JSON, in milliseconds precision.
+// seconds writes a duration as a number for JSON, with milliseconds.
 func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }

@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// errNobody means that there was nobody to ask.
-var errNoContender = errors.New("nobody is there to be asked")
+// errNoContender means that no client was there to get a request.
+var errNoContender = errors.New("no revocation was requested")
 
 // revokeFlags is what the command line of "revoke" says.
 type revokeFlags struct {
@@ -23,13 +23,13 @@ type revokeFlags struct {
 	all, json bool
 }
 
-// A request is the output of "revoke --json".
+// A revocation is the output of "revoke --json".
 type revocation struct {
 	Lock      string       `json:"lock"`
 	Requested []queueEntry `json:"asked"`
 }
 
-// revoke asks holders to give way.
+// revoke requests that holders release what they hold.
 func (p *program) revoke(args []string) error {
 	f := &revokeFlags{}
 	fs := flag.NewFlagSet("revoke", flag.ContinueOnError)
@@ -53,8 +53,8 @@ func (p *program) revoke(args []string) error {
 	})
 }
 
-// ask asks those of a survey whom the flags choose. Whoever was asked before something
-// went wrong is named all the same.
+// ask requests the revocation of those contenders that the flags choose. If a request
+// fails, it still prints the earlier ones.
 func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFlags, s *inspect.Survey) error {
 	done := revocation{Lock: f.path, Requested: []queueEntry{}}
 	var failed error
@@ -65,12 +65,12 @@ func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFl
 			}
 			err := lease.RequestRevocation(ctx, client, c.Path)
 			if errors.Is(err, framework.ErrNoNode) {
-				continue // given back since we looked
+				continue // released since it was listed
 			}
 			if failed = err; err == nil {
 				done.Requested = append(done.Requested, newQueueEntry(c, i+1))
 				if !f.json {
-					_ = printLine(p.stdout, "asked "+describe(c)) // it was asked, whoever is told
+					_ = printLine(p.stdout, "revocation requested: "+describe(c)) // the request is made, printed or not
 				}
 			}
 		}
@@ -79,16 +79,12 @@ func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFl
 		failed = errors.Join(failed, p.printJSON(done))
 	}
 	if failed == nil && len(done.Requested) == 0 {
-		what := f.path
-		if f.node != "" {
-			what += ": " + f.node
-		}
-		return fmt.Errorf("%s: %w", what, errNoContender)
+		return fmt.Errorf("%s: %w: %s", f.path, errNoContender, f.chosen())
 	}
 	return failed
 }
 
-// chooses tells whether a contender is to be asked.
+// chooses reports whether the flags choose a contender.
 func (f *revokeFlags) chooses(c inspect.Contender) bool {
 	switch {
 	case f.node != "":
@@ -97,6 +93,17 @@ func (f *revokeFlags) chooses(c inspect.Contender) bool {
 		return true
 	}
 	return c.State != inspect.Waiting
+}
+
+// chosen says which contenders there are not.
+func (f *revokeFlags) chosen() string {
+	switch {
+	case f.node != "":
+		return fmt.Sprintf("no client there has the node or token %q", f.node)
+	case f.all:
+		return "no client holds it or waits for it"
+	}
+	return "no client holds it"
 }
 
 // describe writes a contender in one line.

@@ -34,7 +34,7 @@ func TestRevokedCommandEndsInItsOwnTime(t *testing.T) {
 	until(t, "the next is in line", func() bool { return len(server.Children(testLock)) == 2 })
 	code, stdout := revoke(t, server, testLock)
 	require.Equal(t, 0, code)
-	require.Regexp(t, `^asked _c_[-0-9a-f]+-lock-0000000000 \(mutex, held\): a job \(.*pid `+fmt.Sprint(p.cmd.Process.Pid)+`, .*\)\n$`, stdout)
+	require.Regexp(t, `^revocation requested: _c_[-0-9a-f]+-lock-0000000000 \(mutex, held\): a job \(.*pid `+fmt.Sprint(p.cmd.Process.Pid)+`, .*\)\n$`, stdout)
 	require.Equal(t, testLock, p.event("revoked").Lock)
 	require.Equal(t, "got terminated", p.line())
 
@@ -83,7 +83,7 @@ func TestWhomRevokeAsks(t *testing.T) {
 
 	code, stdout := revoke(t, server, testLock, "--node", queue[1].Node)
 	require.Equal(t, 0, code)
-	require.Equal(t, 1, strings.Count(stdout, "asked "))
+	require.Equal(t, 1, strings.Count(stdout, "revocation requested: "))
 	gone(readers[1])
 	code, _ = revoke(t, server, testLock, "--node", queue[2].Token.String())
 	require.Equal(t, 0, code)
@@ -114,7 +114,7 @@ func TestRevokeAsksThoseWhoWait(t *testing.T) {
 	until(t, "it is in line", func() bool { return len(server.Children(testLock)) == 2 })
 	code, stdout := revoke(t, server, testLock, "--all")
 	require.Equal(t, 0, code)
-	require.Equal(t, 2, strings.Count(stdout, "asked "))
+	require.Equal(t, 2, strings.Count(stdout, "revocation requested: "))
 	require.Contains(t, stdout, "(mutex, waiting)")
 	holder.signal(syscall.SIGTERM)
 	waiter.event("acquired")
@@ -131,7 +131,7 @@ func TestRevokeOfNobody(t *testing.T) {
 		require.Equal(t, exitNoContender, code)
 		require.Empty(t, stdout)
 		require.Contains(t, stderr, testLock)
-		require.Contains(t, stderr, "nobody is there to be asked")
+		require.Contains(t, stderr, "no revocation was requested: no client")
 	}
 	code, stdout, _ := invoke(t, env, "revoke", testLock, "--json")
 	require.Equal(t, exitNoContender, code)
@@ -182,6 +182,6 @@ func TestTextOfARevocation(t *testing.T) {
 	require.Equal(t, 0, code)
 	require.Equal(t, 3, p.end())
 	text := strings.Join(p.said(2), "\n")
-	require.Regexp(t, `zkrecipes: \d\d:\d\d:\d\d\.\d{3} somebody asks for `+testLock+`: the command gets TERM, once, and keeps the lock until it has ended`, text)
-	require.Regexp(t, `the command has ended \(exit code 3\), and `+testLock+` is given back`, text)
+	require.Regexp(t, `zkrecipes: \d\d:\d\d:\d\d\.\d{3} revocation of `+testLock+` requested: the command gets TERM, once, and keeps the lock until it has ended`, text)
+	require.Regexp(t, `the command has ended \(exit code 3\), and `+testLock+` is released`, text)
 }

@@ -46,7 +46,7 @@ func (p *program) parseRun(args []string) (*runFlags, error) {
 	return f, nil
 }
 
-// check finds the mistakes that can be seen without a server.
+// check finds the mistakes that show without a server.
 func (f *runFlags) check() error {
 	switch err := f.jobFlags.check("run", "lock", "lock"); {
 	case err != nil:
@@ -56,20 +56,20 @@ func (f *runFlags) check() error {
 	case f.shared && f.write:
 		return usageErrorf("run: --shared and --write contradict each other")
 	case f.shared && f.permits.given:
-		return usageErrorf("run: --shared and --permits contradict each other: the one is for any number of readers, the other for at most that many holders")
+		return usageErrorf("run: --shared and --permits contradict each other: --shared is for any number of readers, --permits for at most N holders")
 	case f.write && f.permits.given:
 		return usageErrorf("run: --write and --permits contradict each other")
 	case f.try && f.timeout.given:
 		return usageErrorf("run: --try and --timeout contradict each other")
 	case f.timeout.given && f.timeout.value == 0:
-		return usageErrorf("run: --timeout 0 leaves no time to ask; say --try to take the lock only if it is free")
+		return usageErrorf("run: --timeout 0 leaves no time to ask a server; use --try to take the lock only if it is free")
 	case f.conflict < 0 || f.conflict > 255:
 		return usageErrorf("run: --conflict-exit-code %d is not between 0 and 255", f.conflict)
 	}
 	return nil
 }
 
-// run waits for its turn once, and runs the command once.
+// run acquires once, and runs the command once.
 func (p *program) run(args []string) int {
 	f, err := p.parseRun(args)
 	if err != nil {

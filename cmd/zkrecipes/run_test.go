@@ -187,7 +187,7 @@ func TestNotPermitted(t *testing.T) {
 	require.Equal(t, 5, code)
 	code, stdout, _ := invoke(t, env, "ls", testLock)
 	require.Equal(t, 0, code)
-	require.Contains(t, stdout, "nobody holds it")
+	require.Contains(t, stdout, "no client holds it")
 }
 
 // connectClient opens a client for what other programs do to the tree.

@@ -86,8 +86,8 @@ func TestTextOfALostSession(t *testing.T) {
 	said := p.said(4)
 	for i, want := range []string{
 		`waiting for ` + testLock + `: 1 ahead, held by .`,
-		`\d\d:\d\d:\d\d\.\d{3} connection lost: .`,
-		`\d\d:\d\d:\d\d\.\d{3} session lost: expired by the server$`,
+		`\d\d:\d\d:\d\d\.\d{3} connection broken: .`,
+		`\d\d:\d\d:\d\d\.\d{3} session lost: expired by the server; trying again in a new session$`,
 		`\d\d:\d\d:\d\d\.\d{3} connected again$`,
 	} {
 		require.Regexp(t, `^zkrecipes: `+want, said[i])
@@ -100,7 +100,7 @@ func TestTextOfALostConnection(t *testing.T) {
 	require.Equal(t, "ready", p.line())
 	server.DropConnections("")
 	said := p.said(2)
-	require.Regexp(t, `^zkrecipes: \d\d:\d\d:\d\d\.\d{3} connection lost: .`, said[0])
+	require.Regexp(t, `^zkrecipes: \d\d:\d\d:\d\d\.\d{3} connection broken: .*; the lock is still held$`, said[0])
 	require.Regexp(t, `^zkrecipes: \d\d:\d\d:\d\d\.\d{3} connected again$`, said[1])
 }
 

@@ -35,7 +35,7 @@ func TestNoOrderAfterTheLease(t *testing.T) {
 		control, alive, err := os.Pipe()
 		require.NoError(t, err)
 		p := &process{control: alive}
-		_, err = p.ask(ctx, json.NewDecoder(strings.NewReader("{}")), order{})
+		_, err = p.sendOrder(ctx, json.NewDecoder(strings.NewReader("{}")), order{})
 		require.ErrorIs(t, err, lease.ErrLost)
 		heard, err := io.ReadAll(control)
 		require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestLeaseThatEndsWhileTheCommandIsStarted(t *testing.T) {
 			_ = out.Encode(notice{PID: 1})
 		}()
 		p := &process{control: alive}
-		answer, err := p.ask(ctx, json.NewDecoder(notices), order{Args: [][]byte{{'x'}}})
+		answer, err := p.sendOrder(ctx, json.NewDecoder(notices), order{Args: [][]byte{{'x'}}})
 		cancel(lease.ErrLost)
 		if lost {
 			require.ErrorIs(t, err, lease.ErrLost)

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// wakePoll spaces the looks whether the machine has slept: timers stand still with it.
+// wakePoll is how often to check whether the machine has slept: its timers stand still
+// then.
 const wakePoll = 10 * time.Millisecond
 
-// killAgain spaces the attempts to kill what does not end: those that may not be
-// signalled can start others that may.
+// killAgain is how often to kill again what does not end: processes that may not be
+// signalled can start some that may.
 const killAgain = 100 * time.Millisecond
 
-// stop ends the command with all that it has started: TERM now, KILL when it is time,
-// and at once if it is past that. It returns when all have ended, even if contact with
-// the servers comes back: the command was told to stop, and to know whether it did all
-// it had to do is beyond us.
+// stop ends all processes of the command: TERM now and KILL at killAt, or KILL at once
+// if killAt is over. It returns when all have ended, even if the servers answer again:
+// a command that got TERM is stopping, and what it has left undone is not known.
 func (s *supervisor) stop(killAt time.Time, o *outcome) {
 	killed := !time.Now().Before(killAt)
 	wait := time.Until(killAt)
@@ -55,31 +55,31 @@ func (s *supervisor) stop(killAt time.Time, o *outcome) {
 	}
 }
 
-// lost says why the command has to end, and how.
+// reportLoss reports why the command has to end, and how.
 func (s *supervisor) reportLoss(d stopReason) {
 	killAt, until := d.killAt.UTC().Truncate(time.Millisecond), s.lock.TrustedUntil().UTC().Truncate(time.Millisecond)
 	what := "stopping the command: TERM now, KILL at " + clock(d.killAt)
 	if !time.Now().Before(d.killAt) {
-		what = "killing the command at once, since the time to stop it gently is over"
+		what = "killing the command at once, because no time is left to stop it gently"
 	}
 	s.report.warn(event{Event: "lost", Reason: d.reason, KillAt: &killAt, TrustedUntil: &until},
 		"%s %s %s: %s; %s", clock(time.Now()), s.report.what, s.report.lock, d.reason, what)
 }
 
-// sayKill tells why all is killed although nothing is lost.
+// reportKill reports why everything is killed although nothing is lost.
 func (s *supervisor) reportKill(unguarded bool) {
 	reason := fmt.Sprintf("it was told to end %v ago", s.killAfter)
 	if unguarded {
 		reason = errGuardianEnded.Error()
 	}
-	s.report.warn(event{Event: "killed", Reason: reason}, "%s killing the command and all that it has started: %s", clock(time.Now()), reason)
+	s.report.warn(event{Event: "killed", Reason: reason}, "%s killing the command and all processes that it has started: %s", clock(time.Now()), reason)
 }
 
-// complain tells that some could not be signalled. It may not be allowed, if the
-// command has changed its user; then all that is left is to say so.
+// reportUnsignalled reports that some processes could not be signalled. A process that
+// has changed its user may not be; nothing more can be done then.
 func (s *supervisor) reportUnsignalled(sig syscall.Signal, err error) {
 	if err != nil {
 		s.report.warn(event{Event: "unstoppable", Reason: err.Error()},
-			"%s cannot send %v to all of the command: %v; it goes on WITHOUT THE %s", clock(time.Now()), sig, err, strings.ToUpper(s.report.what))
+			"%s cannot send %v to all processes of the command: %v; they go on WITHOUT THE %s", clock(time.Now()), sig, err, strings.ToUpper(s.report.what))
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// A claim is what supervision asks of a lease.
+// A claim is a lease as supervision uses it.
 type claim interface {
 	Context() context.Context
 	Err() error
@@ -19,7 +19,7 @@ type claim interface {
 	RevocationRequested() <-chan struct{}
 }
 
-// A processTree is a running command with all that it has started.
+// A processTree is a running command with all processes that it has started.
 type processTree interface {
 	Events() <-chan processEvent
 	Signal(to part, sig syscall.Signal) error
@@ -27,16 +27,16 @@ type processTree interface {
 	Running() []processName
 }
 
-// A part of a processTree is what a signal goes to.
+// A part of a processTree gets a signal.
 type part int
 
 const (
 	commandGroup part = iota // the process group that the command was started in
-	outsideGroup             // what has left that
+	outsideGroup             // processes that have left it
 	everything
 )
 
-// A terminalLender deals with job control; see terminal.
+// A terminalLender handles job control; see terminal.
 type terminalLender interface {
 	commandStopped(by syscall.Signal, limit time.Duration) error
 	resume()
@@ -44,60 +44,60 @@ type terminalLender interface {
 	close()
 }
 
-// A supervisor watches over a command that runs under a lock, and over all that it has
-// started, until the last of them has ended.
+// A supervisor watches over a command that runs under a lock, and over all processes
+// that it has started, until the last of them has ended.
 type supervisor struct {
 	lock           claim
 	tree           processTree
 	terminal       terminalLender // nil if there is none
 	signals        <-chan os.Signal
-	grace          func() time.Duration // for the session timeout of this moment
-	sessionTimeout func() time.Duration // which may get less on a new connection
-	sessionTrust   func() time.Time     // if the hold is limited: until when the session is trusted
+	grace          func() time.Duration // for the present session timeout
+	sessionTimeout func() time.Duration // may get less on a new connection
+	sessionTrust   func() time.Time     // with --max-hold: until when the session is trusted
 	ignoreRevoke   bool
-	killAfter      time.Duration // that it was told to end; 0: never
+	killAfter      time.Duration // KILL so long after endSignal; 0: never
 	report         *reporter
 
-	revoked   <-chan struct{}  // somebody wants the lock; nil once that was seen
-	to        part             // where signals go
-	endSignal syscall.Signal   // by which the command was told to end; 0: it was not
-	overdue   <-chan time.Time // it was told so killAfter ago
+	revoked   <-chan struct{}  // a revocation is requested; nil once that was seen
+	to        part             // which part gets signals
+	endSignal syscall.Signal   // told the command to end; 0: none was sent
+	overdue   <-chan time.Time // endSignal was sent killAfter ago
 	remaining remainingProcesses
 }
 
-// lookAgain is how often the lease is looked at even if nothing is due: on a connection
-// to a server that grants a lesser session timeout all is due earlier.
+// lookAgain is how often the lease is checked even if nothing is due: on a connection
+// to a server that grants a shorter session timeout, everything is due earlier.
 const lookAgain = time.Second
 
 // An outcome is how a supervised command ended.
 type outcome struct {
 	end       ending
 	lost      bool // it was stopped because the lock was lost or about to be
-	revoked   bool // it was told to stop because somebody asked for the lock
-	signalled bool // a signal from outside that usually ends a program has come
+	revoked   bool // it got TERM because a revocation was requested
+	signalled bool // a signal has come that usually ends a program
 }
 
-// A danger is the reason to stop a command.
+// A stopReason says why a command must stop, and when it is killed.
 type stopReason struct {
 	reason string
 	killAt time.Time
 }
 
-// A wake is what has woken the loop.
+// A trigger is the reason for one round of the loop.
 type trigger struct {
 	process    processEvent
 	signal     os.Signal
-	revocation bool // somebody wants the lock
-	late       bool // the command was told to end killAfter ago
-	due        bool // a look at the rest
+	revocation bool // a revocation is requested
+	late       bool // --kill-after is over
+	due        bool // time to check the remaining processes
 }
 
-// run returns when the command and all that it has started have ended: by themselves,
-// or because they had to.
+// run returns when the command and all processes that it has started have ended: by
+// themselves, or because they had to.
 //
-// Whatever wakes the loop, the lease is looked at before anything is done: after a
-// pause of this process many things are due at once, and a stopped command must not be
-// continued without a lock.
+// The lease is checked before each trigger is handled: after a pause of this process
+// many triggers are due at once, and a stopped command must not be continued without a
+// lock.
 func (s *supervisor) run() (o outcome) {
 	s.revoked = s.lock.RevocationRequested()
 	deadline := time.NewTimer(0)
@@ -105,7 +105,7 @@ func (s *supervisor) run() (o outcome) {
 	defer s.remaining.close()
 	for {
 		w := s.awaitTrigger(deadline)
-		// Before anything else that may be due as well: nobody sees this signal again.
+		// First of all, because this signal is not delivered again.
 		o.signalled = o.signalled || endsPrograms(w.signal)
 		if o.record(w.process); w.process.gone {
 			return o
@@ -125,7 +125,7 @@ func (s *supervisor) run() (o outcome) {
 	}
 }
 
-// sleep waits until something has happened, or a look at the lease is due.
+// awaitTrigger waits until something has happened, or a check of the lease is due.
 func (s *supervisor) awaitTrigger(deadline *time.Timer) (w trigger) {
 	deadline.Reset(min(time.Until(s.lock.TrustedUntil().Add(-s.grace())), lookAgain))
 	select {
@@ -148,7 +148,7 @@ func (s *supervisor) awaitTrigger(deadline *time.Timer) (w trigger) {
 	return w
 }
 
-// attendTo does what is to be done while nothing is lost.
+// handle handles a trigger while nothing is lost.
 func (s *supervisor) handle(w trigger, o *outcome) {
 	if w.process.ended {
 		s.superviseRemaining()
@@ -160,36 +160,36 @@ func (s *supervisor) handle(w trigger, o *outcome) {
 		s.checkRemaining(o.end)
 	}
 	s.passSignal(w.signal)
-	if w.process.stopped != 0 && s.terminal != nil { // last, because it may stop this process as well
+	if w.process.stopped != 0 && s.terminal != nil { // last, because this may stop this process too
 		s.stopWithCommand(w.process.stopped)
 	}
 }
 
-// note keeps how the command has ended.
+// record keeps how the command has ended.
 func (o *outcome) record(ev processEvent) {
 	if ev.ended {
 		o.end = ev.end
 	}
 }
 
-// giveWay tells the command that somebody has asked for the lock, and reports whether
-// it did: it is up to the command when it ends, and nothing is lost until then.
+// passRevocation passes a request for revocation to the command as TERM, and reports
+// whether it did. The command decides when it ends; the lock is held until then.
 func (s *supervisor) passRevocation() bool {
 	at := clock(time.Now())
 	if s.ignoreRevoke {
-		s.report.info(event{Event: "revoked", Reason: "ignored"}, "%s somebody asks for %s; not passed on, as --ignore-revoke says", at, s.report.lock)
+		s.report.info(event{Event: "revoked", Reason: "ignored"}, "%s revocation of %s requested; not passed on to the command, because of --ignore-revoke", at, s.report.lock)
 		return false
 	}
-	s.report.warn(event{Event: "revoked"}, "%s somebody asks for %s: the command gets TERM, once, and keeps the %s until it has ended", at, s.report.lock, s.report.what)
+	s.report.warn(event{Event: "revoked"}, "%s revocation of %s requested: the command gets TERM, once, and keeps the %s until it has ended", at, s.report.lock, s.report.what)
 	if err := s.tree.Signal(s.to, syscall.SIGTERM); err != nil {
-		s.report.warn(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot send TERM to the command: %v; it goes on, with the %s", at, err, s.report.what)
+		s.report.warn(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot send TERM to the command: %v; the command goes on and keeps the %s", at, err, s.report.what)
 		return false
 	}
 	s.noteEndSignal(syscall.SIGTERM)
 	return true
 }
 
-// wasTold begins the time that the command has to end, if that is limited.
+// noteEndSignal starts the time of --kill-after, if that was given.
 func (s *supervisor) noteEndSignal(sig syscall.Signal) {
 	if s.endSignal == 0 && s.killAfter > 0 {
 		s.overdue = time.After(s.killAfter)
@@ -197,8 +197,8 @@ func (s *supervisor) noteEndSignal(sig syscall.Signal) {
 	s.endSignal = sig
 }
 
-// pass passes on a signal that this process got. One that was caught for our own sake
-// stays here.
+// passSignal passes on a signal that this process got, except those that are caught for
+// this process only.
 func (s *supervisor) passSignal(sig os.Signal) {
 	number, ok := sig.(syscall.Signal)
 	switch {
@@ -206,29 +206,30 @@ func (s *supervisor) passSignal(sig os.Signal) {
 	case number == signalContinue && s.terminal != nil:
 		s.terminal.resume()
 	case number == signalStop && s.terminal != nil && s.to == everything:
-		s.stopWithCommand(number) // of the rest nobody says that it obeys
+		s.stopWithCommand(number) // the remaining processes may not obey it
 	default:
-		_ = s.tree.Signal(s.to, number) // who sent it would not be told either
+		_ = s.tree.Signal(s.to, number) // its sender gets no error either
 		if endsPrograms(number) {
 			s.noteEndSignal(number)
 		}
 	}
 }
 
-// stopped lets this process be stopped with the command. If not all of it can be, then
-// it must not: it has to watch over the others. Nor must the attempt keep it from that.
+// stopWithCommand stops this process with the command. If some of the command's
+// processes do not stop, this process goes on, because it must watch them; so the
+// attempt is limited.
 func (s *supervisor) stopWithCommand(by syscall.Signal) {
 	limit := time.Until(s.lock.TrustedUntil().Add(-s.grace()))
 	if err := s.terminal.commandStopped(by, limit); err != nil {
-		s.report.warn(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot stop all of the command: %v; it goes on", clock(time.Now()), err)
+		s.report.warn(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot stop all processes of the command: %v; the command goes on", clock(time.Now()), err)
 	}
 }
 
-// trustIsOver tells that there is no time left to stop in, whatever TrustedUntil says:
-// if the machine has slept, that is on a clock that stood still.
+// trustIsOver reports that no time is left to stop, whatever TrustedUntil says: its
+// clock stands still while the machine sleeps.
 func trustIsOver(err error) bool { return errors.Is(err, framework.ErrTrustExpired) }
 
-// danger returns why the command must stop now, nil if it need not.
+// stopReason returns why the command must stop now, nil if it need not.
 func (s *supervisor) stopReason(now time.Time) *stopReason {
 	until := s.lock.TrustedUntil()
 	err := s.lock.Err()

@@ -11,7 +11,7 @@ import (
 type permits struct {
 	Size  int  `json:"permits"` // how many there are
 	Free  int  `json:"free"`    // could be acquired at once
-	Known bool `json:"known"`   // else the numbers are 0: Curator need not store how many there are
+	Known bool `json:"known"`   // false: Curator has not stored how many there are, and the numbers are 0
 }
 
 func permitsOf(s *inspect.Survey) *permits {

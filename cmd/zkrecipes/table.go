@@ -7,19 +7,18 @@ import (
 	"unicode"
 )
 
-// A table is lines of cells; see cell. Package text/tabwriter takes every rune to be
-// one column wide, so that Chinese names or emoji would push aside what follows them.
+// A table is lines of cells; see quote.Cell. Package text/tabwriter takes every rune
+// for one column wide, so Chinese names or emoji would misalign what follows them.
 type table [][]string
 
 const (
 	columnGap = 2
-	// What is wider than this is not aligned with: the label of one must not make the
-	// lines of all others as long.
+	// Wider cells are not aligned with: one long label must not make all lines long.
 	widestColumn = 60
 )
 
-// String lays the table out: the same number of cells in each line, separated by
-// spaces, beginning at the same column of a terminal.
+// String lays the table out: cells are separated by spaces, and begin at the same
+// column of a terminal in each line.
 func (t table) String() string {
 	var columns []int
 	for _, line := range t {
@@ -45,10 +44,10 @@ func (t table) String() string {
 	return out.String()
 }
 
-// width returns how many columns a terminal gives to printable text: none to what is
-// set above or below a letter, two to wide characters, one to all others. Terminals
-// agree on nearly all of them, but not on characters of "ambiguous" width (here 1) and
-// on emoji that are made of several characters (here the sum).
+// width returns how many columns a terminal gives to printable text: none to marks
+// above or below a letter, two to wide characters, one to all others. Terminals differ
+// only for characters of "ambiguous" width (here 1) and for emoji that are made of
+// several characters (here the sum).
 func width(text string) int {
 	sum := 0
 	for _, r := range text {
@@ -68,12 +67,12 @@ func width(text string) int {
 // among reports whether a rune lies in one of some ranges, which are in order.
 func among(ranges [][2]rune, r rune) bool {
 	i, _ := slices.BinarySearchFunc(ranges, r, func(of [2]rune, r rune) int { return cmp.Compare(of[1], r) })
-	return i < len(ranges) && ranges[i][0] <= r // the first that does not end before it
+	return i < len(ranges) && ranges[i][0] <= r // the first range that does not end before r
 }
 
 // wideRanges are the characters that Unicode's Standard Annex 11 calls wide or
-// fullwidth: those of Chinese, Japanese and Korean, and emoji. What is not assigned in
-// between is never printable.
+// fullwidth: those of Chinese, Japanese and Korean, and emoji. Code points between that
+// are not assigned are never printable.
 var wideRanges = [][2]rune{
 	{0x1100, 0x115f}, {0x231a, 0x231b}, {0x2329, 0x232a}, {0x23e9, 0x23ec}, {0x23f0, 0x23f0},
 	{0x23f3, 0x23f3}, {0x25fd, 0x25fe}, {0x2614, 0x2615}, {0x2648, 0x2653}, {0x267f, 0x267f},
@@ -94,6 +93,6 @@ var wideRanges = [][2]rune{
 	{0x20000, 0x3fffd},
 }
 
-// joinedRanges are the vowels and final consonants of Korean that are set into the
-// character ahead of them.
+// joinedRanges are the vowels and final consonants of Korean that join the character
+// before them.
 var joinedRanges = [][2]rune{{0x1160, 0x11ff}, {0xd7b0, 0xd7fb}}

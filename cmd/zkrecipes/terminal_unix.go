@@ -17,19 +17,19 @@ const (
 )
 
 // terminal is the controlling terminal. It belongs to one process group at a time, at
-// first to that of zkrecipes and the rest of its pipeline. A command that wants it is
-// stopped by the kernel; then it is lent to the command.
+// first to that of zkrecipes and the rest of its pipeline. The kernel stops a command
+// that uses it; then zkrecipes lends it to the command.
 //
-// Ctrl-Z must look to the shell as if zkrecipes and the command were one: when the
-// command stops, zkrecipes stops; when the shell continues zkrecipes, it continues the
+// To the shell, zkrecipes and the command must look like one process: when Ctrl-Z stops
+// the command, zkrecipes stops; when the shell continues zkrecipes, it continues the
 // command, unless the lock was lost meanwhile.
 type terminal struct {
 	fd    int
 	own   int // our process group
 	group *process
-	lent  bool // the command's process group has asked for it
+	lent  bool // the command's process group has wanted it
 
-	signals chan<- os.Signal // gets those of job control
+	signals chan<- os.Signal // gets the signals of job control
 }
 
 // lendTerminal returns nil if there is no controlling terminal.
@@ -41,17 +41,17 @@ func lendTerminal(group *process, signals chan<- os.Signal) terminalLender {
 	return &terminal{fd: fd, own: syscall.Getpgrp(), group: group, signals: signals}
 }
 
-// commandStopped gives the command the terminal, if that is what it was stopped for, or
-// stops zkrecipes with it; but first all that the command has started, for not all of
-// them obey Ctrl-Z, and nobody watches over them then. If some cannot be stopped, or
-// take longer than patience, it continues the others, and says so.
+// commandStopped gives the command the terminal if it was stopped for that, or else
+// stops zkrecipes with it. Before that it stops all processes of the command: some may
+// not obey Ctrl-Z, and a stopped zkrecipes does not watch them. If some cannot be
+// stopped, or take longer than limit, it continues the others and returns an error.
 func (t *terminal) commandStopped(by syscall.Signal, limit time.Duration) error {
 	if wants := by == syscall.SIGTTIN || by == syscall.SIGTTOU; wants && t.foreground() == t.own {
 		t.lent = true
 		t.setForeground(t.group.group())
 		return t.group.Signal(commandGroup, syscall.SIGCONT)
 	}
-	if !continuable() { // nobody could continue us, so Ctrl-Z has no effect here
+	if !continuable() { // no shell could continue us, so Ctrl-Z has no effect
 		return t.group.Signal(everything, syscall.SIGCONT)
 	}
 	if err := t.group.Stop(limit); err != nil {
@@ -59,8 +59,8 @@ func (t *terminal) commandStopped(by syscall.Signal, limit time.Duration) error 
 		return err
 	}
 	t.takeBack()
-	// Ctrl-Z stops all of a pipeline. We have caught its signal, and Go cannot undo
-	// that, so the others get it and we get one that cannot be caught.
+	// Ctrl-Z stops a whole pipeline. We have caught its signal, and Go cannot undo
+	// that: the other processes get it, and we get one that cannot be caught.
 	signal.Ignore(syscall.SIGTSTP)
 	_ = syscall.Kill(0, syscall.SIGTSTP)
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
@@ -68,8 +68,8 @@ func (t *terminal) commandStopped(by syscall.Signal, limit time.Duration) error 
 	return nil
 }
 
-// resume continues the command after zkrecipes was continued, with the terminal if it
-// had that and the shell has put us into the foreground.
+// resume continues the command after zkrecipes was continued. The command gets the
+// terminal back if it had it and the shell has put us into the foreground.
 func (t *terminal) resume() {
 	if t.lent && t.foreground() == t.own {
 		t.setForeground(t.group.group())
@@ -77,7 +77,7 @@ func (t *terminal) resume() {
 	_ = t.group.Signal(everything, syscall.SIGCONT)
 }
 
-// reclaim takes the terminal back when nobody of the command's process group is left:
+// reclaim takes the terminal back when the command's process group has ended: otherwise
 // the terminal's signals would go nowhere.
 func (t *terminal) reclaim() {
 	if t.lent && t.group.groupGone() {
@@ -86,7 +86,7 @@ func (t *terminal) reclaim() {
 	}
 }
 
-// close takes the terminal back and wakes what was stopped for wanting it meanwhile.
+// close takes the terminal back and continues processes that were stopped for using it.
 func (t *terminal) close() {
 	if t.takeBack() {
 		_ = syscall.Kill(0, syscall.SIGCONT)
@@ -102,8 +102,8 @@ func (t *terminal) takeBack() bool {
 	return lent
 }
 
-// foreground returns the process group that the terminal belongs to, -1 if that cannot
-// be told.
+// foreground returns the process group that the terminal belongs to, -1 if that is not
+// known.
 func (t *terminal) foreground() int {
 	var group int32
 	if t.control(syscall.TIOCGPGRP, &group) != 0 {
@@ -112,8 +112,7 @@ func (t *terminal) foreground() int {
 	return int(group)
 }
 
-// setForeground fails if the group or the terminal is gone, and then it does not
-// matter.
+// setForeground ignores errors: it fails only if the group or the terminal is gone.
 func (t *terminal) setForeground(group int) {
 	id := int32(group)
 	_ = t.control(syscall.TIOCSPGRP, &id)

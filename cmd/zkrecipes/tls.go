@@ -15,7 +15,7 @@ type tlsFlags struct {
 	ca, cert, key, serverName option[string]
 }
 
-// tlsSetting is one of the flags, and the environment variable that stands in for it.
+// tlsSetting is one of the flags, and the environment variable for it.
 type tlsSetting struct {
 	flag *option[string]
 	name string
@@ -39,14 +39,14 @@ func (f *tlsFlags) register(fs *flag.FlagSet) {
 	}
 }
 
-// wanted tells whether connections are to be encrypted: if anything is said about how.
-// A flag outweighs the environment, and --tls=false all of it.
+// wanted reports whether connections are to be encrypted: if any setting is given. A
+// flag overrides the environment, and --tls=false overrides all of it.
 func (f *tlsFlags) wanted(env environ) (bool, error) {
 	onByEnv, setByEnv := false, env.get(envTLS)
 	if setByEnv != "" {
 		var err error
 		if onByEnv, err = strconv.ParseBool(setByEnv); err != nil {
-			return false, usageErrorf("%s is %q, and neither true nor false", envTLS, setByEnv)
+			return false, usageErrorf("%s is %q, which is neither true nor false", envTLS, setByEnv)
 		}
 	}
 	flags, variables := "", false
@@ -73,8 +73,7 @@ func (f *tlsFlags) wanted(env environ) (bool, error) {
 }
 
 // apply makes a client's connections encrypted if the flags and the environment say so.
-// Files are read here for the first time, so that mistakes are told at once, and again
-// for each connection.
+// It reads the files, so that mistakes show at once; each connection reads them again.
 func (f *tlsFlags) apply(cfg *framework.Config, env environ) error {
 	wanted, err := f.wanted(env)
 	if err != nil || !wanted {
@@ -90,9 +89,9 @@ func (f *tlsFlags) apply(cfg *framework.Config, env environ) error {
 	files := &tlsFiles{ca: values[envTLSCA], cert: values[envTLSCert], key: values[envTLSKey], serverName: values[envTLSServerName]}
 	switch {
 	case files.cert != "" && files.key == "":
-		return usageErrorf("--tls-cert without --tls-key: say where the certificate's key is")
+		return usageErrorf("--tls-cert without --tls-key: give the file of the certificate's key")
 	case files.key != "" && files.cert == "":
-		return usageErrorf("--tls-key without --tls-cert: say where the key's certificate is")
+		return usageErrorf("--tls-key without --tls-cert: give the file of the key's certificate")
 	case !isHost(files.serverName):
 		return usageErrorf("--tls-server-name: %q is not a host's name without a port", files.serverName)
 	}
@@ -103,15 +102,15 @@ func (f *tlsFlags) apply(cfg *framework.Config, env environ) error {
 	return nil
 }
 
-// isHost tells whether a certificate can be for that name; "" stands for the one in
+// isHost reports whether a certificate can be for that name; "" stands for the name in
 // --servers.
 func isHost(name string) bool {
 	return net.ParseIP(name) != nil || !strings.ContainsAny(name, ":/@ ")
 }
 
-// certificateRefused tells whether a client did not get a session and one of the
-// servers refused its certificate. Others may be down besides; but to wait for them
-// would not mend that.
+// certificateRefused reports whether a client got no session and one of the servers
+// refused its certificate. Other servers may be down, but to wait for them would not
+// help.
 func certificateRefused(err error) bool {
 	return attemptsFailed(err, framework.ErrCertificateRefused)
 }

@@ -12,17 +12,17 @@ import (
 	"os"
 )
 
-// tlsFiles is where the certificates are. They are read again for each connection, so
+// tlsFiles names the files of the certificates. Each connection reads them again, so
 // that they can be replaced while a command runs.
 type tlsFiles struct {
 	ca, cert, key string // "" if there is none
 	serverName    string // "" for that of each server
 }
 
-// get is load for framework.Config.GetTLS.
+// get is load, for framework.Config.GetTLS.
 func (f *tlsFiles) get(context.Context) (*tls.Config, error) { return f.load() }
 
-// load reads the files. Errors name them, and show nothing of what is in them.
+// load reads the files. Errors name them, and show nothing of their content.
 func (f *tlsFiles) load() (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.serverName}
 	if f.ca != "" {
@@ -37,17 +37,17 @@ func (f *tlsFiles) load() (*tls.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Not in cfg.Certificates: of those the one whose issuer the server names is
-		// sent, and none if it names others. Then the server would say that there is
-		// none, and not what is wrong with ours.
+		// Not in cfg.Certificates: of those, only one whose issuer the server names is
+		// sent. Otherwise the server would report that there is none, not what is wrong
+		// with ours.
 		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert, nil }
 	}
 	return cfg, nil
 }
 
-// loadPool reads the certificates of authorities. One that cannot be read spoils all: a
-// pool that lacks some, because the file is just being written, would pass for one that
-// is meant to.
+// loadPool reads the certificates of authorities. If one cannot be read, all are
+// refused: a pool without some, because the file is just being written, would look
+// complete.
 func loadPool(file string) (*x509.CertPool, error) {
 	blocks, _, err := readPEM(file, readAnyFile)
 	if err != nil {
@@ -66,7 +66,7 @@ func loadPool(file string) (*x509.CertPool, error) {
 		n++
 	}
 	if n == 0 {
-		return nil, errors.New("no certificate is in it")
+		return nil, errors.New("it contains no certificate")
 	}
 	return pool, nil
 }
@@ -84,7 +84,7 @@ func loadPair(certFile, keyFile string) (*tls.Certificate, error) {
 	}
 	for _, block := range blocks {
 		if block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "" {
-			return nil, fmt.Errorf("--tls-key: %s: the key is encrypted, and nobody is there to be asked for its passphrase", keyFile)
+			return nil, fmt.Errorf("--tls-key: %s: the key is encrypted, and zkrecipes cannot ask for its passphrase", keyFile)
 		}
 	}
 	pair, err := tls.X509KeyPair(cert, key)
@@ -94,8 +94,8 @@ func loadPair(certFile, keyFile string) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// readPEM reads a file and returns its blocks, and all of it. Packages pem, tls and
-// x509 pass over what they do not understand; here a file counts only as a whole.
+// readPEM reads a file and returns its blocks, and its text. Packages pem, tls and x509
+// skip what they do not understand; here a file is read whole or refused.
 func readPEM(file string, read func(string) ([]byte, error)) ([]*pem.Block, []byte, error) {
 	text, err := read(file)
 	if err != nil {
@@ -110,18 +110,18 @@ func readPEM(file string, read func(string) ([]byte, error)) ([]*pem.Block, []by
 	case begun == 0:
 		return nil, nil, errors.New("not in PEM: no line begins with -----BEGIN")
 	case begun != len(blocks):
-		return nil, nil, errors.New("damaged, or not written to its end")
+		return nil, nil, errors.New("damaged or incomplete")
 	}
 	return blocks, text, nil
 }
 
-// maxFile is more than the certificates of all authorities of this world take.
+// maxFile is more than the certificates of all public authorities take.
 const maxFile = 4 << 20
 
-// readAnyFile reads a file that others may see as well.
+// readAnyFile reads a file that other users may read.
 func readAnyFile(name string) ([]byte, error) { return readFile(name, os.Open) }
 
-// readPrivateFile reads a file that others must not see.
+// readPrivateFile reads a file that other users must not read.
 func readPrivateFile(name string) ([]byte, error) { return readFile(name, openPrivate) }
 
 func readFile(name string, open func(string) (*os.File, error)) ([]byte, error) {
@@ -129,8 +129,8 @@ func readFile(name string, open func(string) (*os.File, error)) ([]byte, error) 
 	if err != nil {
 		return nil, withoutName(err)
 	}
-	if !info.Mode().IsRegular() { // a pipe would give its content once, and block after that
-		return nil, errors.New("not a regular file, which can be read again for each connection")
+	if !info.Mode().IsRegular() { // a pipe gives its content only once, and then blocks
+		return nil, errors.New("not a regular file, and each connection must read it again")
 	}
 	file, err := open(name)
 	if err != nil {
@@ -147,7 +147,7 @@ func readFile(name string, open func(string) (*os.File, error)) ([]byte, error) 
 	return text, nil
 }
 
-// reason takes the file's name out of an error that is told with it.
+// withoutName removes the file's name from an error whose message already has it.
 func withoutName(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {

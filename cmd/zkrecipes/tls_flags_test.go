@@ -116,7 +116,7 @@ func TestTLSUsageErrors(t *testing.T) {
 		{"--tls-ca @text", nil, []string{"--tls-ca: @text: not in PEM"}},
 		{"--tls-ca @halfca", nil, []string{"--tls-ca: @halfca: damaged"}},
 		{"--tls-ca @badca", nil, []string{"--tls-ca: @badca: x509: "}},
-		{"--tls-ca @key", nil, []string{"--tls-ca: @key: no certificate"}},
+		{"--tls-ca @key", nil, []string{"--tls-ca: @key: it contains no certificate"}},
 		{"--tls-ca @large", nil, []string{"--tls-ca: @large: too large"}},
 		{"--tls-ca " + dir, nil, []string{"not a regular file"}},
 		{"--tls-ca @pipe", nil, []string{"--tls-ca: @pipe: not a regular file"}},
@@ -128,8 +128,8 @@ func TestTLSUsageErrors(t *testing.T) {
 		{"--tls-cert @cert --tls-key @otherkey", nil, []string{"@cert", "@otherkey", "does not match"}},
 		{"--tls-cert @key --tls-key @key", nil, []string{"--tls-cert: @key"}},
 		{"--tls-cert @cert --tls-key @cert", nil, []string{"--tls-key: @cert"}},
-		{"--tls-cert @cert --tls-key @seen", nil, []string{"--tls-key: @seen: it holds a secret and is open to others (mode 0604)"}},
-		{"--tls-cert @cert --tls-key @changed", nil, []string{"--tls-key: @changed: it holds a secret and is open to others (mode 0620)"}},
+		{"--tls-cert @cert --tls-key @seen", nil, []string{"--tls-key: @seen: it contains a secret and is open to other users (mode 0604)"}},
+		{"--tls-cert @cert --tls-key @changed", nil, []string{"--tls-key: @changed: it contains a secret and is open to other users (mode 0620)"}},
 	} {
 		full := func(text string) string { return strings.ReplaceAll(text, "@", dir+"/") }
 		args := append([]string{"ls", "/l"}, strings.Fields(full(test.flags))...)

@@ -184,7 +184,7 @@ func TestTLSFilesAreReadForEachConnection(t *testing.T) {
 		}
 		return nil
 	}
-	require.ErrorContains(t, failure(), f.ca+": damaged, or not written to its end")
+	require.ErrorContains(t, failure(), f.ca+": damaged or incomplete")
 	write(t, f.ca, second.ca, 0o600)
 	write(t, f.cert, second.cert, 0o600)
 	const mismatch = ": tls: private key does not match public key"

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// A tree is a command with what it has started, as far as it can be followed on these
-// systems: its process group. What leaves that is out of sight.
+// A tree is a command with the processes that it has started, as far as these systems
+// show them: its process group. Processes that leave the group are not seen.
 type tree struct{ id int }
 
 func newTree(_ int, command processID) *tree { return &tree{id: command.pid} }
 
-// identify returns a number only: that is all there is to tell processes apart here.
+// identify returns only the number: nothing else tells processes apart here.
 func identify(pid int) processID { return processID{pid: pid} }
 
 // group returns the process group that the command was started in, 0 if there is none.
@@ -23,15 +23,16 @@ func (t *tree) group() int { return t.id }
 // moveTo changes nothing: a group does not depend on who started it.
 func (t *tree) moveTo(int, map[processID]bool) {}
 
-// groupGone reports whether nobody is left in the command's process group.
+// groupGone reports whether the command's process group has ended.
 func (t *tree) groupGone() bool {
 	return t.id == 0 || errors.Is(syscall.Kill(-t.id, 0), syscall.ESRCH)
 }
 
-// allGone reports whether nothing is left of a command whose guardian has ended.
+// allGone reports whether all processes of a command have ended whose guardian has
+// ended.
 func (t *tree) allGone() bool { return t.groupGone() }
 
-// names tells of whom it is known that they still run.
+// names names what is known to run.
 func (t *tree) names() []processName {
 	if t.groupGone() {
 		return nil

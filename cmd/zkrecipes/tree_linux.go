@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// A tree is a command with all that it has started, wherever that has gone: into
-// process groups and sessions of its own, or away from its parent. It descends from the
-// guardian (guardian_unix.go) all the same, and if that dies from this process.
+// A tree is a command with all processes that it has started, also those in other
+// process groups and sessions, and those whose parent has ended. They all descend from
+// the guardian (guardian_unix.go), or from this process if the guardian has ended.
 //
-// Nothing is signalled by a number that may have passed to somebody else.
+// No signal goes to a number that another process may have by now.
 type tree struct {
 	leader processID // the command itself, which leads its process group
 
 	mu      sync.Mutex
-	root    int                // whose descendants they are; not one of them itself
-	foreign map[processID]bool // children of root that were there before
+	root    int                // all are its descendants; it is not part of the tree
+	foreign map[processID]bool // children of root that are no part of the tree
 }
 
 // newTree returns the tree of a command that was started by the process root.
@@ -31,15 +31,14 @@ func newTree(root int, command processID) *tree { return &tree{leader: command, 
 // group returns the process group that the command was started in, 0 if there is none.
 func (t *tree) group() int { return t.leader.pid }
 
-// moveTo says that what descended from one process now descends from another, which has
-// these children besides.
+// moveTo sets a new root. The foreign ones are its other children.
 func (t *tree) moveTo(root int, foreign map[processID]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.root, t.foreign = root, foreign
 }
 
-// alive lists what still runs.
+// alive lists the processes that still run.
 func (t *tree) alive() ([]procStat, error) {
 	all, err := allProcesses()
 	if err != nil {
@@ -51,9 +50,9 @@ func (t *tree) alive() ([]procStat, error) {
 	return slices.DeleteFunc(descendantsOf(t.root, all), procStat.ended), nil
 }
 
-// names tells what still runs.
+// names names the processes that still run.
 func (t *tree) names() []processName {
-	alive, _ := t.alive() // what cannot be seen cannot be named
+	alive, _ := t.alive() // processes that cannot be listed cannot be named
 	named := make([]processName, len(alive))
 	for i, p := range alive {
 		named[i] = processName{PID: p.pid, Name: p.name, stopped: p.state == 'T'}
@@ -61,7 +60,7 @@ func (t *tree) names() []processName {
 	return named
 }
 
-// groupGone reports whether nobody is left in the command's process group.
+// groupGone reports whether the command's process group has ended.
 func (t *tree) groupGone() bool {
 	alive, err := t.alive()
 	return err == nil && !slices.ContainsFunc(alive, t.inGroup)
@@ -69,19 +68,19 @@ func (t *tree) groupGone() bool {
 
 func (t *tree) inGroup(p procStat) bool { return p.group == t.leader.pid }
 
-// led reports whether the command is there, if only as a zombie: so long its process
-// group is no other's.
+// led reports whether the command exists, perhaps as a zombie: so long, its group's
+// number is not used again.
 func (t *tree) led() bool {
 	return t.leader.pid != 0 && identify(t.leader.pid) == t.leader
 }
 
-// signal sends a signal to a part of the tree; the error is about those that did not
+// signal sends a signal to a part of the tree; the error names processes that did not
 // get it.
 func (t *tree) signal(to part, sig syscall.Signal) error {
 	var errs []error
 	led := t.led()
 	if led && to != outsideGroup {
-		errs = append(errs, killGroup(t.leader.pid, sig)) // at once: all have it before one can react
+		errs = append(errs, killGroup(t.leader.pid, sig)) // one call: all get it before one can react
 	}
 	if led && to == commandGroup {
 		return errors.Join(errs...)
@@ -101,17 +100,17 @@ func (t *tree) signal(to part, sig syscall.Signal) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// maxRounds bounds the looks for new processes. They are made by those that may not be
-// signalled, if by any.
+// maxRounds bounds the search for new processes, which only processes that may not be
+// signalled still start.
 const maxRounds = 100
 
-// freeze sends SIGSTOP or SIGKILL to all, in rounds until there is nobody left that has
-// not been sent it. Who was sent it cannot fork any more, with an exception for SIGSTOP
-// that halt deals with.
+// freeze sends SIGSTOP or SIGKILL to all, in rounds until a round finds no new process.
+// A process that was sent it cannot fork any more; for the exception with SIGSTOP see
+// halt.
 func (t *tree) freeze(sig syscall.Signal) error {
 	var errs []error
 	if t.led() {
-		_ = killGroup(t.leader.pid, sig) // at once; whom it did not reach is told apart below
+		_ = killGroup(t.leader.pid, sig) // one call; errors show below
 	}
 	sent := map[processID]bool{}
 	for range maxRounds {
@@ -131,16 +130,16 @@ func (t *tree) freeze(sig syscall.Signal) error {
 	return errors.Join(errs...)
 }
 
-// haltPatience bounds the wait for those who do not stop.
+// maxHaltWait bounds the wait for processes that do not stop.
 const maxHaltWait = 2 * time.Second
 
-// halt stops all, and returns when all have stopped: whoever was in the middle of a
-// fork finishes that first, which takes long if it is large, and the child is not
-// stopped; and who was not stopped yet can continue others. So all must have stopped
+// halt stops all, and returns when all have stopped. A process in the middle of a fork
+// finishes that first, which takes long if it is large, and the child is not stopped;
+// and a process that has not stopped yet can continue others. So all must have stopped
 // before they are listed for the last time.
 func (t *tree) halt(limit time.Duration) error {
 	limit = min(limit, maxHaltWait)
-	var before map[processID]bool // they had stopped
+	var before map[processID]bool // had stopped in the last round
 	for start := time.Now(); ; <-time.After(treePoll / 10) {
 		if err := t.freeze(syscall.SIGSTOP); err != nil {
 			return err
@@ -164,9 +163,9 @@ func (t *tree) halt(limit time.Duration) error {
 	}
 }
 
-// halted reports whether all threads of a process have stopped. One that sleeps in the
-// kernel does so when it wakes up, before it does anything else; but it may be in a
-// fork, so that is believed after a while only.
+// halted reports whether all threads of a process have stopped. A thread that sleeps in
+// the kernel stops when it wakes up, before it does anything else; but it may be in a
+// fork, so it counts as stopped only after a while.
 func (p procStat) halted(afterWhile bool) bool {
 	threads, _ := os.ReadDir("/proc/" + strconv.Itoa(p.pid) + "/task")
 	return !slices.ContainsFunc(threads, func(entry os.DirEntry) bool {
@@ -181,10 +180,10 @@ func (p procStat) halted(afterWhile bool) bool {
 	})
 }
 
-// signal sends the process a signal, and never one that has its number by now. That it
-// has ended is no error.
+// signal sends the process a signal, and never another process with the same number. It
+// is no error if the process has ended.
 func (p procStat) signal(sig syscall.Signal) error {
-	handle, err := os.FindProcess(p.pid) // holds on to the process, whichever it is
+	handle, err := os.FindProcess(p.pid) // keeps hold of this process, whichever it is
 	if err != nil {
 		return fmt.Errorf("process %d (%s): %w", p.pid, p.name, err)
 	}

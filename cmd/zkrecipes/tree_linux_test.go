@@ -240,7 +240,7 @@ func TestGuardianIsStartedByZkrecipesOnly(t *testing.T) {
 		cmd.Args = append([]string{guardianName}, args...)
 		out, err := cmd.CombinedOutput()
 		require.ErrorContains(t, err, "exit status 64")
-		require.Contains(t, string(out), "started by zkrecipes only")
+		require.Contains(t, string(out), "only zkrecipes can start it")
 	}
 }
 

@@ -10,38 +10,35 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An unreachableError ends a wait in which, at its end, no server answered. Somebody
-// may have been ahead when one last did, but who gives up now does not know whether the
-// place is taken: to call that "somebody else has it" would hide from a script that
-// ZooKeeper is down.
+// An unreachableError ends a wait at whose end no server answered. A client may have
+// been ahead when a server last answered, but whether it still is, is unknown: to
+// report "held by another" would hide from a script that ZooKeeper is down.
 type unreachableError struct {
 	timeout *lease.TimeoutError
 	err     error // how it was noticed
 }
 
-// Error says that nothing is known, and since when.
+// Error says what is not known, and for how long the job waited.
 func (e *unreachableError) Error() string {
-	s := fmt.Sprintf("no server answers, so whether %s is free is not known", e.timeout.Path)
+	s := fmt.Sprintf("no server answers, so it is not known whether %s is free", e.timeout.Path)
 	if e.timeout.Waited > 0 {
 		s += fmt.Sprintf("; gave up after %v", e.timeout.Waited.Round(time.Millisecond))
 	}
 	if e.timeout.Ahead > 0 {
 		s += fmt.Sprintf(" (%d ahead when one last did)", e.timeout.Ahead)
 	}
-	// What was asked in vain, and how often, says less than what happened at each
-	// server.
+	// What happened at each server says more than which request failed, and how often.
 	if servers := (*framework.ConnectError)(nil); errors.As(e.err, &servers) {
 		return s + ": " + servers.Error()
 	}
 	return fmt.Sprintf("%s: %v", s, e.err)
 }
 
-// Unwrap returns what the wait knew at its end.
+// Unwrap returns the timeout of the recipe.
 func (e *unreachableError) Unwrap() error { return e.timeout }
 
-// noAnswer tells whether an error means that no server answers. A wait that timed out
-// is one of these if it broke off without a server, or if none has ever said that
-// somebody is ahead.
+// noAnswer reports whether an error means that no server answers. A wait that timed out
+// does if it was not connected at its end, or if no server ever named a client ahead.
 func noAnswer(err error) bool {
 	var (
 		unreachable *unreachableError

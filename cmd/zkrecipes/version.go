@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// version prints what was built, from what, and with what.
+// version prints the version, and how the program was built.
 func (p *program) version(args []string) error {
 	if len(args) > 0 {
 		if args[0] == "--help" || args[0] == "-h" {

@@ -8,38 +8,38 @@ import (
 )
 
 const (
-	// connectPatience is how long connecting may take when --timeout does not say.
+	// defaultConnectLimit is how long connecting may take without --timeout.
 	defaultConnectLimit = 15 * time.Second
-	// tryPatience is how long "--try" asks for an answer. Together with starting and
-	// ending that is less than two seconds if no server can be reached.
+	// tryLimit is how long "--try" waits for an answer. With start and end of the
+	// process that is less than two seconds if no server can be reached.
 	tryLimit = 1800 * time.Millisecond
 )
 
-// errUnanswered means that time was up before a server had answered.
+// errUnanswered means that the time was over before a server had answered.
 var errUnanswered = errors.New("no server answered in time")
 
-// unanswered is the cause of a context that ends when time is up.
+// unanswered is the cause of a context that ends when the time is over.
 func unanswered(format string, args ...any) error {
 	return &unansweredError{fmt.Sprintf(format, args...)}
 }
 
-// An unansweredError is an errUnanswered with other words.
+// An unansweredError is an errUnanswered with a text of its own.
 type unansweredError struct{ text string }
 
-// Error says for how long there was no answer.
+// Error returns that text.
 func (e *unansweredError) Error() string { return e.text }
 
 // Is reports whether target is errUnanswered.
 func (e *unansweredError) Is(target error) bool { return target == errUnanswered }
 
-// A wait is how long one wait for a place may take, connecting included.
+// A waitLimit is how long one wait for a lock may take, connecting included.
 type waitLimit struct {
 	start    time.Time
 	duration time.Duration // 0: none
-	try      bool          // do not wait for others, only for answers
+	try      bool          // wait for answers only, not for other clients
 }
 
-// begin starts the clock of a wait.
+// begin starts the clock of the wait for a lock.
 func (f *runFlags) begin() waitLimit {
 	w := waitLimit{start: time.Now(), duration: f.timeout.value, try: f.try}
 	if f.try {
@@ -53,7 +53,7 @@ func (f *electFlags) begin() waitLimit {
 	return waitLimit{start: time.Now(), duration: f.timeout.value}
 }
 
-// toConnect is how long connecting may take.
+// forConnect is how long connecting may take.
 func (w waitLimit) forConnect() time.Duration {
 	if w.duration == 0 {
 		return defaultConnectLimit
@@ -61,8 +61,8 @@ func (w waitLimit) forConnect() time.Duration {
 	return w.duration
 }
 
-// left is how much of the time is left; never nothing, which would mean another thing
-// to a recipe.
+// left is how much time is left. It is never 0, because that tells a recipe not to
+// wait.
 func (w waitLimit) left() time.Duration {
 	if w.duration == 0 {
 		return forever
@@ -70,7 +70,7 @@ func (w waitLimit) left() time.Duration {
 	return max(w.duration-time.Since(w.start), time.Millisecond)
 }
 
-// withLastLook returns the wait with time for one more look, if it has less left.
+// withFinalCheck returns the limit with at least finalCheckTime left.
 func (w waitLimit) withFinalCheck() waitLimit {
 	if w.left() < finalCheckTime {
 		w.duration = time.Since(w.start) + finalCheckTime
@@ -78,8 +78,7 @@ func (w waitLimit) withFinalCheck() waitLimit {
 	return w
 }
 
-// bound returns a context that ends when time is up, for questions that have to be
-// answered.
+// bound returns a context that ends when the time is over.
 func (w waitLimit) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if w.duration == 0 {
 		return context.WithCancel(ctx)

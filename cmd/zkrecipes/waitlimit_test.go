@@ -150,7 +150,7 @@ func TestTimeoutBehindAHolder(t *testing.T) {
 				require.ErrorAs(t, err, &timeout)
 				if test.silence {
 					unreachable(t, err)
-					require.ErrorContains(t, err, "no server answers, so whether "+testLock+" is free is not known")
+					require.ErrorContains(t, err, "no server answers, so it is not known whether "+testLock+" is free")
 					require.NotContains(t, err.Error(), "not acquired in time")
 				} else {
 					heldByOthers(t, err)
@@ -180,11 +180,11 @@ func TestExplanationOfATimeout(t *testing.T) {
 			says   string
 		}{
 			{"nobody was seen, and somebody is there", -1, false, someone, nil, causeHeld, "1 ahead, held by someone"},
-			{"nobody was seen, and nobody is there", -1, false, nil, nil, causeHeld, "by now nobody has it"},
+			{"nobody was seen, and nobody is there", -1, false, nil, nil, causeHeld, "by now it is empty"},
 			{"nobody was seen, and there is no answer", -1, false, nil, errUnanswered, causeUnreachable, "not acquired"},
 			{"nobody was seen, and another error", -1, false, nil, framework.ErrNoAuth, causeDenied, "not permitted"},
 			{"somebody was seen, and is there", 1, false, someone, nil, causeHeld, "held by someone"},
-			{"somebody was seen, and has gone", 1, false, nil, nil, causeHeld, "given back just now"},
+			{"somebody was seen, and has gone", 1, false, nil, nil, causeHeld, "released just now"},
 			{"somebody was seen, and who is not answered in time", 2, false, nil, errUnanswered, causeHeld, "2 ahead"},
 			{"somebody was seen just now, and there is no answer", 1, true, nil, errUnanswered, causeHeld, "1 ahead"},
 			{"somebody was seen, and another error", 1, false, nil, broken, causeHeld, "1 ahead"},

@@ -65,7 +65,7 @@ func TestForeignProc(t *testing.T) {
 	require.Equal(t, "ready", r.line())
 	require.True(t, server.ExpireSession(server.Sessions()[0].ID))
 	require.Equal(t, 76, r.exit())
-	require.Contains(t, r.stderr.String(), "/proc is that of another PID namespace")
+	require.Contains(t, r.stderr.String(), "/proc belongs to another PID namespace")
 }
 
 // What cannot be seen is not gone.
