@@ -125,7 +125,9 @@ func (r *record) states() []framework.State {
 
 // recording makes a client report its states to r.
 func recording(r *record) setting {
-	return func(cfg *framework.Config) { cfg.Observer.StateChanged = r.note }
+	return func(cfg *framework.Config) {
+		cfg.Observers = append(cfg.Observers, framework.Observer{StateChanged: r.note})
+	}
 }
 
 // cleanups collects what clean-ups in the background came to.
@@ -136,11 +138,11 @@ type cleanups struct {
 
 func (c *cleanups) setting(cfg *framework.Config) {
 	c.ended = map[string]error{}
-	cfg.Observer.Cleaned = func(path string, err error) {
+	cfg.Observers = append(cfg.Observers, framework.Observer{CleanupEnded: func(path string, err error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.ended[path] = err
-	}
+	}})
 }
 
 func (c *cleanups) of(path string) (err error, ended bool) { //nolint:revive // reads like a map

@@ -34,24 +34,25 @@ func read[T any](ctx context.Context, c *Client, op, path string, send func(*Ses
 
 // do runs a request, repeating it where that is safe, until ctx ends.
 func do[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
-	var value T
 	if err := validatePath(r.path, r.sequential); err != nil {
-		return value, &OpError{Op: r.op, Path: r.path, Outcome: Failed, Err: err}
+		var none T
+		return none, &OpError{Op: r.op, Path: r.path, Outcome: Failed, Err: err}
 	}
-	attempt := func(ctx context.Context) error {
-		var err error
-		value, err = once(ctx, c, r)
-		return err
-	}
-	err := attempt(ctx)
+	value, err := once(ctx, c, r, 1)
 	if err == nil || c.once || ctx.Err() != nil || !c.repeatable(err, r.idempotent) {
 		return value, err
 	}
-	first, failed := err, err // the attempt that was just made counts as the loop's first
+	return repeat(ctx, c, r, value, err)
+}
+
+// repeat repeats a request whose attempt has failed.
+func repeat[T any](ctx context.Context, c *Client, r request[T], value T, first error) (T, error) {
+	failed, number := first, 1
 	again := func(ctx context.Context) error {
-		err := first
+		err := first // the attempt that was made counts as the loop's first
 		if first = nil; err == nil {
-			err = attempt(ctx)
+			number++
+			value, err = once(ctx, c, r, number)
 		}
 		if err != nil && ctx.Err() == nil {
 			failed = err
@@ -64,7 +65,7 @@ func do[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 	}
 	ctx, cancel := c.lifetime(ctx)
 	defer cancel()
-	err = loop(ctx, c.core.cfg.Retry, c.verdict, again)
+	err := loop(ctx, c.core.cfg.Retry, c.verdict, again)
 	if err != nil && ctx.Err() != nil && !errors.Is(err, failed) { // that is why it took so long
 		err = fmt.Errorf("%w; before that: %w", err, failed)
 	}
@@ -91,9 +92,14 @@ func (c *Client) repeatable(err error, idempotent bool) bool {
 	return v == retry.Again || (v == retry.Unknown && idempotent)
 }
 
-// once sends a request one time, in a session to which requests may be sent.
-func once[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
-	start := time.Now()
+// once sends a request one time, in a session to which requests may be sent. number
+// counts these attempts.
+func once[T any](ctx context.Context, c *Client, r request[T], number int) (T, error) {
+	var start time.Time
+	called := c.core.observers.called
+	if len(called) > 0 {
+		start = time.Now()
+	}
 	s, err := c.AwaitSession(ctx)
 	var value T
 	outcome, session := Failed, int64(0)
@@ -107,8 +113,8 @@ func once[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
 	if err != nil {
 		err = &OpError{Op: r.op, Path: r.path, Session: session, Outcome: outcome, Err: err}
 	}
-	if f := c.core.cfg.Observer.Called; f != nil {
-		f(Call{Op: r.op, Path: c.full(r.path), Session: session, Duration: time.Since(start), Err: err})
+	for _, f := range called {
+		f(ctx, Call{Op: r.op, Path: c.full(r.path), Session: session, Attempt: number, Duration: time.Since(start), Err: err})
 	}
 	return value, err
 }

@@ -110,6 +110,9 @@ func nextDelay(pace *retry.Schedule) time.Duration {
 // that end with it, until the client is closed for others.
 func (c *Client) background(path string, clean func(ctx context.Context, c *Client) error) {
 	run := func(ctx context.Context) {
+		for _, f := range c.core.observers.cleanupStarted {
+			f(c.full(path))
+		}
 		pace := c.core.cfg.Reconnect.Start()
 		for warned := false; ; {
 			err := clean(ctx, c)
@@ -150,7 +153,7 @@ func (c *Client) cleaned(path string, err error) {
 	if err != nil && !errors.Is(err, ErrSessionLost) && !errors.Is(err, ErrClosed) {
 		c.core.cfg.Logger.Warn("clean-up failed", "path", quote.Path(full), "error", err)
 	}
-	if f := c.core.cfg.Observer.Cleaned; f != nil {
+	for _, f := range c.core.observers.cleanupEnded {
 		f(full, err)
 	}
 }

@@ -30,7 +30,7 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 	if err := errors.Join(err, cfg.validateRest()); err != nil {
 		return nil, err
 	}
-	c := &core{cfg: cfg.withDefaults(), states: newTimeline(), done: make(chan struct{}), changed: make(chan struct{})}
+	c := &core{cfg: cfg.withDefaults(), states: newTimeline(), observers: newObservers(cfg.Observers), done: make(chan struct{}), changed: make(chan struct{})}
 	c.patience.Store(int64(closePatience))
 	c.servers = guard.NewServers(c.cfg.forGuard(), names)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())

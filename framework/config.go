@@ -138,39 +138,13 @@ type Config struct {
 	// Logger gets state changes and what goes on in the background. nil means
 	// slog.Default().
 	Logger *slog.Logger
-	// Observer is told of state changes and operations.
-	Observer Observer
+	// Observers are told what the client and its recipes do, for metrics and traces.
+	Observers []Observer
 
 	random       io.Reader               // of the names of protected nodes
 	protectedACL func(path string) []ACL // of the ephemeral nodes of CreateProtected
 
 	_ struct{}
-}
-
-// An Observer is told what the client does. Its functions run on the client's own
-// goroutines: they must return at once and be safe for concurrent use. Any of them may
-// be nil.
-type Observer struct {
-	// StateChanged is called for every transition, in order.
-	StateChanged func(StateChange)
-	// Called is called after every request.
-	Called func(Call)
-	// Cleaned is called when a background clean-up has ended, with nil if the znode is
-	// confirmed to be gone.
-	Cleaned func(path string, err error)
-}
-
-// A Call describes one request that has ended.
-type Call struct {
-	// Op and Path are the operation and the path with chroot and namespace.
-	Op, Path string
-	// Session is the id of the session it was sent in.
-	Session int64
-	// Duration is how long the caller waited for it.
-	Duration time.Duration
-	// Err is nil or its failure, an *OpError: OutcomeOf tells whether it may have had
-	// an effect.
-	Err error
 }
 
 // A ConfigError is what Validate and Connect return for a field that makes no sense.

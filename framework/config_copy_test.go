@@ -1,6 +1,7 @@
 package framework_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -44,7 +45,7 @@ func TestObserverIsToldTheOutcome(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		var calls []framework.Call
 		c := connect(t, s, func(cfg *framework.Config) {
-			cfg.Observer.Called = func(call framework.Call) { calls = append(calls, call) }
+			cfg.Observers = []framework.Observer{{Called: func(_ context.Context, call framework.Call) { calls = append(calls, call) }}}
 		})
 		for _, tc := range []struct {
 			prepare func()

@@ -189,11 +189,11 @@ func TestProtectedCreateWhoseAnswerIsLostAtTheVeryEndLeavesNothing(t *testing.T)
 				t.Parallel()
 				inBubble(t, func(t *testing.T, s *zktest.Server) {
 					c := connect(t, s, func(cfg *framework.Config) {
-						cfg.Observer.Called = func(call framework.Call) {
+						cfg.Observers = []framework.Observer{{Called: func(_ context.Context, call framework.Call) {
 							if called != nil && call.Op == "create" {
 								called(call)
 							}
-						}
+						}}}
 					})
 					require.NoError(t, c.CreateParents(t.Context(), "/queue/n-"))
 					p := place{c, s}

@@ -43,7 +43,7 @@ func TestCreateThatTheSearchForItsNodeHasOvertakenLeavesNothing(t *testing.T) {
 					cleaned := make(chan error, 10)
 					c, err := Connect(t.Context(), Config{
 						Servers: []string{s.Addr()}, Dial: s.Dial("client"), Logger: slog.New(slog.DiscardHandler),
-						Observer: Observer{Cleaned: func(_ string, err error) { cleaned <- err }},
+						Observers: []Observer{{CleanupEnded: func(_ string, err error) { cleaned <- err }}},
 					})
 					require.NoError(t, err)
 					defer c.Close()

@@ -148,7 +148,7 @@ func (c *core) report(changes iter.Seq[StateChange]) {
 			log = c.cfg.Logger.Warn
 		}
 		log("zookeeper session", attrs...)
-		if f := c.cfg.Observer.StateChanged; f != nil {
+		for _, f := range c.observers.stateChanged {
 			f(change)
 		}
 	}

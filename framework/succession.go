@@ -13,13 +13,14 @@ import (
 
 // core is what all views of a client share.
 type core struct {
-	cfg     Config
-	servers *guard.Servers
-	states  *timeline
-	ctx     context.Context // ends when Close begins, with ErrClosed
-	cancel  context.CancelCauseFunc
-	tasks   tasks
-	done    chan struct{} // closed when Close is complete
+	cfg       Config
+	servers   *guard.Servers
+	states    *timeline
+	observers observers
+	ctx       context.Context // ends when Close begins, with ErrClosed
+	cancel    context.CancelCauseFunc
+	tasks     tasks
+	done      chan struct{} // closed when Close is complete
 
 	patience     atomic.Int64 // nanoseconds that an orderly end may take
 	keepsWatches atomic.Bool  // a server does not know how to remove one

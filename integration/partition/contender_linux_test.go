@@ -97,9 +97,9 @@ func (c *contending) run(ctx context.Context) (err error) {
 	c.client, err = framework.Connect(ctx, framework.Config{
 		Servers: c.Servers, SessionTimeout: c.Session, Logger: slog.New(slog.DiscardHandler),
 		Reconnect: retry.Exponential(5*time.Millisecond, 100*time.Millisecond), // servers may be back for a moment only
-		Observer: framework.Observer{StateChanged: func(s framework.StateChange) {
+		Observers: []framework.Observer{{StateChanged: func(s framework.StateChange) {
 			c.tell(report{Event: evState, At: s.At, Session: s.Session, Text: s.State.String()})
-		}},
+		}}},
 	})
 	if err != nil {
 		return err

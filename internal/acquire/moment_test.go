@@ -66,7 +66,7 @@ func passing(c *framework.Client, at moment) acquire.Taker {
 		if err := t.Rely(&grant); err != nil {
 			return nil, err
 		}
-		return hold.Start(t.Work, grant), nil
+		return t.Start(t.Work, grant), nil
 	}
 }
 
@@ -83,7 +83,7 @@ func TestEndAtTheMomentOfTheGrant(t *testing.T) {
 				t.Run(name+", "+end+", "+timeout.String(), func(t *testing.T) {
 					conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 						c := w.Client("a")
-						recipe := acquire.Recipe{Intent: recipepath.Intent{Client: c, Path: path}}
+						recipe := acquire.Recipe{Intent: recipepath.Intent{Client: c, Path: path}, NotReentrant: true}
 						ctx, cancel := context.WithCancelCause(t.Context())
 						defer cancel(nil)
 						test(t, w, func(at moment) (*lease.Lease, error) { return recipe.Acquire(ctx, timeout, acquirer(c, at)) }, cancel)

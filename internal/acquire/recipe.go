@@ -17,8 +17,10 @@ import (
 type Recipe struct {
 	// Intent is whose it is, and where.
 	recipepath.Intent
-	// Kind names it, for re-entering; "" if its places are not entered again.
+	// Kind is what is acquired: lease.KindMutex and so on.
 	Kind string
+	// NotReentrant is set if a context that owns a slot does not enter it again.
+	NotReentrant bool
 	// Shared is set if its places do not exclude each other.
 	Shared bool
 	// Self is what a holder says about itself.
@@ -40,10 +42,17 @@ func (r *Recipe) Key() hold.Key {
 // Acquire re-enters the hold that ctx owns, or takes a place for up to timeout; 0 or
 // less takes it only if it is free now.
 func (r *Recipe) Acquire(ctx context.Context, timeout time.Duration, take Taker) (*lease.Lease, error) {
-	if held, err := r.Enter(ctx, timeout); held != nil || err != nil {
-		return held, err
-	}
-	return r.Take(ctx, timeout, take)
+	return r.AcquireN(ctx, 1, timeout, take)
+}
+
+// AcquireN is Acquire for n permits of a semaphore.
+func (r *Recipe) AcquireN(ctx context.Context, n int, timeout time.Duration, take Taker) (*lease.Lease, error) {
+	return r.Observed(ctx, n, timeout, func(ctx context.Context) (*lease.Lease, error) {
+		if held, err := r.Enter(ctx, timeout); held != nil || err != nil {
+			return held, err
+		}
+		return r.Take(ctx, timeout, take)
+	})
 }
 
 // Take is Acquire for who is known to own none.
@@ -59,7 +68,7 @@ func (r *Recipe) Take(ctx context.Context, timeout time.Duration, take Taker) (*
 // Enter re-enters the hold that ctx owns; a fork of its owner waits there for up to
 // timeout until the forks before it have left. It returns nil if there is none.
 func (r *Recipe) Enter(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	if r.Kind == "" {
+	if r.NotReentrant {
 		return nil, nil
 	}
 	held, turn, err := hold.Enter(ctx, r.Key())
@@ -67,6 +76,9 @@ func (r *Recipe) Enter(ctx context.Context, timeout time.Duration) (*lease.Lease
 		held, err = r.await(ctx, timeout, turn)
 	}
 	if held == nil || ctx.Err() == nil {
+		if o := observing(ctx); held != nil && o != nil {
+			o.reentered = true
+		}
 		return held, err
 	}
 	_ = held.Release() // an ended context enters nothing

@@ -127,13 +127,23 @@ func (t *Try) askHead() {
 
 // Grant starts the hold of a place in line.
 func (t *Try) Grant(p *queue.Position) (*lease.Lease, error) {
-	grant := hold.Grant{Path: p.Path(), Token: lease.Token(p.Token())}
+	grant := hold.Grant{Path: p.Path(), Token: lease.Token(p.Token()), Permits: p.Name().Weight}
 	if err := t.Rely(&grant); err != nil {
 		return nil, err
 	}
 	grant.Watch, grant.Unwatch = p.DetachWatch()
 	grant.RevocationRequested = p.RevocationRequested()
-	return hold.Start(t.Work, grant), nil
+	return t.Start(t.Work, grant), nil
+}
+
+// Start starts the hold of a grant that Rely has completed, with a context that derives
+// from Work. The acquire has then succeeded.
+func (t *Try) Start(ctx context.Context, g hold.Grant) *lease.Lease {
+	if o := observing(t.Work); o != nil {
+		o.notified = t.Seen.Notified
+		o.end(nil)
+	}
+	return hold.Start(ctx, g)
 }
 
 // Rely completes a grant of nodes that are had, and makes a quorum vouch for them. It
@@ -144,12 +154,12 @@ func (t *Try) Rely(g *hold.Grant) (err error) {
 	g.Client, g.Session, g.Key, g.MaxHold = t.Client, t.Session, r.Key(), r.MaxHold
 	if t.AtOnce { // the place is free; after a break in an idle session this takes a third of the timeout
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(t.Work, t.Session.Timeout()/2, errWaitOver)
+		ctx, cancel = context.WithTimeoutCause(t.wait.requests, t.Session.Timeout()/2, errWaitOver)
 		defer cancel()
 	}
 	nodes := append(slices.Clip(g.Also), g.Path)
 	if g.Reliance, err = kit.Of(t.Client).Rely(ctx, nodes...); err != nil {
-		queue.Leave(t.Client, nodes...)
+		queue.Leave(ctx, t.Client, nodes...)
 	}
 	if errors.Is(err, framework.ErrNoNode) {
 		return queue.ErrEvicted

@@ -18,19 +18,21 @@ var errWaitOver = errors.New("wait is over")
 // A wait is one call of Acquire: any number of tries, one at a time, until one has its
 // place or the caller's patience ends.
 type wait struct {
-	recipe *Recipe
-	work   context.Context // the caller's, for the life of the work
-	ctx    context.Context // derived from it, bounded by the timeout
-	start  time.Time
-	atOnce bool       // do not wait for others
-	failed error      // what cost a place in line last
-	seen   queue.Seen // for the error
+	recipe   *Recipe
+	work     context.Context // the caller's, for the life of the work
+	requests context.Context // the same with what observers add to it
+	ctx      context.Context // derived from that, bounded by the timeout
+	start    time.Time
+	atOnce   bool       // do not wait for others
+	failed   error      // what cost a place in line last
+	seen     queue.Seen // for the error
 }
 
 // begin starts the clock of a wait.
 func (r *Recipe) begin(ctx context.Context, timeout time.Duration) (*wait, context.CancelFunc) {
-	w := &wait{recipe: r, work: ctx, start: time.Now(), seen: queue.Seen{Ahead: -1}}
-	ctx, stop := kit.Of(r.Client).WhileOpen(ctx)
+	o := observing(ctx)
+	w := &wait{recipe: r, work: ctx, requests: o.forRequests(ctx), start: time.Now(), seen: queue.Seen{Ahead: -1, Timed: o != nil}}
+	ctx, stop := kit.Of(r.Client).WhileOpen(w.requests)
 	cancel := context.CancelFunc(func() {})
 	switch {
 	case timeout <= 0:
@@ -81,7 +83,7 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 func (w *wait) try(session *framework.Session, take Taker) (*lease.Lease, error) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
-	w.seen.Unlisted = nil
+	w.seen.Unlisted, w.seen.Notified = nil, time.Time{}
 	held, err := take(ctx, &Try{
 		Client: w.recipe.Client.In(session), Session: session, AtOnce: w.atOnce, Work: w.work, Seen: &w.seen, wait: w,
 	})

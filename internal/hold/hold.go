@@ -43,6 +43,8 @@ type Grant struct {
 	Watch *framework.Watch
 	// Unwatch ends Watch; nil if there is none. The hold calls it.
 	Unwatch context.CancelFunc
+	// Permits is how many are held of a semaphore; 0 is 1.
+	Permits int
 	// RevocationRequested is set if the holder was asked to give way before Watch was
 	// set.
 	RevocationRequested bool
@@ -53,17 +55,20 @@ type Hold struct {
 	Grant
 
 	since               time.Time
-	over                signal.Signal   // it was released or lost
-	released            signal.Signal   // the last handle was
-	revocationRequested signal.Signal   // the holder was asked to give way
-	suspended           <-chan struct{} // closed when the connection breaks; nil if that does not matter
-	cleanup             sync.Once       // somebody sees to the removal of the znodes
+	over                signal.Signal           // it was released or lost
+	released            signal.Signal           // the last handle was
+	revocationRequested signal.Signal           // the holder was asked to give way
+	suspended           <-chan struct{}         // closed when the connection breaks; nil if that does not matter
+	cleanup             sync.Once               // the removal of the znodes is under way
+	work                context.Context         // of the first lease, if there are observers; nil if not
+	ended               func(framework.HoldEnd) // tells them of the end
 
 	mu      sync.Mutex // guards what follows, and all claimants
 	handles map[*Handle]struct{}
-	closed  bool      // the last handle was released
-	loss    error     // why it was lost; nil if it was not
-	trusted time.Time // until when it would have been, if it was lost
+	closed  bool          // the last handle was released
+	loss    error         // why it was lost; nil if it was not
+	held    time.Duration // until it was lost
+	trusted time.Time     // until when it would have been, if it was lost
 }
 
 // Start begins the hold and returns its first lease, whose context derives from ctx. It
@@ -79,16 +84,20 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	if g.RevocationRequested {
 		h.revocationRequested.Give()
 	}
-	handle := h.handle(ctx, &claimant{})
+	handle := h.handle(h.observed(ctx), &claimant{})
 	h.admit(handle)
 	// If the client is being closed the znodes stay for as long as the session does,
 	// unless the hold is released before.
-	alive := kit.Of(g.Client).GoHolding(g.Session, func() { h.lose(framework.ErrClosed) }, func(ctx context.Context) { h.watch(ctx, g.Path) })
+	watched := kit.Of(g.Client).GoHolding(g.Session, func() { h.lose(framework.ErrClosed) }, func(ctx context.Context) { h.watch(ctx, g.Path) })
+	alive := watched
 	for _, path := range g.Also {
 		alive = alive && g.Session.Go(func(ctx context.Context) { h.watch(ctx, path) })
 	}
 	if !alive {
 		h.lose(g.Session.Err())
+	}
+	if !watched {
+		h.tellLost()
 	}
 	return lease.New(handle)
 }
@@ -136,7 +145,8 @@ func (h *Hold) lose(reason error) {
 		h.mu.Unlock()
 		return
 	}
-	h.loss, h.trusted = h.lost(reason), h.trustedUntil()
+	h.held = time.Since(h.since)
+	h.loss, h.trusted = h.lost(reason, h.held), h.trustedUntil()
 	handles := slices.Collect(maps.Keys(h.handles))
 	h.mu.Unlock()
 	h.end()
@@ -165,9 +175,9 @@ func (h *Hold) trustedUntil() time.Time {
 	return until
 }
 
-// lost returns the error for a hold that is lost at this moment.
-func (h *Hold) lost(reason error) error {
-	return &lease.LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: time.Since(h.since), Reason: reason}
+// lost returns the error for a hold that is lost after it was held for so long.
+func (h *Hold) lost(reason error, held time.Duration) error {
+	return &lease.LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: held, Reason: reason}
 }
 
 // remains reports whether a znode of a lost hold may still be there to be removed: not
@@ -219,23 +229,36 @@ func (h *Hold) close() error {
 	}
 	h.mu.Lock()
 	h.closed = true
+	lost := h.loss != nil // just now, which the watch tells
 	h.mu.Unlock()
 	h.letGo()
-	ctx, cancel := RemovalContext(h.Session, h.Session.Timeout()/3)
+	if h.ended == nil || lost {
+		return h.free()
+	}
+	held := time.Since(h.since)
+	err := h.free()
+	h.tellEnd(held, err)
+	return err
+}
+
+// free removes the znodes of a hold that is released. It returns an error if the slot
+// was not its own any more, or if it remains taken.
+func (h *Hold) free() error {
+	ctx, cancel := RemovalContext(h.work, h.Session, h.Session.Timeout()/3)
 	defer cancel()
 	err := h.removeNow(ctx)
 	switch {
 	case errors.Is(err, framework.ErrNoNode):
-		return h.lost(lease.ErrDeleted)
+		return h.lost(lease.ErrDeleted, time.Since(h.since))
 	case framework.OutcomeOf(err) == framework.Unknown, ctx.Err() != nil:
-		// It stood when it was given up, and the framework sees to the rest.
+		// It stood when it was released, and the framework does the rest.
 		return nil
 	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, framework.ErrClosed):
-		return h.lost(err)
+		return h.lost(err, time.Since(h.since))
 	case errors.Is(err, framework.ErrNoAuth): // an ACL that lets us create, but not delete
 		return fmt.Errorf("release %s: %w", quote.Path(h.Client.FullPath(h.Path)), err)
 	}
-	return nil // the background has it
+	return nil // the background removes them
 }
 
 // letGo ends watch, and before the znodes go that they are vouched for.
@@ -245,9 +268,14 @@ func (h *Hold) letGo() {
 }
 
 // RemovalContext bounds the removal of a node: by a time, and by nothing at all while
-// there is no connection, because then it has to be left to the background anyway.
-func RemovalContext(s *framework.Session, timeout time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+// there is no connection, because then the background has to do it anyway. It has the
+// values of a context, nil for none, and does not end with it.
+func RemovalContext(values context.Context, s *framework.Session, timeout time.Duration) (context.Context, context.CancelFunc) {
+	ctx := context.Background()
+	if values != nil {
+		ctx = context.WithoutCancel(values)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	select {
 	case <-s.Suspended():
 		cancel()

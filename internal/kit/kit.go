@@ -105,6 +105,16 @@ type Kit interface {
 	// nothing. A read that fails is no error, and is made again at the next call unless
 	// it was refused.
 	WarnIfOpen(node string, perms int32)
+
+	// AcquireStarted tells the observers of a call of Acquire. It returns ctx with the
+	// values that they add, for the requests, and the function that tells them of the
+	// end, which fills in what it knows from here; nil if there are no observers.
+	// a.Path is that of the view.
+	AcquireStarted(ctx context.Context, a framework.Acquire) (context.Context, func(framework.AcquireEnd))
+
+	// HoldStarted does the same for a hold. h.Node is that of the view, h.Path the
+	// whole path.
+	HoldStarted(ctx context.Context, h framework.Hold) (context.Context, func(framework.HoldEnd))
 }
 
 // A Reliance says that work relies on nodes of a session: see Kit.Rely.

@@ -25,6 +25,15 @@ func Bind(ctx context.Context, claim any) context.Context {
 	return context.WithValue(ctx, chainKey{}, &link{claim: claim, outer: chain(ctx)})
 }
 
+// Inherit returns ctx with the claims that another context has, in place of its own.
+func Inherit(ctx, from context.Context) context.Context {
+	claims := chain(from)
+	if chain(ctx) == claims {
+		return ctx
+	}
+	return context.WithValue(ctx, chainKey{}, claims)
+}
+
 // Without returns a context that has no claims.
 func Without(ctx context.Context) context.Context {
 	return context.WithValue(ctx, chainKey{}, (*link)(nil))

@@ -70,9 +70,11 @@ func (p *Position) awaitEvent(ctx context.Context, others []znode.Name, also *De
 		return nil, false, err
 	}
 	if watches == nil || changed.yes {
+		p.seen.Notify()
 		return nil, false, nil
 	}
 	which, ev, ok := firstEvent(ctx, found, append(watches, also.watch, p.ownWatch))
+	p.seen.Notify()
 	switch {
 	case which < 0:
 		also.watch = nil // it may be that of which nobody was told

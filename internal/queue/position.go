@@ -23,6 +23,7 @@ type Position struct {
 	session *framework.Session
 	seen    *Seen
 
+	joined              context.Context // that it was created with
 	path                string
 	self                znode.Name
 	id                  protection.ID
@@ -88,6 +89,7 @@ func (p *Position) JoinAt(ctx context.Context, number string) (listing []string,
 }
 
 func (p *Position) create(ctx context.Context, name string, mode framework.Mode) (children []string, err error) {
+	p.joined = ctx
 	made, listing, err := kit.Of(p.client).CreateListed(ctx, p.queue.Node(name), p.queue.Data(), mode)
 	if err != nil {
 		return nil, err
@@ -152,17 +154,17 @@ func (p *Position) DetachWatch() (*framework.Watch, context.CancelFunc) {
 // node is gone. The background goes on without it.
 const leaveLimit = 50 * time.Millisecond
 
-// Leave removes the node. It does not use the caller's context, which may be what ended
-// the wait.
-func (p *Position) Leave() { Leave(p.client, p.path) }
+// Leave removes the node. It does not end with the context of the wait.
+func (p *Position) Leave() { Leave(p.joined, p.client, p.path) }
 
-// Leave removes nodes that were made in the session which the client is pinned to.
-func Leave(client *framework.Client, paths ...string) {
+// Leave removes nodes that were made in the session which the client is pinned to. It
+// does not end with ctx.
+func Leave(ctx context.Context, client *framework.Client, paths ...string) {
 	session := client.Session()
 	if session.Err() != nil {
 		return
 	}
-	ctx, cancel := hold.RemovalContext(session, leaveLimit)
+	ctx, cancel := hold.RemovalContext(ctx, session, leaveLimit)
 	defer cancel()
 	for _, path := range paths[1:] {
 		kit.Of(client).DeleteInBackground(path)

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"path"
+	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
@@ -18,6 +19,18 @@ type Seen struct {
 	// Unlisted is why the listing behind the create of a node is not known, nil if it
 	// is. The next look at the line meets that again, unless the time is up.
 	Unlisted error
+	// Notified is when a wait for others last ended, if Timed is set. It is zero if
+	// there was none.
+	Notified time.Time
+	// Timed is set if that is asked for.
+	Timed bool
+}
+
+// Notify records that a wait for others has ended just now.
+func (s *Seen) Notify() {
+	if s.Timed {
+		s.Notified = time.Now()
+	}
 }
 
 // Record takes down who is ahead, among the children of a node.

@@ -66,7 +66,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.Exclusive),
 	}
 	return &Election{
-		recipe: acquire.Recipe{Intent: at, Kind: "leader", Self: queue.Self(id), ProtectedNodes: recipepath.QueueNodes(path)},
+		recipe: acquire.Recipe{Intent: at, Kind: lease.KindLeader, Self: queue.Self(id), ProtectedNodes: recipepath.QueueNodes(path)},
 		queue:  line, path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,
 	}, nil
 }

@@ -73,7 +73,7 @@ func (s side) takeBeside(ctx context.Context, t *acquire.Try, writing *hold.Hold
 		p.Leave()
 		return nil, err
 	}
-	return outliving(t.Work, writing, func(ctx context.Context) (*lease.Lease, error) { return hold.Start(ctx, grant), nil })
+	return outliving(t.Work, writing, func(ctx context.Context) (*lease.Lease, error) { return t.Start(ctx, grant), nil })
 }
 
 // joinBeside creates the node, and makes certain that the other one stood then. On

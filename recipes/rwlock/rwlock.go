@@ -54,7 +54,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 			locks.Queue(client, path, kind, self),
 		}
 	}
-	return &Lock{readers: a("read lock", znode.Reader, true), writers: a("write lock", znode.Writer, false)}, nil
+	return &Lock{readers: a(lease.KindReader, znode.Reader, true), writers: a(lease.KindWriter, znode.Writer, false)}, nil
 }
 
 // check fails unless New made the lock.
@@ -88,6 +88,10 @@ func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	if err := r.lock.check(); err != nil {
 		return nil, err
 	}
+	return r.lock.readers.recipe.Observed(ctx, 1, timeout, func(ctx context.Context) (*lease.Lease, error) { return r.acquire(ctx, timeout) })
+}
+
+func (r reader) acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	readers := r.lock.readers
 	writing, forked, lost := hold.Owner(ctx, r.lock.writers.recipe.Key())
 	enters := readers
@@ -101,7 +105,7 @@ func (r reader) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case lost != nil:
 		return nil, lost
 	case writing == nil || ctx.Err() != nil:
-		return readers.recipe.Acquire(ctx, timeout, acquire.InQueue(readers.queue))
+		return readers.recipe.Take(ctx, timeout, acquire.InQueue(readers.queue))
 	}
 	return readers.downgrade(ctx, timeout, writing)
 }
@@ -112,6 +116,10 @@ func (w writer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	if err := w.lock.check(); err != nil {
 		return nil, err
 	}
+	return w.lock.writers.recipe.Observed(ctx, 1, timeout, func(ctx context.Context) (*lease.Lease, error) { return w.acquire(ctx, timeout) })
+}
+
+func (w writer) acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	writers := w.lock.writers
 	held, err := writers.recipe.Enter(ctx, timeout)
 	if held != nil || err != nil {
@@ -124,5 +132,5 @@ func (w writer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case reading != nil:
 		return nil, w.lock.readers.recipe.Failed(ErrUpgrade)
 	}
-	return writers.recipe.Acquire(ctx, timeout, acquire.InQueue(writers.queue))
+	return writers.recipe.Take(ctx, timeout, acquire.InQueue(writers.queue))
 }

@@ -152,5 +152,6 @@ func (a *admission) await(ctx context.Context, now snapshot) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	a.try.Seen.Notify()
 	return nil
 }

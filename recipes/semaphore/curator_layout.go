@@ -64,7 +64,7 @@ func (s *Semaphore) curatorTaker(n int) acquire.Taker {
 			return nil, err
 		}
 		grant := hold.Grant{
-			Path: made[0].Path, Token: lease.Token(made[0].Czxid),
+			Path: made[0].Path, Token: lease.Token(made[0].Czxid), Permits: n,
 			RevocationRequested: a.revocationRequested || position.RevocationRequested(),
 		}
 		for _, also := range made[1:] {
@@ -73,7 +73,7 @@ func (s *Semaphore) curatorTaker(n int) acquire.Taker {
 		if err := t.Rely(&grant); err != nil {
 			return nil, err
 		}
-		return hold.Start(t.Work, grant), nil
+		return t.Start(t.Work, grant), nil
 	}
 }
 

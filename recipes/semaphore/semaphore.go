@@ -69,7 +69,7 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 		return nil, fmt.Errorf("semaphore %s: %w", quote.Path(path), err)
 	}
 	self := queue.Self(o.who)
-	s := &Semaphore{permits: permits, single: o.single, recipe: acquire.Recipe{Intent: at, Self: self}}
+	s := &Semaphore{permits: permits, single: o.single, recipe: acquire.Recipe{Intent: at, Kind: lease.KindSemaphore, NotReentrant: true, Self: self}}
 	in := func(dir, kind string, kinds []string, rule queue.Rule) *queue.Queue {
 		return &queue.Queue{Client: client, Path: dir, Of: path, Kind: kind, Kinds: kinds, Data: queue.DataOf(self), Rule: rule}
 	}
@@ -133,9 +133,9 @@ func (s *Semaphore) acquire(ctx context.Context, n int, timeout time.Duration) (
 		return nil, s.recipe.Failed(checkCapacity(n, math.MaxInt32))
 	}
 	if s.single {
-		return s.recipe.Acquire(ctx, timeout, s.singleQueueTaker(n))
+		return s.recipe.AcquireN(ctx, n, timeout, s.singleQueueTaker(n))
 	}
-	return s.recipe.Acquire(ctx, timeout, s.curatorTaker(n))
+	return s.recipe.AcquireN(ctx, n, timeout, s.curatorTaker(n))
 }
 
 // Available returns how many permits can be acquired at once, as seen by a server that

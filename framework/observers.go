@@ -1,0 +1,117 @@
+package framework
+
+import "context"
+
+// observers are the functions that are set, by event.
+type observers struct {
+	stateChanged   []func(StateChange)
+	called         []func(context.Context, Call)
+	cleanupStarted []func(string)
+	cleanupEnded   []func(string, error)
+	acquires       []observed[Acquire, AcquireEnd]
+	holds          []observed[Hold, HoldEnd]
+}
+
+// observed is one observer of what starts and ends.
+type observed[S, E any] struct {
+	started func(context.Context, S) context.Context
+	ended   func(context.Context, E)
+}
+
+func newObservers(all []Observer) (o observers) {
+	for _, one := range all {
+		o.stateChanged = appendSet(o.stateChanged, one.StateChanged, one.StateChanged != nil)
+		o.called = appendSet(o.called, one.Called, one.Called != nil)
+		o.cleanupStarted = appendSet(o.cleanupStarted, one.CleanupStarted, one.CleanupStarted != nil)
+		o.cleanupEnded = appendSet(o.cleanupEnded, one.CleanupEnded, one.CleanupEnded != nil)
+		acquires, holds := observed[Acquire, AcquireEnd]{one.AcquireStarted, one.AcquireEnded}, observed[Hold, HoldEnd]{one.HoldStarted, one.HoldEnded}
+		o.acquires = appendSet(o.acquires, acquires, acquires.started != nil || acquires.ended != nil)
+		o.holds = appendSet(o.holds, holds, holds.started != nil || holds.ended != nil)
+	}
+	return o
+}
+
+func appendSet[T any](all []T, one T, set bool) []T {
+	if !set {
+		return all
+	}
+	return append(all, one)
+}
+
+// start tells observers that something has started. It returns a context with the
+// values that they add, and a function that tells them of the end; nil if there are no
+// observers.
+func start[S, E any](ctx context.Context, all []observed[S, E], what S) (context.Context, func(E)) {
+	if len(all) == 0 {
+		return ctx, nil
+	}
+	contexts := make([]context.Context, len(all))
+	for i, o := range all {
+		if o.started != nil {
+			ctx = withValues(ctx, o.started(ctx, what))
+		}
+		contexts[i] = ctx
+	}
+	return ctx, func(end E) {
+		for i, o := range all {
+			if o.ended != nil {
+				o.ended(contexts[i], end)
+			}
+		}
+	}
+}
+
+// withValues returns ctx with the values of another context, nil for none. If that ends
+// when ctx does, as one that derives from ctx and only adds values, it is the result: a
+// context of a type of our own would cost a goroutine for each that derives from it.
+func withValues(ctx, values context.Context) context.Context {
+	switch {
+	case values == nil:
+		return ctx
+	case values.Done() == ctx.Done():
+		return values
+	}
+	return valuesOf{ctx, values}
+}
+
+// A valuesOf ends with its Context, and has values of both.
+type valuesOf struct {
+	context.Context
+	values context.Context
+}
+
+// Value prefers the values that were added.
+func (v valuesOf) Value(key any) any {
+	if value := v.values.Value(key); value != nil {
+		return value
+	}
+	return v.Context.Value(key)
+}
+
+// AcquireStarted completes the path: a.Path is that of the view.
+func (v recipeView) AcquireStarted(ctx context.Context, a Acquire) (context.Context, func(AcquireEnd)) {
+	all := v.core.observers.acquires
+	if len(all) == 0 {
+		return ctx, nil
+	}
+	a.Path = v.full(a.Path)
+	ctx, ended := start(ctx, all, a)
+	return ctx, func(end AcquireEnd) {
+		end.Acquire = a
+		ended(end)
+	}
+}
+
+// HoldStarted completes the node's path: h.Node is that of the view.
+func (v recipeView) HoldStarted(ctx context.Context, h Hold) (context.Context, func(HoldEnd)) {
+	all := v.core.observers.holds
+	if len(all) == 0 {
+		return ctx, nil
+	}
+	h.Node = v.full(h.Node)
+	ctx, ended := start(ctx, all, h)
+	return ctx, func(end HoldEnd) {
+		end.Hold = h
+		ended(end)
+	}
+}

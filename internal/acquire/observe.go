@@ -1,0 +1,70 @@
+package acquire
+
+import (
+	"context"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// An observation is one call of Acquire as the client's observers see it. It travels in
+// the context of the call, so that all that takes part in it can add to it: the entry
+// into a hold, and the takers of several recipes. Nil if there are no observers.
+type observation struct {
+	work      context.Context // that it travels in; holds derive from it
+	requests  context.Context // the caller's, with the values that the observers add
+	start     time.Time
+	ended     func(framework.AcquireEnd) // nil once they were told
+	notified  time.Time                  // of the last change that was waited for
+	reentered bool
+}
+
+type observationKey struct{}
+
+// Observed tells the client's observers of one call of Acquire, which acquire carries
+// out with the context that it is given.
+func (r *Recipe) Observed(ctx context.Context, permits int, timeout time.Duration, acquire func(ctx context.Context) (*lease.Lease, error)) (*lease.Lease, error) {
+	requests, ended := kit.Of(r.Client).AcquireStarted(ctx, framework.Acquire{
+		Recipe: r.Kind, Path: r.Path, Permits: permits, Timeout: timeout,
+	})
+	if ended == nil {
+		if observing(ctx) != nil { // of an acquire by another client that has observers
+			ctx = context.WithValue(ctx, observationKey{}, (*observation)(nil))
+		}
+		return acquire(ctx)
+	}
+	o := &observation{requests: requests, start: time.Now(), ended: ended}
+	o.work = context.WithValue(ctx, observationKey{}, o)
+	held, err := acquire(o.work)
+	o.end(err)
+	return held, err
+}
+
+// observing returns the observation that ctx has.
+func observing(ctx context.Context) *observation {
+	o, _ := ctx.Value(observationKey{}).(*observation)
+	return o
+}
+
+// forRequests returns the context for the requests of an acquire with ctx.
+func (o *observation) forRequests(ctx context.Context) context.Context {
+	if o == nil || ctx != o.work { // that which outlives a hold waits in memory, without requests
+		return ctx
+	}
+	return o.requests
+}
+
+// end tells the observers, once, how the acquire has ended.
+func (o *observation) end(err error) {
+	if o == nil || o.ended == nil {
+		return
+	}
+	e := framework.AcquireEnd{Waited: time.Since(o.start), Reentered: o.reentered, Err: err}
+	if err == nil && !o.notified.IsZero() {
+		e.HandOver = time.Since(o.notified)
+	}
+	o.ended(e)
+	o.ended = nil
+}
