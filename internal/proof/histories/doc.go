@@ -1,19 +1,17 @@
-// Package histories makes random histories of the recipes and checks them against
-// models.
+// Package histories checks random histories of the recipes against models.
 //
 // A scenario is a function of a seed: three to eight clients, a program for each of
-// their threads, and faults. It is carried out in virtual time. What was acquired,
-// held, confirmed and lost is a history of operations, each of which took effect at one
-// moment within an interval; porcupine looks for an order of these moments that the
-// model of the recipe allows. What a model does not say is looked at directly:
+// their threads, and faults. It runs in virtual time. A history lists what was
+// acquired, held, confirmed and lost. Each operation took effect at one moment within
+// an interval; porcupine searches for an order of these moments that the model of the
+// recipe allows. What a model does not cover is checked directly:
 //
-//	I1  what was granted has a node, and what is over stays over
-//	I2  the token is that of the node
-//	I3  whoever must come first is not in line any more when one is granted
-//	I4  everybody is granted, and gets an answer, in bounded time
-//	I5  nothing is left, not even while the clients live on
+//	I1  a granted lease has a node, and a lease that is over stays over
+//	I2  a lease has the token of its node
+//	I3  at a grant, no contender is left ahead that had to be granted first
+//	I4  every client is granted its leases, and gets answers, in bounded time
+//	I5  no node is left, not even while the clients live on
 //
-// A scenario that fails is made smaller and printed as Go, with its history.
-//
-// All of it is test code.
+// A scenario that fails is made smaller and printed as Go, with its history. The
+// package is test code only.
 package histories

@@ -15,11 +15,11 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// leaderSubject is a leader election: one who has a term, those who campaign, in both
-// ways, and those who want to know who leads.
+// leaderSubject is a leader election: clients campaign by Acquire and by Lead, and ask
+// or observe who leads.
 func leaderSubject() *subject {
 	return &subject{
-		name: "leader", model: exclusiveModel, nests: true, lines: []string{""}, names: []string{znode.Latch},
+		name: "leader", model: exclusiveModel, nests: true, queues: []string{""}, names: []string{znode.Latch},
 		open: func(c *framework.Client, th *thread) player {
 			return candidate{must(leader.New(c, path, leader.WithID(th.station.name), leader.WithBackoff(retry.Forever(70*time.Millisecond))))}
 		},
@@ -38,18 +38,18 @@ func leaderSubject() *subject {
 			}
 		},
 		blocked: func(_ Scenario, ahead []znode.Name, _ znode.Name) bool { return len(ahead) > 0 },
-		watch:   func(r *run, c zktest.Call) { r.noteHead(c.Op == zktest.OpPing) },
+		watch:   func(r *run, c zktest.Call) { r.recordHead(c.Op == zktest.OpPing) },
 	}
 }
 
-// A head is who was the first in line when.
+// A head is the node at the head of the queue, from that moment on.
 type head struct {
 	seq  int64
-	node string // "" for nobody
+	node string // "" for none
 }
 
-// noteHead notes who is the first in line.
-func (r *run) noteHead(skip bool) {
+// recordHead records the head of the queue.
+func (r *run) recordHead(skip bool) {
 	if skip {
 		return
 	}
@@ -65,9 +65,9 @@ func (r *run) noteHead(skip bool) {
 	r.heads = append(r.heads, head{seq, first.Node})
 }
 
-// led tells whether a node was the first in line at some time during an op: at one of
-// the moments at which that was looked at in it, or the last before or the first after.
-func (r *run) led(node string, o op) bool {
+// wasHead tells whether a node was the head at some time during an op: by one of the
+// records made during the op, the last before it or the first after it.
+func (r *run) wasHead(node string, o op) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, h := range r.heads {
@@ -80,7 +80,7 @@ func (r *run) led(node string, o op) bool {
 	return false
 }
 
-// candidate is an election in the hands of a thread.
+// candidate is an election, as a thread uses it.
 type candidate struct{ *leader.Election }
 
 func (c candidate) acquire(ctx context.Context, st Step) (*lease.Lease, error) {
@@ -102,26 +102,26 @@ func (c candidate) other(ctx context.Context, th *thread, st Step) {
 func (c candidate) look(ctx context.Context, th *thread) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, errCancelled)
 	defer cancel()
-	th.noteHead(false)
+	th.recordHead(false)
 	o := th.call(op{Thread: th.number, What: opLook})
 	who, ok, err := c.Leader(ctx)
 	o.Token, o.Err = int64(who.Token), err
-	th.judgeOther(ctx, o)
+	th.checkOtherError(ctx, o)
 	o = th.returned(o)
-	th.noteHead(false)
-	if err == nil && !th.wasCutOff(o) && (ok != (who.Node != "") || !th.led(who.Node, o)) {
-		th.brokenf("I1: thread %d was told that %q leads, which it did not during the call", th.number, who.Node)
+	th.recordHead(false)
+	if err == nil && !th.wasCutOff(o) && (ok != (who.Node != "") || !th.wasHead(who.Node, o)) {
+		th.brokenf("I1: thread %d got %q as the leader, which it was not during the call", th.number, who.Node)
 	}
 }
 
 var errFailed = errors.New("the work of a leader failed")
 
-// campaign takes part for a while.
+// campaign takes part in the election for some time.
 func (c candidate) campaign(ctx context.Context, th *thread, st Step) {
 	terms := 0
 	o := th.call(op{Thread: th.number, What: opAcquire})
 	err := c.Lead(ctx, func(ctx context.Context, term *lease.Lease) error {
-		t := th.examine(o, term, nil, st)
+		t := th.recordGrant(o, term, nil, st)
 		th.keep(term, st.Hold/2)
 		if st.Confirm {
 			th.confirm(t, st)
@@ -148,16 +148,16 @@ func (c candidate) campaign(ctx context.Context, th *thread, st Step) {
 	}
 }
 
-// observed is what one loop over Observe was told.
+// observed is what one loop over Observe has returned.
 type observed struct {
 	thread int
 
 	mu    sync.Mutex
-	last  lease.Token // 0 for nobody
+	last  lease.Token // 0 for no leader
 	ended bool
 }
 
-// observe begins a loop over Observe that lasts to the end of the run.
+// observe starts a loop over Observe that lasts to the end of the run.
 func (th *thread) observe(e *leader.Election) {
 	seen := &observed{thread: th.number}
 	st := th.station
@@ -176,7 +176,7 @@ func (th *thread) observe(e *leader.Election) {
 				break
 			}
 			if who.Token != 0 && who.Token <= greatest {
-				th.brokenf("I1: thread %d was told of leader %d after %d", seen.thread, who.Token, greatest)
+				th.brokenf("I1: thread %d observed leader %d after %d", seen.thread, who.Token, greatest)
 			}
 			greatest = max(greatest, who.Token)
 			seen.mu.Lock()
@@ -189,7 +189,7 @@ func (th *thread) observe(e *leader.Election) {
 	})
 }
 
-// quitters are the clients that are closed before the end.
+// quitters returns the clients that are closed before the end.
 func (r *run) quitters() []int {
 	var found []int
 	for _, th := range r.scenario.Threads {
@@ -200,7 +200,7 @@ func (r *run) quitters() []int {
 	return found
 }
 
-// endObservers looks what the observers were told last, when nobody leads any more, and
+// endObservers checks that observers have seen that there is no leader any more, and
 // ends them.
 func (r *run) endObservers() {
 	for _, o := range r.observers {
@@ -210,7 +210,7 @@ func (r *run) endObservers() {
 			return o.ended || o.last == 0
 		}
 		if len(r.contenders()) == 0 && !r.eventually(current) {
-			r.brokenf("I4: the observer of thread %d still believes in leader %d", o.thread, o.last)
+			r.brokenf("I4: the observer of thread %d still sees leader %d", o.thread, o.last)
 		}
 	}
 	r.endObserving()

@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	runtime.GOMAXPROCS(1)   // which is faster, and repeats more often
-	debug.SetGCPercent(400) // the clients' buffers come and go
+	runtime.GOMAXPROCS(1)   // one is faster, and repeats more often
+	debug.SetGCPercent(400) // collect the clients' buffers less often
 	goleak.VerifyTestMain(m)
 }

@@ -13,16 +13,15 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// An absence is a time in which a client was left with a leader that had lost its
-// quorum. What it read then may have been long past; to is in the numbers of the
-// history.
+// An absence is a time in which a client was cut off from the majority, with a leader
+// without a quorum. What it read then may be old. to is a number of the history.
 type absence struct {
 	client string
 	to     int64 // 0 while it lasts
 }
 
-// leave leaves a client with such a leader for a while.
-func (r *run) leave(tr Trouble) {
+// cutOff leaves a client with such a leader for some time.
+func (r *run) cutOff(tr Trouble) {
 	r.mu.Lock()
 	n := len(r.absences)
 	r.absences = append(r.absences, absence{client: tr.Client})
@@ -44,12 +43,12 @@ func (th *thread) wasCutOff(o op) bool {
 	})
 }
 
-// errCutOff is noted of what cannot be judged because of that.
-var errCutOff = errors.New("asked while it was cut off")
+// errCutOff marks operations that cannot be checked for that reason.
+var errCutOff = errors.New("read while it was cut off")
 
-// noteExpiry counts the leases that their holder has not given up when their session
-// expires while it is cut off: whether they are valid, which would be a fault, or lost.
-func (r *run) noteExpiry(c zktest.Call) {
+// recordExpiry counts the leases that are not released when their session expires while
+// their holder is cut off. They may be lost by then; if one is valid that is a fault.
+func (r *run) recordExpiry(c zktest.Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	absent := func(a absence) bool { return a.client == c.Client && a.to == 0 }
@@ -66,9 +65,9 @@ func (r *run) noteExpiry(c zktest.Call) {
 	}
 }
 
-// TestWhatIsReadWhileCutOffIsNotJudged has a client look at what has changed since it
-// was cut off.
-func TestWhatIsReadWhileCutOffIsNotJudged(t *testing.T) {
+// TestReadsWhileCutOffAreNotChecked has a client read what has changed since it was cut
+// off.
+func TestReadsWhileCutOffAreNotChecked(t *testing.T) {
 	forever := lease.Forever
 	split := []Trouble{{What: cutOff, Client: clientName(0), At: 100 * time.Millisecond, For: 4 * time.Second}}
 	for _, s := range []Scenario{

@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A line of a history is written by hand as an op with the interval in which it took
-// effect.
+// during gives an op the interval in which it took effect.
 func during(call, returned int64, o op) op {
 	o.Call, o.Return = call, returned
 	return o
@@ -20,8 +19,8 @@ func entered(token int64) op   { return op{What: opAcquire, Token: token, Inner:
 func ended(token int64) op     { return op{What: opEnd, Token: token, Err: errors.New("over")} }
 func confirmed(token int64) op { return op{What: opConfirm, Token: token} }
 
-func reads(o op) op  { o.Place = read; return o }
-func writes(o op) op { o.Place = write; return o }
+func reads(o op) op  { o.Side = read; return o }
+func writes(o op) op { o.Side = write; return o }
 
 func takes(n int) op   { return op{What: opAcquire, N: n} }
 func returns(n int) op { return op{What: opEnd, N: n, Err: errors.New("over")} }
@@ -29,8 +28,8 @@ func resized(n int) op { return op{What: opResize, N: n} }
 func sized(n int) op   { return op{What: opSize, N: n} }
 
 func TestModels(t *testing.T) {
-	lost := errors.New("no answer")
-	inDoubt := func(o op) op { o.Err = lost; return o }
+	unanswered := errors.New("no answer")
+	inDoubt := func(o op) op { o.Err = unanswered; return o }
 	tests := map[string]struct {
 		model   func(int) porcupine.Model
 		legal   bool
@@ -57,13 +56,13 @@ func TestModels(t *testing.T) {
 		"mutex: a token twice": {exclusiveModel, false, []op{
 			during(1, 2, granted(10)), during(3, 4, ended(10)), during(5, 6, granted(10)),
 		}},
-		"mutex: the place lasts as long as the last lease on it": {exclusiveModel, false, []op{
+		"mutex: it is held until its last lease ends": {exclusiveModel, false, []op{
 			during(1, 2, granted(10)), during(3, 4, entered(10)), during(5, 6, ended(10)), during(7, 8, granted(11)), during(9, 10, ended(10)),
 		}},
-		"mutex: entered when it was over": {exclusiveModel, false, []op{
+		"mutex: re-entered after its end": {exclusiveModel, false, []op{
 			during(1, 2, granted(10)), during(3, 4, ended(10)), during(5, 6, entered(10)),
 		}},
-		"mutex: entered and left": {exclusiveModel, true, []op{
+		"mutex: re-entered and released": {exclusiveModel, true, []op{
 			during(1, 2, granted(10)), during(3, 4, entered(10)), during(5, 6, ended(10)), during(7, 8, ended(10)), during(9, 10, granted(11)),
 		}},
 		"mutex: confirmed after another was granted": {exclusiveModel, false, []op{
@@ -84,15 +83,15 @@ func TestModels(t *testing.T) {
 		"rwlock: two writers": {sharedModel, false, []op{
 			during(1, 2, writes(granted(10))), during(3, 4, writes(granted(11))), during(5, 6, writes(ended(10))),
 		}},
-		"rwlock: a writer becomes a reader": {sharedModel, true, []op{
+		"rwlock: a downgrade": {sharedModel, true, []op{
 			during(1, 2, writes(granted(10))), during(3, 4, reads(entered(10))), during(5, 6, writes(ended(10))),
 			during(7, 8, reads(granted(12))), during(9, 10, reads(ended(10))), during(11, 12, reads(ended(12))), during(13, 14, writes(granted(13))),
 		}},
-		"rwlock: a writer beside the reader that a writer became": {sharedModel, false, []op{
+		"rwlock: a writer beside a downgraded writer": {sharedModel, false, []op{
 			during(1, 2, writes(granted(10))), during(3, 4, reads(entered(10))), during(5, 6, writes(ended(10))),
 			during(7, 8, writes(granted(11))), during(9, 10, reads(ended(10))),
 		}},
-		"rwlock: a reader becomes a writer": {sharedModel, false, []op{
+		"rwlock: an upgrade": {sharedModel, false, []op{
 			during(1, 2, reads(granted(10))), during(3, 4, writes(entered(10))),
 		}},
 		"rwlock: a writer's token is not the greatest": {sharedModel, false, []op{
@@ -105,7 +104,7 @@ func TestModels(t *testing.T) {
 			during(1, 2, writes(granted(11))), during(3, 4, writes(ended(11))), during(5, 6, reads(granted(10))),
 		}},
 
-		"semaphore: full": {countedModel, true, []op{
+		"semaphore: all permits held": {countedModel, true, []op{
 			during(1, 2, takes(2)), during(3, 4, takes(1)), during(5, 6, returns(2)), during(7, 8, takes(2)),
 		}},
 		"semaphore: one too many": {countedModel, false, []op{
@@ -114,7 +113,7 @@ func TestModels(t *testing.T) {
 		"semaphore: one too many for the new size": {countedModel, false, []op{
 			during(1, 2, takes(2)), during(3, 4, resized(2)), during(5, 6, takes(1)), during(7, 8, returns(2)),
 		}},
-		"semaphore: nobody loses a permit when it shrinks": {countedModel, true, []op{
+		"semaphore: no permit is lost when it shrinks": {countedModel, true, []op{
 			during(1, 2, takes(2)), during(3, 4, resized(1)), during(5, 6, returns(2)), during(7, 8, takes(1)),
 		}},
 		"semaphore: more when it has grown":      {countedModel, true, []op{during(1, 2, resized(4)), during(3, 4, takes(4))}},

@@ -10,13 +10,13 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// The models are what the recipes would be if all happened one after the other. Their
-// inputs are ops; whatever failed has no effect and is left out. A lease's end is what
-// it believes itself: between that and the end of its znode nobody else can be granted
-// either, but that is for the library to achieve.
+// The models describe the recipes as if all operations happened one after the other.
+// Their inputs are ops; an op that failed has no effect and is left out. A lease ends
+// when it says so itself. Its znode ends later, and until then no other client can be
+// granted, but the models do not require that.
 
-// modelOf makes a model from a function on states of one type, which must not change
-// the state it is given.
+// modelOf makes a model from a function on states of one type. The function must not
+// change the state that it is given.
 func modelOf[S any](first S, step func(S, op) (S, bool), equal func(a, b S) bool) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return first },
@@ -30,8 +30,8 @@ func modelOf[S any](first S, step func(S, op) (S, bool), equal func(a, b S) bool
 
 func same[S comparable](a, b S) bool { return a == b }
 
-// exclusive is a mutex, or a leader election: it is held, by any number of leases on
-// one place, or it is free.
+// exclusive is a mutex, or a leader election: it is free, or held by any number of
+// leases with one token.
 type exclusive struct {
 	token  int64 // the greatest granted
 	leases int
@@ -54,22 +54,23 @@ func exclusiveModel(int) porcupine.Model {
 	}, same)
 }
 
-// The places of a read-write lock.
+// The sides of a read-write lock.
 const (
 	read  = "read"
 	write = "write"
 )
 
-// shared is a read-write lock: a writer, with any number of leases on its place, and
-// readers, likewise. There are readers beside a writer only on its own place.
+// shared is a read-write lock: at most one writer, and readers, each with any number of
+// leases. While there is a writer, only readers that it has become by a downgrade are
+// there.
 type shared struct {
 	writer  claim
 	readers []claim // by token
-	last    int64   // the greatest token granted to anybody
+	last    int64   // the greatest token granted
 	written int64   // the greatest granted to a writer
 }
 
-// A claim is a place with the number of leases on it.
+// A claim is a held slot with the number of its leases.
 type claim struct {
 	token  int64
 	leases int
@@ -77,7 +78,7 @@ type claim struct {
 
 func sharedModel(int) porcupine.Model {
 	return modelOf(shared{}, func(s shared, o op) (shared, bool) {
-		if o.Place == write {
+		if o.Side == write {
 			return s.write(o)
 		}
 		return s.read(o)
@@ -124,7 +125,7 @@ func (s shared) read(o op) (shared, bool) {
 	return s, true
 }
 
-// counted is a semaphore: so many permits, of which so many are held.
+// counted is a semaphore: the number of its permits, and how many of them are held.
 type counted struct{ size, held int }
 
 func countedModel(size int) porcupine.Model {
@@ -145,7 +146,7 @@ func countedModel(size int) porcupine.Model {
 	}, same)
 }
 
-// checking is real time, after which a history is left undecided.
+// checking is the real time after which a history is left undecided.
 const checking = 10 * time.Second
 
 // check checks a history against a model.
@@ -154,7 +155,7 @@ func check(model porcupine.Model, history []op) error {
 	for _, o := range history {
 		switch {
 		case o.What == opLook, o.What == opFree:
-			continue // these are looked at where they happen
+			continue // these are checked where they happen
 		case o.What == opResize && o.Err != nil:
 			o.Return = never
 		case o.Err != nil && o.What != opEnd:
@@ -185,8 +186,8 @@ func table(history []op) string {
 			until = "never"
 		}
 		fmt.Fprintf(&b, "  %-5d %-14v to %-20s thread %d: %s", o.Call, o.CallAt, until, o.Thread, o.What)
-		if o.Place != "" {
-			b.WriteString(" " + o.Place)
+		if o.Side != "" {
+			b.WriteString(" " + o.Side)
 		}
 		if o.N > 0 {
 			fmt.Fprintf(&b, " %d", o.N)

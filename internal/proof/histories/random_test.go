@@ -12,19 +12,19 @@ import (
 // A die is a source of random programs.
 type die struct{ *rand.Rand }
 
-// chance is true in so many of a hundred cases.
+// chance is true in that percentage of cases.
 func (d die) chance(percent int) bool { return d.IntN(100) < percent }
 
-// upTo is a time between nothing and that.
+// upTo returns a random time, at most limit.
 func (d die) upTo(limit time.Duration) time.Duration {
 	return time.Duration(d.Int64N(int64(limit))) + 1
 }
 
-// callsPerStep is about how many calls a step makes at which faults can strike.
+// callsPerStep is about the number of calls of a step that faults can strike.
 const callsPerStep = 14
 
-// random makes a scenario as a function of its seed. Every third is one in which
-// sessions may end by force.
+// random makes a scenario as a function of its seed. In every third, sessions may be
+// ended by force.
 func random(s *subject, seed uint64) Scenario {
 	d := die{rand.New(rand.NewPCG(seed, 0x686973746f7279))}
 	clients := 3 + d.IntN(6)
@@ -62,18 +62,18 @@ func random(s *subject, seed uint64) Scenario {
 		sc.Troubles = append(sc.Troubles, Trouble{What: lagging, Client: clientName(d.IntN(clients)), At: 1, For: faultsEnd})
 	}
 	if d.chance(15) {
-		d.strand(s, &sc, partitioned, stalled)
+		d.isolateHolder(s, &sc, partitioned, stalled)
 	}
-	// A die of its own, so that the other scenarios are what they are without this.
+	// This has its own die, so that the rest of the scenario does not depend on it.
 	if split := (die{rand.New(rand.NewPCG(seed, 0x73706c6974))}); split.chance(15) {
-		split.strand(s, &sc, cutOff)
+		split.isolateHolder(s, &sc, cutOff)
 	}
 	return sc
 }
 
-// strand lets a client that holds something be cut off for longer than its session
-// lives, so that the next can be let in while it believes in its lease for too long.
-func (d die) strand(s *subject, sc *Scenario, kinds ...string) {
+// isolateHolder cuts a holder off for longer than its session lives, so that the next
+// client is granted if the holder relies on its lease for too long.
+func (d die) isolateHolder(s *subject, sc *Scenario, kinds ...string) {
 	th := &sc.Threads[d.IntN(len(sc.Threads))]
 	st := Step{Pause: d.upTo(50 * time.Millisecond), Wait: lease.Forever, Hold: past + d.upTo(4*time.Second)}
 	for s.choose(d, &st, nil); st.Do != Acquire; s.choose(d, &st, nil) {
@@ -87,7 +87,7 @@ func (d die) strand(s *subject, sc *Scenario, kinds ...string) {
 	})
 }
 
-// step makes a step, inside of another or of nothing.
+// step makes a step, inside another step if outer is set.
 func (d die) step(s *subject, outer *Step, alone bool) Step {
 	st := Step{Pause: d.upTo(time.Duration(1+d.IntN(500)) * time.Millisecond)}
 	switch d.IntN(10) {
@@ -133,7 +133,7 @@ func (d die) step(s *subject, outer *Step, alone bool) Step {
 	return st
 }
 
-// trouble makes something that goes wrong at a time.
+// trouble makes a random trouble.
 func (d die) trouble(clients int, forced bool) Trouble {
 	kinds := []string{partitioned, partitioned, stalled, stalled, refused, lagging, lagging, paused, restarted, dropped}
 	if forced {

@@ -17,36 +17,36 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A subject is a recipe whose histories are made.
+// A subject is a recipe under test.
 type subject struct {
 	name  string
 	model func(size int) porcupine.Model
 	size  int // of a semaphore
-	// prepare is done before anything else, with a client of its own. It may be nil.
+	// prepare runs first, with its own client. It may be nil.
 	prepare func(ctx context.Context, c *framework.Client, s Scenario) error
 	// open returns the recipe for a step of a thread.
 	open func(c *framework.Client, th *thread) player
-	// choose fills in what a random step does, inside a step or nil.
+	// choose fills in what a random step does. outer is the step around it, or nil.
 	choose func(d die, st *Step, outer *Step)
-	// nests tells whether steps have steps inside.
+	// nests tells whether steps may contain steps.
 	nests bool
-	// lines are the nodes below the path whose children contend; "" is the path.
-	lines []string
-	// names are what these children are called.
+	// queues are the nodes below the path whose children contend; "" is the path.
+	queues []string
+	// names are the kinds of these children.
 	names []string
-	// blocked tells whether one who was granted should not have been, because of those
-	// ahead of it in the first line. It may be nil.
+	// blocked tells whether a contender must not be granted because of those ahead of
+	// it in the first queue. It may be nil.
 	blocked func(s Scenario, ahead []znode.Name, own znode.Name) bool
-	// watch is told of each call to the server. It may be nil.
+	// watch is called for each call to the server. It may be nil.
 	watch func(r *run, c zktest.Call)
-	// allowed tells whether an acquire may fail with an error that is the recipe's own.
+	// allowed tells whether an acquire may fail with an error of this recipe.
 	allowed func(s Scenario, outer *tenure, st Step, err error) bool
 }
 
-// contenders returns the nodes of all who hold or wait.
+// contenders returns the nodes of all holders and waiters.
 func (r *run) contenders() []string {
 	var found []string
-	for _, line := range r.subject.lines {
+	for _, line := range r.subject.queues {
 		for _, child := range r.server.Children(path + line) {
 			if _, ok := znode.Parse(child, r.subject.names...); ok {
 				found = append(found, child)
@@ -56,18 +56,18 @@ func (r *run) contenders() []string {
 	return found
 }
 
-// A player is a recipe in the hands of a thread.
+// A player is a recipe, as a thread uses it.
 type player interface {
 	acquire(ctx context.Context, st Step) (*lease.Lease, error)
-	// other does what is not an acquire.
+	// other does steps other than to acquire.
 	other(ctx context.Context, th *thread, st Step)
 }
 
-// plain is a recipe that consists of places to acquire.
+// plain is a recipe with one or more sides to acquire.
 type plain map[string]lease.Acquirer
 
 func (p plain) acquire(ctx context.Context, st Step) (*lease.Lease, error) {
-	return p[st.Place].Acquire(ctx, st.Wait)
+	return p[st.Side].Acquire(ctx, st.Wait)
 }
 
 func (plain) other(context.Context, *thread, Step) {}
@@ -82,7 +82,7 @@ func must[T any](value T, err error) T {
 // subjects are all recipes, by name.
 var subjects = map[string]*subject{
 	"mutex": {
-		name: "mutex", model: exclusiveModel, nests: true, lines: []string{""}, names: znode.Locks,
+		name: "mutex", model: exclusiveModel, nests: true, queues: []string{""}, names: znode.Locks,
 		open: func(c *framework.Client, _ *thread) player {
 			return plain{"": must(mutex.New(c, path))}
 		},
@@ -90,7 +90,7 @@ var subjects = map[string]*subject{
 		blocked: func(_ Scenario, ahead []znode.Name, _ znode.Name) bool { return len(ahead) > 0 },
 	},
 	"rwlock": {
-		name: "rwlock", model: sharedModel, nests: true, lines: []string{""}, names: znode.Locks,
+		name: "rwlock", model: sharedModel, nests: true, queues: []string{""}, names: znode.Locks,
 		open: func(c *framework.Client, _ *thread) player {
 			l := must(rwlock.New(c, path))
 			return plain{read: l.Read(), write: l.Write()}
@@ -98,14 +98,14 @@ var subjects = map[string]*subject{
 		choose: func(d die, st, outer *Step) {
 			writes := 45
 			switch {
-			case outer != nil && outer.Place == write:
+			case outer != nil && outer.Side == write:
 				writes = 25
 			case outer != nil:
 				writes = 15
 			}
-			st.Place = read
+			st.Side = read
 			if d.chance(writes) {
-				st.Place = write
+				st.Side = write
 			}
 		},
 		blocked: func(_ Scenario, ahead []znode.Name, own znode.Name) bool {
@@ -114,7 +114,7 @@ var subjects = map[string]*subject{
 			})
 		},
 		allowed: func(_ Scenario, outer *tenure, st Step, err error) bool {
-			return errors.Is(err, rwlock.ErrUpgrade) && outer != nil && outer.op.Place == read && st.Place == write
+			return errors.Is(err, rwlock.ErrUpgrade) && outer != nil && outer.op.Side == read && st.Side == write
 		},
 	},
 	"semaphore":    countedSubject("semaphore"),
@@ -122,15 +122,15 @@ var subjects = map[string]*subject{
 	"leader":       leaderSubject(),
 }
 
-// examine notes a lease that was granted just now, and looks at its node and those
-// ahead of it, without any protocol.
-func (th *thread) examine(o op, l *lease.Lease, outer *tenure, st Step) *tenure {
+// recordGrant records a lease that was granted just now, and checks its node and those
+// ahead of it in the server's tree.
+func (th *thread) recordGrant(o op, l *lease.Lease, outer *tenure, st Step) *tenure {
 	info, ok := th.server.Node(l.Path())
-	if outer != nil && outer.op.Token == int64(l.Token()) { // entered, or downgraded
+	if outer != nil && outer.op.Token == int64(l.Token()) { // re-entered, or downgraded
 		return th.granted(o, l, outer.session)
 	}
 	if outer != nil && !errors.Is(outer.lease.Err(), lease.ErrReleased) {
-		th.brokenf("errors: thread %d was granted another place with the context of a lease that is %v", th.number, outer.lease.Err())
+		th.brokenf("errors: thread %d was granted another slot with the context of a lease that is %v", th.number, outer.lease.Err())
 	}
 	o.Inner = false
 	t := th.granted(o, l, info.EphemeralOwner)
@@ -143,20 +143,20 @@ func (th *thread) examine(o op, l *lease.Lease, outer *tenure, st Step) *tenure 
 	case info.Czxid != int64(l.Token()):
 		th.brokenf("I2: thread %d has token %d, its node %d", th.number, l.Token(), info.Czxid)
 	case th.subject.blocked != nil:
-		th.fair(l.Path())
+		th.checkOrder(l.Path())
 	}
 	return t
 }
 
-// fair looks whether somebody who must be let in first is still in line.
-func (th *thread) fair(node string) {
+// checkOrder checks that no contender is left ahead that had to be granted first.
+func (th *thread) checkOrder(node string) {
 	own, ok := znode.Parse(node[strings.LastIndexByte(node, '/')+1:], th.subject.names...)
 	if !ok {
 		th.brokenf("I3: %s is not a contender's name", node)
 		return
 	}
 	var ahead []znode.Name
-	for _, child := range th.server.Children(path + th.subject.lines[0]) {
+	for _, child := range th.server.Children(path + th.subject.queues[0]) {
 		if name, ok := znode.Parse(child, th.subject.names...); ok && name.Before(own) {
 			ahead = append(ahead, name)
 		}

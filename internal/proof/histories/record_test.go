@@ -12,25 +12,25 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An op is one line of a history: something that took effect at one moment, as all see
-// it, between its Call and its Return. These are numbers that order the history; in
-// virtual time many things happen at the same instant.
+// An op is one line of a history. It took effect at one moment, the same for all
+// clients, between its Call and its Return. These numbers order the history, because in
+// virtual time many ops have the same time.
 type op struct {
 	Thread int
 	What   string // see below
-	Place  string // as in Step
+	Side   string // as in Step
 	N      int    // permits, or a size
 	Lease  int    // numbers the leases from 1
 	Token  int64
 	Inner  bool  // acquired with the context of a lease
-	Err    error // of what failed
+	Err    error // if it failed
 
 	Call, Return     int64
 	CallAt, ReturnAt time.Duration // virtual
 }
 
-// What ops are about. The end of a lease is an op of its own, whose moment lies between
-// the last time that it was seen valid and the first that it was not.
+// The kinds of ops. The end of a lease is an op: its moment lies between the last time
+// that the lease was seen valid and the first time that it was not.
 const (
 	opAcquire = "acquire"
 	opEnd     = "end"
@@ -41,15 +41,15 @@ const (
 	opLook    = "look"
 )
 
-// never is the Return of what may still take effect, or not at all.
+// never is the Return of an op that may still take effect, or not at all.
 const never = math.MaxInt64
 
-// A tenure is a lease and what is known of its end.
+// A tenure is a lease and the record of its end.
 type tenure struct {
 	op      op // the acquire
 	lease   *lease.Lease
 	session int64
-	excused bool // it may have been over all the time
+	excused bool // it may have been over at the grant
 
 	valid, over     int64 // when it was last seen valid and first seen over; 0 if never
 	validAt, overAt time.Duration
@@ -73,7 +73,7 @@ func (r *record) nextLocked() (seq int64, at time.Duration) {
 	return r.seq, time.Since(r.began)
 }
 
-// brokenf notes a broken invariant. The text begins with the invariant's name.
+// brokenf records a broken invariant. The text begins with the invariant's name.
 func (r *record) brokenf(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,8 +105,8 @@ func (r *record) returnedLocked(o op) op {
 	return o
 }
 
-// granted ends an acquire that succeeded, and looks at all leases: whatever is valid
-// now was so after the grant.
+// granted ends an acquire that succeeded, and checks all leases: those that are valid
+// now were valid after the grant.
 func (r *record) granted(o op, l *lease.Lease, session int64) *tenure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +120,7 @@ func (r *record) granted(o op, l *lease.Lease, session int64) *tenure {
 	return t
 }
 
-// look looks at all leases.
+// look checks all leases.
 func (r *record) look() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,7 +141,7 @@ func (r *record) lookLocked() {
 	}
 }
 
-// expire notes that a session is ended by force.
+// expire records that a session is ended by force.
 func (r *record) expire(session int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,8 +150,8 @@ func (r *record) expire(session int64) {
 	}
 }
 
-// excuse is for a lease whose session is not known any more, because it was ended by
-// force before the grant could be looked at.
+// excuse marks a lease whose session is unknown, because it was ended by force before
+// the grant was recorded.
 func (r *record) excuse(t *tenure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,21 +164,21 @@ func (r *record) anyExpired() bool {
 	return len(r.expired) > 0
 }
 
-// history returns all ops, with the ends of the leases. A lease whose session was ended
-// by force may have been over from then on without knowing, and may have been entered
-// again all the same, which is then left out.
+// history returns all ops, with the ends of the leases. If a session was ended by
+// force, its leases may have been over from then on without knowing it. A re-entry
+// after that is left out.
 func (r *record) history() []op {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ghosts := map[int]bool{}
+	leftOut := map[int]bool{}
 	for _, t := range r.tenures {
 		if forced, ok := r.expired[t.session]; ok && t.op.Inner && forced < t.op.Call {
-			ghosts[t.op.Lease] = true
+			leftOut[t.op.Lease] = true
 		}
 	}
-	ops := slices.DeleteFunc(slices.Clone(r.ops), func(o op) bool { return o.What == opAcquire && ghosts[o.Lease] })
+	ops := slices.DeleteFunc(slices.Clone(r.ops), func(o op) bool { return o.What == opAcquire && leftOut[o.Lease] })
 	for _, t := range r.tenures {
-		if ghosts[t.op.Lease] {
+		if leftOut[t.op.Lease] {
 			continue
 		}
 		end := t.op

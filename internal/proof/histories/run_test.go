@@ -14,41 +14,41 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A Report is what came of a run.
+// A Report is the result of a run.
 type Report struct {
 	History      []op
-	Broken       []string // which invariants were broken, and how
-	Grants, Lost int      // leases granted, and how many of them did not last
-	Calls        int      // how many times a fault could have struck
-	Struck       int      // leases not given up when a majority expired their session, by clients that were cut off from it
+	Broken       []string // the broken invariants, and how they were broken
+	Grants, Lost int      // leases granted, and how many of them were lost
+	Calls        int      // calls that a fault could have struck
+	Struck       int      // leases held by clients cut off from the majority when it expired their session
 	Trace        []zktest.Event
 }
 
 const (
-	// path is where the clients contend.
-	path = "/histories/place"
+	// path is the path on which the clients contend.
+	path = "/histories/recipe"
 	// faultsEnd is when the last fault strikes.
 	faultsEnd = 40 * time.Second
-	// patience is how long after that, and after all that is held, everybody must have
-	// been granted.
-	patience = 10 * conformance.SessionTimeout
-	// past is a delay that no session outlives.
+	// waitLimit is how long after that, plus the time of all holds, every client must
+	// have been granted.
+	waitLimit = 10 * conformance.SessionTimeout
+	// past is longer than any session lives without its client.
 	past = conformance.SessionTimeout + 2*time.Second
-	// hangs is real time after which a run counts as hung.
-	hangs = 30 * time.Second
+	// hungAfter is the real time after which a run counts as hung.
+	hungAfter = 30 * time.Second
 )
 
-var errTooLong = errors.New("waited for longer than anybody has to")
+var errTooLong = errors.New("waited for longer than any client has to")
 
-// Run carries the scenario out and checks its history.
+// Run runs the scenario and checks its history.
 func (s Scenario) Run(t *testing.T) (report Report) {
 	t.Helper()
-	stuck := time.AfterFunc(hangs, func() { panic("virtual time stands still in " + s.String()) })
+	stuck := time.AfterFunc(hungAfter, func() { panic("virtual time stands still in " + s.String()) })
 	defer stuck.Stop()
 	var r *run
 	func() {
 		defer func() {
-			// A goroutine that stays behind, or everybody waiting for nothing.
+			// A goroutine was left, or all goroutines are blocked.
 			if p := recover(); p != nil {
 				report.Broken = append(report.Broken, fmt.Sprint("I4 or I5: ", p))
 			}
@@ -56,7 +56,7 @@ func (s Scenario) Run(t *testing.T) (report Report) {
 		synctest.Test(t, func(*testing.T) {
 			r = &run{scenario: s, subject: subjects[s.Recipe], record: newRecord()}
 			r.carryOut()
-			report = r.report() // here, where its leases can be asked
+			report = r.report() // inside the bubble, where leases can be checked
 		})
 	}()
 	if len(report.History) == 0 && len(report.Broken) > 0 {
@@ -68,7 +68,7 @@ func (s Scenario) Run(t *testing.T) (report Report) {
 	return report
 }
 
-// report tells what came of the run so far.
+// report returns the result of the run so far.
 func (r *run) report() (report Report) {
 	report.Grants, report.Lost = r.counts()
 	report.History = r.history()
@@ -79,14 +79,14 @@ func (r *run) report() (report Report) {
 	return report
 }
 
-// A run is a scenario being carried out.
+// A run is one execution of a scenario.
 type run struct {
 	*record
 	scenario Scenario
 	subject  *subject
 	server   *zktest.Server
 	clients  []*station
-	ctx      context.Context // of everything; it ends when everybody must have been granted
+	ctx      context.Context // of all threads; it ends when every client must have been granted
 	ending   chan struct{}   // closed when the threads are done
 
 	absences []absence // from the majority
@@ -94,7 +94,7 @@ type run struct {
 
 	faultLock sync.Mutex
 	calls     int
-	line      []string // of the door of a semaphore, at the call before
+	queue     []string // of a semaphore, at the call before
 	heads     []head   // of an election
 
 	observing sync.WaitGroup
@@ -104,7 +104,7 @@ type run struct {
 	endObserving context.CancelFunc
 }
 
-// A station is one client, and the ones that come after it is closed.
+// A station is a client of the scenario. If it is closed, a new one replaces it.
 type station struct {
 	name   string
 	number int
@@ -129,7 +129,7 @@ func (r *run) carryOut() {
 		return
 	}
 	server.SetFaults(r.faults())
-	longest := faultsEnd + patience
+	longest := faultsEnd + waitLimit
 	for _, th := range r.scenario.Threads {
 		longest += holds(th.Steps)
 		for th.Client >= len(r.clients) {
@@ -144,7 +144,7 @@ func (r *run) carryOut() {
 
 	var threads, others sync.WaitGroup
 	for _, st := range r.clients {
-		threads.Go(func() { r.live(st) })
+		threads.Go(func() { r.runClient(st) })
 	}
 	for _, tr := range r.scenario.Troubles {
 		others.Go(func() { r.trouble(tr) })
@@ -157,7 +157,7 @@ func (r *run) carryOut() {
 	r.inspect()
 }
 
-// prepare does what the recipe needs to have done first.
+// prepare prepares the path for the recipe.
 func (r *run) prepare() error {
 	if r.subject.prepare == nil {
 		return nil
@@ -170,16 +170,16 @@ func (r *run) prepare() error {
 	return errors.Join(err, c.Close())
 }
 
-// faults returns what the server asks at each call.
+// faults returns the function that decides what happens to each call.
 func (r *run) faults() func(zktest.Call) zktest.Action {
 	scheduled := r.scenario.Faults.Faults()
 	return func(c zktest.Call) zktest.Action {
-		r.noteExpiry(c)
+		r.recordExpiry(c)
 		if r.subject.watch != nil {
 			r.subject.watch(r, c)
 		}
 		if c.Op == zktest.OpPing || c.Op == zktest.OpSync && c.Path == "/" || time.Since(r.began) > faultsEnd {
-			return zktest.Pass // what keeps sessions alive is not counted; troubles are for that
+			return zktest.Pass // calls that keep sessions alive are not counted; troubles strike those
 		}
 		r.faultLock.Lock()
 		r.calls++
@@ -188,7 +188,7 @@ func (r *run) faults() func(zktest.Call) zktest.Action {
 		action := scheduled(c)
 		switch {
 		case action == zktest.DropReply && c.Phase == zktest.PhaseEvent:
-			action = zktest.CutConnection // no network loses an event and then goes on
+			action = zktest.CutConnection // no connection drops an event and then goes on
 		case action == zktest.ExpireSession:
 			r.expire(c.Session)
 		}
@@ -196,7 +196,7 @@ func (r *run) faults() func(zktest.Call) zktest.Action {
 	}
 }
 
-// watch looks at all leases all the time.
+// watch checks all leases again and again.
 func (r *run) watch() {
 	tick := time.NewTicker(97 * time.Millisecond)
 	defer tick.Stop()
@@ -222,7 +222,7 @@ func (r *run) sleep(d time.Duration) bool {
 	}
 }
 
-// trouble makes trouble.
+// trouble runs a trouble.
 func (r *run) trouble(tr Trouble) {
 	if !r.sleep(tr.At) {
 		return
@@ -242,7 +242,7 @@ func (r *run) trouble(tr Trouble) {
 	case lagging:
 		lasts(r.server.Lag)
 	case cutOff:
-		r.leave(tr)
+		r.cutOff(tr)
 	case paused:
 		r.server.Pause()
 		r.sleep(tr.For)
@@ -261,8 +261,8 @@ func (r *run) trouble(tr Trouble) {
 	}
 }
 
-// inspect looks for what is left: of nodes once nobody holds anything, and of the rest
-// once all clients are closed.
+// inspect checks what is left: nodes when no lease is held, and the rest when all
+// clients are closed.
 func (r *run) inspect() {
 	if !r.eventually(func() bool { return len(r.contenders()) == 0 }) {
 		r.brokenf("I5: nodes left while the clients live: %v", r.contenders())
@@ -287,8 +287,8 @@ func (r *run) inspect() {
 	}
 }
 
-// eventually waits for what must come about by itself: also sessions that are made only
-// now, because the request for them was late, end by then.
+// eventually waits until a condition is true, for so long that also a session which is
+// made only now, by a late request, has expired.
 func (r *run) eventually(condition func() bool) bool {
 	for deadline := time.Now().Add(past + 2*conformance.SessionTimeout); ; <-time.After(100 * time.Millisecond) {
 		r.server.Settle()

@@ -9,18 +9,17 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A Scenario is a program for each of several threads, on one path of one recipe, and
-// what goes wrong meanwhile.
+// A Scenario is a program for several threads, on one path of one recipe, with faults.
 type Scenario struct {
 	Recipe   string          // the name of a subject
-	Seed     uint64          // orders what happens at once
-	Threads  []Thread        // what is done
+	Seed     uint64          // orders what happens at the same moment
+	Threads  []Thread        // the programs
 	Faults   zktest.Schedule // strike at calls, numbered as in faultsweep
 	Troubles []Trouble       // strike at times
 }
 
-// A Thread carries out its steps, one after the other, through one client. Threads of
-// one client share it.
+// A Thread does its steps, one after the other, through one client. Several threads may
+// share a client.
 type Thread struct {
 	Client int
 	Steps  []Step
@@ -29,7 +28,7 @@ type Thread struct {
 // A Step is one thing that a thread does. Most acquire something and hold it.
 type Step struct {
 	Do       Verb          // what; "" is to acquire
-	Place    string        // of a recipe with several kinds of places
+	Side     string        // of a read-write lock
 	N        int           // permits, or a size
 	Pause    time.Duration // before it
 	Wait     time.Duration // the timeout of the acquire
@@ -39,8 +38,8 @@ type Step struct {
 	Confirm  bool          // in the middle of the hold
 	Early    bool          // release the outer lease once this one is granted
 	Abandon  bool          // close the client instead of releasing
-	Detached bool          // with the values of the outer lease's context, but not its end
-	Inner    []Step        // done in the middle of the hold, with the lease's context
+	Detached bool          // with the outer lease's context, but without its end
+	Inner    []Step        // in the middle of the hold, with the lease's context
 }
 
 // A Verb is what a step does, other than to acquire.
@@ -51,20 +50,20 @@ const (
 	Acquire   Verb = ""          // and hold, and release
 	Look      Verb = "Look"      // ask who holds or leads, or how much is free
 	Resize    Verb = "Resize"    // of a semaphore
-	Campaign  Verb = "Campaign"  // Lead for a while
+	Campaign  Verb = "Campaign"  // Lead for some time
 	Observing Verb = "Observing" // to the end of the run
 )
 
 // A Trouble is a fault that strikes at a time.
 type Trouble struct {
 	What   string        // one of the kinds below
-	Client string        // whom, "" is all
+	Client string        // "" is all clients
 	At     time.Duration // after the start
 	For    time.Duration // how long, for those that last
 }
 
-// The kinds of troubles. The last one is what no server does by itself: it takes a
-// session away from a client that is alive.
+// The kinds of troubles. The last one happens on no server by itself: it ends the
+// session of a client that is alive.
 const (
 	partitioned = "partition"
 	stalled     = "stall"
@@ -73,11 +72,11 @@ const (
 	paused      = "pause"
 	restarted   = "restart"
 	dropped     = "drop"
-	cutOff      = "cut off" // left with a leader that has lost its quorum
+	cutOff      = "cut off" // left with a leader without a quorum
 	expired     = "expire"
 )
 
-// holds is how long things are held, all together.
+// holds is the time of all steps, one after the other.
 func holds(steps []Step) time.Duration {
 	var d time.Duration
 	for _, st := range steps {
@@ -120,7 +119,7 @@ func source(steps []Step) string {
 	return "[]Step{" + strings.Join(parts, ", ") + "}"
 }
 
-// String returns the step as Go source, with what is zero left out.
+// String returns the step as Go source, without fields that are zero.
 func (st Step) String() string {
 	var parts []string
 	add := func(set bool, format string, value any) {
@@ -129,7 +128,7 @@ func (st Step) String() string {
 		}
 	}
 	add(st.Do != Acquire, "Do: %s", st.Do)
-	add(st.Place != "", "Place: %q", st.Place)
+	add(st.Side != "", "Side: %q", st.Side)
 	add(st.N != 0, "N: %d", st.N)
 	add(st.Pause != 0, "Pause: %d", st.Pause)
 	if st.Wait == lease.Forever {

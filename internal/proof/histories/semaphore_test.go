@@ -14,21 +14,21 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// permits is how many a semaphore has at first, and mostPermits how many it may get.
+// permits is the first size of a semaphore, and mostPermits the greatest.
 const (
 	permits     = 3
 	mostPermits = 4
 )
 
-// countedSubject is a semaphore, in one of its layouts.
+// countedSubject is a semaphore in one of its layouts.
 func countedSubject(name string, opts ...semaphore.Option) *subject {
 	s := &subject{
 		name: name, model: countedModel, size: permits,
-		lines: []string{"/" + znode.QueueDir, "/" + znode.PermitsDir},
-		names: []string{znode.Mutex, znode.Permit},
-		watch: firstThroughDoor,
-		// The size goes with the path when nobody uses it for a minute, so it is made
-		// to stay.
+		queues: []string{"/" + znode.QueueDir, "/" + znode.PermitsDir},
+		names:  []string{znode.Mutex, znode.Permit},
+		watch:  headIsAdmittedFirst,
+		// An unused path is removed after a minute, and the size with it, so the path
+		// is made persistent.
 		prepare: func(ctx context.Context, c *framework.Client, s Scenario) error {
 			if !s.does(Resize) {
 				return nil
@@ -42,7 +42,7 @@ func countedSubject(name string, opts ...semaphore.Option) *subject {
 		open: func(c *framework.Client, th *thread) player {
 			size := permits
 			if th.scenario.does(Resize) {
-				size = 0 // whatever is stored
+				size = 0 // the stored size
 			}
 			return counter{must(semaphore.New(c, path, size, opts...))}
 		},
@@ -61,7 +61,7 @@ func countedSubject(name string, opts ...semaphore.Option) *subject {
 		},
 	}
 	if len(opts) > 0 {
-		s.lines, s.names, s.watch = []string{""}, []string{znode.Permits}, nil
+		s.queues, s.names, s.watch = []string{""}, []string{znode.Permits}, nil
 		s.blocked = func(s Scenario, ahead []znode.Name, own znode.Name) bool {
 			sum := own.Weight
 			for _, name := range ahead {
@@ -73,7 +73,7 @@ func countedSubject(name string, opts ...semaphore.Option) *subject {
 	return s
 }
 
-// does tells whether a scenario has a step that does something.
+// does tells whether a scenario has a step with that verb.
 func (s Scenario) does(what Verb) bool {
 	return slices.ContainsFunc(s.Threads, func(th Thread) bool {
 		return slices.ContainsFunc(th.Steps, func(st Step) bool { return st.Do == what })
@@ -93,67 +93,67 @@ func (s Scenario) leastPermits() int {
 	return least
 }
 
-// firstThroughDoor looks whether it is the first in line that passes the door. It knows
-// by the line before each call and after it; a multi that takes a node out of the line
-// is the one that passes.
-func firstThroughDoor(r *run, c zktest.Call) {
+// headIsAdmittedFirst checks that only the head of the queue is admitted. It compares
+// the queue before and after each call: a multi that removes a node from the queue
+// admits that node.
+func headIsAdmittedFirst(r *run, c zktest.Call) {
 	if c.Op == zktest.OpPing {
 		return
 	}
-	line := r.server.Children(path + "/" + znode.QueueDir)
-	before := r.line
-	r.line = line
+	queued := r.server.Children(path + "/" + znode.QueueDir)
+	before := r.queue
+	r.queue = queued
 	if c.Op != zktest.OpMulti || c.Phase != zktest.PhaseAfterApply {
 		return
 	}
 	for _, node := range before {
-		passed, ok := znode.Parse(node, znode.Mutex)
-		if !ok || slices.Contains(line, node) {
+		admitted, ok := znode.Parse(node, znode.Mutex)
+		if !ok || slices.Contains(queued, node) {
 			continue
 		}
 		for _, other := range before {
-			if ahead, ok := znode.Parse(other, znode.Mutex); ok && ahead.Before(passed) {
-				r.brokenf("I3: %s passed the door although %s was ahead of it", node, other)
+			if ahead, ok := znode.Parse(other, znode.Mutex); ok && ahead.Before(admitted) {
+				r.brokenf("I3: %s was admitted although %s was ahead of it", node, other)
 			}
 		}
 	}
 }
 
-// counter is a semaphore in the hands of a thread.
+// counter is a semaphore, as a thread uses it.
 type counter struct{ *semaphore.Semaphore }
 
 func (s counter) acquire(ctx context.Context, st Step) (*lease.Lease, error) {
 	return s.Weight(st.N).Acquire(ctx, st.Wait)
 }
 
-// other resizes, or looks at the size and at what is free.
+// other resizes, or reads the size and the free permits.
 func (s counter) other(ctx context.Context, th *thread, st Step) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, errCancelled)
 	defer cancel()
 	if st.Do == Resize {
 		o := th.call(op{Thread: th.number, What: opResize, N: st.N})
 		o.Err = s.Semaphore.Resize(ctx, st.N)
-		th.judgeOther(ctx, o)
-		th.returned(o) // of one that failed it is not known whether it took effect, or will
+		th.checkOtherError(ctx, o)
+		th.returned(o) // one that failed may have taken effect, or may still do so
 		return
 	}
 	o := th.call(op{Thread: th.number, What: opSize})
 	o.N, o.Err = s.Size(ctx)
-	th.judgeOther(ctx, o)
+	th.checkOtherError(ctx, o)
 	if th.wasCutOff(o) {
 		o.Err = errCutOff
 	}
 	th.returned(o)
 	o = th.call(op{Thread: th.number, What: opFree})
 	o.N, o.Err = s.Available(ctx)
-	th.judgeOther(ctx, o)
+	th.checkOtherError(ctx, o)
 	if o = th.returned(o); o.Err == nil && !th.wasCutOff(o) {
-		th.mayBeFree(o)
+		th.checkFree(o)
 	}
 }
 
-// judgeOther looks whether what is no acquire failed as it may.
-func (th *thread) judgeOther(ctx context.Context, o op) {
+// checkOtherError checks the error of an op other than an acquire.
+func (th *thread) checkOtherError(ctx context.Context, o op) {
 	switch {
 	case o.Err == nil, errors.Is(o.Err, framework.ErrUnknownOutcome), errors.Is(o.Err, framework.ErrSessionLost):
 	case ctx.Err() != nil && errors.Is(o.Err, context.Cause(ctx)):
@@ -163,9 +163,9 @@ func (th *thread) judgeOther(ctx context.Context, o op) {
 	}
 }
 
-// mayBeFree looks whether so many permits can have been free during a call: no more
-// than there can have been, less those that were held all the time.
-func (th *thread) mayBeFree(o op) {
+// checkFree checks that so many permits can have been free during a call: at most the
+// greatest size, less those that were held all the time.
+func (th *thread) checkFree(o op) {
 	most, held := permits, 0
 	if th.scenario.does(Resize) {
 		most = mostPermits
@@ -179,6 +179,6 @@ func (th *thread) mayBeFree(o op) {
 		}
 	}
 	if o.N < 0 || o.N > max(0, most-held) {
-		th.brokenLocked("I1: %d permits are said to be free, of at most %d, when %d are held", o.N, most, held)
+		th.brokenLocked("I1: %d permits are reported free, of at most %d, while %d are held", o.N, most, held)
 	}
 }

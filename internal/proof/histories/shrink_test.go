@@ -9,10 +9,10 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// shrinking bounds, in real time, how long a smaller scenario is looked for.
+// shrinking is the real time for which shrink searches.
 const shrinking = 40 * time.Second
 
-// shrink looks for a smaller scenario that breaks the same invariant, and returns it
+// shrink searches for a smaller scenario that breaks the same invariant, and returns it
 // with its report.
 func shrink(t *testing.T, s Scenario, r Report) (Scenario, Report) {
 	t.Helper()
@@ -37,7 +37,7 @@ func alike(a, b Report) bool {
 	return len(a.Broken) > 0 && len(b.Broken) > 0 && invariant(a.Broken[0]) == invariant(b.Broken[0])
 }
 
-// invariant is the name of what was broken.
+// invariant is the name of the broken invariant.
 func invariant(broken string) string {
 	for _, name := range []string{"I1", "I2", "I3", "I4", "I5", "errors", "model"} {
 		if strings.Contains(broken, name+":") {
@@ -47,7 +47,7 @@ func invariant(broken string) string {
 	return broken
 }
 
-// smaller returns what a scenario can be made smaller by, the greatest steps first.
+// smaller returns the smaller forms of a scenario, the smallest first.
 func smaller(s Scenario) []Scenario {
 	var all []Scenario
 	add := func(change func(*Scenario)) {
@@ -79,7 +79,7 @@ func smaller(s Scenario) []Scenario {
 	return all
 }
 
-// smallerSteps leaves out a step, or something of one.
+// smallerSteps leaves out a step, or a part of one.
 func smallerSteps(steps []Step) [][]Step {
 	var all [][]Step
 	for i, st := range steps {
@@ -93,7 +93,7 @@ func smallerSteps(steps []Step) [][]Step {
 	return all
 }
 
-// simpler leaves out something of a step.
+// simpler leaves out a part of a step.
 func simpler(st Step) []Step {
 	var all []Step
 	add := func(differs bool, change func(*Step)) {

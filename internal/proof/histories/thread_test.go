@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// live is the life of a client: it connects and runs its threads.
-func (r *run) live(st *station) {
+// runClient connects a client and runs its threads.
+func (r *run) runClient(st *station) {
 	if !r.connect(st) {
 		return
 	}
@@ -29,7 +29,7 @@ func (r *run) live(st *station) {
 	threads.Wait()
 }
 
-// connect gives the station a client that is connected.
+// connect connects a client for the station.
 func (r *run) connect(st *station) bool {
 	c, err := framework.Connect(r.ctx, conformance.Config(r.server, st.name))
 	if err != nil {
@@ -57,19 +57,19 @@ func (st *station) isClosed() bool {
 	return st.closed
 }
 
-// A thread carries out steps.
+// A thread does steps.
 type thread struct {
 	*run
 	station *station
 	number  int
 }
 
-// errCancelled is why contexts are cancelled here.
-var errCancelled = errors.New("changed its mind")
+// errCancelled is the cause with which a scenario cancels contexts.
+var errCancelled = errors.New("cancelled by the scenario")
 
-// do carries out a step. outer is the lease whose context ctx is, nil for none.
+// do does a step. ctx is the context of the lease outer, if that is set.
 func (th *thread) do(ctx context.Context, outer *tenure, st Step) {
-	if th.ctx.Err() != nil { // something took too long, which was told
+	if th.ctx.Err() != nil { // something took too long, and was reported
 		return
 	}
 	<-time.After(st.Pause)
@@ -104,20 +104,20 @@ func (th *thread) do(ctx context.Context, outer *tenure, st Step) {
 		return
 	}
 	began := time.Now()
-	o := th.call(op{Thread: th.number, What: opAcquire, Place: st.Place, N: st.N, Inner: outer != nil})
+	o := th.call(op{Thread: th.number, What: opAcquire, Side: st.Side, N: st.N, Inner: outer != nil})
 	l, err := player.acquire(ctx, st)
-	th.prompt(st, time.Since(began))
+	th.checkDuration(st, time.Since(began))
 	if err != nil {
 		o.Err = err
 		th.returned(o)
-		th.judge(ctx, outer, st, err)
+		th.checkError(ctx, outer, st, err)
 		return
 	}
 	th.hold(o, l, outer, st)
 }
 
-// prompt looks whether an acquire took longer than it was allowed to.
-func (th *thread) prompt(st Step, took time.Duration) {
+// checkDuration checks that an acquire took no longer than its timeout.
+func (th *thread) checkDuration(st Step, took time.Duration) {
 	limit := st.Wait
 	switch {
 	case st.Wait <= 0:
@@ -125,13 +125,13 @@ func (th *thread) prompt(st Step, took time.Duration) {
 	case st.Wait == lease.Forever:
 		return
 	}
-	if took > limit+150*time.Millisecond { // it says who is in the way, and leaves
+	if took > limit+150*time.Millisecond { // it reads who holds, and leaves the queue
 		th.brokenf("I4: thread %d waited for %v instead of %v", th.number, took, st.Wait)
 	}
 }
 
-// judge looks whether an error is one that the step may fail with.
-func (th *thread) judge(ctx context.Context, outer *tenure, st Step, err error) {
+// checkError checks that the step may fail with an error.
+func (th *thread) checkError(ctx context.Context, outer *tenure, st Step, err error) {
 	ok := false
 	switch cause := context.Cause(ctx); {
 	case errors.Is(err, errTooLong):
@@ -144,7 +144,7 @@ func (th *thread) judge(ctx context.Context, outer *tenure, st Step, err error) 
 	case th.subject.allowed != nil && th.subject.allowed(th.scenario, outer, st, err):
 		ok = true
 	case errors.Is(err, lease.ErrLost):
-		ok = outer != nil && outer.lease.Err() != nil // released here, lost in another lease on the place
+		ok = outer != nil && outer.lease.Err() != nil // released here, or lost by another lease of the slot
 	case cause != nil:
 		ok = errors.Is(err, cause)
 	}
@@ -153,9 +153,9 @@ func (th *thread) judge(ctx context.Context, outer *tenure, st Step, err error) 
 	}
 }
 
-// hold has a lease for a while.
+// hold holds a lease for the step's time, and releases it.
 func (th *thread) hold(o op, l *lease.Lease, outer *tenure, st Step) {
-	t := th.examine(o, l, outer, st)
+	t := th.recordGrant(o, l, outer, st)
 	if st.Early && outer != nil {
 		th.release(outer, Step{})
 	}
@@ -171,7 +171,7 @@ func (th *thread) hold(o op, l *lease.Lease, outer *tenure, st Step) {
 	th.release(t, st)
 }
 
-// keep waits while a lease is valid.
+// keep waits for that time, or until the lease ends.
 func (th *thread) keep(l *lease.Lease, d time.Duration) {
 	if d == 0 {
 		return
@@ -181,13 +181,13 @@ func (th *thread) keep(l *lease.Lease, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-l.Context().Done():
-		for l.Err() == nil && ctx.Err() == nil { // it is the caller's context that has ended
+		for l.Err() == nil && ctx.Err() == nil { // only the caller's context has ended
 			th.sleep(100 * time.Millisecond)
 		}
 	}
 }
 
-// release gives a lease up, in the step's way.
+// release releases a lease, or closes its client if the step says so.
 func (th *thread) release(t *tenure, st Step) {
 	early := errors.Is(t.lease.Err(), lease.ErrReleased)
 	if st.Abandon {
@@ -213,18 +213,18 @@ func (th *thread) release(t *tenure, st Step) {
 	}
 }
 
-// confirm asks for the lease in the middle of the work.
+// confirm confirms the lease in the middle of the work.
 func (th *thread) confirm(t *tenure, st Step) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), 313*time.Millisecond, errCancelled)
 	defer cancel()
-	o := th.call(op{Thread: th.number, What: opConfirm, Place: st.Place, N: st.N, Lease: t.op.Lease, Token: t.op.Token})
+	o := th.call(op{Thread: th.number, What: opConfirm, Side: st.Side, N: st.N, Lease: t.op.Lease, Token: t.op.Token})
 	o.Err = t.lease.Confirm(ctx)
 	switch {
 	case o.Err == nil, errors.Is(o.Err, errCancelled), errors.Is(o.Err, framework.ErrUnknownOutcome):
-		// It stands, or there was no answer.
+		// The lease is valid, or there was no answer.
 	case errors.Is(o.Err, lease.ErrLost), errors.Is(o.Err, lease.ErrReleased):
 		if t.lease.Err() == nil {
-			th.brokenf("I1: lease %d is said to be lost, and then is valid", t.op.Lease)
+			th.brokenf("I1: Confirm says that lease %d is lost, but it is valid", t.op.Lease)
 		}
 	default:
 		th.brokenf("errors: confirm of lease %d failed with %v", t.op.Lease, o.Err)
