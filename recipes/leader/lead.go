@@ -16,47 +16,47 @@ import (
 )
 
 // ErrStop is what the function given to Lead returns, alone or wrapped, to end Lead.
-var ErrStop = errors.New("take part no longer")
+var ErrStop = errors.New("stop leading")
 
-// ErrRevocationRequested is the cause of the end of a context that Lead made: somebody
-// has asked the leader to give way, with lease.RequestRevocation. The term is valid
-// until the function returns.
-var ErrRevocationRequested = errors.New("the leader was asked to give way")
+// ErrRevocationRequested is the cause of the end of a context that Lead made: another
+// client asked for the term, with lease.RequestRevocation. The term is valid until the
+// function returns.
+var ErrRevocationRequested = errors.New("revocation of the term was requested")
 
-// steady is how long a term lasts after which a failure is not one of a row.
+// steady is the duration of a term after which a failure begins a new series.
 const steady = time.Minute
 
 // Lead campaigns, runs fn when it leads, resigns when fn has returned, and campaigns
 // again, until ctx ends. It runs one fn at a time, on the calling goroutine.
 //
 // fn gets the term and a context for its work, which ends when ctx does, when the term
-// is lost (the cause is then an ErrLost), and when somebody has asked the leader to
-// give way (ErrRevocationRequested; the term is then still valid, and work can be
-// handed over in order). It should return when its context ends. It must not release
-// the term itself, nor leave anything behind that is the leader's: goroutines that act
-// as that, or leases on the term that it acquired with its context.
+// is lost (the cause is then an ErrLost), and when revocation is requested (the cause
+// is ErrRevocationRequested; the term is still valid, so that work can be handed over
+// in order). fn should return when its context ends. It must not release the term, nor
+// leave behind goroutines that act as the leader, or leases that it acquired on the
+// term with its context.
 //
 // What fn returns:
 //
-//   - nil: it does not want to lead any longer just now. Lead campaigns again at once,
-//     or, so that it cannot spin, one pause after the term began.
+//   - nil: the term is over. Lead campaigns again at once, or, so that it cannot spin,
+//     one pause after the term began.
 //   - ErrStop: Lead ends. It returns nil if fn returned ErrStop itself, and what fn
-//     returned if that wraps ErrStop with something to say. If the term was lost before
-//     fn returned the error is an ErrLost as well.
-//   - any other error: it is logged, and Lead campaigns again after a pause, which
-//     grows as long as terms fail within a minute: see WithBackoff.
+//     returned if that wraps ErrStop. If the term was lost before fn returned, the
+//     error is an ErrLost as well.
 //   - the error of its context, when that has ended: nothing went wrong. Lead campaigns
-//     again, in the next session if that was lost.
+//     again, in the next session if the session was lost.
+//   - any other error: it is logged, and Lead campaigns again after a pause, which
+//     grows while terms fail within a minute: see WithBackoff.
 //
-// If fn panics Lead resigns, and panics on.
+// If fn panics, Lead resigns, and the panic goes on.
 //
-// Lead returns the cause of ctx when ctx has ended, and an error at once that no
-// repetition can help, such as framework.ErrClosed or framework.ErrNoAuth. Everything
-// else that goes wrong is logged, and tried again. Before a client is closed, end ctx
-// and wait for Lead, or give it the time with framework.Config.CloseGrace: then the
-// next leader begins at once, and not before fn is done.
+// Lead returns the cause of ctx when ctx has ended. It returns an error at once if
+// repetition cannot help, such as framework.ErrClosed or framework.ErrNoAuth. Every
+// other failure is logged, and Lead tries again. Before a client is closed, end ctx and
+// wait for Lead, or set framework.Config.CloseGrace: then the next leader begins at
+// once, and not before fn has returned.
 //
-// With the context of a term of the same election fn runs as a part of that term.
+// If ctx is the context of a term of the same election, fn runs as a part of that term.
 func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *lease.Lease) error) error {
 	if err := e.check(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *
 		log: kit.Of(e.recipe.Client).Logger().With("election", e.path, "id", quote.Brief(e.id)),
 	}
 	for {
-		if over, err := l.turn(ctx); over {
+		if over, err := l.campaign(ctx); over {
 			return err
 		}
 	}
@@ -79,13 +79,13 @@ func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *
 type lead struct {
 	*Election
 	fn     func(ctx context.Context, term *lease.Lease) error
-	pauses *retry.Schedule // of the present row of failures
+	pauses *retry.Schedule // of the present series of failures
 	log    *slog.Logger
 }
 
-// turn is one campaign, the term, and the pause after it. over tells that there is to
-// be no other.
-func (l *lead) turn(ctx context.Context) (over bool, err error) {
+// campaign is one campaign, the term, and the pause after it. over tells that Lead
+// ends.
+func (l *lead) campaign(ctx context.Context) (over bool, err error) {
 	began := time.Now()
 	term, err := l.Acquire(ctx, lease.Forever)
 	switch {
@@ -96,12 +96,12 @@ func (l *lead) turn(ctx context.Context) (over bool, err error) {
 		return true, fmt.Errorf("lead: %w", err)
 	default:
 		l.log.Warn("campaign failed", "error", err)
-		return l.restAfter(ctx, began, err)
+		return l.pauseAfter(ctx, began, err)
 	}
 	began = time.Now()
 	l.log.Info("leading", "token", term.Token())
 	failed, ended := l.serve(term)
-	l.tell(term, failed, ended)
+	l.logEnd(term, failed, ended)
 	switch {
 	case errors.Is(failed, ErrStop):
 		if failed == ErrStop { //nolint:errorlint // wrapped, it says something
@@ -110,16 +110,16 @@ func (l *lead) turn(ctx context.Context) (over bool, err error) {
 		return true, errors.Join(failed, ended)
 	case ctx.Err() != nil:
 		err := fmt.Errorf("lead %s: %w", l.path, context.Cause(ctx))
-		if !errors.Is(ended, lease.ErrLost) { // a place that could not be given up
+		if !errors.Is(ended, lease.ErrLost) { // a term that could not be released
 			err = errors.Join(err, ended)
 		}
 		return true, err
 	case hopeless(ended):
 		return true, fmt.Errorf("lead %s: %w", l.path, ended)
-	case ended != nil: // what fn says of a term that was lost is no failure of its own
-		return l.restAfter(ctx, began, nil)
+	case ended != nil: // the error of fn does not count if the term was lost
+		return l.pauseAfter(ctx, began, nil)
 	}
-	return l.restAfter(ctx, began, failed)
+	return l.pauseAfter(ctx, began, failed)
 }
 
 // serve runs fn for a term, and resigns. failed is what went wrong in fn, and ended is
@@ -128,7 +128,7 @@ func (l *lead) serve(term *lease.Lease) (failed, ended error) {
 	defer func() { // also if fn panics
 		ended = term.Release()
 		if errors.Is(ended, lease.ErrReleased) {
-			ended = nil // by fn, against the rules
+			ended = nil // by fn, which must not
 		}
 	}()
 	if term.Err() != nil || term.Context().Err() != nil { // between the grant and now
@@ -149,15 +149,15 @@ func (l *lead) serve(term *lease.Lease) (failed, ended error) {
 		<-watched
 	}()
 	failed = l.fn(ctx, term)
-	told := ctx.Err() != nil && (errors.Is(failed, ctx.Err()) || errors.Is(failed, context.Cause(ctx)))
-	if told && !errors.Is(failed, ErrStop) {
-		failed = nil // it did as it was told
+	obeyed := ctx.Err() != nil && (errors.Is(failed, ctx.Err()) || errors.Is(failed, context.Cause(ctx)))
+	if obeyed && !errors.Is(failed, ErrStop) {
+		failed = nil
 	}
 	return failed, nil
 }
 
-// tell logs the end of a term.
-func (l *lead) tell(term *lease.Lease, failed, ended error) {
+// logEnd logs the end of a term.
+func (l *lead) logEnd(term *lease.Lease, failed, ended error) {
 	log := l.log.With("token", term.Token())
 	switch {
 	case ended != nil:
@@ -169,10 +169,9 @@ func (l *lead) tell(term *lease.Lease, failed, ended error) {
 	}
 }
 
-// restAfter pauses. After a failure, which begins or continues a row, it is for as long
-// as the backoff says; otherwise only so long that terms cannot follow each other in a
-// spin.
-func (l *lead) restAfter(ctx context.Context, began time.Time, failed error) (over bool, err error) {
+// pauseAfter pauses: after a failure as long as the backoff says, otherwise only so
+// long that terms cannot follow each other in a spin.
+func (l *lead) pauseAfter(ctx context.Context, began time.Time, failed error) (over bool, err error) {
 	took := time.Since(began)
 	if failed == nil || took >= steady {
 		l.pauses = l.backoff.Start()
@@ -189,7 +188,7 @@ func (l *lead) restAfter(ctx context.Context, began time.Time, failed error) (ov
 	return false, nil
 }
 
-// hopeless tells whether no repetition can help.
+// hopeless tells whether repetition cannot help.
 func hopeless(err error) bool {
 	return slices.ContainsFunc([]error{
 		framework.ErrClosed, framework.ErrNoAuth, framework.ErrInvalidACL, framework.ErrAuthFailed,

@@ -22,10 +22,10 @@ import (
 // Forever as the timeout of Acquire leaves the bound of the wait to the context.
 const Forever = lease.Forever
 
-// An Election is one participant's view of the election of one path. It holds no state:
-// any number of goroutines may use one value, and each Acquire or Lead is a participant
-// of its own. Make it with New: the methods of a nil or zero Election fail with
-// framework.ErrInvalidArgument; ID panics.
+// An Election is the election of one path. It holds no state: any number of goroutines
+// may use one value, and each Acquire or Lead is a candidate of its own. Make it with
+// New: the methods of a nil or zero Election fail with framework.ErrInvalidArgument; ID
+// panics.
 type Election struct {
 	recipe  acquire.Recipe
 	queue   *queue.Queue
@@ -100,9 +100,9 @@ func (e *Election) ID() string {
 	return e.id
 }
 
-// Acquire campaigns for up to timeout. The lease is the term: it leads until it
-// releases it or loses it. See lease.Acquirer for everything that all recipes have in
-// common, and Lead for an election that goes on.
+// Acquire campaigns for up to timeout. The lease is the term: the caller leads until it
+// is released or lost. See lease.Acquirer for everything that all recipes have in
+// common, and Lead for term after term.
 func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	if err := e.check(); err != nil {
 		return nil, err
@@ -110,10 +110,9 @@ func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.L
 	return e.recipe.Acquire(ctx, timeout, acquire.InQueue(e.queue))
 }
 
-// Leader returns the present leader: the first of the participants in line. ok is false
-// if nobody takes part, also if nobody ever has. A leader that has just come to be the
-// first may not know it yet, and one whose process has died is the leader until its
-// session ends.
+// Leader returns the present leader: the head of the queue. ok is false if there are no
+// candidates. A candidate that has just become the head may not know it yet, and one
+// whose process has died is the leader until its session ends.
 func (e *Election) Leader(ctx context.Context) (leader lease.Contender, ok bool, err error) {
 	if err := e.check(); err != nil {
 		return lease.Contender{}, false, err
@@ -122,7 +121,7 @@ func (e *Election) Leader(ctx context.Context) (leader lease.Contender, ok bool,
 }
 
 // Contenders lists the leader and, behind it, all who campaign, in order. The list is
-// that of one moment during the call, less those who left since.
+// that of one moment during the call, less those who have left since.
 func (e *Election) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	if err := e.check(); err != nil {
 		return nil, err

@@ -12,14 +12,14 @@ import (
 )
 
 // Observe returns the leaders as they change, beginning with the present one. While
-// nobody leads the value is the zero Contender, whose Node is "".
+// there is no leader the value is the zero Contender, whose Node is "".
 //
-// However slow the loop over it is, it is given the latest leader next, and nothing
-// else: leaders who came and went meanwhile are left out. A leader who leads again is a
-// new value, with another token. It rides out broken connections and the ends of
-// sessions, during which nothing is known and the value before stands.
+// A slow loop gets the latest leader next: leaders that came and went meanwhile are
+// left out. A leader that is elected again is a new value, with another token. The
+// sequence goes on after broken connections and lost sessions; meanwhile the last value
+// stands.
 //
-// It ends, without an error, when ctx does, and with one that no repetition can help,
+// It ends without an error when ctx does, and with an error if repetition cannot help,
 // such as framework.ErrClosed or framework.ErrNoAuth.
 func (e *Election) Observe(ctx context.Context) iter.Seq2[lease.Contender, error] {
 	return func(yield func(lease.Contender, error) bool) {
@@ -37,16 +37,16 @@ func (e *Election) Observe(ctx context.Context) iter.Seq2[lease.Contender, error
 type observer struct {
 	*Election
 	yield  func(lease.Contender, error) bool
-	pauses *retry.Schedule // of the present row of failures
-	told   bool            // something was yielded
-	node   string          // that of the leader who was told, "" for none
+	pauses *retry.Schedule // of the present series of failures
+	begun  bool            // a leader was yielded
+	node   string          // that of the last one, "" for none
 }
 
-// look finds out who leads, tells it if it is news, and waits until that may have
-// changed. It returns false if there is nothing more to be told.
+// look reads the leader, yields it if it has changed, and waits until it may have
+// changed again. It returns false if the sequence is over.
 func (o *observer) look(ctx context.Context) (goOn bool) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // of the watch, if the loop is left
+	defer cancel() // ends the watch, if the loop is left
 	head, changed, err := o.watchHead(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -55,11 +55,11 @@ func (o *observer) look(ctx context.Context) (goOn bool) {
 		o.yield(lease.Contender{}, err)
 		return false
 	case err != nil:
-		return o.rest(ctx, err)
+		return o.pause(ctx, err)
 	}
 	o.pauses = o.backoff.Start()
-	if !o.told || head.Node != o.node {
-		o.told, o.node = true, head.Node
+	if !o.begun || head.Node != o.node {
+		o.begun, o.node = true, head.Node
 		if !o.yield(head, nil) {
 			return false
 		}
@@ -76,11 +76,11 @@ func (o *observer) look(ctx context.Context) (goOn bool) {
 	}
 }
 
-// watchHead begins with what is known when Observe is called. After that a server knows
-// at least what it, or another, has told before: in one session ZooKeeper sees to that,
-// and a new session is itself a change that the server has seen.
+// watchHead reads the leader with a watch, the first time from a server that has caught
+// up. After that no server knows less than an earlier answer: in one session ZooKeeper
+// ensures that, and a new session is itself a change that the server has seen.
 func (o *observer) watchHead(ctx context.Context) (head lease.Contender, w *framework.Watch, err error) {
-	if !o.told {
+	if !o.begun {
 		if err := o.queue.CatchUp(ctx); err != nil {
 			return lease.Contender{}, nil, err
 		}
@@ -88,8 +88,8 @@ func (o *observer) watchHead(ctx context.Context) (head lease.Contender, w *fram
 	return o.queue.WatchHead(ctx)
 }
 
-// rest pauses after a failed look.
-func (o *observer) rest(ctx context.Context, failed error) (goOn bool) {
+// pause pauses after a failed look.
+func (o *observer) pause(ctx context.Context, failed error) (goOn bool) {
 	pause, more := o.pauses.Next()
 	if errors.Is(failed, framework.ErrSessionLost) { // does another follow?
 		_, err := o.recipe.Client.AwaitSession(ctx)

@@ -1,22 +1,25 @@
-// Package mutex is a distributed mutual exclusion lock: of all processes that acquire
-// the mutex of one path, at most one holds a valid lease on it. It does not stop a
-// process that was paused from acting on after its lease was lost; see package lease
-// for what to do about that. It is fair: leases are granted in the order in which the
-// acquirers joined the queue. It is reentrant through the context: see package lease.
-// So goroutines that share the context of one lease are one owner and do not exclude
-// each other; with lease.Fork they do.
+// Package mutex lets one process at a time do some work: it is a distributed mutual
+// exclusion lock. Of all leases on the mutex of one path, at most one is valid at any
+// time. It is fair: leases are granted in the order in which the acquirers joined the
+// queue. It does not stop a process that was paused from acting after its lease was
+// lost; see package lease for what to do about that.
+//
+// It is reentrant through the context of a lease: see package lease. So goroutines that
+// share that context are one owner and do not exclude each other; with lease.Fork they
+// do.
+//
+// # Interoperability
 //
 // The znodes are those of Apache Curator's InterProcessMutex, so Go and Java services
-// exclude each other on the same path. Children of the path that are no contenders'
-// nodes are ignored (Curator counts them, and then waits for them). A path that an
-// election or a semaphore of ours is using is refused ([lease.ErrOtherRecipe]); a
-// read-write lock may share it, and counts.
+// exclude each other on the same path. Children of the path that are not nodes of
+// contenders are ignored (Curator counts them, and then waits for them). A path that an
+// election or a semaphore of this module is using is refused ([lease.ErrOtherRecipe]);
+// a read-write lock may share it, and its contenders count.
 //
 // # Cost
 //
-// A free mutex costs one write, with a read in its wake on the same round trip, to
-// acquire, and one write to release. One that is held costs a waiter two more reads,
-// one round trip, and then nothing until its turn comes: each waiter watches the node
-// directly ahead of its own, and if that was the only one ahead its end alone is the
-// grant.
+// A free mutex costs one write to acquire, with a read on the same round trip, and one
+// write to release. Waiting costs two more reads, in one round trip, and then nothing
+// until the grant: each waiter watches the node directly ahead of its own, and if no
+// other is ahead, the end of that node is the grant.
 package mutex

@@ -15,29 +15,29 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// errWriterGone means that the writer's node, to take a place beside, has gone.
-var errWriterGone = errors.New("the znode to stand beside has gone")
+// errWriterGone means that the writer's node was deleted before the downgrade was safe.
+var errWriterGone = errors.New("the writer's znode is gone")
 
-// downgrade takes a place for the owner of a write lock who reads, right where that one
-// is: behind the same contenders, before the same ones. Nobody has to be waited for,
-// and nobody who waits for the write lock's end is let in as long as either is held.
+// downgrade gives the owner of a write lock the read lock, at the same point of the
+// queue: behind the same contenders, before the same ones. It waits for no other
+// client, and no writer that waits is admitted while either lock is held.
 //
-// The node's number is that of the writer's, as with Apache Curator since CURATOR-621.
-// What makes it safe is a listing behind the create: if the writer's node is in it then
-// the new one was there before the other went, and any writer that it kept out looks
-// again when it has gone: see package locks.
+// The node has the number of the writer's, as with Apache Curator since CURATOR-621. A
+// listing behind the create makes it safe: if the writer's node is in it, then the new
+// node existed before the other was deleted, and any writer that waits for the other
+// looks again when that is deleted: see package locks.
 //
-// The place has the writer's token: writers who wait already have nodes that are older
-// than this one.
+// The lease has the writer's token: the nodes of waiting writers are older than the new
+// one.
 //
-// If the write lock is lost before the place is safe, that is the error. If it is
-// released, who comes is a stranger and waits like one.
+// If the write lock is lost before the downgrade is safe, that is the error. If it is
+// released, the caller owns nothing and waits like any other client.
 func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hold.Hold) (*lease.Lease, error) {
 	start := time.Now()
-	beside := s.recipe
-	beside.Client = beside.Client.In(writing.Session)
-	held, err := beside.Take(ctx, timeout, func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
-		return s.takeBeside(ctx, t, writing)
+	pinned := s.recipe
+	pinned.Client = pinned.Client.In(writing.Session)
+	held, err := pinned.Take(ctx, timeout, func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
+		return s.takeDowngraded(ctx, t, writing)
 	})
 	lost := writing.Loss()
 	switch {
@@ -58,17 +58,17 @@ func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hol
 	return held, err
 }
 
-// takeBeside takes the place, in the session of the write lock.
-func (s side) takeBeside(ctx context.Context, t *acquire.Try, writing *hold.Hold) (*lease.Lease, error) {
+// takeDowngraded takes the read lock, in the session of the write lock.
+func (s side) takeDowngraded(ctx context.Context, t *acquire.Try, writing *hold.Hold) (*lease.Lease, error) {
 	p := s.queue.Position(t.Session, t.Seen)
-	if err := s.joinBeside(ctx, t.Client, p, writing); err != nil {
+	if err := s.joinAtWriter(ctx, t.Client, p, writing); err != nil {
 		return nil, err
 	}
 	grant := hold.Grant{Path: p.Path(), Token: writing.Token, Czxid: p.Token()}
 	if err := t.Rely(&grant); err != nil {
 		return nil, err
 	}
-	if err := writing.Loss(); err != nil { // the place is safe, but not wanted
+	if err := writing.Loss(); err != nil { // too late
 		grant.Reliance.End()
 		p.Leave()
 		return nil, err
@@ -76,17 +76,17 @@ func (s side) takeBeside(ctx context.Context, t *acquire.Try, writing *hold.Hold
 	return outliving(t.Work, writing, func(ctx context.Context) (*lease.Lease, error) { return t.Start(ctx, grant), nil })
 }
 
-// joinBeside creates the node, and makes certain that the other one stood then. On
+// joinAtWriter creates the node, and makes sure that the writer's node stood then. On
 // failure no node stays, or it is being removed.
-func (s side) joinBeside(ctx context.Context, c *framework.Client, p *queue.Position, writing *hold.Hold) error {
+func (s side) joinAtWriter(ctx context.Context, c *framework.Client, p *queue.Position, writing *hold.Hold) error {
 	other := path.Base(writing.Path)
 	children, err := p.JoinAt(ctx, other[max(0, len(other)-znode.SequenceDigits):])
 	if err == nil {
-		if err = s.standsBeside(ctx, c, path.Base(p.Path()), other, children); err != nil {
+		if err = s.checkWriter(ctx, c, path.Base(p.Path()), other, children); err != nil {
 			p.Leave()
 		}
 	}
-	if errors.Is(err, framework.ErrNoNode) { // of the parent, which goes after its children only
+	if errors.Is(err, framework.ErrNoNode) { // of the parent, which is deleted after its children only
 		err = errWriterGone
 	}
 	if errors.Is(err, errWriterGone) {
@@ -95,9 +95,9 @@ func (s side) joinBeside(ctx context.Context, c *framework.Client, p *queue.Posi
 	return err
 }
 
-// standsBeside finds out whether the other node is in a listing that shows the own one.
-func (s side) standsBeside(ctx context.Context, c *framework.Client, own, other string, children []string) error {
-	if !slices.Contains(children, own) { // it may have overtaken the create
+// checkWriter fails unless a listing that shows the own node shows the other one.
+func (s side) checkWriter(ctx context.Context, c *framework.Client, own, other string, children []string) error {
+	if !slices.Contains(children, own) { // the listing may have overtaken the create
 		var err error
 		if children, _, err = c.Children(ctx, s.queue.Path); err != nil {
 			return err
@@ -112,8 +112,8 @@ func (s side) standsBeside(ctx context.Context, c *framework.Client, own, other 
 	return nil
 }
 
-// outliving makes a reader of who may own a write lock: the release of that one, also
-// of a further claim on it, does not end the context of the held.
+// outliving calls read for an owner of the write lock, if it is one: the release of the
+// write lease, or of a re-entered one, does not end the context of the read lease.
 func outliving(ctx context.Context, writing *hold.Hold, read func(ctx context.Context) (*lease.Lease, error)) (*lease.Lease, error) {
 	if writing == nil {
 		return read(ctx)

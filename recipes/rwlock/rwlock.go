@@ -18,8 +18,8 @@ import (
 // Forever as the timeout of Acquire leaves the bound of the wait to the context.
 const Forever = lease.Forever
 
-// ErrUpgrade means that the context belongs to a holder of the read lock. It must
-// release that before it can acquire the write lock.
+// ErrUpgrade means that the context belongs to a holder of the read lock. The holder
+// must release that before it can acquire the write lock.
 var ErrUpgrade = errors.New("a read lock cannot be upgraded to a write lock: release it first")
 
 // A Lock is the read-write lock of one path. It holds no state: any number of
@@ -65,12 +65,12 @@ func (l *Lock) check() error {
 	return nil
 }
 
-// Read returns the lock for readers. Acquire with the context of a write lease
-// downgrades: see the package.
+// Read returns the read lock. Its Acquire downgrades if its context is that of a write
+// lease: see the package.
 func (l *Lock) Read() lease.Acquirer { return reader{l} }
 
-// Write returns the lock for writers. Acquire with the context of a read lease fails
-// with ErrUpgrade.
+// Write returns the write lock. Its Acquire fails with ErrUpgrade if its context is
+// that of a read lease.
 func (l *Lock) Write() lease.Acquirer { return writer{l} }
 
 // Contenders lists all who hold the lock and, behind them, all who wait, in order. The
@@ -95,7 +95,7 @@ func (r reader) acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	readers := r.lock.readers
 	writing, forked, lost := hold.Owner(ctx, r.lock.writers.recipe.Key())
 	enters := readers
-	if forked { // below a writer there is one fork at a time, whatever it does
+	if forked { // forks of a writer enter one at a time, also to read
 		enters = r.lock.writers
 	}
 	held, err := outliving(ctx, writing, func(ctx context.Context) (*lease.Lease, error) { return enters.recipe.Enter(ctx, timeout) })

@@ -18,6 +18,6 @@ func HistoryMutants() []Mutant {
 		File: "internal/hold/hold.go", Old: "ops = append(ops, framework.DeleteOp(path, framework.AnyVersion))", New: "if len(ops) == 0 {\n\t\t\tops = append(ops, framework.DeleteOp(path, framework.AnyVersion))\n\t\t}",
 	}, {
 		Name: "an observer is notified of one leader only", Package: histories, Tests: "TestLeaderElection",
-		File: "recipes/leader/observe.go", Old: "if !o.told || head.Node != o.node {", New: "if !o.told {",
+		File: "recipes/leader/observe.go", Old: "if !o.begun || head.Node != o.node {", New: "if !o.begun {",
 	}}
 }

@@ -157,7 +157,7 @@ func Mutants() []Mutant {
 		File: "internal/queue/head.go", Old: "return exists, w, err", New: "return exists && false, w, err",
 	}, {
 		Name: "an observer begins with an older leader", Package: elections, Tests: "BeginsWithThePresent",
-		File: "recipes/leader/observe.go", Old: "if !o.told {", New: "if false {",
+		File: "recipes/leader/observe.go", Old: "if !o.begun {", New: "if false {",
 	}, {
 		Name: "an observer reports the first leader only", Package: elections, Tests: "TellsEveryChange",
 		File: "recipes/leader/observe.go", Old: "|| head.Node != o.node {", New: "{",
