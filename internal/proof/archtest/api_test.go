@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// checkAPI holds that the exported API of pkgs names no type of another module: a user
-// must never have to import one to use ours, and we must stay free to change it. Types
-// of the standard library and our own may appear, but none of an internal package in
-// the API of one that is not: nobody could import it, and its documentation is not
-// shown. The packages may come from export data; m is the module they belong to.
+// checkAPI checks that the exported API of pkgs names no type of another module: users
+// must not need to import that module, and we must be free to change it. Types of the
+// standard library and our own may appear, but no type of an internal package in the
+// API of a public one: users could neither import it nor read its documentation. The
+// packages may come from export data; m is their module.
 func checkAPI(m *module, moduleDir string, pkgs []*types.Package, fset *token.FileSet) []violation {
 	var found []violation
 	shipped := m.shipped()
@@ -47,18 +47,18 @@ func checkAPI(m *module, moduleDir string, pkgs []*types.Package, fset *token.Fi
 	return append(found, checkConversions(m)...)
 }
 
-// belowFramework reports whether only the framework can import the package in dir,
-// which may hand that the types of the client library that it is about.
+// belowFramework reports whether only framework can import the package in dir. Such a
+// package may use the client library's types in its API.
 func belowFramework(dir string) bool {
 	unit, l := unitOf(dir)
 	return l == client && internal(strings.TrimPrefix(dir, unit))
 }
 
-// internal reports whether nobody else can import the package in dir.
+// internal reports whether other modules cannot import the package in dir.
 func internal(dir string) bool { return slices.Contains(strings.Split(dir, "/"), "internal") }
 
-// checkConversions finds what types alone do not show: "type Stat zk.Stat" has only the
-// other type's structure, but its documentation sends the reader there.
+// checkConversions finds what the types do not show: "type Stat zk.Stat" has only the
+// structure of the other type, but its documentation refers to that.
 func checkConversions(m *module) []violation {
 	var found []violation
 	for _, p := range m.sorted() {
@@ -72,7 +72,7 @@ func checkConversions(m *module) []violation {
 				for _, spec := range group.Specs {
 					named, ok := spec.(*ast.TypeSpec)
 					if !ok || !named.Name.IsExported() || named.Assign != token.NoPos {
-						continue // an alias is seen through by its type
+						continue // the walk over types finds an alias
 					}
 					selector, ok := named.Type.(*ast.SelectorExpr)
 					if !ok {
@@ -108,7 +108,7 @@ func (m *module) hiddenFrom(p *pkg, f *file) map[string]bool {
 	return hidden
 }
 
-// apiWalker visits every type that a user of one exported name can get hold of.
+// apiWalker visits every type that a user of one exported name can reach.
 type apiWalker struct {
 	m       *module
 	root    types.Object // where the walk began
@@ -128,9 +128,9 @@ func (w *apiWalker) object(o types.Object, where string) {
 	w.visit(o.Type(), o.Pos(), where)
 }
 
-// foreign reports whether a type must not be seen here: one of an internal package in
-// what is public, and one of another module. Packages that only tests use may show what
-// they like of those, save the ZooKeeper client: a test written against it would not
+// foreign reports whether a type must not appear here: a type of an internal package in
+// a public one, or of another module. Packages that only tests use may show types of
+// other modules, but not of the ZooKeeper client: a test that uses those would not
 // notice a leak.
 func (w *apiWalker) foreign(name *types.TypeName) bool {
 	if name.Pkg() == nil || isStandard(name.Pkg().Path()) {

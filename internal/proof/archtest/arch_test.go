@@ -14,16 +14,16 @@ func TestHouseRules(t *testing.T) {
 	require.NoError(t, err)
 	m, err := loadModule(root)
 	require.NoError(t, err)
-	// The rules below would pass an empty module.
+	// An empty module would pass the rules below.
 	require.Contains(t, m.packages, "retry", "the module was not read")
 
 	for name, check := range map[string]func(*module) []violation{
-		"imports go one way":                      checkDirection,
-		"dependencies stay where they belong":     checkDependencies,
-		"every exported name is documented":       checkDocs,
-		"files are short and named by their work": checkShape,
-		"most functions are short":                checkFunctions,
-		"comments have one width":                 checkComments,
+		"imports go one way":                     checkDirection,
+		"dependencies stay where they belong":    checkDependencies,
+		"every exported name is documented":      checkDocs,
+		"files are short and have telling names": checkShape,
+		"most functions are short":               checkFunctions,
+		"comments have one width":                checkComments,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -77,7 +77,7 @@ func TestALeakIsReportedOnceAndForEveryPackage(t *testing.T) {
 	)
 }
 
-// Nobody who uses a recipe can import what is internal, nor read about it.
+// A user of a recipe can neither import internal packages nor read their documentation.
 func TestInternalTypesAreFoundInThePublicAPI(t *testing.T) {
 	t.Parallel()
 	const hold = "package hold\ntype H struct{ F int }\nfunc (H) M() {}\ntype I interface{ M() }\nconst C I2 = 1\ntype I2 int\nvar Err error"
@@ -112,7 +112,7 @@ func TestInternalTypesAreFoundInThePublicAPI(t *testing.T) {
 	}))
 }
 
-// apiOf runs checkAPI on sources, next to small stand-ins for the dependencies.
+// apiOf runs checkAPI on sources, with small substitutes for the dependencies.
 func apiOf(t *testing.T, files sources) []violation {
 	t.Helper()
 	m := parse(t, files)

@@ -20,7 +20,7 @@ func TestDirectionIsHeld(t *testing.T) {
 		files sources
 		want  []string
 	}{
-		"all the way down": {sources{
+		"allowed imports": {sources{
 			"cmd/tool/main.go":                  importing("main", ours+"recipes/mutex", ours+"framework", ours+"zktest"),
 			"examples/one/main.go":              importing("main", ours+"zktest", ours+"recipes/lease"),
 			"inspect/inspect.go":                importing("inspect", ours+"recipes/mutex", ours+"recipes/leader", ours+"internal/znode"),
@@ -67,7 +67,7 @@ func TestDirectionIsHeld(t *testing.T) {
 			sources{"inspect/a.go": importing("inspect", ours+"cmd/tool/flags", ours+"zktest")},
 			[]string{"inspect/a.go:2: inspect imports cmd/tool/flags: imports go", "inspect/a.go:3: inspect imports zktest: zktest is for tests"},
 		},
-		"up from a hold": {
+		"up from hold": {
 			sources{"internal/hold/a.go": importing("hold", ours+"internal/queue")},
 			[]string{"internal/hold/a.go:2: internal/hold imports internal/queue: imports go"},
 		},
@@ -75,22 +75,21 @@ func TestDirectionIsHeld(t *testing.T) {
 			sources{"internal/queue/a.go": importing("queue", ours+"recipes/mutex")},
 			[]string{"internal/queue/a.go:2: internal/queue imports recipes/mutex: imports go"},
 		},
-		"up from the line": {
+		"up from the queue, to packages beside and above": {
 			sources{"internal/queue/a.go": importing("queue", ours+"internal/recipepath", ours+"internal/acquire")},
 			[]string{
 				"internal/queue/a.go:2: internal/queue imports internal/recipepath: imports go",
 				"internal/queue/a.go:3: internal/queue imports internal/acquire: imports go",
 			},
 		},
-		"the vocabulary needs more than the leaves": {
+		"recipes/lease imports more than the leaves": {
 			sources{
 				"recipes/lease/a.go":  importing("lease", ours+"internal/hold", ours+"internal/jute", ours+"retry", ours+"zktest", ours+"internal/znode"),
 				"internal/znode/a.go": importing("znode", ours+"internal/hold"),
 			},
 			[]string{
 				"recipes/lease/a.go:2: recipes/lease imports internal/hold: imports go",
-				"recipes/lease/a.go:3: recipes/lease imports internal/jute: the vocabulary of all recipes needs little",
-				"recipes/lease/a.go:4: recipes/lease imports retry: the vocabulary of all recipes needs little",
+				"recipes/lease/a.go:3: recipes/lease imports internal/jute: recipes/lease stays small", "recipes/lease/a.go:4: recipes/lease imports retry: recipes/lease stays small",
 				"recipes/lease/a.go:5: recipes/lease imports zktest: zktest is for tests",
 				"recipes/lease/a.go:6: recipes/lease imports internal/hold by way of internal/znode: imports go",
 			},
@@ -107,7 +106,7 @@ func TestDirectionIsHeld(t *testing.T) {
 			sources{"recipes/leader/a.go": importing("leader", ours+"cmd/tool/flags")},
 			[]string{"recipes/leader/a.go:2: recipes/leader imports cmd/tool/flags: imports go"},
 		},
-		"a detour counts too": {
+		"an indirect import counts too": {
 			sources{
 				"recipes/leader/a.go":     importing("leader", ours+"internal/x"),
 				"internal/x/a.go":         importing("x", ours+"internal/y"),
@@ -116,24 +115,24 @@ func TestDirectionIsHeld(t *testing.T) {
 			},
 			[]string{"recipes/leader/a.go:2: recipes/leader imports recipes/mutex by way of internal/x: no recipe imports another"},
 		},
-		"what is shipped uses what only proves": {
+		"a shipped package imports a test package": {
 			sources{
 				"recipes/mutex/a.go":                importing("mutex", ours+"internal/proof/conformance"),
 				"internal/x/a.go":                   importing("x", ours+"internal/proof/tlstest"),
 				"internal/proof/conformance/all.go": importing("conformance", ours+"internal/proof/histories"),
 			},
 			[]string{
-				"internal/x/a.go:2: internal/x imports internal/proof/tlstest: internal/proof is what only proves",
-				"recipes/mutex/a.go:2: recipes/mutex imports internal/proof/conformance: internal/proof is what only proves",
+				"internal/x/a.go:2: internal/x imports internal/proof/tlstest: internal/proof is only for tests",
+				"recipes/mutex/a.go:2: recipes/mutex imports internal/proof/conformance: internal/proof is only for tests",
 			},
 		},
-		"zktest knows the client": {
+		"zktest imports the client": {
 			sources{"zktest/a.go": importing("zktest", ours+"framework", ours+"retry", ours+"internal/queue", ours+"recipes/lease")},
 			[]string{
-				"zktest/a.go:2: zktest imports framework: zktest must know nothing",
-				"zktest/a.go:3: zktest imports retry: zktest must know nothing",
-				"zktest/a.go:4: zktest imports internal/queue: zktest must know nothing",
-				"zktest/a.go:5: zktest imports recipes/lease: zktest must know nothing",
+				"zktest/a.go:2: zktest imports framework: zktest must not depend",
+				"zktest/a.go:3: zktest imports retry: zktest must not depend",
+				"zktest/a.go:4: zktest imports internal/queue: zktest must not depend",
+				"zktest/a.go:5: zktest imports recipes/lease: zktest must not depend",
 			},
 		},
 		"library code uses the test server": {

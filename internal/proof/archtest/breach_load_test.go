@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// writeModule puts sources on disk, with a stand-in for the ZooKeeper client.
+// writeModule puts sources on disk, with a substitute for the ZooKeeper client.
 func writeModule(t *testing.T, files sources) (root string) {
 	t.Helper()
 	root = t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests in the files named breach_* break the rules in small made-up modules, and
-// see that each breach is found at its place and that nothing else is.
+// The tests in the files breach_* break the rules in small modules. They check that
+// each breach is found at its place, and nothing else.
 
 // sources maps file names to their text.
 type sources map[string]string
@@ -25,7 +25,7 @@ func parse(t *testing.T, files sources) *module {
 	return m
 }
 
-// expect compares violations with the beginnings they should have.
+// expect compares violations with the beginnings of their texts.
 func expect(t *testing.T, found []violation, want ...string) {
 	t.Helper()
 	require.Len(t, found, len(want), "%v", found)

@@ -5,10 +5,10 @@ import (
 	"go/token"
 )
 
-// checkDocs holds that every package and every exported name is documented. One comment
-// is enough for a group of constants or variables; types, functions, methods, struct
-// fields and interface methods need one each. Embedded fields and methods are
-// documented where they come from.
+// checkDocs checks that every package and every exported name is documented. One
+// comment is enough for a group of constants or variables; types, functions, methods,
+// struct fields and interface methods need one each. Embedded fields and methods are
+// documented where they are declared.
 func checkDocs(m *module) []violation {
 	var found []violation
 	for _, p := range m.sorted() {
@@ -40,8 +40,8 @@ type docChecker struct {
 	found []violation
 }
 
-// need records name unless one of the comments has text. Directives to tools, such as
-// the one for "go generate", are no text.
+// need records name unless one of the comments has text. Directives, such as those for
+// "go generate", are no text.
 func (d *docChecker) need(name *ast.Ident, label string, comments ...*ast.CommentGroup) {
 	if !name.IsExported() {
 		return

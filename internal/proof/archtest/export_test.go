@@ -23,9 +23,8 @@ type listed struct {
 	Error      *struct{ Err string }
 }
 
-// loadTypes reads the API of the module's packages from the compiler's export data,
-// which a build leaves in the cache: much faster than checking the types of everything
-// below again.
+// loadTypes reads the API of the module's packages from the compiler's export data in
+// the build cache. That is much faster than to check all types again.
 func loadTypes(ctx context.Context, m *module, root string, fset *token.FileSet) ([]*types.Package, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-e", "-export", "-deps", "-json=ImportPath,Name,Export,Error", "./...")
 	list.Dir = root

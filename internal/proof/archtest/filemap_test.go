@@ -13,12 +13,11 @@ import (
 
 const root = "../../.."
 
-// mapped are the folders whose every file the map must name, so that a reader finds any
-// line from it.
+// mapped are the folders of which the map must name every file.
 var mapped = []string{"framework", "retry", "recipes", "inspect", "cmd", "internal"}
 
-// The file map of ARCHITECTURE.md names no file that does not exist, none twice, as
-// happens when two changes of one line are brought together, and all that are shipped.
+// The file map of ARCHITECTURE.md names every shipped file, none twice (as after a
+// merge), and none that does not exist.
 func TestFileMapIsOfThisModule(t *testing.T) {
 	seen := filesOfTheMap(t)
 	for _, folder := range mapped {

@@ -17,7 +17,7 @@ var (
 	testFunc  = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
 )
 
-// A promise in docs/guarantees.md is as good as the test that it names.
+// Every test and row that docs/guarantees.md names exists.
 func TestGuaranteesNameTestsThatExist(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	written := map[string]bool{}
@@ -49,7 +49,7 @@ func TestGuaranteesNameTestsThatExist(t *testing.T) {
 	}
 }
 
-// conformanceSuite is the text of the suite that is run on every recipe.
+// conformanceSuite returns the source of the conformance suite.
 func conformanceSuite(t *testing.T, root string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "internal", "proof", "conformance", "suite*.go"))

@@ -20,11 +20,11 @@ const (
 	testServer              // zktest: beside the others, not above or below
 	retrying
 	client
-	extension // what only recipes may do with a client
+	extension // internal/kit: what only recipes may do with a client
 	vocabulary
 	lifetime
-	line
-	ground // what recipes share that is not the line
+	queueing
+	sharing // internal/locks, internal/recipepath: shared by recipes, above the queue
 	acquisition
 	recipe
 	survey // inspect: above all recipes
@@ -32,8 +32,8 @@ const (
 	proof
 )
 
-// layers lists the ordered directories. A package in a directory below one of these
-// belongs to it; see unitOf.
+// layers lists the directories that are ordered. A package below one of them belongs to
+// its layer; see unitOf.
 var layers = map[string]layer{
 	"zktest":              testServer,
 	"retry":               retrying,
@@ -42,9 +42,9 @@ var layers = map[string]layer{
 	"internal/kit":        extension,
 	"recipes/lease":       vocabulary,
 	"internal/hold":       lifetime,
-	"internal/queue":      line,
-	"internal/locks":      ground,
-	"internal/recipepath": ground,
+	"internal/queue":      queueing,
+	"internal/locks":      sharing,
+	"internal/recipepath": sharing,
 	"internal/acquire":    acquisition,
 	"recipes":             recipe,
 	"inspect":             survey,
@@ -53,12 +53,12 @@ var layers = map[string]layer{
 	"internal/proof":      proof,
 }
 
-// leaves are the packages that are not ordered and that the vocabulary may import, so
-// that it stays at the bottom.
+// leaves are the packages outside the order that recipes/lease may import, so that it
+// stays at the bottom.
 var leaves = []string{"internal/owner", "internal/protection", "internal/quote", "internal/znode"}
 
-// unitOf returns the layer of the package in dir, and the part of the house within
-// which imports are free: one recipe, one program, the framework.
+// unitOf returns the layer of the package in dir, and the unit within which imports are
+// free: one recipe, one program, the framework.
 func unitOf(dir string) (unit string, l layer) {
 	for unit = dir; ; unit = unit[:strings.LastIndex(unit, "/")] {
 		if l, listed := layers[unit]; listed {
@@ -74,8 +74,8 @@ func unitOf(dir string) (unit string, l layer) {
 	}
 }
 
-// forbidden says why the package in one directory must not use that in another, and
-// what to do about it; or "" if it may.
+// forbidden returns the rule by which the package in one directory must not import that
+// in another, and how to fix it; or "" if it may.
 func forbidden(from, to string) (rule, fix string) {
 	fromUnit, fromLayer := unitOf(from)
 	toUnit, toLayer := unitOf(to)
@@ -83,16 +83,16 @@ func forbidden(from, to string) (rule, fix string) {
 	case fromUnit == toUnit:
 		return "", ""
 	case toLayer == proof:
-		return "internal/proof is what only proves: nothing that is shipped imports it",
+		return "internal/proof is only for tests: no shipped package imports it",
 			"move the use into a _test.go file, or the needed part out of internal/proof"
 	case fromLayer == vocabulary && (toLayer == free || toLayer == retrying) && !slices.Contains(leaves, to):
-		return "the vocabulary of all recipes needs little: of ours only framework, " + strings.Join(leaves, ", "),
+		return "recipes/lease stays small: of our packages it imports only framework, " + strings.Join(leaves, ", "),
 			"move the use up to internal/hold or internal/queue, or what it needs into one of these"
 	case fromLayer == free || toLayer == free:
 		return "", ""
 	case fromLayer == testServer:
-		return "zktest must know nothing of the client it tests",
-			"write what is missing in zktest, or in an internal package of its own"
+		return "zktest must not depend on the client that it tests",
+			"write what is missing in zktest, or in its own internal package"
 	case toLayer == testServer && fromLayer < program:
 		return "zktest is for tests, programs and examples, never for library code",
 			"move the use into a _test.go file"
@@ -107,8 +107,8 @@ func forbidden(from, to string) (rule, fix string) {
 	}
 }
 
-// checkDirection holds the import direction between our own packages. A detour through
-// a package that is not ordered counts as an import.
+// checkDirection checks the import direction between our packages. An import through a
+// package outside the order counts as well.
 func checkDirection(m *module) []violation {
 	var found []violation
 	for _, p := range m.sorted() {
@@ -157,7 +157,7 @@ func (m *module) checkImport(p *pkg, f *file, spec *ast.ImportSpec) []violation 
 	return found
 }
 
-// checkDependencies holds which packages may import other modules.
+// checkDependencies checks which packages may import other modules.
 func checkDependencies(m *module) []violation {
 	var found []violation
 	shipped := m.shipped()

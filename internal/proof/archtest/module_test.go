@@ -39,7 +39,7 @@ type file struct {
 	ast   *ast.File
 }
 
-// violation is one broken rule, at one place.
+// violation is a breach of a rule, at one place.
 type violation struct {
 	file string
 	line int
@@ -168,7 +168,7 @@ func (p *pkg) code() []*file {
 	return slices.DeleteFunc(slices.Clone(p.files), func(f *file) bool { return f.test })
 }
 
-// importPath returns the path by which others import the package in dir.
+// importPath returns the import path of the package in dir.
 func (m *module) importPath(dir string) string { return path.Join(m.path, dir) }
 
 // dirOf is the reverse of importPath; false for packages of other modules.
@@ -187,9 +187,9 @@ func pathOf(spec *ast.ImportSpec) string {
 	return unquoted
 }
 
-// shipped returns the directories whose code ends up in a user's program: all public
-// packages and whatever internal ones these need. What is left are internal packages
-// that only tests use.
+// shipped returns the directories whose code users compile: all public packages, and
+// the internal packages that these import. The rest are internal packages that only
+// tests use.
 func (m *module) shipped() map[string]bool {
 	reached := map[string]bool{}
 	var visit func(dir string)

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// maxLines is where a file stops being readable in one sitting. The aim is 200.
+	// maxLines is the limit for a file. The aim is 200.
 	maxLines = 300
-	// maxFunctionLines is how long nine of ten functions may be.
+	// maxFunctionLines is the limit for nine of ten functions.
 	maxFunctionLines = 26
-	// maxColumns is where comments wrap. A tab counts for tabColumns.
+	// maxColumns is the width of comments. A tab counts for tabColumns.
 	maxColumns = 88
 	tabColumns = 4
 )
 
-// emptyNames say nothing about what is inside, so that anything ends up there.
+// emptyNames do not tell what is inside, so that they attract anything.
 var emptyNames = map[string]bool{
 	"util": true, "utils": true, "helper": true, "helpers": true,
 	"common": true, "manager": true, "base": true,
 }
 
-// checkShape holds the size of files and the names of files and packages.
+// checkShape checks the size of files and the names of files and packages.
 func checkShape(m *module) []violation {
 	var found []violation
 	for _, p := range m.sorted() {
@@ -67,7 +67,8 @@ func emptyName(names ...string) string {
 	return ""
 }
 
-// checkFunctions holds the length of functions in what is shipped. A few may be longer.
+// checkFunctions checks the length of functions in shipped packages. A few may be
+// longer.
 func checkFunctions(m *module) []violation {
 	type function struct {
 		file  *file
@@ -100,7 +101,7 @@ func checkFunctions(m *module) []violation {
 		"split this one, and others that are long, by what they do")}
 }
 
-// checkComments holds the width of comments that have lines of their own.
+// checkComments checks the width of comments that stand on their own lines.
 func checkComments(m *module) []violation {
 	var found []violation
 	for _, p := range m.sorted() {

@@ -1,4 +1,4 @@
-// Package exampletest has what the examples of all recipes begin with.
+// Package exampletest connects the examples of all recipes to a server.
 package exampletest
 
 import (

@@ -1,4 +1,4 @@
-// Package extent is how much the tests do that can do any amount.
+// Package extent decides how much randomised tests do.
 package extent
 
 import (
@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Slowdown is by how much less is done than in the long form, which ZKRECIPES_LONG asks
-// for. The race detector makes everything so slow that with it there is one form only.
-// It is to be asked in a test: what is read before they begin, go test does not know of
-// when it looks whether it has the result already.
+// Slowdown is by what factor tests do less than in the long form, which ZKRECIPES_LONG
+// selects. With the race detector, which is slow, there is one form only. Call it in a
+// test: go test does not see a variable that is read before, and would return a cached
+// result.
 func Slowdown() int {
 	switch {
 	case Race:
@@ -21,7 +21,7 @@ func Slowdown() int {
 	return 1
 }
 
-// Amount is how much to do: a number from the environment, or else the given one.
+// Amount returns a number from the environment, or else the given one.
 func Amount(t *testing.T, variable string, otherwise int) int {
 	t.Helper()
 	text, ok := os.LookupEnv(variable)

@@ -21,7 +21,7 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// NewAuthority returns an authority with a key and a certificate of its own.
+// NewAuthority returns an authority with a new key and certificate.
 func NewAuthority(tb testing.TB, name string) *Authority {
 	tb.Helper()
 	a := &Authority{tb: tb, key: newKey(tb)}
@@ -31,7 +31,7 @@ func NewAuthority(tb testing.TB, name string) *Authority {
 	return a
 }
 
-// PEM returns the authority's certificate as a file would have it.
+// PEM returns the authority's certificate in PEM.
 func (a *Authority) PEM() []byte { return encode("CERTIFICATE", a.cert.Raw) }
 
 // Pool returns a pool that trusts this authority and no other.
@@ -41,7 +41,7 @@ func (a *Authority) Pool() *x509.CertPool {
 	return pool
 }
 
-// An Identity is a certificate and its key, as files would have them.
+// An Identity is a certificate and its key.
 type Identity struct {
 	// Cert and Key are in PEM.
 	Cert, Key []byte

@@ -1,3 +1,3 @@
-// Package tlstest has what tests of encrypted connections need: certificate authorities
-// that live as long as a test, and a server that decrypts for another one.
+// Package tlstest is for tests of encrypted connections. It makes certificate
+// authorities that live as long as a test, and a TLS front for a server without TLS.
 package tlstest

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// NewFront listens on the loopback interface, with a TLS configuration, until the test
-// ends, and passes what it decrypts on to the server at backend. When that hangs up, so
-// does the front. It returns its address.
+// NewFront listens for TLS connections on the loopback interface until the test ends,
+// and forwards them, decrypted, to the server at backend. It closes a connection when
+// the server does. It returns its address.
 func NewFront(tb testing.TB, backend string, cfg *tls.Config) string {
 	tb.Helper()
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", cfg)
@@ -37,7 +37,7 @@ func NewFront(tb testing.TB, backend string, cfg *tls.Config) string {
 	return listener.Addr().String()
 }
 
-// pass connects the two sides until one hangs up, or ctx ends.
+// pass connects the two sides until one closes, or ctx ends.
 func pass(ctx context.Context, conn net.Conn, backend string) {
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
