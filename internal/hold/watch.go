@@ -57,6 +57,9 @@ func (h *Hold) watch(ctx context.Context, path string) {
 			}
 		}
 	}
+	if path == h.Path {
+		h.tellLost()
+	}
 	if h.remains() {
 		h.windDown(ctx)
 	}

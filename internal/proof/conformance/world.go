@@ -28,6 +28,8 @@ type World struct {
 	T *testing.T
 	// Server is the one server.
 	Server *zktest.Server
+	// Observed is what all clients tell their observers.
+	Observed ObserverLog
 
 	clients []*framework.Client
 	named   map[string]*framework.Client
@@ -68,6 +70,7 @@ func (w *World) end() {
 	require.Empty(w.T, w.Server.Sessions(), "sessions left")
 	require.Empty(w.T, w.Ephemerals("/"), "ephemeral nodes left")
 	require.Zero(w.T, w.Server.Watches(), "watches left")
+	require.Empty(w.T, w.Observed.Wrong(), "told observers")
 }
 
 // Heal ends every fault.
@@ -127,6 +130,7 @@ const firstWatch = 25 * time.Millisecond
 func (w *World) Client(name string, change ...func(*framework.Config)) *framework.Client {
 	w.T.Helper()
 	cfg := Config(w.Server, name)
+	cfg.Observers = append(cfg.Observers, w.Observed.Observer())
 	for _, f := range change {
 		f(&cfg)
 	}
