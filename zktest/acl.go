@@ -22,8 +22,8 @@ const (
 
 var anyone = jute.ID{Scheme: "world", ID: "anyone"}
 
-// allowed tells whether one of the identities may do one of the things in perm. A node
-// without an ACL is open.
+// allowed reports whether one of the identities has one of the permissions in perm. A
+// node without an ACL is open.
 func allowed(acl []jute.ACL, perm int32, ids []jute.ID) bool {
 	if len(acl) == 0 {
 		return true
@@ -47,8 +47,8 @@ func allowed(acl []jute.ACL, perm int32, ids []jute.ID) bool {
 	return false
 }
 
-// expandACL checks the ACL of a request and returns the one to store: without doubles,
-// and with the scheme "auth" replaced by the identities the client has proved.
+// expandACL checks the ACL of a request and returns the ACL to store: without
+// duplicates, and with the scheme "auth" replaced by the client's proved identities.
 func expandACL(acl []jute.ACL, ids []jute.ID) ([]jute.ACL, error) {
 	var unique, out []jute.ACL
 	for _, a := range acl {
@@ -89,7 +89,7 @@ func digest(credentials string) string {
 	return user + ":" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// validDigest tells whether an identity has the form user:hash. As in ZooKeeper,
+// validDigest reports whether an identity has the form user:hash. As in ZooKeeper,
 // trailing colons do not count.
 func validDigest(id string) bool {
 	return strings.Count(strings.TrimRight(id, ":"), ":") == 1
@@ -125,7 +125,7 @@ func validAddress(s string) bool {
 	return ok
 }
 
-// matchAddress tells whether a client's address lies in the network an ACL names.
+// matchAddress reports whether a client's address lies in the network of an ACL.
 func matchAddress(client, network string) bool {
 	want, bits, ok := parseAddress(network)
 	have, _, known := parseAddress(client)
@@ -146,7 +146,7 @@ func matchAddress(client, network string) bool {
 	return true
 }
 
-// maskedACL hides the hashes of digest identities from those who may read an ACL but
+// maskedACL hides the hashes of digest identities from clients that may read an ACL but
 // not set it.
 func maskedACL(acl []jute.ACL) []jute.ACL {
 	out := slices.Clone(acl)
@@ -158,5 +158,5 @@ func maskedACL(acl []jute.ACL) []jute.ACL {
 	return out
 }
 
-// initialAuth is what a connection has proved by coming from where it does.
+// initialAuth is the identity that a connection has by its address.
 func initialAuth(host string) []jute.ID { return []jute.ID{{Scheme: "ip", ID: host}} }

@@ -2,7 +2,7 @@ package zktest
 
 import "github.com/zkrecipes/zkrecipes/internal/jute"
 
-// changeKind says what a change does to the tree.
+// changeKind is what a change does to the tree.
 type changeKind int8
 
 const (
@@ -12,8 +12,8 @@ const (
 	setNodeACL
 )
 
-// change is one committed step: what was checked and worked out against the newest
-// tree, so that every replica can take it without thinking, now or later.
+// change is one committed step. All checks against the newest tree are done, so every
+// replica can apply it without further checks, now or later.
 type change struct {
 	kind    changeKind
 	path    string
@@ -23,20 +23,20 @@ type change struct {
 	zxid    int64
 	time    int64 // milliseconds since 1970
 
-	node         nodeKind // addNode only, as is the rest
+	node         nodeKind // this and the rest: addNode only
 	owner        int64
 	ttl          int64
 	parentCreate int32 // the parent's new count of creations
-	wrap         bool  // the count may go on below zero
+	wrap         bool  // the count may become negative
 }
 
-// undo remembers what a change replaced.
+// undo is the state that a change replaced.
 type undo struct {
 	change       change
 	node, parent *node // copies of the structs before the change, nil where there was none
 }
 
-// apply makes a change and returns how to take it back.
+// apply makes a change and returns how to undo it.
 func (t *tree) apply(c *change) undo {
 	u := undo{change: *c}
 	if n := t.get(c.path); n != nil {
@@ -70,16 +70,15 @@ func (t *tree) add(p *node, c *change) {
 	n := &node{data: c.data, acl: c.acl, kind: c.node, ttl: c.ttl}
 	n.stat = jute.Stat{Czxid: c.zxid, Mzxid: c.zxid, Pzxid: c.zxid, Ctime: c.time, Mtime: c.time, EphemeralOwner: c.owner}
 	t.link(c.path, n)
-	// A real server guards the count against being set back, and by that against ever
-	// getting past 2147483647: it stays there, and so do the numbers of sequential
-	// nodes and the parent's pzxid.
+	// In a real server the count never becomes smaller. So it stays at 2147483647, and
+	// so do the numbers of sequential nodes and the parent's pzxid.
 	if c.wrap || c.parentCreate > p.stat.Cversion {
 		p.stat.Cversion = c.parentCreate
 		p.stat.Pzxid = c.zxid
 	}
 }
 
-// revert takes a change back. Changes must be reverted in the opposite order.
+// revert undoes a change. The last change must be undone first.
 func (t *tree) revert(u undo) {
 	path := u.change.path
 	switch u.change.kind {

@@ -16,8 +16,8 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-// hosts is a host provider for one server that makes the client pause before each
-// attempt but the first, as the default one does.
+// hosts is a host provider for one server. Like the default one it makes the client
+// pause before each attempt but the first.
 type hosts struct {
 	addr  string
 	tried bool
@@ -32,8 +32,8 @@ func (h *hosts) Next() (addr string, pause bool) {
 	return h.addr, pause
 }
 
-// connect opens a session with go-zookeeper's client and closes it, goroutines and all,
-// when the test ends.
+// connect opens a session with go-zookeeper's client. When the test ends it closes the
+// session and waits for the client's goroutines.
 func connect(tb testing.TB, s *zktest.Server, name string, timeout time.Duration) *zk.Conn {
 	tb.Helper()
 	dial := s.Dial(name)
@@ -72,7 +72,7 @@ func TestClientOverNetwork(t *testing.T) {
 	exercise(t, connect(t, s, "a", 10*time.Second), connect(t, s, "b", 10*time.Second))
 }
 
-// exercise does a bit of everything.
+// exercise tries a bit of everything.
 func exercise(t *testing.T, a, b *zk.Conn) {
 	t.Helper()
 	path, err := a.Create("/a", []byte("one"), 0, open)

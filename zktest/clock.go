@@ -8,9 +8,8 @@ import (
 )
 
 // runClock is the goroutine that expires sessions and reaps nodes. It sleeps until
-// something can be due, and for good while there is neither a session nor a node to
-// reap: a timer that goes off for nothing would keep a bubble of virtual time from ever
-// being idle. It ends with Close.
+// something can be due. Without sessions and nodes to reap it has no timer: a timer
+// that fires for nothing would keep a bubble of virtual time busy. It ends with Close.
 func (s *Server) runClock() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -33,11 +32,10 @@ func (s *Server) runClock() {
 	}
 }
 
-// dueLocked returns the earliest time at which there can be something to do, zero for
-// none.
+// dueLocked returns the earliest time at which something can be due, zero for never.
 func (s *Server) dueLocked() time.Time {
 	if s.paused {
-		return time.Time{} // Resume looks by itself
+		return time.Time{} // Resume checks by itself
 	}
 	due := s.reapAt
 	if len(s.alarms) > 0 && (due.IsZero() || s.alarms[0].at.Before(due)) {
@@ -47,8 +45,8 @@ func (s *Server) dueLocked() time.Time {
 }
 
 // alarm is a time at which a session may have to be expired. A living session has at
-// least one, at its deadline or before; that it was heard of meanwhile is only noticed
-// when the alarm goes off, so that requests need not touch the heap.
+// least one, at its deadline or before. Requests that move the deadline do not touch
+// the heap; the new deadline is noticed when the alarm goes off.
 type alarm struct {
 	at time.Time
 	id int64
@@ -69,15 +67,15 @@ func (a *alarms) Pop() any {
 	return x
 }
 
-// watchSessionLocked makes the clock look at a session when its time is up.
+// watchSessionLocked makes the clock check a session at its deadline.
 func (s *Server) watchSessionLocked(x *session) {
 	heap.Push(&s.alarms, alarm{x.deadline, x.id})
 	s.kickLocked(x.deadline)
 }
 
-// ringLocked returns the sessions whose alarm has gone off and whose time is up, oldest
-// first.
-func (s *Server) ringLocked(now time.Time) []int64 {
+// overdueLocked returns the sessions whose alarm has gone off and whose deadline has
+// passed, oldest first.
+func (s *Server) overdueLocked(now time.Time) []int64 {
 	var overdue []int64
 	for !s.paused && len(s.alarms) > 0 && !s.alarms[0].at.After(now) {
 		id := heap.Pop(&s.alarms).(alarm).id
@@ -107,7 +105,7 @@ func (s *Server) kickLocked(t time.Time) {
 // tick does what is due.
 func (s *Server) tick(now time.Time) {
 	s.mu.Lock()
-	overdue := s.ringLocked(now)
+	overdue := s.overdueLocked(now)
 	reap := !s.paused && !s.reapAt.IsZero() && !now.Before(s.reapAt)
 	s.mu.Unlock()
 	for _, id := range overdue {
@@ -118,8 +116,8 @@ func (s *Server) tick(now time.Time) {
 	}
 }
 
-// expireOverdue expires a session whose time was up, unless a fault grants it more or
-// it was heard of meanwhile.
+// expireOverdue expires a session whose deadline has passed, unless a fault grants it
+// more time or a request came meanwhile.
 func (s *Server) expireOverdue(id int64) {
 	if !s.step(sessionKey(id)) {
 		return
@@ -148,8 +146,8 @@ func (s *Server) expireOverdue(id int64) {
 	s.expire(id)
 }
 
-// armReaperLocked makes the reaper run at the next interval if there is something it
-// might reap one day.
+// armReaperLocked makes the reaper run at the next interval if there are nodes that it
+// might delete some day.
 func (s *Server) armReaperLocked() {
 	if s.reapAt.IsZero() && len(s.main.tree.reapable) > 0 {
 		s.reapAt = time.Now().Add(s.cfg.reapInterval)
@@ -157,8 +155,8 @@ func (s *Server) armReaperLocked() {
 	}
 }
 
-// reap deletes the containers that have lost all their children and the nodes that have
-// outlived their time. As on a real server a container that never had a child stays.
+// reap deletes containers that have lost all their children, and nodes whose time to
+// live is over. As on a real server a container that never had a child stays.
 func (s *Server) reap() {
 	s.mu.Lock()
 	s.reapAt = time.Time{}

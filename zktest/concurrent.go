@@ -8,41 +8,41 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
-// Sent is a request as a client sent it.
+// Sent is a request as a client sent it. See [WithConcurrency].
 type Sent struct {
-	Op    Op     // what is asked for
+	Op    Op     // the kind of request
 	Path  string // as in Call
-	Watch bool   // it sets a watch
+	Watch bool   // the request sets a watch
 }
 
-// WithConcurrency is for runs of clients that send from several goroutines, and so in
-// an order that does not repeat. It needs a stepper and a [Network]. Requests that have
-// come over one connection by the time everything has come to rest are then let through
-// in an order that the seed picks, as if the client's goroutines had been quicker or
-// slower, unless follows says that the later of two was sent in the knowledge that the
-// earlier had been sent.
+// WithConcurrency makes runs repeat although clients send from several goroutines, and
+// so in an order that does not repeat. It needs [WithStepper] and a [Network]. Of the
+// requests that have arrived over one connection when the whole bubble is blocked, the
+// seed picks the order, as if the client's goroutines had been faster or slower. But a
+// later request stays behind an earlier one if follows reports that its sender knew of
+// the earlier one.
 //
-// Replies come in the order in which requests were let through. Clients must not mind,
-// and must send each request with one write.
+// Replies come in the order of the requests as picked. Clients must accept that, and
+// must send each request with one write.
 func WithConcurrency(follows func(earlier, later Sent) bool) Option {
 	return option(func(c *config) { c.follows = follows })
 }
 
-// shuffles tells whether what has come at once is let through in an order of the
-// server's own.
+// shuffles reports whether the server picks the order of requests that arrived
+// together.
 func (c *conn) shuffles() bool {
 	_, inMemory := c.nc.(*memConn)
 	return inMemory && c.server.stepper != nil && c.server.cfg.follows != nil
 }
 
-// arrival is a request that has come and was not let through yet.
+// arrival is a request that has arrived and is not handled yet.
 type arrival struct {
 	Sent
 	frame []byte
 }
 
-// handleShuffled handles a request and all that has come with it. It tells whether the
-// connection goes on.
+// handleShuffled handles a request and all that have arrived with it. It reports
+// whether the connection goes on.
 func (c *conn) handleShuffled(first []byte, in *bufio.Reader) bool {
 	link := c.nc.(*memConn).in
 	batch, err := arrived(nil, first)
@@ -55,7 +55,7 @@ func (c *conn) handleShuffled(first []byte, in *bufio.Reader) bool {
 			}
 			n, _ = link.pending()
 		}
-		if !open { // whether a ping was sent before the client gave up the connection at the same moment is chance
+		if !open { // it is chance whether a client that closes the connection has sent a ping before
 			batch = slices.DeleteFunc(batch, func(a arrival) bool { return a.Op == OpPing })
 		}
 		return err == nil && len(batch) == 0
@@ -82,14 +82,13 @@ func (c *conn) handleShuffled(first []byte, in *bufio.Reader) bool {
 	return false
 }
 
-// arrived adds a frame to what has come.
+// arrived adds a frame to the requests that have arrived.
 func arrived(batch []arrival, frame []byte) ([]arrival, error) {
 	r, err := parseRequest(frame)
 	return append(batch, arrival{Sent{r.op, r.path, r.set}, frame}), err
 }
 
-// pick takes one of what has come at once from the list: one that follows none before
-// it.
+// pick takes a request from the list that follows no earlier one in it.
 func (c *conn) pick(all []arrival) (frame []byte, rest []arrival) {
 	if len(all) == 1 {
 		return all[0].frame, nil
@@ -100,7 +99,7 @@ func (c *conn) pick(all []arrival) (frame []byte, rest []arrival) {
 			free = append(free, i)
 		}
 	}
-	// The order in which they came is what does not repeat.
+	// The order of arrival does not repeat.
 	slices.SortStableFunc(free, func(i, j int) int {
 		a, b := all[i], all[j]
 		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Path, b.Path), cmp.Compare(btoi(a.Watch), btoi(b.Watch)))

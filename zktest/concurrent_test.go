@@ -16,9 +16,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// crowd has one client send many requests at once, from goroutines of its own, and
-// returns the paths in the order in which the server answered.
-func crowd(t *testing.T, seed uint64, follows func(earlier, later zktest.Sent) bool) (order string) {
+// atOnce makes one client send many requests at once, each from a goroutine, and
+// returns the trace.
+func atOnce(t *testing.T, seed uint64, follows func(earlier, later zktest.Sent) bool) (order string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)),
@@ -46,9 +46,9 @@ func TestRequestsOfOneClientRepeat(t *testing.T) {
 	const seeds = 30
 	for seed := range uint64(seeds) {
 		runtime.GOMAXPROCS(1)
-		first := crowd(t, seed, never)
+		first := atOnce(t, seed, never)
 		runtime.GOMAXPROCS(4)
-		require.Equal(t, first, crowd(t, seed, never), "seed %d", seed)
+		require.Equal(t, first, atOnce(t, seed, never), "seed %d", seed)
 		distinct[first] = true
 	}
 	require.Greater(t, len(distinct), seeds*3/4, "the seed must matter")

@@ -11,29 +11,29 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
-// conn is one connection. Two goroutines serve it, started by Server.serve and waited
-// for by Server.Close: one reads and handles its requests in order, one sends what is
-// in its queue. Both end when the connection does.
+// conn is one connection. Server.accept starts two goroutines for it, and Server.Close
+// waits for them: one reads and handles requests in order, one sends the frames in the
+// queue. Both end with the connection.
 type conn struct {
 	server  *Server
 	nc      net.Conn
-	client  string // the name it was dialled under, else its address; set before the first frame is looked at
-	key     string // names the connection the same way in every run; set in the handshake, if there is a stepper
+	client  string // the name given to Dial, else the address; set before the first frame is handled
+	key     string // the connection's name for the stepper, the same in every run; set in the handshake
 	address string // host part of the remote address
 	out     *outQueue
 	done    chan struct{} // closed when the connection ends
-	told    int           // the stepper's moment at which the client was sent something; the sending goroutine's
+	sentAt  int           // the stepper's moment of the last send; for the sending goroutine only
 
 	// Guarded by the server's mutex.
 	session    *session
 	auth       []jute.ID // replaced, never changed in place
 	replica    *replica
-	minority   *Minority // nil on the majority's side
+	minority   *Minority // nil on the side of the majority
 	closed     bool
-	mute       bool // reads and answers nothing any more
-	waiting    bool // has a whole request at hand that a pause may keep from being looked at
-	doomed     bool // has lost bytes in a partition: cannot be used after it
-	lastQueued bool // its last reply is in the queue
+	mute       bool // handles and answers nothing any more
+	waiting    bool // has a request that a pause may keep from being handled
+	doomed     bool // a partition has dropped bytes: not usable after it
+	lastQueued bool // the last reply is in the queue
 }
 
 // read is the connection's reading goroutine.
@@ -79,8 +79,8 @@ func (c *conn) serve(in *bufio.Reader) {
 	}
 }
 
-// handleAll handles a request and, if the server may pick their order, all that came
-// with it. It tells whether the connection goes on.
+// handleAll handles a request and, if the server may pick their order, all that arrived
+// with it. It reports whether the connection goes on.
 func (c *conn) handleAll(frame []byte, in *bufio.Reader) bool {
 	if c.shuffles() {
 		return c.handleShuffled(frame, in)
@@ -88,8 +88,8 @@ func (c *conn) handleAll(frame []byte, in *bufio.Reader) bool {
 	return c.server.step(c.key) && c.handle(frame)
 }
 
-// drain throws away what the client still sends until the connection ends, so that its
-// end is noticed while the last reply is on its way. It returns at once if nothing is.
+// drain discards what the client still sends, so that the end of the connection is
+// noticed while the last reply is sent. Without a last reply it returns at once.
 func (c *conn) drain(in io.Reader) {
 	if c.leaving() {
 		_, _ = io.Copy(io.Discard, in)
@@ -106,14 +106,14 @@ func (c *conn) write() {
 		if batch == nil {
 			return
 		}
-		waited := c.server.severed(c)
+		waited := c.server.blocked(c)
 		if wait := time.Until(batch[0].after); !batch[0].after.IsZero() && wait > 0 {
 			if waited = true; !c.sleep(wait) {
 				return
 			}
 		}
 		open, lost := c.server.awaitLink(c)
-		if !open || !c.inTurn(waited) {
+		if !open || !c.awaitStep(waited) {
 			return
 		}
 		if !lost {
@@ -122,8 +122,8 @@ func (c *conn) write() {
 				buf = append(buf, p.frame...)
 			}
 			if _, err := c.nc.Write(buf); err != nil {
-				// The client has hung up. What it sent before is still heard, and the
-				// reading goroutine then finds the end.
+				// The client has closed the connection. Its earlier requests are still
+				// handled, and the reading goroutine then finds the end.
 				c.out.mute()
 				<-c.done
 				return
@@ -135,7 +135,7 @@ func (c *conn) write() {
 	}
 }
 
-// sleep waits and tells whether the connection still stands.
+// sleep waits, and reports whether the connection is still open.
 func (c *conn) sleep(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -147,8 +147,8 @@ func (c *conn) sleep(d time.Duration) bool {
 	}
 }
 
-// admit holds a request that has arrived until the link and the server let it through.
-// It tells whether the connection still stands.
+// admit delays a request until the link and the server let it through. It reports
+// whether the connection is still open.
 func (c *conn) admit() bool {
 	s := c.server
 	s.mu.Lock()
@@ -162,28 +162,28 @@ func (c *conn) admit() bool {
 	return open
 }
 
-// ignoring tells whether what the client sends is to be thrown away.
+// ignoring reports whether the client's requests are to be discarded.
 func (c *conn) ignoring() bool {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	return c.mute || c.doomed
 }
 
-// ended tells whether the connection is over.
+// ended reports whether the connection is closed.
 func (c *conn) ended() bool {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	return c.closed
 }
 
-// leaving tells whether the connection will end by itself once its queue is sent.
+// leaving reports whether the connection ends by itself once its queue is sent.
 func (c *conn) leaving() bool {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	return c.lastQueued && !c.closed
 }
 
-// silence makes the connection read and answer nothing any more, without ending it.
+// silence makes the connection handle and answer nothing any more. It stays open.
 func (c *conn) silence() {
 	c.server.mu.Lock()
 	c.mute = true
@@ -191,7 +191,7 @@ func (c *conn) silence() {
 	c.out.mute()
 }
 
-// cut ends the connection. It may be called more than once and from anywhere.
+// cut ends the connection. It may be called more than once, from any goroutine.
 func (c *conn) cut() {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
@@ -199,8 +199,8 @@ func (c *conn) cut() {
 }
 
 // detachLocked ends the connection and makes the server forget it. Its session lives
-// on. While the link to the client is severed, the client must not see the end; the
-// socket then lingers until the link is whole again.
+// on. While the link to the client is blocked the client must not see the end, so the
+// socket stays open until then.
 func (c *conn) detachLocked() {
 	if c.closed {
 		return
@@ -215,7 +215,7 @@ func (c *conn) detachLocked() {
 	}
 	delete(s.labels, c.nc.RemoteAddr().String())
 	s.conns = slices.DeleteFunc(s.conns, func(x *conn) bool { return x == c })
-	if s.linkLocked(c.client).severed() {
+	if s.linkLocked(c.client).blocked() {
 		s.lingering = append(s.lingering, c)
 		return
 	}

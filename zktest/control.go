@@ -8,21 +8,21 @@ import (
 // link is the state of the network between the server and one client.
 type link struct {
 	refused     bool // new connections are refused
-	partitioned bool // bytes are lost
-	stalled     bool // bytes are held back
+	partitioned bool // bytes are dropped
+	stalled     bool // bytes wait
 }
 
-// severed tells whether nothing passes.
-func (l link) severed() bool { return l.partitioned || l.stalled }
+// blocked reports whether nothing passes.
+func (l link) blocked() bool { return l.partitioned || l.stalled }
 
-// linkLocked returns the state of a client's link, which is that for all clients and
-// its own taken together.
+// linkLocked returns the state of a client's link: that for all clients combined with
+// its own.
 func (s *Server) linkLocked(client string) link {
 	all, own := s.links[""], s.links[client]
 	return link{all.refused || own.refused, all.partitioned || own.partitioned, all.stalled || own.stalled}
 }
 
-// changedLocked wakes everybody who waits for a link or for the end of a pause.
+// changedLocked wakes all goroutines that wait for a link or for the end of a pause.
 func (s *Server) changedLocked() {
 	close(s.linkChanged)
 	s.linkChanged = make(chan struct{})
@@ -44,10 +44,10 @@ func (s *Server) alterLink(client string, change func(l *link)) {
 	s.changedLocked()
 }
 
-// hangUpLingeringLocked closes the sockets whose end the client may now see.
+// hangUpLingeringLocked closes the sockets whose end the client may see now.
 func (s *Server) hangUpLingeringLocked() {
 	s.lingering = slices.DeleteFunc(s.lingering, func(c *conn) bool {
-		if s.linkLocked(c.client).severed() {
+		if s.linkLocked(c.client).blocked() {
 			return false
 		}
 		_ = c.nc.Close()
@@ -55,17 +55,16 @@ func (s *Server) hangUpLingeringLocked() {
 	})
 }
 
-// severed tells whether frames have to wait before they may pass between the server and
-// a connection, or are lost.
-func (s *Server) severed(c *conn) bool {
+// blocked reports whether frames to and from a connection have to wait, or are dropped.
+func (s *Server) blocked(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.paused || s.linkLocked(c.client).severed()
+	return s.paused || s.linkLocked(c.client).blocked()
 }
 
 // awaitLink waits until frames may pass between the server and a connection. open is
-// false if the connection ended meanwhile, lost is true if the frame at hand is lost on
-// the way.
+// false if the connection ended meanwhile. lost is true if the frame is dropped on the
+// way.
 func (s *Server) awaitLink(c *conn) (open, lost bool) {
 	for {
 		s.mu.Lock()
@@ -90,13 +89,13 @@ func (s *Server) awaitLink(c *conn) (open, lost bool) {
 	}
 }
 
-// awaitHeal waits until the server can see what the client did at its end of the
+// awaitHeal waits until the server can see what the client did with its end of the
 // connection.
 func (c *conn) awaitHeal() {
 	s := c.server
 	for {
 		s.mu.Lock()
-		blind := !c.closed && (s.paused || s.linkLocked(c.client).severed())
+		blind := !c.closed && (s.paused || s.linkLocked(c.client).blocked())
 		changed := s.linkChanged
 		s.mu.Unlock()
 		if !blind {
@@ -110,29 +109,27 @@ func (c *conn) awaitHeal() {
 }
 
 // RefuseConnections makes the server refuse new connections of a client, "" for all.
-// Existing ones are not touched. Over TCP only dial functions made by [Server.Dial] see
-// a refusal; others see their connection closed at once.
+// Present ones stay. Over TCP only dial functions of [Server.Dial] return a refusal;
+// other clients find their new connection closed at once.
 func (s *Server) RefuseConnections(client string, on bool) {
 	s.alterLink(client, func(l *link) { l.refused = on })
 }
 
-// Partition cuts a client, "" for all, off from the server without either noticing:
-// what one sends is accepted and lost. Dialling hangs until its context ends or the
-// partition heals. When it heals, the connections that lost something end, since their
-// streams have a hole.
+// Partition drops all bytes between the server and a client, "" for all, without an
+// error on either side. Dialing blocks until its context or the partition ends. When
+// the partition ends, connections on which bytes were dropped are closed.
 func (s *Server) Partition(client string, on bool) {
 	s.alterLink(client, func(l *link) { l.partitioned = on })
 }
 
-// Stall is like Partition, but what is sent is only late, as on a network that repeats
-// what it lost: it arrives when the stall ends. A client that has given up on its
-// connection by then sees its requests take effect all the same, unless it has resumed
-// its session elsewhere before.
+// Stall is like Partition, but bytes are delayed until the stall ends, and none are
+// dropped. The requests of a client that has given up the connection meanwhile still
+// take effect then, unless the client has resumed its session elsewhere before.
 func (s *Server) Stall(client string, on bool) {
 	s.alterLink(client, func(l *link) { l.stalled = on })
 }
 
-// DropConnections ends all connections of a client, "" for all. Sessions live on.
+// DropConnections breaks all connections of a client, "" for all. Sessions live on.
 func (s *Server) DropConnections(client string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,12 +145,13 @@ func (s *Server) dropLocked(which func(c *conn) bool) {
 	}
 }
 
-// ExpireSession ends a session as if its time were up and tells whether there was such
-// a session. Its ephemeral nodes are gone, and its connection closed, when it returns.
+// ExpireSession expires a session, and reports whether there was one with that id. When
+// it returns, the session's ephemeral nodes are deleted and its connection is closed.
 func (s *Server) ExpireSession(id int64) bool { return s.expire(id) }
 
-// Pause stops the server as SIGSTOP would: connections stay and are accepted, nothing
-// is read, answered or expired, but time goes on. See [Server.Resume].
+// Pause stops the server as SIGSTOP would. Connections stay open and new ones are
+// accepted, but nothing is read, answered or expired. Time goes on. See
+// [Server.Resume].
 func (s *Server) Pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,9 +159,9 @@ func (s *Server) Pause() {
 	s.changedLocked()
 }
 
-// Resume ends a pause. Sessions from which a request has arrived meanwhile count as
-// heard of now; the others are expired at once if their time is up. (On a real server
-// the two race.)
+// Resume ends a pause. A session from which a request has arrived meanwhile gets its
+// whole timeout again; other sessions whose timeout has passed expire at once. (On a
+// real server the two race.)
 func (s *Server) Resume() {
 	s.mu.Lock()
 	if !s.paused {
@@ -176,7 +174,7 @@ func (s *Server) Resume() {
 			s.touchLocked(c.session)
 		}
 	}
-	overdue := s.ringLocked(time.Now())
+	overdue := s.overdueLocked(time.Now())
 	s.kickLocked(time.Now())
 	s.changedLocked()
 	s.mu.Unlock()
@@ -185,14 +183,13 @@ func (s *Server) Resume() {
 	}
 }
 
-// Restart ends all connections, as if the server process had been killed and started
-// again. With keepState the tree and the sessions survive, as on disk, and every
-// session has its whole timeout again. Without it everything is gone, and the
-// transaction numbers begin anew, so that a client that has seen later ones is turned
-// away.
+// Restart breaks all connections, as if the server process had been killed and started
+// again. With keepState nodes and sessions survive, as on disk, and each session gets
+// its whole timeout again. Without keepState all state is gone, and transaction numbers
+// start again, so the server refuses clients that have seen later ones.
 //
-// A [Minority] is another process: with keepState it stays as it is, and so do the
-// connections to it. Without, it ends.
+// A [Minority] is another process: with keepState it goes on, with its connections.
+// Without keepState it ends.
 func (s *Server) Restart(keepState bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,16 +202,16 @@ func (s *Server) Restart(keepState bool) {
 		s.sessions, s.alarms, s.zxid = map[int64]*session{}, nil, 0
 		return
 	}
-	s.reignLocked()
+	s.restartClocksLocked()
 	for _, r := range s.lagging {
 		r.catchUp()
 	}
 }
 
-// Lag makes a client read like one whose server has fallen behind: it does not see what
-// others do, neither in reads nor in watch events, until it asks for a sync, writes, or
-// Lag is turned off. Then it sees all at once, in order, and falls behind again.
-// Transaction numbers in its replies stay behind too. On a [Minority] it has no effect.
+// Lag makes a client read like one whose server is behind: it sees the changes of other
+// clients, by reads and by watch events, only when it syncs or writes, or Lag is turned
+// off. Then it sees all of them, in order, and falls behind again. Transaction numbers
+// in its replies are old, too. Lag has no effect on a [Minority].
 func (s *Server) Lag(client string, on bool) {
 	s.mu.Lock()
 	r := s.lagging[client]
@@ -244,9 +241,9 @@ func (s *Server) Lag(client string, on bool) {
 	}
 }
 
-// SetSequence sets the number that the next sequential node under a parent will get,
-// and tells whether there is such a parent. Numbers are the count of nodes ever created
-// there, of any kind.
+// SetSequence sets the number of the next sequential node under a parent. It reports
+// whether the parent exists. The number counts all nodes ever created there, of any
+// kind.
 func (s *Server) SetSequence(parent string, next int32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Phase is the moment at which faults are asked about a [Call].
+// Phase is the moment of a [Call].
 type Phase int8
 
 // The phases.
 const (
 	PhaseConnect     Phase = iota // a client has asked for a session, or to resume one
 	PhaseBeforeApply              // a request has arrived and has done nothing yet
-	PhaseAfterApply               // a request, or a connect, has taken effect and its reply has not been sent
+	PhaseAfterApply               // a request, or a connect, has taken effect; its reply is not sent yet
 	PhaseEvent                    // a watch event is about to be sent; Op is the request that caused it
-	PhaseExpire                   // a session's time is up
+	PhaseExpire                   // a session's timeout has passed
 )
 
 // String names the phase.
@@ -37,24 +37,25 @@ func (p Phase) String() string {
 	return fmt.Sprintf("phase%d", int(p))
 }
 
-// Call is one moment at which a fault can strike.
+// Call is one moment at which a fault can act. See [Server.SetFaults].
 type Call struct {
-	N       int    // the calls are numbered from 1 since the last SetFaults
+	N       int    // numbered from 1 since the last SetFaults
 	Client  string // as named by Server.Dial, else the client's address
-	Session int64  // 0 before there is one
-	Op      Op     // what is asked for
+	Session int64  // 0 before there is a session
+	Op      Op     // the kind of request
 	Path    string // of the first part, for a multi; of the event, for an event
 	Watch   bool   // the request sets a watch
-	Phase   Phase  // when the fault would strike
+	Phase   Phase  // when the fault would act
 }
 
-// String says what the call is about, without what differs from run to run.
+// String describes the call, without what differs from run to run.
 func (c Call) String() string {
 	return fmt.Sprintf("#%d %s %s %s %s", c.N, c.Client, c.Phase, c.Op, c.Path)
 }
 
-// Action is what a fault does. It is a plain value that can be compared and is made by
-// the constants and functions below.
+// Action is what a fault does: one of the constants [Pass], [CutConnection],
+// [DropReply], [ExpireSession] and [Mute], or the result of [Delay] or [Fail]. Actions
+// can be compared. The zero Action is Pass.
 type Action int64
 
 type actionKind int8
@@ -70,33 +71,32 @@ const (
 	kindBits = 3
 )
 
-// The actions that need no number.
+// The actions without a parameter.
 const (
 	// Pass does nothing.
 	Pass Action = Action(kindPass)
-	// CutConnection ends the connection; before a request is applied it never is, after
-	// that its reply is lost.
+	// CutConnection breaks the connection. Before a request is applied, the request
+	// never is; afterwards its reply is dropped.
 	CutConnection Action = Action(kindCut)
-	// DropReply loses the reply, or the event. Before a request is applied it loses the
-	// request. The connection stays, and what comes later on it arrives. TCP never does
-	// that to one message out of a stream: for a request or a reply it is as good as a
-	// server that has hung, but a client that misses an event on a connection that
-	// lives on has no way to notice. Use CutConnection, Mute or Delay for what a
-	// network does to events.
+	// DropReply drops the reply or the event; before a request is applied it drops the
+	// request. The connection stays, and later messages arrive. For requests and
+	// replies that is like a server that hangs. But TCP never drops a single event, and
+	// no client can notice it: use CutConnection, Mute or Delay for events.
 	DropReply Action = Action(kindDropReply)
 	// ExpireSession ends the session, and the connection with it.
 	ExpireSession Action = Action(kindExpire)
-	// Mute makes the connection silent for good: it stays, but nothing it says is heard
-	// and nothing is answered.
+	// Mute makes the connection silent for good: it stays open, but requests on it are
+	// neither handled nor answered.
 	Mute Action = Action(kindMute)
 )
 
-// Delay holds up the request, the reply or the event, and on its connection all that
-// comes after in the same direction. At [PhaseExpire] it grants the session more time.
+// Delay delays the request, the reply or the event, and all that follows on its
+// connection in the same direction. At [PhaseExpire] it grants the session more time.
 func Delay(d time.Duration) Action { return Action(d)<<kindBits | Action(kindDelay) }
 
-// Fail makes the server answer with an error. Before a request is applied it never is;
-// after that the answer is a lie. At [PhaseConnect] it hangs up. Events cannot fail.
+// Fail answers with an error. Before a request is applied, the request never is;
+// afterwards the answer is wrong, because the request has taken effect. At
+// [PhaseConnect] it closes the connection. For events it does nothing.
 func Fail(code Code) Action { return Action(code)<<kindBits | Action(kindFail) }
 
 func (a Action) kind() actionKind     { return actionKind(a & (1<<kindBits - 1)) }
@@ -126,20 +126,20 @@ func (a Action) String() string {
 
 // faults decides what happens at each call.
 type faults struct {
-	on   atomic.Bool // there is something to ask
+	on   atomic.Bool // there are rules or a hook
 	mu   sync.Mutex
 	n    int
 	hook func(Call) Action
 	rule []*Rule
 }
 
-// armed tells whether calls have to be asked about.
+// armed reports whether faults can act at calls.
 func (f *faults) armed() bool { return f.on.Load() }
 
-// SetFaults makes the server ask a function what to do at every [Call], nil for none.
-// The function is called without locks held, on the goroutine that serves the request,
-// so it may call the server's methods; it may be called concurrently unless there is a
-// stepper. Rules made by [Server.On] are asked first. The numbers of calls begin anew.
+// SetFaults sets a function that decides what happens at every [Call], nil for none. It
+// is called without locks, on the goroutine that handles the request, and may call the
+// server's methods. Without [WithStepper] it may be called concurrently. Rules of
+// [Server.On] decide first. SetFaults starts the numbers of calls again.
 func (s *Server) SetFaults(hook func(Call) Action) {
 	f := s.faults
 	f.mu.Lock()
@@ -148,7 +148,7 @@ func (s *Server) SetFaults(hook func(Call) Action) {
 	f.on.Store(hook != nil || len(f.rule) > 0)
 }
 
-// ask finds out what is to be done at a call.
+// ask returns what is to be done at a call.
 func (s *Server) ask(call Call) Action {
 	f := s.faults
 	if !f.armed() {
@@ -161,7 +161,7 @@ func (s *Server) ask(call Call) Action {
 	f.mu.Unlock()
 	act := Pass
 	for _, r := range rules { // all of them count
-		if a := r.strike(call, act != Pass); act == Pass {
+		if a := r.fire(call, act != Pass); act == Pass {
 			act = a
 		}
 	}
@@ -179,7 +179,7 @@ func (s *Server) ask(call Call) Action {
 	return act
 }
 
-// matches tells whether a request is one that a rule is about.
+// matches reports whether a rule is about a request.
 func matches(op Op, prefix string, call *Call) bool {
 	return (op == AnyOp || op == call.Op) && strings.HasPrefix(call.Path, prefix)
 }

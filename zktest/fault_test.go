@@ -144,7 +144,7 @@ func TestMutedHandshake(t *testing.T) {
 	}
 }
 
-func TestLostConnectReply(t *testing.T) {
+func TestDroppedConnectReply(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		s.On(zktest.OpConnect, "").After().Cut()
 		connect(t, s, "a", 10*time.Second)
@@ -212,7 +212,7 @@ func TestMoreTimeAtExpiry(t *testing.T) {
 	})
 }
 
-// TestHookMayUseTheServer makes sure that a hook is called without locks.
+// The function of SetFaults is called without locks.
 func TestHookMayUseTheServer(t *testing.T) {
 	s := zktest.NewServer(t)
 	a := connect(t, s, "a", 10*time.Second)

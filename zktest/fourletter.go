@@ -5,14 +5,12 @@ import (
 	"strings"
 )
 
-// serverVersion is what the server calls itself where a client asks. Some clients want
-// a version they can parse.
+// serverVersion is the version that the server reports. Some clients parse it.
 const serverVersion = "3.8.0-zktest, built on 03/01/2022 00:00 UTC"
 
-// fourLetterWord answers one of the commands that are sent instead of a connect
-// request: those that clients send, and the one with which a test finds out whether it
-// has left something behind. It tells whether it was one; then the connection ends
-// after the answer.
+// fourLetterWord answers a command that is sent in place of a connect request: those
+// that clients send, and mntr, by which a test can check for leftovers. It reports
+// whether word is such a command. The connection ends after the answer.
 func (s *Server) fourLetterWord(c *conn, word string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,8 +30,7 @@ func (s *Server) fourLetterWord(c *conn, word string) bool {
 	return true
 }
 
-// monitorLocked is the answer to mntr, without what only a server with a disk or peers
-// has.
+// monitorLocked is the answer to mntr, without values about disks and other servers.
 func (s *Server) monitorLocked() string {
 	ephemerals := 0
 	for _, owned := range s.main.tree.ephemerals {

@@ -6,7 +6,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
-// handle serves one request and tells whether the connection goes on.
+// handle handles one request and reports whether the connection goes on.
 func (c *conn) handle(frame []byte) bool {
 	r, err := parseRequest(frame)
 	if err != nil {
@@ -39,9 +39,9 @@ type delivery struct {
 	parcel *parcel
 }
 
-// perform applies a request and queues the events and the reply, all in one step for
-// everybody else. p is nil if there is no reply, and ok is false if no more requests
-// are to be read.
+// perform applies a request and queues the events and the reply, in one step for all
+// other requests. p is nil if there is no reply. ok is false if no more requests are to
+// be read.
 func (s *Server) perform(c *conn, r request, refusal Code) (p *parcel, events []delivery, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +72,8 @@ func (s *Server) perform(c *conn, r request, refusal Code) (p *parcel, events []
 	return p, events, !p.last
 }
 
-// queueLocked puts events into the queues of the connections they are for. They are
-// held while there are faults to ask about them; then release must be called for each.
+// queueLocked puts events into the queues of their connections. If faults may act on
+// them they are held there; then release must be called for each.
 func (s *Server) queueLocked(events []firing) []delivery {
 	held := s.faults.armed()
 	var out []delivery
@@ -87,7 +87,7 @@ func (s *Server) queueLocked(events []firing) []delivery {
 	return out
 }
 
-// countLocked keeps the books on a request that was applied.
+// countLocked counts and traces a request that was applied.
 func (s *Server) countLocked(c *conn, r request, res *result) {
 	s.counts[countKey{"", r.op}]++
 	s.counts[countKey{c.client, r.op}]++
@@ -102,9 +102,8 @@ func (s *Server) countLocked(c *conn, r request, res *result) {
 	s.armReaperLocked()
 }
 
-// before asks the faults about a request that has not been applied, and does what they
-// say. proceed is false if it must not be applied; otherwise refusal is the error to
-// answer with, or OK.
+// before lets faults act before a request is applied. proceed is false if the request
+// must not be applied; else refusal is the error to answer with, or OK.
 func (c *conn) before(call *Call) (proceed bool, refusal Code) {
 	s := c.server
 	act := s.ask(*call)
@@ -127,8 +126,7 @@ func (c *conn) before(call *Call) (proceed bool, refusal Code) {
 	return false, OK
 }
 
-// after asks the faults about a request that has been applied and whose reply p is
-// held.
+// after lets faults act after a request was applied. Its reply p is held.
 func (c *conn) after(call Call, p *parcel) {
 	call.Phase = PhaseAfterApply
 	s := c.server
@@ -142,10 +140,10 @@ func (c *conn) after(call Call, p *parcel) {
 		s.ExpireSession(call.Session)
 		c.cut()
 	}
-	c.out.settle(p, func(p *parcel) { act.decide(p) })
+	c.out.decide(p, func(p *parcel) { act.decide(p) })
 }
 
-// release asks the faults about an event that is held, and lets it go or not.
+// release lets faults act on an event that is held, and then sends or drops it.
 func (s *Server) release(e delivery, cause Call) {
 	call := Call{Client: e.conn.client, Op: cause.Op, Path: e.path, Phase: PhaseEvent}
 	s.mu.Lock()
@@ -164,10 +162,10 @@ func (s *Server) release(e delivery, cause Call) {
 	case kindFail:
 		act = Pass // an event has no result
 	}
-	e.conn.out.settle(e.parcel, func(p *parcel) { act.decide(p) })
+	e.conn.out.decide(e.parcel, func(p *parcel) { act.decide(p) })
 }
 
-// decide turns an action into the fate of a held parcel.
+// decide applies an action to a parcel that was held.
 func (a Action) decide(p *parcel) {
 	p.held = false
 	switch a.kind() {
@@ -180,7 +178,7 @@ func (a Action) decide(p *parcel) {
 	}
 }
 
-// fail makes a reply say that the request failed, which is a lie if it was applied.
+// fail makes a reply say that the request failed, also if it was applied.
 func (p *parcel) fail(code Code) {
 	d := jute.NewDecoder(p.frame[4:])
 	e := jute.NewFrame(16)

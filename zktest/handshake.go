@@ -13,7 +13,7 @@ import (
 // passwordLen is the length of a session's password in bytes.
 const passwordLen = 16
 
-// handshake handles the connect request and tells whether the connection goes on.
+// handshake handles the connect request and reports whether the connection goes on.
 func (c *conn) handshake(frame []byte) bool {
 	s := c.server
 	d := jute.NewDecoder(frame)
@@ -22,7 +22,7 @@ func (c *conn) handshake(frame []byte) bool {
 		return false
 	}
 	call := Call{Client: c.client, Session: req.SessionID, Op: OpConnect, Phase: PhaseConnect}
-	if !c.enrol(req.SessionID) {
+	if !c.register(req.SessionID) {
 		return false
 	}
 	proceed, refusal := c.before(&call)
@@ -30,11 +30,11 @@ func (c *conn) handshake(frame []byte) bool {
 		if c.ended() {
 			return false
 		}
-		c.silence() // an unanswered connect leaves nothing to talk about
+		c.silence() // no request is valid before the answer to a connect
 		return true
 	}
 	if refusal != OK {
-		return false // there is no way to tell a connecting client what is wrong
+		return false // the protocol has no error answer to a connect
 	}
 	p, ok := s.establish(c, &req, &call)
 	if p != nil && p.held {
@@ -43,10 +43,10 @@ func (c *conn) handshake(frame []byte) bool {
 	return ok
 }
 
-// enrol makes the handshake an event of the stepper's and gives the connection its key
-// after that: a client may open two connections at once, and which of them is accepted
-// first is chance. What they are for is not.
-func (c *conn) enrol(session int64) bool {
+// register makes the handshake an event of the stepper, and then gives the connection
+// its key. A client may open two connections at once, and it is chance which is
+// accepted first; which session each asks for is not.
+func (c *conn) register(session int64) bool {
 	s := c.server
 	if s.stepper == nil {
 		return true
@@ -61,8 +61,8 @@ func (c *conn) enrol(session int64) bool {
 	return true
 }
 
-// establish does a connect request and queues its reply. ok is false if no requests are
-// to be read from the connection, p is nil if there is not even a reply.
+// establish handles a connect request and queues its reply. ok is false if no requests
+// are to be read from the connection. p is nil if there is no reply.
 func (s *Server) establish(c *conn, req *jute.ConnectRequest, call *Call) (p *parcel, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,12 +94,12 @@ func (s *Server) establish(c *conn, req *jute.ConnectRequest, call *Call) (p *pa
 	return p, !p.last
 }
 
-// connectLocked opens or resumes a session. ok is false if the client must be hung up
-// on without a word. Without a session afterwards the reply says that the session has
-// expired.
+// connectLocked opens or resumes a session. If ok is false the connection is closed
+// without a reply. If there is no session afterwards, the reply says that the session
+// has expired.
 func (s *Server) connectLocked(c *conn, req *jute.ConnectRequest) (reply []byte, ok bool) {
 	if req.LastZxidSeen > c.replica.zxid {
-		return nil, false // the client knows a future this server does not
+		return nil, false // the client has seen later transactions than this server
 	}
 	timeout := min(max(time.Duration(req.TimeOut)*time.Millisecond, s.cfg.minTimeout), s.cfg.maxTimeout)
 	if req.SessionID == 0 {
@@ -124,7 +124,7 @@ func (s *Server) connectLocked(c *conn, req *jute.ConnectRequest) (reply []byte,
 	return e.Frame(), true
 }
 
-// openSessionLocked gives the connection a new session, which is a transaction.
+// openSessionLocked gives the connection a new session. That is a transaction.
 func (s *Server) openSessionLocked(c *conn, timeout time.Duration) {
 	s.lastSession++
 	x := &session{id: s.lastSession, timeout: timeout, client: c.client, conn: c}
@@ -135,9 +135,8 @@ func (s *Server) openSessionLocked(c *conn, timeout time.Duration) {
 	s.watchSessionLocked(x)
 }
 
-// resumeSessionLocked moves an existing session to the connection. Whoever had it
-// before loses his connection, even when the password then proves wrong: that is how
-// the real server does it.
+// resumeSessionLocked moves an existing session to the connection. The session's former
+// connection is closed, even if the password then is wrong, as by the real server.
 func (s *Server) resumeSessionLocked(c *conn, req *jute.ConnectRequest, timeout time.Duration) {
 	known := s.sessions
 	if c.minority != nil {
@@ -156,12 +155,12 @@ func (s *Server) resumeSessionLocked(c *conn, req *jute.ConnectRequest, timeout 
 	x.conn, x.timeout, x.client = c, timeout, c.client
 	c.session = x
 	s.touchLocked(x)
-	if c.minority == nil { // on whose side no session ends
+	if c.minority == nil { // no session ends on a minority
 		s.watchSessionLocked(x) // the new timeout may be shorter
 	}
 }
 
-// password returns the password of a session. It is a function of the id, so that runs
+// password returns the password of a session. It depends on the id only, so that runs
 // repeat; nothing here is secret.
 func password(id int64) []byte {
 	var seed [8]byte

@@ -10,13 +10,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// What a client has sent before it hangs up is heard, also when an answer can no longer
-// be given to it: so it is over TCP.
-func TestLastWordsOfAClientThatHangsUp(t *testing.T) {
+// Requests that a client sends before it closes its connection are handled, as over
+// TCP, also if an answer cannot be sent any more.
+func TestRequestsBeforeTheClientCloses(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a := speaker(t, s, "a", nil)
 		s.On(zktest.OpExists, "").Delay(time.Second)
-		s.On(zktest.OpClose, "").Delay(time.Second) // time enough to notice that the first answer does not arrive
+		s.On(zktest.OpClose, "").Delay(time.Second) // long enough for the server to notice that the first answer cannot be sent
 		go func() { _, _ = a.Do(zktest.OpExists, read("/", false)) }()
 		synctest.Wait()
 		go func() { _, _ = a.Do(zktest.OpClose, nil) }()

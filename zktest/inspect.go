@@ -11,9 +11,9 @@ import (
 // SessionInfo describes a session.
 type SessionInfo struct {
 	ID        int64         // never 0
-	Client    string        // who connected last: a name given to Server.Dial or an address
+	Client    string        // the last client: a name given to Server.Dial, or an address
 	Timeout   time.Duration // as granted
-	Deadline  time.Time     // when it expires unless heard of before
+	Deadline  time.Time     // when it expires if no request comes before
 	Connected bool          // it has a connection now
 	Ephemeral []string      // the paths of its ephemeral nodes, oldest first
 }
@@ -38,16 +38,16 @@ type NodeInfo struct {
 	Path           string        // absolute
 	Data           []byte        // a copy
 	EphemeralOwner int64         // 0 unless ephemeral
-	Container      bool          // it goes when its last child has gone
+	Container      bool          // deleted some time after its last child
 	TTL            time.Duration // 0 unless the node has one
 	Version        int32         // how often the data was set
 	Czxid, Mzxid   int64         // transactions that created it and last set its data
 	Children       int           // how many it has now
-	Sequence       int32         // the number the next sequential child will get
+	Sequence       int32         // the number of the next sequential child
 }
 
-// Node looks at a node without any protocol, and so without permissions, counts and
-// faults. ok is false if there is none.
+// Node returns a node, without permissions, counts and faults. ok is false if there is
+// none.
 func (s *Server) Node(path string) (info NodeInfo, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *Server) Node(path string) (info NodeInfo, ok bool) {
 }
 
 // Children returns the names of a node's children in alphabetical order, nil if there
-// are none or no such node.
+// is no such node.
 func (s *Server) Children(path string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +81,8 @@ func (s *Server) Zxid() int64 {
 	return s.zxid
 }
 
-// Watches returns how many watches are set. A watch on a node counts once for its data
-// and once for its children, so that a persistent watch counts twice.
+// Watches returns the number of watches. Watches on a node's data and on its children
+// count separately, so a persistent watch counts twice.
 func (s *Server) Watches() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +105,8 @@ func (s *Server) replicasLocked() []*replica {
 	return all
 }
 
-// Dump describes the tree and the sessions, for the message of a test that failed. The
-// nodes every server has are left out.
+// Dump describes the nodes and sessions, for the message of a failed test. It leaves
+// out the nodes that every server has.
 func (s *Server) Dump() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -57,8 +57,7 @@ func TestLaggingReads(t *testing.T) {
 	})
 }
 
-// TestLagSurvivesANewSession makes sure that a second session of a lagging client does
-// not cost the first its events.
+// A second session of a lagging client does not cost the first its events.
 func TestLagSurvivesANewSession(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := connect(t, s, "a", 10*time.Second), connect(t, s, "b", 10*time.Second)
@@ -74,8 +73,7 @@ func TestLagSurvivesANewSession(t *testing.T) {
 	})
 }
 
-// TestMovesOfWatches makes sure that watches set before and during a lag are all kept
-// when it ends.
+// Watches set before and during a lag stay when it ends.
 func TestMovesOfWatches(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := connect(t, s, "a", 10*time.Second), connect(t, s, "b", 10*time.Second)

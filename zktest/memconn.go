@@ -15,8 +15,8 @@ type memAddr string
 func (memAddr) Network() string  { return "mem" }
 func (a memAddr) String() string { return string(a) }
 
-// pipe carries bytes one way. It has a buffer without bounds, so that a writer never
-// waits: with net.Pipe two writers and no reader would block on a mutex, which stops
+// pipe carries bytes in one direction. Its buffer has no limit, so a writer never
+// waits. With net.Pipe two writers without a reader would block on a mutex, which stops
 // virtual time for good.
 type pipe struct {
 	mu       sync.Mutex
@@ -26,7 +26,7 @@ type pipe struct {
 	readable bool // the reading end is open
 	deadline time.Time
 	timer    *time.Timer // made with the first deadline
-	rings    time.Time   // when it goes off, zero for never
+	timerAt  time.Time   // when the timer fires, zero for never
 }
 
 func newPipe() *pipe {
@@ -77,14 +77,14 @@ func (p *pipe) write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// pending returns how many bytes wait to be read, and whether others may come.
+// pending returns the number of unread bytes, and whether more may come.
 func (p *pipe) pending() (n int, open bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.buf), p.writable
 }
 
-// closeRead ends the reading end: what is in the pipe is lost.
+// closeRead closes the reading end; bytes in the pipe are dropped.
 func (p *pipe) closeRead() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *pipe) closeRead() {
 	p.cond.Broadcast()
 }
 
-// closeWrite ends the writing end: the reader gets what is in the pipe and then the
+// closeWrite closes the writing end; the reader gets the bytes in the pipe and then the
 // end.
 func (p *pipe) closeWrite() {
 	p.mu.Lock()
@@ -105,9 +105,9 @@ func (p *pipe) closeWrite() {
 	p.cond.Broadcast()
 }
 
-// setDeadline bounds reads. Only reads: a write never waits. Clients move deadlines
-// with every frame, so the timer is left alone if it goes off early enough, and looks
-// at the deadline then.
+// setDeadline limits reads; writes never wait. Clients move the deadline with every
+// frame, so a timer that fires early enough is left alone, and checks the deadline
+// then.
 func (p *pipe) setDeadline(t time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,24 +119,24 @@ func (p *pipe) setDeadline(t time.Time) {
 	p.armLocked()
 }
 
-// armLocked makes the timer go off at the deadline or before.
+// armLocked makes the timer fire at the deadline or before.
 func (p *pipe) armLocked() {
-	if p.deadline.IsZero() || !p.readable || !p.rings.IsZero() && !p.rings.After(p.deadline) {
+	if p.deadline.IsZero() || !p.readable || !p.timerAt.IsZero() && !p.timerAt.After(p.deadline) {
 		return
 	}
-	p.rings = p.deadline
+	p.timerAt = p.deadline
 	if p.timer == nil {
-		p.timer = time.AfterFunc(time.Until(p.rings), p.ring)
+		p.timer = time.AfterFunc(time.Until(p.timerAt), p.onTimer)
 		return
 	}
-	p.timer.Reset(time.Until(p.rings))
+	p.timer.Reset(time.Until(p.timerAt))
 }
 
-// ring is what the timer does.
-func (p *pipe) ring() {
+// onTimer runs when the timer fires.
+func (p *pipe) onTimer() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rings = time.Time{}
+	p.timerAt = time.Time{}
 	if p.expired() {
 		p.cond.Broadcast()
 		return
@@ -177,7 +177,7 @@ func (c *memConn) Write(b []byte) (int, error) {
 	return n, c.wrap("write", err)
 }
 
-// wrap makes errors look like those of a real connection; io.EOF stays bare, as there.
+// wrap makes errors look like those of a real connection; io.EOF stays as it is, too.
 func (c *memConn) wrap(op string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err

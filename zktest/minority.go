@@ -5,41 +5,42 @@ import (
 	"slices"
 )
 
-// Minority is the side of a split server that has lost its quorum and does not know. It
-// is made by [Server.Split]. Its methods may be called concurrently.
+// Minority is an old leader that has lost its quorum and has not noticed.
+// [Server.Split] makes one; the zero value is not usable. Its methods may be called
+// concurrently.
 type Minority struct {
 	server   *Server
-	replica  *replica           // as of the split, and for ever
-	sessions map[int64]*session // copies as of the split: what is heard from a session here the majority never learns
+	replica  *replica           // as of the split, unchanged
+	sessions map[int64]*session // copies as of the split: the majority never learns of requests here
 }
 
-// Split parts the server in two, as when a leader is cut off from its quorum, or was
-// frozen, for so long that the others have elected another. Whom a client reaches is a
-// matter of its name.
+// Split splits the server in two, as when a leader is cut off from its quorum, or stood
+// still, and the other servers have elected a new leader.
 //
-// The majority is the Server as it goes on. Its new leader has a clock of its own:
-// every session has its whole timeout again from now on.
+// The Server becomes the majority, with the new leader. Each session gets its whole
+// timeout again. The old leader becomes the [Minority], with the present state:
 //
-// The minority is the old leader, as of now. For as long as the test likes it answers
-// reads, from a tree that does not change, syncs, pings and whatever concerns the
-// connection alone, and revalidates every session it knows, also one that the majority
-// has long expired. It commits nothing: a write, a transaction even if it only checks,
-// the end of a session and the wish for a new one are never answered, nor is what comes
-// after them on the connection; and they never happen, not even after [Minority.End]. A
-// client that has seen later transactions it turns away, and one whose session is
-// younger than the split it tells that the session has expired. No session ends there,
-// and nothing that is heard there keeps one alive on the majority.
+//   - It answers reads, from a tree that does not change, syncs and pings. It
+//     revalidates every session that it knows, also those that have expired on the
+//     majority.
+//   - It commits nothing. Writes, multis (also of checks only), and requests to open or
+//     close a session are never answered, nor is any later request on that connection.
+//     They never take effect, not even after [Minority.End].
+//   - It refuses clients that have seen later transactions, and tells clients whose
+//     session is younger than the split that the session has expired.
+//   - No session expires there, and requests there keep no session alive on the
+//     majority.
 //
-// The clients named are on the minority from now on, with their connections and
-// watches; see [Minority.Take] for others. All other methods, such as [Server.Sessions]
-// and [Server.ExpireSession], are about the majority; only faults, links and pauses
-// concern both. Several minorities may exist at once.
+// The named clients are on the minority from now on, with their connections and
+// watches; see [Minority.Take] for later ones. Rules, faults of the network and pauses
+// apply to both sides. All other methods of Server are about the majority. There may be
+// several minorities.
 //
-// The majority loses no time over its election, which is the worst case for a client on
-// the minority. For another, refuse the connections of the majority's clients for a
-// while and then call [Server.Restart], with which the reign begins anew. On a real
-// server what a session sends over further connections waits behind its uncommitted
-// write, too.
+// The election takes no time, which is the worst case for clients on the minority. For
+// a longer one, refuse the connections of the majority's clients for a while, and then
+// start the new leader's clocks with [Server.Restart]. One difference remains: on a
+// real server the requests that a session sends over further connections wait behind
+// its uncommitted write, too.
 func (s *Server) Split(clients ...string) *Minority {
 	s.mu.Lock()
 	m := &Minority{server: s, replica: newReplica(), sessions: map[int64]*session{}}
@@ -52,7 +53,7 @@ func (s *Server) Split(clients ...string) *Minority {
 	s.minorities = append(s.minorities, m)
 	var missed []firing
 	for _, client := range clients {
-		if r := s.lagging[client]; r != nil { // what it is to hear of has happened before the split
+		if r := s.lagging[client]; r != nil { // its missed events are from before the split
 			missed = append(missed, r.catchUp()...)
 		}
 	}
@@ -65,7 +66,7 @@ func (s *Server) Split(clients ...string) *Minority {
 	for _, client := range clients {
 		s.assignLocked(client, m)
 	}
-	s.reignLocked()
+	s.restartClocksLocked()
 	s.mu.Unlock()
 	for _, e := range events {
 		s.release(e, Call{})
@@ -73,8 +74,8 @@ func (s *Server) Split(clients ...string) *Minority {
 	return m
 }
 
-// Take puts a client on the minority. Its connections to where it was before end. It
-// may be given back and taken again, and finds the minority as it was at the split.
+// Take moves a client to the minority. Its connections to the other side end. A client
+// may be moved several times; the minority stays as of the split.
 func (m *Minority) Take(client string) {
 	s := m.server
 	s.mu.Lock()
@@ -84,8 +85,8 @@ func (m *Minority) Take(client string) {
 	}
 }
 
-// Return puts a client that is on the minority back on the majority. Its connections to
-// the minority end.
+// Return moves a client from the minority to the majority. Its connections to the
+// minority end.
 func (m *Minority) Return(client string) {
 	s := m.server
 	s.mu.Lock()
@@ -95,8 +96,8 @@ func (m *Minority) Return(client string) {
 	}
 }
 
-// End makes the server whole: the minority is no more, its connections end, and its
-// clients reach the majority. Further calls, of any method, do nothing.
+// End ends the minority. Its connections end, and its clients reach the majority. After
+// that its methods do nothing.
 func (m *Minority) End() {
 	m.server.mu.Lock()
 	defer m.server.mu.Unlock()
@@ -111,7 +112,7 @@ func (m *Minority) endLocked() {
 	s.minorities = slices.DeleteFunc(s.minorities, func(x *Minority) bool { return x == m })
 }
 
-// keepLocked moves a connection from the majority to the minority without its end.
+// keepLocked moves an open connection from the majority to the minority.
 func (m *Minority) keepLocked(c *conn) {
 	c.replica.move(c, m.replica)
 	c.replica, c.minority = m.replica, m
@@ -119,13 +120,13 @@ func (m *Minority) keepLocked(c *conn) {
 	if x == nil || x.conn != c {
 		return
 	}
-	if known := m.sessions[x.id]; known != nil { // else it was closed, and the reply is on its way
+	if known := m.sessions[x.id]; known != nil { // else the session was closed, and the reply is on its way
 		x.conn, known.conn, c.session = nil, c, known
 	}
 }
 
-// assignLocked makes a client reach a minority, or the majority if to is nil, and ends
-// its connections to elsewhere.
+// assignLocked assigns a client to a minority, or to the majority if to is nil, and
+// ends its connections to the other side.
 func (s *Server) assignLocked(client string, to *Minority) {
 	if s.cutOff[client] = to; to == nil {
 		delete(s.cutOff, client)
@@ -142,7 +143,7 @@ func (s *Server) reachingLocked(m *Minority) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.cutOff)), func(client string) bool { return s.cutOff[client] != m })
 }
 
-// needsQuorum tells whether a request has to be committed.
+// needsQuorum reports whether a request has to be committed.
 func needsQuorum(op Op) bool {
 	switch op {
 	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, OpSetData, OpSetACL, OpMulti, OpCheck, OpReconfig, OpClose:
@@ -151,8 +152,8 @@ func needsQuorum(op Op) bool {
 	return false
 }
 
-// hangLocked makes a connection wait for a commit that never comes. What was answered
-// before it is still sent.
+// hangLocked makes a connection wait for a commit that never comes. Earlier answers are
+// still sent.
 func (s *Server) hangLocked(c *conn, r request) {
 	c.mute = true
 	e := Event{Client: c.client, Op: r.op, Path: r.path, Phase: PhaseBeforeApply, Zxid: c.replica.zxid, Minority: true}

@@ -11,9 +11,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// TestMajorityHasAClockOfItsOwn makes sure that every session has its whole timeout
-// from the split on, and that nothing that is heard on the minority gives it more.
-func TestMajorityHasAClockOfItsOwn(t *testing.T) {
+// Every session has its whole timeout from the split on, and requests to the minority
+// give it no more.
+func TestMajorityHasItsOwnClock(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
 		require.NoError(t, b.Close())
@@ -25,7 +25,7 @@ func TestMajorityHasAClockOfItsOwn(t *testing.T) {
 		m.Take("b")
 		for _, x := range s.Sessions() {
 			require.Equal(t, split.Add(lifetime), x.Deadline)
-			require.False(t, x.Connected, "the majority has not heard of %s", x.Client)
+			require.False(t, x.Connected, "the majority has no connection of %s", x.Client)
 		}
 		for time.Since(split) < lifetime-time.Second {
 			time.Sleep(time.Second)
@@ -42,8 +42,7 @@ func TestMajorityHasAClockOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestWatchesGoToTheMinority makes sure that no event reaches the minority, and none is
-// lost when its client returns.
+// No event reaches the minority, and none is missing when its client returns.
 func TestWatchesGoToTheMinority(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
@@ -72,9 +71,8 @@ func TestWatchesGoToTheMinority(t *testing.T) {
 	})
 }
 
-// TestLaggingClientSeesAllOfThePast makes sure that a client whose server has fallen
-// behind does not miss what happened before the split.
-func TestLaggingClientSeesAllOfThePast(t *testing.T) {
+// A client whose server is behind misses nothing from before the split.
+func TestLaggingClientMissesNothingBeforeTheSplit(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
 		s.Lag("a", true)
@@ -99,7 +97,7 @@ func TestLaggingClientSeesAllOfThePast(t *testing.T) {
 	})
 }
 
-// TestTakeAndReturn moves clients between the sides. The minority stays what it was.
+// Clients move between the sides. The minority stays as it was.
 func TestTakeAndReturn(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
@@ -131,7 +129,7 @@ func TestTakeAndReturn(t *testing.T) {
 	})
 }
 
-// TestTwoMinorities lets two old leaders stay behind.
+// Two old leaders at the same time.
 func TestTwoMinorities(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b, c := speaker(t, s, "a", nil), speaker(t, s, "b", nil), speaker(t, s, "c", nil)
@@ -169,14 +167,14 @@ func TestMinorityAndTheLifeOfTheServer(t *testing.T) {
 		require.True(t, answer0(t, b).Closed)
 		answer(t, a, zktest.OpPing, nil)
 		for _, x := range s.Sessions() {
-			require.Equal(t, time.Now().Add(lifetime), x.Deadline, "a reign begins with a restart")
+			require.Equal(t, time.Now().Add(lifetime), x.Deadline, "a restart gives each session its whole timeout")
 		}
 
 		s.Pause()
 		asked := time.Now()
 		time.AfterFunc(10*time.Second, s.Resume)
 		answer(t, a, zktest.OpPing, nil)
-		require.Equal(t, 10*time.Second, time.Since(asked), "a pause holds up both sides")
+		require.Equal(t, 10*time.Second, time.Since(asked), "a pause stops both sides")
 		synctest.Wait()
 		require.Empty(t, s.Sessions())
 		answer(t, a, zktest.OpPing, nil)
@@ -197,8 +195,7 @@ func TestMinorityAndTheLifeOfTheServer(t *testing.T) {
 	})
 }
 
-// TestServerClosesWithAMinority leaves connections to a minority behind, one of which
-// hangs.
+// Close ends connections to a minority, also one that waits for a commit.
 func TestServerClosesWithAMinority(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
@@ -213,13 +210,13 @@ func TestServerClosesWithAMinority(t *testing.T) {
 	})
 }
 
-// TestFaultsOnTheMinority makes sure that rules strike there too.
+// Rules fire on the minority, too.
 func TestFaultsOnTheMinority(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
 		m := s.Split("a", "b")
 		s.On(zktest.OpDelete, "/x").Fail(zktest.ThrottledOp)
-		require.Equal(t, zktest.ThrottledOp, answer(t, a, zktest.OpDelete, versioned("/x")).Code, "it was not even tried")
+		require.Equal(t, zktest.ThrottledOp, answer(t, a, zktest.OpDelete, versioned("/x")).Code, "it was refused before")
 		s.On(zktest.OpExists, "/").After().Cut()
 		require.True(t, answer1(t, a).Closed)
 		a = speaker(t, s, "a", a)

@@ -16,7 +16,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest/internal/script"
 )
 
-// answer1 looks at the root, on a connection that may be closed.
+// answer1 reads the root, on a connection that may be closed.
 func answer1(t *testing.T, c *script.Conn) script.Reply {
 	t.Helper()
 	r, err := c.Do(zktest.OpExists, read("/", false))
@@ -51,16 +51,16 @@ func TestTraceOfASplit(t *testing.T) {
 	})
 }
 
-// writable is what follows the path of a create.
+// writable encodes the part of a create behind the path.
 func writable(e *jute.Encoder) {
 	e.Buffer(nil)
 	e.ACLs([]jute.ACL{{Perms: 31, ID: jute.ID{Scheme: "world", ID: "anyone"}}})
 	e.Int32(0)
 }
 
-// parted lets clients of a library contend while the server splits, moves them and is
-// whole again. It returns what happened.
-func parted(t *testing.T, seed uint64) (trace string) {
+// splitRun lets clients contend while the server splits, moves clients, and ends the
+// split. It returns the trace.
+func splitRun(t *testing.T, seed uint64) (trace string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)), zktest.WithStepper(seed, synctest.Wait),
@@ -81,13 +81,13 @@ func parted(t *testing.T, seed uint64) (trace string) {
 			}()
 		}
 		var m *zktest.Minority
-		for i, turn := range []func(){
+		for i, act := range []func(){
 			func() { m = s.Split("client0", "client1") }, func() { m.Return("client1") }, func() { m.Take("client1") },
 			s.Pause, s.Resume, func() { s.Restart(true) }, func() { m.End() },
 		} {
 			time.Sleep(time.Duration(1300+10*int(seed%50)+i) * time.Millisecond)
 			s.Settle()
-			turn()
+			act()
 		}
 		for range 3 {
 			<-done
@@ -104,9 +104,9 @@ func TestSplitsRepeat(t *testing.T) {
 	distinct, hung := map[string]bool{}, 0
 	for seed := range uint64(40) {
 		runtime.GOMAXPROCS(1)
-		first := parted(t, seed)
+		first := splitRun(t, seed)
 		runtime.GOMAXPROCS(4)
-		require.Equal(t, first, parted(t, seed), "seed %d", seed)
+		require.Equal(t, first, splitRun(t, seed), "seed %d", seed)
 		distinct[first] = true
 		hung += strings.Count(first, "no quorum")
 	}
@@ -114,8 +114,7 @@ func TestSplitsRepeat(t *testing.T) {
 	require.Greater(t, hung, 40, "clients were on the minority")
 }
 
-// TestSplitOverTCP does on a real network, and so in real time, what the other tests do
-// in a bubble.
+// A split over TCP, in real time.
 func TestSplitOverTCP(t *testing.T) {
 	s := zktest.NewServer(t, zktest.WithSessionTimeouts(time.Millisecond, time.Minute))
 	a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)

@@ -15,16 +15,16 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest/internal/script"
 )
 
-// lifetime is the timeout of the sessions in the tests of splits.
+// lifetime is the timeout of sessions in tests of splits.
 const lifetime = 6 * time.Second
 
-// dialer connects under a name.
+// dialer connects a client under a name.
 func dialer(s *zktest.Server, name string) script.Dialer {
 	return func(ctx context.Context) (net.Conn, error) { return s.Dial(name)(ctx, "tcp", s.Addr()) }
 }
 
-// speak connects a named client that speaks in raw frames. It is in a new session, or
-// in that of another connection.
+// speak connects a named client that sends raw frames, with a new session, or with that
+// of another connection.
 func speak(t *testing.T, s *zktest.Server, name string, of *script.Conn, seen int64) (*script.Conn, error) {
 	t.Helper()
 	var id int64
@@ -47,7 +47,7 @@ func speaker(t *testing.T, s *zktest.Server, name string, of *script.Conn) *scri
 	return c
 }
 
-// create, and so on, are bodies of requests.
+// create and the following functions encode bodies of requests.
 func create(path string) func(e *jute.Encoder) {
 	return func(e *jute.Encoder) {
 		e.String(path)
@@ -74,23 +74,23 @@ func checks(n int) func(e *jute.Encoder) {
 	}
 }
 
-// answer sends a request that must be answered.
+// answer sends a request and fails the test without an answer.
 func answer(t *testing.T, c *script.Conn, op zktest.Op, body func(e *jute.Encoder)) script.Reply {
 	t.Helper()
 	r, err := c.Do(op, body)
 	require.NoError(t, err, "no answer to %s", op)
-	require.False(t, r.Closed, "hung up on at %s", op)
+	require.False(t, r.Closed, "the server closed the connection at %s", op)
 	return r
 }
 
-// hangs sends a request that must not be answered, on a connection that must stay.
+// hangs sends a request that must not be answered, on a connection that must stay open.
 func hangs(t *testing.T, c *script.Conn, op zktest.Op, body func(e *jute.Encoder)) {
 	t.Helper()
 	r, err := c.Do(op, body)
 	require.Error(t, err, "%s was answered: %v", op, r)
 }
 
-func TestMinorityAnswersFromThePast(t *testing.T) {
+func TestMinorityAnswersWithTheOldState(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
 		answer(t, b, zktest.OpCreate, create("/old"))
@@ -144,8 +144,8 @@ func TestMinorityCommitsNothing(t *testing.T) {
 	t.Run("failing multi", func(t *testing.T) { commitsNot(t, zktest.OpMulti, func(e *jute.Encoder) { e.Int32(7) }) })
 }
 
-// commitsNot sends a request to a minority, where it must have no effect and hold up
-// all that comes after it.
+// commitsNot sends a request to a minority. It must have no effect, and all later
+// requests must wait behind it.
 func commitsNot(t *testing.T, op zktest.Op, body func(e *jute.Encoder)) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
@@ -169,7 +169,7 @@ func commitsNot(t *testing.T, op zktest.Op, body func(e *jute.Encoder)) {
 	})
 }
 
-// answer0 asks for nothing, on a connection that may be closed.
+// answer0 sends a ping, on a connection that may be closed.
 func answer0(t *testing.T, c *script.Conn) script.Reply {
 	t.Helper()
 	r, err := c.Do(zktest.OpPing, nil)
@@ -187,9 +187,8 @@ func nodesOf(dump string) (nodes []string) {
 	return nodes
 }
 
-// TestMinoritySendsWhatItHasAnswered makes sure that a write holds up what comes after
-// it, and not what came before.
-func TestMinoritySendsWhatItHasAnswered(t *testing.T) {
+// A write holds up later answers, but not earlier ones.
+func TestMinoritySendsEarlierAnswers(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a := connect(t, s, "a", 30*time.Second)
 		s.Split("a")
@@ -252,8 +251,7 @@ func TestMinorityRevalidatesForEver(t *testing.T) {
 	})
 }
 
-// TestSessionOnBothSides makes sure that the majority does not hear of a session that
-// is attached to the minority, too.
+// The majority does not notice that its session is attached to the minority, too.
 func TestSessionOnBothSides(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		b := speaker(t, s, "b", nil)
@@ -276,7 +274,7 @@ func TestMinorityOpensNoSession(t *testing.T) {
 		_, err := speak(t, s, "a", nil, 0)
 		var late net.Error
 		require.ErrorAs(t, err, &late)
-		require.True(t, late.Timeout(), "it hangs")
+		require.True(t, late.Timeout(), "there is no answer")
 		require.Empty(t, s.Sessions())
 		m.End()
 		require.Equal(t, before, s.Zxid())
@@ -284,7 +282,7 @@ func TestMinorityOpensNoSession(t *testing.T) {
 	})
 }
 
-func TestMinorityTurnsAwayWhoHasSeenMore(t *testing.T) {
+func TestMinorityRefusesClientsThatHaveSeenMore(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := speaker(t, s, "a", nil), speaker(t, s, "b", nil)
 		m := s.Split()
@@ -295,7 +293,7 @@ func TestMinorityTurnsAwayWhoHasSeenMore(t *testing.T) {
 			_, err := speak(t, s, "a", session, seen+1)
 			require.Error(t, err)
 			var late net.Error
-			require.NotErrorAs(t, err, &late, "it hangs up at once")
+			require.NotErrorAs(t, err, &late, "the connection is closed at once")
 		}
 		again, err := speak(t, s, "a", a, seen)
 		require.NoError(t, err)

@@ -4,7 +4,7 @@ import "github.com/zkrecipes/zkrecipes/internal/jute"
 
 // multiPart is one request within a multi.
 type multiPart struct {
-	op      Op // the kind the reply will name
+	op      Op // the kind that the reply names
 	create  createRequest
 	path    string
 	data    []byte
@@ -12,7 +12,7 @@ type multiPart struct {
 }
 
 // readMulti reads the parts of a multi, or of a multiRead if reading is set. The two
-// kinds of parts do not mix.
+// kinds of parts cannot be mixed.
 func readMulti(d *jute.Decoder, reading bool) ([]multiPart, Code) {
 	var parts []multiPart
 	for {
@@ -49,8 +49,8 @@ func readMulti(d *jute.Decoder, reading bool) ([]multiPart, Code) {
 	}
 }
 
-// multiCreateKind says what a create within a multi really is: its flags decide, not
-// its number, so that a create2 there is answered like a create.
+// multiCreateKind returns the real kind of a create in a multi. Its flags decide, not
+// its number, so a create2 is answered like a create.
 func multiCreateKind(r createRequest) Op {
 	switch r.flags {
 	case flagContainer:
@@ -61,8 +61,8 @@ func multiCreateKind(r createRequest) Op {
 	return OpCreate
 }
 
-// answeredAs is the kind that the reply names: one that carries a Stat is a create2,
-// whatever was asked.
+// answeredAs is the kind that the reply names: create2 if it carries a Stat, whatever
+// the request was.
 func (m *multiPart) answeredAs() Op {
 	if m.op == OpCreateContainer || m.op == OpCreateTTL {
 		return OpCreate2
@@ -70,14 +70,14 @@ func (m *multiPart) answeredAs() Op {
 	return m.op
 }
 
-// partResult is what one part of a multi comes to.
+// partResult is the result of one part of a multi.
 type partResult struct {
 	op   Op
 	code Code
 	body func(*jute.Encoder)
 }
 
-// multiLocked does all parts of a multi or none.
+// multiLocked applies all parts of a multi or none.
 func (s *Server) multiLocked(c *conn, r request) result {
 	p := s.preparerLocked(c)
 	t := commit{zxid: p.zxid}
@@ -92,9 +92,9 @@ func (s *Server) multiLocked(c *conn, r request) result {
 	return result{zxid: p.zxid, events: s.finishLocked(c, t), body: multiReply(results)}
 }
 
-// tryLocked finds out what a multi comes to. Each part must see what those before it
-// did, so they are really done, and then undone: the commit does them again and rings
-// the watches.
+// tryLocked finds the results of a multi. Each part must see the changes of the parts
+// before it, so the changes are really made, and then undone. The commit makes them
+// again and triggers the watches.
 func (s *Server) tryLocked(p *preparer, parts []multiPart) (results []partResult, changes []change, failed bool) {
 	var undos []undo
 	for i, part := range parts {
@@ -116,7 +116,7 @@ func (s *Server) tryLocked(p *preparer, parts []multiPart) (results []partResult
 	return results, changes, failed
 }
 
-// part checks one part. changing is false for a mere check.
+// part checks one part. changing is false for a check.
 func (p *preparer) part(part multiPart) (step change, changing bool, err error) {
 	switch part.op {
 	case OpCheck:
@@ -138,8 +138,8 @@ func (s *Server) partReplyLocked(op Op, path string) func(*jute.Encoder) {
 	return s.writeReplyLocked(op, path)
 }
 
-// failedParts is the answer when part number bad failed: those before it would have
-// been fine, those after it were not looked at.
+// failedParts are the results if part number bad failed: the parts before it would have
+// succeeded, those after it were not checked.
 func failedParts(n, bad int, code Code) []partResult {
 	results := make([]partResult, n)
 	for i := range results {
@@ -154,7 +154,7 @@ func failedParts(n, bad int, code Code) []partResult {
 	return results
 }
 
-// multiReply encodes the answers to the parts.
+// multiReply encodes the results of the parts.
 func multiReply(results []partResult) func(*jute.Encoder) {
 	return func(e *jute.Encoder) {
 		for _, r := range results {

@@ -9,23 +9,23 @@ import (
 )
 
 // Network is an in-memory network on which servers listen ([WithNetwork]) and clients
-// dial ([Server.Dial] or [Network.DialContext]). Nothing on it takes time unless a
-// fault makes it. The zero value is an empty network; it must not be copied. Its
-// methods may be called concurrently.
+// dial ([Server.Dial] or [Network.DialContext]). Without faults it has no delays. The
+// zero value is an empty network, ready to use. It must not be copied. Its methods may
+// be called concurrently.
 type Network struct {
 	mu      sync.Mutex
 	servers map[string]*Server
-	hosts   int // servers that were given a made-up address so far
-	ports   int // client connections so far
+	hosts   int // number of made-up server addresses
+	ports   int // number of client connections
 }
 
-// DialContext connects to a server of the network, under its own address as the
-// client's name.
+// DialContext connects to a server of the network. The client's name is its made-up
+// address; [Server.Dial] gives it a name.
 func (n *Network) DialContext(ctx context.Context, _, addr string) (net.Conn, error) {
 	return n.dial(ctx, "", addr)
 }
 
-// listen gives a server an address, made up if it wants none.
+// listen registers a server under an address, a made-up one if addr is empty.
 func (n *Network) listen(s *Server, addr string) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -2,14 +2,14 @@ package zktest
 
 import "strconv"
 
-// Op is the kind of a request, numbered as on the wire.
+// Op is the kind of a request, with ZooKeeper's numbers.
 type Op int32
 
-// The requests the server knows. OpConnect is the first frame of a connection, which
-// has no number on the wire; the one here is that of the transaction it causes. Clients
-// differ in what they ask with: go-zookeeper, and with it all recipes, creates with
-// OpCreate, lists with OpGetChildren2 and sets watches again with OpSetWatches; Java's
-// newer ones create with OpCreate2.
+// The requests that the server knows. OpConnect is the first frame of a connection; it
+// has no number in the protocol, so it has that of its transaction here. Clients
+// differ: go-zookeeper, and so package framework, creates with OpCreate (containers
+// with OpCreateContainer), lists with OpGetChildren2 and sets watches again with
+// OpSetWatches; new Java clients create with OpCreate2.
 const (
 	OpCreate               Op = 1
 	OpDelete               Op = 2
@@ -42,13 +42,13 @@ const (
 	OpConnect              Op = -10
 	OpClose                Op = -11
 
-	// AnyOp stands for every request where a rule asks for one.
+	// AnyOp makes a [Rule] apply to requests of every kind.
 	AnyOp Op = -1000
 
 	opError Op = -1
 )
 
-// opNames has the names the ZooKeeper sources use.
+// opNames are the names in ZooKeeper's sources.
 var opNames = map[Op]string{
 	OpCreate: "create", OpDelete: "delete", OpExists: "exists", OpGetData: "getData", OpSetData: "setData",
 	OpGetACL: "getACL", OpSetACL: "setACL", OpGetChildren: "getChildren", OpSync: "sync", OpPing: "ping",
@@ -68,11 +68,11 @@ func (o Op) String() string {
 	return "op" + strconv.Itoa(int(o))
 }
 
-// Code is the result of a request, numbered as on the wire. It is an error unless it is
-// OK.
+// Code is the result of a request, with ZooKeeper's numbers. Every Code except OK is an
+// error.
 type Code int32
 
-// The results the server gives, or can be told to give by [Fail].
+// The results that the server returns, or that [Fail] can make it return.
 const (
 	OK                      Code = 0
 	RuntimeInconsistency    Code = -2

@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// parcel is one frame on its way to a client. Its place in the queue is taken when the
-// thing it tells of happens, so that a reply cannot be overtaken by an event that came
-// later, however long a fault decides about either.
+// parcel is one frame on its way to a client. It is queued at the moment that it tells
+// of. So a later event cannot overtake a reply, however long a fault holds one of them.
 type parcel struct {
 	frame   []byte
-	held    bool      // a fault has not decided yet
+	held    bool      // no fault has decided yet
 	dropped bool      // never to be sent
 	after   time.Time // not to be sent before, unless zero
 	last    bool      // the connection ends with it
 }
 
-// outQueue is the frames one connection has still to send, in order. Its mutex is held
-// for moments only and is the innermost one: it may be taken under the server's.
+// outQueue holds the frames that a connection has still to send, in order. Its mutex is
+// held only briefly and is the innermost one: it may be taken under the server's.
 type outQueue struct {
 	mu     sync.Mutex
 	cond   *sync.Cond
@@ -42,17 +41,17 @@ func (q *outQueue) put(p *parcel) {
 	}
 }
 
-// settle changes a parcel under the queue's lock, for a fault that has decided.
-func (q *outQueue) settle(p *parcel, decide func(p *parcel)) {
+// decide changes a parcel under the queue's lock, after a fault has decided.
+func (q *outQueue) decide(p *parcel, change func(p *parcel)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	decide(p)
+	change(p)
 	q.cond.Broadcast()
 }
 
-// next waits for parcels that are free to go and takes them from the queue. It returns
-// only the first if that one has to wait for its time or is the last of the connection,
-// or if not many are wanted, and nil once the queue is closed.
+// next waits for parcels that may be sent and takes them from the queue, nil once the
+// queue is closed. It returns only one if many is false, if the first has to wait for
+// its time, or if it is the last of the connection.
 func (q *outQueue) next(many bool) []*parcel {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -77,11 +76,10 @@ func (q *outQueue) next(many bool) []*parcel {
 	return batch
 }
 
-// plain tells whether a parcel may travel together with others.
+// plain reports whether a parcel may be sent together with others.
 func (p *parcel) plain() bool { return !p.held && !p.dropped && !p.last && p.after.IsZero() }
 
-// mute makes the queue forget what is in it and take nothing more, while its reader
-// goes on waiting.
+// mute empties the queue and makes it accept nothing more. Its reader goes on waiting.
 func (q *outQueue) mute() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -89,7 +87,7 @@ func (q *outQueue) mute() {
 	q.queue = nil
 }
 
-// close ends the queue; what is left in it is never sent.
+// close ends the queue; parcels left in it are never sent.
 func (q *outQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -2,7 +2,7 @@ package zktest
 
 import "strings"
 
-// Paths of the nodes every server is born with. They cannot be deleted.
+// Paths of the nodes that every server has. They cannot be deleted.
 const (
 	rootPath   = "/"
 	procPath   = "/zookeeper"
@@ -11,8 +11,8 @@ const (
 )
 
 // splitPath cuts a path before its last slash. The parent of a node under the root is
-// "", which the tree takes for the root. ok is false when there is no slash or a NUL:
-// the one check that comes before the parent is looked at.
+// "", which the tree takes for the root. ok is false without a slash or with a NUL: the
+// only check before the parent is looked up.
 func splitPath(path string) (parent, name string, ok bool) {
 	slash := strings.LastIndexByte(path, '/')
 	if slash < 0 || strings.IndexByte(path, 0) >= 0 {
@@ -21,8 +21,9 @@ func splitPath(path string) (parent, name string, ok bool) {
 	return path[:slash], path[slash+1:], true
 }
 
-// validPath tells whether a path may name a node: absolute, no empty, "." or ".."
-// element, no trailing slash and none of the characters ZooKeeper forbids.
+// validPath reports whether a path may name a node: absolute, without empty, "." or
+// ".." elements, without a trailing slash and without the characters that ZooKeeper
+// forbids.
 func validPath(path string) bool {
 	if path == rootPath {
 		return true
@@ -43,14 +44,14 @@ func validPath(path string) bool {
 	return true
 }
 
-// forbidden tells whether a character may not stand in a path. ZooKeeper checks UTF-16
-// units and forbids the surrogates, so that every character beyond the basic plane is
-// out, and so is U+FFFD, which bad UTF-8 reads as.
+// forbidden reports whether a path may not contain a character. ZooKeeper checks UTF-16
+// units and forbids surrogates. So all characters beyond the basic plane are forbidden,
+// and so is U+FFFD, as which invalid UTF-8 is read.
 func forbidden(c rune) bool {
 	return c <= 0x1f || c >= 0x7f && c <= 0x9f || c >= 0xd800 && c <= 0xf8ff || c >= 0xfff0
 }
 
-// protected tells whether a node may not be deleted.
+// protected reports whether a node may not be deleted.
 func protected(path string) bool {
 	return path == rootPath || path == procPath || path == configPath || path == quotaPath
 }

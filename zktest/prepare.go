@@ -17,7 +17,7 @@ const (
 	flagPersistentSequentTTL int32 = 6
 )
 
-// maxTTL is the longest time to live ZooKeeper can store, in milliseconds.
+// maxTTL is ZooKeeper's longest time to live, in milliseconds.
 const maxTTL = 1<<40 - 1
 
 // createRequest is a create of any kind.
@@ -30,11 +30,11 @@ type createRequest struct {
 	ttl   int64
 }
 
-// preparer checks writes against the newest tree and works out what they change. It
-// changes nothing itself.
+// preparer checks writes against the newest tree and computes their changes. It makes
+// no change itself.
 type preparer struct {
 	tree    *tree
-	ids     []jute.ID // who asks
+	ids     []jute.ID // identities of the client
 	session int64
 	zxid    int64
 	time    int64
@@ -42,8 +42,8 @@ type preparer struct {
 	wrap    bool
 }
 
-// create checks a create in the order a real server does, which decides what error a
-// request with several faults gets.
+// create checks a create in the order of a real server, which decides the error of a
+// request with several faults.
 func (p *preparer) create(r createRequest) (change, error) {
 	c := change{kind: addNode, path: r.path, data: r.data, zxid: p.zxid, time: p.time}
 	if err := p.checkMode(r); err != nil {
@@ -93,16 +93,16 @@ func (p *preparer) checkMode(r createRequest) error {
 	case isTTL && (r.op != OpCreateTTL || r.ttl <= 0 || r.ttl > maxTTL):
 		return BadArguments
 	case !isTTL && r.op == OpCreateTTL:
-		// A real 3.8.0 that is asked this dies of it, and of its log ever after. No
-		// client asks.
+		// A real 3.8.0 crashes on this, and then on its log at each start. No client
+		// sends it.
 		return BadArguments
 	}
 	return nil
 }
 
-// lifetime says what ends the new node's life. The request's kind decides on containers
-// and times to live, its flags on ephemeral nodes: a plain create with the container
-// flag makes a plain node.
+// lifetime returns what ends the new node's life. The kind of request decides about
+// containers and times to live, its flags about ephemeral nodes: a plain create with
+// the container flag makes a plain node.
 func (p *preparer) lifetime(r createRequest) (kind nodeKind, owner, millis int64) {
 	switch {
 	case r.op == OpCreateContainer:
@@ -181,7 +181,7 @@ func (p *preparer) setACL(path string, acl []jute.ACL, version int32) (change, e
 	return c, nil
 }
 
-// check checks the check of a multi, which changes nothing.
+// check checks the check of a multi.
 func (p *preparer) check(path string, version int32) error {
 	n, err := p.existing(path, permRead)
 	if err != nil {
@@ -193,7 +193,7 @@ func (p *preparer) check(path string, version int32) error {
 	return nil
 }
 
-// existing returns a node that the asker has a permission for.
+// existing returns a node for which the client has a permission.
 func (p *preparer) existing(path string, perm int32) (*node, error) {
 	if !validPath(path) {
 		return nil, BadArguments

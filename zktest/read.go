@@ -7,7 +7,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
-// readLocked does a request that changes nothing but watches.
+// readLocked handles a request that changes nothing but watches.
 func (s *Server) readLocked(c *conn, r request) result {
 	d := jute.NewDecoder(r.body)
 	var body func(*jute.Encoder)
@@ -45,7 +45,7 @@ func (s *Server) readLocked(c *conn, r request) result {
 	return result{code: code, body: body, zxid: c.replica.zxid}
 }
 
-// readable returns a node the connection may read.
+// readable returns a node that the connection may read.
 func (c *conn) readable(path string) (*node, Code) {
 	n := c.replica.tree.get(path)
 	if n == nil {
@@ -57,8 +57,8 @@ func (c *conn) readable(path string) (*node, Code) {
 	return n, OK
 }
 
-// exists is the one read that needs no permission and whose watch is set even if there
-// is no node.
+// exists is the only read that needs no permission, and whose watch is set even without
+// a node.
 func (c *conn) exists(path string, watch bool) (func(*jute.Encoder), Code) {
 	if strings.IndexByte(path, 0) >= 0 {
 		return nil, BadArguments
@@ -103,8 +103,8 @@ func (c *conn) getChildren(path string, watch, withStat bool) (func(*jute.Encode
 	}, OK
 }
 
-// getACL needs the right to read or to administer the node, and hides digests from
-// those who only have the first.
+// getACL needs the permission to read or to administer the node. It hides digests from
+// clients that may only read.
 func (c *conn) getACL(path string) (func(*jute.Encoder), Code) {
 	n := c.replica.tree.get(path)
 	if n == nil {
@@ -128,7 +128,7 @@ func (c *conn) getAllChildrenNumber(path string) (func(*jute.Encoder), Code) {
 	return func(e *jute.Encoder) { e.Int32(total) }, OK
 }
 
-// getEphemerals lists the session's ephemeral nodes whose path begins with a string.
+// getEphemerals lists the session's ephemeral nodes whose path begins with prefix.
 func (c *conn) getEphemerals(prefix string) func(*jute.Encoder) {
 	if trimmed := strings.TrimSpace(prefix); trimmed == rootPath {
 		prefix = ""
@@ -160,7 +160,7 @@ func (c *conn) whoAmI() func(*jute.Encoder) {
 	}
 }
 
-// multiRead does several reads, each with an answer or an error of its own.
+// multiRead handles several reads, each with its own answer or error.
 func (c *conn) multiRead(d *jute.Decoder) (func(*jute.Encoder), Code) {
 	parts, code := readMulti(d, true)
 	if code != OK {

@@ -7,18 +7,18 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
-// replica is one copy of the tree with the watches of those who read from it. The
-// server has one that is always up to date, and one more for each client that lags (see
-// [Server.Lag]), which takes the same changes, only later.
+// replica is one copy of the tree with the watches of its readers. The server has one
+// that is up to date, and one for each client that lags (see [Server.Lag]), which
+// applies the same changes later.
 type replica struct {
 	tree     *tree
 	data     *watchTable // watches on a node's existence and data
 	children *watchTable // watches on the list of a node's children
-	zxid     int64       // last transaction taken
-	backlog  []commit    // committed, not yet taken; always empty for the replica that is up to date
+	zxid     int64       // last transaction applied
+	backlog  []commit    // committed, not yet applied; always empty for the replica that is up to date
 }
 
-// commit is one transaction. It has no changes if the request failed or only opened a
+// commit is one transaction. It has no changes if the request failed or opened a
 // session.
 type commit struct {
 	zxid    int64
@@ -48,7 +48,7 @@ func (r *replica) take(t commit) []firing {
 	return out
 }
 
-// catchUp takes all that was held back.
+// catchUp applies the backlog.
 func (r *replica) catchUp() []firing {
 	var out []firing
 	for _, t := range r.backlog {
@@ -58,7 +58,8 @@ func (r *replica) catchUp() []firing {
 	return out
 }
 
-// fire appends the events of one change. Nobody hears of a node he may not read.
+// fire appends the events of one change. A client gets none about nodes that it may not
+// read.
 func (r *replica) fire(out []firing, c *change, u *undo) []firing {
 	if len(r.data.byPath)+len(r.children.byPath) == 0 {
 		return out
@@ -67,8 +68,8 @@ func (r *replica) fire(out []firing, c *change, u *undo) []firing {
 	if parent == "" {
 		parent = rootPath
 	}
-	tell := func(hearers []*conn, event eventType, path string, acl []jute.ACL, except []*conn) {
-		for _, h := range hearers {
+	notify := func(receivers []*conn, event eventType, path string, acl []jute.ACL, except []*conn) {
+		for _, h := range receivers {
 			if !slices.Contains(except, h) && allowed(acl, permRead, h.auth) {
 				out = append(out, firing{h, event, path})
 			}
@@ -76,18 +77,18 @@ func (r *replica) fire(out []firing, c *change, u *undo) []firing {
 	}
 	switch c.kind {
 	case addNode:
-		tell(r.data.trigger(c.path, nodeCreated), nodeCreated, c.path, c.acl, nil)
+		notify(r.data.trigger(c.path, nodeCreated), nodeCreated, c.path, c.acl, nil)
 	case removeNode:
-		hearers := r.data.trigger(c.path, nodeDeleted)
-		tell(hearers, nodeDeleted, c.path, u.node.acl, nil)
-		tell(r.children.trigger(c.path, nodeDeleted), nodeDeleted, c.path, u.node.acl, hearers)
+		receivers := r.data.trigger(c.path, nodeDeleted)
+		notify(receivers, nodeDeleted, c.path, u.node.acl, nil)
+		notify(r.children.trigger(c.path, nodeDeleted), nodeDeleted, c.path, u.node.acl, receivers)
 	case setNodeData:
-		tell(r.data.trigger(c.path, nodeDataChanged), nodeDataChanged, c.path, r.tree.get(c.path).acl, nil)
+		notify(r.data.trigger(c.path, nodeDataChanged), nodeDataChanged, c.path, r.tree.get(c.path).acl, nil)
 	case setNodeACL:
 	}
 	if c.kind == addNode || c.kind == removeNode {
 		acl := r.tree.get(parent).acl
-		tell(r.children.trigger(parent, nodeChildrenChanged), nodeChildrenChanged, parent, acl, nil)
+		notify(r.children.trigger(parent, nodeChildrenChanged), nodeChildrenChanged, parent, acl, nil)
 	}
 	return out
 }
@@ -98,7 +99,7 @@ func (r *replica) forget(c *conn) {
 	r.children.removeAll(c)
 }
 
-// move takes a connection's watches from one replica to another.
+// move moves a connection's watches to another replica.
 func (r *replica) move(c *conn, to *replica) {
 	for _, pair := range [][2]*watchTable{{r.data, to.data}, {r.children, to.children}} {
 		from, dest := pair[0], pair[1]
@@ -110,8 +111,7 @@ func (r *replica) move(c *conn, to *replica) {
 	}
 }
 
-// commitLocked makes a transaction part of history and returns the events for those who
-// read the up-to-date replica.
+// commitLocked commits a transaction and returns the events of the up-to-date replica.
 func (s *Server) commitLocked(t commit) []firing {
 	for _, r := range s.lagging {
 		r.backlog = append(r.backlog, t)

@@ -15,8 +15,8 @@ type request struct {
 	body []byte
 }
 
-// parseRequest reads the header of a frame and, for faults and traces, the path. A body
-// that cannot be read is found out later, by whoever needs it.
+// parseRequest reads the header of a frame and, for faults and traces, the path. An
+// invalid body is noticed later.
 func parseRequest(frame []byte) (request, error) {
 	d := jute.NewDecoder(frame)
 	r := request{xid: d.Int32(), op: Op(d.Int32())}
@@ -41,15 +41,15 @@ func parseRequest(frame []byte) (request, error) {
 	return r, nil
 }
 
-// result is what a request comes to.
+// result is the result of a request.
 type result struct {
 	code   Code
 	body   func(e *jute.Encoder) // nil for none; not called unless code is OK
-	events []firing              // what others, or the asker himself, must hear first
+	events []firing              // events to send before the reply, also to this client
 	zxid   int64                 // for the reply's header
 	hangUp bool                  // the connection ends with the reply
 	silent bool                  // the connection ends without a reply
-	never  bool                  // there is no reply, nor to anything after it, and the connection stays
+	never  bool                  // no reply to this and all later requests; the connection stays
 }
 
 // codeOf turns an error of a check into a code.
@@ -88,12 +88,12 @@ func (f *firing) notification() []byte {
 	return e.Frame()
 }
 
-// failLocked is the result of a request that did nothing.
+// failLocked is the result of a request that was not applied.
 func (s *Server) failLocked(c *conn, code Code) result {
 	return result{code: code, zxid: c.replica.zxid}
 }
 
-// applyLocked does what a request asks.
+// applyLocked applies a request.
 func (s *Server) applyLocked(c *conn, r request) result {
 	if s.cfg.unsupported[r.op] {
 		return unknown()
@@ -119,7 +119,7 @@ func (s *Server) applyLocked(c *conn, r request) result {
 	case OpPing:
 		return result{zxid: c.replica.zxid}
 	case OpCheck:
-		// Known only inside a multi. A real server fails to answer and hangs up.
+		// Valid only inside a multi. A real server closes the connection.
 		return result{silent: true}
 	case OpExists, OpGetData, OpGetChildren, OpGetChildren2, OpGetACL, OpGetAllChildrenNumber, OpGetEphemerals,
 		OpWhoAmI, OpMultiRead:
@@ -128,6 +128,6 @@ func (s *Server) applyLocked(c *conn, r request) result {
 	return unknown()
 }
 
-// unknown is the answer to a request the server does not know: an error, then the end
-// of the connection.
+// unknown is the answer to a request that the server does not know: an error, then the
+// end of the connection.
 func unknown() result { return result{code: Unimplemented, zxid: -1, hangUp: true} }

@@ -11,45 +11,50 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
-// Rule is a fault for requests of one kind below one path. It is made by [Server.On],
-// narrowed by its methods, and takes force with the first of Cut, DropReply, Delay,
-// Expire, Fail, Mute and Do:
+// Rule is a fault for requests of one kind below one path. [Server.On] makes it, its
+// methods narrow it, and the first call of Cut, DropReply, Delay, Expire, Fail, Mute or
+// Do activates it:
 //
-//	lost := server.On(zktest.OpCreate, "/locks").Nth(1).After().Cut()
+//	dropped := server.On(zktest.OpCreate, "/locks").Nth(2).After().Cut()
 //	...
-//	<-lost.Fired()
+//	<-dropped.Fired()
 //
-// It strikes once unless told [Rule.Always]. At most one rule strikes at a call, the
-// one that took force first; another that was due there counts the call and strikes at
-// the next that fits. A rule that has not struck when the test is over fails the test,
-// if the server was made by [NewServer]: what the test shows did not happen under the
-// fault it is about. A rule that is not sure to strike is marked [Rule.Optional]. Its
-// methods may be called concurrently, except that narrowing a rule that is in force
-// changes it for calls to come only.
+// A rule fires once, unless it is [Rule.Always]. At most one rule fires at a call: the
+// one that was activated first. The others count the call; one that was due fires at
+// the next call that matches.
+//
+// An active rule of a server of [NewServer] fails the test if it has not fired by the
+// end: without its fault the test has shown nothing. Mark a rule that need not fire as
+// [Rule.Optional].
+//
+// The methods may be called concurrently. Narrowing an active rule affects later calls.
+// The zero Rule is not usable.
 type Rule struct {
 	server *Server
 	made   string // file and line
 	fired  *signal.Signal
 
-	mu       sync.Mutex
-	op       Op
-	prefix   string
-	client   string
-	anyone   bool
-	phase    Phase
-	nth      int
-	always   bool
-	optional bool
-	seen     int
-	done     bool
-	inForce  bool
-	action   Action
+	mu        sync.Mutex
+	op        Op
+	prefix    string
+	client    string
+	anyClient bool
+	phase     Phase
+	nth       int
+	always    bool
+	optional  bool
+	seen      int
+	done      bool
+	inForce   bool
+	action    Action
 }
 
-// On begins a rule for requests of kind op, or [AnyOp], whose path begins with
-// pathPrefix, before they are applied.
+// On makes a rule for requests of kind op, or [AnyOp], whose path begins with
+// pathPrefix. It will fire before the request is applied, unless its methods say
+// otherwise.
 func (s *Server) On(op Op, pathPrefix string) *Rule {
-	r := &Rule{server: s, fired: signal.New(), op: op, prefix: pathPrefix, anyone: true, nth: 1, phase: PhaseBeforeApply}
+	s.mustBeMade()
+	r := &Rule{server: s, fired: signal.New(), op: op, prefix: pathPrefix, anyClient: true, nth: 1, phase: PhaseBeforeApply}
 	if _, file, line, ok := runtime.Caller(1); ok {
 		r.made = fmt.Sprintf("%s:%d", filepath.Base(file), line)
 	}
@@ -69,22 +74,20 @@ func (r *Rule) set(change func()) *Rule {
 
 // Client narrows the rule to one client, as named by [Server.Dial].
 func (r *Rule) Client(name string) *Rule {
-	return r.set(func() { r.client, r.anyone = name, false })
+	return r.set(func() { r.client, r.anyClient = name, false })
 }
 
-// Nth makes the rule wait for the nth call that fits, counted from 1 when the rule took
-// force. Calls at which other rules strike count.
+// Nth makes the rule fire at the nth call that matches, counted from 1 since the rule
+// became active. Calls at which other rules fire count.
 func (r *Rule) Nth(n int) *Rule { return r.set(func() { r.nth = n }) }
 
-// Always makes the rule strike at every call that fits, from the nth on.
+// Always makes the rule fire at every call that matches, from the nth on.
 func (r *Rule) Always() *Rule { return r.set(func() { r.always = true }) }
 
-// Optional keeps the rule from failing its test if it never strikes. It is for tests
-// that show that a call never comes, that try more faults than there may be calls, or
-// that leave to chance which call comes.
+// Optional keeps the rule from failing its test if it never fires.
 func (r *Rule) Optional() *Rule { return r.set(func() { r.optional = true }) }
 
-// Before makes the rule strike before the request is applied, which it does anyway.
+// Before makes the rule fire before the request is applied. That is the default.
 func (r *Rule) Before() *Rule {
 	return r.set(func() {
 		r.phase = PhaseBeforeApply
@@ -94,36 +97,39 @@ func (r *Rule) Before() *Rule {
 	})
 }
 
-// After makes the rule strike after the request was applied and before its reply is
+// After makes the rule fire after the request has taken effect and before its reply is
 // sent.
 func (r *Rule) After() *Rule { return r.set(func() { r.phase = PhaseAfterApply }) }
 
-// OnEvent makes the rule strike at watch events that such a request causes; the path is
-// then the event's.
+// OnEvent makes the rule fire at watch events that such a request causes. The path is
+// then that of the event.
 func (r *Rule) OnEvent() *Rule { return r.set(func() { r.phase = PhaseEvent }) }
 
-// Cut ends the connection. See [CutConnection].
+// Cut breaks the connection; see [CutConnection]. It activates the rule.
 func (r *Rule) Cut() *Rule { return r.Do(CutConnection) }
 
-// DropReply loses the reply, an event or, before the request is applied, the request,
-// and nothing else on the connection, which for an event is what TCP never does. See
-// [DropReply].
+// DropReply drops the reply, the event or, before the request is applied, the request;
+// see the constant [DropReply]. It activates the rule.
 func (r *Rule) DropReply() *Rule { return r.Do(DropReply) }
 
-// Expire ends the session. See [ExpireSession].
+// Expire expires the session; see [ExpireSession]. It activates the rule.
 func (r *Rule) Expire() *Rule { return r.Do(ExpireSession) }
 
-// Mute makes the connection silent. See [Mute].
+// Mute makes the connection silent; see the constant [Mute]. It activates the rule.
 func (r *Rule) Mute() *Rule { return r.Do(Mute) }
 
-// Delay holds the request, the reply or the event up. See [Delay].
+// Delay delays the request, the reply or the event; see the function [Delay]. It
+// activates the rule.
 func (r *Rule) Delay(d time.Duration) *Rule { return r.Do(Delay(d)) }
 
-// Fail answers with an error. See [Fail].
+// Fail answers with an error; see the function [Fail]. It activates the rule.
 func (r *Rule) Fail(code Code) *Rule { return r.Do(Fail(code)) }
 
-// Do takes any action, and puts the rule into force.
+// Do sets any action, and activates the rule.
 func (r *Rule) Do(a Action) *Rule {
+	if r.server == nil {
+		panic("zktest: a Rule is made by Server.On")
+	}
 	r.mu.Lock()
 	r.action = a
 	first := !r.inForce
@@ -139,20 +145,20 @@ func (r *Rule) Do(a Action) *Rule {
 	return r
 }
 
-// Fired returns a channel that is closed when the rule has struck for the first time.
+// Fired returns a channel that is closed when the rule fires for the first time.
 func (r *Rule) Fired() <-chan struct{} { return r.fired.Done() }
 
-// Remove takes the rule out of force.
+// Remove deactivates the rule.
 func (r *Rule) Remove() {
 	r.set(func() { r.done = true })
 }
 
-// strike counts a call and returns what the rule does at it, which is nothing if the
-// call is another rule's.
-func (r *Rule) strike(call Call, taken bool) Action {
+// fire counts a call and returns the rule's action, Pass if the rule does not fire.
+// taken means that another rule fires at this call.
+func (r *Rule) fire(call Call, taken bool) Action {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.done || call.Phase != r.phase || !matches(r.op, r.prefix, &call) || !r.anyone && r.client != call.Client {
+	if r.done || call.Phase != r.phase || !matches(r.op, r.prefix, &call) || !r.anyClient && r.client != call.Client {
 		return Pass
 	}
 	if r.seen++; r.seen < r.nth || taken {
@@ -163,25 +169,25 @@ func (r *Rule) strike(call Call, taken bool) Action {
 	return r.action
 }
 
-// idle describes a rule that should have struck and has not, and is empty for any
+// unused describes a rule that should have fired and has not. It is empty for any
 // other.
-func (r *Rule) idle() string {
+func (r *Rule) unused() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fired.Given() || r.optional {
 		return ""
 	}
 	whose := ""
-	if !r.anyone {
+	if !r.anyClient {
 		whose = " of " + r.client
 	}
-	return fmt.Sprintf("the rule made at %s never struck: %s %s %s of %q%s, call %d (%d came)",
+	return fmt.Sprintf("the rule made at %s never fired: %s %s %s of %q%s, call %d (%d came)",
 		r.made, r.action, r.phase, r.op, r.prefix, whose, r.nth, r.seen)
 }
 
-// failIdle fails a test for each rule that should have struck in it. A test that has
-// failed already, or was skipped, may have ended before its faults.
-func (s *Server) failIdle(tb testing.TB) {
+// failUnused fails a test for each rule that should have fired. A test that has failed
+// already, or was skipped, may have ended before its faults.
+func (s *Server) failUnused(tb testing.TB) {
 	tb.Helper()
 	if tb.Failed() || tb.Skipped() {
 		return
@@ -190,8 +196,8 @@ func (s *Server) failIdle(tb testing.TB) {
 	rules := s.faults.rule
 	s.faults.mu.Unlock()
 	for _, r := range rules {
-		if idle := r.idle(); idle != "" {
-			tb.Errorf("zktest: %s", idle)
+		if unused := r.unused(); unused != "" {
+			tb.Errorf("zktest: %s", unused)
 		}
 	}
 }

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Step is one fault of a [Schedule]: what to do at the call with a number.
+// Step is one fault of a [Schedule].
 type Step struct {
 	N      int    // as in Call.N
-	Action Action // what to do then
+	Action Action // what to do at that call
 }
 
-// Schedule is a list of faults. Together with the seed of a stepper it is all that is
-// needed to run a failure again.
+// Schedule is a list of faults, for [Server.SetFaults]. With the seed of [WithStepper]
+// it is all that is needed to repeat a failure; %#v prints it as Go.
 type Schedule []Step
 
-// RandomSchedule makes a schedule of n faults within the first calls calls, each one of
-// actions, as a function of seed.
+// RandomSchedule returns a schedule of up to n faults within the first calls calls,
+// each one of actions. It depends on seed only.
 func RandomSchedule(seed uint64, n, calls int, actions ...Action) Schedule {
 	r := rand.New(rand.NewPCG(seed, 0x7363686564756c65))
 	out := make(Schedule, 0, n)
@@ -30,7 +30,7 @@ func RandomSchedule(seed uint64, n, calls int, actions ...Action) Schedule {
 	return slices.CompactFunc(out, func(a, b Step) bool { return a.N == b.N })
 }
 
-// Faults returns the function for [Server.SetFaults] that carries the schedule out.
+// Faults returns the function for [Server.SetFaults] that applies the schedule.
 func (s Schedule) Faults() func(Call) Action {
 	at := make(map[int]Action, len(s))
 	for _, step := range s {
@@ -39,10 +39,10 @@ func (s Schedule) Faults() func(Call) Action {
 	return func(c Call) Action { return at[c.N] }
 }
 
-// Shrink looks for the few faults that a failure needs. fails must run the scenario
-// with a schedule and tell whether it still fails. Shrink leaves out what can be left
-// out, then makes delays shorter, and returns the smallest schedule it saw fail; if s
-// itself does not fail, it returns s.
+// Shrink reduces a schedule to the few faults that a failure needs. fails must run the
+// test with a schedule and report whether it fails. Shrink removes faults, then
+// shortens delays, and returns the smallest schedule that failed. If s itself does not
+// fail it returns s.
 func (s Schedule) Shrink(fails func(Schedule) bool) Schedule {
 	best := slices.Clone(s)
 	if !fails(best) {
@@ -79,8 +79,7 @@ func (s Schedule) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// GoString returns the action as it is written in Go outside the package, so that %#v
-// of a [Schedule] is Go, too.
+// GoString returns the action as Go source, for %#v of a [Schedule].
 func (a Action) GoString() string {
 	switch a.kind() {
 	case kindPass:

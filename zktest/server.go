@@ -11,34 +11,33 @@ import (
 	"time"
 )
 
-// Server is a single ZooKeeper server in memory. All its methods may be called
-// concurrently and, except Close and Settle, which wait for the server, from fault
-// hooks. NewServer makes it; the zero value is of no use.
+// Server is a single ZooKeeper server in memory. [NewServer] and [Start] make it; the
+// zero value is not usable. Its methods may be called concurrently, also from the
+// function of [Server.SetFaults], except Close and Settle, which wait for the server.
 type Server struct {
 	cfg      config
 	addr     string
 	listener net.Listener // nil on a Network
 	faults   *faults
-	stepper  *stepper // nil unless asked for
+	stepper  *stepper // nil without WithStepper
 
 	done   chan struct{} // closed by Close
 	kick   chan struct{} // wakes the clock
 	wg     sync.WaitGroup
 	closer sync.Once
 
-	// mu guards everything below, and the guarded parts of connections. It is never
-	// held while anything is waited for; the only locks taken under it are the queues'
-	// and those of in-memory pipes.
+	// mu guards all fields below, and some of connections. It is never held during a
+	// wait. The only locks taken under it are those of queues and in-memory pipes.
 	mu          sync.Mutex
 	main        *replica
 	lagging     map[string]*replica  // by client
 	minorities  []*Minority          // in the order they were made
-	cutOff      map[string]*Minority // by client, whom it reaches
+	cutOff      map[string]*Minority // by client
 	sessions    map[int64]*session
 	lastSession int64
 	zxid        int64
 	conns       []*conn // in the order they came
-	lingering   []*conn // ended, but behind a severed link
+	lingering   []*conn // ended, but behind a blocked link
 	clients     map[string]int
 	labels      map[string]string // clients' names by local address, for TCP
 	links       map[string]link
@@ -46,15 +45,15 @@ type Server struct {
 	paused      bool
 	closing     bool
 	alarms      alarms
-	wakeAt      time.Time // when the clock will look next, zero for never
+	wakeAt      time.Time // when the clock wakes next, zero for never
 	reapAt      time.Time // when the reaper runs next, zero for never
 	counts      map[countKey]int
 	trace       trace
 }
 
-// NewServer starts a server and stops it when the test ends. A failure to start is
-// fatal to the test. A rule that never struck, other than one that is [Rule.Optional],
-// fails the test.
+// NewServer starts a server for a test and closes it when the test ends. If it cannot
+// start, the test fails at once. An active [Rule] that has not fired fails the test at
+// its end.
 func NewServer(tb testing.TB, opts ...Option) *Server {
 	tb.Helper()
 	s, err := Start(opts...)
@@ -63,13 +62,13 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 	}
 	tb.Cleanup(func() {
 		s.Close()
-		s.failIdle(tb)
+		s.failUnused(tb)
 	})
 	return s
 }
 
-// Start starts a server that the caller must close. It fails only if the address cannot
-// be listened on.
+// Start starts a server, which the caller must close. It fails only if the server
+// cannot listen on its address.
 func Start(opts ...Option) (*Server, error) {
 	s := &Server{
 		cfg: newConfig(opts), faults: &faults{}, done: make(chan struct{}), kick: make(chan struct{}, 1),
@@ -78,14 +77,14 @@ func Start(opts ...Option) (*Server, error) {
 		counts: map[countKey]int{},
 	}
 	s.trace.limit = s.cfg.traceLimit
-	// As in a real server, ids begin with the time so that they are not used twice. The
-	// top byte is the server's number.
+	// As in a real server, session ids begin with the time so that none is used twice.
+	// The top byte is the server's number.
 	s.lastSession = 1<<56 | (time.Now().UnixMilli()&0xffffffffff)<<16
 	if err := s.listen(); err != nil {
 		return nil, err
 	}
-	if s.cfg.settle != nil {
-		s.stepper = newStepper(s.cfg.seed, s.cfg.settle, s.done)
+	if s.cfg.wait != nil {
+		s.stepper = newStepper(s.cfg.seed, s.cfg.wait, s.done)
 		s.wg.Go(s.stepper.run)
 	}
 	s.wg.Go(s.runClock)
@@ -109,11 +108,21 @@ func (s *Server) listen() (err error) {
 	return nil
 }
 
-// Addr returns the server's host:port.
-func (s *Server) Addr() string { return s.addr }
+// Addr returns the server's address, as host:port.
+func (s *Server) Addr() string {
+	s.mustBeMade()
+	return s.addr
+}
 
-// Close stops the server: all connections end, all state is lost, and every goroutine
-// of the server has ended when it returns. Further calls do nothing.
+// mustBeMade says what is wrong with the zero Server, before a method panics with less.
+func (s *Server) mustBeMade() {
+	if s == nil || s.done == nil {
+		panic("zktest: a Server is made by NewServer or Start")
+	}
+}
+
+// Close stops the server. All connections and all state are gone, and all goroutines of
+// the server have ended when it returns. It may be called again.
 func (s *Server) Close() {
 	s.closer.Do(func() {
 		if s.listener != nil {
@@ -136,11 +145,11 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// Dial returns a function that connects to a server under a client's name, at which
-// faults can then be aimed. It has the form of net.Dialer.DialContext. On a [Network]
-// it reaches all servers of the network; over TCP the name is known only to the server
-// it was made by.
+// Dial returns a client's dial function, as for Dial of framework.Config. client is the
+// client's name, by which faults find it. On a [Network] the function reaches all
+// servers of the network. Over TCP only this server knows the name.
 func (s *Server) Dial(client string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	s.mustBeMade()
 	if s.cfg.network != nil {
 		return func(ctx context.Context, _, addr string) (net.Conn, error) {
 			return s.cfg.network.dial(ctx, client, addr)
@@ -162,7 +171,7 @@ func (s *Server) Dial(client string) func(ctx context.Context, network, addr str
 	}
 }
 
-// acceptTCP is the goroutine that takes connections. It ends when Close closes the
+// acceptTCP is the goroutine that accepts connections. It ends when Close closes the
 // listener.
 func (s *Server) acceptTCP() {
 	for {
@@ -170,7 +179,7 @@ func (s *Server) acceptTCP() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // out of files, or a connection that was gone before it was taken
+		if err != nil { // out of file descriptors, or the connection is closed already
 			select {
 			case <-time.After(10 * time.Millisecond):
 				continue
@@ -184,7 +193,7 @@ func (s *Server) acceptTCP() {
 	}
 }
 
-// accept starts to serve a connection. It refuses if the server is closing.
+// accept starts to serve a connection. It returns false if the server is closing.
 func (s *Server) accept(nc net.Conn, client string) bool {
 	remote := nc.RemoteAddr().String()
 	host, _, _ := net.SplitHostPort(remote)
@@ -209,8 +218,8 @@ func (s *Server) accept(nc net.Conn, client string) bool {
 	return true
 }
 
-// name finds out, when the first bytes have come, what the client of a TCP connection
-// calls itself.
+// name finds the name of the client of a TCP connection, when the first bytes have
+// come.
 func (s *Server) name(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +247,8 @@ func (s *Server) nameLocked(c *conn, client string) {
 	}
 }
 
-// reach waits while the link from a client is severed and tells whether it can connect.
+// reach waits while the link from a client is blocked, and then returns whether the
+// client can connect.
 func (s *Server) reach(ctx context.Context, client string) error {
 	for {
 		s.mu.Lock()
@@ -247,7 +257,7 @@ func (s *Server) reach(ctx context.Context, client string) error {
 		switch {
 		case closing || l.refused:
 			return syscall.ECONNREFUSED
-		case !l.severed():
+		case !l.blocked():
 			return nil
 		}
 		select {

@@ -10,26 +10,27 @@ import (
 type session struct {
 	id       int64
 	timeout  time.Duration
-	client   string    // who connected last
+	client   string    // the last client
 	conn     *conn     // nil while disconnected
-	deadline time.Time // when it expires unless heard of before
+	deadline time.Time // when it expires if no request comes before
 }
 
-// touchLocked notes that the session was heard of. The clock is not told: it looks
-// again when the old deadline comes.
+// touchLocked gives the session its whole timeout again. The clock notices when the old
+// deadline comes.
 func (s *Server) touchLocked(x *session) {
 	x.deadline = time.Now().Add(x.timeout)
 }
 
-// reignLocked makes the clock of every session begin anew, as a new leader's does.
-func (s *Server) reignLocked() {
+// restartClocksLocked gives every session its whole timeout again, as a new leader
+// does.
+func (s *Server) restartClocksLocked() {
 	for _, x := range s.sessions {
 		s.touchLocked(x)
 	}
 }
 
-// endSessionLocked ends a session, which deletes its ephemeral nodes in one
-// transaction. It returns the events.
+// endSessionLocked ends a session and deletes its ephemeral nodes in one transaction.
+// It returns the events.
 func (s *Server) endSessionLocked(x *session) (zxid int64, events []firing) {
 	delete(s.sessions, x.id)
 	t := commit{zxid: s.nextZxidLocked()}
@@ -40,8 +41,8 @@ func (s *Server) endSessionLocked(x *session) (zxid int64, events []firing) {
 	return t.zxid, s.commitLocked(t)
 }
 
-// closeSessionLocked does a client's request to end its session. The connection ends
-// with the reply.
+// closeSessionLocked handles a client's request to close its session. The connection
+// ends with the reply.
 func (s *Server) closeSessionLocked(c *conn) result {
 	if c.session == nil {
 		return result{silent: true}
@@ -53,8 +54,8 @@ func (s *Server) closeSessionLocked(c *conn) result {
 	return res
 }
 
-// expire ends a session because its time is up or because a test wants it, and its
-// connection with it. It tells whether there was such a session.
+// expire ends a session and its connection. It reports whether there was such a
+// session.
 func (s *Server) expire(id int64) bool {
 	s.mu.Lock()
 	x := s.sessions[id]

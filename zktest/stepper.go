@@ -8,49 +8,48 @@ import (
 	"sync"
 )
 
-// stepper makes the order of what happens a function of a seed. Whatever comes to the
-// server from outside, a request or the end of a session's time, parks here first. When
-// the whole program has come to rest, one of what is parked is picked by the seed and
-// let go, and so on until nothing is parked; only then can virtual time move on. Things
-// that happen at the same instant, which the runtime orders at random on purpose, thus
-// get an order that repeats.
+// stepper makes a seed decide the order of what happens. Whatever reaches the server, a
+// request or the end of a session's time, waits here first. When the whole program is
+// blocked, the seed picks one of the waiting events to go on, and so on until none is
+// left. Only then can virtual time move on. So events of the same instant, which the
+// runtime orders at random on purpose, get an order that repeats.
 type stepper struct {
-	settle func()
-	done   <-chan struct{}
-	rand   *rand.Rand
+	wait func()
+	done <-chan struct{}
+	rand *rand.Rand
 
 	mu     sync.Mutex
-	moment int // grows whenever everything has come to rest
+	moment int // grows whenever the whole program is blocked
 	parked []parked
-	idle   []chan struct{} // closed when nothing is parked
-	wake   chan struct{}   // 1 slot: something was parked
+	idle   []chan struct{} // closed when no event waits
+	wake   chan struct{}   // 1 slot: an event waits
 }
 
-// parked is one event that waits to be let go.
+// parked is one event that waits to go on.
 type parked struct {
-	key  string        // stable from run to run
-	free chan struct{} // closed to let it go
-	moot func() bool   // whether nothing would come of it, when all is at rest; nil for no
+	key      string        // stable from run to run
+	free     chan struct{} // closed to let it go on
+	obsolete func() bool   // asked when all is blocked: it would have no effect; nil for no
 }
 
-func newStepper(seed uint64, settle func(), done <-chan struct{}) *stepper {
+func newStepper(seed uint64, wait func(), done <-chan struct{}) *stepper {
 	return &stepper{
-		settle: settle, done: done, rand: rand.New(rand.NewPCG(seed, 0x7a6b74657374)), wake: make(chan struct{}, 1),
+		wait: wait, done: done, rand: rand.New(rand.NewPCG(seed, 0x7a6b74657374)), wake: make(chan struct{}, 1),
 	}
 }
 
-// step parks an event until the stepper, if there is one, lets it go. It returns false
-// if the server is closing.
+// step delays an event until the stepper, if there is one, lets it go on. It returns
+// false if the server is closing.
 func (s *Server) step(key string) bool { return s.stepUnless(nil, key) }
 
-// stepUnless is step for an event that counts for nothing if it has become moot when
-// all is at rest.
-func (s *Server) stepUnless(moot func() bool, key string) bool {
+// stepUnless is step for an event that may have no effect any more when all is blocked.
+// Such an event takes no step.
+func (s *Server) stepUnless(obsolete func() bool, key string) bool {
 	p := s.stepper
 	if p == nil {
 		return true
 	}
-	e := parked{key: key, free: make(chan struct{}), moot: moot}
+	e := parked{key: key, free: make(chan struct{}), obsolete: obsolete}
 	p.mu.Lock()
 	p.parked = append(p.parked, e)
 	p.mu.Unlock()
@@ -71,9 +70,9 @@ func (p *stepper) await(free <-chan struct{}) bool {
 	}
 }
 
-// Settle waits until the whole program has come to rest with nothing left for the
-// server to do at this instant. It is for servers made with [WithStepper], inside whose
-// bubble nobody else may call synctest.Wait; for others it returns at once.
+// Settle waits until the whole program is blocked and the server has nothing left to do
+// at this instant. It takes the place of synctest.Wait, which must not be called with
+// [WithStepper]. Without a stepper it returns at once.
 func (s *Server) Settle() {
 	p := s.stepper
 	if p == nil {
@@ -94,27 +93,27 @@ func (p *stepper) run() {
 		case <-p.done:
 			return
 		}
-		for p.settle(); p.letOne(); p.settle() {
+		for p.wait(); p.letOne(); p.wait() {
 		}
 	}
 }
 
-// letOne lets one parked event go, or all that are moot, and tells whether there was
-// one.
+// letOne lets one waiting event go on, or all that are obsolete. It reports whether
+// there was one.
 func (p *stepper) letOne() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.moment++
-	moot := 0
+	obsolete := 0
 	p.parked = slices.DeleteFunc(p.parked, func(e parked) bool {
-		if e.moot == nil || !e.moot() {
+		if e.obsolete == nil || !e.obsolete() {
 			return false
 		}
 		close(e.free)
-		moot++
+		obsolete++
 		return true
 	})
-	if moot > 0 {
+	if obsolete > 0 {
 		return true
 	}
 	if len(p.parked) == 0 {
@@ -134,8 +133,8 @@ func (p *stepper) letOne() bool {
 	return true
 }
 
-// choose returns a number below n that the seed picks. Everything must be at rest but
-// the caller.
+// choose returns a number below n that the seed picks. All goroutines but the caller
+// must be blocked.
 func (p *stepper) choose(n int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,11 +144,11 @@ func (p *stepper) choose(n int) int {
 	return p.rand.IntN(n)
 }
 
-// inTurn makes a frame to a client wait for a step of its own, unless it is the first
-// to the client since everything was at rest and follows from what has happened since.
-// Else two of the client's goroutines would wake up at once. waited says that it does
-// not follow. It returns false if the server is closing.
-func (c *conn) inTurn(waited bool) bool {
+// awaitStep makes a frame to a client wait for a step of its own, so that no two
+// goroutines of the client wake up at once. The first frame since the whole program was
+// blocked needs none, unless waited says that the frame does not follow from what
+// happened since. It returns false if the server is closing.
+func (c *conn) awaitStep(waited bool) bool {
 	p := c.server.stepper
 	if p == nil {
 		return true
@@ -157,14 +156,14 @@ func (c *conn) inTurn(waited bool) bool {
 	p.mu.Lock()
 	at := p.moment
 	p.mu.Unlock()
-	if (waited || c.told == at) && !c.server.stepUnless(c.ended, c.key+"<") {
+	if (waited || c.sentAt == at) && !c.server.stepUnless(c.ended, c.key+"<") {
 		return false
 	}
 	p.mu.Lock()
-	c.told = p.moment
+	c.sentAt = p.moment
 	p.mu.Unlock()
 	return true
 }
 
-// sessionKey names a session the same way in every run: ids are given in order.
+// sessionKey names a session for the stepper, the same in every run.
 func sessionKey(id int64) string { return fmt.Sprintf("~session%020d", id) }

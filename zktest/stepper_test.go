@@ -17,9 +17,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest/internal/script"
 )
 
-// plainClient is a client with a single goroutine. What it does depends on nothing but
-// the answers it gets, which cannot be said of a client library: when its connection
-// goes, those race with themselves.
+// plainClient is a client with a single goroutine. What it does depends only on the
+// answers it gets. A client library races with itself when its connection breaks.
 type plainClient struct {
 	t    *testing.T
 	dial script.Dialer
@@ -28,8 +27,8 @@ type plainClient struct {
 	pass []byte
 }
 
-// do sends a request and, if the connection ends over it, connects again, in a new
-// session if the old one is over.
+// do sends a request. If the connection breaks it connects again, in a new session if
+// the old one has expired.
 func (c *plainClient) do(op zktest.Op, path string, rest func(e *jute.Encoder)) script.Reply {
 	for c.conn == nil {
 		conn, err := script.Connect(c.t.Context(), c.dial, 6*time.Second, c.id, c.pass, 0)
@@ -56,8 +55,8 @@ func (c *plainClient) do(op zktest.Op, path string, rest func(e *jute.Encoder)) 
 	return reply
 }
 
-// contend is a scenario in which everything happens at the same instant again and
-// again: clients race for names while faults strike. It returns what happened.
+// contend is a scenario in which many things happen at the same instant: clients race
+// for names while faults act. It returns the trace.
 func contend(t *testing.T, seed uint64, faults zktest.Schedule) (trace string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,7 +95,7 @@ func contend(t *testing.T, seed uint64, faults zktest.Schedule) (trace string) {
 	return trace
 }
 
-// written is a trace to the nanosecond.
+// written is a trace with times in nanoseconds.
 func written(trace []zktest.Event) string {
 	var b strings.Builder
 	for _, e := range trace {

@@ -16,9 +16,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest/internal/script"
 )
 
-// TestStress lets everything happen at once: clients come, work and go while links
-// break, the server pauses and restarts, and rules strike. Nothing must race, hang or
-// be left behind, and the server must be whole in the end.
+// Everything at once: clients connect, work and leave while links break, the server
+// pauses and restarts, and rules fire. Nothing may race, block or be left behind, and
+// in the end the server must work.
 func TestStress(t *testing.T) {
 	s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)), zktest.WithReapInterval(time.Millisecond))
 	s.SetFaults(func(c zktest.Call) zktest.Action {
@@ -61,7 +61,7 @@ func TestStress(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-// work runs a made-up list of requests in one connection, for as long as it stands.
+// work sends random requests over one connection, as long as it is open.
 func work(t *testing.T, s *zktest.Server, name string, seed uint64) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -108,7 +108,7 @@ func work(t *testing.T, s *zktest.Server, name string, seed uint64) {
 	}
 }
 
-// trouble does one of the things that a test can do to a server.
+// trouble applies one of the server's faults.
 func trouble(s *zktest.Server, r *rand.Rand) {
 	client := fmt.Sprintf("c%d", r.IntN(3))
 	switch r.IntN(10) {

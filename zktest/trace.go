@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Event is one thing that happened on the server.
+// Event is one event of [Server.Trace].
 type Event struct {
 	N       int       // numbered from 1
 	Time    time.Time // on the server's clock
@@ -16,17 +16,17 @@ type Event struct {
 	Op      Op        // OpClose at PhaseExpire is an expiry
 	Path    string    // as in Call
 	Watch   bool      // as in Call
-	Phase   Phase     // PhaseAfterApply for what was applied
+	Phase   Phase     // PhaseAfterApply for a request that was applied
 	Code    Code      // the result
-	Zxid    int64     // as in the reply's header
-	Action  Action    // what a fault did, if the event is one
+	Zxid    int64     // as in the header of the reply
+	Action  Action    // what a fault did, if the event is a fault
 
-	// Minority tells that it happened on a [Minority]. A request that hangs there is an
-	// event too, of PhaseConnect or PhaseBeforeApply.
+	// Minority means that it happened on a [Minority]. A request that is never answered
+	// there is an event of PhaseConnect or PhaseBeforeApply.
 	Minority bool
 }
 
-// String says what happened, without what differs from run to run.
+// String describes the event, without what differs from run to run.
 func (e Event) String() string {
 	text := fmt.Sprintf("%d %s %s %s %s", e.N, e.Client, e.Phase, e.Op, e.Path)
 	if e.Watch {
@@ -66,8 +66,8 @@ func (s *Server) recordLocked(e Event) {
 	t.events[(t.n-1)%t.limit] = e
 }
 
-// Trace returns the latest events, oldest first; how many is set by [WithTraceLimit].
-// Requests are in the order in which they were applied.
+// Trace returns the latest events, oldest first, at most as many as [WithTraceLimit]
+// says. Requests are in the order in which they were applied.
 func (s *Server) Trace() []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +82,8 @@ type countKey struct {
 }
 
 // Count returns how many requests of a kind were answered since the start or the last
-// ResetCounts: those that failed count, those that a fault lost before they were
-// applied do not, nor do the parts of a multi.
+// ResetCounts. Requests that failed count. Requests that a fault dropped before they
+// were applied do not, nor do the parts of a multi.
 func (s *Server) Count(op Op) int { return s.CountOf("", op) }
 
 // CountOf is like Count, for one client.
@@ -93,8 +93,7 @@ func (s *Server) CountOf(client string, op Op) int {
 	return s.counts[countKey{client, op}]
 }
 
-// Counts returns how many requests of each kind were answered, with pings left out
-// since nobody asked for them.
+// Counts returns how many requests of each kind were answered, except pings.
 func (s *Server) Counts() map[Op]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +106,7 @@ func (s *Server) Counts() map[Op]int {
 	return out
 }
 
-// ResetCounts makes Count, CountOf and Counts begin at 0.
+// ResetCounts makes Count, CountOf and Counts start again at 0.
 func (s *Server) ResetCounts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,18 +9,18 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
-// nodeKind says what ends a node's life.
+// nodeKind is what ends a node's life.
 type nodeKind int8
 
 const (
 	persistent nodeKind = iota // a delete
 	ephemeral                  // the end of its session
-	container                  // the departure of its last child
+	container                  // the end of its last child
 	ttl                        // its time to live, while it has no children
 )
 
-// node is one znode. stat.Cversion counts the children ever created here, which is what
-// sequence numbers come from; what clients are told is worked out from it in tree.stat.
+// node is one znode. stat.Cversion counts the children ever created here, which gives
+// the sequence numbers; clientStat computes what clients see.
 type node struct {
 	data     []byte
 	acl      []jute.ACL
@@ -28,12 +28,11 @@ type node struct {
 	kind     nodeKind
 	ttl      int64 // milliseconds, for kind ttl
 	children map[string]struct{}
-	listed   []string // children in the order clients see, nil when it must be made anew
+	listed   []string // children in the order that clients see, nil if it must be computed
 }
 
-// tree is the znodes of one replica. Like all state it is guarded by the server's
-// mutex. Byte slices and ACLs in it are never changed in place, so copies of a tree
-// share them.
+// tree is the znodes of one replica, guarded by the server's mutex. Byte slices and
+// ACLs in it are never changed in place, so copies of a tree share them.
 type tree struct {
 	nodes      map[string]*node
 	ephemerals map[int64]map[string]struct{} // by session
@@ -60,20 +59,19 @@ func (t *tree) get(path string) *node {
 	return t.nodes[path]
 }
 
-// stat returns what clients are told of a node.
+// clientStat returns the Stat that clients see.
 func (n *node) clientStat() jute.Stat {
 	s := n.stat
 	s.NumChildren = int32(len(n.children))
-	// A client sees creations and deletions of children; deletions are the creations
-	// whose child is gone.
+	// A client sees the number of creations and deletions of children. A child was
+	// deleted if it was created and is not here any more.
 	s.Cversion = n.stat.Cversion*2 - s.NumChildren
 	s.DataLength = int32(len(n.data))
 	return s
 }
 
-// list returns the children in an order that is fixed but looks like none, because a
-// real server gives them in the order of a hash table: a client that forgets to sort
-// must not get away with it.
+// list returns the children in a fixed order that looks random. A real server has the
+// order of a hash table, so tests must find clients that forget to sort.
 func (n *node) list() []string {
 	if n.listed == nil && len(n.children) > 0 {
 		type ranked struct {
@@ -103,7 +101,7 @@ func (n *node) list() []string {
 	return n.listed
 }
 
-// link puts a node in its place and into the indexes. The parent must be there.
+// link puts a node into the tree and the indexes. Its parent must exist.
 func (t *tree) link(path string, n *node) {
 	parent, name, _ := splitPath(path)
 	p := t.get(parent)
@@ -126,7 +124,7 @@ func (t *tree) link(path string, n *node) {
 	}
 }
 
-// unlink takes a node out of its place and out of the indexes.
+// unlink removes a node from the tree and the indexes.
 func (t *tree) unlink(path string) {
 	parent, name, _ := splitPath(path)
 	p, n := t.get(parent), t.nodes[path]
@@ -176,7 +174,7 @@ func (t *tree) descendants(path string) int32 {
 	return count
 }
 
-// clone returns a copy that can change on its own.
+// clone returns an independent copy.
 func (t *tree) clone() *tree {
 	c := &tree{
 		nodes:      make(map[string]*node, len(t.nodes)),

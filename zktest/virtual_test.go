@@ -15,7 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// inBubble runs a test on virtual time with a server on a network of its own.
+// inBubble runs a test in virtual time, with a server on a network of its own.
 func inBubble(t *testing.T, test func(t *testing.T, s *zktest.Server), opts ...zktest.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,11 +71,11 @@ func TestPartitionHidesEverything(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err = s.Dial("a")(ctx, "tcp", s.Addr())
-		require.ErrorIs(t, err, context.DeadlineExceeded, "dialling hangs")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "dialing blocks")
 		s.Partition("a", false)
 		time.Sleep(10 * time.Second)
 		_, found := s.Node("/late")
-		require.False(t, found, "lost bytes stay lost")
+		require.False(t, found, "dropped bytes never arrive")
 		_, err = a.Create("/again", nil, 0, open)
 		require.NoError(t, err)
 	})
@@ -92,7 +92,7 @@ func TestStalledRequestArrivesLate(t *testing.T) {
 		s.Stall("a", false)
 		synctest.Wait()
 		_, found = s.Node("/late")
-		require.True(t, found, "and yet it happens")
+		require.True(t, found, "and still it takes effect")
 	})
 }
 
@@ -111,7 +111,7 @@ func TestPause(t *testing.T) {
 			got <- err
 		}()
 		time.Sleep(15 * time.Second)
-		require.Len(t, s.Sessions(), 2, "a paused server expires nobody")
+		require.Len(t, s.Sessions(), 2, "a paused server expires no session")
 		_, found := s.Node("/from-b")
 		require.False(t, found)
 		s.Resume()
@@ -126,7 +126,7 @@ func TestPause(t *testing.T) {
 	})
 }
 
-func TestResumeSparesWhoWasHeardOf(t *testing.T) {
+func TestResumeKeepsSessionsWithAWaitingRequest(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a := connect(t, s, "a", 10*time.Second)
 		id := a.SessionID()
@@ -227,8 +227,8 @@ func TestSequenceNumbersAtTheirEnd(t *testing.T) {
 		opts []zktest.Option
 		want []string
 	}{
-		"as it is":   {nil, []string{"2147483646", "2147483647", "2147483647", "2147483647"}},
-		"as written": {[]zktest.Option{zktest.WithSequenceWrap()}, []string{"2147483646", "2147483647", "-2147483648", "-2147483647"}},
+		"as in 3.8":     {nil, []string{"2147483646", "2147483647", "2147483647", "2147483647"}},
+		"as documented": {[]zktest.Option{zktest.WithSequenceWrap()}, []string{"2147483646", "2147483647", "-2147483648", "-2147483647"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := zktest.NewServer(t, test.opts...)
@@ -245,7 +245,7 @@ func TestSequenceNumbersAtTheirEnd(t *testing.T) {
 	}
 }
 
-func TestNetworkRefusesStrangers(t *testing.T) {
+func TestNetworkRefusesUnknownAddresses(t *testing.T) {
 	var n zktest.Network
 	_, err := n.DialContext(t.Context(), "tcp", "10.0.0.1:2181")
 	var op *net.OpError

@@ -2,7 +2,7 @@ package zktest
 
 import "slices"
 
-// eventType is what a watch event says happened, numbered as on the wire.
+// eventType is the type of a watch event, with ZooKeeper's numbers.
 type eventType int32
 
 const (
@@ -12,13 +12,13 @@ const (
 	nodeChildrenChanged eventType = 4
 )
 
-// watchMode says how long a watch lasts and how far it sees.
+// watchMode is how long a watch lasts and what it covers.
 type watchMode int8
 
 const (
 	oneShot    watchMode = iota // gone after its first event
 	persisting                  // stays
-	recursive                   // stays and sees everything below its path too
+	recursive                   // stays, and covers all nodes below its path
 )
 
 // watcher is one connection's watch on one path.
@@ -28,12 +28,12 @@ type watcher struct {
 }
 
 // watchTable holds the watches of one kind, on data or on children. A connection has at
-// most one watch on a path: as on a real 3.8 a later one replaces its mode, so a plain
-// read-with-watch turns a persistent watch into a one-shot.
+// most one watch on a path. As on a real 3.8 a later one replaces its mode, so a plain
+// read with a watch turns a persistent watch into a one-shot.
 type watchTable struct {
-	byPath    map[string][]watcher // in the order of first registration, so that events have a fixed order
+	byPath    map[string][]watcher // in the order of registration, which fixes the order of events
 	byConn    map[*conn]map[string]struct{}
-	recursive int // how many watches are recursive: while none is, parents need not be searched
+	recursive int // the number of recursive watches: without any, parents need not be searched
 }
 
 func newWatchTable() *watchTable {
@@ -63,7 +63,7 @@ func (w *watchTable) add(path string, c *conn, mode watchMode) {
 	paths[path] = struct{}{}
 }
 
-// remove takes away a connection's watch on a path and tells whether there was one.
+// remove removes a connection's watch on a path, if there is one.
 func (w *watchTable) remove(path string, c *conn) {
 	i := slices.IndexFunc(w.byPath[path], func(x watcher) bool { return x.conn == c })
 	if i >= 0 {
@@ -88,7 +88,7 @@ func (w *watchTable) removeAt(path string, i int) {
 	}
 }
 
-// removeAll takes away all watches of a connection.
+// removeAll removes all watches of a connection.
 func (w *watchTable) removeAll(c *conn) {
 	for path := range w.byConn[c] {
 		w.remove(path, c)
@@ -100,22 +100,22 @@ func (w *watchTable) has(path string, c *conn) bool {
 	return ok
 }
 
-// trigger returns the connections that must hear of an event, each once, and forgets
-// the one-shot watches it used up.
+// trigger returns the connections that get an event, each once, and removes one-shot
+// watches.
 func (w *watchTable) trigger(path string, event eventType) []*conn {
-	var hearers []*conn
-	hear := func(c *conn) {
-		if !slices.Contains(hearers, c) {
-			hearers = append(hearers, c)
+	var receivers []*conn
+	add := func(c *conn) {
+		if !slices.Contains(receivers, c) {
+			receivers = append(receivers, c)
 		}
 	}
 	for i := 0; i < len(w.byPath[path]); {
 		x := w.byPath[path][i]
 		if x.mode == recursive && event == nodeChildrenChanged {
-			i++ // a recursive watch hears of the child itself instead
+			i++ // a recursive watch gets the event of the child
 			continue
 		}
-		hear(x.conn)
+		add(x.conn)
 		if x.mode == oneShot {
 			w.removeAt(path, i)
 			continue
@@ -126,12 +126,12 @@ func (w *watchTable) trigger(path string, event eventType) []*conn {
 		ancestors(path, func(above string) {
 			for _, x := range w.byPath[above] {
 				if x.mode == recursive {
-					hear(x.conn)
+					add(x.conn)
 				}
 			}
 		})
 	}
-	return hearers
+	return receivers
 }
 
 // size returns how many watches there are.

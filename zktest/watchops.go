@@ -2,14 +2,14 @@ package zktest
 
 import "github.com/zkrecipes/zkrecipes/internal/jute"
 
-// Kinds of watches a client can ask to check or remove, as on the wire. They are bits:
-// 2 is the watches on data.
+// Kinds of watches that a client can check or remove, as in the protocol. They are
+// bits: 2 means watches on data.
 const (
 	watcherChildren int32 = 1
 	watcherAny      int32 = 3
 )
 
-// watchRequestLocked does a request that is about watches only.
+// watchRequestLocked handles a request that is only about watches.
 func (s *Server) watchRequestLocked(c *conn, r request) result {
 	d := jute.NewDecoder(r.body)
 	res := result{zxid: c.replica.zxid}
@@ -18,8 +18,8 @@ func (s *Server) watchRequestLocked(c *conn, r request) result {
 		res.events, res.code = c.setWatches(d, r.op == OpSetWatches2)
 	case OpAddWatch:
 		res.code = c.addWatch(d)
-		// The reply has a body of its own, an error again; some clients hang up when it
-		// is missing.
+		// The body of the reply is an error code again; some clients close the
+		// connection if it is missing.
 		res.body = func(e *jute.Encoder) { e.Int32(0) }
 	case OpCheckWatches, OpRemoveWatches:
 		res.code = c.findWatch(d, r.op == OpRemoveWatches)
@@ -27,7 +27,7 @@ func (s *Server) watchRequestLocked(c *conn, r request) result {
 	return res
 }
 
-// addWatch sets a persistent watch, on data and children both.
+// addWatch sets a persistent watch, on data and children.
 func (c *conn) addWatch(d *jute.Decoder) Code {
 	path, mode := d.String(), d.Int32()
 	if d.Err() != nil || mode < 0 || mode > 1 {
@@ -42,8 +42,8 @@ func (c *conn) keepWatch(path string, mode watchMode) {
 	c.replica.data.add(path, c, mode)
 }
 
-// findWatch tells whether the connection watches a path in one of the ways asked for,
-// and can take the watches away.
+// findWatch checks whether the connection watches a path in one of the ways asked for.
+// With remove it removes the watches.
 func (c *conn) findWatch(d *jute.Decoder, remove bool) Code {
 	path, kind := d.String(), d.Int32()
 	if d.Err() != nil || kind < watcherChildren || kind > watcherAny {
@@ -67,8 +67,8 @@ func (c *conn) findWatch(d *jute.Decoder, remove bool) Code {
 	return OK
 }
 
-// setWatches sets the watches of a client that reconnected, and tells it at once of
-// what it missed since the transaction it saw last.
+// setWatches sets the watches of a client that has reconnected. For changes since the
+// last transaction that the client saw it sends events at once.
 func (c *conn) setWatches(d *jute.Decoder, persistentToo bool) ([]firing, Code) {
 	seen := d.Int64()
 	data, exist, children := d.Strings(), d.Strings(), d.Strings()
@@ -85,7 +85,7 @@ func (c *conn) setWatches(d *jute.Decoder, persistentToo bool) ([]firing, Code) 
 	}
 	for _, path := range exist {
 		if c.replica.tree.get(path) != nil {
-			back.tell(nodeCreated, path)
+			back.notify(nodeCreated, path)
 		} else {
 			c.replica.data.add(path, c, oneShot)
 		}
@@ -102,24 +102,24 @@ func (c *conn) setWatches(d *jute.Decoder, persistentToo bool) ([]firing, Code) 
 	return back.missed, OK
 }
 
-// A returning is a connection of a client that had others before.
+// A returning is a connection of a client that had earlier ones.
 type returning struct {
 	*conn
-	seen   int64 // the last transaction that it knows of
+	seen   int64 // the last transaction that the client saw
 	missed []firing
 }
 
-func (r *returning) tell(event eventType, path string) {
+func (r *returning) notify(event eventType, path string) {
 	r.missed = append(r.missed, firing{r.conn, event, path})
 }
 
-// watch sets a watch on a node again, or tells that it has gone or was changed since.
+// watch sets a watch on a node again, or notifies that the node was deleted or changed.
 func (r *returning) watch(on *watchTable, path string, event eventType, changed func(*node) int64) {
 	switch n := r.replica.tree.get(path); {
 	case n == nil:
-		r.tell(nodeDeleted, path)
+		r.notify(nodeDeleted, path)
 	case changed(n) > r.seen:
-		r.tell(event, path)
+		r.notify(event, path)
 	default:
 		on.add(path, r.conn, oneShot)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest/internal/script"
 )
 
-// session opens a session in raw frames.
+// session opens a session with raw frames.
 func session(t *testing.T, s *zktest.Server, id int64, password []byte, seen int64) *script.Conn {
 	t.Helper()
 	c, err := script.Connect(t.Context(), script.TCP(s.Addr()), 10*time.Second, id, password, seen)
@@ -187,7 +187,7 @@ func TestMemoryConnDeadlines(t *testing.T) {
 	})
 }
 
-// FuzzServer sends whatever comes to a server and then makes sure that it still works.
+// FuzzServer sends any bytes to a server and then checks that it still works.
 func FuzzServer(f *testing.F) {
 	connect := jute.NewFrame(64)
 	connect.ConnectRequest(jute.ConnectRequest{TimeOut: 10_000, Password: make([]byte, 16)})

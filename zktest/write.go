@@ -6,8 +6,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
-// preparerLocked returns what checks the writes of one request, under a new transaction
-// number.
+// preparerLocked returns the preparer for the writes of one request, with a new
+// transaction number.
 func (s *Server) preparerLocked(c *conn) *preparer {
 	p := &preparer{
 		tree: s.main.tree, ids: c.auth, zxid: s.nextZxidLocked(), time: time.Now().UnixMilli(), noTTL: s.cfg.noTTL, wrap: s.cfg.wrap,
@@ -18,14 +18,14 @@ func (s *Server) preparerLocked(c *conn) *preparer {
 	return p
 }
 
-// finishLocked commits what a write came to and lets the asker's replica see it. A
-// write that failed is a transaction too, only an empty one.
+// finishLocked commits the result of a write, and brings the client's replica up to
+// date. A failed write is an empty transaction.
 func (s *Server) finishLocked(c *conn, t commit) []firing {
 	events := s.commitLocked(t)
 	return append(events, c.replica.catchUp()...)
 }
 
-// writeLocked does a single write.
+// writeLocked handles a single write.
 func (s *Server) writeLocked(c *conn, r request) result {
 	p := s.preparerLocked(c)
 	d := jute.NewDecoder(r.body)
@@ -79,7 +79,7 @@ func readCreate(op Op, d *jute.Decoder) createRequest {
 	return r
 }
 
-// writeReplyLocked returns what follows the header of a write's reply. It looks at the
+// writeReplyLocked returns the encoder of the body of a write's reply. It reads the
 // tree at once.
 func (s *Server) writeReplyLocked(op Op, path string) func(*jute.Encoder) {
 	switch op {
@@ -95,7 +95,7 @@ func (s *Server) writeReplyLocked(op Op, path string) func(*jute.Encoder) {
 	return func(e *jute.Encoder) { e.String(path); e.Stat(&stat) }
 }
 
-// syncLocked lets the asker's replica take all that was committed so far.
+// syncLocked brings the client's replica up to date.
 func (s *Server) syncLocked(c *conn, r request) result {
 	d := jute.NewDecoder(r.body)
 	path := d.String()
@@ -106,12 +106,11 @@ func (s *Server) syncLocked(c *conn, r request) result {
 	return result{zxid: c.replica.zxid, events: events, body: func(e *jute.Encoder) { e.String(path) }}
 }
 
-// reconfigLocked refuses to change the ensemble, which a real server does too unless it
-// is configured with reconfigEnabled. As there the request has by then taken a
-// transaction number.
+// reconfigLocked refuses to change the ensemble, as a real server does without
+// reconfigEnabled. The request takes a transaction number, as there.
 func (s *Server) reconfigLocked(c *conn, r request) result {
 	d := jute.NewDecoder(r.body)
-	_, _, _, _ = d.String(), d.String(), d.String(), d.Int64() // who joins, who leaves, all members, of which configuration
+	_, _, _, _ = d.String(), d.String(), d.String(), d.Int64() // joining, leaving, all members, configuration version
 	if d.Err() != nil {
 		return s.failLocked(c, MarshallingError)
 	}
@@ -119,7 +118,7 @@ func (s *Server) reconfigLocked(c *conn, r request) result {
 	return result{code: ReconfigDisabled, events: s.finishLocked(c, t), zxid: t.zxid}
 }
 
-// authLocked adds an identity to a connection, or ends the connection. Its replies
+// authLocked adds an identity to a connection, or ends the connection. The replies
 // carry no transaction number.
 func (s *Server) authLocked(c *conn, r request) result {
 	d := jute.NewDecoder(r.body)

@@ -9,7 +9,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// writeBody writes what follows the header of a successful reply.
+// writeBody writes the body of a successful reply.
 func (r *runner) writeBody(b *strings.Builder, op zktest.Op, d *jute.Decoder) {
 	switch op {
 	case zktest.OpCreate, zktest.OpSync:
@@ -47,7 +47,7 @@ func (r *runner) writeBody(b *strings.Builder, op zktest.Op, d *jute.Decoder) {
 	}
 }
 
-// writeData tells null from empty.
+// writeData writes data; null and empty differ.
 func (r *runner) writeData(b *strings.Builder, data []byte) {
 	switch {
 	case data == nil:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Compare runs a script on two servers and describes the first step they answer
-// differently, "" for none.
+// Compare runs a script on two servers and describes the first step with different
+// answers, "" for none.
 func Compare(ctx context.Context, one, other Dialer, root string, s Script) (difference string, err error) {
 	want, err := Run(ctx, one, root, s)
 	if err != nil {
@@ -31,8 +31,8 @@ func Compare(ctx context.Context, one, other Dialer, root string, s Script) (dif
 	return "", nil
 }
 
-// Shrink leaves out of a script what a difference between two servers does not need.
-// root makes up a root for each try.
+// Shrink removes from a script all steps that a difference between two servers does not
+// need. root returns a new root for each try.
 func Shrink(ctx context.Context, one, other Dialer, root func() string, s Script) Script {
 	differs := func(steps []Step) bool {
 		text, err := Compare(ctx, one, other, root(), Script{Name: s.Name, Steps: steps})

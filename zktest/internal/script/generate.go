@@ -8,15 +8,16 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// generator makes scripts up. It sends only what clients send: a few malformed requests
-// are known to kill a real 3.8.0.
+// generator makes random scripts. It sends only what clients send: a few malformed
+// requests are known to crash a real 3.8.0.
 type generator struct {
 	*rand.Rand
 	made []string // paths that may exist
 }
 
-// Generate makes up a script of n steps as a function of seed. A few paths, versions
-// that are often right and three sessions make sure that the requests meet each other.
+// Generate returns a random script of n steps, which depends on seed only. It has few
+// paths, often the right versions, and three sessions, so that requests affect each
+// other.
 func Generate(seed uint64, n int) Script {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x736372697074)), made: []string{""}}
 	s := Script{Name: fmt.Sprintf("seed%d", seed)}
@@ -32,7 +33,7 @@ func Generate(seed uint64, n int) Script {
 
 func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
 
-// path picks a path, mostly one that was created before.
+// path returns a path, mostly one that was created before.
 func (g *generator) path() string {
 	switch g.IntN(12) {
 	case 0:
@@ -43,7 +44,7 @@ func (g *generator) path() string {
 	return g.made[g.IntN(len(g.made))]
 }
 
-// fresh picks a path to create, mostly below one that exists.
+// fresh returns a path to create, mostly below one that exists.
 func (g *generator) fresh() string {
 	if g.IntN(15) == 0 {
 		return pick(g, "/a/../b", "/x/", "!x", "/no/parent", "/a\x01", "/é", "/\U0001F600")
@@ -85,7 +86,7 @@ func (g *generator) acl() []jute.ACL {
 	return acl
 }
 
-// step makes up one step.
+// step returns a random step.
 func (g *generator) step() Step {
 	s := Step{Session: g.IntN(sessions)}
 	switch n := g.IntN(100); {
@@ -94,7 +95,7 @@ func (g *generator) step() Step {
 	case n < 40:
 		s.Op, s.Path, s.Version = zktest.OpDelete, g.path(), g.version()
 		if s.Path == "" && g.IntN(10) > 0 {
-			s.Path = "/a" // without the root nothing much happens any more
+			s.Path = "/a" // without the root most steps have no effect
 		}
 	case n < 48:
 		s.Op, s.Path, s.Data, s.Version = zktest.OpSetData, g.path(), g.data(), g.version()

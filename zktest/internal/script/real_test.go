@@ -41,8 +41,8 @@ func number(t *testing.T, name string, or int) int {
 	return n
 }
 
-// TestGeneratedScriptsAgree runs made-up scripts on both servers: ZKRECIPES_SCRIPTS of
-// them (default 200) from ZKRECIPES_FIRST_SEED (default 1) on, 50 steps each.
+// Random scripts have the same answers on both servers: ZKRECIPES_SCRIPTS of them
+// (default 200) from ZKRECIPES_FIRST_SEED (default 1) on, 50 steps each.
 func TestGeneratedScriptsAgree(t *testing.T) {
 	theirs, ours := realServer(t), fakeServer(t)
 	run := time.Now().UnixNano()

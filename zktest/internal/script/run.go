@@ -15,19 +15,19 @@ import (
 // sessions is how many sessions a script has.
 const sessions = 3
 
-// runner carries one script out.
+// runner runs one script.
 type runner struct {
-	dial Dialer
-	root string
-	conn [sessions]*Conn
-	base int64 // transaction that made the root
-	last int64 // newest transaction seen
-	ids  map[int64]string
-	lost []*Conn // hung up on, while their sessions live on
+	dial    Dialer
+	root    string
+	conn    [sessions]*Conn
+	base    int64 // transaction that made the root
+	last    int64 // newest transaction seen
+	ids     map[int64]string
+	orphans []*Conn // closed by the server, while their sessions live on
 }
 
-// Run carries a script out below a root of its own, which must not exist and is left
-// behind, and returns one line for each step. An error means that the answers are no
+// Run runs a script below a root of its own, which must not exist before and stays
+// afterwards. It returns one line for each step. It returns an error if there are no
 // answers: the server could not be reached or did not reply in time.
 func Run(ctx context.Context, dial Dialer, root string, s Script) (lines []string, err error) {
 	r := &runner{dial: dial, root: root, ids: map[int64]string{}}
@@ -66,7 +66,7 @@ func (r *runner) path(p string) string {
 	return r.root + p
 }
 
-// step does one step and then asks every session for the events it caused.
+// step runs one step and then reads the events it caused from every session.
 func (r *runner) step(ctx context.Context, s Step) (string, error) {
 	var b strings.Builder
 	var err error
@@ -89,17 +89,17 @@ func (r *runner) step(ctx context.Context, s Step) (string, error) {
 		r.writeEvents(&b, fmt.Sprintf(" | s%d hears", i), inOrder(s, reply.Events))
 		if reply.Closed {
 			fmt.Fprintf(&b, " | s%d is hung up on", i)
-			r.lost = append(r.lost, c)
+			r.orphans = append(r.orphans, c)
 			r.drop(i)
 		}
 	}
 	return b.String(), nil
 }
 
-// leave ends all sessions. One that was left to expire would take a transaction number
-// in the middle of a later script.
+// leave closes all sessions. A session that expired later would take a transaction
+// number in the middle of a later script.
 func (r *runner) leave(ctx context.Context) {
-	for _, old := range r.lost {
+	for _, old := range r.orphans {
 		if c, err := Connect(ctx, r.dial, 10*time.Second, old.ID, old.Password, 0); err == nil {
 			_, _ = c.Do(zktest.OpClose, nil)
 			_ = c.Close()
@@ -132,7 +132,7 @@ func (r *runner) request(s Step, b *strings.Builder) error {
 	r.writeEvents(b, "first hears", inOrder(s, reply.Events))
 	if reply.Closed {
 		b.WriteString("hung up")
-		r.lost = append(r.lost, c)
+		r.orphans = append(r.orphans, c)
 		r.drop(s.Session)
 		return nil
 	}
@@ -166,7 +166,7 @@ func (r *runner) reconnect(ctx context.Context, i int, b *strings.Builder) error
 	return nil
 }
 
-// zxid writes a transaction number relative to the script's begin.
+// zxid writes a transaction number relative to the start of the script.
 func (r *runner) zxid(z int64) string {
 	switch {
 	case z == 0:
@@ -189,7 +189,7 @@ func (r *runner) owner(id int64) string {
 	return "someone"
 }
 
-// local takes the script's root out of a path.
+// local removes the script's root from a path.
 func (r *runner) local(path string) string {
 	if rest, ok := strings.CutPrefix(path, r.root); ok {
 		return "~" + rest
@@ -197,8 +197,8 @@ func (r *runner) local(path string) string {
 	return path
 }
 
-// inOrder sorts the events of a closing session, whose nodes go in the order of a hash
-// table.
+// inOrder sorts the events of a closing session, whose nodes are deleted in random
+// order.
 func inOrder(s Step, events []Event) []Event {
 	if s.Op == zktest.OpClose {
 		slices.SortFunc(events, func(a, b Event) int {
@@ -221,8 +221,7 @@ func (r *runner) writeEvents(b *strings.Builder, intro string, events []Event) {
 	}
 }
 
-// writeStat writes a Stat without its times, of which only it matters whether they are
-// the same.
+// writeStat writes a Stat. Of the times it writes only whether they are equal.
 func (r *runner) writeStat(b *strings.Builder, s jute.Stat) {
 	fmt.Fprintf(b, " {c%s m%s p%s v%d cv%d av%d owner %s len %d kids %d",
 		r.zxid(s.Czxid), r.zxid(s.Mzxid), r.zxid(s.Pzxid), s.Version, s.Cversion, s.Aversion,
@@ -238,6 +237,6 @@ func (r *runner) writeNames(b *strings.Builder, names []string) {
 	for i := range names {
 		names[i] = r.local(names[i])
 	}
-	slices.Sort(names) // the order is a hash table's
+	slices.Sort(names) // the order is random
 	fmt.Fprintf(b, " %q", names)
 }

@@ -46,8 +46,7 @@ func readGolden(t *testing.T) map[string][]string {
 	return out
 }
 
-// TestTableMatchesRecording runs the table on zktest and compares with what a real
-// server answered once.
+// The answers of zktest to the table are those recorded from a real server.
 func TestTableMatchesRecording(t *testing.T) {
 	recorded := readGolden(t)
 	dial := fakeServer(t)
@@ -72,7 +71,7 @@ func TestTableNamesAreUnique(t *testing.T) {
 	}
 }
 
-// TestTransportsAgree runs made-up scripts over TCP and over an in-memory network.
+// Random scripts have the same answers over TCP and over an in-memory network.
 func TestTransportsAgree(t *testing.T) {
 	mem := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
 	dial := mem.Dial("script")
@@ -80,7 +79,7 @@ func TestTransportsAgree(t *testing.T) {
 	onTCP := fakeServer(t)
 	for seed := range uint64(20) {
 		s := script.Generate(seed, 50)
-		// An ACL by address tells the two apart, rightly.
+		// An ACL by address rightly differs between the two.
 		s.Steps = slices.DeleteFunc(s.Steps, func(x script.Step) bool {
 			return strings.Contains(x.String(), "{{ip") || strings.Contains(x.String(), "{ip") || x.Op == zktest.OpWhoAmI
 		})

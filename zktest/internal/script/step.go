@@ -8,12 +8,11 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Step is one request, or one thing done to a session. Paths are written without the
-// script's root, which is put in front; a path that begins with "!" is sent as the rest
-// of it instead.
+// Step is one request, or a reconnect. Paths are relative to the script's root. A path
+// that begins with "!" is sent without the "!" and without the root.
 type Step struct {
-	Session int         // by whom: 0, 1 or 2
-	Op      zktest.Op   // what to ask for
+	Session int         // 0, 1 or 2
+	Op      zktest.Op   // the kind of request
 	Path    string      // see above; the scheme of auth; the servers that a reconfig lets join
 	Data    []byte      // nil is sent as null; the credentials of auth
 	Version int32       // expected version; mode of addWatch; kind of removeWatches; user of auth
@@ -23,7 +22,7 @@ type Step struct {
 	ACL     []jute.ACL  // nil means open to all; an empty one is sent as such
 	Parts   []Step      // of a multi
 	Lists   [5][]string // paths of setWatches: data, exist, child, persistent, recursive
-	Seen    int         // setWatches: how many transactions before the latest the client has seen last
+	Seen    int         // setWatches: how many transactions the client is behind
 	Raw     []byte      // sent instead of a proper body, unless nil
 }
 
@@ -37,7 +36,7 @@ type Script struct {
 	Steps []Step // in order
 }
 
-// String writes a step so that a reader sees what is sent.
+// String describes a step as it is sent.
 func (s Step) String() string {
 	var b strings.Builder
 	name := s.Op.String()
@@ -80,7 +79,7 @@ func (s Step) String() string {
 	return b.String()
 }
 
-// openACL lets everybody do everything.
+// openACL gives all permissions to all clients.
 var openACL = []jute.ACL{{Perms: 31, ID: jute.ID{Scheme: "world", ID: "anyone"}}}
 
 // encode writes the body of the request.

@@ -7,8 +7,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Table returns the scripts written by hand, one subject each, and some that were made
-// up.
+// Table returns the scripts written by hand, one subject each, and some random ones.
 func Table() []Script {
 	all := slices.Concat(creates(), deletes(), datas(), readings(), sequences(), multis(), acls(), watches(), persistentWatches(),
 		sessionScripts(), reconfigs(), malformed())
@@ -74,7 +73,7 @@ func grant(perms int32, scheme, id string) jute.ACL {
 	return jute.ACL{Perms: perms, ID: jute.ID{Scheme: scheme, ID: id}}
 }
 
-// by makes another session do a step.
+// by makes another session run a step.
 func by(session int, s Step) Step {
 	s.Session = session
 	return s

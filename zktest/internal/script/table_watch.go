@@ -87,8 +87,8 @@ func sessionScripts() []Script {
 	}
 }
 
-// reconfigs ask a standalone server, which has the default settings, to change its
-// ensemble, and to tell what it is.
+// reconfigs ask a standalone server with default settings to change its ensemble, and
+// for its configuration.
 func reconfigs() []Script {
 	ask := Step{Op: zktest.OpReconfig, Path: "server.2=127.0.0.1:2888:3888;2181"}
 	return []Script{

@@ -10,9 +10,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// patience bounds every exchange with a server. It is only ever used up when something
-// is wrong.
-const patience = time.Minute
+// waitLimit limits each exchange with a server. It is reached only if something is
+// wrong.
+const waitLimit = time.Minute
 
 // Dialer connects to the server under test.
 type Dialer func(ctx context.Context) (net.Conn, error)
@@ -25,7 +25,7 @@ func TCP(addr string) Dialer {
 	}
 }
 
-// Conn is one session spoken to in raw frames. It is for use by one goroutine.
+// Conn is one session that sends raw frames. It is for use by one goroutine.
 type Conn struct {
 	nc       net.Conn
 	ID       int64         // 0 if the session was refused as expired
@@ -45,8 +45,8 @@ type Reply struct {
 	Zxid   int64       // from the reply's header
 	Code   zktest.Code // from the reply's header
 	Body   []byte      // what follows the header
-	Events []Event     // that came before it
-	Closed bool        // the server hung up instead of answering
+	Events []Event     // those that came before the reply
+	Closed bool        // the server closed the connection without an answer
 }
 
 // Connect opens a session, or resumes one if id is not 0.
@@ -55,7 +55,7 @@ func Connect(ctx context.Context, dial Dialer, timeout time.Duration, id int64, 
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	_ = nc.SetDeadline(time.Now().Add(patience))
+	_ = nc.SetDeadline(time.Now().Add(waitLimit))
 	e := jute.NewFrame(64)
 	if password == nil {
 		password = make([]byte, 16)
@@ -82,7 +82,7 @@ func (c *Conn) exchange(frame []byte) ([]byte, error) {
 	return jute.ReadFrame(c.nc, 64<<20)
 }
 
-// Close drops the connection and leaves the session behind.
+// Close drops the connection. The session lives on.
 func (c *Conn) Close() error { return c.nc.Close() }
 
 // Do sends a request and returns its reply.
@@ -98,7 +98,7 @@ func (c *Conn) Do(op zktest.Op, body func(e *jute.Encoder)) (Reply, error) {
 		c.xid++
 		xid = c.xid
 	}
-	_ = c.nc.SetDeadline(time.Now().Add(patience))
+	_ = c.nc.SetDeadline(time.Now().Add(waitLimit))
 	e := jute.NewFrame(256)
 	e.Int32(xid)
 	e.Int32(int32(op))
