@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func read[T any](ctx context.Context, c *Client, op, path string, send func(*Ses
 
 // do runs a request, repeating it where that is safe, until ctx ends.
 func do[T any](ctx context.Context, c *Client, r request[T]) (T, error) {
-	if err := validatePath(r.path, r.sequential); err != nil {
+	if err := cmp.Or(c.usable(), validatePath(r.path, r.sequential)); err != nil {
 		var none T
 		return none, &OpError{Op: r.op, Path: r.path, Outcome: Failed, Err: err}
 	}

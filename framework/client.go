@@ -11,7 +11,8 @@ import (
 
 // A Client keeps a session with a ZooKeeper ensemble and offers its operations. It is
 // safe for concurrent use. Views made by Namespace and In share its session; closing
-// one closes all. Connect makes it; the zero value is of no use.
+// one closes all. Connect makes it. Methods of a zero or nil Client return an
+// ErrInvalidArgument, or panic with it if they return no error.
 type Client struct {
 	core   *core
 	prefix string   // chroot and namespace
@@ -83,6 +84,9 @@ func (c *Client) makeRoot(ctx context.Context) error {
 // It is idempotent and must not be called from an Observer or from a function run by
 // Session.Go.
 func (c *Client) Close() error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	c.core.cancel(ErrClosed)
 	<-c.core.done
 	return nil
@@ -91,6 +95,7 @@ func (c *Client) Close() error {
 // Session returns the present session, or the last one if it is over and its successor
 // does not exist yet.
 func (c *Client) Session() *Session {
+	c.mustBeUsable()
 	if c.pinned != nil {
 		return c.pinned
 	}
@@ -102,6 +107,9 @@ func (c *Client) Session() *Session {
 // AwaitSession waits until a session is attached to a server and returns it. It fails
 // when ctx ends, the client is closed, or the view is pinned to a session that is over.
 func (c *Client) AwaitSession(ctx context.Context) (*Session, error) {
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
 	if c.pinned != nil {
 		return c.pinned, c.pinned.await(ctx)
 	}
@@ -113,6 +121,9 @@ func (c *Client) AwaitSession(ctx context.Context) (*Session, error) {
 // and why each failed, or ErrClosed, or on a view that is pinned to a session the
 // reason for its end. It asks no server.
 func (c *Client) Reachable() error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	if err := context.Cause(c.core.ctx); err != nil {
 		return err
 	}
@@ -129,6 +140,7 @@ func (c *Client) Reachable() error {
 // In returns a view of the client that is pinned to a session: its operations fail with
 // ErrSessionLost once that session is over, and are never sent or repeated in another.
 func (c *Client) In(s *Session) *Client {
+	c.mustBeUsable()
 	view := *c
 	view.pinned = s
 	return &view

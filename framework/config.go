@@ -157,7 +157,7 @@ type ConfigError struct {
 }
 
 // Error names the field and the reason.
-func (e *ConfigError) Error() string { return "config." + e.Field + ": " + e.Err.Error() }
+func (e *ConfigError) Error() string { return fmt.Sprintf("config.%s: %v", e.Field, e.Err) }
 
 // Unwrap returns the reason.
 func (e *ConfigError) Unwrap() error { return e.Err }

@@ -69,26 +69,30 @@ func WithTTL(ttl time.Duration) CreateOption { return func(o *createOptions) { o
 // an unknown outcome the node may exist; for an ephemeral sequential node
 // CreateProtected finds out.
 func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
-	o, err := c.createOptions(path, data, mode, c.core.cfg.ACL, opts)
+	o, err := c.createOptions(path, data, mode, false, opts)
 	if err != nil {
 		return Created{}, err
 	}
 	return c.create(ctx, path, data, mode, o, nil)
 }
 
-func (c *Client) createOptions(path string, data []byte, mode Mode, acl func(string) []ACL, opts []CreateOption) (createOptions, error) {
+func (c *Client) createOptions(path string, data []byte, mode Mode, protected bool, opts []CreateOption) (createOptions, error) {
 	var o createOptions
 	for _, opt := range opts {
 		opt(&o)
 	}
-	err := validatePath(path, mode.sequential())
-	if err == nil && o.acl == nil {
-		o.acl = acl(c.full(path))
+	err := cmp.Or(c.usable(), validatePath(path, mode.sequential()))
+	switch {
+	case err != nil || o.acl != nil:
+	case protected && mode.ephemeral():
+		o.acl = c.core.cfg.protectedACL(c.full(path))
+	default:
+		o.acl = c.core.cfg.ACL(c.full(path))
 	}
 	if err = cmp.Or(err, validateACL(o.acl), o.validate(mode)); err != nil {
 		return o, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
-	return o, c.checkSize("create", path, c.requestSize(path, data, o.acl))
+	return o, c.checkSize("create", path, data, o.acl)
 }
 
 func (o createOptions) validate(mode Mode) error {
@@ -175,7 +179,7 @@ var createFlags = map[Mode]int32{
 // CreateParents makes all missing nodes above path, as containers where the server
 // knows them, so that they go when nobody uses them any more.
 func (c *Client) CreateParents(ctx context.Context, path string) error {
-	if err := validatePath(path, true); err != nil {
+	if err := cmp.Or(c.usable(), validatePath(path, true)); err != nil {
 		return &OpError{Op: "create parents of", Path: path, Outcome: Failed, Err: err}
 	}
 	parent := parentOf(c.full(path))

@@ -115,7 +115,7 @@ func (e *OpError) Error() string {
 	if e.Outcome == Unknown {
 		b.WriteString("outcome unknown: ")
 	}
-	b.WriteString(e.Err.Error())
+	fmt.Fprint(&b, e.Err)
 	if e.Session != 0 {
 		fmt.Fprintf(&b, " (session 0x%x)", uint64(e.Session))
 	}

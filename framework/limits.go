@@ -22,7 +22,15 @@ func (c *Client) requestSize(path string, data []byte, acl []ACL) int {
 	return n
 }
 
-func (c *Client) checkSize(op, path string, bytes int) error {
+// checkSize returns an error for a request that is too large.
+func (c *Client) checkSize(op, path string, data []byte, acl []ACL) error {
+	if err := c.usable(); err != nil {
+		return &OpError{Op: op, Path: path, Outcome: Failed, Err: err}
+	}
+	return c.checkBytes(op, path, c.requestSize(path, data, acl))
+}
+
+func (c *Client) checkBytes(op, path string, bytes int) error {
 	if limit := c.core.cfg.MaxRequestBytes; bytes > limit {
 		return &OpError{Op: op, Path: path, Outcome: Failed, Err: fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, bytes, limit)}
 	}

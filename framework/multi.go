@@ -100,6 +100,9 @@ type multiReply struct {
 // multi also returns the id of the transaction, if its first operation was a create,
 // and 0 if that is not known.
 func (c *Client) multi(ctx context.Context, ops []Op, late lateMade) (zxid int64, results []OpResult, err error) {
+	if err := c.usable(); err != nil {
+		return 0, nil, &OpError{Op: "multi", Outcome: Failed, Err: err}
+	}
 	ops = slices.Clone(ops)
 	requests, err := c.multiRequests(ops)
 	if err != nil {
@@ -192,7 +195,7 @@ func (c *Client) multiRequests(ops []Op) (requests []any, err error) {
 		requests = append(requests, request)
 		size += bytes
 	}
-	return requests, c.checkSize("multi", "", size)
+	return requests, c.checkBytes("multi", "", size)
 }
 
 func (c *Client) multiRequest(op *Op) (request any, size int, err error) {

@@ -92,7 +92,7 @@ func (c *Client) Children(ctx context.Context, path string) ([]string, Stat, err
 // Set replaces a node's data if its version is the one given, or whatever it is if that
 // is AnyVersion, and returns the new Stat. Errors: ErrNoNode, ErrBadVersion.
 func (c *Client) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
-	if err := c.checkSize("set", path, c.requestSize(path, data, nil)); err != nil {
+	if err := c.checkSize("set", path, data, nil); err != nil {
 		return Stat{}, err
 	}
 	return c.change(ctx, "set", path, func(conn *zk.Conn, path string) (*zk.Stat, error) {

@@ -132,5 +132,5 @@ func (c *Client) verdict(err error) retry.Verdict {
 // endedBy reports whether there is nowhere to repeat what has failed with an error: the
 // client was closed, or the session is over that the view is pinned to.
 func (c *Client) endedBy(err error) bool {
-	return errors.Is(err, ErrClosed) || c.pinned != nil && errors.Is(err, ErrSessionLost)
+	return errors.Is(err, ErrClosed) || errors.Is(err, ErrSessionLost) && c.pinned != nil
 }

@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -89,12 +90,15 @@ func (c *Client) local(path string) string {
 // FullPath returns the path on the server of a path of this client: with chroot and
 // namespace. Two clients of one ensemble mean the same znode if and only if their full
 // paths are equal.
-func (c *Client) FullPath(path string) string { return c.full(path) }
+func (c *Client) FullPath(path string) string {
+	c.mustBeUsable()
+	return c.full(path)
+}
 
 // Namespace returns a view of the client whose paths lie under a further relative path,
 // such as "billing/eu". The view shares the session; closing either closes both.
 func (c *Client) Namespace(ns string) (*Client, error) {
-	if err := validateNamespace(ns); err != nil {
+	if err := cmp.Or(c.usable(), validateNamespace(ns)); err != nil {
 		return nil, fmt.Errorf("namespace: %w", err)
 	}
 	view := *c

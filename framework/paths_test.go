@@ -98,10 +98,10 @@ func TestEveryWayInRefusesBadPaths(t *testing.T) {
 		} {
 			assert.ErrorIs(t, cfg.Validate(), ErrInvalidPath, "%q", bad)
 		}
-		_, err := new(Client).Namespace(bad)
+		_, err := (&Client{core: new(core)}).Namespace(bad)
 		assert.ErrorIs(t, err, ErrInvalidPath, "%q", bad)
 		assert.ErrorIs(t, ValidatePath("/"+bad), ErrInvalidPath, "%q", bad)
-		_, _, err = new(Client).Children(t.Context(), "/"+bad)
+		_, _, err = (&Client{core: new(core)}).Children(t.Context(), "/"+bad)
 		assert.ErrorIs(t, err, ErrInvalidPath, "%q", bad)
 	}
 }

@@ -37,11 +37,7 @@ func (c *Client) createProtected(ctx context.Context, path string, data []byte, 
 	if err != nil {
 		return Created{}, err
 	}
-	acl := c.core.cfg.ACL
-	if mode.ephemeral() {
-		acl = c.core.cfg.protectedACL
-	}
-	o, err := c.createOptions(p.path, data, mode, acl, opts)
+	o, err := c.createOptions(p.path, data, mode, true, opts)
 	if err != nil {
 		return Created{}, err
 	}
@@ -114,11 +110,11 @@ func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protecte
 	if err := validatePath(path, true); err != nil {
 		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
-	id, err := protection.New(c.core.cfg.random)
+	s, err := c.AwaitSession(ctx)
 	if err != nil {
 		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
-	s, err := c.AwaitSession(ctx)
+	id, err := protection.New(c.core.cfg.random)
 	if err != nil {
 		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}

@@ -14,7 +14,12 @@ import (
 type recipeView struct{ *Client }
 
 func init() {
-	bridge.Recipe = func(client any) any { return recipeView{client.(*Client)} }
+	bridge.Recipe = func(client any) any {
+		c := client.(*Client)
+		c.mustBeUsable()
+		return recipeView{c}
+	}
+	bridge.Usable = func(client any) error { return client.(*Client).usable() }
 	bridge.SetRandom = func(config any, random io.Reader) { config.(*Config).random = random }
 }
 

@@ -11,7 +11,8 @@ import (
 
 // A Session is one ZooKeeper session. Ephemeral nodes belong to it and vanish with it;
 // once over it never comes back. Its methods are safe for concurrent use. It comes from
-// a Client; the zero value is of no use.
+// a Client. Methods of a zero or nil Session panic with an ErrInvalidArgument; Err
+// returns it.
 type Session struct {
 	core     *core
 	guard    *guard.Guard
@@ -33,28 +34,46 @@ type Session struct {
 }
 
 // ID returns the session's id.
-func (s *Session) ID() int64 { return s.guard.ID() }
+func (s *Session) ID() int64 {
+	s.mustBeUsable()
+	return s.guard.ID()
+}
 
 // Timeout returns the timeout that was negotiated with the ensemble, the least if
 // servers granted different ones.
-func (s *Session) Timeout() time.Duration { return s.guard.Timeout() }
+func (s *Session) Timeout() time.Duration {
+	s.mustBeUsable()
+	return s.guard.Timeout()
+}
 
 // Done returns a channel that is closed when the session is over.
-func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
+func (s *Session) Done() <-chan struct{} {
+	s.mustBeUsable()
+	return s.ctx.Done()
+}
 
 // Err returns nil until the trust deadline, by the clock at the moment of the call, and
 // then the reason for the session's end: an ErrSessionLost or ErrClosed.
-func (s *Session) Err() error { return s.guard.Err() }
+func (s *Session) Err() error {
+	if s == nil || s.guard == nil {
+		return errZeroSession
+	}
+	return s.guard.Err()
+}
 
 // TrustedUntil returns the trust deadline: while a lease relies on the session, no
 // server can have expired it until then, nor for another sixth of the timeout. It moves
 // forward while the ensemble answers, and is then about half a timeout away, or more if
 // the session was made just now. Once it was reached it stays.
-func (s *Session) TrustedUntil() time.Time { return s.guard.TrustedUntil() }
+func (s *Session) TrustedUntil() time.Time {
+	s.mustBeUsable()
+	return s.guard.TrustedUntil()
+}
 
 // Suspended returns a channel that is closed when the connection breaks; if it is
 // broken now the channel is closed already.
 func (s *Session) Suspended() <-chan struct{} {
+	s.mustBeUsable()
 	_, down := s.gate.signals()
 	return down.Done()
 }
@@ -62,6 +81,7 @@ func (s *Session) Suspended() <-chan struct{} {
 // Go runs f in a goroutine that Client.Close waits for, with a context that ends with
 // the session. It reports false, and does not run f, if the session is over.
 func (s *Session) Go(f func(ctx context.Context)) bool {
+	s.mustBeUsable()
 	return s.tasks.start(func() { f(s.ctx) })
 }
 

@@ -110,6 +110,7 @@ func (t *timeline) present() *moment {
 // The sequence never skips a transition and never delays the client, however slow the
 // reader is. It ends after Closed, or when ctx ends.
 func (c *Client) States(ctx context.Context) iter.Seq[StateChange] {
+	c.mustBeUsable()
 	start := c.core.states.present()
 	return func(yield func(StateChange) bool) {
 		for m := start; ; m = m.next {
@@ -126,7 +127,10 @@ func (c *Client) States(ctx context.Context) iter.Seq[StateChange] {
 }
 
 // State returns the present state.
-func (c *Client) State() State { return c.core.states.present().change.State }
+func (c *Client) State() State {
+	c.mustBeUsable()
+	return c.core.states.present().change.State
+}
 
 // became notes the state in which the session is.
 func (s *Session) became(state State, err error) {

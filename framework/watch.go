@@ -43,7 +43,8 @@ type Event struct {
 }
 
 // A Watch reports the first change after the read that it came with. An event may be
-// spurious, so read again after one. It comes from a read; the zero value is of no use.
+// spurious, so read again after one. It comes from a read. Events of a zero or nil
+// Watch panics with an ErrInvalidArgument.
 //
 // The server keeps a watch for a while if nobody waits for it any more, and waiting for
 // the same node again uses the watch that is there. It is taken back when nobody has
@@ -59,7 +60,12 @@ type Watch struct {
 
 // Events returns the channel on which the one event comes. It is closed after it, and
 // without one when the context given to the read ends.
-func (w *Watch) Events() <-chan Event { return w.events }
+func (w *Watch) Events() <-chan Event {
+	if w == nil || w.events == nil {
+		panic(errZeroWatch)
+	}
+	return w.events
+}
 
 func (w *Watch) deliver(ev Event) {
 	w.mu.Lock()

@@ -14,8 +14,12 @@ import (
 )
 
 // Of returns what recipes may do with a client. It keeps the view: its namespace, and
-// the session that it is pinned to. It allocates nothing.
+// the session that it is pinned to. It allocates nothing, and panics for a zero or nil
+// client.
 func Of(client *framework.Client) Kit { return bridge.Recipe(client).(Kit) }
+
+// Usable returns a framework.ErrInvalidArgument for a zero or nil client.
+func Usable(client *framework.Client) error { return bridge.Usable(client) }
 
 // SetRandom takes the random part of the names of a client's protected nodes from
 // random, which must be safe for concurrent use, and not from crypto/rand. It is for

@@ -51,7 +51,8 @@ func TestEveryViewHasAKit(t *testing.T) {
 }
 
 func TestAKitCostsNoAllocation(t *testing.T) {
-	c, other := new(framework.Client), new(framework.Client)
+	c := connect(t, zktest.NewServer(t), "a")
+	other := c.In(c.Session())
 	var same bool
 	assert.Zero(t, testing.AllocsPerRun(100, func() { same = kit.Of(c).SameClient(other) }))
 	assert.True(t, same)
@@ -62,7 +63,7 @@ func TestAKitCostsNoAllocation(t *testing.T) {
 func TestTheKitHasAllThatTheFrameworkOffersRecipes(t *testing.T) {
 	t.Parallel()
 	public, offered := reflect.TypeFor[*framework.Client](), reflect.TypeFor[kit.Kit]()
-	implemented := reflect.TypeOf(kit.Of(new(framework.Client)))
+	implemented := reflect.TypeOf(kit.Of(connect(t, zktest.NewServer(t), "a")))
 	for i := range implemented.NumMethod() {
 		m := implemented.Method(i)
 		_, isPublic := public.MethodByName(m.Name)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
@@ -40,8 +41,8 @@ func (i Intent) Check() error {
 	case znode.Contends(i.Path):
 		return fmt.Errorf("%s: %w \"%s\": its last element is the name of a contender's node, which keeps out who comes to the path above: "+
 			"choose one that does not end like this", i.Package, framework.ErrInvalidPath, quote.Path(i.Path))
-	case i.Client == nil:
-		return i.Invalid("no client")
+	case kit.Usable(i.Client) != nil:
+		return fmt.Errorf("%s %s: %w", i.Package, quote.Path(i.Path), kit.Usable(i.Client))
 	case len(i.Label) > maxLabel:
 		return i.Invalid("a label of %d bytes, the limit is %d", len(i.Label), maxLabel)
 	case i.MaxHold < 0:

@@ -9,6 +9,9 @@ import "io"
 // when it is initialised; the value implements internal/kit.Kit.
 var Recipe func(client any) any
 
+// Usable returns an error for a zero or nil *framework.Client.
+var Usable func(client any) error
+
 // SetRandom gives a *framework.Config another source for the random part of the names
 // of protected nodes than crypto/rand.
 var SetRandom func(config any, random io.Reader)

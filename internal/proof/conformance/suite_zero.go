@@ -17,9 +17,11 @@ var zeros = rows{
 	"New is given no client": noClient,
 }
 
-// noClient calls New with a nil client. Recipe.New panics with its error.
+// noClient calls New with no client. Recipe.New panics with its error.
 func noClient(t *testing.T, _ *World, r Recipe) {
-	requirePanic(t, "no client", func() { r.New(nil, path) })
+	for _, none := range []*framework.Client{nil, {}} {
+		requirePanic(t, "make one with framework.Connect", func() { r.New(none, path) })
+	}
 }
 
 // zeroValue calls each method of the nil pointer to the recipe's type, of its zero
