@@ -258,5 +258,5 @@ func reasonOf(change framework.StateChange) string {
 	if change.Err == nil {
 		return "no reason known"
 	}
-	return explain(change.Err)
+	return errorText(change.Err)
 }

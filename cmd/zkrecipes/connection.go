@@ -134,29 +134,30 @@ func (c *connection) config(env environ) (cfg framework.Config, chroot string, e
 		return cfg, "", err
 	}
 	if err := cfg.Validate(); err != nil {
-		return cfg, "", refused(err)
+		return cfg, "", configMistake(err)
 	}
 	return cfg, chroot, nil
 }
 
-// refused says in the words of the command why a Config makes no sense.
-func refused(err error) error {
+// configMistake names the flag or variable that a Config makes no sense for.
+func configMistake(err error) error {
 	var wrong *framework.ConfigError
 	if !errors.As(err, &wrong) {
 		return usageErrorf("%v", err)
 	}
-	field, _, _ := strings.Cut(wrong.Field, "[")
-	from, ok := map[string]string{
-		"SessionTimeout": "--session-timeout", "Servers": "--servers", "Chroot": "--servers", "Auth": "credentials",
-	}[field]
-	if !ok {
-		return usageErrorf("%v", wrong.Err)
+	switch field, _, _ := strings.Cut(wrong.Field, "["); field { // as in "Auth[0]"
+	case "SessionTimeout":
+		return usageErrorf("--session-timeout: %v", wrong.Err)
+	case "Servers", "Chroot":
+		return usageErrorf("--servers: %v", wrong.Err)
+	case "Auth":
+		return usageErrorf("credentials of %s or --auth-file: %v", envAuth, wrong.Err)
 	}
-	return usageErrorf("%s: %v", from, wrong.Err)
+	return usageErrorf("%v", err)
 }
 
-// explain returns the text of an error, with the flag that may mend it.
-func explain(err error) string {
+// errorText returns the text of an error, and the flag that may help.
+func errorText(err error) string {
 	hint := ""
 	switch {
 	case attemptsFailed(err, framework.ErrTLSMismatch):
@@ -167,8 +168,8 @@ func explain(err error) string {
 	return err.Error() + hint
 }
 
-// attemptsFailed reports whether a client did not get a session and an attempt to
-// attach to one of the servers failed with target.
+// attemptsFailed reports whether a client got no session and an attempt to connect to one
+// of the servers failed with target.
 func attemptsFailed(err, target error) bool {
 	var failed *framework.ConnectError
 	return errors.As(err, &failed) && slices.ContainsFunc(failed.Attempts, func(a framework.ConnectAttempt) bool {

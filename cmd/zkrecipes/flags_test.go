@@ -184,7 +184,7 @@ func TestHelpIsComplete(t *testing.T) {
 			"  5 s", "7.5 s", "10 s", "15 s"),
 		"elect":  append(job, "--path", "--id"),
 		"ls":     {"--json", lease.KindMutex, lease.KindReader, lease.KindWriter, lease.KindSemaphore, lease.KindLeader},
-		"revoke": {"--node", "--all", "--json", " 1 nobody"},
+		"revoke": {"--node", "--all", "--json", " 1 no client"},
 	} {
 		_, text, _ := invoke(t, nil, "help", topic)
 		for _, word := range slices.Concat(all, words) {

@@ -10,13 +10,13 @@ const helpOverview = `zkrecipes runs commands under ZooKeeper locks.
 
   zkrecipes run --lock PATH [flags] -- COMMAND [ARGS...]    run COMMAND while holding a lock
   zkrecipes elect --path PATH [flags] -- COMMAND [ARGS...]  run COMMAND whenever this machine leads
-  zkrecipes ls PATH [flags]                                 who holds what there, and who waits for it
-  zkrecipes revoke PATH [flags]                             ask who holds it to give way
-  zkrecipes testserver [--port N]                           an in-memory ZooKeeper, for trying things out
-  zkrecipes version                                         what this program was built from
+  zkrecipes ls PATH [flags]                                 list who holds a lock and who waits for it
+  zkrecipes revoke PATH [flags]                             request that the holders release it
+  zkrecipes testserver [--port N]                           run an in-memory ZooKeeper, for trying things out
+  zkrecipes version                                         print what this program was built from
   zkrecipes help [run|elect|ls|revoke|testserver|version]   more about one of them
 
-Say where ZooKeeper is with --servers zk1:2181,zk2:2181 or ZKRECIPES_SERVERS. No flag may be given twice.
+Give ZooKeeper's address with --servers zk1:2181,zk2:2181 or ZKRECIPES_SERVERS. No flag may be given twice.
 For example:
 
   export ZKRECIPES_SERVERS=zk1:2181,zk2:2181,zk3:2181
@@ -27,9 +27,9 @@ For example:
   zkrecipes ls /locks/backup
   zkrecipes revoke /locks/backup
 
-Which one? "run" is for a job that ends: it waits its turn, runs once, and fails if it loses the lock.
-"elect" is for a service that is to be up on one of several machines: start it on all of them; if one
-loses its leadership or dies another takes over, and the one that lost it waits for its next turn.
+Which one? "run" is for a job that ends: it waits for the lock, runs once, and fails if it loses the lock.
+"elect" is for a service that must run on one of several machines: start it on all of them. If the leader
+loses the leadership or dies, another leads; a leader that lost the leadership waits for another term.
 
 "zkrecipes help run" says what is guaranteed, what is not, and what the exit codes mean.
 `
@@ -44,86 +44,86 @@ const helpConnection = `
 Reaching ZooKeeper:
   --servers HOST:PORT[,HOST:PORT...][/CHROOT]
                           default: the environment variable ZKRECIPES_SERVERS
-  --session-timeout D     how long ZooKeeper keeps a session that it no longer hears of (15s);
-                          servers may shorten or lengthen it
+  --session-timeout D     how long ZooKeeper keeps a session that is silent (15s); servers may
+                          shorten or lengthen it
   --auth-file FILE        credentials, one SCHEME:SECRET per line, such as digest:user:password;
-                          empty lines and lines that begin with # are skipped. It is refused if
-                          others than its owner may read or write it (chmod 600 FILE), except that
-                          its group may read it if it belongs to root; and if no credentials are in it.
-  ZKRECIPES_AUTH          one more, from the environment. There is no flag for a secret, since
-                          everybody on the machine can read flags. Secrets are never printed.
-  --tls                   encrypt connections, with TLS 1.2 or newer; what follows implies it
+                          empty lines and lines that begin with # are skipped. A file without
+                          credentials is refused, and one that users other than its owner may read
+                          or write (chmod 600 FILE); if it belongs to root, its group may read it.
+  ZKRECIPES_AUTH          one more, from the environment. There is no flag for a secret, because all
+                          users of the machine can read flags. Secrets are never printed.
+  --tls                   encrypt connections, with TLS 1.2 or newer; the flags below imply it
                           (--tls=false: do not, whatever the environment says)
-  --tls-ca FILE           whom to trust to vouch for the servers: certificates in PEM (the system's)
+  --tls-ca FILE           the authorities that sign the servers' certificates, in PEM (the system's)
   --tls-cert FILE         this client's certificate, and those between it and its authority, in PEM
-  --tls-key FILE          its key, in PEM, not encrypted, in a file that is as closed as that of --auth-file
-  --tls-server-name NAME  whom the servers' certificates must be for (the host in --servers)
+  --tls-key FILE          its key, in PEM, not encrypted; the file must be private, as that of --auth-file
+  --tls-server-name NAME  the name that the servers' certificates must have (the host in --servers)
   ZKRECIPES_TLS (true or false), ZKRECIPES_TLS_CA, ZKRECIPES_TLS_CERT, ZKRECIPES_TLS_KEY,
   ZKRECIPES_TLS_SERVER_NAME
-                          the same from the environment, for what no flag says. The files are read
-                          again for each connection, so they can be replaced at any time; if that
-                          fails, an attempt to connect does, and there is another.
+                          the same from the environment; a flag overrides it. Each connection reads
+                          the files again, so they can be replaced at any time. If a file cannot be
+                          read, the attempt to connect fails, and zkrecipes tries again.
 `
 
 const helpLs = `usage: zkrecipes ls PATH [--json] [--timeout D] [--servers ...] [--session-timeout D]
                     [--auth-file FILE] [--tls ...]
 
-Prints who holds the lock, the permits or the leadership of PATH, and who waits for it, in order. It
-changes nothing.
+Prints the clients that hold the lock, the permits or the leadership of PATH, and those that wait for it,
+in order. It changes nothing.
 
-  POS      the place in line
+  POS      the position in the queue
   KIND     mutex (run), reader (run --shared), writer (run --write), semaphore (run --permits),
            leader (elect)
-  STATE    held or waiting. Several readers can hold a lock, and as many as there are permits a semaphore.
-  TOKEN    the fencing token that goes, or will go, with it ("-" for those who wait for a permit, as it
-           is not known yet)
-  SESSION  the ZooKeeper session that owns the place; if it ends, the place is free
+  STATE    held or waiting. A lock can have several readers as holders, a semaphore as many as permits.
+  TOKEN    the fencing token that the holder has or will have ("-" for those that wait for a permit:
+           not known yet)
+  SESSION  the ZooKeeper session of the client; when it ends, the client holds nothing and waits no more
   WHO, HOST, PID
-           what the process says about itself ("-" where it says nothing, as Java clients do). In an
-           election WHO is the id.
-  SINCE    when it joined the line, by the server's clock; AGE is how long ago that is
+           what the client says about itself ("-" if nothing, as Java clients). In an election WHO is
+           the id.
+  SINCE    when the client joined the queue, by the server's clock; AGE is how long ago that is
 
-For a semaphore a line at the end says how many permits are free: could be had at once, which none can
-while somebody waits. (Of Java's, it can be that nobody has stored how many there are.) Both layouts are
+For a semaphore, the last line says how many permits are free, that is, can be acquired at once; while a
+client waits, none can. (A Java client may not have stored how many permits there are.) Both layouts are
 shown, Curator's and the one with a single queue.
 
-Locks, elections and semaphores do not heed each other. On a PATH that is used for several of them, by
-mistake, each has its own line, counted from 1. Children that are none of these are named at the end.
+Locks, elections and semaphores ignore each other. If a PATH is used for several of them, by mistake, each
+has its own queue, with positions from 1. Other children of PATH are named at the end.
 
-A lock that nobody uses is free, and so is one whose path does not exist: servers remove unused
-paths after a while. Both are said in a line, and are no error. (To catch a mistyped path in a
-script, look at "exists" with --json.)
+A lock that no client uses is free, and so is one whose path does not exist: servers remove unused paths
+after a while. One line says so, and it is no error. (To catch a mistyped path in a script, read "exists"
+in --json.)
 
-In what others wrote, everything that would act on a terminal or forge a line is escaped, such as \x1b, \n
-or \u202e; in the table, and in names of children, also a space, as \x20, and a backslash, as \\ ("printf %b"
-of bash turns that back). So each line of the table has ten words. The columns are aligned, also if a name
-has wide characters, unless it is wider than 60.
+Text of other clients is escaped where it would act on a terminal or fake a line, as \x1b, \n or \u202e;
+in the table and in names of children also a space, as \x20, and a backslash, as \\ (bash's "printf %b"
+reverses that). So each line of the table has ten words. Columns are aligned, even with wide characters,
+except for names wider than 60.
 
---json prints one object, which always has all of these fields, also where they are 0, "", null or []. Fields
+--json prints one object, which always has all of these fields, even if they are 0, "", null or []. Fields
 may be added; none is renamed or removed, and none changes its type.
   lock       string: PATH, as given
   exists     boolean: whether there is such a node
-  queue      array, each line in order, of objects with
-    position     integer: as POS; of each line the first has 1
+  queue      array, each queue in order, of objects with
+    position     integer: as POS; the head of each queue has 1
     kind         string: as KIND
-    state        string: held, waiting, or unknown, if it depends on how many permits there are and that
-                 is not stored
+    state        string: held, waiting, or unknown, if it depends on a number of permits that is not
+                 stored
     token        integer: 0 if it is not known yet
     session      string, in hexadecimal
-    who, host    string: "" where it says nothing
-    pid          integer: 0 where it says nothing
+    who, host    string: "" if the client does not say
+    pid          integer: 0 if the client does not say
     since        string: RFC 3339, UTC
     age_seconds  number
     node         string: the node's name, for "zkrecipes revoke --node"
   semaphore  null if there is none, or an object with
     permits      integer: how many there are
-    free         integer: how many could be had at once
+    free         integer: how many could be acquired at once
     known        boolean: false if it is not stored how many there are; then the others are 0
-  others     array of strings: the children that contend for nothing
+  others     array of strings: the children that belong to no lock, semaphore or election
 
---timeout D says for how long to look, connecting included (15s).
+--timeout D limits how long ls may take, connecting included (15s).
 ` + helpConnection + `
-Exit codes: 0 the queue was printed, also if it is empty; 64 usage; 69 ZooKeeper cannot be used (the
+Exit codes: 0 the queue was printed, even if it is empty; 64 usage; 69 ZooKeeper cannot be used (the
 error names the addresses and what happened at each); 77 credentials or the client's certificate refused,
 or not permitted.
 
@@ -137,34 +137,34 @@ Examples:
 const helpRevoke = `usage: zkrecipes revoke PATH [--node NODE | --all] [--json] [--timeout D] [--servers ...]
                         [--session-timeout D] [--auth-file FILE] [--tls ...]
 
-Asks those who hold the lock, the permits or the leadership of PATH to give way, and prints whom it
-asked. It does not wait until they have: look with "zkrecipes ls PATH".
+Requests that the clients that hold the lock, the permits or the leadership of PATH release it, and prints
+which clients got the request. It does not wait for the release: see "zkrecipes ls PATH".
 
-It is a request, and nothing is taken away. "zkrecipes run" and "zkrecipes elect" pass it on to their
-command as TERM, once, and hold on until the command has ended; with --ignore-revoke they pass nothing
-on. Programs that use the Go library see it in Lease.RevocationRequested, Java programs that use
-Curator in the RevocationListener of an InterProcessMutex. Others do not notice.
+Nothing is taken away. "zkrecipes run" and "zkrecipes elect" pass the request on to their command as TERM,
+once, and release when the command has ended; with --ignore-revoke they do not pass it on. Programs that
+use the Go library see it in Lease.RevocationRequested, Java programs that use Curator in the
+RevocationListener of an InterProcessMutex. Other programs do not notice.
 
-  (neither)    ask all who hold it: several, if it is a semaphore or readers hold it
-  --node NODE  ask one, which may also be one that waits: its node's name ("node" in "ls --json"), or its
-               token (TOKEN in "ls")
-  --all        ask those who wait as well; they learn of it when their turn comes
+  (neither)    request it from all holders: several, if it is a semaphore or readers hold it
+  --node NODE  request it from one client, which may still wait: by the name of its node ("node" in
+               "ls --json") or its token (TOKEN in "ls")
+  --all        request it from waiting clients too; they see it when they hold
   --json       one JSON object, {"lock", "asked"}: the PATH, and an array, which may be empty, with objects
                as in the "queue" of "zkrecipes ls --json"
   --timeout D  for how long to try, connecting included (15s)
 ` + helpConnection + `
-Where the lock was taken with credentials it needs the same ones.
+If the lock was taken with credentials, revoke needs the same ones.
 
-Exit codes: 0 somebody was asked; 1 nobody was there to be asked; 64 usage; 69 ZooKeeper cannot be used;
-77 credentials or the client's certificate refused, or not permitted. If it fails half way it has printed
-whom it has asked.
+Exit codes: 0 a request was made; 1 no client was there to get one; 64 usage; 69 ZooKeeper cannot be used;
+77 credentials or the client's certificate refused, or not permitted. If a request fails, the earlier ones
+have been printed.
 
 Examples:
   Move the leadership to another machine:
       zkrecipes revoke /elections/scheduler
-  Ask, and wait until it is free, for ten minutes at most:
+  Request it, and wait until it is free, for ten minutes at most:
       zkrecipes revoke /locks/backup
       zkrecipes run --lock /locks/backup --timeout 10m -- ./urgent-restore.sh
-  Take it by force (the holder learns of it at once, and stops; see "zkrecipes help run"):
+  Take it by force (the holder notices at once, and stops; see "zkrecipes help run"):
       zkCli.sh -server zk1:2181 delete /locks/backup/NODE
 `

@@ -108,7 +108,7 @@ func (p *program) perform(
 	defer j.report.close()
 	code, err := j.execute(do)
 	if err != nil {
-		e := event{Event: "failed", Reason: explain(err), ExitCode: &code}
+		e := event{Event: "failed", Reason: errorText(err), ExitCode: &code}
 		e.Cause, code = classify(err, conflict)
 		if timeout := (*lease.TimeoutError)(nil); errors.As(err, &timeout) {
 			e.Ahead, e.Holder = max(timeout.Ahead, 0), newHolderJSON(timeout.Holder)
@@ -132,7 +132,7 @@ func (j *job) execute(do func(*job) (int, error)) (code int, err error) {
 		j.cfg.ACL = framework.OwnedBelow(chroot + j.path)
 	}
 	if err := j.cfg.Validate(); err != nil { // again, for the chroot
-		return 0, refused(err)
+		return 0, configMistake(err)
 	}
 	if j.file, err = findCommand(j.command[0]); err != nil {
 		return 0, err
@@ -265,7 +265,7 @@ func (j *job) finish(o outcome, lasted time.Duration, again bool) int {
 		e.ExitCode = &code
 	}
 	if released != nil && !o.lost { // a loss was reported when it happened
-		e.Reason = explain(released)
+		e.Reason = errorText(released)
 	}
 	switch {
 	case o.lost:

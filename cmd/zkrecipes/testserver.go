@@ -16,7 +16,7 @@ const helpTestserver = `usage: zkrecipes testserver [--port N] [--host ADDR]
 
 Runs an in-memory ZooKeeper server until it is interrupted (Ctrl-C), for trying things out without
 a ZooKeeper. It speaks the real protocol, to any client, and forgets everything when it ends. It has
-no authentication worth the name and is no server for production.
+no real authentication and is not for production.
 
   --port N     the port to listen on (2181; 0 for any that is free)
   --host ADDR  the address to listen on (127.0.0.1)
