@@ -168,8 +168,8 @@ func errorText(err error) string {
 	return err.Error() + hint
 }
 
-// attemptsFailed reports whether a client got no session and an attempt to connect to one
-// of the servers failed with target.
+// attemptsFailed reports whether a client got no session and an attempt to connect to
+// one of the servers failed with target.
 func attemptsFailed(err, target error) bool {
 	var failed *framework.ConnectError
 	return errors.As(err, &failed) && slices.ContainsFunc(failed.Attempts, func(a framework.ConnectAttempt) bool {
