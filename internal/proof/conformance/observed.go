@@ -25,8 +25,11 @@ type ObserverLog struct {
 	wrong    []string
 }
 
-// A startedKey is the key of a number in the context of an acquire or of a hold.
-type startedKey struct{ what string }
+// A startedKey is the key of the number of an acquire, or of a hold, in its context.
+type startedKey struct {
+	log  *ObserverLog
+	what string
+}
 
 // Observer returns the observer that records. Several clients can have it.
 func (l *ObserverLog) Observer() framework.Observer {
@@ -60,12 +63,12 @@ func (l *ObserverLog) started(ctx context.Context, what string, event any) conte
 	l.last++
 	l.open[l.last] = fmt.Sprintf("%s %+v", what, event)
 	l.events = append(l.events, event)
-	return context.WithValue(ctx, startedKey{what}, l.last)
+	return context.WithValue(ctx, startedKey{l, what}, l.last)
 }
 
 // ended is called under the lock.
 func (l *ObserverLog) ended(ctx context.Context, what string, event any) {
-	number, _ := ctx.Value(startedKey{what}).(int)
+	number, _ := ctx.Value(startedKey{l, what}).(int)
 	_, open := l.open[number]
 	l.expect(open, "ended twice, or never started: %s %+v", what, event)
 	delete(l.open, number)
@@ -75,7 +78,7 @@ func (l *ObserverLog) ended(ctx context.Context, what string, event any) {
 func (l *ObserverLog) called(ctx context.Context, c framework.Call) {
 	defer l.lock()()
 	l.expect(c.Attempt > 0 && c.Op != "" && c.Path != "", "request %+v", c)
-	if number, ok := ctx.Value(startedKey{"acquire"}).(int); ok {
+	if number, ok := ctx.Value(startedKey{l, "acquire"}).(int); ok {
 		_, open := l.open[number]
 		l.expect(open, "a request of an acquire that has ended: %+v", c)
 	}

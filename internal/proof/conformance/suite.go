@@ -69,7 +69,7 @@ type rows = map[string]row
 
 // suite returns all rows for a recipe.
 func suite(r Recipe) []rows {
-	all := []rows{slots, costs, creates, lookups, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, nodes, missedEvents, credentials, closings, zeros}
+	all := []rows{slots, costs, creates, lookups, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, nodes, missedEvents, credentials, closings, observers, zeros}
 	if !r.NotReentrant {
 		all = append(all, entries, forks)
 	}

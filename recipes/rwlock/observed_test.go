@@ -1,0 +1,70 @@
+package rwlock_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// told returns what observers were told, in short.
+func told(w *conformance.World) (all []string) {
+	for _, e := range w.Observed.Events() {
+		switch e := e.(type) {
+		case framework.AcquireEnd:
+			all = append(all, fmt.Sprintf("%s acquired, re-entered %t, %v", e.Recipe, e.Reentered, e.Err != nil))
+		case framework.Hold:
+			all = append(all, e.Recipe+" held")
+		case framework.HoldEnd:
+			all = append(all, fmt.Sprintf("%s over after %v", e.Recipe, e.Held))
+		}
+	}
+	return all
+}
+
+func TestObserversAreToldOfADowngrade(t *testing.T) {
+	t.Parallel()
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		writing := w.Acquire(l.Write())
+		w.After(time.Second)
+		reading, err := l.Read().Acquire(writing.Context(), 0)
+		require.NoError(t, err)
+		w.After(time.Second)
+		require.NoError(t, writing.Release())
+		w.After(time.Second)
+		require.NoError(t, reading.Release())
+		require.Equal(t, []string{
+			"writer acquired, re-entered false, false", "writer held",
+			"reader acquired, re-entered false, false", "reader held",
+			"writer over after 2s", "reader over after 2s",
+		}, told(w))
+	})
+}
+
+// An upgrade is refused, and a reader below a forked writer is part of the writer's
+// hold.
+func TestObserversAreToldOfRefusalsAndEntries(t *testing.T) {
+	t.Parallel()
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		l := newLock(t, w.Client("a"))
+		reading := w.Acquire(l.Read())
+		_, err := l.Write().Acquire(reading.Context(), time.Second)
+		require.Error(t, err)
+		require.NoError(t, reading.Release())
+		writing := w.Acquire(l.Write())
+		inner, err := l.Read().Acquire(lease.Fork(writing.Context()), time.Second)
+		require.NoError(t, err)
+		require.NoError(t, inner.Release())
+		require.NoError(t, writing.Release())
+		require.Equal(t, []string{
+			"reader acquired, re-entered false, false", "reader held", "writer acquired, re-entered false, true", "reader over after 0s",
+			"writer acquired, re-entered false, false", "writer held", "reader acquired, re-entered true, false", "writer over after 0s",
+		}, told(w))
+	})
+}

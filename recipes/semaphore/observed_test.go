@@ -1,0 +1,42 @@
+package semaphore_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// Several permits are one acquire and one hold. The hand-over of the last permit that
+// was missing is measured, not that of the queue position.
+func TestObserversAreToldOfPermits(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, func(t *testing.T, w *conformance.World, newOne maker) {
+		s, other := newOne(w.Client("a"), 5), newOne(w.Client("b"), 5)
+		held := take(w, s, 3)
+		at := ask(w, other, 4)
+		w.After(conformance.SessionTimeout)
+		require.NoError(t, held.Release())
+		require.NoError(t, at.Granted().Release())
+		var permits []int
+		for _, e := range w.Observed.Events() {
+			switch e := e.(type) {
+			case framework.AcquireEnd:
+				require.Equal(t, lease.KindSemaphore, e.Recipe)
+				require.Equal(t, path, e.Path)
+				permits = append(permits, e.Permits)
+				if e.Permits == 4 {
+					require.Equal(t, conformance.SessionTimeout, e.Waited)
+					require.Zero(t, e.HandOver, "in virtual time")
+				}
+			case framework.HoldEnd:
+				require.NoError(t, e.Err)
+				permits = append(permits, e.Permits)
+			}
+		}
+		require.Equal(t, []int{3, 3, 4, 4}, permits)
+	})
+}
