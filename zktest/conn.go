@@ -112,11 +112,11 @@ func (c *conn) write() {
 				return
 			}
 		}
-		open, lost := c.server.awaitLink(c)
+		open, dropped := c.server.awaitLink(c)
 		if !open || !c.awaitStep(waited) {
 			return
 		}
-		if !lost {
+		if !dropped {
 			buf = buf[:0]
 			for _, p := range batch {
 				buf = append(buf, p.frame...)
@@ -154,11 +154,11 @@ func (c *conn) admit() bool {
 	s.mu.Lock()
 	c.waiting = true
 	s.mu.Unlock()
-	open, lost := s.awaitLink(c)
+	open, dropped := s.awaitLink(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.waiting = false
-	c.doomed = c.doomed || lost
+	c.doomed = c.doomed || dropped
 	return open
 }
 

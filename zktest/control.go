@@ -40,12 +40,12 @@ func (s *Server) alterLink(client string, change func(l *link)) {
 			c.detachLocked()
 		}
 	}
-	s.hangUpLingeringLocked()
+	s.closeLingeringLocked()
 	s.changedLocked()
 }
 
-// hangUpLingeringLocked closes the sockets whose end the client may see now.
-func (s *Server) hangUpLingeringLocked() {
+// closeLingeringLocked closes the sockets whose end the client may see now.
+func (s *Server) closeLingeringLocked() {
 	s.lingering = slices.DeleteFunc(s.lingering, func(c *conn) bool {
 		if s.linkLocked(c.client).blocked() {
 			return false
@@ -63,9 +63,9 @@ func (s *Server) blocked(c *conn) bool {
 }
 
 // awaitLink waits until frames may pass between the server and a connection. open is
-// false if the connection ended meanwhile. lost is true if the frame is dropped on the
-// way.
-func (s *Server) awaitLink(c *conn) (open, lost bool) {
+// false if the connection ended meanwhile. dropped is true if the frame is dropped on
+// the way.
+func (s *Server) awaitLink(c *conn) (open, dropped bool) {
 	for {
 		s.mu.Lock()
 		l, changed, ended := s.linkLocked(c.client), s.linkChanged, c.closed

@@ -40,10 +40,10 @@ func TestDropReply(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a := connect(t, s, "a", 10*time.Second)
 		s.On(zktest.OpCreate, "/x").After().DropReply()
-		lost := make(chan error, 1)
+		dropped := make(chan error, 1)
 		go func() {
 			_, err := a.Create("/x", nil, 0, open)
-			lost <- err
+			dropped <- err
 		}()
 		synctest.Wait()
 		_, found := s.Node("/x")
@@ -51,7 +51,7 @@ func TestDropReply(t *testing.T) {
 		_, err := a.Create("/y", nil, 0, open)
 		require.NoError(t, err, "the connection stays")
 		s.DropConnections("a")
-		require.Error(t, <-lost)
+		require.Error(t, <-dropped)
 	})
 }
 
@@ -181,7 +181,7 @@ func TestFaultsOnEvents(t *testing.T) {
 		require.NoError(t, err)
 		select {
 		case <-watch:
-			t.Fatal("the event was to be lost")
+			t.Fatal("the event was to be dropped")
 		default:
 		}
 		s.On(zktest.AnyOp, "/x").OnEvent().Delay(5 * time.Second)

@@ -66,7 +66,7 @@ func (s *Server) perform(c *conn, r request, refusal Code) (p *parcel, events []
 	if res.silent {
 		return nil, events, false
 	}
-	p = &parcel{frame: res.reply(r.xid), last: res.hangUp, held: s.faults.armed()}
+	p = &parcel{frame: res.reply(r.xid), last: res.closes, held: s.faults.armed()}
 	c.out.put(p)
 	c.lastQueued = p.last
 	return p, events, !p.last

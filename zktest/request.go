@@ -47,7 +47,7 @@ type result struct {
 	body   func(e *jute.Encoder) // nil for none; not called unless code is OK
 	events []firing              // events to send before the reply, also to this client
 	zxid   int64                 // for the reply's header
-	hangUp bool                  // the connection ends with the reply
+	closes bool                  // the connection ends with the reply
 	silent bool                  // the connection ends without a reply
 	never  bool                  // no reply to this and all later requests; the connection stays
 }
@@ -130,4 +130,4 @@ func (s *Server) applyLocked(c *conn, r request) result {
 
 // unknown is the answer to a request that the server does not know: an error, then the
 // end of the connection.
-func unknown() result { return result{code: Unimplemented, zxid: -1, hangUp: true} }
+func unknown() result { return result{code: Unimplemented, zxid: -1, closes: true} }

@@ -84,7 +84,8 @@ func (r *Rule) Nth(n int) *Rule { return r.set(func() { r.nth = n }) }
 // Always makes the rule fire at every call that matches, from the nth on.
 func (r *Rule) Always() *Rule { return r.set(func() { r.always = true }) }
 
-// Optional keeps the rule from failing its test if it never fires.
+// Optional keeps the rule from failing its test if it never fires: for tests in which
+// the call may come or not, and for those that show that it does not come.
 func (r *Rule) Optional() *Rule { return r.set(func() { r.optional = true }) }
 
 // Before makes the rule fire before the request is applied. That is the default.

@@ -139,7 +139,7 @@ func (s *Server) Close() {
 		for len(s.conns) > 0 {
 			s.conns[0].detachLocked()
 		}
-		s.hangUpLingeringLocked()
+		s.closeLingeringLocked()
 		s.mu.Unlock()
 	})
 	s.wg.Wait()

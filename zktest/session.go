@@ -49,7 +49,7 @@ func (s *Server) closeSessionLocked(c *conn) result {
 	}
 	zxid, events := s.endSessionLocked(c.session)
 	events = append(events, c.replica.catchUp()...)
-	res := result{zxid: zxid, events: events, hangUp: true}
+	res := result{zxid: zxid, events: events, closes: true}
 	c.session.conn = nil
 	return res
 }

@@ -133,7 +133,7 @@ func (s *Server) authLocked(c *conn, r request) result {
 	case "ip":
 		id.ID = c.address
 	default:
-		return result{code: AuthFailed, hangUp: true}
+		return result{code: AuthFailed, closes: true}
 	}
 	for _, known := range c.auth {
 		if known == id {

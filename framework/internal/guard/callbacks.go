@@ -81,9 +81,9 @@ func returnsSoon(back <-chan struct{}) bool {
 	}
 }
 
-// hangUp closes a connection that is no longer used. Reads and writes on it return at
-// once, even if closing blocks. ended is closed when closing has returned.
-func (s *Servers) hangUp(conn net.Conn) (ended <-chan struct{}) {
+// closeAside closes a connection that is no longer used. Reads and writes on it return
+// at once, even if closing blocks. ended is closed when closing has returned.
+func (s *Servers) closeAside(conn net.Conn) (ended <-chan struct{}) {
 	if secure, ok := conn.(*secureConn); ok {
 		conn = secure.NetConn() // which sends no TLS alert first
 	}

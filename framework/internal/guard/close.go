@@ -39,7 +39,7 @@ func (c *Conn) broke(err error) {
 	if !attached {
 		err = c.explainHandshake(err)
 	}
-	refused := attached && c.guard.servers.refuses(c.addr) // which then hangs up
+	refused := attached && c.guard.servers.refuses(c.addr) // and the server then closes the connection
 	if c.guard.ctx.Err() == nil && !refused {
 		c.guard.servers.failed(c.addr, err)
 	}
@@ -63,7 +63,7 @@ func (c *Conn) Close() error {
 	if taken != nil {
 		taken.Kept(false)
 	}
-	c.ended = c.guard.servers.hangUp(c.Conn)
+	c.ended = c.guard.servers.closeAside(c.Conn)
 	c.guard.detached(c)
 	c.notified.Give()
 	return nil

@@ -22,7 +22,7 @@ func (g *Guard) CloseOnServer(ctx context.Context) {
 		}
 	}
 	g.Seal()
-	if !g.closed.Given() { // the server hangs up after its answer
+	if !g.closed.Given() { // the server closes the connection after its answer
 		_, _ = g.closeOrphanOnce(ctx)
 	}
 }
@@ -67,7 +67,7 @@ func (g *Guard) closeOrphanAt(ctx context.Context, t target) (closed bool, err e
 	if err != nil {
 		return false, err
 	}
-	defer g.servers.hangUp(conn)
+	defer g.servers.closeAside(conn)
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(longAgo) })
 	defer stop()
 	body, err := exchangeFrames(conn, connectRequest(g.ID(), g.password, int32(g.Timeout().Milliseconds()), g.zxid.Load()))

@@ -71,8 +71,8 @@ func (c *secureConn) explain(err error) error {
 	switch {
 	case errors.As(err, &notTLS):
 		return mismatch("the server does not answer in TLS: this may be a port without it: %w", err)
-	case hungUp(err): // ZooKeeper does so when it reads the first bytes as a length
-		return mismatch("the server hung up in the TLS handshake: it may not serve now, or this be a port without TLS: %w", err)
+	case closedByServer(err): // ZooKeeper does so when it reads the first bytes as a length
+		return mismatch("the server closed the connection in the TLS handshake: it may not serve now, or this is a port without TLS: %w", err)
 	case errors.As(err, &untrusted):
 		return err
 	}
@@ -136,17 +136,17 @@ func (c *Conn) explainHandshake(err error) error {
 		}
 	}
 	switch {
-	case !hungUp(err):
+	case !closedByServer(err):
 		return err
 	case encrypted:
-		return fmt.Errorf("the server hung up instead of answering: it may not serve now, or allow no more connections: %w", err)
+		return fmt.Errorf("the server closed the connection instead of answering: it may not serve now, or allow no more connections: %w", err)
 	}
-	return mismatch("the server hung up instead of answering: it may not serve now, allow no more connections, or want TLS: %w", err)
+	return mismatch("the server closed the connection instead of answering: it may not serve now, allow no more connections, or want TLS: %w", err)
 }
 
-// hungUp reports whether err means that the other side has closed or reset the
+// closedByServer reports whether err means that the other side has closed or reset the
 // connection.
-func hungUp(err error) bool {
+func closedByServer(err error) bool {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return true
 	}

@@ -151,7 +151,7 @@ func (v *voter) leave() {
 	if v.oneIn(2) { // the thread that writes the log may do so to the end
 		v.log = append(v.log, v.writing...)
 	}
-	v.hangUp()
+	v.closeConnections()
 	v.term, v.link, v.serving, v.heard = nil, nil, false, 0
 	v.writing, v.waiting, v.revalidating = nil, nil, nil
 	if t.leader != v {
@@ -274,7 +274,7 @@ func (v *voter) apply(p *proposal) {
 		}
 	}
 	if p.ends {
-		v.hangUp()
+		v.closeConnections()
 	}
 }
 

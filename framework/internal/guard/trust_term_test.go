@@ -299,7 +299,7 @@ func (v *voter) flush() {
 	}
 }
 
-func (v *voter) hangUp() {
+func (v *voter) closeConnections() {
 	for _, a := range v.attached {
 		a.down.send(func() { v.client.lost(a) })
 	}
