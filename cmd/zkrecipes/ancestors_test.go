@@ -34,8 +34,8 @@ func nested(levels ...string) []string {
 	return slices.Concat(args, command("exit", "5"))
 }
 
-// Who waits for what is held above waits for itself.
-func TestWhatAnAncestorHoldsIsRefused(t *testing.T) {
+// To wait for a lock of an ancestor would be to wait for ourselves.
+func TestWaitForAnAncestorIsRefused(t *testing.T) {
 	const path, other = " --lock /locks/test", " --lock /locks/other"
 	for _, levels := range [][]string{
 		{"run" + path, "run" + path},
@@ -56,7 +56,7 @@ func TestWhatAnAncestorHoldsIsRefused(t *testing.T) {
 		t.Run(strings.Join(levels, ", "), func(t *testing.T) {
 			t.Parallel()
 			p := start(t, zktest.NewServer(t), nested(levels...)...)
-			require.Equal(t, exitUsage, p.end(), "which the levels above pass on")
+			require.Equal(t, exitUsage, p.end(), "the levels above pass it on")
 			failed := p.event("failed")
 			require.Equal(t, exitUsage, *failed.ExitCode)
 			require.Equal(t, causeUsage, failed.Cause)
@@ -70,7 +70,7 @@ func TestWhatAnAncestorHoldsIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever need not wait for what is above is none of its business.
+// What need not wait for an ancestor is not refused.
 func TestWhatMayBeNested(t *testing.T) {
 	const path, other = " --lock /locks/test", " --lock /locks/other"
 	for _, levels := range [][]string{
@@ -99,7 +99,7 @@ func TestOneKindToAPath(t *testing.T) {
 		t.Run(strings.Join(levels, ", "), func(t *testing.T) {
 			t.Parallel()
 			p := start(t, zktest.NewServer(t), nested(levels...)...)
-			require.Equal(t, exitUsage, p.end(), "which the level above passes on")
+			require.Equal(t, exitUsage, p.end(), "the level above passes it on")
 			failed := p.event("failed")
 			require.Equal(t, causeUsage, failed.Cause)
 			require.Contains(t, failed.Reason, "the path is in use by another recipe")
@@ -107,21 +107,21 @@ func TestOneKindToAPath(t *testing.T) {
 	}
 }
 
-// A writer that waits for the ancestor is in the way of a reader below it.
-func TestReaderBehindAWriterBehindItsAncestor(t *testing.T) {
+// A writer waits for the ancestor, and a reader below it would wait for the writer.
+func TestReaderBehindAWriterThatWaitsForItsAncestor(t *testing.T) {
 	server := zktest.NewServer(t)
 	inner := command("zkrecipes", nested("run --shared --lock "+testLock)...)
 	outer := start(t, server, flagsFor(inner, "--lock", testLock, "--shared")...)
 	require.Equal(t, "ready", outer.line())
 	writer := start(t, server, flagsFor(command("exit", "0"), "--lock", testLock)...)
-	inLine(t, server, 2)
+	awaitQueueLength(t, server, 2)
 	_, err := outer.stdin.Write([]byte("!"))
 	require.NoError(t, err)
 	require.Equal(t, exitUsage, outer.end())
 	require.Equal(t, 0, writer.end())
 }
 
-// A nested is a job below others, with a contest of the test's.
+// nestedJob returns a job below others, with a recipe of the test.
 func nestedJob(t *testing.T, env environ, flags string, c recipe) *job {
 	t.Helper()
 	p := &program{env: env}
@@ -132,8 +132,8 @@ func nestedJob(t *testing.T, env environ, flags string, c recipe) *job {
 	return j
 }
 
-// The same if the writer comes only when the reader has looked.
-func TestWriterThatComesBetween(t *testing.T) {
+// The same if the writer comes after the reader has checked.
+func TestWriterThatArrivesAfterTheCheck(t *testing.T) {
 	reader := lease.Contender{Kind: lease.KindReader, Session: 7, Holding: true}
 	queue := []lease.Contender{reader}
 	shared, err := (&runFlags{shared: true, jobFlags: jobFlags{path: testLock}}).
@@ -150,8 +150,7 @@ func TestWriterThatComesBetween(t *testing.T) {
 	require.Equal(t, exitUsage, exitCode(err, exitConflict), "%v", err)
 }
 
-// What is no ancestor's does not count, nor what the environment says of those that
-// have ended.
+// Other clients do not count as ancestors, nor those that have ended.
 func TestAncestorsThatHoldNothing(t *testing.T) {
 	server := zktest.NewServer(t)
 	holder := hold(t, server)
@@ -165,7 +164,7 @@ func TestAncestorsThatHoldNothing(t *testing.T) {
 	p := start(t, server, flagsFor(command("exit", "0"), "--lock", testLock, "--try")...)
 	require.Equal(t, exitUsage, p.end())
 	require.Contains(t, p.event("failed").Reason, "pid 77")
-	// It has kept the variable, and the lock has gone to another.
+	// The variable still names an ancestor that has released the lock.
 	holder.signal(syscall.SIGTERM)
 	require.Equal(t, 3, holder.end())
 	next := hold(t, server)
@@ -175,9 +174,8 @@ func TestAncestorsThatHoldNothing(t *testing.T) {
 	require.Equal(t, 3, next.end())
 }
 
-// Who has no ancestors asks nothing for their sake, and who has some does not go on
-// without an answer.
-func TestLookForAncestors(t *testing.T) {
+// Without ancestors no server is asked; with some, an answer is needed.
+func TestCheckOfAncestors(t *testing.T) {
 	asked := 0
 	c := recipe{
 		kind: lease.KindMutex, mustWait: anyContender,
@@ -192,21 +190,21 @@ func TestLookForAncestors(t *testing.T) {
 	require.Equal(t, 1, asked)
 }
 
-// The look is bounded as the rest is.
-func TestLookForAncestorsOfASilentServer(t *testing.T) {
+// The check is part of the wait limit.
+func TestCheckOfAncestorsIsBounded(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		w.Server.On(zktest.OpSync, testLock).Client("a").Do(zktest.Mute)
 		w.Server.On(zktest.OpConnect, "").Client("a").Nth(2).Always().Do(zktest.Mute)
 		j, f := virtual(t, w, "a", "--try")
 		j.env = environ{envAncestors + "=0x1:1"}
 		took, err := awaited(t, j, f)
-		unreachable(t, err)
+		requireUnreachable(t, err)
 		require.LessOrEqual(t, took, 3*time.Second)
 	})
 }
 
-// A permit that others hold is one to wait for, also beside an ancestor.
-func TestPermitOfOthersBesideAnAncestor(t *testing.T) {
+// A job may wait for a permit that another client holds, also beside an ancestor.
+func TestPermitOfAnotherClientBesideAnAncestor(t *testing.T) {
 	server := zktest.NewServer(t)
 	other := hold(t, server, "--permits", "2")
 	p := start(t, server, nested("run --permits 2 --lock "+testLock, "run --permits 2 --lock "+testLock)...)

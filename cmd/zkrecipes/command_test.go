@@ -63,25 +63,25 @@ func playCommand(part string, args []string) int {
 		fmt.Println("ready")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		select {}
-	case "parent": // of a stubborn one; ends at TERM itself
+	case "parent": // of a stubborn one; itself ends at TERM
 		child := exec.Command(os.Args[0], asCommand, "stubborn")
 		child.Stdout = os.Stdout
 		if err := child.Start(); err != nil {
 			return 1
 		}
 		select {}
-	case "tree": // of processes that have gone everywhere; ends at TERM and INT itself
+	case "tree": // of processes in other groups and sessions; itself ends at TERM and INT
 		return playTree()
-	case "family": // of some that do not obey Ctrl-Z, one of them elsewhere
+	case "family": // of processes that ignore Ctrl-Z, one of them in another group
 		_ = os.Setenv(envLeaf, "family: ")
 		if !startPart(nil, "leaf", "TSTP") || !startPart(nil, "leaf") || !startPart(&syscall.SysProcAttr{Setsid: true}, "leaf") {
 			return 1
 		}
 		fmt.Println("family:", os.Getpid())
 		select {}
-	case "starter": // of others, and then ends itself
+	case "starter": // of others; then it ends
 		return playStarter(args)
-	case "leaf": // live until killed, deaf to the signals that are named
+	case "leaf": // live until killed; ignore the signals that are named
 		for _, name := range args {
 			signal.Ignore(map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "TSTP": syscall.SIGTSTP}[name])
 		}
@@ -93,7 +93,7 @@ func playCommand(part string, args []string) int {
 		}
 	case "forker": // fork without end
 		playForker()
-	case "file": // say what there is to read in the file with that number
+	case "file": // print what the file with that number contains
 		fd, _ := strconv.Atoi(args[0])
 		text, err := io.ReadAll(os.NewFile(uintptr(fd), "passed on"))
 		fmt.Println(string(text), err)
@@ -119,14 +119,14 @@ func startPart(attr *syscall.SysProcAttr, part string, args ...string) bool {
 	return child.Start() == nil
 }
 
-// envLeaf is what a leaf says before its line.
+// envLeaf is what a leaf prints before its line.
 const envLeaf = "ZKRECIPES_TEST_LEAF"
 
 // leaves is how many of its processes each "tree" has; all say so.
 const leaves = 6
 
-// playTree starts what has left the process group of the command, or its parent, or
-// both, and what does not want to end.
+// playTree starts processes that leave the command's process group, or its parent, or
+// both, and some that do not end at a signal.
 func playTree() int {
 	ok := startPart(nil, "leaf") &&
 		startPart(&syscall.SysProcAttr{Setpgid: true}, "leaf") && // as timeout(1) does
@@ -140,7 +140,7 @@ func playTree() int {
 	select {}
 }
 
-// playStarter starts one more, and does not wait for it.
+// playStarter starts another process, and does not wait for it.
 func playStarter(args []string) int {
 	if !startPart(nil, args[0], args[1:]...) {
 		return 1
@@ -171,7 +171,7 @@ func TestFindCommand(t *testing.T) {
 }
 
 func TestCommandIsLookedUpBeforeConnecting(t *testing.T) {
-	// Nobody listens there: a run that connected first would end with 69.
+	// No server listens there: a run that connected first would end with 69.
 	env := []string{envServers + "=127.0.0.1:1"}
 	code, _, stderr := invoke(t, env, "run", "--lock", "/l", "--timeout", "1h", "--", "no-such-command-anywhere")
 	require.Equal(t, exitNotFound, code)

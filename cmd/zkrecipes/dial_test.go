@@ -15,8 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 )
 
-// Two of three servers are down, and a try finds the third, in whatever order they are
-// tried.
+// Two of three servers are down, and --try finds the third, in any order.
 func TestTryFindsTheServerThatIsUp(t *testing.T) {
 	for range 20 {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -37,8 +36,8 @@ func TestTryFindsTheServerThatIsUp(t *testing.T) {
 	}
 }
 
-// One that accepts connections and says nothing, as a machine does whose processes
-// stand still, takes no more of the time than one that cannot be reached.
+// A server that accepts connections and does not answer, as on a frozen machine, takes
+// no more of the time than one that cannot be reached.
 func TestTryFindsTheServerThatAnswers(t *testing.T) {
 	for range 20 {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -60,8 +59,7 @@ func TestTryFindsTheServerThatAnswers(t *testing.T) {
 	}
 }
 
-// One server alone may take all the time there is, and what is asked later is not
-// hurried.
+// One server alone may take all the time, and later connections have no limit.
 func TestTryWaitsForASlowServer(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		w.Server.Pause()
@@ -105,7 +103,7 @@ func TestDialOfAName(t *testing.T) {
 	require.NoError(t, reached(), "at the address that was known before")
 	d.known = nil
 	require.ErrorIs(t, reached(), errFake)
-	// Whichever address of several is the right one, it is tried in the end.
+	// Each address of several is tried in the end.
 	found = []string{"127.0.0.1", "::1"}
 	until(t, "the right one is chosen", func() bool { return reached() == nil })
 	_, err = d.dial(t.Context(), "tcp", "nonsense")

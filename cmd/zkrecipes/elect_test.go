@@ -33,7 +33,7 @@ func leads(t *testing.T, p *started) event {
 	return e
 }
 
-func inLine(t *testing.T, server *zktest.Server, n int) {
+func awaitQueueLength(t *testing.T, server *zktest.Server, n int) {
 	t.Helper()
 	until(t, strconv.Itoa(n)+" are in line", func() bool { return len(server.Children(testLock)) == n })
 }
@@ -45,13 +45,13 @@ func TestOneLeaderAtATime(t *testing.T) {
 	second := candidate(t, server, "polite")
 	waiting := second.event("waiting")
 	require.Equal(t, "alpha", waiting.Holder.Who)
-	inLine(t, server, 2)
+	awaitQueueLength(t, server, 2)
 	require.Empty(t, second.lines, "the second must not run")
 	require.Equal(t, []string{"1 leader held", "2 leader waiting"}, states(listed(t, server, testLock)))
 
 	first.signal(syscall.SIGTERM)
 	require.Equal(t, "got terminated", first.line())
-	require.Equal(t, 3, first.end(), "who is told to end resigns")
+	require.Equal(t, 3, first.end(), "a signal makes it resign")
 	require.Equal(t, 3, *first.event("released").ExitCode)
 	require.Greater(t, leads(t, second).Token, term.Token)
 	second.signal(syscall.SIGTERM)
@@ -81,7 +81,7 @@ func TestEnvironmentOfALeader(t *testing.T) {
 	require.Equal(t, 0, p.end())
 }
 
-// The difference to "run".
+// "run" would end here.
 func TestLostTermIsFollowedByAnother(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := candidate(t, server, "polite")
@@ -102,17 +102,17 @@ func TestLostTermIsFollowedByAnother(t *testing.T) {
 	require.Empty(t, server.Children(testLock))
 }
 
-func TestLostTermGoesToTheNext(t *testing.T) {
+func TestLostTermGoesToTheNextParticipant(t *testing.T) {
 	server := zktest.NewServer(t)
 	first := candidate(t, server, "polite")
 	leads(t, first)
 	second := candidate(t, server, "polite")
-	inLine(t, server, 2)
-	deleteFirst(t, server)
+	awaitQueueLength(t, server, 2)
+	deleteHead(t, server)
 	require.Equal(t, "got terminated", first.line())
 	first.event("campaigning")
 	leads(t, second)
-	inLine(t, server, 2)
+	awaitQueueLength(t, server, 2)
 	require.Empty(t, first.lines, "the first must not run beside the second")
 	first.signal(syscall.SIGTERM)
 	require.Equal(t, 128+int(syscall.SIGTERM), first.end(), "the wait for another term")
@@ -120,8 +120,8 @@ func TestLostTermGoesToTheNext(t *testing.T) {
 	require.Equal(t, 3, second.end())
 }
 
-// deleteFirst takes the leadership away by hand.
-func deleteFirst(t *testing.T, server *zktest.Server) {
+// deleteHead takes the leadership away by hand.
+func deleteHead(t *testing.T, server *zktest.Server) {
 	t.Helper()
 	client := connectClient(t, server)
 	first := listed(t, server, testLock).Queue[0].Node
@@ -143,25 +143,26 @@ func TestSilentServerStopsTheLeaderBeforeTheSessionCanExpire(t *testing.T) {
 	require.Greater(t, leads(t, p).Token, lost.Token, "and when they answer again it leads again")
 }
 
-// Who was told to end, and loses its term before it has, wants no other.
-func TestLeaderThatWasToldToEndDoesNotCampaignAgain(t *testing.T) {
+// An elect that got a signal, and then loses its term, does not campaign again.
+func TestLeaderThatGotASignalDoesNotCampaignAgain(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := candidate(t, server, "unhurried", "--grace", "300ms")
 	leads(t, p)
 	p.signal(syscall.SIGTERM)
 	require.Equal(t, "got terminated", p.line())
-	deleteFirst(t, server)
+	deleteHead(t, server)
 	require.Equal(t, exitLost, p.end())
 	require.Equal(t, exitLost, *p.event("stopped").ExitCode)
 }
 
-// Who is asked to give way does, and campaigns again behind those who wait.
+// After a request for revocation it resigns, and campaigns again at the end of the
+// queue.
 func TestRevokedLeaderCampaignsAgain(t *testing.T) {
 	server := zktest.NewServer(t)
 	first := candidate(t, server, "polite", "--id", "alpha")
 	leads(t, first)
 	second := candidate(t, server, "polite", "--id", "beta")
-	inLine(t, server, 2)
+	awaitQueueLength(t, server, 2)
 	code, stdout := revoke(t, server, testLock)
 	require.Equal(t, 0, code)
 	require.Contains(t, stdout, "(leader, held): alpha")
@@ -170,7 +171,7 @@ func TestRevokedLeaderCampaignsAgain(t *testing.T) {
 	require.Nil(t, first.event("released").ExitCode)
 	first.event("campaigning")
 	leads(t, second)
-	inLine(t, server, 2)
+	awaitQueueLength(t, server, 2)
 	code, _ = revoke(t, server, testLock)
 	require.Equal(t, 0, code)
 	require.Equal(t, "got terminated", second.line())
@@ -196,18 +197,18 @@ func TestSignalEndsTheCampaign(t *testing.T) {
 	server := zktest.NewServer(t)
 	leads(t, candidate(t, server, "polite"))
 	p := candidate(t, server, "polite")
-	inLine(t, server, 2)
+	awaitQueueLength(t, server, 2)
 	p.signal(syscall.SIGINT)
 	require.Equal(t, 128+int(syscall.SIGINT), p.end())
 	require.Len(t, server.Children(testLock), 1)
 }
 
-// What is said to people.
+// The messages for users.
 func TestTextOfAnElection(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := start(t, server, slices.Concat([]string{"elect", "--path", testLock}, command("polite"))...)
 	require.Equal(t, "ready", p.line())
-	deleteFirst(t, server)
+	deleteHead(t, server)
 	require.Equal(t, "got terminated", p.line())
 	require.Equal(t, "ready", p.line())
 	p.signal(syscall.SIGTERM)
@@ -224,7 +225,7 @@ func TestTextOfAnElection(t *testing.T) {
 	}
 }
 
-func TestElectionsThatCannotBe(t *testing.T) {
+func TestElectionsThatAreRefused(t *testing.T) {
 	server := zktest.NewServer(t)
 	env := []string{envServers + "=" + server.Addr()}
 	elect := func(env []string, command ...string) (code int, stderr string) {
@@ -236,28 +237,28 @@ func TestElectionsThatCannotBe(t *testing.T) {
 	code, _ = elect(append(env, envAuth+"=digest:me:hunter2"), os.Args[0], asCommand, "exit", "5")
 	require.Equal(t, 5, code)
 	code, stderr := elect(env, os.Args[0], asCommand, "exit", "5")
-	require.Equal(t, exitNoPerm, code, "the election belongs to others")
+	require.Equal(t, exitNoPerm, code, "other credentials own the election")
 	require.Contains(t, stderr, "not permitted")
 	require.NotContains(t, stderr, "hunter2")
 }
 
-// A heldFake is a fakeLease that can be given back.
-type heldFake struct {
+// A releasableLease is a fakeLease that can be released.
+type releasableLease struct {
 	*fakeLease
 	released bool
 }
 
-func (h *heldFake) Token() lease.Token { return 7 }
+func (h *releasableLease) Token() lease.Token { return 7 }
 
-func (h *heldFake) Release() error {
+func (h *releasableLease) Release() error {
 	h.released = true
 	return h.Err()
 }
 
-// A term that is lost before its command could be started is followed by another, as
-// one that is lost later.
-func TestTermLostBeforeTheCommandStarts(t *testing.T) {
-	lost := &heldFake{fakeLease: newFakeLease()}
+// After a term that is lost before its command starts, there is another, as after one
+// that is lost later.
+func TestTermThatIsLostBeforeTheCommandStarts(t *testing.T) {
+	lost := &releasableLease{fakeLease: newFakeLease()}
 	lost.cancel(lease.ErrLost)
 	j := &job{
 		program: &program{}, jobFlags: &jobFlags{quiet: true}, signals: make(chan os.Signal, 1),

@@ -24,7 +24,7 @@ import (
 )
 
 // promised is what programs rely on. Lines and fields may be added to it; to change or
-// take away one breaks somebody's program.
+// remove one breaks programs.
 var promised = map[string]string{
 	"connecting":      "",
 	"timeout granted": "session session_timeout_seconds asked_seconds",
@@ -71,7 +71,7 @@ func fieldOf() map[string]reflect.StructField {
 	return fields
 }
 
-// Kinds, fields and help are of one piece.
+// Kinds, fields and help agree.
 func TestEventSchemaIsComplete(t *testing.T) {
 	used := map[string]bool{}
 	for _, k := range eventKinds {
@@ -103,8 +103,8 @@ func TestEventSchemaIsComplete(t *testing.T) {
 	}
 }
 
-// checkEvent holds a line of --json against the schema: all fields of its kind, in that
-// order, of the type that is documented, and no others.
+// checkEvent checks a line of --json: all fields of its kind, in the order and with the
+// types of the schema, and no others.
 func checkEvent(t *testing.T, line []byte) {
 	t.Helper()
 	var e struct{ Event string }
@@ -168,7 +168,7 @@ func TestFieldsAreKeptWhenTheyAreZero(t *testing.T) {
 			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{PID: 1, Since: time.Date(2026, 1, 2, 3, 0, 0, 0, time.FixedZone("", 3600))})},
 			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":"2026-01-02T02:00:00.000Z"}`,
 		},
-		{ // others write their times as they like
+		{ // other clients may write any time
 			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{PID: 1, Since: time.Date(2026, 1, 2, 3, 0, 0, 123456789, time.UTC)})},
 			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":"2026-01-02T03:00:00.123Z"}`,
 		},
@@ -202,8 +202,7 @@ func TestFieldsAreKeptWhenTheyAreZero(t *testing.T) {
 	}
 }
 
-// Whatever the source says of an event arrives: its kind is known, and has a place for
-// every field that is given a value there.
+// Each event in the source has a kind of the schema, and only fields of that kind.
 func TestEventsInTheSourceFitTheSchema(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
@@ -251,7 +250,7 @@ func TestEventsInTheSourceFitTheSchema(t *testing.T) {
 		})
 	}
 	for _, k := range eventKinds {
-		require.True(t, emitted[k.name], "nothing tells of %q", k.name)
+		require.True(t, emitted[k.name], "no code emits %q", k.name)
 	}
 }
 

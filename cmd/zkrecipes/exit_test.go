@@ -40,14 +40,14 @@ func TestExitCodes(t *testing.T) {
 		{errFake, causeOther, 69},
 		// A server did answer.
 		{&framework.OpError{Outcome: framework.Failed, Err: framework.ErrReplyTooLarge}, causeOther, 69},
-		// Nobody is known to be in the way.
+		// No client ahead is known.
 		{&lease.TimeoutError{Ahead: -1, Err: broken}, causeUnreachable, 69},
 		{&lease.TimeoutError{Ahead: -1}, causeUnreachable, 69},
-		// Somebody was, but when time was up no server could say so.
+		// A client was ahead, but at the end no server could confirm it.
 		{&lease.TimeoutError{Ahead: 2, Err: broken}, causeUnreachable, 69},
 		{&unreachableError{&lease.TimeoutError{Ahead: 2}, errUnanswered}, causeUnreachable, 69},
 		{&lease.TimeoutError{Ahead: 0}, causeHeld, 9},
-		// What failed before is not what ended the wait.
+		// An earlier failure did not end the wait.
 		{&lease.TimeoutError{Ahead: 2, Err: framework.ErrSessionExpired}, causeHeld, 9},
 		{fmt.Errorf("x: %w", &lease.TimeoutError{Ahead: 1, Waited: time.Second}), causeHeld, 9},
 		{fmt.Errorf("x: %w", lease.ErrLost), causeLost, 76},
@@ -82,9 +82,9 @@ func TestEnvironment(t *testing.T) {
 
 const envLockTokenLike = envLockToken + "S"
 
-// Of a chain of attempts only what happened at the servers is told: each says the rest
-// again.
-func TestUnreachableIsSaidOnce(t *testing.T) {
+// Of a chain of attempts only what happened at the servers is reported: each attempt
+// repeats the rest.
+func TestUnreachableErrorDoesNotRepeatItself(t *testing.T) {
 	servers := &framework.ConnectError{Attempts: []framework.ConnectAttempt{{Addr: "zk1:2181", Err: errFake}}}
 	timeout := &lease.TimeoutError{Path: "/l", Ahead: 1, Waited: 3 * time.Second}
 	const begins = "no server answers, so it is not known whether /l is free; gave up after 3s (1 ahead when one last did): "

@@ -115,8 +115,7 @@ func TestAuthFileIsNotShown(t *testing.T) {
 	require.NotContains(t, stderr, "secret")
 }
 
-// Who names a file wants a lock that is closed, and gets no open one because it is
-// empty.
+// With an empty file a lock would be open, although the caller wants a closed one.
 func TestAuthFileWithoutCredentials(t *testing.T) {
 	env := []string{envServers + "=127.0.0.1:1", envAuth + "=digest:me:hunter2"}
 	for _, text := range []string{"", "# none\n\n"} {

@@ -47,7 +47,7 @@ func TestDeletedNodeStopsTheCommandAndItsChildren(t *testing.T) {
 	p := start(t, server, flagsFor(command("parent"), "--lock", testLock, "--grace", "300ms")...)
 	require.Equal(t, "ready", p.line(), "of the grandchild, which ignores TERM")
 	deleteHolder(t, server, operator)
-	require.Equal(t, exitLost, p.end(), "and nobody holds standard output any more")
+	require.Equal(t, exitLost, p.end(), "no process holds standard output any more")
 	require.Contains(t, p.event("lost").Reason, "deleted by somebody else")
 	require.Contains(t, p.event("stopped").Command, "killed by signal")
 }
@@ -61,8 +61,8 @@ func deleteHolder(t *testing.T, server *zktest.Server, operator *framework.Clien
 	require.NoError(t, operator.Delete(ctx, testLock+"/"+nodes[0], framework.AnyVersion))
 }
 
-// A server that falls silent can still hold the session when the command is dead: that
-// is the point of it all.
+// When the command is dead, a server that stopped answering can still have the session:
+// so no other client holds the lock before.
 func TestSilentServerStopsTheCommandBeforeTheSessionCanExpire(t *testing.T) {
 	t.Parallel()
 	server := shortLived(t)
@@ -95,8 +95,8 @@ func TestStoppedWrapperKillsTheCommandWhenItGoesOn(t *testing.T) {
 	require.Equal(t, 3, next.end(), "the next holder is not disturbed")
 }
 
-// The loss is not noticed before the lock is given back: too late to stop the command,
-// but not too late to say so.
+// The loss is noticed only when the lock is released: too late to stop the command, but
+// not too late to report it.
 func TestCommandThatEndedWithoutTheLock(t *testing.T) {
 	server := zktest.NewServer(t)
 	operator := connectClient(t, server)
@@ -114,7 +114,7 @@ func TestCommandThatEndedWithoutTheLock(t *testing.T) {
 	require.Equal(t, exitLost, *e.ExitCode)
 }
 
-// A short trouble harms nobody.
+// A short break does no harm.
 func TestReconnectKeepsTheLock(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := hold(t, server)
@@ -126,7 +126,7 @@ func TestReconnectKeepsTheLock(t *testing.T) {
 	require.Equal(t, "exit code 3", p.event("released").Command)
 }
 
-// What is said to people has the same content as what is said to programs.
+// Messages for users have the same content as events for programs.
 func TestTextOfALoss(t *testing.T) {
 	server := zktest.NewServer(t)
 	operator := connectClient(t, server)

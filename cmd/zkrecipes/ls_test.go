@@ -56,7 +56,7 @@ func TestListing(t *testing.T) {
 	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "semaphore": null, "others": []}`, stdout)
 }
 
-// Looking must not change anything, not even create the chroot.
+// ls must not change anything, not even create the chroot.
 func TestListingOfAPathThatDoesNotExist(t *testing.T) {
 	server := zktest.NewServer(t)
 	env := []string{envServers + "=" + server.Addr() + "/no/such/chroot"}
@@ -70,9 +70,8 @@ func TestListingOfAPathThatDoesNotExist(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Java clients say nothing about themselves, and nobody is to be trusted with what is
-// written to a terminal.
-func TestListingOfOthers(t *testing.T) {
+// Java clients say nothing about themselves, and text of other clients is escaped.
+func TestListingOfJavaClientsAndOtherChildren(t *testing.T) {
 	server := zktest.NewServer(t)
 	client := connectClient(t, server)
 	require.NoError(t, client.CreateParents(t.Context(), testLock+"/x"))
@@ -91,12 +90,12 @@ func TestListingOfOthers(t *testing.T) {
 	require.Regexp(t, `^2 +mutex +waiting +\d+ +0x[0-9a-f]+ +a\\x1b\[2Jb +h +- +20`, lines[2])
 }
 
-func TestSomeOf(t *testing.T) {
+func TestFirstFew(t *testing.T) {
 	require.Equal(t, `a, b\x1bc, d,\x20e`, firstFew([]string{"a", "b\x1bc", "d, e"}))
 	require.Equal(t, "1, 2, 3, 4, 5 and 2 more", firstFew([]string{"1", "2", "3", "4", "5", "6", "7"}))
 }
 
-func TestDescriptionOfWhoSaysNothing(t *testing.T) {
+func TestDescriptionOfAClientWithoutData(t *testing.T) {
 	c := inspect.Contender{State: inspect.Waiting, Contender: lease.Contender{Kind: lease.KindMutex, Node: "lock-0000000001", Session: 31}}
 	require.Equal(t, "lock-0000000001 (mutex, waiting): session 0x1f", describe(c))
 }
@@ -120,7 +119,7 @@ func states(l listing) []string {
 	return all
 }
 
-// A path with more in it than one answer may have is no server that does not answer.
+// A path with more children than one answer may have is not reported as unreachable.
 func TestListingThatIsTooLarge(t *testing.T) {
 	server := zktest.NewServer(t)
 	client, err := framework.Connect(t.Context(), framework.Config{Servers: []string{server.Addr()}})

@@ -27,9 +27,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// The test binary plays three parts, so that nothing depends on tools of the machine:
-// the tests; zkrecipes itself, if envProgram is set; and the commands that it runs, if
-// the first argument is asCommand.
+// The test binary has three roles, so that no tool of the machine is needed: the tests;
+// zkrecipes itself, if envProgram is set; and the commands that it runs, if the first
+// argument is asCommand.
 const (
 	envProgram = "ZKRECIPES_TEST_PROGRAM"
 	asCommand  = "as-command"
@@ -58,8 +58,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// manyAtATime lets tests that are marked as parallel run side by side also where there
-// are few processors: what they do most is wait for real time to pass.
+// manyAtATime lets parallel tests run side by side even with few processors: mostly
+// they wait for real time to pass.
 func manyAtATime() {
 	flag.Parse()
 	chosen := false
@@ -84,7 +84,7 @@ func command(part string, args ...string) []string {
 	return append([]string{"--", os.Args[0], asCommand, part}, args...)
 }
 
-// patience is how long an event may take that is certain to come.
+// eventTimeout is how long an event may take that is certain to come.
 const eventTimeout = 2 * time.Minute
 
 // A started program is zkrecipes as a process of its own.
@@ -92,7 +92,7 @@ type started struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	lines  chan string // of the command's standard output; closed when all who can write to it have ended
+	lines  chan string // of the command's standard output; closed when no process can write to it any more
 	events chan event  // from standard error; closed likewise
 	exit   chan int
 
@@ -110,7 +110,7 @@ func start(t *testing.T, server *zktest.Server, args ...string) *started {
 	var err error
 	p.stdin, err = p.cmd.StdinPipe()
 	require.NoError(t, err)
-	// Not StdoutPipe: waiting would close it before it is read to the end.
+	// Not StdoutPipe: Wait would close it before it is read to the end.
 	stdout, childOut, err := os.Pipe()
 	require.NoError(t, err)
 	stderr, childErr, err := os.Pipe()
@@ -142,9 +142,9 @@ func start(t *testing.T, server *zktest.Server, args ...string) *started {
 	return p
 }
 
-// startUnignored starts a program in which signals have their usual effect, also where
-// the tests were started with some ignored, as shells do in the background: what is
-// caught here is not inherited.
+// startUnignored starts a program in which signals have their usual effect, even if the
+// tests were started with some ignored, as by shells in the background: a signal that
+// is caught here is not inherited as ignored.
 func startUnignored(cmd *exec.Cmd) error {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP)
@@ -172,7 +172,7 @@ func (p *started) readEvents(r io.ReadCloser) {
 			checkEvent(p.t, in.Bytes())
 			p.events <- e
 		} else {
-			checkSaidOnce(p.t, in.Text())
+			checkNoRepeatedPhrase(p.t, in.Text())
 		}
 	}
 }
@@ -218,8 +218,8 @@ func (p *started) event(kind string) event {
 	}
 }
 
-// end waits for the exit code, and makes sure that the command and all that it started
-// had ended by then: nobody can write to standard output any more.
+// end waits for the exit code, and makes sure that all processes of the command had
+// ended by then: none can write to standard output any more.
 func (p *started) end() int {
 	p.t.Helper()
 	select {
@@ -264,7 +264,7 @@ func invoke(t *testing.T, env []string, args ...string) (code int, stdout, stder
 	return code, text(out), text(errs)
 }
 
-// until waits for something that no event tells of.
+// until waits for something that no event reports.
 func until(t *testing.T, what string, true func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -35,9 +35,9 @@ func checkNamespace(env environ) error {
 	p := &process{guardianEnded: make(chan struct{})}
 	err := p.startGuardian(env, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}, true)
 	if err == nil {
-		var told notice
-		if told, err = p.sendOrder(context.Background(), json.NewDecoder(p.notices), order{Namespace: true}); err == nil && told.Why != "" {
-			err = errors.New(told.Why)
+		var answer notice
+		if answer, err = p.sendOrder(context.Background(), json.NewDecoder(p.notices), order{Namespace: true}); err == nil && answer.Why != "" {
+			err = errors.New(answer.Why)
 		}
 		p.control.Close()
 		<-p.guardianEnded

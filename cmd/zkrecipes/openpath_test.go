@@ -25,7 +25,7 @@ var (
 	lookOnly = framework.WorldACL(framework.PermRead)
 )
 
-// makeNode makes a node, and what is missing above it, with an ACL.
+// makeNode creates a node with an ACL, and its missing parents.
 func makeNode(t *testing.T, c *framework.Client, path string, acl ...framework.ACL) {
 	t.Helper()
 	require.NoError(t, c.CreateParents(t.Context(), path))
@@ -33,14 +33,14 @@ func makeNode(t *testing.T, c *framework.Client, path string, acl ...framework.A
 	require.NoError(t, err)
 }
 
-// ZooKeeper asks the parent who may delete a node: a stranger who has made the path
-// could take the lock away from whoever holds it with credentials.
-func TestPathThatAStrangerHasMade(t *testing.T) {
+// The ACL of the parent says which clients may delete a node: another client that has
+// created the path could take the lock away from a holder with credentials.
+func TestOpenPathIsRefused(t *testing.T) {
 	for _, args := range []string{"run --lock", "run --shared --lock", "run --try --lock", "run --permits 2 --lock", "elect --path"} {
 		t.Run(args, func(t *testing.T) {
 			server := zktest.NewServer(t)
-			stranger := connectClient(t, server)
-			require.NoError(t, stranger.CreateParents(t.Context(), "/app"+testLock+"/x"))
+			other := connectClient(t, server)
+			require.NoError(t, other.CreateParents(t.Context(), "/app"+testLock+"/x"))
 			env := []string{envServers + "=" + server.Addr() + "/app", envAuth + "=digest:me:hunter2"}
 			args := slices.Concat(strings.Fields(args), []string{testLock}, command("exit", "5"))
 			code, _, stderr := invoke(t, env, args...)
@@ -52,7 +52,7 @@ func TestPathThatAStrangerHasMade(t *testing.T) {
 			require.NotContains(t, stderr, "hunter2")
 			require.Empty(t, server.Children("/app"+testLock))
 
-			// What the message says, done as zkCli.sh does it.
+			// Do what the message says, as zkCli.sh would.
 			mender := connectClient(t, server, us)
 			_, err := mender.SetACL(t.Context(), "/app"+testLock, append(framework.CreatorACL(framework.PermAll), lookOnly...), framework.AnyVersion)
 			require.NoError(t, err)
@@ -64,27 +64,28 @@ func TestPathThatAStrangerHasMade(t *testing.T) {
 	}
 }
 
-// What the help promises about strangers.
-func TestStrangersCanOnlyLook(t *testing.T) {
+// What the help promises about clients without credentials.
+func TestClientsWithoutCredentialsCanOnlyList(t *testing.T) {
 	server := zktest.NewServer(t)
-	stranger := connectClient(t, server)
+	other := connectClient(t, server)
 	t.Setenv(envAuth, "digest:me:hunter2")
 	p := hold(t, server)
 	node := testLock + "/" + server.Children(testLock)[0]
-	require.ErrorIs(t, stranger.Delete(t.Context(), node, framework.AnyVersion), framework.ErrNoAuth)
-	_, err := stranger.Create(t.Context(), testLock+"/lock-", nil, framework.EphemeralSequential)
+	require.ErrorIs(t, other.Delete(t.Context(), node, framework.AnyVersion), framework.ErrNoAuth)
+	_, err := other.Create(t.Context(), testLock+"/lock-", nil, framework.EphemeralSequential)
 	require.ErrorIs(t, err, framework.ErrNoAuth)
-	_, err = stranger.SetACL(t.Context(), testLock, framework.WorldACL(framework.PermAll), framework.AnyVersion)
+	_, err = other.SetACL(t.Context(), testLock, framework.WorldACL(framework.PermAll), framework.AnyVersion)
 	require.ErrorIs(t, err, framework.ErrNoAuth)
-	_, err = stranger.Set(t.Context(), node, []byte("__REVOKE__"), framework.AnyVersion)
+	_, err = other.Set(t.Context(), node, []byte("__REVOKE__"), framework.AnyVersion)
 	require.ErrorIs(t, err, framework.ErrNoAuth)
-	require.ErrorIs(t, stranger.Delete(t.Context(), testLock, framework.AnyVersion), framework.ErrNotEmpty)
+	require.ErrorIs(t, other.Delete(t.Context(), testLock, framework.AnyVersion), framework.ErrNotEmpty)
 	require.Len(t, listed(t, server, testLock).Queue, 1)
 	p.signal(syscall.SIGTERM)
 	require.Equal(t, 3, p.end())
-	// When nobody is there, who may delete above can make it anew; that is noticed.
-	require.NoError(t, stranger.Delete(t.Context(), testLock, framework.AnyVersion))
-	makeNode(t, stranger, testLock, framework.WorldACL(framework.PermAll)...)
+	// When no client is there, one that may delete above can create it anew; the next
+	// run notices.
+	require.NoError(t, other.Delete(t.Context(), testLock, framework.AnyVersion))
+	makeNode(t, other, testLock, framework.WorldACL(framework.PermAll)...)
 	p = start(t, server, flagsFor(command("exit", "5"), "--lock", testLock)...)
 	require.Equal(t, exitNoPerm, p.end())
 	require.Equal(t, causeDenied, p.event("failed").Cause)
@@ -98,7 +99,7 @@ func virtualWith(t *testing.T, w *conformance.World, flags ...string) (*job, *ru
 	return j, f
 }
 
-func denied(t *testing.T, err error, says string) {
+func requireDenied(t *testing.T, err error, says string) {
 	t.Helper()
 	cause, code := classify(err, exitConflict)
 	require.Equal(t, causeDenied, cause, "%v", err)
@@ -106,7 +107,7 @@ func denied(t *testing.T, err error, says string) {
 	require.ErrorContains(t, err, says)
 }
 
-// Who is a stranger, and what is too much for one.
+// Which entries of an ACL make a path open.
 func TestACLsThatAreTooOpen(t *testing.T) {
 	world, all := framework.WorldACL, int32(framework.PermAll)
 	with := func(acl ...framework.ACL) []framework.ACL { return append(slices.Clone(ourACL), acl...) }
@@ -118,16 +119,16 @@ func TestACLsThatAreTooOpen(t *testing.T) {
 		open  string // "" if it is closed
 	}{
 		{"ours alone", "", "", ourACL, ""},
-		{"others look", "", "", with(lookOnly...), ""},
+		{"others list", "", "", with(lookOnly...), ""},
 		{"others write", "", "", with(world(framework.PermRead | framework.PermWrite)...), ""},
 		{"others create", "", "", with(world(framework.PermCreate)...), "the ACL of " + testLock + " has world:anyone:c"},
 		{"others delete", "", "", with(world(framework.PermDelete)...), "the ACL of " + testLock + " has world:anyone:d"},
 		{"others set the ACL", "", "", with(world(framework.PermAdmin)...), "the ACL of " + testLock + " has world:anyone:a"},
 		{"others do all", "", "", world(all), "the ACL of " + testLock + " has world:anyone:cdrwa"},
 		{"an address", "", "", with(framework.ACL{Perms: all, Scheme: "ip", ID: "10.0.0.0/8"}), "the ACL of " + testLock + " has ip:10.0.0.0/8:cdrwa"},
-		{"somebody who is named", "", "", with(framework.DigestACL(all, "you", "secret")...), ""},
+		{"an identity that is named", "", "", with(framework.DigestACL(all, "you", "secret")...), ""},
 		{"others change the number of permits", "--permits 2", "", with(world(framework.PermRead | framework.PermWrite)...), "the ACL of " + testLock + " has world:anyone:rw"},
-		{"others enter the door", "--permits 2", "/locks", with(world(framework.PermCreate)...), "the ACL of " + testLock + "/locks has world:anyone:c"},
+		{"others join the queue", "--permits 2", "/locks", with(world(framework.PermCreate)...), "the ACL of " + testLock + "/locks has world:anyone:c"},
 		{"others delete permits", "--permits 2", "/leases", with(world(framework.PermDelete)...), "the ACL of " + testLock + "/leases has world:anyone:d"},
 		{"a door for us", "--permits 2", "/locks", with(lookOnly...), ""},
 	} {
@@ -144,16 +145,16 @@ func TestACLsThatAreTooOpen(t *testing.T) {
 					require.NoError(t, err)
 					return
 				}
-				denied(t, err, "node, as "+test.open+"; to close it")
+				requireDenied(t, err, "node, as "+test.open+"; to close it")
 			})
 		})
 	}
 }
 
-// A stranger makes the path when it has been looked at, and before we could.
-func TestPathThatAStrangerMakesInBetween(t *testing.T) {
+// Another client creates the path after the check, and before we do.
+func TestOpenPathIsRefusedAfterTheWait(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		stranger := w.Client("stranger")
+		other := w.Client("other")
 		j, f := virtualWith(t, w)
 		client, err := connect(t.Context(), j.cfg, time.Second)
 		require.NoError(t, err)
@@ -163,18 +164,18 @@ func TestPathThatAStrangerMakesInBetween(t *testing.T) {
 		require.NoError(t, err)
 		acquire := j.recipe.acquire
 		j.recipe.acquire = func(ctx context.Context, timeout time.Duration) (held, error) {
-			makeNode(t, stranger, testLock, framework.WorldACL(framework.PermAll)...)
+			makeNode(t, other, testLock, framework.WorldACL(framework.PermAll)...)
 			return acquire(ctx, timeout)
 		}
-		denied(t, j.acquire(t.Context(), f.begin()), "the ACL of "+testLock+" has world:anyone:cdrwa")
+		requireDenied(t, j.acquire(t.Context(), f.begin()), "the ACL of "+testLock+" has world:anyone:cdrwa")
 		w.Settle()
-		require.Empty(t, w.Ephemerals("/"), "it is given back")
+		require.Empty(t, w.Ephemerals("/"), "the lock is released")
 	})
 }
 
-// The look at an ACL, first or second, is answered in the end, or bounded, or its
-// refusal is told.
-func TestLookAtAnACLThatFails(t *testing.T) {
+// The check of an ACL, first or second, is answered in the end, or limited, or its
+// failure is reported.
+func TestCheckOfAnACLThatFails(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		flags string
@@ -184,14 +185,14 @@ func TestLookAtAnACLThatFails(t *testing.T) {
 	}{
 		{"once", "--timeout 5s", func(r *zktest.Rule) { r.Cut() }, false, func(t *testing.T, err error, _ time.Duration) { require.NoError(t, err) }},
 		{"for want of permission", "", func(r *zktest.Rule) { r.Fail(zktest.NoAuth) }, false, func(t *testing.T, err error, _ time.Duration) {
-			denied(t, err, "not permitted")
+			requireDenied(t, err, "not permitted")
 		}},
 		{"for want of an answer", "--timeout 1s", func(r *zktest.Rule) { r.Mute() }, true, func(t *testing.T, err error, took time.Duration) {
-			unreachable(t, err)
+			requireUnreachable(t, err)
 			require.LessOrEqual(t, took, 5*time.Second)
 		}},
 		{"for want of an answer, without waiting", "--try", func(r *zktest.Rule) { r.Mute() }, true, func(t *testing.T, err error, took time.Duration) {
-			unreachable(t, err)
+			requireUnreachable(t, err)
 			require.LessOrEqual(t, took, 3*time.Second)
 		}},
 	} {
@@ -213,8 +214,8 @@ func TestLookAtAnACLThatFails(t *testing.T) {
 	}
 }
 
-// A lock that is lost during the second look is lost.
-func TestLockLostDuringTheLookAtItsACL(t *testing.T) {
+// A lock that is lost during the second check is lost.
+func TestLockLostDuringTheCheckOfItsACL(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		w.Server.On(zktest.OpGetACL, testLock).Nth(2).Expire()
 		j, f := virtualWith(t, w)
@@ -226,8 +227,8 @@ func TestLockLostDuringTheLookAtItsACL(t *testing.T) {
 	})
 }
 
-// Without credentials there is nothing to look for.
-func TestNobodyLooksAtACLsWithoutCredentials(t *testing.T) {
+// Without credentials there is nothing to protect.
+func TestWithoutCredentialsNoACLIsRead(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		j, f := virtual(t, w, "a")
 		_, err := awaited(t, j, f)
@@ -236,8 +237,8 @@ func TestNobodyLooksAtACLsWithoutCredentials(t *testing.T) {
 	})
 }
 
-// To have won in the last moment is to have won.
-func TestLastLook(t *testing.T) {
+// A lock that was acquired in the last moment counts.
+func TestFinalCheckHasTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		require.Equal(t, forever, waitLimit{}.withFinalCheck().left())
 		late := waitLimit{start: time.Now().Add(-time.Minute), duration: time.Second}
@@ -248,7 +249,7 @@ func TestLastLook(t *testing.T) {
 	})
 }
 
-// An election is looked at again for every term.
+// An election is checked again for every term.
 func TestElectionThatIsOpenedBetweenTwoTerms(t *testing.T) {
 	server := zktest.NewServer(t)
 	t.Setenv(envAuth, "digest:me:hunter2")
@@ -267,14 +268,14 @@ func TestElectionThatIsOpenedBetweenTwoTerms(t *testing.T) {
 	require.Contains(t, p.event("failed").Reason, "setAcl "+testLock)
 }
 
-func TestMendingOfAnotherScheme(t *testing.T) {
+func TestTextForAnotherScheme(t *testing.T) {
 	e := &openPathError{path: "/l", nodes: []string{"/l", "/l/leases"}, to: []framework.ACL{{Perms: 4, Scheme: "ip", ID: "10.0.0.1"}, {Perms: 9, Scheme: "world", ID: "anyone"}}, servers: "a,b", scheme: "other"}
 	require.EqualError(t, e, "/l is not protected by the credentials: clients without them can take part or delete the holder's node, "+
 		"as the ACL of /l has ip:10.0.0.1:c, the ACL of /l/leases has world:anyone:dr; to close it, in zkCli.sh -server a,b: addauth other SECRET, "+
 		"then: setAcl /l auth::cdrwa,world:anyone:r, then: setAcl /l/leases auth::cdrwa,world:anyone:r")
 }
 
-// zkCli.sh splits what is typed, and what is printed here is to be typed there.
+// zkCli.sh splits what is typed, and users type there what is printed here.
 func TestPathsForZkCli(t *testing.T) {
 	for path, want := range map[string]string{
 		"/l": "/l", "/my locks/l": `"/my locks/l"`, `/the "l" lock`: `'/the "l" lock'`, `/it's`: `/it's`, "/it's it": `"/it's it"`,

@@ -17,7 +17,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-func TestSoManyRunsAtATime(t *testing.T) {
+func TestPermitsLimitTheRunsAtATime(t *testing.T) {
 	server := zktest.NewServer(t)
 	first := hold(t, server, "--permits", "2", "--label", "a")
 	require.Equal(t, lease.KindSemaphore, first.event("acquired").Kind)
@@ -65,7 +65,7 @@ func TestPermitsBelongToTheCredentials(t *testing.T) {
 	code, _, _ = invoke(t, env, args...)
 	require.Equal(t, exitNoPerm, code)
 	code, stdout, _ := invoke(t, env, "ls", testLock)
-	require.Equal(t, 0, code, "others may look")
+	require.Equal(t, 0, code, "other clients may list it")
 	require.Contains(t, stdout, "2 of 2 permits are free")
 }
 
@@ -96,7 +96,7 @@ func TestRevokeOfPermits(t *testing.T) {
 	require.Equal(t, "got terminated", second.line())
 	require.Equal(t, 3, second.end())
 	first.signal(syscall.SIGUSR1)
-	require.Equal(t, "got user defined signal 1", first.line(), "only the one was asked")
+	require.Equal(t, "got user defined signal 1", first.line(), "only one got the request")
 	code, _ = revoke(t, server, testLock)
 	require.Equal(t, 0, code)
 	require.Equal(t, "got terminated", first.line())
@@ -105,7 +105,7 @@ func TestRevokeOfPermits(t *testing.T) {
 	require.Equal(t, exitNoContender, code)
 }
 
-// A semaphore with a single queue, which only programs make.
+// A semaphore with a single queue, which only programs create.
 func TestListingOfASingleQueue(t *testing.T) {
 	server := zktest.NewServer(t)
 	client := connectClient(t, server)
@@ -148,7 +148,7 @@ func TestListingOfASemaphoreOfUnknownSize(t *testing.T) {
 	require.Equal(t, "how many permits there are is not stored at "+testLock, lines[3])
 }
 
-// Whatever lies at a path is shown, each queue by itself.
+// Everything at a path is listed, each queue by itself.
 func TestListingOfAMixedPath(t *testing.T) {
 	server := zktest.NewServer(t)
 	client := connectClient(t, server)

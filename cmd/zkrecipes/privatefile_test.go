@@ -22,7 +22,7 @@ func secretFile(t *testing.T, name string, mode fs.FileMode) string {
 	return file
 }
 
-func TestAuthFileThatOthersCanRead(t *testing.T) {
+func TestAuthFileThatOtherUsersCanRead(t *testing.T) {
 	env := []string{envServers + "=127.0.0.1:1"}
 	for _, mode := range []fs.FileMode{0o604, 0o644, 0o620, 0o602, 0o610, 0o666} {
 		file := secretFile(t, "auth", mode)
@@ -54,7 +54,7 @@ func (f fileOf) Mode() fs.FileMode { return f.mode }
 
 func (f fileOf) Sys() any { return &syscall.Stat_t{Uid: f.uid} }
 
-// A group may read what root has given it, as services get their secrets.
+// A group may read a file of root: so services get their secrets.
 func TestSecretsOfAGroup(t *testing.T) {
 	for _, test := range []struct {
 		mode    fs.FileMode
@@ -72,7 +72,7 @@ func TestSecretsOfAGroup(t *testing.T) {
 	}
 }
 
-// The mode is that of the file, whatever the name that leads to it.
+// The mode is that of the file, not of a link to it.
 func TestAuthFileBehindALink(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(secretFile(t, "auth", 0o644), link))
@@ -85,7 +85,7 @@ func TestAuthFileBehindALink(t *testing.T) {
 func TestCredentialsFromAPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
-	require.NoError(t, os.Chmod(pipe, 0o660)) // #nosec G302 -- what some systems say of every pipe
+	require.NoError(t, os.Chmod(pipe, 0o660)) // #nosec G302 -- the mode of every pipe on some systems
 	written := make(chan struct{})
 	go func() {
 		defer close(written)

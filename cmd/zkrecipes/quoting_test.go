@@ -18,11 +18,11 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// hostile is a label that would clear a screen, forge lines in every way there is, turn
-// the direction of writing and hide in a log.
+// hostile is a label that would clear a screen, fake lines in many ways, reverse the
+// direction of writing and hide in a log.
 const hostile = "x\n2026-11-21 19:00:00 INFO paid\r\x1b[2J\x07\x7f\u0085\u009b31m\u2028\u2029\u202e\u2066\u200f\u061c\u200b\u00ad\ufeff\u3000\U000e0041y"
 
-// requireHarmless fails if a text has anything in it that a terminal would act on, or
+// requireHarmless fails if a text contains anything that a terminal would act on, or
 // that would make a reader see other lines.
 func requireHarmless(t *testing.T, text string) {
 	t.Helper()
@@ -35,8 +35,8 @@ func requireHarmless(t *testing.T, text string) {
 // hostileName is a name that ZooKeeper accepts for a node.
 const hostileName = "x \u202e\u2028\u200b\u00a0\ufeff,\u061c y"
 
-// populate makes a lock, an election and other children at testLock, all by somebody
-// who means ill.
+// populate creates a lock, an election and other children at testLock, all by a hostile
+// client.
 func populate(t *testing.T) *zktest.Server {
 	t.Helper()
 	server := zktest.NewServer(t)
@@ -56,7 +56,7 @@ func populate(t *testing.T) *zktest.Server {
 	return server
 }
 
-// requireLines fails if an output has anything but so many harmless lines.
+// requireLines fails if an output is not exactly n harmless lines.
 func requireLines(t *testing.T, n int, output string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
@@ -66,7 +66,7 @@ func requireLines(t *testing.T, n int, output string) {
 	}
 }
 
-func TestTextOfOthersIsNeverWrittenRaw(t *testing.T) {
+func TestTextOfOtherClientsIsEscaped(t *testing.T) {
 	server := populate(t)
 	env := []string{envServers + "=" + server.Addr()}
 	code, stdout, stderr := invoke(t, env, "ls", testLock)
@@ -86,7 +86,7 @@ func TestTextOfOthersIsNeverWrittenRaw(t *testing.T) {
 	var l listing
 	require.NoError(t, json.Unmarshal([]byte(stdout), &l))
 	require.Equal(t, []string{hostileName}, l.Others)
-	require.Equal(t, hostile, l.Queue[0].Who, "a program gets what was written")
+	require.Equal(t, hostile, l.Queue[0].Who, "a program gets the text as it was written")
 	require.Equal(t, hostile+"z", l.Queue[0].Host)
 	require.Equal(t, hostileName+"lock-0000000001", l.Queue[0].Node)
 
@@ -97,16 +97,16 @@ func TestTextOfOthersIsNeverWrittenRaw(t *testing.T) {
 	code, stdout, _ = invoke(t, env, "revoke", testLock, "--json")
 	require.Equal(t, 0, code)
 	requireHarmless(t, strings.ReplaceAll(stdout, "\n", ""))
-	var asked revocation
-	require.NoError(t, json.Unmarshal([]byte(stdout), &asked))
-	require.Equal(t, l.Queue[0].Node, asked.Requested[0].Node)
+	var requested revocation
+	require.NoError(t, json.Unmarshal([]byte(stdout), &requested))
+	require.Equal(t, l.Queue[0].Node, requested.Requested[0].Node)
 }
 
-// Who waits is told whom for, and who has waited in vain.
-func TestHoldersAreNotQuotedRaw(t *testing.T) {
+// Messages name the holder, while waiting and after a timeout.
+func TestHoldersInMessagesAreEscaped(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"run", "elect"} {
-		server := populate(t) // a run does not stay where an election is, nor the reverse
+		server := populate(t) // no run on a path of an election, nor the reverse
 		env := []string{envServers + "=" + server.Addr()}
 		for _, format := range []string{"", "--json"} {
 			flag := map[string]string{"run": "--lock", "elect": "--path"}[verb]
@@ -130,8 +130,8 @@ func TestHoldersAreNotQuotedRaw(t *testing.T) {
 	}
 }
 
-// What comes from the command line may come from a file name, or from the web.
-func TestArgumentsAreNotQuotedRaw(t *testing.T) {
+// Arguments may come from a file name, or from the web.
+func TestArgumentsInMessagesAreEscaped(t *testing.T) {
 	env := []string{envServers + "=127.0.0.1:1"}
 	run := []string{"run", "--lock", "/l"}
 	for _, args := range [][]string{

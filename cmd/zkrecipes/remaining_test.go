@@ -16,9 +16,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// The lock is of use to all of a command's processes, so it is kept until the last of
-// them has ended; who that is gets said, once.
-func TestRestKeepsTheLock(t *testing.T) {
+// The lock protects all processes of a command, so it is kept until the last of them
+// has ended; they are named once.
+func TestRemainingProcessesKeepTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree().with("gzip"), testGrace)
 		s.start()
@@ -40,8 +40,8 @@ func TestRestKeepsTheLock(t *testing.T) {
 	})
 }
 
-// Who ends in the wake of the command is not worth a line.
-func TestShortRestIsNotNamed(t *testing.T) {
+// A process that ends soon after the command is not worth a line.
+func TestProcessesThatEndSoonAreNotNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree().with("gzip"), testGrace)
 		s.start()
@@ -53,8 +53,8 @@ func TestShortRestIsNotNamed(t *testing.T) {
 	})
 }
 
-// The rest is supervised as the command was.
-func TestRestIsStoppedByALoss(t *testing.T) {
+// Remaining processes are supervised as the command was.
+func TestRemainingProcessesAreStoppedByALoss(t *testing.T) {
 	for name, test := range map[string]struct {
 		dies []syscall.Signal
 		want []string
@@ -75,9 +75,9 @@ func TestRestIsStoppedByALoss(t *testing.T) {
 	}
 }
 
-// It is up to the command to tell those that have left its process group. When it has
-// ended it cannot any more.
-func TestWhoLeftTheGroupIsToldWhenTheCommandHasEnded(t *testing.T) {
+// The command may pass a signal on to processes outside its group. When it has ended,
+// it cannot any more.
+func TestProcessesOutsideTheGroupGetTheSignalAfterTheCommand(t *testing.T) {
 	for name, tell := range map[string]func(*supervision){
 		"signal":     func(s *supervision) { s.signals <- syscall.SIGTERM },
 		"revocation": func(s *supervision) { close(s.lease.revoked) },
@@ -98,8 +98,8 @@ func TestWhoLeftTheGroupIsToldWhenTheCommandHasEnded(t *testing.T) {
 	}
 }
 
-// A command that ends of its own accord does not end the others.
-func TestRestIsNotToldWhatNobodySaid(t *testing.T) {
+// A command that ends by itself does not end the others.
+func TestCommandThatEndsDoesNotEndTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree().with("worker", syscall.SIGTERM), testGrace)
 		s.start()
@@ -126,7 +126,7 @@ func TestKillAfter(t *testing.T) {
 			[]string{"interrupt at 1s", "killed at 4s"}},
 		"revocation": {func() *fakeTree { return newFakeTree() }, func(s *supervision) { close(s.lease.revoked) },
 			[]string{"terminated at 1s", "killed at 4s"}},
-		"rest": {func() *fakeTree { return newFakeTree(syscall.SIGTERM).with("worker") }, func(s *supervision) { s.signals <- syscall.SIGTERM },
+		"remaining processes": {func() *fakeTree { return newFakeTree(syscall.SIGTERM).with("worker") }, func(s *supervision) { s.signals <- syscall.SIGTERM },
 			[]string{"terminated at 1s", "terminated outside at 1s", "killed at 4s"}},
 		"the first counts": {func() *fakeTree { return newFakeTree() }, func(s *supervision) {
 			s.signals <- syscall.SIGINT
@@ -150,7 +150,7 @@ func TestKillAfter(t *testing.T) {
 	}
 }
 
-func TestKillAfterIsNotForThoseWhoEnd(t *testing.T) {
+func TestKillAfterIsNotUsedIfTheCommandEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree(syscall.SIGTERM), testGrace)
 		s.startWith(func(sup *supervisor) { sup.killAfter = 3 * time.Second })
@@ -160,8 +160,8 @@ func TestKillAfterIsNotForThoseWhoEnd(t *testing.T) {
 	})
 }
 
-// Without its guardian a command is out of control. Nothing is lost, but all has to
-// end.
+// Without its guardian a command is out of control. Nothing is lost, but all processes
+// must end.
 func TestUnguardedCommandIsKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree().with("worker"), testGrace)
@@ -186,7 +186,7 @@ func TestGuardianIsKilledWhileTheCommandIsStopped(t *testing.T) {
 	})
 }
 
-// Those that may not be signalled can start others that may.
+// Processes that may not be signalled can start some that may.
 func TestKillIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tree := newFakeTree()
@@ -202,7 +202,7 @@ func TestKillIsRepeated(t *testing.T) {
 	})
 }
 
-// Who cannot be stopped has to be watched.
+// A command that cannot be stopped must be watched.
 func TestCommandThatCannotBeStoppedIsWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, terminal := supervise(newFakeTree(), testGrace), &fakeTerminal{refuse: fmt.Errorf("process 1 (x): %w", syscall.EPERM)}
@@ -216,15 +216,15 @@ func TestCommandThatCannotBeStoppedIsWatched(t *testing.T) {
 	})
 }
 
-// The terminal is for the rest, too: nothing but a look tells that it has stopped.
-func TestTerminalOfTheRest(t *testing.T) {
+// Remaining processes use the terminal too; only polling shows that they have stopped.
+func TestTerminalOfRemainingProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, terminal := supervise(newFakeTree().with("less"), testGrace), &fakeTerminal{}
 		s.startWith(func(sup *supervisor) { sup.terminal = terminal })
 		s.tree.end(ending{})
 		time.Sleep(remainingNotice + time.Millisecond)
 		synctest.Wait()
-		require.Equal(t, &fakeTerminal{reclaims: 1}, terminal, "if nobody of the group is left")
+		require.Equal(t, &fakeTerminal{reclaims: 1}, terminal, "if the group has ended")
 		s.tree.mu.Lock()
 		s.tree.others[0].stopped = true
 		s.tree.mu.Unlock()
@@ -233,14 +233,14 @@ func TestTerminalOfTheRest(t *testing.T) {
 		require.Equal(t, &fakeTerminal{reclaims: 1, stops: 1, limit: testTrust - testGrace - remainingNotice - remainingPoll}, terminal)
 		s.signals <- signalStop
 		synctest.Wait()
-		require.Equal(t, 2, terminal.stops, "and not passed on: nobody would tell that it works")
+		require.Equal(t, 2, terminal.stops, "not passed on: they might ignore it")
 		require.Empty(t, s.tree.got)
 		s.tree.events <- processEvent{gone: true}
 		require.Equal(t, outcome{}, <-s.done)
 	})
 }
 
-func TestNamesOfMany(t *testing.T) {
+func TestJoinNames(t *testing.T) {
 	var many []processName
 	for i := range 7 {
 		many = append(many, processName{PID: i, Name: "w"})

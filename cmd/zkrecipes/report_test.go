@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// checkSaidOnce fails if a line says something twice in a row, as two layers that both
-// put the same words in front of an error do.
-func checkSaidOnce(t *testing.T, line string) {
+// checkNoRepeatedPhrase fails if a line repeats a phrase, as happens when two layers
+// prefix an error with the same words.
+func checkNoRepeatedPhrase(t *testing.T, line string) {
 	t.Helper()
-	assert.Empty(t, saidTwice(line), "%s", line)
+	assert.Empty(t, repeatedPhrase(line), "%s", line)
 }
 
-// saidTwice returns the first words of a line that are repeated at once.
-func saidTwice(line string) string {
+// repeatedPhrase returns the first words of a line that are repeated at once.
+func repeatedPhrase(line string) string {
 	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" :;,()", r) })
 	for i := range words {
 		for n := 1; i+2*n <= len(words); n++ {
@@ -34,7 +34,7 @@ func saidTwice(line string) string {
 	return ""
 }
 
-func TestSaidTwice(t *testing.T) {
+func TestRepeatedPhrase(t *testing.T) {
 	for line, want := range map[string]string{
 		"zkrecipes: 01:02:03.004 session lost: session lost: expired by the server": "session lost",
 		"ls: /l: ls: /l: not permitted":                                             "ls /l",
@@ -44,6 +44,6 @@ func TestSaidTwice(t *testing.T) {
 		"exit code 3; exit code 76, for the loss of the lock":                       "",
 		"waiting for /l: 1 ahead, held by a (b, pid 3, since 2026)":                 "",
 	} {
-		require.Equal(t, want, saidTwice(line), line)
+		require.Equal(t, want, repeatedPhrase(line), line)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// revoke asks, and returns the exit code and the standard output.
+// revoke runs "revoke", and returns the exit code and the standard output.
 func revoke(t *testing.T, server *zktest.Server, args ...string) (code int, stdout string) {
 	t.Helper()
 	code, stdout, stderr := invoke(t, []string{envServers + "=" + server.Addr()}, append([]string{"revoke"}, args...)...)
@@ -25,8 +25,8 @@ func revoke(t *testing.T, server *zktest.Server, args ...string) (code int, stdo
 	return code, stdout
 }
 
-// The holder is told, goes on for as long as it needs, and is not killed.
-func TestRevokedCommandEndsInItsOwnTime(t *testing.T) {
+// The holder is notified, goes on for as long as it needs, and is not killed.
+func TestRevokedCommandDecidesWhenItEnds(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := start(t, server, flagsFor(command("unhurried"), "--lock", testLock, "--label", "a job")...)
 	require.Equal(t, "ready", p.line())
@@ -39,8 +39,8 @@ func TestRevokedCommandEndsInItsOwnTime(t *testing.T) {
 	require.Equal(t, "got terminated", p.line())
 
 	code, stdout = revoke(t, server, testLock)
-	require.Equal(t, 0, code, "asking again is no error")
-	require.Contains(t, stdout, "a job", "and who holds it is still known")
+	require.Equal(t, 0, code, "a second request is no error")
+	require.Contains(t, stdout, "a job", "the holder is still known")
 	require.Empty(t, next.lines, "the lock is held until the command has ended")
 	require.NoError(t, p.stdin.Close())
 	require.Equal(t, 0, p.end(), "the command's own code")
@@ -49,11 +49,11 @@ func TestRevokedCommandEndsInItsOwnTime(t *testing.T) {
 	require.Equal(t, 0, *released.ExitCode)
 	require.Equal(t, "ready", next.line())
 	next.signal(syscall.SIGTERM)
-	require.Equal(t, "got terminated", next.line(), "once, so nobody has asked it")
+	require.Equal(t, "got terminated", next.line(), "its own TERM, so it got no request")
 	require.Equal(t, 3, next.end())
 }
 
-func TestRevokeIgnored(t *testing.T) {
+func TestIgnoreRevoke(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := hold(t, server, "--ignore-revoke")
 	code, _ := revoke(t, server, testLock)
@@ -66,9 +66,9 @@ func TestRevokeIgnored(t *testing.T) {
 	require.Equal(t, 3, p.end())
 }
 
-// Readers are all asked, a single one by its node or token, and who waits only if that
-// is said.
-func TestWhomRevokeAsks(t *testing.T) {
+// All readers get a request, or one by its node or token; waiting clients only with
+// --all or --node.
+func TestRevokeChoosesClients(t *testing.T) {
 	server := zktest.NewServer(t)
 	readers := []*started{hold(t, server, "--shared"), hold(t, server, "--shared"), hold(t, server, "--shared"), hold(t, server, "--shared")}
 	writer := start(t, server, flagsFor(command("polite"), "--lock", testLock)...)
@@ -93,21 +93,21 @@ func TestWhomRevokeAsks(t *testing.T) {
 
 	code, stdout = revoke(t, server, "--json", testLock)
 	require.Equal(t, 0, code)
-	var asked revocation
-	require.NoError(t, json.Unmarshal([]byte(stdout), &asked))
-	require.Equal(t, testLock, asked.Lock)
-	require.Len(t, asked.Requested, 2)
-	require.Equal(t, queue[0].Node, asked.Requested[0].Node)
-	require.Equal(t, queue[3].Node, asked.Requested[1].Node)
+	var requested revocation
+	require.NoError(t, json.Unmarshal([]byte(stdout), &requested))
+	require.Equal(t, testLock, requested.Lock)
+	require.Len(t, requested.Requested, 2)
+	require.Equal(t, queue[0].Node, requested.Requested[0].Node)
+	require.Equal(t, queue[3].Node, requested.Requested[1].Node)
 	gone(readers[0])
 	gone(readers[3])
 	require.Equal(t, "ready", writer.line())
 	writer.signal(syscall.SIGUSR1)
-	require.Equal(t, "got user defined signal 1", writer.line(), "nobody has asked the writer")
+	require.Equal(t, "got user defined signal 1", writer.line(), "the writer got no request")
 }
 
-// Who waits learns of it when its turn comes.
-func TestRevokeAsksThoseWhoWait(t *testing.T) {
+// A waiting client sees the request when it holds.
+func TestRevokeAllReachesWaitingClients(t *testing.T) {
 	server := zktest.NewServer(t)
 	holder := hold(t, server, "--ignore-revoke")
 	waiter := start(t, server, flagsFor(command("polite"), "--lock", testLock)...)
@@ -123,7 +123,7 @@ func TestRevokeAsksThoseWhoWait(t *testing.T) {
 	require.Contains(t, []int{3, 128 + 15}, code, "it ends at TERM, which may come before it is ready for it")
 }
 
-func TestRevokeOfNobody(t *testing.T) {
+func TestRevokeWithoutHolders(t *testing.T) {
 	server := zktest.NewServer(t)
 	env := []string{envServers + "=" + server.Addr() + "/app"}
 	for _, args := range [][]string{{testLock}, {testLock, "--all"}, {testLock, "--node", "x"}} {
@@ -137,10 +137,10 @@ func TestRevokeOfNobody(t *testing.T) {
 	require.Equal(t, exitNoContender, code)
 	require.JSONEq(t, `{"lock": "`+testLock+`", "asked": []}`, stdout)
 	_, ok := server.Node("/app")
-	require.False(t, ok, "asking creates nothing")
+	require.False(t, ok, "a request creates nothing")
 }
 
-func TestRevokeOfANodeThatJustGoes(t *testing.T) {
+func TestRevokeOfANodeThatIsDeletedMeanwhile(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := hold(t, server)
 	server.On(zktest.OpSetData, testLock+"/").Fail(zktest.NoNode)

@@ -124,7 +124,7 @@ func TestSignalEndsTheWait(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		p := start(t, server, flagsFor(command("exit", "0"), "--lock", testLock)...)
 		until(t, "it is in line", func() bool { return len(server.Children(testLock)) == 2 })
-		p.signal(syscall.SIGUSR1) // goes nowhere, as there is no command
+		p.signal(syscall.SIGUSR1) // ignored, because there is no command
 		p.signal(sig)
 		require.Equal(t, 128+int(sig), p.end())
 		require.Len(t, server.Children(testLock), 1)
@@ -171,7 +171,7 @@ func TestCredentialsRefused(t *testing.T) {
 	require.NotContains(t, stderr, "hunter2")
 }
 
-// A lock that was taken with credentials is closed to those without, and its neighbours
+// A lock that was taken with credentials is closed to clients without them; other paths
 // are not.
 func TestNotPermitted(t *testing.T) {
 	server := zktest.NewServer(t)

@@ -23,7 +23,7 @@ import (
 )
 
 // Servers grant what lies within their bounds.
-func TestGrantedSessionTimeoutIsTold(t *testing.T) {
+func TestGrantedSessionTimeoutIsReported(t *testing.T) {
 	server := zktest.NewServer(t, zktest.WithSessionTimeouts(time.Second, 10*time.Second))
 	p := candidate(t, server, "polite")
 	granted := p.event("timeout granted")
@@ -31,7 +31,7 @@ func TestGrantedSessionTimeoutIsTold(t *testing.T) {
 	require.InDelta(t, 15, granted.Asked, 0)
 	require.Equal(t, granted.Session, leads(t, p).Session)
 
-	// Of later sessions it is not told again.
+	// It is not reported again for later sessions.
 	require.True(t, server.ExpireSession(server.Sessions()[0].ID))
 	require.Equal(t, "got terminated", p.line())
 	leads(t, p)
@@ -55,7 +55,7 @@ func TestGrantedSessionTimeoutIsTold(t *testing.T) {
 }
 
 // A later session may be granted by a server that is configured otherwise.
-func TestSessionTimeoutThatChangesIsToldAgain(t *testing.T) {
+func TestChangedSessionTimeoutIsReportedAgain(t *testing.T) {
 	session := func(longest time.Duration) *framework.Session {
 		return connectClient(t, zktest.NewServer(t, zktest.WithSessionTimeouts(time.Second, longest))).Session() // which asks for 30 s
 	}
@@ -65,24 +65,24 @@ func TestSessionTimeoutThatChangesIsToldAgain(t *testing.T) {
 		j.reportTimeout(session(time.Duration(seconds) * time.Second))
 	}
 	j.report.close()
-	var told []float64
+	var timeouts []float64
 	for in := json.NewDecoder(&stderr); in.More(); {
 		var e event
 		require.NoError(t, in.Decode(&e))
 		require.Equal(t, "timeout granted", e.Event)
 		require.InDelta(t, 30, e.Asked, 0)
-		told = append(told, e.Timeout)
+		timeouts = append(timeouts, e.Timeout)
 	}
-	require.Equal(t, []float64{20, 10, 30}, told)
+	require.Equal(t, []float64{20, 10, 30}, timeouts)
 }
 
-// Said once, although the reason says it as well.
+// The message says it once, although the reason says it too.
 func TestTextOfALostSession(t *testing.T) {
 	server := zktest.NewServer(t)
 	hold(t, server)
 	p := start(t, server, slices.Concat([]string{"run", "--lock", testLock}, command("exit", "0"))...)
-	inLine(t, server, 2)
-	require.True(t, server.ExpireSession(server.Sessions()[1].ID), "the younger one waits")
+	awaitQueueLength(t, server, 2)
+	require.True(t, server.ExpireSession(server.Sessions()[1].ID), "the younger session waits")
 	said := p.said(4)
 	for i, want := range []string{
 		`waiting for ` + testLock + `: 1 ahead, held by .`,
@@ -94,7 +94,7 @@ func TestTextOfALostSession(t *testing.T) {
 	}
 }
 
-func TestTextOfALostConnection(t *testing.T) {
+func TestTextOfABrokenConnection(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := start(t, server, slices.Concat([]string{"run", "--lock", testLock}, command("polite"))...)
 	require.Equal(t, "ready", p.line())
@@ -118,7 +118,7 @@ func TestBecause(t *testing.T) {
 }
 
 // Also while a lock is waited for, or held.
-func TestSessionTimeoutOfALaterSessionIsTold(t *testing.T) {
+func TestSessionTimeoutOfALaterSessionIsReported(t *testing.T) {
 	var at atomic.Pointer[zktest.Server]
 	made := time.Now().UnixMilli()
 	move := func(longest time.Duration) {
@@ -135,15 +135,15 @@ func TestSessionTimeoutOfALaterSessionIsTold(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	told, stderr := io.Pipe()
+	stdout, stderr := io.Pipe()
 	j := &job{jobFlags: &jobFlags{connection: connection{sessionTimeout: 30 * time.Second}}, report: newReporter(stderr, "/l", true, false), client: client}
 	j.watcher.Go(j.reportConnection)
-	events := json.NewDecoder(told)
-	late := time.AfterFunc(eventTimeout, func() { told.CloseWithError(errors.New("it is not told")) })
+	events := json.NewDecoder(stdout)
+	late := time.AfterFunc(eventTimeout, func() { stdout.CloseWithError(errors.New("it is not reported")) })
 	defer late.Stop()
 	for _, longest := range []time.Duration{20 * time.Second, 10 * time.Second} {
 		before := at.Load()
-		move(longest) // which has never heard of the session, so that another is made
+		move(longest) // which does not know the session, so that another is created
 		before.Close()
 		for e := (event{}); e.Event != "timeout granted"; {
 			require.NoError(t, events.Decode(&e))
@@ -151,12 +151,12 @@ func TestSessionTimeoutOfALaterSessionIsTold(t *testing.T) {
 		}
 	}
 	j.disconnect()
-	told.Close()
+	stdout.Close()
 	j.report.close()
 }
 
-// The first session's is told before anything else, however short the command is.
-func TestSessionTimeoutIsToldBeforeTheWait(t *testing.T) {
+// That of the first session is reported first of all, even for a short command.
+func TestSessionTimeoutIsReportedBeforeTheWait(t *testing.T) {
 	server := zktest.NewServer(t, zktest.WithSessionTimeouts(time.Second, 10*time.Second))
 	var stderr bytes.Buffer
 	f := &jobFlags{connection: connection{servers: server.Addr(), sessionTimeout: 15 * time.Second}}

@@ -58,7 +58,7 @@ func TestTryShared(t *testing.T) {
 		p := start(t, server, flagsFor(command("exit", "7"), append(test.flags, "--lock", testLock, "--try")...)...)
 		require.Equal(t, test.code, p.end(), test.flags)
 	}
-	// Readers do not wait for readers, and so nobody is told that they do.
+	// Readers do not wait for readers, so there is no such message.
 	p := start(t, server, flagsFor(command("exit", "7"), "--lock", testLock, "--shared")...)
 	require.Equal(t, 7, p.end())
 	for e := range p.events {
@@ -79,8 +79,8 @@ func TestListingOfReadersAndWriters(t *testing.T) {
 	require.Equal(t, []string{"1 reader held", "2 reader held", "3 writer waiting", "4 reader waiting"}, states(listed(t, server, testLock)))
 }
 
-// A command that takes longer than it may is told before its time is over, so that it
-// is dead when the next can begin.
+// A command that takes longer than --max-hold gets TERM before that, so that it is dead
+// when the next can begin.
 func TestMaximumHoldTime(t *testing.T) {
 	t.Parallel()
 	for part, ends := range map[string]string{"polite": "exit code 3", "stubborn": "killed by signal 9 (killed)"} {

@@ -14,7 +14,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A guardian takes a while to start. If the lease ends meanwhile the command must not.
+// A guardian takes a while to start. If the lease ends meanwhile, the command must not
+// start.
 func TestLeaseThatEndsWhileTheGuardianStarts(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(lease.ErrLost)
@@ -27,11 +28,11 @@ func TestLeaseThatEndsWhileTheGuardianStarts(t *testing.T) {
 	require.NoFileExists(t, mark)
 }
 
-// Once it has ended the guardian gets no order any more, only its end.
-func TestNoOrderAfterTheLease(t *testing.T) {
+// When the lease has ended, the guardian gets no order, only the end of its pipe.
+func TestNoOrderAfterTheEndOfTheLease(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(lease.ErrLost)
-	for range 200 { // the one that says so and the one that would give the order run beside each other
+	for range 200 { // the end of the lease and the order are concurrent
 		control, alive, err := os.Pipe()
 		require.NoError(t, err)
 		p := &process{control: alive}
@@ -44,8 +45,8 @@ func TestNoOrderAfterTheLease(t *testing.T) {
 	}
 }
 
-// The end of the lease is for the guardian what our own end would be, until the command
-// is known to run: from then on the supervisor stops it.
+// Until the command is known to run, the end of the lease closes the guardian's pipe,
+// as our own end would. From then on the supervisor stops the command.
 func TestLeaseThatEndsWhileTheCommandIsStarted(t *testing.T) {
 	for _, lost := range []bool{true, false} {
 		control, alive, err := os.Pipe()

@@ -33,7 +33,7 @@ func TestRevokedCommandIsNotKilled(t *testing.T) {
 	})
 }
 
-// A loss is another matter, also after a request.
+// A loss kills the command, even after a request for revocation.
 func TestRevokedCommandIsStoppedByALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree(), testGrace)
@@ -57,7 +57,7 @@ func TestRevokedAfterTheCommandHasEnded(t *testing.T) {
 	}
 }
 
-// A terminal that remembers what it was told.
+// A fakeTerminal counts its calls.
 type fakeTerminal struct {
 	stops, resumes, reclaims int
 	refuse                   error
@@ -74,7 +74,7 @@ func (f *fakeTerminal) resume()  { f.resumes++ }
 func (f *fakeTerminal) reclaim() { f.reclaims++ }
 func (f *fakeTerminal) close()   {}
 
-// Several things at once, and none is overlooked.
+// Several triggers at once, and none is overlooked.
 func TestStoppedRevokedAndSignalled(t *testing.T) {
 	for range 20 { // select is random
 		synctest.Test(t, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestRevokeIsNotPassedOn(t *testing.T) {
 }
 
 // The reason is the time limit, not the servers.
-func TestEndOfTheMaximumHoldTimeIsToldAsSuch(t *testing.T) {
+func TestEndOfTheMaximumHoldTimeIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree(), testGrace)
 		s.startWith(func(sup *supervisor) {
@@ -129,8 +129,8 @@ func TestEndOfTheMaximumHoldTimeIsToldAsSuch(t *testing.T) {
 	})
 }
 
-// Who tells an election to end is heard, whatever is due at the same time: the signal
-// is noted, or left to the wait for the next term.
+// A signal that ends an election counts, whatever is due at the same time: it is
+// recorded, or left to the wait for the next term.
 func TestSignalBesideTheEndOfATerm(t *testing.T) {
 	for name, ends := range map[string]func(*supervision){
 		"the command has ended": func(s *supervision) { s.tree.events <- endedAlone(ending{code: 0}) },

@@ -63,19 +63,19 @@ func (l *fakeLease) TrustedUntil() time.Time {
 	return l.until
 }
 
-// answered is called when a server has answered what was asked just now.
+// answered moves the trust forward, as an answer does.
 func (l *fakeLease) answered() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.until = time.Now().Add(testTrust)
 }
 
-// fakeTree is a command and others, who remember what they got when.
+// fakeTree is a command and other processes; it records which signals they got when.
 type fakeTree struct {
 	start     time.Time
 	events    chan processEvent
-	dies      map[syscall.Signal]bool // of these signals the command dies
-	othersDie map[syscall.Signal]bool // and of these all others do
+	dies      map[syscall.Signal]bool // signals that kill the command
+	othersDie map[syscall.Signal]bool // signals that kill all others
 	refuse    error
 
 	mu     sync.Mutex
@@ -102,7 +102,7 @@ func (t *fakeTree) with(name string, dies ...syscall.Signal) *fakeTree {
 	return t
 }
 
-// finished is the event of a command that has left nothing running.
+// endedAlone is the event of a command that has left no process running.
 func endedAlone(end ending) processEvent { return processEvent{ended: true, gone: true, end: end} }
 
 func (t *fakeTree) Events() <-chan processEvent { return t.events }
@@ -182,7 +182,7 @@ func TestHealthyLeaseLeavesTheCommandAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree(), testGrace)
 		s.start()
-		for range 1000 { // each answer comes a moment before it would be too late
+		for range 1000 { // each answer comes just in time
 			time.Sleep(testTrust - testGrace - time.Millisecond)
 			s.lease.answered()
 		}
@@ -221,9 +221,9 @@ func TestSilenceStopsTheCommandInTime(t *testing.T) {
 	}
 }
 
-// A server to which the client comes may grant less than the one before. Everything is
-// due earlier then, although nobody says so.
-func TestLesserSessionTimeoutIsHeeded(t *testing.T) {
+// A new server may grant a shorter session timeout. Then everything is due earlier, and
+// no event says so.
+func TestShorterSessionTimeoutCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree(), testGrace)
 		var less atomic.Bool
@@ -245,7 +245,7 @@ func TestLesserSessionTimeoutIsHeeded(t *testing.T) {
 	})
 }
 
-// That contact comes back does not take back what the command was told.
+// An answer after TERM does not take TERM back.
 func TestAnswerAfterTermChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree(), testGrace)
@@ -274,8 +274,8 @@ func TestLossStopsTheCommandAtOnce(t *testing.T) {
 	})
 }
 
-// As after SIGSTOP: much is due at once, and nothing but KILL is in order.
-func TestAwokenTooLate(t *testing.T) {
+// As after SIGSTOP: many things are due at once, and only KILL is right.
+func TestPausedTooLong(t *testing.T) {
 	for range 20 { // select is random
 		synctest.Test(t, func(t *testing.T) {
 			s := supervise(newFakeTree(syscall.SIGTERM), testGrace)
@@ -288,9 +288,9 @@ func TestAwokenTooLate(t *testing.T) {
 	}
 }
 
-// The same, but of the clocks only that of the wall went on: the lease is over, and the
-// time until which it was trusted seems to lie ahead.
-func TestAwokenFromSleep(t *testing.T) {
+// The same, but only the wall clock went on: the lease is over, and TrustedUntil still
+// lies ahead.
+func TestMachineHasSlept(t *testing.T) {
 	for _, ahead := range []time.Duration{testTrust, testGrace, testGrace / 2} {
 		synctest.Test(t, func(t *testing.T) {
 			s := supervise(newFakeTree(syscall.SIGTERM), testGrace)
@@ -303,8 +303,8 @@ func TestAwokenFromSleep(t *testing.T) {
 	}
 }
 
-// It slept after the command had been told to stop.
-func TestAwokenFromSleepWhileStopping(t *testing.T) {
+// The machine slept after the command had got TERM.
+func TestMachineHasSleptWhileStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := supervise(newFakeTree(), testGrace)
 		s.start()

@@ -40,8 +40,8 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// Whatever is in a table, its columns are found by those who split lines at spaces, and
-// by those who look where they begin.
+// The columns of any table are found by splitting lines at spaces, and by where they
+// begin.
 func TestColumnsStayColumns(t *testing.T) {
 	long := strings.Repeat("long ", 100)
 	names := []string{"plain", "the holder", "東京 バックアップ", "e\u0301e\u0301", "🙂", "", "-", hostile, long, "\xff"}

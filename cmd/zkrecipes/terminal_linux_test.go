@@ -18,14 +18,14 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// openTerminal returns the two sides of a new pseudo terminal: what a person sits at,
-// and what programs use.
-func openTerminal(t *testing.T) (holderJSON, program *os.File) {
+// openTerminal returns the two sides of a new pseudo terminal: that of the user, and
+// that of programs.
+func openTerminal(t *testing.T) (user, program *os.File) {
 	t.Helper()
-	holderJSON, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	require.NoError(t, err)
-	t.Cleanup(func() { holderJSON.Close() })
-	raw, err := holderJSON.SyscallConn()
+	t.Cleanup(func() { user.Close() })
+	raw, err := user.SyscallConn()
 	require.NoError(t, err)
 	var number, unlock uint32
 	require.NoError(t, raw.Control(func(fd uintptr) {
@@ -36,22 +36,22 @@ func openTerminal(t *testing.T) (holderJSON, program *os.File) {
 	}))
 	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	require.NoError(t, err)
-	return holderJSON, program
+	return user, program
 }
 
-// A session is what a person does at a terminal, and what is seen there.
+// A session is what a user types at a terminal, and what is printed there.
 type session struct {
-	t          *testing.T
-	holderJSON *os.File
-	lines      chan string
-	first      *exec.Cmd // the program that has the terminal
+	t     *testing.T
+	user  *os.File
+	lines chan string
+	first *exec.Cmd // the program that has the terminal
 }
 
-// sit starts a program that has a terminal of its own.
-func sit(t *testing.T, server *zktest.Server, args ...string) *session {
+// startAtTerminal starts a program that has a terminal of its own.
+func startAtTerminal(t *testing.T, server *zktest.Server, args ...string) *session {
 	t.Helper()
-	holderJSON, program := openTerminal(t)
-	s := &session{t: t, holderJSON: holderJSON, lines: make(chan string, 100), first: exec.Command(os.Args[0], args...)}
+	user, program := openTerminal(t)
+	s := &session{t: t, user: user, lines: make(chan string, 100), first: exec.Command(os.Args[0], args...)}
 	s.first.Env = append(os.Environ(), envProgram+"=1", envServers+"="+server.Addr(), "GORACE=atexit_sleep_ms=0")
 	s.first.Stdin, s.first.Stdout, s.first.Stderr = program, program, program
 	s.first.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -60,15 +60,15 @@ func sit(t *testing.T, server *zktest.Server, args ...string) *session {
 	t.Cleanup(func() { _ = s.first.Process.Kill() })
 	go func() {
 		defer close(s.lines)
-		for in := bufio.NewScanner(holderJSON); in.Scan(); {
+		for in := bufio.NewScanner(user); in.Scan(); {
 			s.lines <- strings.TrimSpace(in.Text())
 		}
 	}()
 	return s
 }
 
-// expect waits for a line that says so, among what the terminal echoes, and returns
-// what follows.
+// expect waits for a line that contains the text, skips what the terminal echoes, and
+// returns what follows the text.
 func (s *session) expect(want string) string {
 	s.t.Helper()
 	for deadline := time.After(eventTimeout); ; {
@@ -85,7 +85,7 @@ func (s *session) expect(want string) string {
 }
 
 func (s *session) types(keys string) {
-	_, err := s.holderJSON.WriteString(keys)
+	_, err := s.user.WriteString(keys)
 	require.NoError(s.t, err)
 }
 
@@ -94,18 +94,18 @@ const (
 	ctrlZ = "\x1a"
 )
 
-// ended waits until nobody has the terminal any more.
+// ended waits until no process has the terminal any more.
 func (s *session) ended() {
 	for range s.lines {
 	}
 }
 
 // The command can read from the terminal although it is in a process group of its own;
-// Ctrl-C reaches it; and Ctrl-Z, where no shell could continue it, does not stop it for
-// ever.
+// Ctrl-C reaches it; and Ctrl-Z does not stop it for ever if no shell could continue
+// it.
 func TestTerminalIsLentToTheCommand(t *testing.T) {
 	server := zktest.NewServer(t)
-	s := sit(t, server, flagsFor(command("reader"), "--lock", testLock, "--quiet")...)
+	s := startAtTerminal(t, server, flagsFor(command("reader"), "--lock", testLock, "--quiet")...)
 	s.expect("ready")
 	s.types("one\n")
 	s.expect("read one")
@@ -120,8 +120,8 @@ func TestTerminalIsLentToTheCommand(t *testing.T) {
 
 func init() { playShell = jobControl }
 
-// jobControl is what a shell does: it runs a program in the foreground, says when that
-// has been stopped, continues it at a line of input, and says how it has ended.
+// jobControl does what a shell does: it runs a program in the foreground, prints when
+// that has stopped, continues it at a line of input, and prints how it has ended.
 func jobControl(args []string) int {
 	signal.Ignore(syscall.SIGTTOU, syscall.SIGTSTP, syscall.SIGINT)
 	terminal := int(os.Stdin.Fd())
@@ -159,10 +159,10 @@ func jobControl(args []string) int {
 	}
 }
 
-// Being stopped stops all that the command has started before zkrecipes itself, because
-// nobody watches over it then: also who does not obey Ctrl-Z, and if only the command
-// itself was stopped. "fg" continues all, or kills all if the lock is gone.
-func TestStoppedCommandIsStoppedAsAWhole(t *testing.T) {
+// When the command is stopped, all its processes are stopped before zkrecipes, because
+// a stopped zkrecipes watches none: also those that ignore Ctrl-Z, and if only the
+// command was stopped. "fg" continues all, or kills all if the lock is lost.
+func TestCtrlZStopsAllProcesses(t *testing.T) {
 	for name, stop := range map[string]func(s *session, command int){
 		"Ctrl-Z": func(s *session, _ int) { s.types(ctrlZ) },
 		"the command alone is stopped": func(s *session, command int) {
@@ -174,7 +174,7 @@ func TestStoppedCommandIsStoppedAsAWhole(t *testing.T) {
 				t.Parallel()
 				server := zktest.NewServer(t)
 				run := flagsFor(command("family"), "--lock", testLock, "--quiet")
-				s := sit(t, server, append([]string{asShell, os.Args[0]}, run...)...)
+				s := startAtTerminal(t, server, append([]string{asShell, os.Args[0]}, run...)...)
 				var parent int
 				for range 4 { // in any order
 					if about := s.expect("family: "); about != "leaf" {

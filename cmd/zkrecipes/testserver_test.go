@@ -13,8 +13,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// The address that is printed is one that a client can use, until the end.
-func TestTestserverServesUntilItIsEnded(t *testing.T) {
+// Clients can use the printed address until the end.
+func TestTestserverServesUntilASignal(t *testing.T) {
 	out, in, err := os.Pipe()
 	require.NoError(t, err)
 	defer out.Close()

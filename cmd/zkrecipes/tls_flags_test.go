@@ -26,7 +26,7 @@ func write(t *testing.T, name string, text []byte, mode os.FileMode) string {
 	return name
 }
 
-// parsed returns what flags, separated by blanks, and the environment come to.
+// parsed returns the Config of flags, separated by blanks, and the environment.
 func parsed(t *testing.T, flags string, env ...string) (framework.Config, error) {
 	t.Helper()
 	var c connection
@@ -78,7 +78,7 @@ func TestTLSIsUsedIfAskedFor(t *testing.T) {
 	require.NotNil(t, got.RootCAs)
 }
 
-// Mistakes are told at the start, with the file's name, and nothing of what is in it.
+// Mistakes are reported at the start, with the file's name, and nothing of its content.
 func TestTLSUsageErrors(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -146,7 +146,7 @@ func TestTLSUsageErrors(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// One who is refused only because of the certificate is told that by the exit code.
+// A refused certificate has an exit code of its own.
 func TestRefusedCertificateHasItsExitCode(t *testing.T) {
 	failed := func(all ...error) error {
 		e := &framework.ConnectError{}

@@ -46,8 +46,8 @@ func filesIn(dir string) files {
 	return files{filepath.Join(dir, "ca.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
 }
 
-// write writes what a client needs, each file at once, as tools that rotate
-// certificates do.
+// write writes the files for a client, each at once, as tools that rotate certificates
+// do.
 func (f files) write(t *testing.T, p *pki) files {
 	t.Helper()
 	for name, text := range map[string][]byte{f.ca: p.ca, f.cert: p.cert, f.key: p.key} {
@@ -76,19 +76,19 @@ func TestCommandsOverTLS(t *testing.T) {
 	require.Contains(t, stdout, "holder")
 	code, _, stderr = invoke(t, nil, slices.Concat([]string{"revoke", testLock}, flags)...)
 	require.Equal(t, 0, code, stderr)
-	require.Equal(t, 3, holder.end(), "the command was asked to give way")
+	require.Equal(t, 3, holder.end(), "the command got TERM")
 
 	leader := start(t, server, slices.Concat([]string{"elect", "--json", "--path", "/elections/test"}, flags, command("exit", "5"))...)
 	require.Equal(t, 5, leader.end())
 }
 
-// What is wrong is said in the words of the command, with an exit code that fits.
+// Mistakes are explained with the flags of the command, and have the right exit code.
 func TestTLSMistakesAreExplained(t *testing.T) {
 	t.Parallel()
 	server := zktest.NewServer(t)
-	p, stranger := newPKI(t, "test"), newPKI(t, "stranger")
+	p, other := newPKI(t, "test"), newPKI(t, "other")
 	secure := tlstest.NewFront(t, server.Addr(), p.server)
-	ours, theirs := filesIn(t.TempDir()).write(t, p), filesIn(t.TempDir()).write(t, stranger)
+	ours, theirs := filesIn(t.TempDir()).write(t, p), filesIn(t.TempDir()).write(t, other)
 	tests := map[string]struct {
 		server string
 		flags  []string
@@ -98,7 +98,7 @@ func TestTLSMistakesAreExplained(t *testing.T) {
 		"plain, to a port for TLS": {secure, nil, exitUnavailable, "or want TLS: EOF (see --tls)"},
 		"TLS, to a plain port":     {server.Addr(), ours.flags(), exitUnavailable, "a port without TLS: "},
 		"no certificate":           {secure, []string{"--tls-ca", ours.ca}, exitNoPerm, "refuses the client's certificate: it wants one, and got none: remote error: tls: certificate required (see --tls-cert)"},
-		"a stranger's certificate": {
+		"a certificate of another authority": {
 			secure, []string{"--tls-ca", ours.ca, "--tls-cert", theirs.cert, "--tls-key", theirs.key}, exitNoPerm,
 			"refuses the client's certificate: remote error: tls: ",
 		},
@@ -124,9 +124,9 @@ func TestTLSMistakesAreExplained(t *testing.T) {
 	}
 }
 
-// Certificates and authorities are replaced while a client is connected. It makes its
-// next connection with the new ones; not with the old ones, nor while the files are not
-// whole.
+// Certificates and authorities are replaced while a client is connected. Its next
+// connection uses the new ones, not the old ones, and there is none while the files are
+// incomplete.
 func TestTLSFilesAreReadForEachConnection(t *testing.T) {
 	t.Parallel()
 	server := shortLived(t)
@@ -165,7 +165,7 @@ func TestTLSFilesAreReadForEachConnection(t *testing.T) {
 	}
 	reached()
 
-	// The servers go on to the second ones, and the client's files stay as they are.
+	// The servers switch to the second ones; the client's files stay as they are.
 	present.Store(second.server)
 	reached()
 	server.DropConnections("")
@@ -188,7 +188,7 @@ func TestTLSFilesAreReadForEachConnection(t *testing.T) {
 	write(t, f.ca, second.ca, 0o600)
 	write(t, f.cert, second.cert, 0o600)
 	const mismatch = ": tls: private key does not match public key"
-	for failure().Error() != "--tls-cert: "+f.cert+" and --tls-key: "+f.key+mismatch { // but what is left of the half file
+	for failure().Error() != "--tls-cert: "+f.cert+" and --tls-key: "+f.key+mismatch { // until the half file is whole
 	}
 	f.write(t, second)
 	reached()

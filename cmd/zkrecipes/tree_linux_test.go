@@ -15,7 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// holdTree starts a run whose command has processes everywhere.
+// holdTree starts a run whose command has processes in other groups and sessions.
 func holdTree(t *testing.T, server *zktest.Server, flags ...string) *started {
 	t.Helper()
 	p := start(t, server, flagsFor(command("tree"), append([]string{"--lock", testLock}, flags...)...)...)
@@ -39,7 +39,7 @@ func guardianOf(t *testing.T, p *started) int {
 	return 0
 }
 
-// commandsOf returns what the guardian looks after.
+// commandsOf returns the processes that the guardian watches.
 func commandsOf(t *testing.T, p *started) []procStat {
 	t.Helper()
 	all, err := allProcesses()
@@ -47,9 +47,9 @@ func commandsOf(t *testing.T, p *started) []procStat {
 	return slices.DeleteFunc(descendantsOf(guardianOf(t, p), all), procStat.ended)
 }
 
-// Whatever ends a run, nothing of it is left: end makes sure that nobody has standard
-// output any more.
-func TestNothingIsLeft(t *testing.T) {
+// Whatever ends a run, no process is left: end makes sure that none has standard output
+// any more.
+func TestNoProcessIsLeft(t *testing.T) {
 	signal := func(sig syscall.Signal) func(*testing.T, *started, *zktest.Server) {
 		return func(_ *testing.T, p *started, _ *zktest.Server) { p.signal(sig) }
 	}
@@ -92,8 +92,8 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// If both are killed at once the command itself ends, at least.
-func TestCommandDoesNotOutliveBoth(t *testing.T) {
+// If both are killed at once, at least the command itself ends.
+func TestCommandEndsIfBothAreKilled(t *testing.T) {
 	p := hold(t, zktest.NewServer(t))
 	guardian := guardianOf(t, p)
 	p.signal(syscall.SIGSTOP) // so that it does not see the guardian die
@@ -103,16 +103,16 @@ func TestCommandDoesNotOutliveBoth(t *testing.T) {
 	require.Equal(t, -1, p.end())
 }
 
-// A stopped guardian could not tell of the end.
-func TestGuardianIsNotLeftStopped(t *testing.T) {
+// A stopped guardian could not report the end.
+func TestStoppedGuardianIsContinued(t *testing.T) {
 	p := hold(t, zktest.NewServer(t))
 	require.NoError(t, syscall.Kill(guardianOf(t, p), syscall.SIGSTOP))
 	p.signal(syscall.SIGTERM)
 	require.Equal(t, 3, p.end())
 }
 
-// Whoever is told to end, it is there until the last.
-func TestGuardianStaysWhateverItIsTold(t *testing.T) {
+// No signal ends the guardian before the last process.
+func TestGuardianIgnoresSignals(t *testing.T) {
 	p := hold(t, zktest.NewServer(t))
 	for _, sig := range []syscall.Signal{
 		syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGPIPE,
@@ -126,14 +126,14 @@ func TestGuardianStaysWhateverItIsTold(t *testing.T) {
 	require.Equal(t, 3, p.end())
 }
 
-// The lock is kept for those who do not want to end.
-func TestLockIsKeptForTheLast(t *testing.T) {
+// The lock is kept for processes that do not end at a signal.
+func TestLockIsKeptUntilTheLastProcessEnds(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := holdTree(t, server)
 	p.signal(syscall.SIGTERM)
 	e := p.event("remaining")
 	require.Contains(t, e.Command, "signal 15")
-	require.Len(t, e.Processes, 2, "the deaf ones: whoever has left the command's group was told as well")
+	require.Len(t, e.Processes, 2, "those that ignore TERM: processes outside the group got it too")
 	require.Len(t, server.Children(testLock), 1)
 	for _, deaf := range e.Processes {
 		require.NoError(t, syscall.Kill(deaf.PID, syscall.SIGKILL))
@@ -142,9 +142,9 @@ func TestLockIsKeptForTheLast(t *testing.T) {
 	require.Empty(t, server.Children(testLock))
 }
 
-// A command that cannot be signalled by number: its leader has ended, and with it the
-// claim of its group to that number.
-func TestSignalsOfARestReachItsGroup(t *testing.T) {
+// The leader of the group has ended, so another group may get its number: the group is
+// not signalled by number.
+func TestSignalsReachTheGroupOfAnEndedCommand(t *testing.T) {
 	p := start(t, zktest.NewServer(t), flagsFor(command("starter", "leaf"), "--lock", testLock)...)
 	require.Equal(t, "leaf", p.line())
 	require.Len(t, p.event("remaining").Processes, 1)
@@ -152,8 +152,8 @@ func TestSignalsOfARestReachItsGroup(t *testing.T) {
 	require.Equal(t, 0, p.end(), "the command's own")
 }
 
-// Processes that were ours before, or that have come to us, are no concern of the lock;
-// but when they have ended they are let go, for nobody else does.
+// Children from before our exec, and adopted ones, do not keep the lock; but we reap
+// them when they have ended, because no other process does.
 func TestOrphansAreReaped(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := start(t, server, slices.Concat([]string{asOrphaned}, flagsFor(command("polite"), "--lock", testLock))...)
@@ -175,7 +175,7 @@ func TestOrphansAreReaped(t *testing.T) {
 	require.Equal(t, 128+9, p.end())
 }
 
-// What the command inherits is what it always was.
+// The command inherits open files as without zkrecipes.
 func TestFilesAreInherited(t *testing.T) {
 	server := zktest.NewServer(t)
 	files := make([]*os.File, 12)
@@ -199,7 +199,7 @@ func TestFilesAreInherited(t *testing.T) {
 }
 
 // One elect starts many commands, each with pipes and a guardian.
-func TestTermsLeaveNothingOpen(t *testing.T) {
+func TestTermsLeaveNoOpenFiles(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := candidate(t, server, "polite")
 	leads(t, p)
@@ -226,7 +226,7 @@ func TestArgumentsAreBytes(t *testing.T) {
 	require.Equal(t, 0, p.end())
 }
 
-// And so is the name of a file.
+// So is the name of a file.
 func TestNameOfTheCommandIsBytes(t *testing.T) {
 	name := t.TempDir() + "/\xff"
 	require.NoError(t, os.Symlink(os.Args[0], name))
@@ -289,7 +289,7 @@ func TestDescendants(t *testing.T) {
 	require.Equal(t, []int{8, 9}, numbers(8), "a circle has an end")
 }
 
-// Never by a number that has passed to another.
+// Never another process with the same number.
 func TestSignalIsForOneProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0], asCommand, "leaf")
 	require.NoError(t, cmd.Start())
@@ -310,7 +310,7 @@ func TestSignalIsForOneProcess(t *testing.T) {
 	tree.moveTo(os.Getpid(), map[processID]bool{p.processID: true})
 	require.False(t, isOurs())
 	tree.moveTo(os.Getpid(), map[processID]bool{before.processID: true})
-	require.True(t, isOurs(), "it was another that had nothing to do with the command")
+	require.True(t, isOurs(), "it was no part of the command")
 	require.NoError(t, p.signal(syscall.SIGSTOP))
 	until(t, "it is stopped", func() bool {
 		now, err := readStat(strconv.Itoa(p.pid))

@@ -43,21 +43,21 @@ func awaited(t *testing.T, j *job, f *runFlags) (took time.Duration, err error) 
 	return time.Since(start), err
 }
 
-func unreachable(t *testing.T, err error) {
+func requireUnreachable(t *testing.T, err error) {
 	t.Helper()
 	cause, code := classify(err, exitConflict)
 	require.Equal(t, causeUnreachable, cause, "%v", err)
 	require.Equal(t, exitUnavailable, code)
 }
 
-func heldByOthers(t *testing.T, err error) {
+func requireHeld(t *testing.T, err error) {
 	t.Helper()
 	cause, code := classify(err, exitConflict)
 	require.Equal(t, causeHeld, cause, "%v", err)
 	require.Equal(t, exitConflict, code)
 }
 
-// Whatever is wrong with the server, a try ends within two seconds.
+// Whatever is wrong with the server, --try ends within two seconds.
 func TestTryWithoutAServer(t *testing.T) {
 	for name, breakDown := range map[string]func(*zktest.Server){
 		"refuses":      func(s *zktest.Server) { s.RefuseConnections("", true) },
@@ -69,16 +69,16 @@ func TestTryWithoutAServer(t *testing.T) {
 				breakDown(w.Server)
 				j, f := virtual(t, w, "a", "--try")
 				took, err := awaited(t, j, f)
-				unreachable(t, err)
+				requireUnreachable(t, err)
 				require.LessOrEqual(t, took, 2*time.Second)
 			})
 		})
 	}
 }
 
-// A server that falls silent while it is asked for the lock is waited for no longer,
-// but for the second that it has to hear the goodbye.
-func TestTryWithAServerThatFallsSilent(t *testing.T) {
+// The same if the server stops answering in the middle, plus a second to close the
+// session.
+func TestTryWithAServerThatStopsAnswering(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		op   zktest.Op
@@ -92,15 +92,15 @@ func TestTryWithAServerThatFallsSilent(t *testing.T) {
 				j, f := virtual(t, w, "a", "--try")
 				took, err := awaited(t, j, f)
 				<-silent.Fired()
-				unreachable(t, err)
+				requireUnreachable(t, err)
 				require.LessOrEqual(t, took, 3*time.Second)
 			})
 		})
 	}
 }
 
-// Who was told that it is not free needs no other answer.
-func TestTryBehindAHolderOnAServerThatFallsSilent(t *testing.T) {
+// After the answer that the lock is held, no other is needed.
+func TestTryBehindAHolderOnAServerThatStopsAnswering(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		release := heldBy(t, w, "other")
 		silent := w.Server.On(zktest.OpSync, testLock).Client("a").Do(zktest.Mute)
@@ -108,7 +108,7 @@ func TestTryBehindAHolderOnAServerThatFallsSilent(t *testing.T) {
 		j, f := virtual(t, w, "a", "--try")
 		took, err := awaited(t, j, f)
 		<-silent.Fired()
-		heldByOthers(t, err)
+		requireHeld(t, err)
 		require.LessOrEqual(t, took, 3*time.Second)
 		release()
 	})
@@ -125,8 +125,8 @@ func heldBy(t *testing.T, w *conformance.World, name string) (release func()) {
 	return func() { require.NoError(t, won.Release()) }
 }
 
-// The exit code says what was known when time was up, and not before. To find out, and
-// to say goodbye, takes a second each where nobody answers.
+// The exit code says what was known at the end of the time, not before. If no server
+// answers, to find out and to close the session takes a second each.
 func TestTimeoutBehindAHolder(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -149,11 +149,11 @@ func TestTimeoutBehindAHolder(t *testing.T) {
 				timeout := (*lease.TimeoutError)(nil)
 				require.ErrorAs(t, err, &timeout)
 				if test.silence {
-					unreachable(t, err)
+					requireUnreachable(t, err)
 					require.ErrorContains(t, err, "no server answers, so it is not known whether "+testLock+" is free")
 					require.NotContains(t, err.Error(), "not acquired in time")
 				} else {
-					heldByOthers(t, err)
+					requireHeld(t, err)
 					require.ErrorContains(t, err, "not acquired in time")
 					require.ErrorContains(t, err, "1 ahead, held by")
 				}
@@ -165,7 +165,7 @@ func TestTimeoutBehindAHolder(t *testing.T) {
 	}
 }
 
-// What a look tells after an acquire that came too late.
+// What a listing adds to an acquire that timed out.
 func TestExplanationOfATimeout(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		someone := []lease.Contender{{Node: "n", Session: 1, Holder: lease.Holder{Who: "someone"}}}
@@ -179,15 +179,15 @@ func TestExplanationOfATimeout(t *testing.T) {
 			cause  string
 			says   string
 		}{
-			{"nobody was seen, and somebody is there", -1, false, someone, nil, causeHeld, "1 ahead, held by someone"},
-			{"nobody was seen, and nobody is there", -1, false, nil, nil, causeHeld, "by now it is empty"},
-			{"nobody was seen, and there is no answer", -1, false, nil, errUnanswered, causeUnreachable, "not acquired"},
-			{"nobody was seen, and another error", -1, false, nil, framework.ErrNoAuth, causeDenied, "not permitted"},
-			{"somebody was seen, and is there", 1, false, someone, nil, causeHeld, "held by someone"},
-			{"somebody was seen, and has gone", 1, false, nil, nil, causeHeld, "released just now"},
-			{"somebody was seen, and who is not answered in time", 2, false, nil, errUnanswered, causeHeld, "2 ahead"},
-			{"somebody was seen just now, and there is no answer", 1, true, nil, errUnanswered, causeHeld, "1 ahead"},
-			{"somebody was seen, and another error", 1, false, nil, broken, causeHeld, "1 ahead"},
+			{"no client seen, one there now", -1, false, someone, nil, causeHeld, "1 ahead, held by someone"},
+			{"no client seen, none there now", -1, false, nil, nil, causeHeld, "by now it is empty"},
+			{"no client seen, no answer now", -1, false, nil, errUnanswered, causeUnreachable, "not acquired"},
+			{"no client seen, another error now", -1, false, nil, framework.ErrNoAuth, causeDenied, "not permitted"},
+			{"a client seen, and still there", 1, false, someone, nil, causeHeld, "held by someone"},
+			{"a client seen, none there now", 1, false, nil, nil, causeHeld, "released just now"},
+			{"a client seen, no answer in time", 2, false, nil, errUnanswered, causeHeld, "2 ahead"},
+			{"a client seen just now, no answer", 1, true, nil, errUnanswered, causeHeld, "1 ahead"},
+			{"a client seen, another error now", 1, false, nil, broken, causeHeld, "1 ahead"},
 		} {
 			j := &job{jobFlags: &jobFlags{path: testLock}, client: w.Client("a"), recipe: recipe{
 				contenders: func(context.Context) ([]lease.Contender, error) { return test.seen, test.failed },
@@ -201,7 +201,7 @@ func TestExplanationOfATimeout(t *testing.T) {
 	})
 }
 
-// mutedServer is one that accepts connections and says nothing.
+// mutedServer accepts connections and does not answer.
 func mutedServer(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -231,8 +231,8 @@ func TestTimeoutOfEveryVerb(t *testing.T) {
 	}
 }
 
-// Connecting and looking share one budget.
-func TestTimeoutOfALook(t *testing.T) {
+// Connecting and listing share one limit.
+func TestTimeoutOfLsAndRevoke(t *testing.T) {
 	t.Parallel()
 	server := zktest.NewServer(t)
 	for _, verb := range []string{"ls", "revoke"} {
@@ -244,8 +244,8 @@ func TestTimeoutOfALook(t *testing.T) {
 	}
 }
 
-// Whoever does not lead in time gives up, and says who does.
-func TestTimeoutOfACampaign(t *testing.T) {
+// A candidate that does not lead in time gives up, and names the leader.
+func TestTimeoutOfElect(t *testing.T) {
 	server := zktest.NewServer(t)
 	leads(t, candidate(t, server, "polite", "--id", "alpha"))
 	p := candidate(t, server, "exit", "--timeout", "500ms")

@@ -16,7 +16,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A goneLease was lost, by the clock, before anything could end its context.
+// A goneLease was lost by the clock before its context ended.
 type goneLease struct{ ctx context.Context } //nolint:containedctx // as a lease has one
 
 func (l goneLease) Context() context.Context { return l.ctx }
@@ -61,15 +61,15 @@ func TestNothingIsStartedUnderALeaseThatIsOver(t *testing.T) {
 	}
 }
 
-// A signal that ends the wait ends it also if the wait, at the same moment, ends in
-// another way, or takes no notice. If the wait was over before, the signal is kept for
-// the command.
+// A signal that ends the wait counts even if the wait ends in another way at the same
+// moment, or ignores it. If the wait was over before, the signal is kept for the
+// command.
 func TestSignalAtTheEndOfTheWait(t *testing.T) {
 	never := func(context.Context) error { return nil }
 	for name, f := range map[string]func(ctx context.Context) error{
 		"granted after all": func(ctx context.Context) error { <-ctx.Done(); return nil },
 		"failed":            func(ctx context.Context) error { <-ctx.Done(); return errFake },
-		"told":              func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) },
+		"reported":          func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) },
 		"at the same time":  never,
 	} {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
@@ -78,14 +78,14 @@ func TestSignalAtTheEndOfTheWait(t *testing.T) {
 				signals := make(chan os.Signal, 1)
 				signals <- sig
 				err := untilSignal(ctx, cancel, signals, f)
-				told := (*signalError)(nil)
+				notified := (*signalError)(nil)
 				if err == nil && name == "at the same time" {
 					require.Len(t, signals, 1, "it is kept")
 					require.NoError(t, context.Cause(ctx))
 					continue
 				}
-				require.ErrorAs(t, err, &told, name)
-				require.Equal(t, sig, told.signal)
+				require.ErrorAs(t, err, &notified, name)
+				require.Equal(t, sig, notified.signal)
 				cancel(nil)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 
 func init() { playForker = forkWithoutEnd }
 
-// forkWithoutEnd makes forks take long by having a lot of memory, and is nearly always
-// in the middle of one.
+// forkWithoutEnd has much memory, so that forks take long, and is nearly always in the
+// middle of one.
 func forkWithoutEnd() {
 	memory, err := syscall.Mmap(-1, 0, 256<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
 	if err != nil {
@@ -39,14 +39,14 @@ func forkWithoutEnd() {
 	}
 }
 
-// A fork that has begun is finished in spite of SIGSTOP, and its child has not got
-// that.
+// A fork that has begun is finished in spite of SIGSTOP, and its child has not got the
+// signal.
 func TestHaltWaitsForForks(t *testing.T) {
 	root := exec.Command(os.Args[0], asCommand, "starter and waiter", "forker")
 	require.NoError(t, root.Start())
 	tree := newTree(root.Process.Pid, processID{})
 	defer func() {
-		_ = root.Process.Kill() // so that nobody is left to be asked about
+		_ = root.Process.Kill() // so that no process is left
 		_ = root.Wait()
 	}()
 	defer func() { _ = tree.freeze(syscall.SIGKILL) }()
