@@ -17,7 +17,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-func TestNewRefusesNonsense(t *testing.T) {
+func TestInvalidArguments(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a")
 		for name, tc := range map[string]struct {

@@ -19,8 +19,8 @@ import (
 
 var errCalledOff = errors.New("called off")
 
-// line makes a line of that many, without waiting for any of them.
-func line(t *testing.T, c *framework.Client, n int) (paths []string) {
+// enqueue starts that many waiters, and does not wait for any of them.
+func enqueue(t *testing.T, c *framework.Client, n int) (paths []string) {
 	t.Helper()
 	require.NoError(t, c.CreateParents(t.Context(), path+"/x"))
 	for i := range n {
@@ -31,7 +31,7 @@ func line(t *testing.T, c *framework.Client, n int) (paths []string) {
 	return paths
 }
 
-// far makes the answer to each read of a node take that long on its way.
+// far delays the answer to each read of a node.
 func far(w *conformance.World, client string, away time.Duration) {
 	w.Server.SetFaults(func(c zktest.Call) zktest.Action {
 		if c.Client == client && c.Op == zktest.OpGetData && c.Phase == zktest.PhaseAfterApply {
@@ -41,13 +41,13 @@ func far(w *conformance.World, client string, away time.Duration) {
 	})
 }
 
-// A long line far away is listed in order, with some reads under way at once, and not
-// all.
-func TestContendersOfALongLine(t *testing.T) {
+// A long queue of a distant server is listed in order, with a bounded number of reads
+// at a time.
+func TestContendersOfALongQueue(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		roomy := func(c *framework.Config) { c.MaxReplyBytes, c.MaxRequestBytes = 0, 0 }
 		other, a := w.Client("other", roomy), w.Client("a", roomy)
-		made := line(t, other, 1000)
+		made := enqueue(t, other, 1000)
 		w.After(time.Second)
 		far(w, "a", 20*time.Millisecond)
 		w.Server.ResetCounts()
@@ -77,11 +77,11 @@ func TestContendersOfALongLine(t *testing.T) {
 	})
 }
 
-// Those who go while the line is read are left out, and nobody else is.
-func TestContendersWhoGoMeanwhile(t *testing.T) {
+// Contenders that leave while the queue is listed are left out, and no others.
+func TestContendersThatLeaveMeanwhile(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		other, a := w.Client("other"), w.Client("a")
-		made := line(t, other, 100)
+		made := enqueue(t, other, 100)
 		far(w, "a", 20*time.Millisecond)
 		done := make(chan []lease.Contender, 1)
 		m := newMutex(t, a)
@@ -110,12 +110,11 @@ func TestContendersWhoGoMeanwhile(t *testing.T) {
 	})
 }
 
-// The first failure is what is returned, at once and not beside others, and then
-// nothing is under way any more.
-func TestContendersOneOfWhichCannotBeRead(t *testing.T) {
+// The first failure is returned at once and alone, and then no request is under way.
+func TestContendersWithAnUnreadableNode(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		other, a := w.Client("other"), w.Client("a")
-		made := line(t, other, 100)
+		made := enqueue(t, other, 100)
 		far(w, "a", 20*time.Millisecond)
 		w.Server.On(zktest.OpGetData, made[7]).Before().Fail(zktest.NoAuth)
 		w.Server.ResetCounts()
@@ -126,7 +125,7 @@ func TestContendersOneOfWhichCannotBeRead(t *testing.T) {
 		require.Equal(t, 1, strings.Count(err.Error(), "get "))
 		w.Settle() // what was sent before arrives
 		asked := w.Server.Count(zktest.OpGetData)
-		require.Less(t, asked, 50, "it is called off")
+		require.Less(t, asked, 50, "the other reads are cancelled")
 		w.After(time.Second)
 		require.Equal(t, asked, w.Server.Count(zktest.OpGetData))
 
@@ -143,13 +142,13 @@ func TestContendersOneOfWhichCannotBeRead(t *testing.T) {
 	})
 }
 
-// While a long line is listed, others use the session, also where few requests may be
-// under way at once.
-func TestContendersLeaveRoomForOthers(t *testing.T) {
+// While a long queue is listed, the session can do other work, also with a low limit on
+// concurrent requests.
+func TestContendersLetOtherRequestsPass(t *testing.T) {
 	for _, outstanding := range []int{0, 2} {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 			other, a := w.Client("other"), w.Client("a", func(cfg *framework.Config) { cfg.MaxOutstanding = outstanding })
-			line(t, other, 500)
+			enqueue(t, other, 500)
 			m, err := mutex.New(a, "/locks/free")
 			require.NoError(t, err)
 			require.NoError(t, w.Acquire(m).Release())
@@ -164,7 +163,7 @@ func TestContendersLeaveRoomForOthers(t *testing.T) {
 			at := w.Start(m, time.Minute)
 			held := at.Granted()
 			require.Less(t, at.Took, 500*time.Millisecond)
-			require.Empty(t, done, "it is over too early to show anything")
+			require.Empty(t, done, "the listing ended too early for this test")
 			require.NoError(t, held.Release())
 			require.NoError(t, <-done)
 		})

@@ -31,7 +31,7 @@ func TestCostOfFreeMutex(t *testing.T) {
 	})
 }
 
-// withoutLooks takes the slow second looks at so many nodes out of what was counted.
+// withoutLooks subtracts the slow second looks at so many nodes from the count.
 func withoutLooks(t *testing.T, counts map[zktest.Op]int, d time.Duration, nodes int) {
 	t.Helper()
 	require.LessOrEqual(t, counts[zktest.OpExists], nodes*conformance.LooksAgain(d))
@@ -39,7 +39,7 @@ func withoutLooks(t *testing.T, counts map[zktest.Op]int, d time.Duration, nodes
 }
 
 // One holder, one waiter: the hand-over is one delete and one event.
-func TestCostOfHandOffToTheOnlyWaiter(t *testing.T) {
+func TestCostOfHandOverToTheOnlyWaiter(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
 		held := w.Acquire(newMutex(t, a))
@@ -49,19 +49,19 @@ func TestCostOfHandOffToTheOnlyWaiter(t *testing.T) {
 		require.Equal(t, map[zktest.Op]int{zktest.OpCreate: 1, zktest.OpGetChildren2: 1, zktest.OpGetData: 2}, waiting)
 		idle := w.Requests(func() { w.After(time.Minute) })
 		withoutLooks(t, idle, time.Minute, 3)
-		require.Equal(t, map[zktest.Op]int{zktest.OpMulti: conformance.Vouched(time.Minute)}, idle, "it waits without a request; the holder is vouched for")
+		require.Equal(t, map[zktest.Op]int{zktest.OpMulti: conformance.Vouched(time.Minute)}, idle, "the waiter sends nothing; the holder is vouched for")
 		var got *lease.Lease
-		handOff := w.Requests(func() {
+		handOver := w.Requests(func() {
 			require.NoError(t, held.Release())
 			got = attempt.Granted()
 		})
-		require.Equal(t, map[zktest.Op]int{zktest.OpDelete: 1, zktest.OpMulti: 1}, handOff, "no listing; a quorum vouches for it after so long a wait")
+		require.Equal(t, map[zktest.Op]int{zktest.OpDelete: 1, zktest.OpMulti: 1}, handOver, "no listing; after so long a wait a quorum vouches for the node")
 		require.Less(t, attempt.Took, 2*time.Minute)
 		require.NoError(t, got.Release())
 	})
 }
 
-// A waiter that leaves costs itself a delete and its successor a look.
+// A waiter that leaves costs one delete, and its successor one listing.
 func TestCostOfLeavingTheQueue(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")

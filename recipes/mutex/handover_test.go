@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Somebody deletes the node of one who waited for it and was granted this moment. The
-// watch under which it waited tells: no time passes in which two are valid.
+// Another client deletes the node of a waiter at the moment of its grant. The watch of
+// the wait tells the holder, so at no time two leases are valid.
 func TestNodeDeletedRightAfterHandOver(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b, c := w.Client("a"), w.Client("b"), w.Client("c")
@@ -37,7 +37,7 @@ func TestNodeDeletedRightAfterHandOver(t *testing.T) {
 }
 
 // One transaction deletes the node of a waiter and the one it waits for. Of the two
-// events the first comes alone: the place is granted, and lost with the second.
+// events the first arrives alone: the lease is granted, and lost with the second.
 func TestNodeDeletedTogetherWithTheOneAhead(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
@@ -60,7 +60,7 @@ func TestNodeDeletedTogetherWithTheOneAhead(t *testing.T) {
 	})
 }
 
-// The hold needs no watch of its own, and hears for as long as it lasts.
+// A hold after a wait sets no watch of its own, and sees events until it ends.
 func TestHoldGoesOnWithTheWatchOfTheWait(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")

@@ -21,7 +21,7 @@ func queueUp(w *conformance.World, c *framework.Client, n int) []*conformance.At
 	return attempts
 }
 
-// Those behind do not matter, whatever their names look like.
+// Nodes behind do not matter, whatever their names are.
 func TestOnlyThoseAheadCount_Kazoo649(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := w.Client("a")
@@ -36,7 +36,7 @@ func TestOnlyThoseAheadCount_Kazoo649(t *testing.T) {
 	})
 }
 
-// Everybody watches the nearest one ahead, so that one release wakes one waiter.
+// Each waiter watches the nearest node ahead, so one release wakes one waiter.
 func TestOneReleaseWakesOneWaiter_Kazoo7DD4(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
@@ -47,7 +47,7 @@ func TestOneReleaseWakesOneWaiter_Kazoo7DD4(t *testing.T) {
 				require.NoError(t, held.Release())
 				held = at.Granted()
 			})
-			require.LessOrEqual(t, events, 1, "the release wakes its successor alone")
+			require.LessOrEqual(t, events, 1, "the release wakes only its successor")
 		}
 		require.NoError(t, held.Release())
 	})

@@ -19,10 +19,10 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// The parent's counter comes to its end while the lock is held and waited for.
-// ZooKeeper is documented to go on with -2147483648; 3.8 in fact gives 2147483647 to
-// all nodes from there on, which then have no order that could be read from their
-// names. Those that still had an order are served, the others are refused.
+// The parent's counter reaches its end while the lock is held and waited for. ZooKeeper
+// is documented to go on with -2147483648; 3.8 in fact gives 2147483647 to all further
+// nodes, whose names then show no order. Waiters with an order are served, the others
+// are refused.
 func TestSequenceEndsWhileHeldAndWaited(t *testing.T) {
 	for name, opts := range map[string][]zktest.Option{"it stays": nil, "it wraps": {zktest.WithSequenceWrap()}} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestSequenceEndsWhileHeldAndWaited(t *testing.T) {
 					}
 				}
 				w.Settle()
-				require.Len(t, children(w), 3, "the refused have left nothing")
+				require.Len(t, children(w), 3, "the refused left nothing")
 				require.ErrorIs(t, w.Start(newMutex(t, a), 0).Failed(), lease.ErrTimeout)
 				for _, at := range attempts[:2] {
 					require.NoError(t, held.Err())
@@ -66,8 +66,8 @@ func TestSequenceEndsWhileHeldAndWaited(t *testing.T) {
 	}
 }
 
-// Nobody is to blame for not having deleted the path: an idle container goes by itself.
-func TestSequenceBeginsAnewWithTheContainer(t *testing.T) {
+// No client needs to delete the path: the server removes an idle container.
+func TestSequenceRestartsWithTheContainer(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		m := newMutex(t, w.Client("a"))
 		require.NoError(t, w.Acquire(m).Release())
@@ -78,8 +78,8 @@ func TestSequenceBeginsAnewWithTheContainer(t *testing.T) {
 	})
 }
 
-// The context ends at the moment of the grant. Either way is right, but nothing may be
-// half done.
+// The context ends at the moment of the grant. Both results are right, but nothing may
+// be half done.
 func TestCancelAtTheInstantOfTheGrant(t *testing.T) {
 	for range 50 {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -131,7 +131,7 @@ func TestContendersInOrder(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
 		none, err := newMutex(t, a).Contenders(t.Context())
-		require.NoError(t, err, "a mutex that was never used has no contenders")
+		require.NoError(t, err, "an unused mutex has no contenders")
 		require.Empty(t, none)
 
 		began := time.Now()

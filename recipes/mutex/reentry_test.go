@@ -28,7 +28,7 @@ func TestMaxHold(t *testing.T) {
 		require.ErrorIs(t, context.Cause(inner.Context()), lease.ErrMaxHold)
 		require.ErrorIs(t, held.Err(), lease.ErrLost)
 		w.After(conformance.SessionTimeout/6 - 10*time.Millisecond)
-		require.True(t, attempt.Waiting(), "time to wind down")
+		require.True(t, attempt.Waiting(), "the work has time to stop")
 		w.After(20 * time.Millisecond)
 		require.False(t, attempt.Waiting())
 		require.NoError(t, attempt.Granted().Release())
@@ -40,13 +40,13 @@ func TestMaxHold(t *testing.T) {
 		w.After(5 * time.Second)
 		require.ErrorIs(t, held.Release(), lease.ErrMaxHold)
 		w.Settle()
-		require.False(t, attempt.Waiting(), "a release needs no winding down")
+		require.False(t, attempt.Waiting(), "a release leaves at once")
 	})
 }
 
-// A fork whose patience ends at the moment at which the hold does is told of the loss:
-// what it belongs to is over.
-func TestForkIsToldOfALossFirst(t *testing.T) {
+// A fork whose timeout ends at the moment at which the hold is lost gets the loss, not
+// the timeout.
+func TestForkGetsTheLossFirst(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		m := newMutex(t, w.Client("a"), mutex.WithMaxHold(time.Second))
 		held := w.Acquire(m)

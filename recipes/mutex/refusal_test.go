@@ -13,7 +13,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 )
 
-// What cannot succeed fails at once, says why and where, and leaves nothing.
+// An Acquire that cannot succeed fails at once, says why and where, and leaves nothing.
 func TestRefusals(t *testing.T) {
 	cases := map[string]struct {
 		config  func(*framework.Config)

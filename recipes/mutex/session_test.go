@@ -13,8 +13,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// The old connection's bytes come late, when a new session has been made.
-func TestLateNewsOfOldSessionDoNoHarm_Curator525(t *testing.T) {
+// Bytes of the old connection arrive late, in the time of a new session.
+func TestLateBytesOfAnOldSession_Curator525(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := w.Client("a", w.Elsewhere("a", "a, elsewhere"))
 		held := w.Acquire(newMutex(t, a))
@@ -33,9 +33,9 @@ func TestLateNewsOfOldSessionDoNoHarm_Curator525(t *testing.T) {
 	})
 }
 
-// Kazoo says "acquired" until it is told otherwise. Here the clock alone tells, at the
-// very instant, before anything else may have had time to run: it is up to chance what
-// runs first, so it is tried often.
+// Kazoo says "acquired" until an event says otherwise. Here the clock alone decides, at
+// the exact moment, before other goroutines may have run. Their order varies, so it is
+// tried often.
 func TestLeaseOfLostSessionIsNotValid_Kazoo15(t *testing.T) {
 	for range 40 {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -55,8 +55,8 @@ func TestLeaseOfLostSessionIsNotValid_Kazoo15(t *testing.T) {
 	}
 }
 
-// The deadline that work under a lease goes by does not move behind when the lease has
-// been lost: no quorum vouches for its znode any more.
+// The trust deadline of a lost lease does not move any more: no quorum vouches for its
+// znode.
 func TestTrustedUntilOfALostLeaseStays(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := w.Acquire(newMutex(t, w.Client("a", func(cfg *framework.Config) { cfg.StopOnSuspend = true })))

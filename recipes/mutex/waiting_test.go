@@ -16,7 +16,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A listener that never returns, and one that never reads on, must not matter.
+// An observer that never returns, and a slow reader of events, block no lock.
 func TestBlockedListenerBlocksNoLock_Curator495(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
@@ -44,8 +44,7 @@ func TestBlockedListenerBlocksNoLock_Curator495(t *testing.T) {
 	})
 }
 
-// Nodes of other ZooKeeper libraries, which protect theirs in other ways or not at all,
-// count.
+// Nodes of other ZooKeeper libraries count, whether and however they are protected.
 func TestOtherLibrariesNodesCount_Kazoo14(t *testing.T) {
 	for _, name := range []string{
 		"lock-0000000000", // no protection
@@ -68,9 +67,9 @@ func TestOtherLibrariesNodesCount_Kazoo14(t *testing.T) {
 	}
 }
 
-// That an answer was due when the time was up is no failure that was met; that a server
-// refused something before is one.
-func TestTimeoutTellsWhatFailedAndNothingElse(t *testing.T) {
+// TimeoutError.Err is what a server refused during the wait, not the request that was
+// under way when the time was up.
+func TestTimeoutErrorHasTheLastFailure(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		held := w.Acquire(newMutex(t, w.Client("b")))
 		m := newMutex(t, w.Client("a"))
@@ -89,8 +88,8 @@ func TestTimeoutTellsWhatFailedAndNothingElse(t *testing.T) {
 	})
 }
 
-// A few znodes with long names are too much for one answer, with all defaults
-// seventeen. Who asks for the lock, or for who waits for it, is told so at once.
+// A few znodes with long names, seventeen with all defaults, are too much for one
+// answer. Acquire and Contenders fail with that at once.
 func TestLongNames(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		some := func(c *framework.Config) { c.MaxReplyBytes, c.MaxRequestBytes = 1<<20, 0 }
@@ -120,8 +119,8 @@ func TestLongNames(t *testing.T) {
 	})
 }
 
-// What somebody writes into a holder's znode, and be it more than the holder reads,
-// costs no lease, and neither its watch nor a read each moment.
+// Data that another client writes into a holder's znode, also more than the holder can
+// read, ends neither the lease nor its watch, and causes no repeated reads.
 func TestHolderOfAZnodeTooLargeToRead(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		b := w.Client("b", func(c *framework.Config) { c.MaxReplyBytes, c.MaxRequestBytes = 0, 0 })
@@ -137,7 +136,7 @@ func TestHolderOfAZnodeTooLargeToRead(t *testing.T) {
 		_, err = b.Set(t.Context(), held.Path(), []byte("__REVOKE__"), framework.AnyVersion)
 		require.NoError(t, err)
 		w.Settle()
-		require.True(t, conformance.Closed(held.RevocationRequested()), "not asked to give way")
+		require.True(t, conformance.Closed(held.RevocationRequested()), "revocation was requested")
 		w.Remove(b, held.Path())
 		w.Settle()
 		require.ErrorIs(t, held.Err(), lease.ErrLost)

@@ -13,8 +13,7 @@ import (
 
 // The names of tests that end in "_Curator45" or "_Kazoo6" are those of bugs that
 // Apache Curator and kazoo had under that number of their trackers, or that were found
-// by reading their sources ("_CuratorR1"): what happened to their users must not happen
-// to ours.
+// by reading their sources ("_CuratorR1").
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -27,7 +26,7 @@ func newMutex(tb testing.TB, c *framework.Client, opts ...mutex.Option) *mutex.M
 	return m
 }
 
-// warm has the mutex used once, so that its parent exists.
+// warm uses the mutex once, so that its parent exists.
 func warm(w *conformance.World, c *framework.Client) {
 	w.T.Helper()
 	require.NoError(w.T, w.Acquire(newMutex(w.T, c)).Release())

@@ -101,7 +101,7 @@ func TestReaderWaitsForTheNearestWriter_Kazoo2(t *testing.T) {
 }
 
 // A writer behind a writer looks once whether that has become a reader.
-func TestCostOfHandOffBetweenWriters(t *testing.T) {
+func TestCostOfHandOverBetweenWriters(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		attempts := line(w, "WWWW")
 		w.After(100 * time.Millisecond)

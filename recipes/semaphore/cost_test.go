@@ -65,7 +65,7 @@ func waitQuietly(t *testing.T, w *conformance.World, looks counts) {
 
 // One permit is returned, one waiter is woken, and it costs the same however many
 // others wait.
-func TestCostOfHandOffDoesNotGrowWithWaiters(t *testing.T) {
+func TestCostOfHandOverDoesNotGrowWithWaiters(t *testing.T) {
 	for _, waiters := range []int{2, 10, 50} {
 		t.Run(fmt.Sprint(waiters), func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -96,7 +96,7 @@ func TestCostOfHandOffDoesNotGrowWithWaiters(t *testing.T) {
 }
 
 // With a single queue, a return wakes at most as many as there are permits.
-func TestCostOfHandOffInASingleQueue(t *testing.T) {
+func TestCostOfHandOverInASingleQueue(t *testing.T) {
 	const size = 3
 	for _, waiters := range []int{4, 50} {
 		t.Run(fmt.Sprint(waiters), func(t *testing.T) {

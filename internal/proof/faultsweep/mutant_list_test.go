@@ -95,7 +95,7 @@ func Mutants() []Mutant {
 		Name: "no owner check in the search", Package: suites, Tests: "^TestMutex$/the_node_that_is_found_is_of_another_session",
 		File: "framework/protected.go", Old: "(mode.ephemeral() && stat.EphemeralOwner != c.pinned.ID())", New: "(mode.ephemeral() && stat.EphemeralOwner == 0)",
 	}, {
-		Name: "deletions wake no waiter", Package: scenarios, Tests: "CostOfHandOff",
+		Name: "deletions wake no waiter", Package: scenarios, Tests: "CostOfHandOver",
 		File: "framework/watch.go", Old: "{EventDeleted, []watchKind{dataWatch, ", New: "{EventDeleted, []watchKind{",
 	}, {
 		Name: "a session is trusted for too long", Package: sweeps, Tests: sweepTest,
