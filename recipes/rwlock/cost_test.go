@@ -45,12 +45,12 @@ func TestCostOfDowngrade(t *testing.T) {
 	})
 }
 
-// The end of a writer wakes the readers that it admits, and nobody else. None of them
-// asks for anything.
+// The end of a writer wakes the readers that it admits, and no others. None of them
+// sends a request.
 func TestWriterWakesOnlyTheReadersThatItAdmits_CuratorR8(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		first := w.Acquire(newLock(t, w.Client("first")).Write())
-		attempts := line(w, "RRRRRRRRWRRRRWR")
+		attempts := enqueue(w, "RRRRRRRRWRRRRWR")
 		w.After(100 * time.Millisecond)
 		release := func(l *lease.Lease, granted string) (cost counts, woken int) {
 			woken = w.Events("", func() { cost = w.Requests(func() { require.NoError(t, l.Release()) }) })
@@ -58,11 +58,11 @@ func TestWriterWakesOnlyTheReadersThatItAdmits_CuratorR8(t *testing.T) {
 			return cost, woken
 		}
 		cost, woken := release(first, "HHHHHHHHwwwwwww")
-		require.Equal(t, counts{zktest.OpDelete: 1}, cost, "no reader asks for anything")
+		require.Equal(t, counts{zktest.OpDelete: 1}, cost, "no reader sends a request")
 		require.Equal(t, 9, woken, "eight readers, and the holder's own")
 		w.After(100 * time.Millisecond) // they set watches on their own nodes
 
-		// Readers that are not the last one ahead of the writer wake nobody.
+		// Readers that are not the last one ahead of the writer wake no client.
 		for i, at := range attempts[:7] {
 			cost, woken = release(at.Lease, strings.Repeat(".", i+1)+strings.Repeat("H", 7-i)+"wwwwwww")
 			require.Equal(t, counts{zktest.OpDelete: 1}, cost)
@@ -75,17 +75,17 @@ func TestWriterWakesOnlyTheReadersThatItAdmits_CuratorR8(t *testing.T) {
 
 		cost, woken = release(attempts[8].Lease, ".........HHHHww")
 		require.Equal(t, 5, woken, "four readers, and the holder's own")
-		require.Equal(t, counts{zktest.OpDelete: 1, zktest.OpGetChildren2: 4}, cost, "these had others ahead, too")
+		require.Equal(t, counts{zktest.OpDelete: 1, zktest.OpGetChildren2: 4}, cost, "more than one was ahead of each")
 		for _, at := range attempts[9:] {
 			require.NoError(t, at.Granted().Release())
 		}
 	})
 }
 
-// The readers behind the second writer do not hear of the first one's end.
+// The end of a writer wakes no reader behind the second one.
 func TestReaderWaitsForTheNearestWriter_Kazoo2(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		attempts := line(w, "WWWRRRR")
+		attempts := enqueue(w, "WWWRRRR")
 		w.After(100 * time.Millisecond)
 		for i, at := range attempts[:3] {
 			woken := w.Events("", func() { require.NoError(t, at.Granted().Release()) })
@@ -100,10 +100,10 @@ func TestReaderWaitsForTheNearestWriter_Kazoo2(t *testing.T) {
 	})
 }
 
-// A writer behind a writer looks once whether that has become a reader.
+// A writer behind a writer lists the queue once: the other may have become a reader.
 func TestCostOfHandOverBetweenWriters(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		attempts := line(w, "WWWW")
+		attempts := enqueue(w, "WWWW")
 		w.After(100 * time.Millisecond)
 		for i, at := range attempts[:3] {
 			require.Equal(t, counts{zktest.OpDelete: 1, zktest.OpGetChildren2: 1}, w.Requests(func() {
@@ -116,10 +116,10 @@ func TestCostOfHandOverBetweenWriters(t *testing.T) {
 	})
 }
 
-// Readers that wait are not woken by other readers, who come and go.
+// Waiting readers are not woken by other readers.
 func TestReadersDoNotWakeReaders(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		attempts := line(w, "RRWRRRR")
+		attempts := enqueue(w, "RRWRRRR")
 		w.After(100 * time.Millisecond)
 		require.Equal(t, counts{zktest.OpDelete: 1}, w.Requests(func() { require.NoError(t, attempts[0].Lease.Release()) }))
 		require.Equal(t, counts{zktest.OpDelete: 1}, w.Requests(func() {
@@ -129,7 +129,7 @@ func TestReadersDoNotWakeReaders(t *testing.T) {
 		idle := w.Requests(func() { w.After(time.Minute) })
 		require.LessOrEqual(t, idle[zktest.OpExists], 9*conformance.LooksAgain(time.Minute), "slow second looks: one of the holder, and two of each of four")
 		delete(idle, zktest.OpExists)
-		// The one who gave up has left a watch.
+		// The cancelled waiter has left a watch.
 		require.Equal(t, counts{zktest.OpMulti: conformance.Vouched(time.Minute), zktest.OpRemoveWatches: 1},
 			idle, "it is waited without a request; the holder is vouched for")
 		require.NoError(t, attempts[1].Lease.Release())
@@ -140,24 +140,24 @@ func TestReadersDoNotWakeReaders(t *testing.T) {
 	})
 }
 
-// Who asks a writer to give way does not make all who wait for it list the queue.
-func TestCostOfRevoking(t *testing.T) {
+// A request for revocation does not make all waiters list the queue.
+func TestCostOfRevocationRequest(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		attempts := line(w, "WRRRRRW")
+		attempts := enqueue(w, "WRRRRRW")
 		operator := w.Client("operator")
 		w.After(100 * time.Millisecond)
 		writing := attempts[0].Lease
 		for _, target := range []string{writing.Path(), writing.Path()} {
 			asking := w.Requests(func() { require.NoError(t, lease.RequestRevocation(t.Context(), operator, target)) })
 			require.Zero(t, asking[zktest.OpGetChildren2], "%v", asking)
-			require.LessOrEqual(t, asking[zktest.OpGetData], 7, "who asks, the writer and five readers")
+			require.LessOrEqual(t, asking[zktest.OpGetData], 7, "the operator, the writer and five readers")
 		}
 		<-writing.RevocationRequested()
 		require.Equal(t, "Hwwwwww", state(attempts))
 		require.NoError(t, writing.Release())
 		w.Settle()
 		require.Equal(t, ".HHHHHw", state(attempts))
-		// One that waits is asked, too.
+		// A waiter can get a request, too.
 		list, err := newLock(t, operator).Contenders(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, lease.RequestRevocation(t.Context(), operator, list[5].Path))
@@ -171,8 +171,8 @@ func TestCostOfRevoking(t *testing.T) {
 	})
 }
 
-// The reader that a writer has become is asked by its own node.
-func TestRevokingTheReaderThatAWriterBecame(t *testing.T) {
+// A downgraded reader gets requests on its own node.
+func TestRevocationRequestToADowngradedReader(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
 		reading := downgrade(t, l, w.Acquire(l.Write()))
@@ -183,8 +183,8 @@ func TestRevokingTheReaderThatAWriterBecame(t *testing.T) {
 	})
 }
 
-// Readers of one session who are admitted together are vouched for together, if they
-// have waited for so long that it is needed.
+// If readers of one session have waited so long that a quorum has to vouch for them,
+// one transaction does so for all that are admitted together.
 func TestReadersAdmittedTogetherAreVouchedForOnce(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		writing := w.Acquire(newLock(t, w.Client("writer")).Write())

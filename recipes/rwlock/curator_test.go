@@ -17,8 +17,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// The tests of Curator's TestInterProcessReadWriteLock, less that of the upgrade, which
-// is in upgrade_test.go.
+// The tests of Curator's TestInterProcessReadWriteLock, except that of the upgrade,
+// which is in upgrade_test.go.
 
 // spin reads, writes and downgrades n times at random.
 func spin(t *testing.T, referee *conformance.Referee, who string, l *rwlock.Lock, seed uint64, n int) {
@@ -89,8 +89,8 @@ func TestGetParticipantNodes(t *testing.T) {
 	})
 }
 
-// The ownership is the context's, not the client's: another goroutine of the same
-// process does not read beside a writer.
+// The context owns the lock, not the client: another goroutine of the same process does
+// not read while a writer holds the lock.
 func TestThatDowngradingRespectsThreads(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
@@ -167,7 +167,7 @@ func TestNoWatchesAfterManyCycles_Curator107(t *testing.T) {
 	})
 }
 
-// The parent is removed as often as can be, while clients read, write and downgrade.
+// The parent is removed all the time, while clients read, write and downgrade.
 func TestParentIsReapedAllTheTime_CuratorD502(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		referee := &conformance.Referee{Shares: shares}
@@ -179,11 +179,12 @@ func TestParentIsReapedAllTheTime_CuratorD502(t *testing.T) {
 		all.Wait()
 		require.Empty(t, referee.Faults())
 		w.After(time.Second)
-		require.Empty(t, w.Server.Children("/locks"), "the parent goes when nobody uses it")
+		require.Empty(t, w.Server.Children("/locks"), "the idle parent is removed")
 	}, zktest.WithReapInterval(10*time.Millisecond))
 }
 
-// A failure after the reader's node was made removes it, and costs the writer nothing.
+// A failure after the create of the reader's node removes that node, and does not
+// affect the writer.
 func TestFailureInADowngradeLeavesNothing_CuratorTestLockInternals(t *testing.T) {
 	for code, want := range map[zktest.Code]error{
 		zktest.NoAuth: framework.ErrNoAuth, zktest.BadArguments: framework.ErrInvalidArgument, zktest.RuntimeInconsistency: lease.ErrTimeout,

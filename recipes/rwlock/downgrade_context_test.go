@@ -15,8 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A function that writes and then reads works alike at the top and within another that
-// has done so.
+// A function that downgrades works in the same way within another one that does.
 func TestDowngradeWithinADowngrade(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
@@ -31,13 +30,13 @@ func TestDowngradeWithinADowngrade(t *testing.T) {
 		require.NoError(t, err)
 		inner, err := l.Read().Acquire(again.Context(), 0)
 		require.NoError(t, err)
-		require.Len(t, children(w), 2, "both were entered again")
+		require.Len(t, children(w), 2, "both were re-entered")
 		require.NoError(t, again.Release())
 		w.Settle()
-		require.NoError(t, inner.Context().Err(), "it outlives the claim on the write lease")
+		require.NoError(t, inner.Context().Err(), "it outlives the re-entered write lease")
 		stopWithin()
 		w.Settle()
-		require.ErrorIs(t, inner.Context().Err(), context.Canceled, "but not what that was made in")
+		require.ErrorIs(t, inner.Context().Err(), context.Canceled, "but not the context that it derives from")
 		require.NoError(t, inner.Err())
 		require.NoError(t, inner.Release())
 
@@ -51,8 +50,8 @@ func TestDowngradeWithinADowngrade(t *testing.T) {
 	})
 }
 
-// The context of the reader carries what the writer's did.
-func TestContextOfTheReaderThatAWriterBecame(t *testing.T) {
+// The context of the read lease has the values of that of the write lease.
+func TestContextOfADowngradedReader(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
 		type key struct{}
@@ -78,7 +77,7 @@ func TestContextOfTheReaderThatAWriterBecame(t *testing.T) {
 	})
 }
 
-// counting is a context without end that knows how many functions wait for it.
+// counting is a context that never ends and counts the functions that wait for its end.
 type counting struct {
 	context.Context
 	done chan struct{}
@@ -95,10 +94,10 @@ func (c counting) AfterFunc(func()) func() bool {
 	})
 }
 
-// However a downgrade ends, nothing of it hangs on to the caller's context.
+// However a downgrade ends, it leaves nothing registered in the caller's context.
 func TestDowngradeLeavesNothingInTheContext(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a := w.Client("a")
+		a := w.Client("a", func(cfg *framework.Config) { cfg.Observers = nil }) // which would wrap the context
 		l := newLock(t, a)
 		ctx := counting{context.WithoutCancel(t.Context()), make(chan struct{}), new(atomic.Int64)}
 		empty := func() {
@@ -141,9 +140,9 @@ func TestDowngradeLeavesNothingInTheContext(t *testing.T) {
 	})
 }
 
-// Who wants to read under a write lock that is lost is told when that is known, not
-// when there is a server again, also if the context has not ended with the lock.
-func TestDowngradeIsToldOfTheLossWhileNoServerIsReached(t *testing.T) {
+// A downgrade fails as soon as the write lease is lost, not when a server is reached
+// again, also if its context has not ended with the lease.
+func TestDowngradeFailsWithTheLossWhileDisconnected(t *testing.T) {
 	for _, timeout := range []time.Duration{time.Hour, lease.Forever} {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 			l := newLock(t, w.Client("a"))

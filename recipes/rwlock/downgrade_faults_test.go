@@ -16,8 +16,8 @@ import (
 )
 
 // striking begins a downgrade by client "a", strikes at the create of the reader's
-// node, and gives the rest to see to. The writer's context is detached if own is false,
-// so that its end tells the downgrade nothing.
+// node, and passes the attempt on. If own is false the writer's context is detached, so
+// that its end does not reach the downgrade.
 func striking(t *testing.T, own bool, strike func(r *zktest.Rule), timeout time.Duration,
 	then func(t *testing.T, w *conformance.World, writing *lease.Lease, down *conformance.Attempt),
 ) {
@@ -37,7 +37,7 @@ func striking(t *testing.T, own bool, strike func(r *zktest.Rule), timeout time.
 	})
 }
 
-// The outcome of the create is not known: there is one node in the end, and it counts.
+// The outcome of the create is unknown: in the end there is one node, and it counts.
 func TestDowngradeWithUnknownOutcome_Curator45(t *testing.T) {
 	for name, strike := range map[string]func(r *zktest.Rule){
 		"request lost": func(r *zktest.Rule) { r.Before().Cut() },
@@ -57,7 +57,7 @@ func TestDowngradeWithUnknownOutcome_Curator45(t *testing.T) {
 				require.NoError(t, writing.Release())
 				w.After(time.Second)
 				require.True(t, at.Waiting())
-				require.NoError(t, reading.Err(), "its node is the one that was granted")
+				require.NoError(t, reading.Err(), "the lease is on that node")
 				require.NoError(t, reading.Release())
 				require.NoError(t, at.Granted().Release())
 			})
@@ -65,8 +65,8 @@ func TestDowngradeWithUnknownOutcome_Curator45(t *testing.T) {
 	}
 }
 
-// Who gives up leaves no node, and still writes.
-func TestDowngradeIsGivenUp_Curator79(t *testing.T) {
+// A cancelled downgrade leaves no node, and the write lease stays valid.
+func TestDowngradeIsCancelled_Curator79(t *testing.T) {
 	for name, strike := range map[string]func(r *zktest.Rule){
 		"request late": func(r *zktest.Rule) { r.Before().Delay(time.Second) },
 		"reply late":   func(r *zktest.Rule) { r.After().Delay(time.Second) },
@@ -95,8 +95,8 @@ func TestDowngradeIsGivenUp_Curator79(t *testing.T) {
 	}
 }
 
-// The writer's node goes before the reader's comes, and another writer is let in: the
-// reader, although its node is first by number, is not.
+// The writer's node is deleted before the reader's is created, and another writer is
+// admitted: the reader is not, although its number is lower.
 func TestDowngradeComesTooLate_Curator621(t *testing.T) {
 	strike := func(r *zktest.Rule) { r.Before().Delay(5 * time.Millisecond) } // before the holder watches its own node
 	striking(t, false, strike, time.Minute, func(t *testing.T, w *conformance.World, writing *lease.Lease, down *conformance.Attempt) {
@@ -106,14 +106,14 @@ func TestDowngradeComesTooLate_Curator621(t *testing.T) {
 		require.True(t, down.Waiting())
 		require.ErrorIs(t, down.Failed(), lease.ErrLost)
 		require.ErrorIs(t, down.Err, lease.ErrDeleted)
-		require.ErrorIs(t, writing.Err(), lease.ErrDeleted, "it is told, too")
+		require.ErrorIs(t, writing.Err(), lease.ErrDeleted, "the write lease is lost")
 		require.NoError(t, got.Err())
 		require.ErrorIs(t, writing.Release(), lease.ErrLost)
 		require.NoError(t, got.Release())
 	})
 }
 
-// Somebody deletes the whole path before the reader's node comes.
+// Another client deletes the whole path before the reader's node is created.
 func TestDowngradeWithoutAParent(t *testing.T) {
 	strike := func(r *zktest.Rule) { r.Before().Delay(5 * time.Millisecond) }
 	striking(t, false, strike, time.Minute, func(t *testing.T, w *conformance.World, writing *lease.Lease, down *conformance.Attempt) {
@@ -123,8 +123,8 @@ func TestDowngradeWithoutAParent(t *testing.T) {
 	})
 }
 
-// Somebody deletes the reader's node before its creator has looked. The writer has not
-// lost anything.
+// Another client deletes the reader's node before the listing. The write lease is not
+// lost.
 func TestDowngradeWhoseNodeIsDeleted_Curator211(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l, operator := newLock(t, w.Client("a")), w.Client("operator")
@@ -141,13 +141,13 @@ func TestDowngradeWhoseNodeIsDeleted_Curator211(t *testing.T) {
 		reading := down.Granted()
 		require.NoError(t, writing.Err())
 		_, ok := w.Server.Node(reading.Path())
-		require.True(t, ok, "never granted on a node that is not there")
+		require.True(t, ok, "granted on a node that stands")
 		require.NoError(t, writing.Release())
 		require.NoError(t, reading.Release())
 	})
 }
 
-// The write lease is lost in the middle.
+// The write lease is lost during the downgrade.
 func TestWriteLeaseIsLostDuringADowngrade(t *testing.T) {
 	late := func(r *zktest.Rule) { r.Before().Delay(time.Second) }
 	reasons := map[string]struct {
@@ -176,8 +176,8 @@ func TestWriteLeaseIsLostDuringADowngrade(t *testing.T) {
 	}
 }
 
-// The write lease is released in the middle. If its context has not ended by that, the
-// reader waits like a stranger.
+// The write lease is released during the downgrade. If its context has not ended with
+// that, the reader waits like any other client.
 func TestWriteLeaseIsReleasedDuringADowngrade(t *testing.T) {
 	late := func(r *zktest.Rule) { r.Before().Mute() }
 	for _, own := range []bool{true, false} {
@@ -189,13 +189,14 @@ func TestWriteLeaseIsReleasedDuringADowngrade(t *testing.T) {
 				return
 			}
 			got := down.Granted()
-			require.Greater(t, got.Token(), writing.Token(), "it is a place of its own")
+			require.Greater(t, got.Token(), writing.Token(), "the lease is a new one")
 			require.NoError(t, got.Release())
 		})
 	}
 }
 
-// It is released in the middle, and then the session ends: a stranger comes again.
+// The write lease is released during the downgrade, and then the session ends: the
+// reader joins the queue again.
 func TestSessionEndsAfterAReleaseDuringADowngrade(t *testing.T) {
 	late := func(r *zktest.Rule) { r.Before().Mute() }
 	striking(t, false, late, time.Minute, func(t *testing.T, w *conformance.World, writing *lease.Lease, down *conformance.Attempt) {
@@ -206,8 +207,8 @@ func TestSessionEndsAfterAReleaseDuringADowngrade(t *testing.T) {
 	})
 }
 
-// Who goes on as a stranger and waits in vain is told for how long in all.
-func TestDowngradeThatWaitsInVainAfterTheRelease(t *testing.T) {
+// If the wait after such a release times out, the error has the duration of all of it.
+func TestDowngradeTimesOutAfterTheRelease(t *testing.T) {
 	late := func(r *zktest.Rule) { r.Before().Mute() }
 	striking(t, false, late, time.Minute, func(t *testing.T, w *conformance.World, writing *lease.Lease, down *conformance.Attempt) {
 		next := w.Start(newLock(t, w.Known("b")).Write(), lease.Forever)
@@ -219,8 +220,8 @@ func TestDowngradeThatWaitsInVainAfterTheRelease(t *testing.T) {
 	})
 }
 
-// The release and the downgrade at the same moment: who is granted has a node, and
-// nobody is beside it.
+// Release and downgrade happen at the same moment: a granted reader has a node, and no
+// writer holds the lock with it.
 func TestReleaseAtTheInstantOfTheDowngrade(t *testing.T) {
 	for i := range 40 {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -254,8 +255,8 @@ func TestReleaseAtTheInstantOfTheDowngrade(t *testing.T) {
 	}
 }
 
-// A downgrade that does not wait does not wait for a connection either.
-func TestDowngradeAtOnceWithoutConnection(t *testing.T) {
+// A downgrade with a timeout of 0 does not wait for a connection either.
+func TestDowngradeWithoutWaitingWhileDisconnected(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
 		writing := w.Acquire(l.Write())
@@ -271,7 +272,7 @@ func TestDowngradeAtOnceWithoutConnection(t *testing.T) {
 	})
 }
 
-// An ACL that lets nobody create: the reason is told, and the write lease stands.
+// An ACL forbids the create: the error says so, and the write lease stays valid.
 func TestDowngradeIsRefused(t *testing.T) {
 	striking(t, true, func(r *zktest.Rule) { r.Fail(zktest.NoAuth) }, time.Minute,
 		func(t *testing.T, _ *conformance.World, writing *lease.Lease, down *conformance.Attempt) {
@@ -281,8 +282,8 @@ func TestDowngradeIsRefused(t *testing.T) {
 		})
 }
 
-// The write lease comes to its maximum: what was acquired in its context is told, and
-// whoever waits is let in when the reader has released.
+// The write lease reaches its maximum hold time: the context of the read lease ends,
+// and waiters are admitted when the reader has released.
 func TestMaxHoldOfADowngradedLease(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"), rwlock.WithMaxHold(5*time.Second))
@@ -294,7 +295,7 @@ func TestMaxHoldOfADowngradedLease(t *testing.T) {
 		w.After(3 * time.Second)
 		require.ErrorIs(t, writing.Err(), lease.ErrMaxHold)
 		require.ErrorIs(t, context.Cause(reading.Context()), lease.ErrMaxHold)
-		require.NoError(t, reading.Err(), "it has time of its own")
+		require.NoError(t, reading.Err(), "its time began later")
 		_, err = l.Read().Acquire(context.WithoutCancel(writing.Context()), time.Minute)
 		require.ErrorIs(t, err, lease.ErrMaxHold)
 		require.ErrorIs(t, writing.Release(), lease.ErrMaxHold)
@@ -308,7 +309,7 @@ func TestMaxHoldOfADowngradedLease(t *testing.T) {
 	})
 }
 
-func TestStopOnSuspendEndsTheReaderThatAWriterBecame(t *testing.T) {
+func TestStopOnSuspendEndsADowngradedReader(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a", func(cfg *framework.Config) { cfg.StopOnSuspend = true }))
 		reading := downgrade(t, l, w.Acquire(l.Write()))
@@ -322,8 +323,8 @@ func TestStopOnSuspendEndsTheReaderThatAWriterBecame(t *testing.T) {
 	})
 }
 
-// Without a quorum a writer becomes no reader: nothing vouches for the reader's node.
-func TestWriterBecomesNoReaderWithoutAQuorum(t *testing.T) {
+// Without a quorum a downgrade is not granted: nothing vouches for the reader's node.
+func TestNoDowngradeWithoutAQuorum(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
 		writing := w.Acquire(l.Write())

@@ -15,16 +15,16 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 )
 
-// A writer that waited since before the downgrade waits for the reader, and so do
-// readers behind it.
-func TestWriterWaitsForTheReaderThatAWriterBecame_Curator621(t *testing.T) {
+// A writer that joined the queue before the downgrade waits for the reader, and so do
+// readers behind that writer.
+func TestWriterWaitsForADowngradedReader_Curator621(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		referee := &conformance.Referee{Shares: shares}
 		a := w.Client("first")
 		l := newLock(t, a)
 		writing := w.Acquire(l.Write())
 		referee.Grant("first", writing)
-		others := line(w, "WRW")
+		others := enqueue(w, "WRW")
 		reading, err := l.Read().Acquire(writing.Context(), 0)
 		require.NoError(t, err)
 		referee.Grant("first", reading)
@@ -34,7 +34,7 @@ func TestWriterWaitsForTheReaderThatAWriterBecame_Curator621(t *testing.T) {
 			w.After(time.Second)
 			require.Equal(t, "www", state(others))
 			require.NoError(t, reading.Err())
-			require.NoError(t, reading.Context().Err(), "it does not end with the write lease")
+			require.NoError(t, reading.Context().Err(), "the context does not end with the write lease")
 		}
 		require.NoError(t, reading.Release())
 		w.Settle()
@@ -48,8 +48,8 @@ func TestWriterWaitsForTheReaderThatAWriterBecame_Curator621(t *testing.T) {
 	})
 }
 
-// A mutex on the path, of ours or of Curator, is a writer that waits.
-func TestMutexWaitsForTheReaderThatAWriterBecame_Curator621(t *testing.T) {
+// A mutex on the path, of this module or of Curator, waits as a writer.
+func TestMutexWaitsForADowngradedReader_Curator621(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
 		writing := w.Acquire(l.Write())
@@ -64,9 +64,9 @@ func TestMutexWaitsForTheReaderThatAWriterBecame_Curator621(t *testing.T) {
 	})
 }
 
-// A Java writer, which is served when its node is the first of all by number, waits
-// too: the reader's number is the writer's.
-func TestReaderThatAWriterBecameHasItsNumber_Curator621(t *testing.T) {
+// A Java writer, which is admitted when its number is the lowest, waits too: the reader
+// has the writer's number.
+func TestDowngradedReaderHasTheWritersNumber_Curator621(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := w.Client("a")
 		l := newLock(t, a)
@@ -85,17 +85,16 @@ func TestReaderThatAWriterBecameHasItsNumber_Curator621(t *testing.T) {
 	})
 }
 
-// Readers are let in beside a writer that has become one, unless a writer waits before
-// them.
-func TestReadersJoinTheReaderThatAWriterBecame_Curator276(t *testing.T) {
+// Readers share the lock with a downgraded reader, unless a writer waits before them.
+func TestReadersJoinADowngradedReader_Curator276(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("first"))
 		writing := w.Acquire(l.Write())
-		others := line(w, "RRWR")
+		others := enqueue(w, "RRWR")
 		reading, err := l.Read().Acquire(writing.Context(), 0)
 		require.NoError(t, err)
 		w.After(time.Second)
-		require.Equal(t, "wwww", state(others), "it still writes")
+		require.Equal(t, "wwww", state(others), "the write lease is still held")
 		require.NoError(t, writing.Release())
 		w.Settle()
 		require.Equal(t, "HHww", state(others))
@@ -111,15 +110,15 @@ func TestReadersJoinTheReaderThatAWriterBecame_Curator276(t *testing.T) {
 	})
 }
 
-// The order of the releases does not matter, nor how many claims there are.
-func TestLockIsFreeWithTheLastClaim(t *testing.T) {
+// The order of the releases does not matter, nor the number of leases.
+func TestLockIsFreeAfterTheLastRelease(t *testing.T) {
 	for _, order := range []string{"wWrRx", "rRxwW", "WwRxr", "xrwRW", "RWxrw"} {
 		t.Run(order, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 				l := newLock(t, w.Client("a"))
 				claims := map[rune]*lease.Lease{'w': w.Acquire(l.Write())}
 				acquire := func(a lease.Acquirer, from rune) *lease.Lease {
-					// The ends of contexts are another matter.
+					// The contexts end in their own order.
 					got, err := a.Acquire(context.WithoutCancel(claims[from].Context()), 0)
 					require.NoError(t, err)
 					require.Equal(t, claims['w'].Token(), got.Token())
@@ -143,7 +142,7 @@ func TestLockIsFreeWithTheLastClaim(t *testing.T) {
 	}
 }
 
-// The lock may be entered through any view of the client.
+// The lock may be re-entered through any view of the client.
 func TestDowngradeThroughAnotherView(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := w.Client("a")
@@ -170,7 +169,7 @@ func TestContendersDuringADowngrade(t *testing.T) {
 			writing := w.Acquire(l.Write())
 			reading, err := l.Read().Acquire(writing.Context(), 0)
 			require.NoError(t, err)
-			attempts := line(w, "RW")
+			attempts := enqueue(w, "RW")
 			list, err := l.Contenders(t.Context())
 			require.NoError(t, err)
 			require.Len(t, list, 4)

@@ -11,9 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 )
 
-// Below a writer there is one fork at a time, also to read, and whatever locks the
-// writer has besides: one that reads while another writes is what the lock is there to
-// prevent.
+// Forks of a writer enter one at a time, also to read, and whichever other leases the
+// writer holds: otherwise one fork could read while another writes.
 func TestForksOfAWriter(t *testing.T) {
 	for name, below := range map[string]func(w *conformance.World, l *rwlock.Lock, writing *lease.Lease) *lease.Lease{
 		"writing": func(_ *conformance.World, _ *rwlock.Lock, writing *lease.Lease) *lease.Lease { return writing },
@@ -36,13 +35,13 @@ func TestForksOfAWriter(t *testing.T) {
 				w.Settle()
 				require.True(t, another.Waiting(), "a fork writes")
 
-				// A fork that becomes a reader keeps its turn, and no node is needed.
+				// A fork that downgrades stays the one that is in, and needs no node.
 				downgraded := w.StartWith(writer.Granted().Context(), l.Read(), 0).Granted()
 				require.NoError(t, writer.Granted().Release())
-				require.NoError(t, downgraded.Context().Err(), "it outlives what it came from")
+				require.NoError(t, downgraded.Context().Err(), "it outlives the lease it derives from")
 				require.Len(t, w.Ephemerals("/"), nodes)
 				w.Settle()
-				require.True(t, another.Waiting(), "it is inside still")
+				require.True(t, another.Waiting(), "it has not released yet")
 				require.NoError(t, downgraded.Release())
 				w.Settle()
 				require.NoError(t, another.Granted().Release())

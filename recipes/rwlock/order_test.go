@@ -16,13 +16,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 )
 
-func TestWhoIsAdmitted(t *testing.T) {
+func TestWhichContendersAreAdmitted(t *testing.T) {
 	for sides, admitted := range map[string]string{
 		"R": "H", "W": "H", "RRR": "HHH", "RW": "Hw", "WR": "Hw", "WRR": "Hww", "RRWRR": "HHwww", "RWRWR": "Hwwww",
 	} {
 		t.Run(sides, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-				attempts := line(w, sides)
+				attempts := enqueue(w, sides)
 				require.Equal(t, admitted, state(attempts))
 				for range attempts { // one after the other, from the front
 					for _, at := range attempts {
@@ -39,9 +39,9 @@ func TestWhoIsAdmitted(t *testing.T) {
 	}
 }
 
-// Any line, left in any order: whoever is admitted at any moment is just who would be
-// by the rules, at once.
-func TestLinesInAnyOrder(t *testing.T) {
+// In any queue, left in any order, exactly those are admitted at any moment that the
+// rules admit.
+func TestQueuesInAnyOrder(t *testing.T) {
 	for seed := range uint64(30) {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
@@ -50,7 +50,7 @@ func TestLinesInAnyOrder(t *testing.T) {
 			for range 2 + rnd.IntN(8) {
 				sides = append(sides, "RRW"[rnd.IntN(3)])
 			}
-			attempts := line(w, string(sides))
+			attempts := enqueue(w, string(sides))
 			gone := make([]bool, len(sides))
 			for range sides {
 				for i, at := range attempts {
@@ -86,13 +86,13 @@ func TestLinesInAnyOrder(t *testing.T) {
 	}
 }
 
-// A reader does not wait for a writer behind it, whatever its name looks like, and the
-// two never wait for each other.
+// A reader does not wait for a writer behind it, whatever that is named, and the two
+// never wait for each other.
 func TestReaderCountsOnlyWritersAhead_Kazoo1(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := w.Client("first")
 		held := w.Acquire(newLock(t, a).Write())
-		attempts := line(w, "RWR")
+		attempts := enqueue(w, "RWR")
 		behind := path + "/0000000000-__WRIT__0000000009"
 		_, err := a.Create(t.Context(), behind, nil, framework.Ephemeral)
 		require.NoError(t, err)
@@ -106,8 +106,8 @@ func TestReaderCountsOnlyWritersAhead_Kazoo1(t *testing.T) {
 	})
 }
 
-// A writer is served although readers come all the time, and the other way round.
-func TestNobodyStarves(t *testing.T) {
+// A writer is admitted although readers come all the time, and the other way round.
+func TestNoContenderStarves(t *testing.T) {
 	for _, sides := range []string{"RW", "WR"} {
 		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 			a, b := w.Client("many"), w.Client("one")
@@ -131,7 +131,7 @@ func TestNobodyStarves(t *testing.T) {
 	}
 }
 
-// A mutex on the same path is a writer, in both directions.
+// A mutex on the same path counts as a writer, in both directions.
 func TestMutexOnThePathIsAWriter(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
@@ -163,7 +163,7 @@ func TestMutexOnThePathIsAWriter(t *testing.T) {
 	})
 }
 
-func TestNewRefusesBadArguments(t *testing.T) {
+func TestInvalidArguments(t *testing.T) {
 	for _, bad := range []string{"", "locks", "/", "/locks/", "/a//b", "/a/../b", "/a\x00b"} {
 		_, err := rwlock.New(nil, bad)
 		require.ErrorIs(t, err, framework.ErrInvalidPath, bad)

@@ -16,7 +16,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Curator's waits for ever there.
+// Curator waits for ever there.
 func TestThatUpgradingIsDisallowed(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
@@ -24,7 +24,7 @@ func TestThatUpgradingIsDisallowed(t *testing.T) {
 		for _, timeout := range []time.Duration{0, time.Minute, lease.Forever} {
 			require.Empty(t, w.Requests(func() {
 				at := w.StartWith(reading.Context(), l.Write(), timeout)
-				require.False(t, at.Waiting(), "it is told at once")
+				require.False(t, at.Waiting(), "it fails at once")
 				require.ErrorIs(t, at.Failed(), rwlock.ErrUpgrade)
 				require.ErrorContains(t, at.Err, "acquire "+path)
 			}))
@@ -42,7 +42,7 @@ func TestThatUpgradingIsDisallowed(t *testing.T) {
 	})
 }
 
-// Who has released what it read is a stranger.
+// After the release of the read lease, its context owns nothing.
 func TestWriteWithTheContextOfAReleasedReader(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
@@ -55,7 +55,7 @@ func TestWriteWithTheContextOfAReleasedReader(t *testing.T) {
 	})
 }
 
-// Once a downgraded writer has released what it wrote it is a reader like any other.
+// A downgraded writer that has released the write lease is a reader like any other.
 func TestUpgradeAfterADowngrade(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
@@ -63,7 +63,7 @@ func TestUpgradeAfterADowngrade(t *testing.T) {
 		reading, err := l.Read().Acquire(writing.Context(), 0)
 		require.NoError(t, err)
 		again, err := l.Write().Acquire(reading.Context(), 0)
-		require.NoError(t, err, "it still writes")
+		require.NoError(t, err, "the write lease is still held")
 		require.Equal(t, writing.Path(), again.Path())
 		require.NoError(t, again.Release())
 		require.NoError(t, writing.Release())
@@ -78,7 +78,7 @@ func TestUpgradeAfterADowngrade(t *testing.T) {
 	})
 }
 
-// What the context owns counts for one client and one path.
+// A context owns the lock of one client and one path.
 func TestUpgradeIsByPathAndClient(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
@@ -86,23 +86,23 @@ func TestUpgradeIsByPathAndClient(t *testing.T) {
 		_, err := newLock(t, b).Write().Acquire(reading.Context(), 0)
 		require.ErrorIs(t, err, lease.ErrTimeout, "another client is another owner")
 		_, err = newLock(t, a).Write().Acquire(lease.WithoutOwner(reading.Context()), 0)
-		require.ErrorIs(t, err, lease.ErrTimeout, "a stranger")
+		require.ErrorIs(t, err, lease.ErrTimeout, "another context")
 		other, err := rwlock.New(a, "/locks/other")
 		require.NoError(t, err)
 		writing, err := other.Write().Acquire(reading.Context(), 0)
 		require.NoError(t, err, "another lock")
 		_, err = newLock(t, a).Write().Acquire(writing.Context(), 0)
-		require.ErrorIs(t, err, rwlock.ErrUpgrade, "what was acquired first is still owned")
+		require.ErrorIs(t, err, rwlock.ErrUpgrade, "the first lease is still owned")
 		m, err := mutex.New(a, path)
 		require.NoError(t, err)
 		_, err = m.Acquire(reading.Context(), 0)
-		require.ErrorIs(t, err, lease.ErrTimeout, "a mutex is not entered by a reader")
+		require.ErrorIs(t, err, lease.ErrTimeout, "a reader does not re-enter a mutex")
 		require.NoError(t, writing.Release())
 		require.NoError(t, reading.Release())
 	})
 }
 
-func TestWithoutOwnerNothingIsDowngraded(t *testing.T) {
+func TestNoDowngradeWithoutOwner(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
 		writing := w.Acquire(l.Write())
@@ -119,7 +119,7 @@ func TestWithoutOwnerNothingIsDowngraded(t *testing.T) {
 	})
 }
 
-// The context of a lost lease opens neither side.
+// With the context of a lost lease neither lock is granted.
 func TestContextOfALostLeaseGivesErrLost(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := w.Client("a")
@@ -139,8 +139,8 @@ func TestContextOfALostLeaseGivesErrLost(t *testing.T) {
 	})
 }
 
-// A reader whose writer's node was deleted is told by its context, and keeps out
-// writers until it has released.
+// If the writer's node is deleted after a downgrade, the context of the read lease
+// ends, and writers are kept out until it is released.
 func TestWriteLeaseIsLostAfterADowngrade(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
@@ -161,8 +161,9 @@ func TestWriteLeaseIsLostAfterADowngrade(t *testing.T) {
 	})
 }
 
-// The node of the reader is deleted: it is lost, and the writer is not.
-func TestReaderThatAWriterBecameIsLostWithItsNode(t *testing.T) {
+// The node of a downgraded reader is deleted: the read lease is lost, the write lease
+// is not.
+func TestDowngradedReaderIsLostWithItsNode(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
 		writing := w.Acquire(l.Write())
@@ -186,9 +187,9 @@ func TestReaderThatAWriterBecameIsLostWithItsNode(t *testing.T) {
 
 var errStopped = errors.New("stopped by the test")
 
-// The write lease is lost while its session lives, or the work ends, just before an
-// answer comes that a downgrade waits for. The reader's place might be safe, but nobody
-// is given it: who asked believed to be a writer.
+// The write lease is lost while its session lives, or the caller's context ends, just
+// before an answer that a downgrade waits for. The reader's node may be safe, but it is
+// not granted: the caller counted on the write lease.
 func TestWriteLeaseIsLostJustBeforeAnAnswer(t *testing.T) {
 	const held, late = 3 * time.Second, 600 * time.Millisecond
 	for name, c := range map[string]struct {
@@ -208,7 +209,7 @@ func TestWriteLeaseIsLostJustBeforeAnAnswer(t *testing.T) {
 					writing := w.Acquire(l.Write())
 					w.After(held - late/2)
 					answer := w.Server.On(op, path).Client("a").After().Delay(late)
-					// In a context of its own, so that only the lease knows.
+					// With a detached context, so that only the lease shows it.
 					down := w.StartWith(context.WithoutCancel(writing.Context()), l.Read(), time.Minute)
 					<-answer.Fired()
 					require.True(t, down.Waiting())
@@ -220,8 +221,8 @@ func TestWriteLeaseIsLostJustBeforeAnAnswer(t *testing.T) {
 					require.Empty(t, children(w), "nodes left")
 					w.Server.ResetCounts()
 					w.After(3 * conformance.SessionTimeout)
-					require.Zero(t, w.Server.Count(zktest.OpMulti), "nothing is relied on")
-					require.NoError(t, session.Err(), "so no quorum has to vouch for it")
+					require.Zero(t, w.Server.Count(zktest.OpMulti), "no transaction")
+					require.NoError(t, session.Err(), "so none was needed")
 				})
 			})
 		}

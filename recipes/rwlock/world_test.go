@@ -38,8 +38,8 @@ func sideOf(tb testing.TB, c *framework.Client, side rune) lease.Acquirer {
 	return newLock(tb, c).Write()
 }
 
-// line starts an attempt for each letter, in order, through a client of its own.
-func line(w *conformance.World, sides string) []*conformance.Attempt {
+// enqueue starts an attempt for each letter, in order, each through its own client.
+func enqueue(w *conformance.World, sides string) []*conformance.Attempt {
 	w.T.Helper()
 	var attempts []*conformance.Attempt
 	for i, side := range sides {
@@ -49,7 +49,7 @@ func line(w *conformance.World, sides string) []*conformance.Attempt {
 	return attempts
 }
 
-// state shows who of a line waits ("w"), holds a valid lease ("H"), or neither (".").
+// state shows which attempts wait ("w"), hold a valid lease ("H"), or neither (".").
 func state(attempts []*conformance.Attempt) string {
 	var b strings.Builder
 	for _, at := range attempts {
@@ -77,7 +77,7 @@ func downgrade(tb testing.TB, l *rwlock.Lock, writing *lease.Lease) *lease.Lease
 	return reading
 }
 
-// warm has the lock used once, so that its parent exists.
+// warm uses the lock once, so that its parent exists.
 func warm(w *conformance.World, c *framework.Client) {
 	w.T.Helper()
 	require.NoError(w.T, w.Acquire(newLock(w.T, c).Write()).Release())
