@@ -14,9 +14,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
-// The benchmarks measure a mutex beside what the same server makes of the least it
-// could cost, turn by turn in one run, since machines are noisy: read the ratio. The
-// server is warmed up first; a JVM's first seconds are slow.
+// The benchmarks compare a mutex with its least possible cost on the same server. They
+// measure both alternately in one run, since machines are noisy: read the ratio. The
+// server is warmed up first, because a JVM's first seconds are slow.
 
 // benchServer starts a server and warms it up.
 func benchServer(b *testing.B) *framework.Client {
@@ -39,8 +39,7 @@ func benchMutex(b *testing.B, client *framework.Client, path string) *mutex.Mute
 	return m
 }
 
-// rawPair creates and deletes an ephemeral sequential node: what a lock cannot do
-// without.
+// rawPair creates and deletes an ephemeral sequential node, which every lock has to do.
 func rawPair(b *testing.B, client *framework.Client) {
 	ctx := context.Background()
 	made, err := client.Create(ctx, "/raw/x", nil, framework.EphemeralSequential)
@@ -86,9 +85,9 @@ func report(b *testing.B, raw, lock time.Duration) {
 	b.ReportMetric(100*float64(raw)/float64(lock), "%of-raw")
 }
 
-// BenchmarkHandOver measures one acquisition per turn of a mutex that two, or sixteen,
-// goroutines pass on, beside the least a hand-over can cost: a watch that fires for a
-// delete, after which the next node is deleted.
+// BenchmarkHandOver compares the hand-overs of a mutex between two, or sixteen,
+// goroutines with their least possible cost: a watch that fires for a delete, after
+// which the next node is deleted.
 func BenchmarkHandOver(b *testing.B) {
 	for _, contenders := range []int{2, 16} {
 		b.Run(map[int]string{2: "contenders=2", 16: "contenders=16"}[contenders], func(b *testing.B) {

@@ -9,14 +9,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 )
 
-// BenchmarkThroughput compares how many free mutexes so many goroutines acquire and
-// release in a time with how many raw pairs they make, on one connection and turn by
-// turn. Each goroutine has a mutex of its own, so that none waits. "%of-raw" is the
-// rate relative to the pairs'.
+// BenchmarkThroughput compares the rate at which goroutines acquire and release free
+// mutexes with the rate of raw pairs, on one connection and alternately. Each goroutine
+// has its own mutex, so that none waits. "%of-raw" is the rate relative to the pairs'.
 //
 // BenchmarkFree makes one cycle at a time, and a server that waits for its disk has
-// time for a listing. With many at once the processors are busy, and what counts is how
-// much there is to do.
+// time for a listing. With many at once the processors are busy, and the amount of work
+// counts.
 func BenchmarkThroughput(b *testing.B) {
 	for _, workers := range []int{1, 4, 16, 64} {
 		b.Run(fmt.Sprintf("goroutines=%d", workers), func(b *testing.B) {
@@ -39,7 +38,7 @@ func BenchmarkThroughput(b *testing.B) {
 	}
 }
 
-// together lets goroutines do something n times in all and returns the time for that.
+// together lets goroutines do something n times in all, and returns the time it took.
 func together(workers, n int, do func(worker int)) time.Duration {
 	var group sync.WaitGroup
 	start := time.Now()

@@ -19,13 +19,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/internal/probe"
 )
 
-// onTmpfs is where the real server keeps its data for a comparison with one that keeps
-// it in memory.
+// onTmpfs is the folder of the real server's data, for a comparison with a server that
+// keeps its data in memory.
 const onTmpfs = "/dev/shm"
 
 // BenchmarkServers creates and deletes ephemeral sequential nodes on zktest and on a
 // real server whose data is on tmpfs, each a process of its own behind loopback TCP,
-// with go-zookeeper as the client of both and turn by turn in one run. "ratio" is
+// with go-zookeeper as the client of both and alternately in one run. "ratio" is
 // zktest's rate relative to the real server's.
 func BenchmarkServers(b *testing.B) {
 	fake := probe.Connect(b, startTestserver(b))
@@ -54,7 +54,7 @@ func BenchmarkServers(b *testing.B) {
 	}
 }
 
-// turn is how many pairs one server gets before it is the other's turn.
+// turn is the number of pairs on one server before those on the other.
 const turn = 64
 
 // pairs lets workers share one connection to create and delete n nodes and returns the
@@ -102,8 +102,8 @@ func startTestserver(b *testing.B) string {
 
 // BenchmarkStart starts zktest in this process, connects over loopback TCP, reads a
 // node, and closes both. "first-op-ns" is the median time from the start to the read's
-// answer: most of it is the client's, and a mean would tell of the machine's other
-// work.
+// answer: most of it is spent in the client, and a mean would depend on the machine's
+// other work.
 func BenchmarkStart(b *testing.B) {
 	b.Run("client=go-zookeeper", func(b *testing.B) {
 		benchStart(b, func(addr string) (done func()) {

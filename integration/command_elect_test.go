@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// told runs a command that asks or looks, and returns what it prints.
-func told(t *testing.T, server string, args ...string) (out string, code int) {
+// output runs a command, and returns what it prints.
+func output(t *testing.T, server string, args ...string) (out string, code int) {
 	t.Helper()
 	r := startCommand(t, server, args...)
 	var lines strings.Builder
@@ -22,7 +22,7 @@ func told(t *testing.T, server string, args ...string) (out string, code int) {
 }
 
 // kill -9 of the leader: its child dies with it, and the next leads when the session
-// has timed out; and when that is asked to give way the third leads.
+// has timed out. When a revocation of that is requested, the third leads.
 func TestElectTakesOver(t *testing.T) {
 	_, server := single(t)
 	const path = "/elections/killed"
@@ -38,21 +38,21 @@ func TestElectTakesOver(t *testing.T) {
 	first := candidate("first")
 	pid, token := term(first)
 	second := candidate("second")
-	awaitInLine(t, server, path, "second")
+	awaitInQueue(t, server, path, "second")
 	third := candidate("third")
-	awaitInLine(t, server, path, "third")
+	awaitInQueue(t, server, path, "third")
 	require.NoError(t, first.command.Process.Kill())
 	first.exit(t)
 	gone(t, pid)
 
 	_, next := term(second)
 	assert.Greater(t, next, token)
-	out, code := told(t, server, "revoke", path)
+	out, code := output(t, server, "revoke", path)
 	assert.Equal(t, 0, code)
 	assert.Contains(t, out, "(leader, held): second")
 	_, last := term(third)
 	assert.Greater(t, last, next)
-	awaitInLine(t, server, path, "second") // again, behind the third
+	awaitInQueue(t, server, path, "second") // again, behind the third
 	require.NoError(t, third.stdin.Close())
 	assert.Equal(t, 0, third.exit(t), "it resigns when its command ends; stderr: %s", &third.stderr)
 	term(second)
@@ -61,11 +61,11 @@ func TestElectTakesOver(t *testing.T) {
 	requireEmpty(t, server, path, soon)
 }
 
-// awaitInLine waits until somebody is in line, and not the first.
-func awaitInLine(t *testing.T, server, path, who string) {
+// awaitInQueue waits until a contender is in the queue, but not at its head.
+func awaitInQueue(t *testing.T, server, path, who string) {
 	t.Helper()
 	for ctx := within(t, limit); ctx.Err() == nil; {
-		out, code := told(t, server, "ls", path)
+		out, code := output(t, server, "ls", path)
 		require.Equal(t, 0, code)
 		for line := range strings.Lines(out) {
 			if strings.Contains(line, "waiting") && strings.Contains(line, who) {
@@ -73,10 +73,10 @@ func awaitInLine(t *testing.T, server, path, who string) {
 			}
 		}
 	}
-	t.Fatalf("%s does not get in line", who)
+	t.Fatalf("%s does not join the queue", who)
 }
 
-// Readers and permits, asked to give way.
+// Revocation of readers and permits.
 func TestRevokeReadersAndPermits(t *testing.T) {
 	_, server := single(t)
 	for kind, flags := range map[string][]string{"reader": {"--shared"}, "semaphore": {"--permits", "2"}} {
@@ -88,15 +88,15 @@ func TestRevokeReadersAndPermits(t *testing.T) {
 			for _, h := range holders {
 				require.Equal(t, "ready", h.line(t))
 			}
-			out, code := told(t, server, "revoke", path)
+			out, code := output(t, server, "revoke", path)
 			assert.Equal(t, 0, code)
 			assert.Equal(t, 2, strings.Count(out, "("+kind+", held)"), out)
 			for _, h := range holders {
 				assert.Equal(t, "asked", h.line(t))
 				assert.Equal(t, 5, h.exit(t), "%s", &h.stderr)
 			}
-			_, code = told(t, server, "revoke", path)
-			assert.Equal(t, 1, code, "nobody is left")
+			_, code = output(t, server, "revoke", path)
+			assert.Equal(t, 1, code, "no holder is left")
 		})
 	}
 }

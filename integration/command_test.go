@@ -96,12 +96,12 @@ func gone(t *testing.T, pid int) {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("process %d lives", pid)
-		case <-time.After(10 * time.Millisecond): // there is no event for the end of another's child
+		case <-time.After(10 * time.Millisecond): // there is no event for the end of another process's child
 		}
 	}
 }
 
-// child is a shell command that tells its process id and token, then waits until its
+// child is a shell command that prints its process id and token, then waits until its
 // input ends.
 const child = `echo $$ $ZKRECIPES_LOCK_TOKEN; cat >/dev/null`
 
@@ -150,8 +150,8 @@ func TestLsShowsTheQueue(t *testing.T) {
 }
 
 // kill -9 of the holder: its child dies with it, and the lock is free when the session
-// has timed out. (What the child has started itself lives on: only the kernel could
-// know of it.)
+// has timed out. (Processes that the child has started live on: only the kernel could
+// find them.)
 func TestKilledHolderFreesTheLock(t *testing.T) {
 	_, server := single(t)
 	const path = "/locks/killed"
@@ -175,8 +175,8 @@ func TestKilledHolderFreesTheLock(t *testing.T) {
 	requireEmpty(t, server, path, soon)
 }
 
-// SIGSTOP of the holder for longer than its session: somebody else gets the lock, and
-// after SIGCONT the holder terminates its child and says 76.
+// SIGSTOP of the holder for longer than its session: another client gets the lock, and
+// after SIGCONT the holder terminates its child and exits with 76.
 func TestStoppedHolderExitsWithLost(t *testing.T) {
 	_, server := single(t)
 	const path = "/locks/stopped"
@@ -197,7 +197,7 @@ func TestStoppedHolderExitsWithLost(t *testing.T) {
 }
 
 // The connection of the holder is silent for good: the child is dead before the server
-// can give the lock to anybody.
+// can give the lock to another client.
 func TestChildOfLostLockIsDeadBeforeTheNextIsGranted(t *testing.T) {
 	servers, server := single(t)
 	const path = "/locks/silent"
@@ -212,8 +212,8 @@ func TestChildOfLostLockIsDeadBeforeTheNextIsGranted(t *testing.T) {
 	requireEmpty(t, server, path, limit)
 }
 
-// SIGSTOP of a process whose lease is watched from inside: not for a moment does it
-// believe in it after the next one has been granted.
+// SIGSTOP of a process that watches its own lease: it never sees the lease as valid
+// after the next one has been granted.
 func TestNoOverlapAfterTheHolderWasStopped(t *testing.T) {
 	_, server := single(t)
 	const path = "/locks/overlap"

@@ -19,14 +19,14 @@ import (
 // contenderPlan is the environment variable that makes this binary a contender.
 const contenderPlan = "ZKRECIPES_TEST_CONTENDER"
 
-// A plan says what a contender process does.
+// A plan describes what a contender process does.
 type plan struct {
 	Servers  []string
 	Path     string
 	Workers  int  // goroutines
 	Grants   int  // per goroutine
-	Until    bool // so many at least, and then more until standard input ends
-	Tolerant bool // a lost lease is no failure
+	Until    bool // at least Grants, and then more until standard input ends
+	Tolerant bool // a lost lease is not a failure
 	Linger   bool // hold the first lease until it is lost
 }
 
@@ -67,7 +67,7 @@ func contend(text string) int {
 	}
 	over := make(chan struct{})
 	if p.Until {
-		go func() { // as long as the process
+		go func() { // ends with the process
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			close(over)
 		}()
@@ -140,8 +140,8 @@ func hold(ctx context.Context, m *mutex.Mutex, tolerant bool) (grant, error) {
 	return g, err
 }
 
-// linger holds one lease until it is lost, watching it all the while. It writes a grant
-// without an end when it has the lease, and another when it has lost it.
+// linger holds one lease until it is lost, and checks it all the time. It writes a
+// grant without an end when it has the lease, and another when it has lost it.
 func linger(ctx context.Context, m *mutex.Mutex) int {
 	held, err := m.Acquire(ctx, lease.Forever)
 	if err != nil {

@@ -107,7 +107,7 @@ func TestNothingLeftWhileClientsStayConnected(t *testing.T) {
 	requireEmpty(t, server, path, soon)
 }
 
-// Waiters that give up leave no znode, and watches only on nodes that go.
+// Waiters that time out leave no znode, and watches only on nodes that will be deleted.
 func TestImpatientWaitersLeaveNothing(t *testing.T) {
 	_, server := single(t)
 	const path = "/locks/impatient"
@@ -122,7 +122,7 @@ func TestImpatientWaitersLeaveNothing(t *testing.T) {
 		})
 	}
 	group.Wait()
-	for ctx := within(t, soon); ; { // what was given up before the server answered goes in the background
+	for ctx := within(t, soon); ; { // nodes whose create was answered late are deleted in the background
 		contenders, err := m.Contenders(within(t, limit))
 		require.NoError(t, err)
 		if len(contenders) == 1 {

@@ -16,8 +16,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/proxy"
 )
 
-// The server is killed and restarted while contenders in several processes are at it:
-// nobody hangs, nobody overlaps, and nothing stays.
+// The server is killed and restarted while several processes contend: none hangs, no
+// leases overlap, and no node stays.
 func TestServerKilledAndRestartedUnderContention(t *testing.T) {
 	servers, server := single(t)
 	const path = "/locks/restarted"
@@ -43,7 +43,7 @@ func awaitGrants(t *testing.T, observer *framework.Client, path string, more int
 	var first int32 = -1
 	for {
 		_, stat, w, err := observer.ChildrenWatch(ctx, path)
-		if errors.Is(err, framework.ErrNoNode) { // reaped while nobody was in line: who comes next makes it again
+		if errors.Is(err, framework.ErrNoNode) { // removed while the queue was empty: the next contender makes it again
 			_, _, w, err = observer.ExistsWatch(ctx, path)
 			first, stat.Cversion = -1, 0
 		}
@@ -62,8 +62,8 @@ func awaitGrants(t *testing.T, observer *framework.Client, path string, more int
 	}
 }
 
-// A server that is paused for longer than the session lasts: the holder is told at its
-// trust deadline, while the server still sleeps, and the waiter gets the mutex
+// A server is paused for longer than the session timeout: the holder is notified at its
+// trust deadline, while the server is still paused, and the waiter gets the mutex
 // afterwards.
 func TestServerPausedBeyondTheSessionTimeout(t *testing.T) {
 	servers, server := single(t)
@@ -83,7 +83,7 @@ func TestServerPausedBeyondTheSessionTimeout(t *testing.T) {
 	select {
 	case <-held.Context().Done():
 	case <-time.After(2 * sessionTimeout):
-		t.Fatal("the holder was not told")
+		t.Fatal("the holder was not notified")
 	}
 	late := time.Since(deadline)
 	assert.Greater(t, late, -time.Second)
@@ -127,8 +127,9 @@ func TestConnectionCutAtTheCreate(t *testing.T) {
 	}
 }
 
-// The same, but the server stays out of reach for longer than the caller waits: an
-// error in time, and once the server is back nothing is left, in the same session.
+// The same, but the server is unreachable for longer than the caller waits: Acquire
+// returns an error in time, and leaves nothing when the server is back, in the same
+// session.
 func TestConnectionCutAtTheCreateAndRefused(t *testing.T) {
 	_, server := single(t)
 	for name, cut := range map[string]func(*proxy.Proxy, int32, string, ...proxy.HookOption) <-chan struct{}{
@@ -157,8 +158,8 @@ func TestConnectionCutAtTheCreateAndRefused(t *testing.T) {
 	}
 }
 
-// A release whose answer is lost: the place is free, and the same client can take it
-// again.
+// The answer to a release is dropped: the mutex is free, and the same client can
+// acquire it again.
 func TestConnectionCutAtTheRelease(t *testing.T) {
 	_, server := single(t)
 	for name, cut := range map[string]func(*proxy.Proxy, int32, string, ...proxy.HookOption) <-chan struct{}{
@@ -202,8 +203,8 @@ func TestLeaderKilledSessionAndLeaseSurvive(t *testing.T) {
 	requireEmpty(t, servers.Servers()[(leader+1)%3], path, soon)
 }
 
-// Three servers, of which one after the other is paused and killed, with contenders in
-// two processes all the while.
+// Three servers are paused and killed, one after the other, while two processes
+// contend.
 func TestEnsembleFaultsUnderContention(t *testing.T) {
 	servers := ensemble.New(t, ensemble.Options{Nodes: 3, NoSync: true})
 	const path = "/locks/storm"
@@ -230,8 +231,8 @@ func TestEnsembleFaultsUnderContention(t *testing.T) {
 	requireEmpty(t, servers.Servers()[0], path, limit)
 }
 
-// No server at all: the context is obeyed (framework tests how closely, in virtual
-// time), and the error says what was tried.
+// No server at all: the call ends with its context (framework tests how closely, in
+// virtual time), and the error says what was tried.
 func TestNoServer(t *testing.T) {
 	servers := ensemble.New(t, ensemble.Options{Publish: true, NoSync: true})
 	server := servers.Servers()[0]

@@ -19,11 +19,11 @@ import (
 // longest that the servers' tick of half a second allows.
 const sessionTimeout = 10 * time.Second
 
-// limit is how long anything may take that is expected to happen.
+// limit is how long an expected event may take.
 const limit = 2 * time.Minute
 
-// soon is how long it may take to clean up: less than a session, whose end would do it
-// as well.
+// soon is how long a clean-up may take: less than a session, whose end would delete the
+// nodes as well.
 const soon = 8 * time.Second
 
 // TestMain runs the contender program instead of the tests when this binary was started
@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// single returns the address of a server of its own. Like all servers of the tests, it
-// does not wait for the disk: on a busy one that takes longer than sessions last.
+// single returns the address of a new server. Like all servers of the tests, it does
+// not wait for the disk: on a busy disk that takes longer than a session timeout.
 func single(t *testing.T) (ensemble.Ensemble, string) {
 	t.Helper()
 	servers := ensemble.New(t, ensemble.Options{NoSync: true})
@@ -78,8 +78,8 @@ func within(tb testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// requireEmpty waits until the path has no children, as seen by a client of its own.
-// What is still in the background's hands may take a moment.
+// requireEmpty waits until the path has no children, as another client sees it. A
+// clean-up in the background may take a moment.
 func requireEmpty(tb testing.TB, server, path string, patience time.Duration) {
 	tb.Helper()
 	observer := connect(tb, server)
@@ -102,9 +102,9 @@ func requireEmpty(tb testing.TB, server, path string, patience time.Duration) {
 	}
 }
 
-// requireNone waits until the server counts none of something. It answers a client that
-// leaves before it forgets the connection and its watches, and tells nobody when it
-// does.
+// requireNone waits until the server counts none of something. When a client closes,
+// the server answers before it drops the connection and its watches, and sends no event
+// for that.
 func requireNone(tb testing.TB, server, what string) {
 	tb.Helper()
 	for ctx := within(tb, soon); ; {

@@ -15,12 +15,12 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
-// tlsName is what the certificates of the servers are for: their addresses are not
-// known before they start.
+// tlsName is the name in the servers' certificates: their addresses are not known
+// before they start.
 const tlsName = "zk.test"
 
-// put writes a file that is read by servers in containers, too, or by the command
-// alone. It is there as a whole or not at all.
+// put writes a file for servers, also in containers, or for the command. It writes the
+// file as a whole or not at all.
 func put(t *testing.T, dir, name string, text []byte, mode os.FileMode) {
 	t.Helper()
 	file := filepath.Join(dir, name)
@@ -28,8 +28,7 @@ func put(t *testing.T, dir, name string, text []byte, mode os.FileMode) {
 	require.NoError(t, os.Rename(file+".new", file))
 }
 
-// certify writes the files of servers that trust an authority, and have a certificate
-// of it.
+// certify writes the files of servers that trust an authority and have its certificate.
 func certify(t *testing.T, dir string, authority *tlstest.Authority) {
 	t.Helper()
 	server := authority.Issue("server", tlsName)
@@ -75,14 +74,14 @@ func logged(t *testing.T, server ensemble.Node, text string) {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("the server does not say %q", text)
-		case <-time.After(20 * time.Millisecond): // a log tells nobody that it grows
+		case <-time.After(20 * time.Millisecond): // there is no event for a line in a log
 		}
 	}
 }
 
-// The command holds its lock while the servers and it go on from the certificates of
-// one authority to those of another. It is the connection after the restart that uses
-// the new ones: the old ones do not do any more.
+// The command keeps its lock while it and the servers change from the certificates of
+// one authority to those of another. The connection after the restart uses the new
+// ones: the old ones are not accepted any more.
 func TestCertificatesAreRotatedUnderALock(t *testing.T) {
 	first, second := tlstest.NewAuthority(t, "first"), tlstest.NewAuthority(t, "second")
 	server, dir := secured(t, first)
@@ -115,11 +114,11 @@ func TestCertificatesAreRotatedUnderALock(t *testing.T) {
 	requireEmpty(t, server.Addr(), path, soon)
 }
 
-// What goes wrong between the command and a port for TLS, or one without, is explained.
+// The command explains what is wrong with a port that wants TLS, or does not.
 func TestTLSMistakesAreExplained(t *testing.T) {
-	ours, strangers := tlstest.NewAuthority(t, "ours"), tlstest.NewAuthority(t, "strangers")
+	ours, theirs := tlstest.NewAuthority(t, "ours"), tlstest.NewAuthority(t, "theirs")
 	server, _ := secured(t, ours)
-	good, stranger := equip(t, t.TempDir(), ours, "client"), equip(t, t.TempDir(), strangers, "stranger")
+	good, foreign := equip(t, t.TempDir(), ours, "client"), equip(t, t.TempDir(), theirs, "foreign")
 	trust := good[:4] // the name and the authority
 	plain, secure := server.Addr(), server.SecureAddr()
 	tests := map[string]struct {
@@ -128,13 +127,13 @@ func TestTLSMistakesAreExplained(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"nothing":                  {secure, good, 0, ""},
-		"plain, to a port for TLS": {secure, nil, 69, "or want TLS: EOF (see --tls)"},
-		"TLS, to a plain port":     {plain, good, 69, "a port without TLS: EOF (see --tls)"},
-		"no certificate":           {secure, trust, 77, "it wants one, and got none: remote error: tls: "},
-		"a stranger's certificate": {secure, append(slices.Clone(trust), stranger[4:]...), 77, "refuses the client's certificate: remote error: tls: "},
-		"a stranger's authority":   {secure, stranger, 69, "signed by unknown authority"},
-		"another name":             {secure, append([]string{"--tls-server-name", "other.test"}, good[2:]...), 69, "valid for " + tlsName + ", not other.test"},
+		"nothing":                            {secure, good, 0, ""},
+		"plain, to a port for TLS":           {secure, nil, 69, "or want TLS: EOF (see --tls)"},
+		"TLS, to a plain port":               {plain, good, 69, "a port without TLS: EOF (see --tls)"},
+		"no certificate":                     {secure, trust, 77, "it wants one, and got none: remote error: tls: "},
+		"a certificate of another authority": {secure, append(slices.Clone(trust), foreign[4:]...), 77, "refuses the client's certificate: remote error: tls: "},
+		"another authority":                  {secure, foreign, 69, "signed by unknown authority"},
+		"another name":                       {secure, append([]string{"--tls-server-name", "other.test"}, good[2:]...), 69, "valid for " + tlsName + ", not other.test"},
 	}
 	running := map[string]*running{} // at the same time: each takes the whole of --timeout
 	for name, test := range tests {

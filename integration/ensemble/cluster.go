@@ -11,10 +11,10 @@ import (
 
 const (
 	pollInterval = 20 * time.Millisecond
-	askLimit     = time.Second // a paused server accepts the question and never answers
+	askLimit     = time.Second // a paused server accepts the request and never answers
 )
 
-// cluster is the Ensemble of every backend; what differs is in its nodes.
+// cluster is the Ensemble of every backend; only its nodes differ.
 type cluster struct {
 	nodes    []Node
 	teardown func() error // ends the nodes, whatever state they are in, and removes their data
@@ -67,8 +67,8 @@ func (c *cluster) await(ctx context.Context, want int) (leader int, err error) {
 	}
 }
 
-// dead looks whether a server that gave no answer ended by itself: waiting for it would
-// be in vain.
+// dead returns an error if a server that gave no answer has ended by itself, so that no
+// call waits for it.
 func (c *cluster) dead(s survey) error {
 	for i, n := range c.nodes {
 		if s[i].err == nil {
@@ -81,7 +81,7 @@ func (c *cluster) dead(s survey) error {
 	return nil
 }
 
-// survey asks all servers at once what they are.
+// survey asks all servers at once for their modes.
 func (c *cluster) survey(ctx context.Context) survey {
 	s := make(survey, len(c.nodes))
 	var wg sync.WaitGroup
@@ -97,8 +97,7 @@ func (c *cluster) survey(ctx context.Context) survey {
 	return s
 }
 
-// mode returns what the server at addr calls itself: "leader", "follower" or
-// "standalone".
+// mode returns the mode of the server at addr: "leader", "follower" or "standalone".
 func mode(ctx context.Context, addr string) (string, error) {
 	answer, err := Srvr(ctx, addr)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/ory/dockertest/v3/docker"
 )
 
-// A container is a Node that is a container of its own.
+// A container is a Node that runs in its own container.
 type container struct {
 	client  *docker.Client
 	id      string

@@ -12,22 +12,22 @@
 //     libzookeeper-java. Three servers serve after about a second and take less than
 //     300 MB.
 //   - docker: containers of the image named by ZKRECIPES_IMAGE, by default the official
-//     zookeeper:3.9, on a network of their own. DOCKER_HOST is honoured. Only here a
-//     server can be cut off the network.
+//     zookeeper:3.9, on their own network. DOCKER_HOST is used if set. Only this
+//     backend can cut a server off the network.
 //
-// # What is promised
+// # Guarantees
 //
 // A server keeps its address and its data through Kill and Start. When New returns, all
-// servers serve. When the test ends, or the test binary dies, no process stays behind;
-// containers of a test binary that died are removed by the next one that starts
-// containers on the same host.
+// servers serve. When the test ends, or the test binary dies, no process is left; the
+// next test binary that starts containers on the same host removes those of a binary
+// that died.
 //
 // A missing server is a failure that names the command which installs it, never a
 // skipped test.
 //
-// # What is not
+// # Limits
 //
 // Pause is not a partition: the kernel of a paused server still accepts connections.
-// And a leader that is resumed goes on calling itself leader for a moment; Leader and
-// AwaitReady therefore ask all servers and believe none of them alone.
+// And a leader that is resumed still reports itself as the leader for a moment; Leader
+// and AwaitReady therefore ask all servers and trust none alone.
 package ensemble

@@ -91,7 +91,7 @@ func ensureImage(ctx context.Context, client *docker.Client) (string, error) {
 	return image, nil
 }
 
-// A site is what the containers of one ensemble stand on.
+// A site is the network, image and ports of the containers of one ensemble.
 type site struct {
 	client     *docker.Client
 	image      string
@@ -121,9 +121,9 @@ func (s *site) build(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// createNetwork makes a network with a subnet of its own. Fixed addresses need a subnet
-// chosen by us, but only the engine knows which are free: so it chooses one for a
-// network that is made again with that choice.
+// createNetwork makes a network with its own subnet. Fixed addresses need a subnet that
+// we choose, but only the engine knows which are free: so it chooses one for a first
+// network, and a second one is made with that subnet.
 func (s *site) createNetwork(ctx context.Context) error {
 	options := docker.CreateNetworkOptions{Name: s.name, Driver: "bridge", Labels: ownerLabels(), Context: ctx}
 	var lost error
@@ -177,7 +177,7 @@ func (s *site) addr(i int) string {
 	return net.JoinHostPort(s.host(i), "2181")
 }
 
-// secureAddr is where clients on this host reach server i with TLS, "" if it takes
+// secureAddr is the address of server i for TLS clients on this host, "" if it has
 // none.
 func (s *site) secureAddr(i int, o Options) string {
 	switch {
@@ -220,7 +220,7 @@ func (s *site) environment(i int, o Options) []string {
 	return append(env, "ZOO_CFG_EXTRA="+joined(extra))
 }
 
-// teardown removes the containers, all at once, and then what they stood on.
+// teardown removes the containers, all at once, and then their network and ports.
 func (s *site) teardown() error {
 	errs := make([]error, len(s.containers), len(s.containers)+1)
 	var wg sync.WaitGroup

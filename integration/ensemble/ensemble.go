@@ -12,8 +12,7 @@ import (
 // ErrNotSupported is returned for a fault that the backend in use cannot cause.
 var ErrNotSupported = errors.New("not supported by this backend")
 
-// startLimit bounds what New waits for: the time a first download of the image may take
-// included.
+// startLimit is how long New waits, with the time of a first download of the image.
 const startLimit = 3 * time.Minute
 
 // An Ensemble is one or three ZooKeeper servers that belong together.
@@ -46,7 +45,7 @@ type Node interface {
 	Start(ctx context.Context) error
 	// Kill ends the server with SIGKILL and returns when it is gone. Its address
 	// refuses connections then; that of a container without Options.Publish is silent,
-	// like that of a host that lost its power.
+	// like that of a host without power.
 	Kill() error
 	// Stop ends the server with SIGTERM and returns when it is gone.
 	Stop() error
@@ -70,8 +69,8 @@ type Node interface {
 	alive() error
 }
 
-// New starts an ensemble, waits until it serves, and closes it when the test ends.
-// Whatever is missing for it fails the test. The servers' last log lines are shown when
+// New starts an ensemble, waits until it serves, and closes it when the test ends. The
+// test fails if anything for it is missing. The servers' last log lines are shown when
 // the test fails.
 func New(tb testing.TB, o Options) Ensemble {
 	tb.Helper()
@@ -94,8 +93,8 @@ func New(tb testing.TB, o Options) Ensemble {
 	return e
 }
 
-// Start does what New does, for programs that are no tests. On failure nothing is left
-// running.
+// Start does what New does, for programs that are not tests. If it fails, it leaves
+// nothing running.
 func Start(ctx context.Context, o Options) (Ensemble, error) {
 	o, err := o.withDefaults(os.Getenv)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Ask sends a four-letter word to the server at addr over a connection of its own and
-// returns the answer. It ends with ctx.
+// Ask sends a four-letter word to the server at addr over a new connection and returns
+// the answer. It ends with ctx.
 func Ask(ctx context.Context, addr, word string) (string, error) {
 	answer, err := ask(ctx, addr, word)
 	if err != nil && ctx.Err() != nil {
@@ -72,7 +72,7 @@ func table(ctx context.Context, addr, word, separator string) (map[string]string
 type Connection struct {
 	Remote  string            // the client's address
 	Session int64             // 0 before the session is established
-	Fields  map[string]string // all that was told of it: "queued", "recved", "sent", "lop", "to" (the timeout), ...
+	Fields  map[string]string // all fields of the answer: "queued", "recved", "sent", "lop", "to" (the timeout), ...
 }
 
 var consForm = regexp.MustCompile(`^/(\S+?)\[\d+\]\((.*)\)$`)

@@ -21,8 +21,8 @@ const (
 	ClientsFile = "clients.pem"
 )
 
-// Limits of the protocol between the servers, in ticks. With the default tick a
-// follower or a leader that falls silent is given up after two seconds.
+// Limits of the protocol between the servers, in ticks. With the default tick, a
+// follower or a leader that is silent counts as failed after two seconds.
 const (
 	initLimit = 10
 	syncLimit = 4
@@ -72,8 +72,8 @@ type Options struct {
 	Publish bool
 }
 
-// A Host is a place with an address of its own on this machine, such as a network
-// namespace. The server on it has ZooKeeper's usual ports.
+// A Host has its own address on this machine, such as a network namespace. The server
+// on it has ZooKeeper's usual ports.
 type Host struct {
 	// Addr is its IP address.
 	Addr string
@@ -113,8 +113,8 @@ func (o Options) withDefaults(getenv func(string) string) (Options, error) {
 	return o, nil
 }
 
-// jvmFlags keep a server small and quick to start, and carry what only system
-// properties can say.
+// jvmFlags keep a server small and quick to start, and set what only system properties
+// can set.
 func (o Options) jvmFlags() []string {
 	properties := map[string]string{"zookeeper.jmx.log4j.disable": "true"}
 	if o.ReapInterval > 0 {

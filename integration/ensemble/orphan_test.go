@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// victim is set in the environment of a test binary that is to start a server and be
-// killed.
+// victim is set in the environment of a test binary that starts a server and is killed
+// then.
 const victim = "ZKRECIPES_TEST_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -59,10 +59,10 @@ func TestNoServerOutlivesItsProgramForLong(t *testing.T) {
 		client, err := connectEngine()
 		require.NoError(t, err)
 		defer client.HTTPClient.CloseIdleConnections()
-		// Not behind the kill: the tests of another package may sweep it at once.
+		// Before the kill: after it, the tests of another package may sweep it at once.
 		require.Equal(t, 1, countOwned(t, client, program.Process.Pid), "the left-over to be swept")
 		kill()
-		sweep(client) // as the next program does that starts containers
+		sweep(client) // as the next program that starts containers does
 		require.Zero(t, countOwned(t, client, program.Process.Pid))
 		return
 	}

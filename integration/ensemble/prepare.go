@@ -16,9 +16,10 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/internal/ports"
 )
 
-// classPath is what a server needs of Debian's packages; the manifest of the first jar
-// names the rest. Another installation, such as "/opt/zookeeper/lib/*", can be named by
-// ZKRECIPES_CLASSPATH. That leaves out one of the jars for TLS, the last one here.
+// classPath names the jars of Debian's packages that a server needs; the manifest of
+// the first jar names the rest. Another installation, such as "/opt/zookeeper/lib/*",
+// can be named by ZKRECIPES_CLASSPATH. That leaves out one of the jars for TLS, the
+// last one here.
 const classPath = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:/usr/share/java/netty-codec.jar"
 
 // logTime is Java's pattern of the time that begins each line of a log; Go's is
@@ -28,8 +29,8 @@ const logTime = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
 const installServer = "install it with .ci/install-zookeeper, or on Debian and Ubuntu with " +
 	"apt-get install --no-install-recommends libzookeeper-java default-jre-headless"
 
-// A place is where a process runs: the command that runs others there, if it takes one,
-// and what its server listens to.
+// A place is where a process runs: the command that runs other commands there, if one
+// is needed, and the addresses of its server.
 type place struct {
 	command                        []string
 	host                           string
@@ -38,7 +39,7 @@ type place struct {
 
 func (p place) addr() string { return net.JoinHostPort(p.host, strconv.Itoa(p.client)) }
 
-// secureAddr is where the server takes TLS, "" if it does not.
+// secureAddr is the server's address for TLS, "" if it has none.
 func (p place) secureAddr(o Options) string {
 	if o.TLSFolder == "" {
 		return ""
@@ -46,7 +47,7 @@ func (p place) secureAddr(o Options) string {
 	return net.JoinHostPort(p.host, strconv.Itoa(p.secure))
 }
 
-// places returns a place for each server, and what gives them back.
+// places returns a place for each server, and a function that releases them.
 func places(o Options) (all []place, release func(), err error) {
 	for _, h := range o.Hosts {
 		all = append(all, place{command: h.Command, host: h.Addr, client: 2181, secure: securePort, peer: 2888, election: 3888})
@@ -69,7 +70,7 @@ func places(o Options) (all []place, release func(), err error) {
 	return all, block.Release, nil
 }
 
-// prepareProcesses lays out the folders and ports of an ensemble of processes.
+// prepareProcesses prepares the folders and ports of an ensemble of processes.
 func prepareProcesses(_ context.Context, o Options) (_ *cluster, err error) {
 	command, err := javaCommand(o)
 	if err != nil {
@@ -129,7 +130,7 @@ func javaCommand(o Options) ([]string, error) {
 		}
 	}
 	command := append([]string{java}, o.jvmFlags()...)
-	return append(command, // a log that is not filled with our own questions
+	return append(command, // without our own requests in the log
 		"-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=warn",
 		"-Dorg.slf4j.simpleLogger.showDateTime=true",
 		"-Dorg.slf4j.simpleLogger.dateTimeFormat="+logTime,

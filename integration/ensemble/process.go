@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// stopLimit bounds how long an orderly end may take before the server is killed.
+// stopLimit is how long a server may take to stop before it is killed.
 const stopLimit = time.Minute
 
 // A process is a Node that is a Java process of this host.
@@ -24,7 +24,7 @@ type process struct {
 	java   []string // the command and its arguments
 
 	mu  sync.Mutex // held for moments only; never while a child ends
-	run *child     // nil before Start and after an end on purpose
+	run *child     // nil before Start, and after Stop or Kill
 }
 
 // A child is one run of a process.
@@ -88,7 +88,7 @@ func (p *process) Stop() error {
 	}
 }
 
-// take returns the present run and forgets it: its end is on purpose from here on.
+// take returns the present run and clears it: from here on its end is expected.
 func (p *process) take() *child {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func launch(command []string, log string) (*child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec // a test starts what it was told to
+	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec // the command is the test's own
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = dieWithParent()
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// securePort is the port for TLS of servers that have a host for themselves.
+// securePort is the port for TLS of servers that have their own host.
 const securePort = 2281
 
 // tlsConfig holds the lines of zoo.cfg for a port that takes TLS, with files in folder.

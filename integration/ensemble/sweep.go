@@ -22,8 +22,8 @@ func ownerLabels() map[string]string {
 	return map[string]string{ownerLabel: host + "/" + strconv.Itoa(os.Getpid())}
 }
 
-// sweep removes what programs of this host that died have left behind. It does what it
-// can: left-overs cost memory, but no test depends on their absence.
+// sweep removes what programs of this host that died have left. It ignores errors: what
+// is left costs memory, but no test depends on its absence.
 func sweep(client *docker.Client) {
 	containers, err := client.ListContainers(docker.ListContainersOptions{
 		All: true, Filters: map[string][]string{"label": {ownerLabel}},

@@ -18,8 +18,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// Four Go and four Java contenders, each with a session of its own, take turns. This is
-// only for Linux, where the two can read one clock.
+// Four Go and four Java contenders, each with its own session, contend for a mutex.
+// Only on Linux can Go and Java read one clock.
 func TestGoAndJavaContend(t *testing.T) {
 	t.Parallel()
 	seconds := 20
@@ -41,7 +41,7 @@ func TestGoAndJavaContend(t *testing.T) {
 				err   error
 				java  sync.WaitGroup
 			)
-			java.Go(func() { lines, err = p.rest() }) // at once: a full pipe would hold it up
+			java.Go(func() { lines, err = p.rest() }) // read at once: a full pipe would block the program
 			grants := contend(t, mutexes, time.Duration(seconds)*time.Second)
 			java.Wait()
 			require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestGoAndJavaContend(t *testing.T) {
 	}
 }
 
-// contend lets Go contenders take the mutex for that long and returns their grants.
+// contend lets Go contenders acquire the mutex for that long and returns their grants.
 func contend(t *testing.T, mutexes []*mutex.Mutex, span time.Duration) []grant {
 	t.Helper()
 	var (
@@ -95,8 +95,8 @@ func hold(m *mutex.Mutex, who string) (grant, error) {
 		errors.Join(err, pause, err2, held.Release())
 }
 
-// requireTurns checks that the mutex went often from Go to Java and back, and that
-// nobody was left out.
+// requireTurns checks that the mutex went often from Go to Java and back, and that each
+// contender was granted it.
 func requireTurns(t *testing.T, grants []grant) {
 	t.Helper()
 	counts := map[string]int{}

@@ -12,21 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A stay is one time that somebody held something for sure, from the first to the last
-// of two readings of a clock that all share.
+// A stay is a time in which a contender certainly held something, from one reading to
+// another of a clock that all processes share.
 type stay struct {
 	Process string // such as "java-2", the second Java process
 	Who     string // such as "java-0", the contender in it
 	Kind    string
 	Hold    int64 // its number in the process
-	Under   int64 // the hold that this one is a downgrade of, 0 if of none
+	Under   int64 // the hold of which this is a downgrade, or 0
 	Permits int
 	Node    string
 	Token   int64
 
 	Asked, From, Until int64
 
-	Lost   bool // the holder was told so
+	Lost   bool // the holder was notified of the loss
 	Killed bool // the holder was killed while it held
 }
 
@@ -37,8 +37,8 @@ func (s stay) String() string {
 		time.Duration(s.Until), end)
 }
 
-// A rule says who may hold something together: those whose weights do not exceed the
-// room.
+// A rule says which contenders may hold something together: those whose weights do not
+// exceed the capacity.
 type rule struct {
 	room   int
 	weight func(stay) int
@@ -58,22 +58,22 @@ var sharedByReaders = rule{1 << 20, func(s stay) int {
 // permits is the rule of a semaphore.
 func permits(size int) rule { return rule{size, func(s stay) int { return s.Permits }} }
 
-// breaches returns how a history breaks a rule, in words: who held together and must
-// not, and whose tokens do not grow.
+// breaches describes how a history breaks a rule: stays that must not overlap, and
+// tokens that do not grow.
 func breaches(history []stay, r rule) (found []string) {
 	stays := withoutDowngrades(history)
 	slices.SortFunc(stays, func(a, b stay) int { return cmp.Compare(a.From, b.From) })
 	found = append(found, crowds(stays, r)...)
-	found = append(found, unorderedNeighbours(stays, r)...)
+	found = append(found, unordered(stays, r)...)
 	return append(found, unorderedInTime(stays)...)
 }
 
-// withoutDowngrades lets each read lease that a writer acquired begin when it has
-// stopped writing: until then it is the same holder.
+// withoutDowngrades makes each read lease of a downgrade begin at the end of its write
+// lease: until then they have the same holder.
 //
-// Curator before 5.5 lets such a reader stand at the end of the line, so that writers
-// who wait already do not wait for it (CURATOR-621). It then reads for sure only until
-// the first of them writes.
+// Curator before 5.5 puts such a reader at the end of the queue, so that earlier
+// waiting writers do not wait for it (CURATOR-621). Such a stay counts only until the
+// first of them writes.
 func withoutDowngrades(history []stay) []stay {
 	written := map[string]int64{}
 	for _, s := range history {
@@ -101,7 +101,7 @@ func withoutDowngrades(history []stay) []stay {
 // sequence is the number that the server gave the node, in ten digits.
 func (s stay) sequence() string { return s.Node[max(len(s.Node)-10, 0):] }
 
-// crowds returns who was together for whom there was no room.
+// crowds returns the stays that exceed the capacity together.
 func crowds(stays []stay, r rule) (found []string) {
 	var present []stay
 	for _, s := range stays {
@@ -118,9 +118,9 @@ func crowds(stays []stay, r rule) (found []string) {
 	return found
 }
 
-// unorderedNeighbours returns of those who exclude each other the later ones with the
-// smaller token. A writer that goes on as a reader keeps its token.
-func unorderedNeighbours(stays []stay, r rule) (found []string) {
+// unordered returns, of stays that exclude each other, the later ones with the smaller
+// token. A downgraded writer keeps its token.
+func unordered(stays []stay, r rule) (found []string) {
 	greatest := map[int]stay{} // by weight
 	for _, s := range stays {
 		own := r.weight(s)
@@ -136,8 +136,8 @@ func unorderedNeighbours(stays []stay, r rule) (found []string) {
 	return found
 }
 
-// unorderedInTime returns whose token is not greater than that of one who had ended
-// when it was asked for.
+// unorderedInTime returns stays whose token is not greater than that of a stay that had
+// ended before they were requested.
 func unorderedInTime(stays []stay) (found []string) {
 	ended, asked := slices.Clone(stays), slices.Clone(stays)
 	slices.SortFunc(ended, func(a, b stay) int { return cmp.Compare(a.Until, b.Until) })
@@ -151,7 +151,7 @@ func unorderedInTime(stays []stay) (found []string) {
 			ended = ended[1:]
 		}
 		if greatest.Token >= s.Token {
-			found = append(found, "asked for later, with a smaller token: "+lines([]stay{greatest, s}))
+			found = append(found, "requested later, with a smaller token: "+lines([]stay{greatest, s}))
 		}
 	}
 	return found
@@ -183,26 +183,26 @@ func TestBreaches(t *testing.T) {
 		history []stay
 		want    []string
 	}{
-		"one after the other":      {alone, []stay{held(2, 30, 40), held(1, 10, 20)}, nil},
-		"two at once":              {alone, []stay{held(1, 10, 20), held(2, 20, 30)}, []string{"too many"}},
-		"one inside the other":     {alone, []stay{held(1, 10, 90), held(2, 20, 30)}, []string{"too many"}},
-		"a long one after many":    {alone, []stay{held(1, 10, 90), held(2, 20, 30), held(3, 80, 85)}, []string{"too many", "too many"}},
-		"an old token":             {alone, []stay{held(2, 10, 20), held(1, 30, 40)}, []string{"do not grow", "smaller token"}},
-		"the same token":           {alone, []stay{held(2, 10, 20), held(2, 30, 40)}, []string{"do not grow", "smaller token"}},
-		"readers together":         {sharedByReaders, []stay{read(held(1, 10, 50)), read(held(2, 20, 40))}, nil},
-		"readers in either order":  {sharedByReaders, []stay{asked(1, read(held(2, 10, 20))), asked(2, read(held(1, 30, 40)))}, nil},
-		"a writer with a reader":   {sharedByReaders, []stay{read(held(1, 10, 50)), write(held(2, 20, 40))}, []string{"too many"}},
-		"a reader with a writer":   {sharedByReaders, []stay{write(held(1, 10, 50)), read(held(2, 20, 40))}, []string{"too many"}},
-		"a downgrade":              {sharedByReaders, []stay{write(held(1, 10, 50)), after(1, asked(9, held(1, 40, 70)))}, nil},
-		"a writer in a downgrade":  {sharedByReaders, []stay{write(held(1, 10, 50)), after(1, asked(9, held(1, 40, 70))), write(held(3, 60, 80))}, []string{"too many"}},
-		"one that Curator let in":  {sharedByReaders, []stay{write(held(1, 10, 50)), at(5, after(1, asked(9, held(1, 40, 70)))), write(held(3, 60, 80))}, nil},
-		"and one it should not":    {sharedByReaders, []stay{write(held(1, 10, 50)), at(2, after(1, asked(9, held(1, 40, 70)))), write(held(3, 60, 80))}, []string{"too many"}},
-		"reads with another":       {sharedByReaders, []stay{write(held(1, 10, 50)), after(7, asked(9, held(2, 40, 70)))}, []string{"too many"}},
-		"a writer's token is old":  {sharedByReaders, []stay{read(held(3, 10, 20)), asked(1, write(held(2, 30, 40)))}, []string{"do not grow"}},
-		"as many as there is room": {permits(3), []stay{of(2, held(1, 10, 50)), held(2, 20, 40)}, nil},
-		"a permit too many":        {permits(3), []stay{of(2, held(1, 10, 50)), of(2, held(2, 20, 40))}, []string{"too many"}},
-		"late with an old token":   {permits(3), []stay{held(2, 10, 20), held(1, 30, 40)}, []string{"smaller token"}},
-		"asked for in time":        {permits(3), []stay{held(2, 10, 20), asked(15, held(1, 30, 40))}, nil},
+		"one after the other":     {alone, []stay{held(2, 30, 40), held(1, 10, 20)}, nil},
+		"two at once":             {alone, []stay{held(1, 10, 20), held(2, 20, 30)}, []string{"too many"}},
+		"one inside the other":    {alone, []stay{held(1, 10, 90), held(2, 20, 30)}, []string{"too many"}},
+		"a long one after many":   {alone, []stay{held(1, 10, 90), held(2, 20, 30), held(3, 80, 85)}, []string{"too many", "too many"}},
+		"an old token":            {alone, []stay{held(2, 10, 20), held(1, 30, 40)}, []string{"do not grow", "smaller token"}},
+		"the same token":          {alone, []stay{held(2, 10, 20), held(2, 30, 40)}, []string{"do not grow", "smaller token"}},
+		"readers together":        {sharedByReaders, []stay{read(held(1, 10, 50)), read(held(2, 20, 40))}, nil},
+		"readers in either order": {sharedByReaders, []stay{asked(1, read(held(2, 10, 20))), asked(2, read(held(1, 30, 40)))}, nil},
+		"a writer with a reader":  {sharedByReaders, []stay{read(held(1, 10, 50)), write(held(2, 20, 40))}, []string{"too many"}},
+		"a reader with a writer":  {sharedByReaders, []stay{write(held(1, 10, 50)), read(held(2, 20, 40))}, []string{"too many"}},
+		"a downgrade":             {sharedByReaders, []stay{write(held(1, 10, 50)), after(1, asked(9, held(1, 40, 70)))}, nil},
+		"a writer in a downgrade": {sharedByReaders, []stay{write(held(1, 10, 50)), after(1, asked(9, held(1, 40, 70))), write(held(3, 60, 80))}, []string{"too many"}},
+		"one that Curator admits": {sharedByReaders, []stay{write(held(1, 10, 50)), at(5, after(1, asked(9, held(1, 40, 70)))), write(held(3, 60, 80))}, nil},
+		"and one it should not":   {sharedByReaders, []stay{write(held(1, 10, 50)), at(2, after(1, asked(9, held(1, 40, 70)))), write(held(3, 60, 80))}, []string{"too many"}},
+		"reads with another":      {sharedByReaders, []stay{write(held(1, 10, 50)), after(7, asked(9, held(2, 40, 70)))}, []string{"too many"}},
+		"a writer's token is old": {sharedByReaders, []stay{read(held(3, 10, 20)), asked(1, write(held(2, 30, 40)))}, []string{"do not grow"}},
+		"as many as the capacity": {permits(3), []stay{of(2, held(1, 10, 50)), held(2, 20, 40)}, nil},
+		"a permit too many":       {permits(3), []stay{of(2, held(1, 10, 50)), of(2, held(2, 20, 40))}, []string{"too many"}},
+		"late with an old token":  {permits(3), []stay{held(2, 10, 20), held(1, 30, 40)}, []string{"smaller token"}},
+		"requested in time":       {permits(3), []stay{held(2, 10, 20), asked(15, held(1, 30, 40))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := breaches(c.history, c.rule)

@@ -18,7 +18,7 @@ type fault struct {
 	kills []string      // sides
 	pause time.Duration // of the Go process; Java's holders would not notice, see Ledger.java
 	after time.Duration // since the one before
-	held  bool          // when the first of those that it hits holds something
+	held  bool          // while the first process that it hits holds something
 }
 
 func (f fault) String() string {
@@ -40,7 +40,7 @@ var kinds = []fault{
 	{name: "pause Go"},
 }
 
-// A schedule deals out faults: all kinds in each round, in random order.
+// A schedule orders faults: all kinds in each round, in random order.
 type schedule struct {
 	rng  *rand.Rand
 	left []fault
@@ -61,8 +61,8 @@ func (s *schedule) next() fault {
 	return f
 }
 
-// storm lets faults begin until ctx or the span ends, but if the span is to be enough
-// for all kinds of them not before each has happened.
+// storm causes faults until ctx or the span ends. If the span is enough for all kinds
+// of faults, it goes on until each has happened.
 func (c *contest) storm(ctx context.Context, span time.Duration) error {
 	window, cancel := context.WithTimeout(ctx, span)
 	defer cancel()
@@ -81,7 +81,7 @@ func (c *contest) storm(ctx context.Context, span time.Duration) error {
 	}
 }
 
-// suffer lets one fault happen, and waits until all go on.
+// suffer causes one fault, and waits until all contenders go on.
 func (c *contest) suffer(ctx context.Context, f fault) error {
 	hit := c.now[goSide]
 	if f.pause == 0 {
@@ -110,8 +110,8 @@ func (c *contest) suffer(ctx context.Context, f fault) error {
 	return c.goOn(ctx, sides...)
 }
 
-// pause stops a process of Go for that long, which is a timer: nothing tells that a
-// session has ended. Then Java goes on without it, and both do when it wakes up.
+// pause stops a Go process for that long, by a timer, since no event tells that its
+// session has ended. Java goes on without it, and both go on when it is resumed.
 func (c *contest) pause(ctx context.Context, p *contender, d time.Duration) error {
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("pause %s: %w", p.name, err)
@@ -128,8 +128,8 @@ func (c *contest) pause(ctx context.Context, p *contender, d time.Duration) erro
 	return c.goOn(ctx, sides...)
 }
 
-// goOn waits until each contender of the present processes of these sides has been
-// granted something from now on.
+// goOn waits until each contender of these sides' present processes has had a new
+// grant.
 func (c *contest) goOn(ctx context.Context, sides ...string) error {
 	since, err := monotonic()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A note is what a process of a contest writes on a line. At, Asked and Trust are
-// readings of the clock.
+// A note is a line of output of a contest's process. At, Asked and Trust are readings
+// of the clock.
 type note struct {
 	Event   string // "begin", "end", "miss" or, when all contenders have stopped, "idle"
 	Who     string
@@ -19,21 +19,21 @@ type note struct {
 	Permits int
 	Node    string
 	Token   int64
-	Asked   int64  // when it was asked for
+	Asked   int64  // when it was requested
 	At      int64  // also of "end": when it was held for the last time
-	Trust   int64  // until when it is held if nothing more is heard
+	Trust   int64  // until when it is held without further answers
 	Lost    bool   // of "end"
 	Why     string // of "miss": why nothing was held
 }
 
-// A history is what all processes of a contest did.
+// A history is the record of all processes of a contest.
 type history struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next note
 	stays   []*stay
 	open    map[string]map[int64]*open // by process and number
 	idle    map[string]bool            // processes
-	last    map[string]int64           // when a contender in a process began to hold for the last time
+	last    map[string]int64           // start of the last hold of a contender in a process
 	misses  map[string]int             // by side, and why
 	broken  error                      // why the contest cannot go on
 }
@@ -51,7 +51,7 @@ func newHistory() *history {
 	}
 }
 
-// add takes a line from a process.
+// add adds a line from a process.
 func (h *history) add(side, process string, line []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,7 +80,7 @@ func (h *history) add(side, process string, line []byte) {
 	case "end":
 		s := h.open[process][n.Hold]
 		if s == nil {
-			h.fail(fmt.Errorf("%s wrote the end of what did not begin: %s", process, line))
+			h.fail(fmt.Errorf("%s wrote the end of a hold that did not begin: %s", process, line))
 			return
 		}
 		s.Until, s.Lost = n.At, n.Lost
@@ -90,8 +90,8 @@ func (h *history) add(side, process string, line []byte) {
 	}
 }
 
-// gone takes the end of a process. What it held it held for sure until it was killed,
-// at that time, if it could be trusted for that long.
+// gone records the end of a process. Its holds lasted until it was killed, at that
+// time, or until their trust ended, if that was earlier.
 func (h *history) gone(process string, killed int64, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,7 +116,7 @@ func (h *history) tell() {
 	h.changed = make(chan struct{})
 }
 
-// await waits until something is so, which must depend on the history alone.
+// await waits until a condition is true. It must depend on the history alone.
 func (h *history) await(ctx context.Context, what string, so func(*history) bool) error {
 	for {
 		h.mu.Lock()
@@ -139,7 +139,7 @@ func (h *history) await(ctx context.Context, what string, so func(*history) bool
 // holds reports whether the process holds something.
 func (h *history) holds(process string) bool { return len(h.open[process]) > 0 }
 
-// kind returns the side that held something, and what it was.
+// kind returns the side that held something, and what it held.
 func (s stay) kind() (side, kind string) {
 	side, _, _ = strings.Cut(s.Who, "-")
 	kind = side + " " + s.Kind
@@ -152,7 +152,7 @@ func (s stay) kind() (side, kind string) {
 	return side, kind
 }
 
-// counts returns how often there was what, for await.
+// counts counts stays by kind, for await.
 func (h *history) counts() map[string]int {
 	counts := map[string]int{}
 	for _, s := range h.stays {

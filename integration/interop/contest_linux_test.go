@@ -26,28 +26,27 @@ import (
 const (
 	contenders     = 3 // in each process
 	contestSession = 2 * time.Second
-	// margin is how much longer than a session lasts anybody may have to wait: a
-	// process has to start, and the machine is busy.
+	// margin is how much longer than a session timeout a contender may wait: a process
+	// has to start, and the machine is busy.
 	margin        = time.Minute
 	semaphoreSize = 4
 	semaphoreMost = 3
-	// enough is a span in which all kinds of faults happen, though the last of them may
-	// come later than that.
+	// enough is a span for all kinds of faults, though the last may come later.
 	enough = 30 * time.Second
-	// reaping is often, so that it happens during the contest too, and that what is
-	// left in the end goes unless it is more than empty containers.
+	// reaping is short, so that it also happens during the contest, and so that only
+	// non-empty nodes are left at the end.
 	reaping = 2 * time.Second
 )
 
-// A contest is that of a Go and a Java process for one thing.
+// A contest is between a Go and a Java process, for one recipe.
 type contest struct {
 	recipe, server, path string
 	rule                 rule
-	kinds                []string // of what is to be granted to either side
+	kinds                []string // of grants that both sides must have
 	seed                 uint64
 	history              *history
 
-	// Of one goroutine.
+	// Used by one goroutine.
 	now      map[string]*contender // by side
 	started  map[string]int        // processes, by side
 	everyone []*contender
@@ -59,12 +58,12 @@ type contest struct {
 }
 
 // Go and Java, three contenders each, contend for each of the recipes for a minute.
-// Processes are killed and started again all the while, and Go's are paused beyond the
-// end of their sessions. Nobody holds what another has, nobody waits for ever, and
-// nothing stays behind.
+// Meanwhile processes are killed and started again, and Go's are paused beyond the end
+// of their sessions. No holds conflict, no contender waits for ever, and nothing is
+// left.
 //
 // ZKRECIPES_CONTEST sets another time, ZKRECIPES_SEED the seed of an earlier run. That
-// repeats what happens to the processes, as far as time allows, but not what they do.
+// repeats the faults, as far as time allows, but not what the processes do.
 func TestGoAndJavaUnderKills(t *testing.T) {
 	t.Parallel()
 	span, seed := contestPlan(t)
@@ -103,8 +102,8 @@ func TestGoAndJavaUnderKills(t *testing.T) {
 		})
 	}
 	if span >= enough {
-		for _, what := range []string{"go killed while holding", "java killed while holding", "go told that it is lost"} {
-			assert.NotZero(t, hits[what], "%s: the faults have hit nobody", what)
+		for _, what := range []string{"go killed while holding", "java killed while holding", "go notified of a loss"} {
+			assert.NotZero(t, hits[what], "%s: no fault has done that", what)
 		}
 	}
 }
@@ -141,7 +140,7 @@ func (c *contest) run(ctx context.Context, server string, seed uint64, span time
 		}
 	}()
 	c.server, c.path = server, "/contest/"+c.recipe
-	own := fnv.New64a() // else all would be killed at the same times
+	own := fnv.New64a() // else all recipes would have the same faults at the same times
 	_, _ = own.Write([]byte(c.recipe))
 	c.seed = seed ^ own.Sum64()
 	c.history = newHistory()
@@ -176,7 +175,7 @@ func (c *contest) run(ctx context.Context, server string, seed uint64, span time
 	return c.stop(ctx, goSide)
 }
 
-// stop lets the contenders of the Go process stop, and leaves its clients connected.
+// stop stops the contenders of the Go process, and leaves its clients connected.
 func (c *contest) stop(ctx context.Context, side string) error {
 	p := c.now[side]
 	if _, err := io.WriteString(p.input, "stop"); err != nil {
@@ -185,7 +184,7 @@ func (c *contest) stop(ctx context.Context, side string) error {
 	return c.await(ctx, p.name+" does not stop", func(h *history) bool { return h.idle[p.name] })
 }
 
-// leave tells a process to end, and waits for that.
+// leave ends a process by its standard input, and waits for its end.
 func (c *contest) leave(ctx context.Context, side string) error {
 	p := c.now[side]
 	if p == nil {
@@ -203,7 +202,7 @@ func (c *contest) leave(ctx context.Context, side string) error {
 	}
 }
 
-// ended waits for the ends of all processes, which their context brings.
+// ended waits for the end of all processes, whose context has ended.
 func (c *contest) ended() error {
 	for _, p := range c.everyone {
 		<-p.done
@@ -221,19 +220,19 @@ func (c *contest) await(ctx context.Context, what string, so func(*history) bool
 	return err
 }
 
-// log notes what happens, by the clock that all share and since the beginning.
+// log logs an event, by the shared clock and since the start.
 func (c *contest) log(format string, arguments ...any) {
 	now, _ := monotonic()
 	c.events = append(c.events, fmt.Sprintf("%v %8v  ", time.Duration(now), time.Since(c.began).Round(time.Millisecond))+
 		fmt.Sprintf(format, arguments...))
 }
 
-// require checks what a contest has led to.
+// require checks the result of a contest.
 func (c *contest) require(t *testing.T, counts map[string]int, span time.Duration) {
 	t.Helper()
 	found := breaches(c.history.all(), c.rule)
 	if len(found) > 0 {
-		t.Errorf("%d times somebody held what another had, such as\n%s", len(found), strings.Join(found[:min(len(found), 10)], "\n"))
+		t.Errorf("%d conflicts, such as\n%s", len(found), strings.Join(found[:min(len(found), 10)], "\n"))
 	}
 	require.NoError(t, c.err)
 	assert.Empty(t, c.rare(counts, span), "granted too rarely")
@@ -242,7 +241,7 @@ func (c *contest) require(t *testing.T, counts map[string]int, span time.Duratio
 	}
 }
 
-// rare tells what has been granted too rarely to show much.
+// rare lists the kinds that were granted too rarely.
 func (c *contest) rare(counts map[string]int, span time.Duration) (all []string) {
 	atLeast := func(n int, what string) {
 		if counts[what] < n {
@@ -258,7 +257,7 @@ func (c *contest) rare(counts map[string]int, span time.Duration) (all []string)
 	return all
 }
 
-// tell prints what happened, and how often there was what, which it returns.
+// tell prints what happened, and returns the counts of it.
 func (c *contest) tell(t *testing.T) (counts map[string]int) {
 	t.Helper()
 	t.Logf("seed %d\n%s", c.seed, strings.Join(c.events, "\n"))
@@ -270,7 +269,7 @@ func (c *contest) tell(t *testing.T) (counts map[string]int) {
 		counts[side]++
 		counts[kind]++
 		if s.Lost {
-			counts[side+" told that it is lost"]++
+			counts[side+" notified of a loss"]++
 		}
 		if s.Killed {
 			counts[side+" killed while holding"]++
@@ -287,9 +286,9 @@ func (c *contest) tell(t *testing.T) (counts map[string]int) {
 	return counts
 }
 
-// requireReaped waits until nothing is left of the contests: sessions of killed
-// processes end with what they had, and then the server reaps the containers. It would
-// reap neither nodes of sessions that live on nor any that are no containers.
+// requireReaped waits until nothing is left of the contests: the sessions of killed
+// processes expire, and then the server removes the containers. It removes neither
+// nodes of sessions that live nor nodes that are not containers.
 func requireReaped(t *testing.T, addr string) {
 	t.Helper()
 	observer := connect(t, addr)
@@ -310,7 +309,7 @@ func requireReaped(t *testing.T, addr string) {
 	requireNone(t, addr)
 }
 
-// children lists a node and all below it.
+// children lists all nodes below a node, and that node.
 func children(t *testing.T, client *framework.Client, path string) []string {
 	t.Helper()
 	all := []string{path}

@@ -29,14 +29,14 @@ type contender struct {
 	name   string
 	cmd    *exec.Cmd
 	input  io.WriteCloser
-	killed atomic.Int64  // when, if it was
-	leaves atomic.Bool   // it was told to end
+	killed atomic.Int64  // when it was killed, or 0
+	leaves atomic.Bool   // its standard input was closed
 	done   chan struct{} // closed when it has ended and is in the history
 	err    error         // how; to be read after done
 }
 
-// command returns the command of a side's process. The program is that of the other
-// tests: this binary, or the one in the folder java.
+// command returns the command of a side's process: this binary, or the program in the
+// folder java.
 func (c *contest) command(ctx context.Context, side string, number int) (*exec.Cmd, error) {
 	if side == goSide {
 		plan, err := json.Marshal(contestant{
@@ -55,11 +55,11 @@ func (c *contest) command(ctx context.Context, side string, number int) (*exec.C
 		fmt.Sprintf("session=%d", contestSession.Milliseconds()), fmt.Sprintf("contenders=%d", contenders),
 		fmt.Sprintf("size=%d", semaphoreSize), fmt.Sprintf("most=%d", semaphoreMost))
 	java, err := tool("java")
-	return exec.CommandContext(ctx, java, arguments...), err //nolint:gosec // a test starts what it was told to
+	return exec.CommandContext(ctx, java, arguments...), err //nolint:gosec // the command is the test's own
 }
 
-// start starts the next process of a side. One goroutine puts what it writes into the
-// history, and then its end.
+// start starts the next process of a side. One goroutine adds its output, and then its
+// end, to the history.
 func (c *contest) start(ctx context.Context, side string) error {
 	c.started[side]++
 	p := &contender{name: fmt.Sprintf("%s-%d", side, c.started[side]), done: make(chan struct{})}
@@ -76,9 +76,8 @@ func (c *contest) start(ctx context.Context, side string) error {
 	if err != nil {
 		return err
 	}
-	// A process that is paused would outlive a test binary that is killed, so the
-	// system kills it then: when the thread that started it ends, hence only one is
-	// used.
+	// A paused process would outlive a test binary that is killed, so the system kills
+	// it when the thread that started it ends. So only one thread is used.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error, 1)
 	go func() {
@@ -101,7 +100,7 @@ func (c *contest) start(ctx context.Context, side string) error {
 		case err != nil:
 			err = fmt.Errorf("%w\n%s", err, complaints.String())
 		case !p.leaves.Load():
-			err = errors.New("nobody told it to")
+			err = errors.New("it ended by itself")
 		}
 		p.err = err
 		c.history.gone(p.name, killed, err)
@@ -120,7 +119,7 @@ func (p *contender) kill() error {
 	if err != nil {
 		return err
 	}
-	p.killed.Store(at) // it was alive then for the last time, for sure
+	p.killed.Store(at) // until then it was certainly alive
 	if err := p.cmd.Process.Kill(); err != nil {
 		return fmt.Errorf("kill %s: %w", p.name, err)
 	}

@@ -52,8 +52,8 @@ type contestant struct {
 	Seed       uint64
 }
 
-// run lets contenders take turns until it is told to stop, on standard input, and stays
-// connected until that ends. They share two clients, because services share theirs.
+// run lets contenders contend until a line comes on standard input, and stays connected
+// until that ends. They share two clients, as the parts of a service do.
 func (c contestant) run() error {
 	var clients []*framework.Client
 	for range 2 {
@@ -98,7 +98,7 @@ func (c contestant) contend(ctx context.Context, client *framework.Client, numbe
 	turns, err := recipes[c.Recipe](client, c, rng)
 	for err == nil && ctx.Err() == nil {
 		err = l.judge(ctx, turns(ctx, l))
-		_ = retry.Sleep(ctx, time.Duration(rng.Int64N(int64(5*time.Millisecond)))) // others go first now and then
+		_ = retry.Sleep(ctx, time.Duration(rng.Int64N(int64(5*time.Millisecond)))) // so that others are first sometimes
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.who, err)
@@ -114,12 +114,12 @@ func (c contestant) connect() (*framework.Client, error) {
 	})
 }
 
-// A ledger writes down when one contender begins and ends to hold something.
+// A ledger writes when one contender begins and ends to hold something.
 type ledger struct{ who string }
 
 var holds atomic.Int64 // in this process
 
-// write writes a line in one piece, so that a kill leaves none behind.
+// write writes a line with one write, so that a kill leaves no part of one.
 func (l *ledger) write(n note) {
 	n.Who = l.who
 	line, err := json.Marshal(n)
@@ -127,11 +127,11 @@ func (l *ledger) write(n note) {
 		_, err = os.Stdout.Write(append(line, '\n'))
 	}
 	if err != nil {
-		panic(err) // nothing that this process does will be known
+		panic(err) // nothing that this process does can be reported
 	}
 }
 
-// judge returns the error of a turn unless it is one that is expected.
+// judge returns the error of a turn, unless it is expected.
 func (l *ledger) judge(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, lease.ErrTimeout):
@@ -145,7 +145,7 @@ func (l *ledger) judge(ctx context.Context, err error) error {
 	return nil
 }
 
-// A holding is one time that a contender holds a lease.
+// A holding is a lease of a contender.
 type holding struct {
 	*ledger
 	lease *lease.Lease
@@ -154,8 +154,8 @@ type holding struct {
 	lost  bool
 }
 
-// begin writes down that a lease was granted that was asked for at that time. It
-// returns nil if the lease is lost already.
+// begin writes that a lease was granted that was requested at that time. It returns nil
+// if the lease is lost already.
 func (l *ledger) begin(n note, held *lease.Lease) (*holding, error) {
 	var err error
 	if n.At, err = monotonic(); err != nil {
@@ -172,7 +172,7 @@ func (l *ledger) begin(n note, held *lease.Lease) (*holding, error) {
 	return &holding{ledger: l, lease: held, id: n.Hold, valid: n.At}, nil
 }
 
-// linger holds on for that long, or until the lease is lost.
+// linger waits for that long, or until the lease is lost.
 func (h *holding) linger(span time.Duration) error {
 	const glance = 10 * time.Millisecond
 	for ; span > 0; span -= glance {
@@ -184,8 +184,8 @@ func (h *holding) linger(span time.Duration) error {
 	return nil
 }
 
-// look notes whether the lease is still valid. The clock is read first: a lease that is
-// valid afterwards was valid then.
+// look records whether the lease is still valid. The clock is read first: a lease that
+// is valid afterwards was valid then.
 func (h *holding) look() error {
 	now, err := monotonic()
 	if h.lost = h.lease.Err() != nil; !h.lost {
@@ -194,15 +194,14 @@ func (h *holding) look() error {
 	return err
 }
 
-// end writes down that the lease is about to be released, or lost.
+// end writes that the lease is about to be released, or is lost.
 func (h *holding) end() error {
 	err := h.look()
 	h.write(note{Event: "end", Hold: h.id, At: h.valid, Lost: h.lost})
 	return err
 }
 
-// span returns how long to hold something this time: some milliseconds, and now and
-// then far longer.
+// span returns how long to hold something: some milliseconds, and sometimes far longer.
 func span(rng *rand.Rand) time.Duration {
 	if rng.IntN(25) == 0 {
 		return time.Duration(100+rng.IntN(300)) * time.Millisecond
@@ -210,9 +209,8 @@ func span(rng *rand.Rand) time.Duration {
 	return time.Duration(1000+rng.IntN(14000)) * time.Microsecond
 }
 
-// patience returns how long to wait this time: for ever, but now and then almost not at
-// all.
-func patience(rng *rand.Rand) time.Duration {
+// waitLimit returns how long to wait: mostly for ever, sometimes a very short time.
+func waitLimit(rng *rand.Rand) time.Duration {
 	if rng.IntN(12) == 0 {
 		return time.Duration(rng.IntN(30)) * time.Millisecond
 	}

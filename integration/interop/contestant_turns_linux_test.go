@@ -13,11 +13,10 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
-// turns acquires something, holds it and gives it back, once.
+// turns acquires something, holds it and releases it, once.
 type turns func(ctx context.Context, l *ledger) error
 
-// recipes make a contender. A loss during a turn is one of the errors that are expected
-// of it.
+// recipes make a contender. A loss during a turn is one of its expected errors.
 var recipes = map[string]func(*framework.Client, contestant, *rand.Rand) (turns, error){
 	"mutex":     mutexTurns,
 	"rwlock":    readWriteTurns,
@@ -37,7 +36,7 @@ func (l *ledger) turn(ctx context.Context, a lease.Acquirer, n note, rng *rand.R
 	if n.Asked, err = monotonic(); err != nil {
 		return err
 	}
-	held, err := a.Acquire(ctx, patience(rng))
+	held, err := a.Acquire(ctx, waitLimit(rng))
 	if err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func (l *ledger) keep(held *lease.Lease, n note, rng *rand.Rand) error {
 	return errors.Join(h.linger(span(rng)), h.end())
 }
 
-// readWriteTurns reads, or writes, or writes and goes on as a reader.
+// readWriteTurns reads, writes, or downgrades.
 func readWriteTurns(client *framework.Client, c contestant, rng *rand.Rand) (turns, error) {
 	lock, err := rwlock.New(client, c.Path)
 	return func(ctx context.Context, l *ledger) error {
@@ -67,13 +66,13 @@ func readWriteTurns(client *framework.Client, c contestant, rng *rand.Rand) (tur
 	}, err
 }
 
-// downgrade writes, and stops writing when it reads.
+// downgrade writes, and releases the write lock when it reads.
 func (l *ledger) downgrade(ctx context.Context, lock *rwlock.Lock, rng *rand.Rand) error {
 	asked, err := monotonic()
 	if err != nil {
 		return err
 	}
-	writing, err := lock.Write().Acquire(ctx, patience(rng))
+	writing, err := lock.Write().Acquire(ctx, waitLimit(rng))
 	if err != nil {
 		return err
 	}
@@ -82,7 +81,7 @@ func (l *ledger) downgrade(ctx context.Context, lock *rwlock.Lock, rng *rand.Ran
 		return errors.Join(err, writing.Release())
 	}
 	err = h.linger(span(rng))
-	reading, err2 := lock.Read().Acquire(writing.Context(), patience(rng))
+	reading, err2 := lock.Read().Acquire(writing.Context(), waitLimit(rng))
 	err = errors.Join(err, err2, h.end(), writing.Release())
 	if reading != nil {
 		n := note{Kind: "read", Permits: 1, Asked: asked, Under: h.id}
@@ -99,7 +98,7 @@ func semaphoreTurns(client *framework.Client, c contestant, rng *rand.Rand) (tur
 	}, err
 }
 
-// leaderTurns leads for one term, by either way to do so.
+// leaderTurns leads for one term, by Acquire or by Lead.
 func leaderTurns(client *framework.Client, c contestant, rng *rand.Rand) (turns, error) {
 	election, err := leader.New(client, c.Path)
 	return func(ctx context.Context, l *ledger) error {

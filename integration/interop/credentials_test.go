@@ -11,7 +11,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// ours connects with the credential that Java has with digest=1.
+// ours connects with the credentials of Java with digest=1.
 func ours(t *testing.T, addr string, acl func(string) []framework.ACL) *framework.Client {
 	t.Helper()
 	return connect(t, addr, func(cfg *framework.Config) {
@@ -19,8 +19,8 @@ func ours(t *testing.T, addr string, acl func(string) []framework.ACL) *framewor
 	})
 }
 
-// Go has credentials, Java the same or none. They stand in one queue; but only the
-// former may ask the holder to give way.
+// Go has credentials, Java has the same or none. They share one queue; but only clients
+// with the credentials may request a revocation.
 func TestJavaBesideCredentials(t *testing.T) {
 	onBoth(t, func(t *testing.T, addr string) {
 		for digest, revoking := range []string{"not permitted", "asked"} {
@@ -42,7 +42,7 @@ func TestJavaBesideCredentials(t *testing.T) {
 				require.ErrorIs(t, lease.RequestRevocation(context.Background(), connect(t, addr), first.Path()), framework.ErrNoAuth)
 				select {
 				case <-first.RevocationRequested():
-					t.Error("revoked by a stranger")
+					t.Error("a client without credentials has requested a revocation")
 				case <-time.After(100 * time.Millisecond):
 				}
 			}
@@ -60,8 +60,7 @@ func TestJavaBesideCredentials(t *testing.T) {
 	})
 }
 
-// Where the path belongs to the credentials, Java with them contends, and without
-// cannot.
+// On a protected path, Java contends with the credentials, and cannot without them.
 func TestJavaWhereThePathBelongsToCredentials(t *testing.T) {
 	onBoth(t, func(t *testing.T, addr string) {
 		client := ours(t, addr, framework.OwnedBelow(sharedPath))
@@ -81,9 +80,8 @@ func TestJavaWhereThePathBelongsToCredentials(t *testing.T) {
 	})
 }
 
-// What no event tells is found out on a real server, too, whether or not it keeps the
-// event to itself.
-func TestDeletionsThatNoEventTells(t *testing.T) {
+// A deletion is noticed on a real server as well, whether or not it sends an event.
+func TestDeletionsWithoutAnEvent(t *testing.T) {
 	onBoth(t, func(t *testing.T, addr string) {
 		const within = sessionTimeout*5/4 + 5*time.Second
 		m := newMutex(t, connect(t, addr), sharedPath)
@@ -100,7 +98,7 @@ func TestDeletionsThatNoEventTells(t *testing.T) {
 			require.ErrorIs(t, held.Err(), lease.ErrLost)
 			require.NoError(t, next.Release())
 		case <-time.After(within):
-			t.Fatal("nobody found out")
+			t.Fatal("the deletion was not noticed")
 		}
 		require.ErrorIs(t, held.Release(), lease.ErrLost)
 	})

@@ -67,7 +67,7 @@ func TestJavaIsKeptOutByGo(t *testing.T) {
 	})
 }
 
-// Go and Java stand in one queue: Go holds, Java waits, Go waits behind it.
+// Go and Java share one queue: Go holds, Java waits, Go waits behind it.
 func TestOneQueue(t *testing.T) {
 	onBoth(t, func(t *testing.T, addr string) {
 		client := connect(t, addr)
@@ -106,7 +106,7 @@ func TestOneQueue(t *testing.T) {
 	})
 }
 
-// A Java holder that dies leaves the mutex to Go when its session is over.
+// When a Java holder dies, Go gets the mutex at the end of its session.
 func TestGoFollowsADeadJavaHolder(t *testing.T) {
 	onBoth(t, func(t *testing.T, addr string) {
 		client := connect(t, addr)
@@ -122,7 +122,7 @@ func TestGoFollowsADeadJavaHolder(t *testing.T) {
 	})
 }
 
-// acquireLater acquires in the background; nil comes if that fails.
+// acquireLater acquires in the background. Its channel receives nil if that fails.
 func acquireLater(t *testing.T, m *mutex.Mutex) <-chan *lease.Lease {
 	t.Helper()
 	granted := make(chan *lease.Lease, 1)

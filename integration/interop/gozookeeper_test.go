@@ -16,7 +16,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/proxy"
 )
 
-// A recorder writes down what a go-zookeeper client sees.
+// A recorder records what a go-zookeeper client sees.
 type recorder struct {
 	t     *testing.T
 	lines []string
@@ -29,7 +29,7 @@ func (r *recorder) say(format string, arguments ...any) {
 
 var uuid = regexp.MustCompile(`[0-9a-f]{32}`)
 
-// did adds what an operation returned.
+// did adds the result of an operation.
 func (r *recorder) did(what string, result any, err error) {
 	stat, ok := result.(*zk.Stat)
 	switch {
@@ -165,7 +165,7 @@ func (r *recorder) transactions(conn *zk.Conn) {
 	r.children(conn, "/app")
 }
 
-// permissions keep bob out of what is ann's.
+// permissions keep bob away from ann's nodes.
 func (r *recorder) permissions(ann, bob *zk.Conn) {
 	r.did("authenticate", nil, ann.AddAuth("digest", []byte("ann:secret")))
 	_, err := ann.Create("/hers", []byte("private"), 0, zk.AuthACL(zk.PermAll))
@@ -212,7 +212,7 @@ func (r *recorder) watches(ann, bob *zk.Conn) {
 }
 
 // resumes cuts ann's connection while a watch fires: her session goes on, and the event
-// comes late.
+// arrives late.
 func (r *recorder) resumes(door *proxy.Proxy, ann, bob *zk.Conn) {
 	session := ann.SessionID()
 	_, _, data, err := ann.GetW("/app")
@@ -233,7 +233,7 @@ func (r *recorder) resumes(door *proxy.Proxy, ann, bob *zk.Conn) {
 	r.say("same session: %t", ann.SessionID() == session)
 }
 
-// locks is the library's own lock, which two share.
+// locks uses the library's own lock, with two clients.
 func (r *recorder) locks(ann, bob *zk.Conn) {
 	hers := zk.NewLock(ann, "/locks/shared", zk.WorldACL(zk.PermAll))
 	his := zk.NewLock(bob, "/locks/shared", zk.WorldACL(zk.PermAll))
@@ -270,7 +270,7 @@ func (r *recorder) locks(ann, bob *zk.Conn) {
 	r.did("bob unlocks", nil, his.Unlock())
 }
 
-// leaves shows that nodes go with their session.
+// leaves shows that ephemeral nodes end with their session.
 func (r *recorder) leaves(addr string, bob *zk.Conn) {
 	eve := r.dial(addr)
 	_, err := eve.Create("/app/eve", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))

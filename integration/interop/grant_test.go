@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A grant is one time that somebody held a mutex. From and Until are readings of a
+// A grant is a time in which a contender held a mutex. From and Until are readings of a
 // clock that all contenders share, both taken while the mutex was held.
 type grant struct {
 	Who   string
@@ -18,7 +18,7 @@ type grant struct {
 	Until int64
 }
 
-// sequence is the number that the server gave the grant's node.
+// sequence is the sequence number of the grant's node.
 func (g grant) sequence() string { return g.Node[strings.LastIndex(g.Node, "lock-")+len("lock-"):] }
 
 // requireExclusive checks that no two grants overlap, and that they came in the order

@@ -17,13 +17,13 @@ import (
 const installClients = "install it with .ci/install-clients, or on Debian and Ubuntu with " +
 	"apt-get install --no-install-recommends libcurator-recipes-java libslf4j-java libcommons-cli-java default-jdk-headless"
 
-// jars are where Debian's packages put them.
+// jars are the jars of Debian's packages.
 var jars = []string{
 	"curator-recipes", "curator-framework", "curator-client", "zookeeper", "zookeeper-jute",
 	"guava", "slf4j-api", "slf4j-simple", "commons-cli",
 }
 
-// classPath is what Java clients need.
+// classPath returns the class path of Java clients.
 var classPath = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("ZKRECIPES_CLIENT_CLASSPATH"); path != "" {
 		return path, nil
@@ -52,7 +52,7 @@ func tool(name string) (string, error) {
 	return command, nil
 }
 
-// classDir takes the compiled program, and goes with the test binary.
+// classDir holds the compiled program until the test binary ends.
 var classDir string
 
 // compile compiles the program in the folder java, once, and returns the class path to

@@ -16,9 +16,9 @@ const installKazoo = "install it with .ci/install-clients, or on Debian and Ubun
 func TestTranscriptKazoo(t *testing.T) {
 	python := os.Getenv("ZKRECIPES_CLIENT_PYTHON")
 	if python == "" {
-		python = "/usr/bin/python3" // the one that Debian's packages are for, whatever else is in PATH
+		python = "/usr/bin/python3" // the one of Debian's packages, not another one in PATH
 	}
-	out, err := exec.Command(python, "-c", "import kazoo").CombinedOutput() //nolint:gosec // a test starts what it was told to
+	out, err := exec.Command(python, "-c", "import kazoo").CombinedOutput() //nolint:gosec // the command is the test's own
 	require.NoError(t, err, "no kazoo on this host: %s\n%s", installKazoo, out)
 	requireTranscript(t, func(t *testing.T, addr string) []string {
 		return start(t, false, python, "-B", "python/kazoo_script.py", addr).requireRest(t)

@@ -27,7 +27,7 @@ const tick = 500 * time.Millisecond
 // sessionTimeout lets no session of a test end because the machine is busy.
 const sessionTimeout = 10 * time.Second
 
-// limit is how long anything may take that is expected to happen.
+// limit is how long an expected event may take.
 const limit = 2 * time.Minute
 
 var update = flag.Bool("update", false, "record the real server's transcripts in testdata")
@@ -45,14 +45,14 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// A backend starts a server of its own for one test and returns its address.
+// A backend starts a server for one test and returns its address.
 type backend struct {
 	name  string
 	start func(t *testing.T) string
 }
 
-// backends are the real server, whose results count, and the one that must have the
-// same.
+// backends are the real server, whose results are recorded, and zktest, which must give
+// the same.
 var backends = []backend{{"zookeeper", startZooKeeper}, {"zktest", startZktest}}
 
 func startZooKeeper(t *testing.T) string {
@@ -79,8 +79,8 @@ func onBoth(t *testing.T, test func(t *testing.T, addr string)) {
 	}
 }
 
-// requireTranscript runs a client against either kind of server and compares what it
-// saw with what was recorded, line by line.
+// requireTranscript runs a client against either kind of server and compares its output
+// with the recorded output, line by line.
 func requireTranscript(t *testing.T, client func(t *testing.T, addr string) []string) {
 	t.Helper()
 	file := filepath.Join("testdata", filepath.Base(t.Name())+".txt")
@@ -132,7 +132,7 @@ func awaitChildren(t *testing.T, client *framework.Client, path string, n int) {
 	for {
 		children, _, watch, err := client.ChildrenWatch(ctx, path)
 		if n == 0 && errors.Is(err, framework.ErrNoNode) {
-			return // a server that was slow has reaped the empty container
+			return // the server has removed the empty container meanwhile
 		}
 		require.NoError(t, err)
 		if len(children) == n {
@@ -146,8 +146,8 @@ func awaitChildren(t *testing.T, client *framework.Client, path string, n int) {
 	}
 }
 
-// requireNothingLeft checks that no contender is left, and no watch, by clients that
-// are gone or idle.
+// requireNothingLeft checks that clients that are closed or idle have left no contender
+// and no watch.
 func requireNothingLeft(t *testing.T, addr, path string) {
 	t.Helper()
 	observer := connect(t, addr)
@@ -156,9 +156,9 @@ func requireNothingLeft(t *testing.T, addr, path string) {
 	requireNone(t, addr)
 }
 
-// requireNone waits until the server counts no watch and no ephemeral node. It answers
-// a client that leaves before it forgets the connection and its watches, and tells
-// nobody when it does.
+// requireNone waits until the server counts no watch and no ephemeral node. When a
+// client closes, the server answers before it drops the connection and its watches, and
+// sends no event for that.
 func requireNone(t *testing.T, addr string) {
 	t.Helper()
 	for ctx := within(t, sessionTimeout/2); ; { // the end of a session would leave none either

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program is a process that runs another client. It is killed when the test ends; and
-// it ends by itself at the end of its input, and so with the test binary.
+// A program is a process that runs another client. It is killed when the test ends. It
+// ends by itself at the end of its input, and so also with the test binary.
 type program struct {
 	cmd    *exec.Cmd
 	input  io.WriteCloser
@@ -29,7 +29,7 @@ type program struct {
 func start(t *testing.T, merged bool, command string, arguments ...string) *program {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	cmd := exec.CommandContext(ctx, command, arguments...) //nolint:gosec // a test starts what it was told to
+	cmd := exec.CommandContext(ctx, command, arguments...) //nolint:gosec // the command is the test's own
 	p := &program{cmd: cmd}
 	var err error
 	p.input, err = cmd.StdinPipe()

@@ -28,7 +28,7 @@ func javaReadWriter(t *testing.T, addr string, write bool, wait int) *program {
 	return startCurator(t, "holdrw", addr, sharedPath, option, fmt.Sprintf("wait=%d", wait))
 }
 
-// Go and Java read together and write alone, whoever is first.
+// Go and Java read together and write alone, in either order.
 func TestReadersAndWritersOfGoAndJava(t *testing.T) {
 	onBoth(t, func(t *testing.T, addr string) {
 		l := newReadWriteLock(t, connect(t, addr))
@@ -64,9 +64,9 @@ func TestReadersAndWritersOfGoAndJava(t *testing.T) {
 	})
 }
 
-// A Java writer that waits since before Go's writer became a reader goes on waiting.
-// (Curator's own downgrade keeps nobody out before version 5.5: CURATOR-621.)
-func TestJavaWaitsForTheReaderThatGoBecame_Curator621(t *testing.T) {
+// A Java writer that waited before Go's downgrade goes on waiting after it. (Before
+// version 5.5, Curator's own downgrade keeps no writer out: CURATOR-621.)
+func TestJavaWriterWaitsForADowngradeOfGo_Curator621(t *testing.T) {
 	onBoth(t, func(t *testing.T, addr string) {
 		client := connect(t, addr)
 		l := newReadWriteLock(t, client)

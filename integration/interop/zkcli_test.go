@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// zkCliSessions are what two people might type, one after the other.
+// zkCliSessions are the commands of two users, one after the other.
 var zkCliSessions = [][]string{{
 	"ls /",
 	"create /app hello",
@@ -73,9 +73,9 @@ func TestTranscriptZkCli(t *testing.T) {
 	})
 }
 
-// zkCli gives commands to the command line that comes with ZooKeeper. It returns each
-// with what it printed, and then all events: how those mix with the rest is a matter of
-// threads.
+// zkCli gives commands to ZooKeeper's own command line. It returns each with its
+// output, and then all events, because the order between events and other output
+// depends on threads.
 func zkCli(t *testing.T, addr string, commands []string) (transcript []string) {
 	t.Helper()
 	path, err := classPath()
@@ -83,8 +83,8 @@ func zkCli(t *testing.T, addr string, commands []string) (transcript []string) {
 	cli := startJava(t, path, true, "org.apache.zookeeper.ZooKeeperMain", "-server", addr)
 	var events []string
 	give := func(command string) (printed []string) {
-		// The second command asks no server. What comes before its answer is all that
-		// the first had to say.
+		// The second command sends no request. All lines before its answer are output
+		// of the first.
 		_, err := fmt.Fprintf(cli.input, "%s\nprintwatches\n", command)
 		require.NoError(t, err)
 		for {
@@ -102,7 +102,7 @@ func zkCli(t *testing.T, addr string, commands []string) (transcript []string) {
 		transcript = append(transcript, "> "+command)
 		transcript = append(transcript, give(command)...)
 	}
-	// Events come in order, so this one comes last.
+	// Events arrive in order, so this one is the last.
 	const last = "WatchedEvent state:SyncConnected type:NodeDataChanged path:/last"
 	for _, command := range []string{"create -e /last 0", "get -w /last", "set /last 1"} {
 		give(command)
@@ -124,7 +124,7 @@ var (
 	noise   = regexp.MustCompile(`^(Connecting to .*|Welcome to .*|JLine support .*|\[zk: .*|WATCHER::)$`)
 )
 
-// plain leaves out of a line what is not the same each time.
+// plain replaces the parts of a line that differ each time.
 func plain(line string) string {
 	line = clock.ReplaceAllString(line, "$1 = (a time)")
 	line = address.ReplaceAllString(line, "ip: (an address)")

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// breaches returns, in words, who had valid leases at the same time, and whose token is
-// not greater than all before it. The stays are in the order in which they began.
+// breaches describes the leases that were valid at the same time, and the tokens that
+// are not greater than all before them. The stays are in the order in which they began.
 func breaches(stays []stay) (found []string) {
 	for i, s := range stays {
 		for _, before := range stays[:i] {

@@ -22,18 +22,18 @@ import (
 // a plan.
 const contenderEnv = "ZKRECIPES_TEST_CONTENDER"
 
-// glance is how often a contender looks whether its lease is valid.
+// glance is how often a contender checks whether its lease is valid.
 const glance = 10 * time.Millisecond
 
-// longestTurn is how long a contender holds a lease at most if it is not to keep it.
+// longestTurn is how long a contender holds a lease at most, unless it keeps it.
 const longestTurn = 150 * time.Millisecond
 
-// path is the mutex that all contend for.
+// path is the mutex for which all contend.
 const path = "/locks/contested"
 
-// A plan says what a contender does: it takes the mutex again and again, until it is
-// killed. It holds each lease for a moment, or while it is to keep it, until it is
-// lost. A byte on its standard input says anew whether it is to: keep or letGo.
+// A plan describes a contender: it acquires the mutex again and again, until it is
+// killed. It holds each lease for a moment or, if it keeps leases, until it is lost. A
+// byte on its standard input, keep or letGo, changes that.
 type plan struct {
 	Servers []string
 	Session time.Duration
@@ -56,15 +56,15 @@ const (
 	evMissed   = "missed"   // nothing was granted, or it was lost at once
 )
 
-// A report is what a contender writes on a line. At is on the machine's clock, and of
-// evGranted and evValid a moment at which the lease was valid for sure.
+// A report is a line of a contender's output. At is on the machine's clock; for
+// evGranted and evValid the lease was certainly valid at that moment.
 type report struct {
 	Event   string
 	At      time.Time
 	Token   int64         `json:",omitempty"` // of evGranted, as the two that follow
 	Session int64         `json:",omitempty"`
 	Timeout time.Duration `json:",omitempty"`
-	Trusted time.Time     // also of evValid: how long it is valid without further news
+	Trusted time.Time     // also of evValid: how long it is valid without further answers
 	Text    string        `json:",omitempty"` // the state, or an error
 }
 
@@ -116,25 +116,25 @@ func (c *contending) run(ctx context.Context) (err error) {
 		if err != nil {
 			c.tell(report{Event: evMissed, At: time.Now(), Text: err.Error()})
 		}
-		if err := retry.Sleep(ctx, glance); err != nil { // others go first now and then
+		if err := retry.Sleep(ctx, glance); err != nil { // so that others are first sometimes
 			return err
 		}
 	}
 }
 
-// listen takes what it is told, and ends the process when nobody is there to tell more.
+// listen reads standard input, and ends the process at its end.
 func (c *contending) listen() {
-	told := make([]byte, 1)
+	command := make([]byte, 1)
 	for {
-		if _, err := os.Stdin.Read(told); err != nil {
+		if _, err := os.Stdin.Read(command); err != nil {
 			os.Exit(0)
 		}
-		c.keeps.Store(told[0] == keep)
+		c.keeps.Store(command[0] == keep)
 	}
 }
 
-// hold holds a lease for one turn or until it is lost. The clock is read before each
-// look: a lease that is valid afterwards was valid then.
+// hold holds a lease for one turn or until it is lost. It reads the clock before each
+// check: a lease that is valid afterwards was valid then.
 func (c *contending) hold(held *lease.Lease) error {
 	over := time.Now().Add(time.Duration(c.rng.Int64N(int64(longestTurn))))
 	look := time.NewTicker(glance)
@@ -160,13 +160,13 @@ func (c *contending) hold(held *lease.Lease) error {
 		event = report{Event: evValid, At: time.Now(), Trusted: held.TrustedUntil()}
 		if err := held.Err(); err != nil {
 			c.tell(report{Event: evLost, At: time.Now(), Text: err.Error()})
-			_ = held.Release() // it says the same
+			_ = held.Release() // it returns the same
 			return nil
 		}
 	}
 }
 
-// tell writes a line in one piece.
+// tell writes a line with one write.
 func (c *contending) tell(r report) {
 	c.out.Lock()
 	defer c.out.Unlock()
@@ -175,6 +175,6 @@ func (c *contending) tell(r report) {
 		_, err = os.Stdout.Write(append(line, '\n'))
 	}
 	if err != nil {
-		panic(err) // nothing that this process does will be known
+		panic(err) // nothing that this process does can be reported
 	}
 }

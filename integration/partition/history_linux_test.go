@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A stay is one time that a contender held a valid lease for sure, from the first to
-// the last of its looks.
+// A stay is a time in which a contender certainly held a valid lease, from its first to
+// its last check.
 type stay struct {
 	Who     string
 	Token   int64
@@ -19,9 +19,9 @@ type stay struct {
 	Timeout time.Duration
 	From    time.Time
 	Until   time.Time
-	Trusted time.Time // how long it would be valid without further news, as it was told last
-	Ended   string    // evLost, evReleased, or nothing yet
-	Why     string    // it ended
+	Trusted time.Time // by the last report: how long it is valid without further answers
+	Ended   string    // evLost, evReleased, or "" while it lasts
+	Why     string    // why it ended
 }
 
 func (s stay) String() string {
@@ -38,7 +38,7 @@ type history struct {
 	last    map[string]*stay // by contender
 	attach  map[string][]time.Time
 	missed  map[string]int
-	broken  error // why nothing more can be shown
+	broken  error // why the test cannot go on
 }
 
 func newHistory() *history {
@@ -47,7 +47,7 @@ func newHistory() *history {
 	}
 }
 
-// add takes a line from a contender.
+// add adds a contender's line.
 func (h *history) add(who string, line []byte) {
 	var r report
 	err := json.Unmarshal(line, &r)
@@ -72,7 +72,7 @@ func (h *history) add(who string, line []byte) {
 	})
 }
 
-// gone takes the end of a contender that nobody has asked to end.
+// gone records the end of a contender that has ended by itself.
 func (h *history) gone(who string, err error) {
 	h.change(func() { h.broken = fmt.Errorf("%s has ended: %w", who, err) })
 }
@@ -85,7 +85,7 @@ func (h *history) change(do func()) {
 	h.changed = make(chan struct{})
 }
 
-// await waits until something is so, which must depend on the history alone.
+// await waits until a condition is true. It must depend on the history alone.
 func (h *history) await(ctx context.Context, what string, so func(*history) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -134,7 +134,7 @@ func (h *history) attached(who string, from, until time.Time) bool {
 	return slices.ContainsFunc(h.attach[who], func(at time.Time) bool { return at.After(from) && at.Before(until) })
 }
 
-// misses tells how often what was reported instead of a lease.
+// misses counts what was reported instead of a lease.
 func (h *history) misses() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -17,20 +17,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// insideEnv is the environment variable that tells this binary that it runs in
-// namespaces of its own, and where it may keep data.
+// insideEnv is the environment variable that tells this binary that it runs in its own
+// namespaces, and its folder for data.
 const insideEnv = "ZKRECIPES_TEST_INSIDE"
 
 // notStruck marks the output of a run whose fault came too late to show anything,
 // because the machine was busy.
 const notStruck = "the fault did not strike"
 
-// attempts is how often a run is begun anew whose fault did not strike.
+// attempts is how often a run is repeated if its fault did not strike.
 const attempts = 5
 
-// inside runs a test a number of times in network, mount and process namespaces of its
-// own: in another process of this binary, which sees only that test. The system ends
-// all processes in there with the first one, and that one with this process.
+// inside runs a test a number of times in new network, mount and process namespaces: in
+// another process of this binary, which runs only that test. The system kills all
+// processes in the namespaces with their first one, and that one with this process.
 func inside(t *testing.T, runs int, test func(t *testing.T)) {
 	t.Helper()
 	if os.Getenv(insideEnv) != "" {
@@ -57,7 +57,7 @@ func inside(t *testing.T, runs int, test func(t *testing.T)) {
 func runInside(t *testing.T) (output string, err error) {
 	t.Helper()
 	arguments := []string{"-test.v", "-test.run=^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"}
-	if deadline, ok := t.Deadline(); ok { // before our own, so that it can say what it waits for
+	if deadline, ok := t.Deadline(); ok { // before our own, so that it can report what it waits for
 		arguments = append(arguments, "-test.timeout="+(time.Until(deadline)-10*time.Second).String())
 	}
 	var text bytes.Buffer
@@ -75,7 +75,7 @@ func runInside(t *testing.T) (output string, err error) {
 }
 
 // runWithin runs a command in new namespaces. The system kills it when the thread that
-// started it ends, hence only one is used.
+// started it ends, so only one thread is used.
 func runWithin(cmd *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -86,11 +86,11 @@ func runWithin(cmd *exec.Cmd) error {
 	return cmd.Run()
 }
 
-// dataDir is in memory, and gone with the mount namespace.
+// dataDir is in memory, and ends with the mount namespace.
 const dataDir = "/run/zkrecipes"
 
-// moveIn gives this process mounts of its own: its processes alone in /proc, and an
-// empty /run, where ip keeps namespaces and iptables its lock.
+// moveIn gives this process its own mounts: a /proc of its PID namespace, and an empty
+// /run, where ip keeps namespaces and iptables its lock.
 func moveIn() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
@@ -104,7 +104,7 @@ func moveIn() error {
 	return os.Mkdir(dataDir, 0o700)
 }
 
-// requireTools fails a test that lacks something, and says how to get it.
+// requireTools fails the test if a tool is missing, and says how to install it.
 func requireTools(t *testing.T) {
 	t.Helper()
 	require.Zero(t, os.Geteuid(), "only root may make network namespaces: make partitions, or go test -exec 'sudo -E' ./partition")
@@ -115,7 +115,7 @@ func requireTools(t *testing.T) {
 	}
 }
 
-// command runs a tool and returns an error that has what it said.
+// command runs a tool. Its error contains the tool's output.
 func command(ctx context.Context, line ...string) error {
 	out, err := exec.CommandContext(ctx, line[0], line[1:]...).CombinedOutput() //nolint:gosec // ip and iptables
 	if err != nil {

@@ -11,12 +11,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// limit is how long anything may take that is expected to happen, however busy the
-// machine is.
+// limit is how long an expected event may take, on a busy machine as well.
 const limit = 4 * time.Minute
 
-// TestMain runs the contender program, or what is to be killed, instead of the tests
-// when this binary was started as one of them.
+// TestMain runs the contender, or the process that is killed, instead of the tests if
+// this binary was started as one of them.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if plan := os.Getenv(contenderEnv); plan != "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
-// A network is a bridge in this process's network namespace, to which hosts are linked.
-// Each host is a namespace too.
+// A network is a bridge in this process's network namespace, with links to hosts. Each
+// host is a namespace too.
 type network struct {
 	ctx   context.Context
 	hosts []host
@@ -20,7 +20,7 @@ type network struct {
 // A host has the name of its namespace, an address, and a link that can be taken down.
 type host struct{ name, addr, link string }
 
-// newNetwork makes a network of that many hosts, which ends with the process.
+// newNetwork makes a network of that many hosts. It ends with the process.
 func newNetwork(t *testing.T, hosts int) *network {
 	t.Helper()
 	n := &network{ctx: t.Context()}
@@ -46,10 +46,10 @@ func newNetwork(t *testing.T, hosts int) *network {
 	return n
 }
 
-// on is the beginning of a command that runs another one on host i.
+// on returns the command that runs another command on host i.
 func (n *network) on(i int) []string { return []string{"ip", "netns", "exec", n.hosts[i].name} }
 
-// places are the hosts as an ensemble takes them.
+// places returns the hosts for an ensemble.
 func (n *network) places() (all []ensemble.Host) {
 	for i, h := range n.hosts {
 		all = append(all, ensemble.Host{Addr: h.addr, Command: n.on(i)})
@@ -57,7 +57,7 @@ func (n *network) places() (all []ensemble.Host) {
 	return all
 }
 
-// cut takes the link of a host down. What runs on it still reaches itself.
+// cut takes the link of a host down. Processes on it still reach each other.
 func (n *network) cut(i int) error {
 	return command(n.ctx, "ip", "link", "set", n.hosts[i].link, "down")
 }
@@ -68,13 +68,13 @@ func (n *network) filter(i int, chain string, rule ...string) error {
 	return command(n.ctx, append(line, rule...)...)
 }
 
-// deafen lets a host hear no other any more, muffle lets no other hear it. What it says
-// to itself passes.
-func (n *network) deafen(i int) error { return n.filter(i, "INPUT", "-i", "eth0", "-j", "DROP") }
-func (n *network) muffle(i int) error { return n.filter(i, "OUTPUT", "-o", "eth0", "-j", "DROP") }
+// dropIncoming drops all packets to a host from others, dropOutgoing all from it to
+// others. Packets within the host pass.
+func (n *network) dropIncoming(i int) error { return n.filter(i, "INPUT", "-i", "eth0", "-j", "DROP") }
+func (n *network) dropOutgoing(i int) error { return n.filter(i, "OUTPUT", "-o", "eth0", "-j", "DROP") }
 
-// reset lets a host hear and say nothing, while the others, when they talk to it, hear
-// that it has closed the connection.
+// reset drops all packets from and to a host, and answers those of the others to it
+// with a TCP reset.
 func (n *network) reset(i int) error {
 	for j := range n.hosts {
 		if j == i {
@@ -85,14 +85,15 @@ func (n *network) reset(i int) error {
 			return err
 		}
 	}
-	if err := n.deafen(i); err != nil {
+	if err := n.dropIncoming(i); err != nil {
 		return err
 	}
-	return n.muffle(i)
+	return n.dropOutgoing(i)
 }
 
-// hush drops what a host says and hears by one TCP port, its own or another's.
-func (n *network) hush(i, port int) error {
+// dropPort drops all packets from and to a host with one TCP port, its own or
+// another's.
+func (n *network) dropPort(i, port int) error {
 	for _, chain := range []string{"INPUT", "OUTPUT"} {
 		for _, end := range []string{"--sport", "--dport"} {
 			if err := n.filter(i, chain, "-p", "tcp", end, strconv.Itoa(port), "-j", "DROP"); err != nil {
@@ -103,7 +104,7 @@ func (n *network) hush(i, port int) error {
 	return nil
 }
 
-// heal undoes all that was done to the hosts.
+// heal undoes all changes to the hosts.
 func (n *network) heal() error {
 	for i, h := range n.hosts {
 		if err := command(n.ctx, "ip", "link", "set", h.link, "up"); err != nil {

@@ -13,16 +13,16 @@ import (
 // victimEnv is the environment variable that makes this binary the one that is killed.
 const victimEnv = "ZKRECIPES_TEST_VICTIM"
 
-// beVictim runs something in namespaces, as a test does. It has two processes there, of
-// which the second is not told that its parent has died.
+// beVictim runs two processes in namespaces, as a test does. The second is not notified
+// when its parent dies.
 func beVictim() error {
 	cmd := exec.Command("sh", "-c", "sleep 600 & echo >&3; wait")
 	cmd.ExtraFiles = []*os.File{os.NewFile(3, "alive")}
 	return runWithin(cmd)
 }
 
-// All who live in the namespaces of a test binary that is killed have the writing end
-// of a pipe: it closes when the last has gone.
+// All processes in the namespaces of a test binary that is killed have the writing end
+// of a pipe: it closes when the last has ended.
 func TestNothingOutlivesTheTestBinary(t *testing.T) {
 	t.Parallel()
 	requireTools(t)
@@ -38,10 +38,10 @@ func TestNothingOutlivesTheTestBinary(t *testing.T) {
 	require.NoError(t, end.Close())
 	first := make([]byte, 1)
 	_, err = io.ReadFull(alive, first)
-	require.NoError(t, err, "nobody has come to live in the namespaces")
+	require.NoError(t, err, "no process has started in the namespaces")
 
 	require.NoError(t, binary.Process.Kill())
 	require.Error(t, binary.Wait())
 	_, err = io.ReadAll(alive)
-	require.NoError(t, err, "somebody lives on")
+	require.NoError(t, err, "a process lives on")
 }

@@ -26,24 +26,25 @@ const (
 	stormSession = 5 * stormTick
 )
 
-// outside is the contender on no server's host.
+// outside is the contender on a host without a server.
 const outside = "outside"
 
 // A storm is a time of random faults.
 type storm struct {
-	net     *network
-	servers ensemble.Ensemble
-	history *history
-	crew    map[string]func(byte) error // what tells each contender something
-	rng     *rand.Rand
-	began   time.Time
-	log     []string
-	counts  map[string]int // of faults
+	net        *network
+	servers    ensemble.Ensemble
+	history    *history
+	contenders map[string]func(byte) error // writes to a contender's standard input
+	rng        *rand.Rand
+	began      time.Time
+	log        []string
+	counts     map[string]int // of faults
 }
 
-// Contenders on the host of each server, who know all servers, and one outside lose and
-// take the mutex while servers are cut off, frozen and restarted. After each round of
-// faults all is healed, until somebody is granted the mutex; in the end everybody is.
+// Contenders on the host of each server and one outside, which know all servers, lose
+// and acquire the mutex while servers are cut off, frozen and restarted. Each round of
+// faults is healed until a contender is granted the mutex; in the end each is granted
+// it.
 func TestRandomFaults(t *testing.T) {
 	inside(t, 1, func(t *testing.T) {
 		span := number(t, "ZKRECIPES_PARTITION_TIME", 2*time.Minute, time.ParseDuration)
@@ -70,7 +71,7 @@ func TestRandomFaults(t *testing.T) {
 				return
 			}
 		}
-		require.NoError(t, s.awaitGrants(t.Context(), len(s.crew)))
+		require.NoError(t, s.awaitGrants(t.Context(), len(s.contenders)))
 
 		all := s.history.all()
 		s.note("%d leases, of which %d were lost; missed: %v; faults: %v", len(all), lost(), s.history.misses(), s.counts)
@@ -85,22 +86,22 @@ const enoughLost = 3
 func newStorm(t *testing.T, seed uint64) *storm {
 	t.Helper()
 	s := &storm{net: newNetwork(t, 3), history: newHistory(), rng: rand.New(rand.NewPCG(seed, 0)), began: time.Now()}
-	s.crew, s.counts = map[string]func(byte) error{}, map[string]int{}
+	s.contenders, s.counts = map[string]func(byte) error{}, map[string]int{}
 	s.servers = ensemble.New(t, ensemble.Options{
 		Backend: ensemble.BackendProcess, Nodes: 3, Hosts: s.net.places(), TickTime: stormTick,
 		Config: map[string]string{"initLimit": "10", "syncLimit": "5"},
 	})
 	p := plan{Servers: s.servers.Servers(), Session: stormSession, Seed: seed}
-	s.crew[outside] = s.history.start(t, outside, nil, p)
+	s.contenders[outside] = s.history.start(t, outside, nil, p)
 	for i, h := range s.net.hosts {
 		p.Seed++
-		s.crew[h.name] = s.history.start(t, h.name, s.net.on(i), p)
+		s.contenders[h.name] = s.history.start(t, h.name, s.net.on(i), p)
 	}
 	return s
 }
 
-// round lets somebody keep the mutex, mostly who is on the host that is to be hit, and
-// up to three faults happen one after the other. It lets them last, and heals all.
+// round lets a contender keep the mutex, mostly one on the host to be hit, and causes
+// up to three faults one after the other. It lets them last, and heals all.
 func (s *storm) round(ctx context.Context) error {
 	target, err := s.target(ctx)
 	if err != nil {
@@ -108,9 +109,9 @@ func (s *storm) round(ctx context.Context) error {
 	}
 	keeper := s.net.hosts[target].name
 	if s.rng.IntN(3) == 0 {
-		keeper = slices.Sorted(maps.Keys(s.crew))[s.rng.IntN(len(s.crew))]
+		keeper = slices.Sorted(maps.Keys(s.contenders))[s.rng.IntN(len(s.contenders))]
 	}
-	if err := s.crew[keeper](keep); err != nil {
+	if err := s.contenders[keeper](keep); err != nil {
 		return err
 	}
 	s.note("%s keeps the mutex", keeper)
@@ -118,7 +119,7 @@ func (s *storm) round(ctx context.Context) error {
 	if err := s.history.await(ctx, keeper+" is not granted", holds); err != nil {
 		return err
 	}
-	for range 1 + s.rng.IntN(3)*s.rng.IntN(2) { // mostly one: of several the last may hide what the first has caused
+	for range 1 + s.rng.IntN(3)*s.rng.IntN(2) { // mostly one: the last of several may hide the effect of the first
 		f := faults[s.rng.IntN(len(faults))]
 		s.note("%s %s", f.name, s.net.hosts[target].name)
 		s.counts[f.name]++
@@ -135,7 +136,7 @@ func (s *storm) round(ctx context.Context) error {
 	if err := s.wait(ctx, 0, 3*stormSession); err != nil {
 		return err
 	}
-	return errors.Join(s.crew[keeper](letGo), s.heal(ctx))
+	return errors.Join(s.contenders[keeper](letGo), s.heal(ctx))
 }
 
 // target chooses a server, mostly the leader.
@@ -147,8 +148,8 @@ func (s *storm) target(ctx context.Context) (int, error) {
 	return leader, err
 }
 
-// heal undoes everything and waits until all servers serve and somebody is granted the
-// mutex again.
+// heal undoes all faults and waits until all servers serve and a contender is granted
+// the mutex again.
 func (s *storm) heal(ctx context.Context) error {
 	s.note("heal")
 	if err := s.net.heal(); err != nil {
@@ -187,7 +188,7 @@ func (s *storm) wait(ctx context.Context, least, most time.Duration) error {
 	return retry.Sleep(ctx, least+time.Duration(s.rng.Int64N(int64(most-least))))
 }
 
-// note writes down what happens.
+// note logs what happens.
 func (s *storm) note(format string, arguments ...any) {
 	s.log = append(s.log, fmt.Sprintf("%s %8v  ", time.Now().Format("15:04:05.000"), time.Since(s.began).Round(time.Millisecond))+
 		fmt.Sprintf(format, arguments...))

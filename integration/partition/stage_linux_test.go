@@ -14,14 +14,14 @@ import (
 )
 
 // The contenders of a test with one fault. The holder is on the leader's host and knows
-// only that server. The heir is elsewhere and knows only the others.
+// only that server. The successor is elsewhere and knows only the others.
 const (
-	holder = "holder"
-	heir   = "heir"
+	holder    = "holder"
+	successor = "successor"
 )
 
-// A stage is where a test with one fault plays: three servers with the settings of
-// ZooKeeper's sample configuration, a holder, and an heir that waits for its turn.
+// A stage is the setting of a test with one fault: three servers with the settings of
+// ZooKeeper's sample configuration, a holder, and a successor that waits.
 type stage struct {
 	t       *testing.T
 	net     *network
@@ -31,12 +31,12 @@ type stage struct {
 	history *history
 }
 
-// An effect is what makes a fault one that shows something.
+// An effect is what a fault must cause, or the test shows nothing.
 type effect bool
 
 const (
 	atOnce     effect = false
-	reattached effect = true // the holder's client attaches to the old leader once more
+	reattached effect = true // the holder's client reconnects to the old leader
 )
 
 func newStage(t *testing.T, session time.Duration) *stage {
@@ -61,7 +61,7 @@ func newStage(t *testing.T, session time.Duration) *stage {
 	})
 	s.await(holder+" is not granted", func(h *history) bool { return h.last[holder] != nil })
 	require.Equal(t, session, s.holds().Timeout, "the servers have granted another session timeout")
-	s.history.start(t, heir, nil, heirs)
+	s.history.start(t, successor, nil, heirs)
 	s.awaitQueue()
 	return s
 }
@@ -79,13 +79,13 @@ func (s *stage) awaitQueue() {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
-			require.Fail(s.t, heir+" does not wait", "%v: %v", nodes, err)
+			require.Fail(s.t, successor+" does not wait", "%v: %v", nodes, err)
 		}
 	}
 }
 
-// awaitRenewal waits until the holder's trust rests on what its client has asked since
-// the lease was granted.
+// awaitRenewal waits until the holder's trust comes from requests of its client after
+// the grant.
 func (s *stage) awaitRenewal() {
 	s.t.Helper()
 	s.await("the trust is not renewed", func(h *history) bool {
@@ -103,8 +103,8 @@ func (s *stage) awaitLate(left time.Duration) {
 	}
 }
 
-// holds returns the lease of the holder. Its client gets only one: after the fault the
-// holder's server never belongs to a majority again.
+// holds returns the lease of the holder. Its client gets only one: after the fault its
+// server never belongs to a majority again.
 func (s *stage) holds() stay { return s.history.latest(holder) }
 
 func (s *stage) await(what string, so func(*history) bool) {
@@ -112,7 +112,7 @@ func (s *stage) await(what string, so func(*history) bool) {
 	require.NoError(s.t, s.history.await(s.t.Context(), what, so))
 }
 
-// do carries out the steps of a fault.
+// do does the steps of a fault.
 func (s *stage) do(steps ...func() error) {
 	s.t.Helper()
 	for _, step := range steps {
@@ -135,24 +135,24 @@ func (s *stage) restartMajority() error {
 	return nil
 }
 
-// isolate, pause and resume do to the old leader what they say.
+// isolate, pause and resume act on the old leader.
 func (s *stage) isolate() error { return s.net.cut(s.old) }
 func (s *stage) reset() error   { return s.net.reset(s.old) }
 func (s *stage) pause() error   { return s.servers.Node(s.old).Pause() }
 func (s *stage) resume() error  { return s.servers.Node(s.old).Resume() }
 
-// exclude keeps the old leader out of elections: it never learns of the new one.
-func (s *stage) exclude() error { return s.net.hush(s.old, 3888) }
+// exclude keeps the old leader out of elections: it never receives the result.
+func (s *stage) exclude() error { return s.net.dropPort(s.old, 3888) }
 
-// conclude waits until the heir has the mutex and the holder's lease is over, and
-// checks that all was as promised. The fault has struck if the lease was still valid
-// then and the old leader had not stepped down; and, if that is what it takes, the
-// holder's client attached to that again in time.
+// conclude waits until the successor has the mutex and the holder's lease is over, and
+// checks the guarantees. The fault has struck if the lease was still valid at the fault
+// and the old leader had not stepped down; and, for reattached, if the holder's client
+// reconnected to that in time.
 func (s *stage) conclude(struck time.Time, takes effect) {
 	s.t.Helper()
-	s.await(heir+" is not granted", func(h *history) bool { return h.last[heir] != nil })
+	s.await(successor+" is not granted", func(h *history) bool { return h.last[successor] != nil })
 	s.await("the lease is not over", func(h *history) bool { return h.last[holder].Ended != "" })
-	a, b := s.holds(), s.history.latest(heir)
+	a, b := s.holds(), s.history.latest(successor)
 	stepped := s.logged([]int{s.old}, "Shutdown called. For the reason")[0]
 
 	s.t.Cleanup(func() { s.t.Log(a, "\n", b) })
@@ -172,8 +172,8 @@ func (s *stage) conclude(struck time.Time, takes effect) {
 	assert.Less(s.t, a.Until, expired, "the session had expired while its lease was valid")
 }
 
-// logged waits until one of these servers has written a line with that text, and
-// returns when it was written, each time.
+// logged waits until one of these servers has logged a line with that text, and returns
+// the times of all such lines.
 func (s *stage) logged(servers []int, text string) (times []time.Time) {
 	s.t.Helper()
 	poll := time.NewTicker(50 * time.Millisecond)

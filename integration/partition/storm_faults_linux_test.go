@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A fault is something that happens to a server, or to all but that one.
+// A fault strikes one server, or all but that one.
 type fault struct {
 	name   string
 	strike func(s *storm, ctx context.Context, i int) error
@@ -14,8 +14,8 @@ type fault struct {
 
 var faults = []fault{
 	{"cut off", func(s *storm, _ context.Context, i int) error { return s.net.cut(i) }},
-	{"deafen", func(s *storm, _ context.Context, i int) error { return s.net.deafen(i) }},
-	{"muffle", func(s *storm, _ context.Context, i int) error { return s.net.muffle(i) }},
+	{"dropIncoming", func(s *storm, _ context.Context, i int) error { return s.net.dropIncoming(i) }},
+	{"dropOutgoing", func(s *storm, _ context.Context, i int) error { return s.net.dropOutgoing(i) }},
 	{"silence and reset", func(s *storm, _ context.Context, i int) error { return s.net.reset(i) }},
 	{"freeze", (*storm).freeze},
 	{"cut off and freeze", func(s *storm, ctx context.Context, i int) error {

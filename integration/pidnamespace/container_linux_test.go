@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// asFirst makes the test binary prepare a container and become what it is to contain.
+// asFirst makes the test binary prepare a container and become its first process.
 const asFirst = "as-first-process"
 
 func TestMain(m *testing.M) {
@@ -48,7 +48,7 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Others than root run it, too.
+	// Users other than root run it, too.
 	if err := os.Chmod(dir, 0o755); err != nil { // #nosec G302 -- it holds a program
 		return "", err
 	}
@@ -61,7 +61,7 @@ var built = sync.OnceValues(func() (string, error) {
 
 const testLock = "/locks/test"
 
-// limit is how long something may take that is certain to come.
+// limit is how long an expected event may take.
 const limit = time.Minute
 
 // A run is one run of the command.
@@ -69,12 +69,12 @@ type run struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	lines  *bufio.Scanner // of standard output, which ends when all have ended who could write to it
+	lines  *bufio.Scanner // of standard output, which ends when all processes have ended that could write to it
 	stderr bytes.Buffer
 }
 
-// start starts "zkrecipes run" with a shell script as its command; change may change
-// how.
+// start starts "zkrecipes run" with a shell script as its command; change changes the
+// exec.Cmd.
 func start(t *testing.T, server *zktest.Server, change func(*exec.Cmd), script string, flags ...string) *run {
 	t.Helper()
 	require.Zero(t, os.Getuid(), "namespaces are made by root: run this with go test -exec sudo")
@@ -100,7 +100,7 @@ func start(t *testing.T, server *zktest.Server, change func(*exec.Cmd), script s
 		_ = r.cmd.Wait()
 		out.Close()
 		if t.Failed() {
-			t.Logf("zkrecipes said:\n%s", &r.stderr)
+			t.Logf("zkrecipes wrote:\n%s", &r.stderr)
 		}
 	})
 	return r
@@ -122,7 +122,7 @@ func (r *run) line() string {
 	return r.lines.Text()
 }
 
-// gone waits until nobody can write to standard output any more.
+// gone waits until no process can write to standard output any more.
 func (r *run) gone() {
 	r.t.Helper()
 	for r.lines.Scan() {
@@ -130,7 +130,7 @@ func (r *run) gone() {
 	require.NoError(r.t, r.lines.Err(), "somebody lives")
 }
 
-// exit returns the exit code, and makes sure that nothing of the command is left.
+// exit returns the exit code, and checks that no process of the command is left.
 func (r *run) exit() int {
 	r.t.Helper()
 	r.gone()
@@ -138,13 +138,13 @@ func (r *run) exit() int {
 	return r.cmd.ProcessState.ExitCode()
 }
 
-// A relative is a process as /proc shows it to us, with our numbers.
+// A relative is a process as our /proc shows it, with our process ids.
 type relative struct {
 	pid, parent int
 	name, state string
 }
 
-// processes lists all.
+// processes lists all processes.
 func processes(t *testing.T) (all []relative) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -178,7 +178,7 @@ func childrenOf(t *testing.T, pid int) (children []relative) {
 	return children
 }
 
-// guardian returns the number of the guardian.
+// guardian returns the process id of the guardian.
 func (r *run) guardian() int {
 	r.t.Helper()
 	for _, child := range childrenOf(r.t, r.cmd.Process.Pid) {
@@ -190,7 +190,7 @@ func (r *run) guardian() int {
 	return 0
 }
 
-// until waits for something that no event tells of.
+// until polls for something that sends no event.
 func until(t *testing.T, what string, true func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -199,7 +199,7 @@ func until(t *testing.T, what string, true func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			require.Fail(t, "waited in vain", "until %s", what)
+			require.Fail(t, "timed out", "until %s", what)
 		}
 	}
 }

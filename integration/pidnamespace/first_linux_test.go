@@ -16,8 +16,8 @@ import (
 // orphans is a script whose background jobs lose their parent at once, and end soon.
 const orphans = `for i in 1 2 3 4 5; do (sleep 0.1 &); done; echo ready; `
 
-// Orphans of the command are the guardian's, those of others the first process's. Both
-// let them end.
+// The guardian adopts and reaps the orphans of the command, the first process all
+// others.
 func TestFirstProcessReapsOrphans(t *testing.T) {
 	r := start(t, zktest.NewServer(t), inContainer, orphans+"cat")
 	require.Equal(t, "ready", r.line())
@@ -25,7 +25,7 @@ func TestFirstProcessReapsOrphans(t *testing.T) {
 	guardian := r.guardian()
 	until(t, "only the shell's child is left", func() bool { return len(childrenOf(t, guardian)) == 1 })
 
-	// As docker exec does: it is in the container, but nobody's child there.
+	// As docker exec does: it is in the container, but has no parent there.
 	enter := exec.Command("nsenter", "-t", strconv.Itoa(first), "-p", "-m", "sh", "-c", orphans)
 	out, err := enter.CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -35,28 +35,28 @@ func TestFirstProcessReapsOrphans(t *testing.T) {
 	require.Zero(t, r.exit())
 }
 
-// A zombie is not alive: a stop does not wait for one.
+// A stop does not wait for a zombie.
 func TestStopInAContainerTakesNoLongerThanItMust(t *testing.T) {
 	server := zktest.NewServer(t)
 	r := start(t, server, inContainer, `(sleep 600 &); trap "exit 3" TERM; echo ready; while :; do sleep 0.01; done`, "--session-timeout", "40s", "--grace", "10s")
 	require.Equal(t, "ready", r.line())
 	require.True(t, server.ExpireSession(server.Sessions()[0].ID))
 	require.Equal(t, 76, r.exit())
-	told := map[string]time.Time{}
+	at := map[string]time.Time{}
 	for line := range strings.SplitSeq(strings.TrimSpace(r.stderr.String()), "\n") {
 		var event struct {
 			Event string
 			Time  time.Time
 		}
-		if json.Unmarshal([]byte(line), &event) == nil { // the shell talks as well
-			told[event.Event] = event.Time
+		if json.Unmarshal([]byte(line), &event) == nil { // the shell writes as well
+			at[event.Event] = event.Time
 		}
 	}
-	require.Contains(t, told, "stopped")
-	require.Less(t, told["stopped"].Sub(told["lost"]), 5*time.Second, "of a grace of 10 s")
+	require.Contains(t, at, "stopped")
+	require.Less(t, at["stopped"].Sub(at["lost"]), 5*time.Second, "of a grace of 10 s")
 }
 
-// A /proc with the numbers of another namespace is worse than none.
+// A /proc of another PID namespace is refused.
 func TestForeignProc(t *testing.T) {
 	server := zktest.NewServer(t)
 	r := start(t, server, func(cmd *exec.Cmd) {
@@ -68,7 +68,7 @@ func TestForeignProc(t *testing.T) {
 	require.Contains(t, r.stderr.String(), "/proc belongs to another PID namespace")
 }
 
-// What cannot be seen is not gone.
+// A process that cannot be seen does not count as ended.
 func TestForeignProcWhenTheGuardianIsKilled(t *testing.T) {
 	server := zktest.NewServer(t)
 	r := start(t, server, func(cmd *exec.Cmd) {

@@ -9,8 +9,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// everywhere is a script whose processes have gone everywhere, and some do not obey
-// TERM.
+// everywhere is a script whose processes have left its session and process group; some
+// ignore TERM.
 const everywhere = `
 sleep 600 &
 (sleep 600 &)
@@ -18,13 +18,13 @@ setsid sh -c 'sleep 600 & sleep 600' &
 (setsid sh -c 'trap "" TERM INT HUP; echo ready; sleep 600 & sleep 600' &)
 sleep 600`
 
-// Nothing is left even if zkrecipes and its guardian are killed at once: neither can do
-// anything about it then, but the kernel does.
+// No process is left even if zkrecipes and its guardian are killed at once: the kernel
+// ends the namespace.
 func TestBothAreKilledAtOnce(t *testing.T) {
 	r := start(t, zktest.NewServer(t), asItIs, everywhere, "--pid-namespace")
 	require.Equal(t, "ready", r.line())
 	guardian := r.guardian()
-	for _, pid := range []int{guardian, r.cmd.Process.Pid} { // so that neither sees the other die
+	for _, pid := range []int{guardian, r.cmd.Process.Pid} { // so that neither notices the end of the other
 		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	}
 	for _, pid := range []int{guardian, r.cmd.Process.Pid} {
@@ -33,7 +33,7 @@ func TestBothAreKilledAtOnce(t *testing.T) {
 	require.Equal(t, -1, r.exit())
 }
 
-// All else is as without it.
+// Otherwise the command behaves as without the flag.
 func TestNamespaceOfTheCommand(t *testing.T) {
 	server := zktest.NewServer(t)
 	for name, test := range map[string]struct {
@@ -53,7 +53,7 @@ func TestNamespaceOfTheCommand(t *testing.T) {
 			test.ends(r)
 			require.Equal(t, test.code, r.exit())
 			for _, s := range server.Sessions() {
-				server.ExpireSession(s.ID) // of who was killed
+				server.ExpireSession(s.ID) // of the process that was killed
 			}
 		})
 	}
@@ -66,7 +66,7 @@ func TestCommandSeesItsOwnProcesses(t *testing.T) {
 	require.Equal(t, 7, r.exit())
 }
 
-// A number that the command had may be that of an orphan later.
+// A later orphan may get the process id of the command.
 func TestExitCodeIsTheCommands(t *testing.T) {
 	r := start(t, zktest.NewServer(t), asItIs, `
 		export number=$$
@@ -81,7 +81,7 @@ func TestExitCodeIsTheCommands(t *testing.T) {
 	require.Equal(t, 5, r.exit())
 }
 
-// Also of a guardian that is killed before it can tell that it has started something.
+// The guardian is killed before it can report that it has started something.
 func TestGuardianIsKilledAtOnce(t *testing.T) {
 	server := zktest.NewServer(t)
 	for range 25 {
@@ -90,8 +90,8 @@ func TestGuardianIsKilledAtOnce(t *testing.T) {
 	}
 }
 
-// Who may not make one is told so before anything else.
-func TestNamespaceIsNotForEverybody(t *testing.T) {
+// Without root, the command fails at once and says so.
+func TestNamespaceNeedsRoot(t *testing.T) {
 	server := zktest.NewServer(t)
 	r := start(t, server, func(cmd *exec.Cmd) {
 		cmd.Dir = "/"

@@ -1,5 +1,5 @@
-// Package proxy stands between a ZooKeeper client and a server, for tests: it closes,
-// refuses, stalls and delays connections, and breaks one at a chosen request.
+// Package proxy forwards connections of ZooKeeper clients to a server, for tests: it
+// closes, refuses, stalls and delays connections, and breaks one at a chosen request.
 //
 //	p := proxy.New(t, server)
 //	fired := p.CutAfter(proxy.OpCreate, "/locks/")
@@ -7,8 +7,8 @@
 //	<-fired
 //
 // The proxy reads the frames of the protocol as they pass; it changes none of them.
-// What is not ZooKeeper's binary protocol, such as TLS or a four-letter word, passes
-// through and meets no cut request.
+// Anything else, such as TLS or a four-letter word, passes through, and no cut applies
+// to it.
 //
 // # Goroutines
 //

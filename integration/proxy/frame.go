@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// maxFrame is far above what servers accept. A greater length is no length: it is the
-// beginning of TLS or of a four-letter word.
+// maxFrame is far above what servers accept. A greater length is the beginning of TLS
+// or of a four-letter word.
 const maxFrame = 16 << 20
 
 // connectXid stands for the number that the first request of a connection, and its
@@ -59,7 +59,7 @@ func (r *frameReader) next() (frame, error) {
 	return f, nil
 }
 
-// A request is what a hook can ask about a message to the server.
+// A request is what a hook can match in a message to the server.
 type request struct {
 	xid  int32
 	op   int32
@@ -101,7 +101,7 @@ func (f frame) replyTo() (xid int32, ok bool) {
 	return b.int(), true
 }
 
-// A body is read from its beginning; what it does not have reads as zero.
+// A body is read from its beginning; missing bytes read as zero.
 type body []byte
 
 func (b *body) int() int32 {

@@ -35,7 +35,7 @@ func TestRequestIsReadFromAFrame(t *testing.T) {
 	}
 }
 
-// However the stream is cut into frames, what comes out is what went in.
+// All bytes of the stream come out again, in whichever frames.
 func FuzzFramesLoseNothing(f *testing.F) {
 	f.Add([]byte("srvr"))
 	f.Add([]byte{0, 0, 0})

@@ -45,13 +45,13 @@ const (
 type hook struct {
 	op     int32
 	prefix string
-	left   int  // matching requests until it is the one
+	left   int  // matching requests until the one to cut
 	after  bool // forward the request and cut instead of its reply
 	refuse bool // refuse new connections from then on
 	fired  chan struct{}
 }
 
-// A HookOption says more exactly which request is meant.
+// A HookOption selects the request more exactly.
 type HookOption func(*hook)
 
 // Nth means the request that is the nth to match, counted from 1 and over all
@@ -70,10 +70,9 @@ func (p *Proxy) CutBefore(op int32, pathPrefix string, options ...HookOption) <-
 	return p.hook(&hook{op: op, prefix: pathPrefix}, options)
 }
 
-// CutAfter forwards the request that CutBefore would not, and cuts the connection
-// instead of forwarding the server's reply: the server has carried the request out, or
-// refused it, and the client does not know. If the connection ends in another way
-// before the reply, the cut does not happen, then or later.
+// CutAfter forwards the request, and cuts the connection instead of forwarding the
+// server's reply: the request has taken effect, or was refused, and the client does not
+// know. If the connection ends before the reply for another reason, no cut happens.
 func (p *Proxy) CutAfter(op int32, pathPrefix string, options ...HookOption) <-chan struct{} {
 	return p.hook(&hook{op: op, prefix: pathPrefix, after: true}, options)
 }

@@ -11,7 +11,7 @@ import (
 // before it stops reading.
 const held = 1024
 
-// A link is one client connection and the connection to the server that carries it on.
+// A link is one client connection and its connection to the server.
 type link struct {
 	proxy  *Proxy
 	ctx    context.Context // ends with the link
@@ -20,7 +20,7 @@ type link struct {
 
 	mu      sync.Mutex
 	server  net.Conn        // nil before dial
-	swallow map[int32]*hook // by xid: the replies that are to end the link
+	swallow map[int32]*hook // by xid: the replies that end the link
 }
 
 func newLink(p *Proxy, client net.Conn) *link {
@@ -45,7 +45,7 @@ func (l *link) dial() bool {
 	return true
 }
 
-// close ends the link at once; what was not forwarded is lost. Further calls do
+// close ends the link at once, and drops what was not forwarded. Further calls do
 // nothing.
 func (l *link) close() {
 	l.cancel()
@@ -74,15 +74,15 @@ type delivery struct {
 	last  bool
 }
 
-// forward carries frames from src to dst. Each is shown to inspect when it is its turn;
-// where that returns a hook, the frame is dropped and the link cut. The end of src,
-// when it is its turn, ends the link.
+// forward forwards frames from src to dst, in order. It calls inspect for each; if that
+// returns a hook, it drops the frame and cuts the link. The end of src ends the link
+// after the frames before it.
 func (l *link) forward(dst, src net.Conn, inspect func(frame) *hook) {
 	queue := make(chan delivery, held)
 	var reader sync.WaitGroup
 	reader.Go(func() { l.read(queue, src) })
 	defer reader.Wait()
-	defer l.close() // before the wait: it is what ends the reader
+	defer l.close() // before the wait, because it ends the reader
 
 	for {
 		select {
@@ -92,7 +92,7 @@ func (l *link) forward(dst, src net.Conn, inspect func(frame) *hook) {
 			}
 			if h := inspect(d.frame); h != nil {
 				if h.refuse {
-					l.proxy.Refuse(true) // before the client knows, so that it cannot be back first
+					l.proxy.Refuse(true) // before the client notices, so that it cannot reconnect first
 				}
 				l.close()
 				close(h.fired)
@@ -124,8 +124,8 @@ func (l *link) read(queue chan<- delivery, src net.Conn) {
 	}
 }
 
-// wait returns when a delivery may go on: its time has come and traffic is not stalled.
-// False: the link is over.
+// wait waits until a delivery may go on: its time has come and traffic is not stalled.
+// It returns false if the link is over.
 func (l *link) wait(due time.Time) bool {
 	if pause := time.Until(due); pause > 0 {
 		timer := time.NewTimer(pause)
@@ -144,7 +144,7 @@ func (l *link) wait(due time.Time) bool {
 	}
 }
 
-// request looks at a frame for the server. It returns the hook that cuts the link
+// request inspects a frame for the server. It returns the hook that cuts the link
 // before it.
 func (l *link) request(f frame) *hook {
 	r, ok := f.request()
@@ -161,7 +161,7 @@ func (l *link) request(f frame) *hook {
 	return nil
 }
 
-// reply looks at a frame for the client. It returns the hook that cuts the link instead
+// reply inspects a frame for the client. It returns the hook that cuts the link instead
 // of it.
 func (l *link) reply(f frame) *hook {
 	xid, ok := f.replyTo()

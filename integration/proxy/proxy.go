@@ -15,7 +15,7 @@ import (
 type Proxy struct {
 	tb     testing.TB
 	target string
-	block  *ports.Block // keeps the port ours while connections are refused
+	block  *ports.Block // reserves the port while connections are refused
 	ctx    context.Context
 	cancel context.CancelFunc
 	all    sync.WaitGroup // every goroutine of the proxy
@@ -50,7 +50,7 @@ func New(tb testing.TB, target string) *Proxy {
 // Addr returns the address for clients, "host:port". It never changes.
 func (p *Proxy) Addr() string { return p.block.Address(0) }
 
-// Cut closes all connections. New ones are welcome.
+// Cut closes all connections. New ones are accepted.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	var links []*link
@@ -63,8 +63,8 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Refuse chooses whether new connections are refused, as if nothing listened. Those
-// that stand are left alone.
+// Refuse chooses whether new connections are refused, as if nothing listened. Existing
+// ones go on.
 func (p *Proxy) Refuse(on bool) {
 	p.tb.Helper()
 	p.mu.Lock()
@@ -85,9 +85,9 @@ func (p *Proxy) Refuse(on bool) {
 	}
 }
 
-// Stall chooses whether traffic is held: connections stand and are accepted, and no
-// byte arrives at the other side, not even that of an end. What was held arrives when
-// the stall ends. A frame that is being forwarded when a stall begins may still arrive.
+// Stall chooses whether traffic is held: connections stay open and are accepted, but
+// nothing arrives at the other side, not even a close. What was held arrives when the
+// stall ends. A frame that is being forwarded when a stall begins may still arrive.
 func (p *Proxy) Stall(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start returns a server, a proxy in front of it, and clients that go through the proxy
-// and past it.
+// start returns a server, a proxy in front of it, a client through the proxy and one
+// past it.
 func start(t *testing.T) (p *proxy.Proxy, through, past *zk.Conn) {
 	t.Helper()
 	server := ensemble.New(t, ensemble.Options{NoSync: true}).Node(0).Addr()
@@ -36,8 +36,8 @@ func create(conn *zk.Conn, path string) error {
 func TestCutBeforeTheServerSawTheRequest(t *testing.T) {
 	p, through, past := start(t)
 	fired := p.CutBefore(proxy.OpCreate, "/a")
-	require.NoError(t, create(through, "/b"), "another path is not meant")
-	require.False(t, probe.Exists(t, through, "/a"), "another request is not meant")
+	require.NoError(t, create(through, "/b"), "another path is not cut")
+	require.False(t, probe.Exists(t, through, "/a"), "another request is not cut")
 
 	require.ErrorIs(t, create(through, "/a"), zk.ErrConnectionClosed)
 	await(t, fired)
@@ -189,7 +189,7 @@ func TestFourLetterWordsPass(t *testing.T) {
 }
 
 func TestCloseEndsEverything(t *testing.T) {
-	p := proxy.New(t, "127.0.0.1:1") // nobody there
+	p := proxy.New(t, "127.0.0.1:1") // nothing listens there
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", p.Addr())
 	require.NoError(t, err)
 	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))

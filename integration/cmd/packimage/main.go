@@ -98,7 +98,7 @@ func archive(w io.Writer, files []file) error {
 	return out.Close()
 }
 
-// imageConfig describes the image as the official one describes itself.
+// imageConfig returns a configuration like that of the official image.
 func imageConfig(layer string, labels map[string]string) map[string]any {
 	empty := struct{}{}
 	return map[string]any{

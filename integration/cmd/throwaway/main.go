@@ -1,5 +1,5 @@
-// Command throwaway runs a command beside a real ZooKeeper that exists only as long as
-// the command does.
+// Command throwaway runs a command with a real ZooKeeper that exists only while the
+// command runs.
 //
 //	throwaway [--nodes 3] [--ttl] [--reap 24h] -- CMD [ARGS...]
 //

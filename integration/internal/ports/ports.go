@@ -1,11 +1,9 @@
-// Package ports hands out TCP ports that stay free for their owner while nothing
-// listens on them.
-//
-// A port taken from the system by listening on ":0" is not good enough for a server
-// that is killed and started again: it lies in the range from which outgoing
-// connections take theirs, and may be gone when the server comes back. Blocks come from
-// below that range, and a listener on the first port of each block keeps other test
-// binaries of this module off it for as long as its owner lives.
+// Package ports reserves TCP ports, which stay reserved while nothing listens on them.
+// A port from listening on ":0" does not suit a server that is killed and started
+// again: it lies in the range of outgoing connections, and may be in use when the
+// server starts again. Blocks come from below that range. A listener on the first port
+// of each block keeps other test binaries of this module away from it while its owner
+// lives.
 package ports
 
 import (
@@ -59,7 +57,7 @@ func (b *Block) Port(i int) int {
 // Address returns "127.0.0.1:port" for the port with index i.
 func (b *Block) Address(i int) string { return address(b.Port(i)) }
 
-// Release gives the block back.
+// Release ends the reservation.
 func (b *Block) Release() { _ = b.guard.Close() }
 
 func (b *Block) free() bool {

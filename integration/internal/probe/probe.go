@@ -1,6 +1,5 @@
-// Package probe looks at a server through a bare client, for tests of what the servers
-// run in and behind. The connection may be lost at any time; what it does is repeated
-// until it is done.
+// Package probe is a plain client for tests of ensemble and proxy. The connection may
+// break at any time; each operation is repeated until it succeeds.
 package probe
 
 import (
@@ -13,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// limit bounds every wait; a healthy machine needs a tenth of it.
+// limit bounds every wait; an idle machine needs a tenth of it.
 const limit = time.Minute
 
 // session lets no session end because the machine is busy. It is the longest that the
 // servers' tick of half a second allows.
 const session = 10 * time.Second
 
-// Deadline returns a context that bounds what a healthy machine does in seconds.
+// Deadline returns a context for an operation that takes seconds.
 func Deadline(tb testing.TB) context.Context {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), limit)

@@ -20,17 +20,17 @@ final class Actor {
         thread = Executors.newSingleThreadExecutor();
     }
 
-    /** Begins something on the actor's thread. */
+    /** Starts an action on the actor's thread. */
     <T> Future<T> start(Callable<T> work) {
         return thread.submit(work);
     }
 
-    /** Does something on the actor's thread. */
+    /** Does an action on the actor's thread. */
     <T> T call(Callable<T> work) throws Exception {
         return result(start(work));
     }
 
-    /** Says on a line what comes of doing something on the actor's thread. */
+    /** Prints the result of an action on the actor's thread. */
     void say(String what, Callable<?> work) throws Exception {
         System.out.println(name + " " + what + ": " + call(work));
     }

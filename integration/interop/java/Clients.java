@@ -7,14 +7,14 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.Watcher;
 
-/** Connects to the server and waits for what others do there. */
+/** Connects to the server and waits for changes there. */
 final class Clients {
     private Clients() {}
 
-    /** How long anything may take that is expected to happen. */
+    /** How long an expected event may take. */
     static final int LIMIT_SECONDS = 120;
 
-    /** Returns a client with a session of its own. */
+    /** Returns a client with its own session. */
     static CuratorFramework connect(Interop.Arguments arguments) throws Exception {
         CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder();
         if (arguments.number("digest", 0) != 0) {

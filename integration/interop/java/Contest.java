@@ -6,11 +6,11 @@ import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 
 /**
- * Lets contenders take turns at one of the recipes until standard input ends, and writes down who holds what, and when:
- * see {@link Ledger}. They share two clients, because services share theirs.
+ * * Lets contenders contend for one of the recipes until standard input ends, and writes who holds what, and when:
+ * see {@link Ledger}. They share two clients, as the parts of a service do.
  */
 final class Contest {
-    /** How a contender acquires something, holds it and gives it back, once. */
+    /** How a contender acquires something, holds it and releases it, once. */
     interface Turns {
         void take(Ledger ledger) throws Exception;
     }
@@ -60,11 +60,11 @@ final class Contest {
             try {
                 turns.take(ledger);
             } catch (Exception failure) {
-                // Curator gives up on some of what a busy machine does to its connection; the next turn has another.
+                // On a busy machine Curator's connection may fail; the next turn has a new one.
                 ledger.miss(failure.getClass().getSimpleName());
             }
             try {
-                end.await((long) (Math.random() * 5_000), TimeUnit.MICROSECONDS); // others go first now and then
+                end.await((long) (Math.random() * 5_000), TimeUnit.MICROSECONDS); // so that others are first sometimes
             } catch (InterruptedException never) {
                 return;
             }

@@ -8,7 +8,7 @@ import java.util.concurrent.CountDownLatch;
  *
  * <p>Results go to standard output, one per line; what a script prints does not depend on timing. The exit code is 0
  * unless something failed. The end of standard input tells "hold" and "holdrw" to release and the contests to end; in
- * every other verb it means that who started the program is gone, and ends it.
+ * every other verb it means that the caller has ended, and ends the program.
  */
 public final class Interop {
     private Interop() {}
@@ -49,7 +49,7 @@ public final class Interop {
         System.exit(0); // threads of clients that a script left open do not matter any more
     }
 
-    /** Counts down at the end of standard input, or ends the program if nobody waits for that. */
+    /** Counts down at the end of standard input, or ends the program if no verb waits for that. */
     private static CountDownLatch watchInput(boolean awaited) {
         CountDownLatch ended = new CountDownLatch(1);
         Thread reader = new Thread(() -> {
@@ -58,7 +58,7 @@ public final class Interop {
                     // only the end matters
                 }
             } catch (IOException end) {
-                // as good as an end
+                // treated as the end
             }
             if (!awaited) {
                 Runtime.getRuntime().halt(3);

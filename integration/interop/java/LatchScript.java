@@ -12,7 +12,7 @@ import org.apache.curator.framework.state.ConnectionState;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 
-/** Leadership goes from one to the next: by resignation, by expiry, by the end of a client. */
+/** Leadership passes to the next candidate: by resignation, by expiry, by the end of a client. */
 final class LatchScript {
     private final Interop.Arguments arguments;
 
@@ -20,7 +20,7 @@ final class LatchScript {
         this.arguments = arguments;
     }
 
-    /** A candidate counts how often it was told to lead, and to stop. */
+    /** A candidate counts how often it was notified to lead, and to stop. */
     private final class Candidate implements LeaderLatchListener {
         private final CuratorFramework client;
         private final LeaderLatch latch;
@@ -93,7 +93,7 @@ final class LatchScript {
             thief.close();
         }
 
-        /** Lists who takes part, in order; a star marks who leads. */
+        /** Lists the participants, in order; a star marks the leader. */
         void list() throws Exception {
             System.out.println("candidates: "
                     + latch.getParticipants().stream()

@@ -7,7 +7,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.Stat;
 
 /**
- * Writes down, as a line of JSON each, when one contender begins and ends to hold something. All times are readings of
+ * * Writes, as a line of JSON each, when one contender begins and ends to hold something. All times are readings of
  * the machine's monotonic clock.
  *
  * <p>Curator does not tell a holder that its session is over. A hold therefore counts only for as long as it is sure:
@@ -25,18 +25,18 @@ final class Ledger {
         this.who = who;
     }
 
-    /** One time of holding. */
+    /** One hold. */
     final class Hold {
         private final int id = HOLDS.incrementAndGet();
         private long token;
         private long trust;
 
-        /** Holds on for that long. */
+        /** Waits for that long. */
         void linger(long micros) {
             LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(micros));
         }
 
-        /** Says that the hold ends; to be called before what is held is given back. */
+        /** Writes that the hold ends; to be called before the release. */
         void end() {
             long now = System.nanoTime();
             write("\"Event\":\"end\",\"Hold\":%d,\"At\":%d,\"Lost\":%b", id, Math.min(now, trust), now - trust > 0);
@@ -44,10 +44,10 @@ final class Ledger {
     }
 
     /**
-     * Says that a hold has begun, on something that was asked for at that time.
+     * * Writes that a hold has begun that was requested at that time.
      *
-     * @param under the hold that this one is a downgrade of, whose token it has; or null
-     * @return null if the nodes, or one of them, went with their session before that was sure
+     * @param under the hold of which this is a downgrade, with the same token; or null
+     * @return null if one of the nodes ended with its session before the hold was certain
      */
     Hold begin(String kind, long asked, Hold under, String... nodes) throws Exception {
         Hold hold = new Hold();
@@ -80,23 +80,23 @@ final class Ledger {
         return hold;
     }
 
-    /** Says why nothing was held. */
+    /** Writes why nothing was held. */
     void miss(String why) {
         write("\"Event\":\"miss\",\"Why\":\"%s\"", why);
     }
 
     private void write(String form, Object... values) {
         String line = String.format("{\"Who\":\"" + who + "\"," + form + "}\n", values);
-        System.out.print(line); // in one piece, so that a kill leaves none behind
+        System.out.print(line); // with one write, so that a kill leaves no part of a line
     }
 
-    /** Returns how long to hold something this time: some milliseconds, and now and then far longer. */
+    /** Returns how long to hold something: some milliseconds, and sometimes far longer. */
     static long span() {
         ThreadLocalRandom random = ThreadLocalRandom.current();
         return random.nextInt(25) == 0 ? random.nextLong(100_000, 400_000) : random.nextLong(1_000, 15_000);
     }
 
-    /** Returns for how many milliseconds to wait this time: long enough, but now and then almost not at all. */
+    /** Returns how many milliseconds to wait: mostly long enough, sometimes a very short time. */
     static long patience() {
         ThreadLocalRandom random = ThreadLocalRandom.current();
         return random.nextInt(12) == 0

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Lets {@code threads} threads, each with a session of its own, take one mutex in turns: {@code grants} times each or,
+ * Lets {@code threads} threads, each with its own session, contend for one mutex: {@code grants} times each or,
  * with {@code seconds}, for that long. Prints "ready" and then a line of JSON for each grant. From and Until are
  * readings of the machine's monotonic clock while the mutex was held.
  */

@@ -3,7 +3,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.zookeeper.KeeperException;
 
 /**
- * Takes a mutex, enters it once more, and holds it until told to release. Prints "busy" and ends if the mutex was not
+ * * Acquires a mutex, re-enters it, and holds it until told to release. Prints "busy" and ends if the mutex was not
  * free within {@code wait} milliseconds, "not permitted" if that is what the server says, else "held NODE" and, later, "released".
  */
 final class MutexHolder {

@@ -1,7 +1,7 @@
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 
-/** Curator's mutex, which keeps the name of the node to itself. */
+/** Curator's mutex, which does not show the name of the node. */
 final class NamedMutex extends InterProcessMutex {
     NamedMutex(CuratorFramework client, String path) {
         super(client, path);

@@ -3,7 +3,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 
-/** Four owners play through what a read-write lock grants and refuses. Each line is deterministic. */
+/** Four owners try what a read-write lock grants and refuses. Each line is deterministic. */
 final class ReadWriteScript {
     private final Interop.Arguments arguments;
 
@@ -60,7 +60,7 @@ final class ReadWriteScript {
         Clients.awaitChildren(max.actor.client, arguments.path, 3);
         System.out.println("eve waits to write");
         max.tryRead(); // behind her
-        ann.tryRead(); // once more: she is in already
+        ann.tryRead(); // she reads already, and re-enters
         ann.stopReading();
         ann.stopReading();
         bob.stopReading();
@@ -71,7 +71,7 @@ final class ReadWriteScript {
         eve.tryWrite(); // once more
         eve.tryRead(); // a writer may read as well, and keep that
         eve.stopWriting();
-        max.tryRead(); // she has left writing once, but not twice
+        max.tryRead(); // she has released writing once, but not twice
         eve.stopWriting();
         max.tryRead();
         eve.tryWrite(); // a reader may not write
@@ -79,7 +79,7 @@ final class ReadWriteScript {
         max.stopReading();
 
         max.tryWrite();
-        max.actor.close(); // with the lock in hand
+        max.actor.close(); // while it holds the lock
         ann.tryWrite();
         ann.stopWriting();
         for (Owner owner : new Owner[] {ann, bob, eve}) {

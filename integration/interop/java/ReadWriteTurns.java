@@ -4,9 +4,9 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 
-/** Reads, or writes, or writes and goes on as a reader. */
+/** Reads, writes, or downgrades. */
 final class ReadWriteTurns implements Contest.Turns {
-    /** Curator's writers, which keep the path of the node to themselves. */
+    /** Curator's writers, which do not show the path of the node. */
     private static final class Writers extends InterProcessReadWriteLock.WriteLock {
         Writers(CuratorFramework client, String path) {
             super(client, path, null);
@@ -74,7 +74,7 @@ final class ReadWriteTurns implements Contest.Turns {
         }
     }
 
-    /** Stops writing, and reads on in any case if the lock is held for that too. */
+    /** Releases the write lock, and goes on to read if the read lock is held too. */
     private void release(Ledger ledger, long asked, boolean reads, Ledger.Hold written) throws Exception {
         try {
             writers.release();

@@ -2,7 +2,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.zookeeper.KeeperException;
 
-/** Asks the holder of the node at the path to give way. Prints "asked", or "not permitted". */
+/** Requests the revocation of the holder of the node at the path. Prints "asked", or "not permitted". */
 final class Revocation {
     private final Interop.Arguments arguments;
 

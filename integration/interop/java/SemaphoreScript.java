@@ -37,7 +37,7 @@ final class SemaphoreScript {
         System.out.println("after one came back: " + (Actor.result(next) != null));
         System.out.println("two at once with none free: " + his.acquire(2, 300, TimeUnit.MILLISECONDS));
 
-        // A session takes its leases with it, here two of ann's.
+        // The leases of a session end with it, here two of ann's.
         ann.close();
         more.addAll(his.acquire(2, Clients.LIMIT_SECONDS, TimeUnit.SECONDS));
         System.out.println("after ann left, bob has: " + more.size());
@@ -49,8 +49,8 @@ final class SemaphoreScript {
     }
 
     /**
-     * Six threads take leases in turns, and nobody gives one back before three have one. The number of turns is a
-     * multiple of three, and a thread that waits for the other two has one at most, so nobody waits in vain.
+     * * Six threads acquire leases, and none is released before three threads have one. The number of turns is a
+     * multiple of three, and a thread that waits for the other two has one at most, so no thread waits for ever.
      */
     private void contend() throws Exception {
         AtomicInteger turns = new AtomicInteger();

@@ -11,14 +11,14 @@ import org.apache.curator.framework.recipes.locks.Lease;
 final class SemaphoreTurns implements Contest.Turns {
     /**
      * How long, in milliseconds, to wait for several permits. Curator collects them one by one, and several collectors
-     * can wait for each other until one gives up.
+     * can wait for each other until one times out.
      */
     private static final int PATIENCE = 500;
 
     private final String path;
     private final int most;
     private final InterProcessSemaphoreV2 semaphore;
-    private boolean modest; // after permits that did not come: only one at a time is granted in the order of the line
+    private boolean modest; // after a timeout: only single permits are granted in the order of the queue
 
     SemaphoreTurns(CuratorFramework client, Interop.Arguments arguments) {
         path = arguments.path + "/leases/";

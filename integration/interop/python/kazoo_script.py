@@ -15,8 +15,8 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, LockTimeout, ZookeeperError
 from kazoo.security import make_digest_acl
 
-LIMIT = 120  # seconds that anything may take which is expected to happen
-SHORT = 0.3  # seconds to wait for what must not happen
+LIMIT = 120  # seconds that an expected event may take
+SHORT = 0.3  # seconds to wait for an event that must not happen
 
 SERVER = sys.argv[1]
 
@@ -26,7 +26,7 @@ def say(what, result=None):
 
 
 def attempt(what, call):
-    """Says what a call returned, or which of ZooKeeper's errors it raised."""
+    """Prints what a call returned, or which of ZooKeeper's errors it raised."""
     try:
         say(what, call())
     except (KazooException, ZookeeperError) as error:
@@ -134,7 +134,7 @@ def watches(ann, bob):
         seen.put(("data", data, event and event.type))
 
     say("watch", seen.get(timeout=LIMIT))
-    # The parent's children change too when the node comes and goes; the order of the two is a matter of threads.
+    # The parent's children change too when the node is made and deleted; the order of the two depends on threads.
     for change, events in ((lambda: bob.create("/watched/later", b"1"), 2),
                            (lambda: bob.set("/watched/later", b"2"), 1),
                            (lambda: bob.delete("/watched/later"), 2)):
@@ -188,7 +188,7 @@ def semaphore(ann, bob):
 
 
 def contend():
-    """Four clients take a lock in turns: what it guards is never touched by two at once."""
+    """Four clients contend for a lock: no two are in the guarded code at once."""
     inside, most, total = [0], [0], [0]
     failures = queue.Queue()
 
@@ -205,7 +205,7 @@ def contend():
                 counter = client.Counter("/kazoo/counter")
                 counter += 1
             leave(client)
-        except Exception as error:  # whatever it is, the transcript shall show it
+        except Exception as error:  # the transcript shows any error
             failures.put(repr(error))
 
     workers = [threading.Thread(target=work) for _ in range(4)]

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// start starts a contender, by a command that runs another one on some host or by none,
-// until the test ends. A goroutine puts what it reports into the history. The function
-// it returns tells the contender something.
+// start starts a contender until the test ends, by a command that runs it on a host if
+// that is set. A goroutine adds its reports to the history. The function that it
+// returns writes to the contender's standard input.
 func (h *history) start(t *testing.T, who string, on []string, p plan) (tell func(what byte) error) {
 	t.Helper()
 	text, err := json.Marshal(p)
