@@ -28,10 +28,11 @@ type ACL struct {
 	Scheme, ID string
 }
 
-// WorldACL grants permissions to everybody.
+// WorldACL grants permissions to all clients.
 func WorldACL(perms int32) []ACL { return []ACL{{Perms: perms, Scheme: "world", ID: "anyone"}} }
 
-// CreatorACL grants permissions to whoever the creating session has authenticated as.
+// CreatorACL grants permissions to the identities that the creating session has proved,
+// as with Config.Auth.
 func CreatorACL(perms int32) []ACL { return []ACL{{Perms: perms, Scheme: "auth", ID: ""}} }
 
 // DigestACL grants permissions to a user of the digest scheme.
@@ -61,7 +62,7 @@ func validateACL(acl []ACL) error {
 	return nil
 }
 
-// convertACL makes entries of the library of ours, or the other way round.
+// convertACL converts our entries to the library's, or the reverse.
 func convertACL[To, From ACL | zk.ACL](acl []From) []To {
 	out := make([]To, len(acl))
 	for i, a := range acl {
@@ -79,8 +80,8 @@ func (c *Client) GetACL(ctx context.Context, path string) ([]ACL, Stat, error) {
 	return convertACL[ACL](theirs), stat, nil
 }
 
-// SetACL replaces a node's ACL if its ACL version is aversion, or whatever it is if
-// that is AnyVersion, and returns the new Stat.
+// SetACL replaces a node's ACL if its ACL version is aversion, or any if that is
+// AnyVersion, and returns the new Stat.
 func (c *Client) SetACL(ctx context.Context, path string, acl []ACL, aversion int32) (Stat, error) {
 	if err := validateACL(acl); err != nil {
 		return Stat{}, &OpError{Op: "setACL", Path: path, Outcome: Failed, Err: err}

@@ -23,7 +23,7 @@ type request[T any] struct {
 
 	// send makes the library's blocking call in a session, with the path on the server.
 	send func(s *Session, path string) (T, error)
-	// late gets the result if the caller left before it came. It may be nil, and runs
+	// late gets the result if the call returned before it came. It may be nil, and runs
 	// in a task of the session.
 	late func(v T, err error)
 }
@@ -73,8 +73,8 @@ func repeat[T any](ctx context.Context, c *Client, r request[T], value T, first 
 	return value, err
 }
 
-// lifetime returns a context that also ends when nothing can succeed any more: the
-// client was closed, or the session is over that the view is pinned to.
+// lifetime returns a context that also ends when nothing can succeed any more: when the
+// client is closed, or the session is over that the view is pinned to.
 func (c *Client) lifetime(ctx context.Context) (context.Context, context.CancelFunc) {
 	over := c.core.ctx
 	if c.pinned != nil {
@@ -109,7 +109,7 @@ func once[T any](ctx context.Context, c *Client, r request[T], number int) (T, e
 		session = s.ID()
 	}
 	if r.reads && outcome == Unknown && unreadable(err) {
-		outcome = Failed // the answer to the next would be no better
+		outcome = Failed // the next answer would be the same
 	}
 	if err != nil {
 		err = &OpError{Op: r.op, Path: r.path, Session: session, Outcome: outcome, Err: err}
@@ -125,10 +125,10 @@ func unreadable(err error) bool {
 	return isAny(err, ErrReplyTooLarge, errMalformedAnswer)
 }
 
-// send hands a request to the library and waits for the answer, ctx, or the end of the
-// session. The library's calls cannot be cancelled, so each runs in a task of its own
-// that outlives an impatient caller; the request may then still be carried out, and its
-// outcome is unknown to the caller.
+// send gives a request to the library and waits for the answer, the end of ctx, or that
+// of the session. The library's calls cannot be cancelled, so each runs in its own
+// task, which goes on when ctx ends. The request may then still be carried out, and its
+// outcome is unknown.
 func send[T any](ctx context.Context, s *Session, path string, r request[T]) (value T, outcome Outcome, err error) {
 	if err := s.take(ctx, s.slots); err != nil {
 		return value, Failed, err
@@ -138,12 +138,12 @@ func send[T any](ctx context.Context, s *Session, path string, r request[T]) (va
 		err   error
 	}
 	answer := make(chan result, 1)
-	var owned atomic.Bool // the result: by the task, which delivers it, or by the caller, who has left it to late
+	var decided atomic.Bool // whether the task delivers the result to the caller, or gives it to late
 	started := s.tasks.start(func() {
 		v, err := r.send(s, path)
 		<-s.slots
-		wanted := owned.CompareAndSwap(false, true)
-		if errors.Is(err, zk.ErrSessionExpired) { // also if the caller has left
+		wanted := decided.CompareAndSwap(false, true)
+		if errors.Is(err, zk.ErrSessionExpired) { // also if the call has returned
 			s.end(ErrSessionExpired)
 		}
 		switch {
@@ -165,17 +165,17 @@ func send[T any](ctx context.Context, s *Session, path string, r request[T]) (va
 	case <-s.ctx.Done():
 		err = context.Cause(s.ctx)
 	}
-	if owned.CompareAndSwap(false, true) {
+	if decided.CompareAndSwap(false, true) {
 		return value, Unknown, err
 	}
 	res := <-answer
 	return judge(s, res.value, res.err)
 }
 
-// take waits for room in a channel, the end of ctx, or that of the session.
-func (s *Session) take(ctx context.Context, room chan<- struct{}) error {
+// take waits until a channel takes a value, or for the end of ctx or of the session.
+func (s *Session) take(ctx context.Context, slots chan<- struct{}) error {
 	select {
-	case room <- struct{}{}:
+	case slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -184,8 +184,8 @@ func (s *Session) take(ctx context.Context, room chan<- struct{}) error {
 	}
 }
 
-// judge tells how a request ended from what the library says. If the session is over,
-// that is the reason to give; what the library says then is only how it noticed.
+// judge tells how a request ended by what the library returned. If the session is over,
+// that is the reason to give; the library's error only says how it noticed.
 func judge[T any](s *Session, value T, err error) (T, Outcome, error) {
 	outcome, err := classify(err)
 	if why := s.guard.Broken(); why != nil && errors.Is(err, zk.ErrConnectionClosed) {

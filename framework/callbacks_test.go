@@ -51,7 +51,7 @@ func wrapping(wrap func(net.Conn) net.Conn) setting {
 // stuckCloses is the time that Close may take if functions of the caller's never come
 // back: a second for the server, three each for what they hold up and for themselves,
 // and one that the library waits.
-const stuckCloses = closePatience + 2*3*time.Second + time.Second
+const stuckCloses = closeLimit + 2*3*time.Second + time.Second
 
 func TestConnectionsThatCannotBeClosed(t *testing.T) {
 	t.Parallel()

@@ -10,17 +10,16 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// DeleteGuaranteed removes a node, whatever its version, and does not give up on an
-// uncertain end: if the answer does not come, or ctx ends first, removing is carried on
-// in the background until it is confirmed, the session is over (for a view pinned to
-// one) or the client is closed.
+// DeleteGuaranteed removes a node of any version. If the answer does not come, or ctx
+// ends first, it goes on in the background until the node is known to be gone, the
+// session is over (for a view pinned to one) or the client is closed.
 //
 // It returns nil if the node was removed, ErrNoNode if there was none, and another
 // refusal as it is. After any other error, such as ErrUnknownOutcome or the cause of
-// ctx, the background has taken over.
+// ctx, it goes on in the background.
 //
-// A delete by path may hit a later node of the same name: use it only for names that
-// are never used twice, such as protected ones.
+// A later node of the same name may be deleted then: use it only for names that are
+// never used twice, such as those of CreateProtected.
 func (c *Client) DeleteGuaranteed(ctx context.Context, path string) error {
 	_, err := do(ctx, c, deleteRequest(path, AnyVersion))
 	if err == nil || c.endedBy(err) {
@@ -37,8 +36,8 @@ func (c *Client) deleteInBackground(path string) {
 	c.background(path, func(ctx context.Context, c *Client) error { return c.makeGone(ctx, path) })
 }
 
-// makeGone removes a node unless there is none: one delete of several may have been
-// carried out without an answer, or somebody else was first.
+// makeGone removes a node unless there is none: one of several deletes may have been
+// carried out without an answer, or another client was first.
 func (c *Client) makeGone(ctx context.Context, path string) error {
 	r := deleteRequest(path, AnyVersion)
 	r.idempotent = true
@@ -48,17 +47,17 @@ func (c *Client) makeGone(ctx context.Context, path string) error {
 	return nil
 }
 
-// sweepLater removes all nodes made under an id in the background. The view is pinned
-// to the session in which they were asked for.
-func (c *Client) sweepLater(parent string, id protection.ID, mode Mode) {
+// removeInBackground removes all nodes made under an id. The view is pinned to the
+// session in which they were requested.
+func (c *Client) removeInBackground(parent string, id protection.ID, mode Mode) {
 	path := join(parent, id.Name(""))
 	session := c.pinned
-	if !mode.ephemeral() { // it does not end with the session, nor may the search
+	if !mode.ephemeral() { // the node outlives the session, and so must the search
 		c = c.In(nil)
 	}
 	yield := c.State() != Connected
 	c.background(path, func(ctx context.Context, c *Client) error {
-		if yield { // to callers, who have waited for the connection to come back, too
+		if yield { // callers have waited for the connection too, and go first
 			yield = false
 			if _, err := c.AwaitSession(ctx); err != nil {
 				return err
@@ -83,10 +82,10 @@ func (c *Client) sweepLater(parent string, id protection.ID, mode Mode) {
 	})
 }
 
-// inOrAfter returns a view that sees all that a session has done or ever will: one
-// pinned to it, or, if it is over, an unpinned one when it is over on the server too.
-// Until then another session may look too early, because the server may still carry out
-// what it was sent over a connection that we have given up.
+// inOrAfter returns a view that sees all that a session has done or will do: one pinned
+// to it, or, if it is over, an unpinned one when it is over on the server too. Before
+// that another session may read too early: the server may still carry out what it
+// received over a connection that broke.
 func (c *Client) inOrAfter(ctx context.Context, s *Session) (*Client, error) {
 	if s.Err() == nil {
 		return c.In(s), nil
@@ -100,30 +99,30 @@ func (c *Client) inOrAfter(ctx context.Context, s *Session) (*Client, error) {
 }
 
 // nextDelay returns the next delay of a policy. [retry.None] makes no sense here.
-func nextDelay(pace *retry.Schedule) time.Duration {
-	d, _ := pace.Next()
+func nextDelay(pauses *retry.Schedule) time.Duration {
+	d, _ := pauses.Next()
 	return max(d, time.Millisecond)
 }
 
-// background runs a clean-up until it succeeds, is refused, or has become pointless. It
-// goes on as long as what it cleans up can exist: until the session is over for nodes
-// that end with it, until the client is closed for others.
+// background runs a clean-up until it succeeds, is refused, or has become pointless:
+// when the session is over, for nodes that end with it, and when the client is closed,
+// for others.
 func (c *Client) background(path string, clean func(ctx context.Context, c *Client) error) {
 	run := func(ctx context.Context) {
 		for _, f := range c.core.observers.cleanupStarted {
 			f(c.full(path))
 		}
-		pace := c.core.cfg.Reconnect.Start()
+		pauses := c.core.cfg.Reconnect.Start()
 		for warned := false; ; {
 			err := clean(ctx, c)
 			if err == nil || ctx.Err() != nil || refused(err) {
 				c.cleaned(path, err)
 				return
 			}
-			delay := nextDelay(pace)
+			delay := nextDelay(pauses)
 			if errors.Is(err, ErrReplyTooLarge) {
-				// Until others have removed some children it will not be found, and
-				// each look costs the server, and the connection, a large answer.
+				// Until other clients have removed some children it will not be found,
+				// and each search costs the server a large answer.
 				delay = max(delay, c.core.cfg.SessionTimeout)
 				if !warned {
 					warned = true
@@ -158,7 +157,7 @@ func (c *Client) cleaned(path string, err error) {
 	}
 }
 
-// DeleteTree removes a node and all below it. Nodes that others create or delete
+// DeleteTree removes a node and all below it. Nodes that other clients create or delete
 // meanwhile do not make it fail; it goes on until the node is gone. ErrNoNode means
 // that there was none.
 func (c *Client) DeleteTree(ctx context.Context, path string) error {

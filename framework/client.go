@@ -16,14 +16,14 @@ import (
 type Client struct {
 	core   *core
 	prefix string   // chroot and namespace
-	pinned *Session // nil: whatever session is present
+	pinned *Session // nil: the present session
 	once   bool     // nothing is repeated
 }
 
 // Connect starts a client and waits for its first session. When ctx ends first the
-// error says which addresses were tried and why each failed, is an ErrNotConnected, and
-// also is the cause of ctx. A Config that makes no sense is refused at once with the
-// name of the field, and so is a credential that the server refuses (ErrAuthFailed).
+// error is an ErrNotConnected that says which addresses were tried and why each failed,
+// and also the cause of ctx. Two errors come at once: a *ConfigError for a Config that
+// makes no sense, and ErrAuthFailed for a credential that the server refuses.
 //
 // ctx bounds the connecting only, not the client's life; Close ends that.
 func Connect(ctx context.Context, cfg Config) (*Client, error) {
@@ -32,7 +32,7 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c := &core{cfg: cfg.withDefaults(), states: newTimeline(), observers: newObservers(cfg.Observers), done: make(chan struct{}), changed: make(chan struct{})}
-	c.patience.Store(int64(closePatience))
+	c.closeLimit.Store(int64(closeLimit))
 	c.servers = guard.NewServers(c.cfg.forGuard(), names)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	client := &Client{core: c, prefix: chroot}
@@ -46,13 +46,13 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 	select {
 	case err = <-first:
 	case <-ctx.Done():
-		err = c.waitedInVain(ctx)
+		err = c.waitEnded(ctx)
 	}
 	if err == nil {
 		err = client.makeRoot(ctx)
 	}
 	if err != nil {
-		c.patience.Store(int64(failedPatience))
+		c.closeLimit.Store(int64(failedCloseLimit))
 		_ = client.Close()
 		return nil, fmt.Errorf("connect: %w", err)
 	}
@@ -71,15 +71,16 @@ func (c *Client) makeRoot(ctx context.Context) error {
 	return nil
 }
 
-// Close ends all leases with a loss that is an ErrClosed, then waits for them to be
-// released, but at most for Config.CloseGrace, and then ends the session on the server,
-// which frees their places, if it can be reached within a second. From its beginning
-// nothing is acquired any more, and operations fail with ErrClosed, except those of
-// leases and of views that are pinned to the session (In), which end with it.
+// Close ends all leases with a loss that is an ErrClosed. Then it waits until they are
+// released, but at most for Config.CloseGrace. Then it ends the session on the server,
+// which frees what the leases held, if the server can be reached within a second. As
+// soon as it begins nothing is acquired any more, and operations fail with ErrClosed,
+// except those of leases and of views that are pinned to the session (In), which end
+// with it.
 //
-// It waits for everything that runs in the client's name. Only for functions of the
-// caller's that do not come back it does not wait for ever: Config.Dial, and the Close
-// of a connection that came from there, are left behind after some seconds.
+// It waits for all goroutines of the client. Only functions of the caller's that do not
+// return are not waited for without limit: Config.Dial, and the Close of a connection
+// that came from there, are left behind after some seconds.
 //
 // It is idempotent and must not be called from an Observer or from a function run by
 // Session.Go.
@@ -92,8 +93,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Session returns the present session, or the last one if it is over and its successor
-// does not exist yet.
+// Session returns the present session, or the last one if it is over and the next does
+// not exist yet. AwaitSession waits for the next.
 func (c *Client) Session() *Session {
 	c.mustBeUsable()
 	if c.pinned != nil {
@@ -116,10 +117,10 @@ func (c *Client) AwaitSession(ctx context.Context) (*Session, error) {
 	return c.core.await(ctx)
 }
 
-// Reachable returns nil while the present session is attached to a server. Else the
-// error is a *ConnectError, an ErrNotConnected, which says which addresses were tried
-// and why each failed, or ErrClosed, or on a view that is pinned to a session the
-// reason for its end. It asks no server.
+// Reachable returns nil while the present session is attached to a server. Else it
+// returns a *ConnectError, which says which addresses were tried and why each failed,
+// or ErrClosed, or on a view that is pinned to a session that is over the reason for
+// its end. It sends nothing, so it suits a readiness probe.
 func (c *Client) Reachable() error {
 	if err := c.usable(); err != nil {
 		return err
@@ -138,7 +139,8 @@ func (c *Client) Reachable() error {
 }
 
 // In returns a view of the client that is pinned to a session: its operations fail with
-// ErrSessionLost once that session is over, and are never sent or repeated in another.
+// ErrSessionLost once that session is over. They are never sent in another. In(nil)
+// returns one that is not pinned.
 func (c *Client) In(s *Session) *Client {
 	c.mustBeUsable()
 	view := *c

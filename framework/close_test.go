@@ -14,8 +14,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// closePatience is how long Close may wait for a server, and a little more.
-const closePatience = time.Second + 50*time.Millisecond
+// closeLimit is how long Close may wait for a server, and a little more.
+const closeLimit = time.Second + 50*time.Millisecond
 
 // closes closes a client and returns how long that took.
 func closes(t *testing.T, c *framework.Client) time.Duration {
@@ -70,17 +70,17 @@ func TestCloseIsBounded(t *testing.T) {
 		limit   time.Duration
 	}{
 		"connection just dropped": {func(s *zktest.Server) { s.DropConnections("client") }, 50 * time.Millisecond},
-		"suspended":               {func(s *zktest.Server) { suspend(s, "client") }, closePatience},
-		"suspended for a while":   {func(s *zktest.Server) { suspend(s, "client"); time.Sleep(3 * time.Second) }, closePatience},
-		"partitioned":             {func(s *zktest.Server) { s.Partition("client", true) }, closePatience},
-		"partitioned for a while": {func(s *zktest.Server) { s.Partition("client", true); time.Sleep(4500 * time.Millisecond) }, closePatience},
-		"lost":                    {func(s *zktest.Server) { s.Partition("client", true); time.Sleep(timeout) }, closePatience},
-		"paused":                  {func(s *zktest.Server) { s.Pause() }, closePatience},
-		"paused for a while":      {func(s *zktest.Server) { s.Pause(); time.Sleep(5 * time.Second) }, closePatience},
-		"close is not answered":   {func(s *zktest.Server) { s.On(zktest.OpClose, "").DropReply() }, closePatience},
+		"suspended":               {func(s *zktest.Server) { suspend(s, "client") }, closeLimit},
+		"suspended for a while":   {func(s *zktest.Server) { suspend(s, "client"); time.Sleep(3 * time.Second) }, closeLimit},
+		"partitioned":             {func(s *zktest.Server) { s.Partition("client", true) }, closeLimit},
+		"partitioned for a while": {func(s *zktest.Server) { s.Partition("client", true); time.Sleep(4500 * time.Millisecond) }, closeLimit},
+		"lost":                    {func(s *zktest.Server) { s.Partition("client", true); time.Sleep(timeout) }, closeLimit},
+		"paused":                  {func(s *zktest.Server) { s.Pause() }, closeLimit},
+		"paused for a while":      {func(s *zktest.Server) { s.Pause(); time.Sleep(5 * time.Second) }, closeLimit},
+		"close is not answered":   {func(s *zktest.Server) { s.On(zktest.OpClose, "").DropReply() }, closeLimit},
 		"close is answered late":  {func(s *zktest.Server) { s.On(zktest.OpClose, "").After().Delay(500 * time.Millisecond) }, 550 * time.Millisecond},
-		"cut at the close":        {func(s *zktest.Server) { s.On(zktest.OpClose, "").Cut() }, closePatience},
-		"expired meanwhile":       {func(s *zktest.Server) { s.ExpireSession(s.Sessions()[0].ID) }, closePatience},
+		"cut at the close":        {func(s *zktest.Server) { s.On(zktest.OpClose, "").Cut() }, closeLimit},
+		"expired meanwhile":       {func(s *zktest.Server) { s.ExpireSession(s.Sessions()[0].ID) }, closeLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +149,7 @@ func TestOperationsInFlightEndPromptlyWithClose(t *testing.T) {
 			assert.ErrorIs(t, r.err, framework.ErrClosed)
 			assert.Zero(t, r.took)
 		}
-		assert.LessOrEqual(t, (<-closing).took, closePatience)
+		assert.LessOrEqual(t, (<-closing).took, closeLimit)
 	})
 }
 
@@ -191,7 +191,7 @@ func TestNothingIsExecutedAfterCloseReturned(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		assert.LessOrEqual(t, closes(t, c), closePatience)
+		assert.LessOrEqual(t, closes(t, c), closeLimit)
 		j.set(false)
 		time.Sleep(2 * timeout)
 		assert.Zero(t, s.Count(zktest.OpCreate))
@@ -208,7 +208,7 @@ func TestRequestsStuckInTheNetworkAtCloseLeaveNothing(t *testing.T) {
 		s.Stall("client", true)
 		startErr(func() error { _, err := c.Create(t.Context(), "/lock", nil, framework.Ephemeral); return err })
 		synctest.Wait()
-		assert.LessOrEqual(t, closes(t, c), closePatience)
+		assert.LessOrEqual(t, closes(t, c), closeLimit)
 		s.Stall("client", false)
 		synctest.Wait()
 		gone(t, s)
@@ -225,7 +225,7 @@ func TestCloseDoesNotHangInAWrite(t *testing.T) {
 		c := connect(t, s, clogging(&j))
 		j.set(true)
 		time.Sleep(time.Second) // by now a sync is stuck in the buffer
-		assert.LessOrEqual(t, closes(t, c), closePatience)
+		assert.LessOrEqual(t, closes(t, c), closeLimit)
 	})
 }
 

@@ -25,7 +25,7 @@ const (
 	// DefaultMaxRequestBytes keeps every request below the megabyte at which a server
 	// with default settings drops the connection.
 	DefaultMaxRequestBytes = 1<<20 - 8<<10
-	// DefaultMaxReplyBytes is room for a listing of some 250,000 locks.
+	// DefaultMaxReplyBytes is enough for a listing of some 250,000 locks.
 	DefaultMaxReplyBytes = 16 << 20
 	// DefaultMaxEphemeralBytes keeps the paths of one session's ephemeral nodes well
 	// below the size at which closing it makes a log record that ZooKeeper cannot read
@@ -39,8 +39,8 @@ const (
 )
 
 // A Config says how to reach ZooKeeper. Only Servers is required; the zero value of
-// every other field is a good default. Connect copies it, with its slices, the secrets,
-// and TLS, all of which may be changed or wiped when it has returned.
+// every other field is a good default. Connect copies it, with its slices, secrets and
+// TLS: all of them may be changed or wiped afterwards.
 type Config struct {
 	// Servers are the addresses of the ensemble, each "host" or "host:port" (port 2181
 	// when absent). An element may also be a whole connection string,
@@ -55,61 +55,62 @@ type Config struct {
 	Namespace string
 
 	// SessionTimeout is how long a session outlives its last contact with the ensemble.
-	// 0 means DefaultSessionTimeout; it must lie between 100 ms and an hour. A shorter
-	// one frees the locks of a crashed process sooner and loses locks in shorter blips.
+	// 0 means DefaultSessionTimeout; it must lie between 100 ms and an hour. With a
+	// shorter one, locks of a crashed process are free sooner, and locks are lost in
+	// shorter network failures.
 	//
-	// It is a wish. A server grants what lies between its minSessionTimeout and its
-	// maxSessionTimeout, by default 2 and 20 of its ticks (4 and 40 seconds with the
-	// usual tick of 2 s), and the nearer of the two for a wish outside, without an
-	// error: [Session.Timeout] tells what was granted, and everything here is reckoned
-	// from that. All servers of an ensemble need the same bounds. A session whose
-	// connection moves to a server that grants less has the lesser timeout from then
-	// on.
+	// It is what the client asks for. A server grants what lies between its
+	// minSessionTimeout and its maxSessionTimeout, by default 2 and 20 of its ticks (4
+	// and 40 seconds with the usual tick of 2 s). It grants the nearer of the two for
+	// any other, without an error. [Session.Timeout] returns what was granted, and all
+	// times derive from that. All servers of an ensemble need the same bounds: a
+	// session whose connection moves to a server that grants less has the lesser
+	// timeout from then on.
 	SessionTimeout time.Duration
 	// StopOnSuspend ends every lease as soon as the connection breaks, instead of when
 	// the trust deadline passes.
 	StopOnSuspend bool
 	// CloseGrace is how long Close waits, when it has ended all leases, for their
 	// holders to stop their work and to release them, before it ends the session, which
-	// frees the places. 0 means that it does not wait: work that takes a while to stop
-	// then goes on beside the next holder's. Close does not wait any longer when all
-	// are released, nor when the session is lost.
+	// frees what they held. 0 means that it does not wait: work that takes a while to
+	// stop then goes on beside the next holder's. The wait ends early when all are
+	// released, or the session is lost.
 	CloseGrace time.Duration
 
-	// Auth are the credentials presented in every session. With any, recipes warn in
-	// the log, once per path and session, of a path in which strangers may create or
-	// delete.
+	// Auth are the credentials presented in every session. With any, recipes log a
+	// warning, once per path and session, if clients without credentials may create or
+	// delete nodes there.
 	Auth []Credential
 	// ACL returns the ACL for a new node, parents included, at a path (with chroot and
-	// namespace). nil means that anybody may do anything with every node, except that
-	// with credentials in Auth the nodes of those who contend in a recipe, and all that
-	// CreateProtected makes ephemeral, are theirs, and others may only read them. That
-	// keeps others from changing and revoking them; from deleting them it does not,
-	// because ZooKeeper asks the parent for that, and parents stay open. OwnedBelow
-	// closes those too.
+	// namespace). nil means that all clients may do anything with every node, with one
+	// exception: with credentials in Auth, the nodes of contenders in a recipe, and all
+	// ephemeral ones of CreateProtected, belong to these credentials, and other clients
+	// may only read them. So they cannot change them or request a revocation. They can
+	// delete them: ZooKeeper checks the parent's ACL for that, and parents stay open.
+	// OwnedBelow closes those too.
 	//
-	// Whoever is to wait in line must be able to read the nodes ahead of it:
-	// CreatorACL(PermAll) alone lets those wait who have the same credentials, and
-	// gives others ErrNoAuth.
+	// A contender must be able to read the nodes ahead of it in the queue. With
+	// CreatorACL(PermAll) only clients with the same credentials can wait; others get
+	// ErrNoAuth.
 	ACL func(path string) []ACL
 	// TLS makes connections encrypted; ServerName is set to the host's name when it is
 	// empty.
 	TLS *tls.Config
-	// GetTLS is for certificates that change while the client lives: it returns what
-	// TLS would hold, which must then be nil, for one connection. It is called before
-	// every attempt to connect, the first and all later ones, and must obey ctx, which
-	// ends with the attempt, and be safe for concurrent use. What it returns is not
-	// changed, and needs no InsecureSkipVerify: the handshake verifies against it. If
-	// it fails, or returns nil, so does the attempt, without a byte sent: no connection
-	// is ever plain instead. The error is part of the ConnectError, and the next
-	// attempt calls it again. Connections that stand are not touched.
+	// GetTLS is for certificates that change while the client lives. It takes the place
+	// of TLS, which must then be nil, and returns the configuration for one connection.
+	// It is called before every attempt to connect, the first and all later ones. It
+	// must obey ctx, which ends with the attempt, and be safe for concurrent use. What
+	// it returns is not changed, and needs no InsecureSkipVerify: the handshake
+	// verifies against it. If it fails, or returns nil, so does the attempt, without a
+	// byte sent: no connection is ever plain instead. The error is part of the
+	// ConnectError, and the next attempt calls it again. Existing connections stay.
 	GetTLS func(ctx context.Context) (*tls.Config, error)
 	// Dial opens connections instead of a net.Dialer. Names are then not looked up:
-	// addr is as it stands in Servers. It is called concurrently, for a session and for
-	// the closing of the one before, and it must obey ctx: an attempt that has not come
-	// back a quarter of a second after the end of ctx is left to itself, and another is
-	// made beside it. The connections must know deadlines. Their Close may block:
-	// nothing waits for it except [Client.Close], for some seconds.
+	// addr is as in Servers. It is called concurrently, for a session and for closing
+	// the one before. It must obey ctx: if it has not returned a quarter of a second
+	// after the end of ctx, another attempt is made beside it. The connections must
+	// support deadlines. Their Close may block: nothing waits for it except
+	// [Client.Close], for some seconds.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Retry spaces the repetition of operations that certainly had no effect, and of
@@ -131,8 +132,8 @@ type Config struct {
 	// MaxEphemeralBytes bounds the sum of the path lengths of the ephemeral nodes one
 	// session owns. 0 means DefaultMaxEphemeralBytes.
 	MaxEphemeralBytes int
-	// MaxOutstanding bounds the requests that await an answer; more wait their turn. 0
-	// means DefaultMaxOutstanding.
+	// MaxOutstanding bounds the requests that await an answer; further ones are not
+	// sent until one is answered. 0 means DefaultMaxOutstanding.
 	MaxOutstanding int
 
 	// Logger gets state changes and what goes on in the background. nil means
@@ -221,8 +222,8 @@ func validatePolicy(p retry.Policy) error {
 	return nil
 }
 
-// withDefaults returns a copy in which every field has a usable value, and which shares
-// nothing with the original that its owner may change or wipe.
+// withDefaults returns a copy in which every field has a usable value. It shares
+// nothing with the original that the caller may change or wipe.
 func (cfg Config) withDefaults() Config {
 	cfg.Auth = slices.Clone(cfg.Auth)
 	for i := range cfg.Auth {

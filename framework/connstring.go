@@ -40,7 +40,7 @@ func (cfg Config) addresses() (addrs []string, chroot string, err error) {
 	return addrs, chroot, err
 }
 
-// parseServers takes an element of Config.Servers apart.
+// parseServers parses an element of Config.Servers.
 func parseServers(element string) (addrs []string, chroot string, err error) {
 	if hasCredentials(element) {
 		return nil, "", invalid("an address has no credentials (it is not shown)")

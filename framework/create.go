@@ -25,7 +25,7 @@ const (
 	Ephemeral
 	// EphemeralSequential is Ephemeral, with a number appended to the name.
 	EphemeralSequential
-	// Container nodes are removed by the server some time after their last child.
+	// Container nodes are removed by the server some time after their last child was.
 	Container
 )
 
@@ -64,10 +64,10 @@ func WithACL(acl []ACL) CreateOption { return func(o *createOptions) { o.acl = a
 // be configured to allow it; others answer ErrUnsupported.
 func WithTTL(ttl time.Duration) CreateOption { return func(o *createOptions) { o.ttl = ttl } }
 
-// Create makes a node. Errors: ErrNodeExists, ErrNoNode if the parent is missing,
-// ErrNoChildrenForEphemerals, ErrTooLarge, ErrTooManyEphemerals, ErrUnsupported. After
-// an unknown outcome the node may exist; for an ephemeral sequential node
-// CreateProtected finds out.
+// Create makes a node. Errors: ErrNodeExists, ErrNoNode if the parent is missing (see
+// CreateParents), ErrNoChildrenForEphemerals, ErrTooLarge, ErrTooManyEphemerals,
+// ErrUnsupported. After an unknown outcome the node may exist; CreateProtected finds
+// out for ephemeral and sequential ones.
 func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
 	o, err := c.createOptions(path, data, mode, false, opts)
 	if err != nil {
@@ -108,11 +108,11 @@ func (o createOptions) validate(mode Mode) error {
 	return nil
 }
 
-// maxTTLMillis is the largest time to live the server's encoding has room for.
+// maxTTLMillis is the largest time to live that the server can encode.
 const maxTTLMillis = 0x00ffffffffff
 
-// lateMade gets the paths on the server of the nodes that were made for a caller who
-// has left.
+// lateMade gets the paths on the server of nodes that were made for a call that has
+// returned already.
 type lateMade func(made []string, err error)
 
 // create sends one create request, and repeats it only if it certainly had no effect.
@@ -149,7 +149,7 @@ func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (
 		made = ""
 	}
 	if mode.ephemeral() {
-		s.quota.settle(path, made)
+		s.quota.replace(path, made)
 	}
 	return Created{Path: made, Czxid: zxid, Session: s.ID()}, err
 }
@@ -176,8 +176,8 @@ var createFlags = map[Mode]int32{
 	EphemeralSequential:  zk.FlagEphemeralSequential,
 }
 
-// CreateParents makes all missing nodes above path, as containers where the server
-// knows them, so that they go when nobody uses them any more.
+// CreateParents makes all missing nodes above path, as containers if the server knows
+// them, so that they go when they are not used any more.
 func (c *Client) CreateParents(ctx context.Context, path string) error {
 	if err := cmp.Or(c.usable(), validatePath(path, true)); err != nil {
 		return &OpError{Op: "create parents of", Path: path, Outcome: Failed, Err: err}
@@ -192,9 +192,9 @@ func (c *Client) CreateParents(ctx context.Context, path string) error {
 	return nil
 }
 
-// makePath creates a node and what is missing above it, from the bottom up, so that
-// nothing needs to be allowed on nodes that exist. A container may be reaped between
-// the creation of two levels; then it starts over.
+// makePath creates a node and what is missing above it. It tries the bottom first, so
+// that it needs no permission on nodes that exist. A container may be removed between
+// the creation of two levels; then it starts again.
 func (c *Client) makePath(ctx context.Context, path string, mode Mode) error {
 	for {
 		err := c.makeNode(ctx, path, mode)

@@ -38,7 +38,7 @@ func (c Credential) validate() (field string, err error) {
 		return "Scheme", invalid("empty")
 	case len(c.Secret) == 0:
 		return "Secret", invalid("empty")
-	case c.Scheme == "digest" && !bytes.Contains(c.Secret, []byte(":")): // the server would take it for a user's name, which all may read
+	case c.Scheme == "digest" && !bytes.Contains(c.Secret, []byte(":")): // the server would take it for the name of a user, which is public
 		return "Secret", invalid("a digest secret is a user and a password with a colon between")
 	}
 	return "", nil

@@ -1,10 +1,18 @@
-// Package framework keeps one ZooKeeper session at a time and everything hard about it:
-// connecting, retrying, telling "failed" from "unknown", and noticing that a session
-// may be over before the server gives its ephemeral nodes away.
+// Package framework is a ZooKeeper client that keeps one session at a time. It connects
+// and reconnects, repeats what is safe to repeat, tells "failed" from "unknown", and
+// ends a session locally before a server can have given its ephemeral nodes away.
+//
+//	client, err := framework.Connect(ctx, framework.Config{Servers: []string{"zk1:2181", "zk2:2181"}})
+//	...
+//	defer client.Close()
+//	data, stat, err := client.Get(ctx, "/app/config")
+//
+// Locks, semaphores and leader election are built on it: see the packages below
+// recipes.
 //
 // It does not make the network reliable. A process that is paused longer than its
 // session timeout can wake up and act before it notices; only a fencing token checked
-// by the resource, or a [CheckOp] inside a [Client.Multi], protects against that.
+// by the resource, or a CheckOp inside a [Client.Multi], protects against that.
 //
 // # Sessions and states
 //
@@ -21,45 +29,9 @@
 //	session                 Close from any state ----> Closed
 //
 // Connected means that the session is attached to a server. Suspended means that no
-// server is reachable, and that the session may still live. Lost means that this
-// session is over for us; the next state is Connected with another session id, or
-// Closed.
-//
-// # The trust deadline
-//
-// The leader expires a session a timeout after it was last told of it. A client never
-// sees that moment, and an answer is no proof: the server a client is attached to
-// answers pings and reads by itself, and goes on doing so for up to syncLimit ticks
-// after it was cut off from the leader. So the framework makes a round trip through the
-// leader every twelfth of the timeout, a sync, and of two such trips, one after the
-// other, it knows what the leader must have been told by the end of the second. Call
-// the time that is proved in this way A.
-//
-// Nor does a leader prove that there is no other. One that has lost its quorum answers
-// syncs and revalidates sessions until it notices, which no client can bound, while a
-// new leader's clock for the session runs. But it commits nothing. So while work relies
-// on the session, as every lease does, a second time counts, Q: when the newest
-// transaction was sent that was answered with success. Unless something else does, the
-// framework makes a small one every quarter of the timeout and on each new connection:
-// it checks that the nodes exist that are relied on. The comment of the package
-// internal/guard has the whole argument. Five sixths of the timeout after A, or the
-// earlier of A and Q, lies the
-//
-//	trust deadline
-//
-// on the local clock; with an ensemble that answers it is about half a timeout away.
-// Until then no server can have expired the session, nor for another sixth of the
-// timeout, which is margin for clocks that run at different rates and for work that
-// needs a moment to stop. When the deadline passes the session ends here, whatever the
-// servers think, and once that sixth has passed the framework closes it there as soon
-// as one can be reached. A session on which nothing relies is lost by A alone, which
-// proves less: that some leader knew of it, perhaps a deposed one.
-//
-// The timeout is the least that was granted to any connection of the session. All
-// servers need the same tickTime, minSessionTimeout and maxSessionTimeout. The argument
-// needs a session timeout of at least two ticks, which is the least that servers grant
-// by default. And it needs servers that report to the leader themselves. An observer
-// behind an observer master (observerMasterPort) does not: list no such servers.
+// server is reachable, and that the session may still live. Lost means that the client
+// does not use this session any more; the next state is Connected with another session
+// id, or Closed.
 //
 // # Outcomes
 //
@@ -67,13 +39,50 @@
 // unknown: sent and never answered, so it may have happened and may still happen until
 // the session has re-attached or its timeout has passed. Errors of operations are
 // [*OpError] values; [OutcomeOf] tells the two kinds of failure apart, and
-// errors.Is(err, [ErrUnknownOutcome]) is true for the second. Reads are repeated after
+// errors.Is(err, ErrUnknownOutcome) is true for the second. Reads are repeated after
 // both. Writes are repeated only after a certain failure to have any effect, never
 // after an unknown outcome.
 //
-// # Sessions do not mix
+// # Requests and sessions
 //
-// A request that was queued in one session is never sent in another. Operations of a
-// Client that must not even be repeated in another session, such as those of a lock, go
-// through a view that is pinned to one: [Client.In].
+// A request that waits in one session is never sent in another. Operations that must
+// not be repeated in another session either, such as those of a lock, use a view that
+// is pinned to one: [Client.In].
+//
+// # The trust deadline
+//
+// The leader expires a session when its timeout has passed since the leader last heard
+// of it. A client never sees that moment, and an answer is no proof: the server that a
+// client is attached to answers pings and reads by itself, and continues to do so for
+// up to syncLimit ticks after it was cut off from the leader. So the framework makes a
+// round trip through the leader, a sync, every twelfth of the timeout. From two of
+// them, one after the other, it knows what the leader must have heard by the end of the
+// second. Call the time that is proved in this way A.
+//
+// Nor does a leader prove that there is no other. A leader that has lost its quorum
+// answers syncs and revalidates sessions until it notices. No client can bound how long
+// that takes, and meanwhile a new leader's clock for the session runs. But a leader
+// without a quorum commits nothing. So while work relies on the session, as every lease
+// does, a second time counts, Q: when the newest transaction was sent that was answered
+// with success. If there is no other, the framework makes a small one every quarter of
+// the timeout and on each new connection: it checks that the nodes exist that are
+// relied on. The comment of the package internal/guard has the whole argument. Five
+// sixths of the timeout after A, or after the earlier of A and Q, lies the
+//
+//	trust deadline
+//
+// on the local clock; with an ensemble that answers it is about half a timeout away.
+// Until then no server can have expired the session, nor for another sixth of the
+// timeout. That sixth is margin for clocks that run at different rates and for work
+// that needs time to stop. When the deadline passes the session ends in this process,
+// whatever the servers think. Once that sixth has passed too, the framework closes the
+// session on the servers as soon as one can be reached. A session on which nothing
+// relies is lost by A alone, which proves less: that some leader knew of it, perhaps a
+// deposed one.
+//
+// The timeout is the least that was granted to any connection of the session. All
+// servers need the same tickTime, minSessionTimeout and maxSessionTimeout. The argument
+// needs a session timeout of at least two ticks, which is the least that servers grant
+// by default. And it needs servers that report to the leader themselves. An observer
+// behind an observer master (observerMasterPort) does not: list no such servers.
 package framework

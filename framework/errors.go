@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// What the server answers, and what this package finds out by itself. Test for them
-// with errors.Is.
+// What servers answer, and what this package finds out by itself. Test for them with
+// errors.Is.
 var (
 	// ErrNoNode means that the znode, or for a create its parent, does not exist.
 	ErrNoNode = errors.New("node does not exist")
@@ -21,7 +21,7 @@ var (
 	ErrNodeExists = errors.New("node already exists")
 	// ErrNotEmpty means that a delete found children under the znode.
 	ErrNotEmpty = errors.New("node has children")
-	// ErrBadVersion means that the znode's version is not the one that was asked for.
+	// ErrBadVersion means that the znode's version is not the one given.
 	ErrBadVersion = errors.New("version does not match")
 	// ErrNoChildrenForEphemerals means that the parent of a create is ephemeral.
 	ErrNoChildrenForEphemerals = errors.New("ephemeral nodes cannot have children")
@@ -34,7 +34,7 @@ var (
 	ErrAuthFailed = guard.ErrAuthFailed
 	// ErrCertificateRefused means that a server refused the certificate that the client
 	// presented in the TLS handshake, or wants one and got none. It is the Err of a
-	// ConnectAttempt: another server may see it differently, or the same one later.
+	// ConnectAttempt: another server may accept it, or the same one later.
 	ErrCertificateRefused = guard.ErrCertificateRefused
 	// ErrTLSMismatch means that a server seems to want TLS where the client uses none,
 	// or the reverse: see Config.TLS. It is the Err of a ConnectAttempt. A server that
@@ -133,7 +133,7 @@ func (e *OpError) Is(target error) bool {
 // A ConnectError tells which addresses were tried without success. It is an
 // ErrNotConnected, and an ErrAuthFailed if a server was reached and refused the
 // credentials. It does not wrap the failures themselves: a dial that timed out must not
-// make it look as if a context of the caller's had.
+// look like a timeout of the caller's context.
 type ConnectError struct {
 	// Attempts holds the newest attempt for each address, in the order tried.
 	Attempts []ConnectAttempt
@@ -177,9 +177,9 @@ func (e *ConnectError) Is(target error) bool {
 	return target == ErrNotConnected || target == ErrAuthFailed && slices.ContainsFunc(e.Attempts, refused)
 }
 
-// waitedInVain is the error of a wait for a connection that ctx has ended: it is both
-// the cause of ctx and the failures at the addresses.
-func (c *core) waitedInVain(ctx context.Context) error {
+// waitEnded is the error of a wait for a connection that ctx has ended: it is both the
+// cause of ctx and the failures at the addresses.
+func (c *core) waitEnded(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", context.Cause(ctx), notConnected(c.servers.Attempts()))
 }
 

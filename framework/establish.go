@@ -28,8 +28,8 @@ func (s *Session) establish(ctx context.Context) error {
 				return fmt.Errorf("credential %d, scheme %q: %w", i+1, cred.Scheme, err)
 			}
 		}
-		// The library presents on every later connection what it remembers, but forgets
-		// a credential if the connection breaks between the answer and its noting it.
+		// The library presents the credentials again on every later connection. It
+		// forgets one if the connection breaks between the answer and its recording it.
 		// So all must have been accepted over one connection.
 		if len(s.core.cfg.Auth) == 0 || (before != nil && before == s.guard.Live()) {
 			return nil
@@ -37,9 +37,9 @@ func (s *Session) establish(ctx context.Context) error {
 	}
 }
 
-// present presents one credential, again and again while the outcome is unknown.
+// present presents one credential, and repeats that while the outcome is unknown.
 func (s *Session) present(ctx context.Context, cred Credential) error {
-	pace := retry.Exponential(10*time.Millisecond, time.Second).Start()
+	pauses := retry.Exponential(10*time.Millisecond, time.Second).Start()
 	for {
 		_, _, err := send(ctx, s, "", request[struct{}]{send: func(s *Session, _ string) (struct{}, error) {
 			return struct{}{}, s.conn.AddAuth(cred.Scheme, cred.Secret)
@@ -52,24 +52,24 @@ func (s *Session) present(ctx context.Context, cred Credential) error {
 		case over != nil:
 			return over
 		}
-		d, _ := pace.Next()
+		d, _ := pauses.Next()
 		if err := retry.Sleep(ctx, d); err != nil {
 			return err
 		}
 	}
 }
 
-// closePatience bounds how long Close waits for a server, failedPatience how long a
+// closeLimit bounds how long Close waits for a server, failedCloseLimit how long a
 // Connect that has failed does.
 const (
-	closePatience  = time.Second
-	failedPatience = 50 * time.Millisecond
+	closeLimit       = time.Second
+	failedCloseLimit = 50 * time.Millisecond
 )
 
 // shutDown ends the session here, for the reason given, and on the server.
 func (s *Session) shutDown(cause error) {
 	s.over(cause)
-	limit, cancel := context.WithTimeout(context.Background(), time.Duration(s.core.patience.Load()))
+	limit, cancel := context.WithTimeout(context.Background(), time.Duration(s.core.closeLimit.Load()))
 	defer cancel()
 	s.guard.CloseOnServer(limit)
 }

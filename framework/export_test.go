@@ -16,7 +16,7 @@ func TakeTurns(s *Session) {
 func KeptWatches(c *Client) (ours, library int) {
 	s := c.Session()
 	s.watch.mu.Lock()
-	ours = len(s.watch.spots)
+	ours = len(s.watch.entries)
 	s.watch.mu.Unlock()
 	conn := reflect.ValueOf(s.conn).Elem()
 	lock := reflect.NewAt(conn.FieldByName("watchersLock").Type(), unsafe.Pointer(conn.FieldByName("watchersLock").UnsafeAddr()))

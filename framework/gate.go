@@ -16,27 +16,27 @@ type gate struct {
 	table   *gateTable
 	first   *signal.Signal // given at the first attachment
 
-	mu       sync.Mutex
-	state    gateState
-	up, down *signal.Signal // given while it is open, and while it is not; replaced when that ends
-	watching bool           // a watch was asked for in this session
-	settled  time.Time      // when the library has looked, since it attached, which watches to set again
-	unsent   int            // requests to set watches that the library may still have in its queue
+	mu         sync.Mutex
+	state      gateState
+	up, down   *signal.Signal // given while it is open, and while it is not; replaced when that ends
+	watching   bool           // a watch was asked for in this session
+	firstWatch time.Time      // when the library has checked, since it attached, which watches to set again
+	unsent     int            // requests to set watches that the library may still have in its queue
 
 	// Of the newest attachment on which watches may have to be set again.
-	due       time.Time // when the library has had the time to send the next request for that
+	due       time.Time // when the library has had time to send the next request for that
 	onePacket bool      // one request is enough
 	restored  bool      // the newest request was answered, and not refused
 	early     bool      // the gate was opened before all of several were answered
 }
 
-// gateSession is what a gate asks and tells its session, under its lock.
+// gateSession is what a gate calls, under its lock.
 type gateSession interface {
 	link() gateLink   // nil if there is no connection, or the session is over
 	watchBytes() int  // the size of the paths of all watches
 	opened()          // requests are let through
 	shut(cause error) // they are not any more, because the connection broke
-	wake()            // something will be due sooner than it was
+	wake()            // something is due sooner than it was
 }
 
 // A gateLink is a connection that requests are sent over.
@@ -52,12 +52,12 @@ func newGate(s gateSession) *gate {
 	return g
 }
 
-// move carries out what the table says, and returns the state in which the gate is
-// then. The caller has the lock.
+// move carries out what the table says, and returns the state of the gate then. The
+// caller has the lock.
 func (g *gate) move(event gateEvent) gateState {
 	from, to := g.state, g.table[g.state][event]
 	if to == gateOpen && g.session.link() == nil {
-		to = gateClosed // and who has ended it is about to tell
+		to = gateClosed // the event for that comes next
 	}
 	if to == 0 || to == from {
 		return from
@@ -75,8 +75,8 @@ func (g *gate) move(event gateEvent) gateState {
 	return to
 }
 
-// tell is move for events that need nothing else.
-func (g *gate) tell(event gateEvent) {
+// handle is move for events that need nothing else.
+func (g *gate) handle(event gateEvent) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.move(event)
@@ -97,10 +97,10 @@ func (g *gate) signals() (up, down *signal.Signal) {
 }
 
 // attached is called when the library may send requests. They are let through at once,
-// unless watches may have to be set again: then not before the server has answered
-// that, so that nobody reads a change before the event for it. What is in the library's
-// queue already is held back until that request is sent: the library reads the last
-// zxid for it without a lock, and too late if an answer comes first.
+// unless watches may have to be set again: then only when the server has answered that,
+// so that no read shows a change before the event for it. Requests that are in the
+// library's queue already are held back until that request is sent: the library reads
+// the last zxid for it without a lock, and too late if an answer comes first.
 func (g *gate) attached() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,11 +116,11 @@ func (g *gate) attached() {
 	g.first.Give()
 	switch {
 	case !g.watching:
-		g.settled = time.Now().Add(watchGrace)
+		g.firstWatch = time.Now().Add(watchGrace)
 		g.move(gateAttached)
 	case g.move(gateReattached) == gateRestoring:
-		// A connection that ended too soon has left its request in the queue, which
-		// comes first now, perhaps while the library reads the zxid for the next.
+		// A connection that ended too soon has left its request in the queue. That is
+		// sent first now, perhaps while the library reads the zxid for the next.
 		c.HoldBack(stale)
 		g.onePacket, g.restored = g.session.watchBytes() < onePacket, false
 		g.due = time.Now().Add(watchGrace)
@@ -128,12 +128,12 @@ func (g *gate) attached() {
 	}
 }
 
-// watchGrace is how long to wait for the library to begin setting watches again. It has
-// none to set if all have fired; there is no way to ask it.
+// watchGrace is how long to wait until the library starts to set watches again. It has
+// none to set if all have fired; that cannot be asked.
 const watchGrace = 20 * time.Millisecond
 
-// onePacket is a bound on the paths that the library sets watches on in one request; it
-// splits at 128 KiB.
+// onePacket bounds the size of the paths on which the library sets watches in one
+// request; it splits at 128 KiB.
 const onePacket = 100 << 10
 
 // broke is called when the connection is gone.
@@ -149,15 +149,15 @@ func (g *gate) broke(cause error) {
 	}
 }
 
-// expectWatches makes the next attachment wait until watches are set again. The first
-// watch does not come before the library has found, after attaching, that it has none
-// to set: it would read the last zxid without a lock for that one. How long that takes
-// is returned.
+// expectWatches makes the next attachment wait until watches are set again. It returns
+// how long the first watch has to wait: until the library has found, after attaching,
+// that it has none to set. Else it would read the last zxid without a lock for that
+// one.
 func (g *gate) expectWatches() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.watching = true
-	return time.Until(g.settled)
+	return time.Until(g.firstWatch)
 }
 
 // settingWatches is called when the library has sent a request to set watches again.
@@ -179,10 +179,10 @@ func (g *gate) watchesSet(ok bool) {
 	}
 }
 
-// check is called now and then, to find that the library has had time to begin setting
-// watches again, and has not or is done. Then it returns the connection over which what
-// was held back is to be sent, and whether watches were set; released is called behind
-// that. It also returns the time until it should be called again.
+// check finds that the library has had time to start to set watches again, and has not,
+// or is done. Then it returns the connection over which to send what was held back, and
+// whether watches were set; released is called after that. It also returns the time
+// until it should be called again.
 func (g *gate) check(now time.Time) (again time.Duration, c gateLink, restored bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -192,7 +192,7 @@ func (g *gate) check(now time.Time) (again time.Duration, c gateLink, restored b
 	switch c = g.session.link(); {
 	case now.Before(g.due):
 		return g.due.Sub(now), nil, false
-	case c == nil: // the next attachment begins anew
+	case c == nil: // the next attachment starts again
 		g.move(gateBroke)
 		return time.Hour, nil, false
 	case c.SettingWatches():
@@ -202,8 +202,8 @@ func (g *gate) check(now time.Time) (again time.Duration, c gateLink, restored b
 	return time.Hour, c, g.restored
 }
 
-// released is called when what was held back was sent over a connection, which may have
-// been replaced by another since.
+// released is called when what was held back was sent over a connection. There may be
+// another by then.
 func (g *gate) released(c gateLink, restored bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -227,7 +227,7 @@ func (s *Session) watchBytes() int { return s.watch.bytes() }
 func (s *Session) opened() {
 	s.guard.Ready()
 	s.became(Connected, nil)
-	s.wake() // supervise has something to ask on each connection
+	s.wake() // supervise sends something on each connection
 }
 
 func (s *Session) shut(cause error) {
@@ -236,12 +236,11 @@ func (s *Session) shut(cause error) {
 	}
 }
 
-// checkGate opens the gate if it is time to. It returns the time until it should look
-// again.
+// checkGate opens the gate if it is time to. It returns the time until the next check.
 func (s *Session) checkGate(now time.Time) time.Duration {
 	again, c, restored := s.gate.check(now)
 	if c != nil {
-		s.tasks.start(func() { s.release(c, restored) }) // writes, so not here
+		s.tasks.start(func() { s.release(c, restored) }) // it writes, which may block
 	}
 	return again
 }
@@ -250,8 +249,8 @@ func (s *Session) checkGate(now time.Time) time.Duration {
 func (s *Session) release(c gateLink, restored bool) {
 	c.SendHeld()
 	if !restored {
-		// The library has dropped its request to set watches, or had none to make.
-		// Whoever waits looks for himself.
+		// The library has dropped its request to set watches, or had none to make. All
+		// who wait must read again.
 		s.watch.fireAll(Event{Type: EventRecheck})
 	}
 	s.gate.released(c, restored)

@@ -1,6 +1,6 @@
 package framework
 
-// A gateState is where the gate of a session stands.
+// A gateState is the state of the gate of a session.
 type gateState int
 
 const (
@@ -8,7 +8,7 @@ const (
 	gateUnready                    // the credentials are not presented yet
 	gateClosed                     // there is no connection
 	gateRestoring                  // there is one, and the library sets its watches again, or may be about to
-	gateReleasing                  // it does not any more; the requests that were held back are being sent
+	gateReleasing                  // it has set them; the requests that were held back are being sent
 	gateOpen                       // requests are let through
 	gateOver                       // the session is
 )
@@ -21,19 +21,19 @@ const (
 	gateAttached                    // a connection can be used, and there are no watches to be set again
 	gateReattached                  // a connection can be used, and there may be some
 	gateAnswered                    // the server has answered the only request that sets them
-	gateDue                         // the library has had the time to send the next one, and has not
+	gateDue                         // the library has had time to send the next one, and has not
 	gateReleased                    // what was held back was sent
 	gateBroke                       // the connection is gone
 	gateEnded                       // the session is over
 	gateEvents
 )
 
-// A gateTable holds the state that follows on a state and an event. What it does not
-// hold changes nothing.
+// A gateTable holds the state that follows a state and an event. Any other event
+// changes nothing.
 type gateTable [gateOver + 1][gateEvents]gateState
 
-// gateTransitions are those there are. The guard tells the end of a connection before
-// the next one is attached; the gate does not rely on it.
+// gateTransitions are all transitions. The guard reports the end of a connection before
+// the next one is attached; the gate does not rely on that.
 var gateTransitions = gateTable{
 	gateUnready:   {gatePresented: gateOpen, gateEnded: gateOver},
 	gateClosed:    {gateAttached: gateOpen, gateReattached: gateRestoring, gateEnded: gateOver},

@@ -61,7 +61,7 @@ func (w *gateWalk) want() gateState {
 }
 
 func (w *gateWalk) present() {
-	w.gate.tell(gatePresented)
+	w.gate.handle(gatePresented)
 	if !w.ready {
 		w.ready, w.usable, w.passed = true, w.live != nil, w.live != nil
 	}
@@ -148,7 +148,7 @@ func (w *gateWalk) step() {
 	case n < 31 && !w.usable:
 		w.gate.broke(io.EOF)
 	case n < 33:
-		w.gate.tell(gateDue)
+		w.gate.handle(gateDue)
 		w.releasing = w.releasing || w.want() == gateRestoring
 	case n < 36 && w.want() == gateOpen:
 		w.gate.expectWatches()
@@ -157,7 +157,7 @@ func (w *gateWalk) step() {
 		w.present()
 	case n == 38 && w.IntN(4) == 0:
 		w.over = true
-		w.gate.tell(gateEnded)
+		w.gate.handle(gateEnded)
 	}
 }
 

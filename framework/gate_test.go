@@ -81,7 +81,7 @@ func TestRequestsToSetWatchesThatMayBeStaleAreHeld(t *testing.T) {
 	require.False(t, attach(1), "all were seen")
 	require.False(t, attach(0))
 	require.True(t, attach(0))
-	session.gate.tell(gateAnswered)
+	session.gate.handle(gateAnswered)
 	require.False(t, attach(0), "the library had all the time it needs")
 
 	// The gate opens as soon as those that were held are sent. Of several the library
@@ -163,14 +163,14 @@ func TestWatchesSurviveConnectionsThatEndAtOnce(t *testing.T) {
 func attachedAgain(t *testing.T) (*Session, *Watch, *guard.Conn) {
 	t.Helper()
 	session := scripted()
-	spot, w, _ := session.watch.join(watchKey{dataWatch, "/a"})
-	spot.arm()
+	entry, w, _ := session.watch.join(watchKey{dataWatch, "/a"})
+	entry.arm()
 	return session, w, greet(t, session)
 }
 
 // openGate lets requests through on a connection when the library has had its time.
 func openGate(session *Session, c *guard.Conn, restored bool) {
-	session.gate.tell(gateDue)
+	session.gate.handle(gateDue)
 	session.release(c, restored)
 }
 

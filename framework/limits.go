@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// The server drops a connection that sends a frame larger than it accepts, which looks
-// like any other connection loss and would be repeated for ever; and the library
-// crashes on some requests that just exceed its buffer. So sizes are checked before
+// The server closes a connection that sends a frame larger than it accepts. That looks
+// like any other break, and the request would be repeated for ever. And the library
+// panics for some requests that just exceed its buffer. So sizes are checked before
 // anything is sent.
 
 // requestOverhead is a bound on what frame, header, version and flags need.
@@ -37,8 +37,8 @@ func (c *Client) checkBytes(op, path string, bytes int) error {
 	return nil
 }
 
-// ephemeralQuota counts the paths of a session's ephemeral nodes as the record of its
-// close does: a server cannot read back a record of about a megabyte.
+// ephemeralQuota counts the bytes that the paths of a session's ephemeral nodes take in
+// the log record of its close: a server cannot read back a record of about a megabyte.
 type ephemeralQuota struct {
 	limit int
 
@@ -53,7 +53,7 @@ func ephemeralCost(path string) int { return len(path) + 4 }
 // most.
 const sequenceDigits = 11
 
-// reserve makes room for a node that is about to be created.
+// reserve counts a node that is about to be created, if the limit allows it.
 func (q *ephemeralQuota) reserve(path string) error {
 	cost := ephemeralCost(path) + sequenceDigits
 	q.mu.Lock()
@@ -65,8 +65,8 @@ func (q *ephemeralQuota) reserve(path string) error {
 	return nil
 }
 
-// settle replaces a reservation by the node that was created, "" for none.
-func (q *ephemeralQuota) settle(asked, created string) {
+// replace replaces a reservation by the node that was created, "" for none.
+func (q *ephemeralQuota) replace(asked, created string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.used -= ephemeralCost(asked) + sequenceDigits
@@ -75,7 +75,7 @@ func (q *ephemeralQuota) settle(asked, created string) {
 	}
 }
 
-// found counts a node that exists after all.
+// found counts a node that was created although its answer was dropped.
 func (q *ephemeralQuota) found(path string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -90,7 +90,7 @@ func (q *ephemeralQuota) hold(path string) {
 	q.used += ephemeralCost(path)
 }
 
-// gone gives back what a deleted node had; other paths do not matter.
+// gone subtracts a deleted node; paths that were not counted do not matter.
 func (q *ephemeralQuota) gone(path string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -30,9 +30,8 @@ const (
 	opChecks
 )
 
-// CreateOp creates a node. acl nil means the one Config.ACL returns. Containers and
-// nodes with a time to live cannot be made in a Multi: the library cannot read the
-// answer.
+// CreateOp creates a node. acl nil means the one Config.ACL returns. A Multi cannot
+// make containers and nodes with a time to live: the library cannot read the answer.
 func CreateOp(path string, data []byte, mode Mode, acl []ACL) Op {
 	return Op{kind: opMakes, path: path, data: data, mode: mode, acl: acl}
 }
@@ -59,13 +58,12 @@ type OpResult struct {
 	Path string
 	// Stat is the new Stat of a node whose data was set, else zero.
 	Stat Stat
-	// Err is why this operation made the Multi fail, nil for those before it; for those
-	// behind it that they were not tried.
+	// Err is why this operation made the Multi fail. It is nil for those before it, and
+	// ErrNotTried for those behind it.
 	Err error
 }
 
-// ErrNotTried is the result of the operations of a failed Multi behind the one that
-// failed.
+// ErrNotTried is the result of the operations behind the one that made a Multi fail.
 var ErrNotTried = errors.New("not tried, an operation before it failed")
 
 // A MultiError is the error of a Multi that had no effect because of one operation.
@@ -146,7 +144,7 @@ func (s *Session) multi(requests []any) (v multiReply, err error) {
 			if err == nil {
 				made = v.results[i].String
 			}
-			s.quota.settle(asked, made)
+			s.quota.replace(asked, made)
 		}
 		for _, r := range requests {
 			if d, ok := r.(*zk.DeleteRequest); ok && err == nil {

@@ -89,8 +89,9 @@ func (c *Client) Children(ctx context.Context, path string) ([]string, Stat, err
 	return childrenReading.plain(ctx, c, path)
 }
 
-// Set replaces a node's data if its version is the one given, or whatever it is if that
-// is AnyVersion, and returns the new Stat. Errors: ErrNoNode, ErrBadVersion.
+// Set replaces a node's data if its version is the one given, or any if that is
+// AnyVersion, and returns the new Stat. Errors: ErrNoNode, ErrBadVersion. Update is a
+// compare-and-set that also knows its own write when the answer is dropped.
 func (c *Client) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
 	if err := c.checkSize("set", path, data, nil); err != nil {
 		return Stat{}, err
@@ -111,9 +112,9 @@ func (c *Client) change(ctx context.Context, op, path string, send func(conn *zk
 	return toStat(stat), nil
 }
 
-// Delete removes a node without children if its version is the one given, or whatever
-// it is if that is AnyVersion. Errors: ErrNoNode, ErrBadVersion, ErrNotEmpty. See
-// DeleteGuaranteed for a node that must go in any case.
+// Delete removes a node without children if its version is the one given, or any if
+// that is AnyVersion. Errors: ErrNoNode, ErrBadVersion, ErrNotEmpty. DeleteGuaranteed
+// goes on after an unknown outcome.
 func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 	_, err := do(ctx, c, deleteRequest(path, version))
 	return err

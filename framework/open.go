@@ -35,7 +35,7 @@ func letters(perms int32) string {
 // credentials.
 func (v recipeView) OpenEntries(ctx context.Context, node string, perms int32) ([]ACL, error) {
 	if s := v.Session(); s != nil {
-		s.looked.first(v.full(node))
+		s.checked.first(v.full(node))
 	}
 	return v.openEntries(ctx, node, perms)
 }
@@ -50,40 +50,40 @@ func (c *Client) openEntries(ctx context.Context, node string, perms int32) ([]A
 // WarnIfOpen logs a warning if there are any, although there are credentials.
 func (v recipeView) WarnIfOpen(node string, perms int32) {
 	c, s := v.Client, v.Session()
-	if len(c.core.cfg.Auth) == 0 || s == nil || !s.looked.first(c.full(node)) {
+	if len(c.core.cfg.Auth) == 0 || s == nil || !s.checked.first(c.full(node)) {
 		return
 	}
 	s.Go(func(ctx context.Context) {
 		open, err := recipeView{c.In(s)}.Once().openEntries(ctx, node, perms)
 		switch {
 		case OutcomeOf(err) == Unknown, errors.Is(err, ErrNoNode):
-			s.looked.forget(c.full(node)) // it will be there, or answered, another time
+			s.checked.forget(c.full(node)) // the next call reads it again
 		case len(open) > 0:
 			who := make([]string, len(open))
 			for i, a := range open {
 				who[i] = a.String()
 			}
-			v.Logger().Warn("not protected by the credentials: strangers can take part here or delete the holder's node",
+			v.Logger().Warn("not protected by the credentials: clients without them can contend here or delete the holder's node",
 				"path", quote.Path(c.full(node)), "open", strings.Join(who, ","),
 				"mend", "framework.OwnedBelow for Config.ACL before the path is made, or setAcl auth::cdrwa,world:anyone:r")
 		}
 	})
 }
 
-// lookedLimit bounds how many paths a session remembers, and warns of.
-const lookedLimit = 1000
+// checkedLimit bounds how many paths a session remembers, and warns of.
+const checkedLimit = 1000
 
-// lookedPaths are those whose ACLs were looked at in a session.
-type lookedPaths struct {
+// checkedPaths are those whose ACLs were read in a session.
+type checkedPaths struct {
 	mu    sync.Mutex
 	paths map[string]struct{}
 }
 
-// first reports whether a path is to be looked at, and notes that it is.
-func (l *lookedPaths) first(path string) bool {
+// first reports whether a path was not checked yet, and records that it is.
+func (l *checkedPaths) first(path string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, known := l.paths[path]; known || len(l.paths) >= lookedLimit {
+	if _, known := l.paths[path]; known || len(l.paths) >= checkedLimit {
 		return false
 	}
 	if l.paths == nil {
@@ -93,7 +93,7 @@ func (l *lookedPaths) first(path string) bool {
 	return true
 }
 
-func (l *lookedPaths) forget(path string) {
+func (l *checkedPaths) forget(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.paths, path)

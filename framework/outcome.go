@@ -29,7 +29,7 @@ const (
 func (o Outcome) String() string { return nameOf(o, "outcome", "done", "failed", "unknown") }
 
 // OutcomeOf returns Done for nil, the outcome recorded in an error of this package, and
-// Unknown for any other error, because nothing is known of it.
+// Unknown for any other error, of which nothing is known.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return Done
@@ -57,14 +57,14 @@ var neverSent = []error{
 	ErrClosed, ErrSessionLost, context.Canceled, context.DeadlineExceeded,
 }
 
-// answers maps what the server says, as the client library renders it, to the errors of
-// this package. Each means that the server looked at the request and refused it, so it
-// certainly had no effect.
+// answers maps the server's answers, as errors of the client library, to the errors of
+// this package. Each means that the server refused the request, so it certainly had no
+// effect.
 //
-// The library makes an unnamed error of a code it does not know, which would have to be
-// told by its text. Where the code matters the wire guard replaces it by one the
-// library knows and a server never sends (see substituteCodes); the last two entries
-// are those. The size of a refused answer is the exception (see guard.RefusedSize).
+// For a code that the library does not know it makes an error that only its text tells
+// apart. Where the code matters the guard substitutes one that the library knows and a
+// server never sends (see substituteCodes); the last two entries are those. The size of
+// an answer that was too large is taken from a text (see guard.RefusedSize).
 var answers = map[error]error{
 	zk.ErrNoNode:                  ErrNoNode,
 	zk.ErrNodeExists:              ErrNodeExists,
@@ -86,10 +86,10 @@ var answers = map[error]error{
 }
 
 // classify turns an error of the client library into one of ours and says whether the
-// request may have taken effect. Everything that is not a plain answer of the server
-// counts as unknown: a closed connection does not tell whether the request had been
-// sent, raw network errors come from writes that may have been partial, and a reply
-// that cannot be decoded belongs to a request that was carried out.
+// request may have taken effect. All but a plain answer of the server is unknown: a
+// closed connection does not tell whether the request was sent, a write that failed may
+// have been partial, and a reply that cannot be decoded belongs to a request that was
+// carried out.
 func classify(err error) (Outcome, error) {
 	if err == nil {
 		return Done, nil
@@ -111,10 +111,10 @@ func classify(err error) (Outcome, error) {
 	return Unknown, err
 }
 
-// verdict decides whether an operation is tried again. Only what certainly had no
-// effect and may succeed next time is: the request was never sent, which an unpinned
-// client carries on with in the next session, was refused by a server that is
-// overloaded, or came through a server that no longer owns the session.
+// verdict decides whether an operation is tried again: only if it certainly had no
+// effect and may succeed next time. That is so if the request was never sent (a view
+// that is not pinned sends it in the next session), was refused by an overloaded
+// server, or was sent to a server that no longer owns the session.
 func (c *Client) verdict(err error) retry.Verdict {
 	switch {
 	case err == nil:
@@ -129,8 +129,8 @@ func (c *Client) verdict(err error) retry.Verdict {
 	return retry.Fatal
 }
 
-// endedBy reports whether there is nowhere to repeat what has failed with an error: the
-// client was closed, or the session is over that the view is pinned to.
+// endedBy reports whether what has failed with an error cannot be repeated: the client
+// was closed, or the session is over that the view is pinned to.
 func (c *Client) endedBy(err error) bool {
 	return errors.Is(err, ErrClosed) || errors.Is(err, ErrSessionLost) && c.pinned != nil
 }

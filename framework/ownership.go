@@ -7,25 +7,26 @@ import (
 	"strings"
 )
 
-// owned is the ACL of what belongs to the credentials of the session that makes it, all
-// of them, and that others may look at: who waits in line watches the node ahead.
+// owned is the ACL of nodes that belong to all credentials of the session that makes
+// them, and that others may read: contenders watch the node ahead.
 var owned = append(CreatorACL(PermAll), WorldACL(PermRead)...)
 
-// OwnedBelow returns an ACL function for Config.ACL. The nodes at the given paths and
-// below belong to the credentials in Config.Auth; others may read them, and nothing
-// else. What lies above, and elsewhere, is open to everybody: other clients' nodes lie
-// there too. The paths are those on the server, with chroot and namespace.
+// OwnedBelow returns a function for Config.ACL. The nodes at the given paths and below
+// belong to the credentials in Config.Auth; other clients may only read them. All other
+// nodes are open to all clients, as other programs' nodes may lie there too. The paths
+// are those on the server, with chroot and namespace.
 //
-// It closes the path of a lock: ZooKeeper asks the parent who may create or delete a
-// node, so the ACL of a contender's own node does not keep it from being deleted.
-// Whoever has none of the credentials can then neither contend there nor take a place
-// away, but still sees who is in line. A path that exists already keeps the ACL that it
-// has: recipes warn of one that is open (see Config.ACL), and SetACL closes it.
+// It closes the path of a lock: ZooKeeper checks the parent's ACL when a node is
+// created or deleted, so the ACL of a contender's own node does not keep other clients
+// from deleting it. Below an owned path a client without the credentials can neither
+// contend nor delete a contender's node, but can still read who contends. A path that
+// exists already keeps its ACL: recipes log a warning if it is open (see Config.Auth),
+// and SetACL closes it.
 //
 // If there is no path, or one that is not valid (see ValidatePath), the function
-// returns no ACL for any node, so that every create fails with ErrInvalidACL: what was
-// to be protected is not made open by mistake. So it does if the session has proved no
-// identity.
+// returns no ACL for any node. Then every create fails with ErrInvalidACL, so that
+// nothing is open by mistake. So does every create of an owned node if the session has
+// proved no identity.
 func OwnedBelow(paths ...string) func(path string) []ACL {
 	paths = slices.Clone(paths)
 	bad := len(paths) == 0
@@ -61,7 +62,7 @@ func (cfg Config) acls() (all, protected func(path string) []ACL) {
 	return all, func(string) []ACL { return owned }
 }
 
-// explainACL says what the server means that refuses an ACL which is right by itself.
+// explainACL says why a server may have refused an ACL that is valid.
 func explainACL(err error, acl []ACL) error {
 	mine := func(a ACL) bool { return a.Scheme == "auth" }
 	if !errors.Is(err, ErrInvalidACL) || !slices.ContainsFunc(acl, mine) {

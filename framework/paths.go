@@ -75,7 +75,7 @@ func (c *Client) full(path string) string {
 	return c.prefix + path
 }
 
-// local takes them away again.
+// local removes them again.
 func (c *Client) local(path string) string {
 	rest, ok := strings.CutPrefix(path, c.prefix)
 	switch {

@@ -11,18 +11,18 @@ import (
 )
 
 // CreateProtected makes an ephemeral or sequential node, and leaves none behind on
-// failure: the name carries a random id, by which the node is found again when the
-// server's answer was lost. Then it is either used or, if ctx or the session has ended,
-// removed in the background. It all happens in one session, the present one or the
-// view's.
+// failure. The name begins with "_c_" and a random id, by which the node is found again
+// when the server's answer was dropped. If ctx or the session has ended meanwhile, the
+// node is removed in the background. All of that happens in one session, the present
+// one or that of the view.
 //
 // Besides the errors of Create it returns ErrSessionLost, with nothing left that
 // outlives that session, and the cause of ctx. The source of the method is
-// ZOOKEEPER-1262 and Curator's protected mode; unlike the latter it looks only after a
-// sync, only in the session of the create, and checks the owner.
+// ZOOKEEPER-1262 and Curator's protected mode; unlike the latter it searches only after
+// a sync, only in the session of the create, and checks the owner.
 //
-// With credentials in Config.Auth, and without Config.ACL, an ephemeral one belongs to
-// those credentials, and others may only read it.
+// With credentials in Config.Auth, and without Config.ACL, an ephemeral node belongs to
+// those credentials, and other clients may only read it.
 func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
 	return c.createProtected(ctx, path, data, mode, opts, nil)
 }
@@ -42,7 +42,7 @@ func (c *Client) createProtected(ctx context.Context, path string, data []byte, 
 		return Created{}, err
 	}
 	return p.listBehind(ctx, &o, l, func() (Created, error) {
-		made, err := p.pursue(ctx, func() ([]Created, error) {
+		made, err := p.untilKnown(ctx, func() ([]Created, error) {
 			made, err := p.client.create(ctx, p.path, data, mode, o, p.late)
 			return []Created{made}, err
 		})
@@ -65,7 +65,7 @@ func (c recipeView) CreateProtectedAll(ctx context.Context, path string, data []
 	}
 	each := CreateOp(p.path, data, EphemeralSequential, c.core.cfg.protectedACL(c.full(p.path)))
 	ops := append(slices.Repeat([]Op{each}, n), others...)
-	made, err := p.pursue(ctx, func() ([]Created, error) {
+	made, err := p.untilKnown(ctx, func() ([]Created, error) {
 		zxid, results, err := p.client.multi(ctx, ops, p.late)
 		if err != nil {
 			return nil, err
@@ -76,8 +76,8 @@ func (c recipeView) CreateProtectedAll(ctx context.Context, path string, data []
 		}
 		return made, nil
 	})
-	if err == nil && len(made) != n { // found again, and not all any more
-		p.client.sweepLater(p.parent, p.id, p.mode)
+	if err == nil && len(made) != n { // found again, but not all of them
+		p.client.removeInBackground(p.parent, p.id, p.mode)
 		return nil, &OpError{Op: "create", Path: path, Session: p.session.ID(), Outcome: Failed, Err: ErrNoNode}
 	}
 	if err == nil {
@@ -87,7 +87,7 @@ func (c recipeView) CreateProtectedAll(ctx context.Context, path string, data []
 }
 
 // removed counts the nodes that were removed in the same transaction, whose answer may
-// have been lost.
+// have been dropped.
 func (p *protected) removed(others []Op) {
 	for _, op := range others {
 		if op.kind == opRemoves {
@@ -125,9 +125,9 @@ func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protecte
 	}, nil
 }
 
-// pursue attempts to make the nodes until it is known that they are made, or that they
-// are not and never will be, or seen to by the background.
-func (p *protected) pursue(ctx context.Context, attempt func() ([]Created, error)) ([]Created, error) {
+// untilKnown attempts to make the nodes until it is known that they are made, or that
+// they are not and never will be, or leaves them to the background.
+func (p *protected) untilKnown(ctx context.Context, attempt func() ([]Created, error)) ([]Created, error) {
 	unknown := false
 	for {
 		made, err := attempt()
@@ -135,21 +135,20 @@ func (p *protected) pursue(ctx context.Context, attempt func() ([]Created, error
 		if outcome == Done || outcome == Failed && !unknown {
 			return made, err
 		}
-		// After an attempt without an answer, a refusal may only say that it was
-		// carried out after all: the name is taken, or what else it was to remove has
-		// gone.
+		// After an attempt without an answer, a refusal may mean that the attempt was
+		// carried out: the name is taken, or what else it was to remove is gone.
 		unknown = true
 		if ctx.Err() != nil || p.session.Err() != nil {
-			// In flight still: late will see to it. Answered by a broken connection:
-			// nobody else will.
-			p.client.sweepLater(p.parent, p.id, p.mode)
+			// If the request is still under way, late removes what it makes. If the
+			// connection broke, only this does.
+			p.client.removeInBackground(p.parent, p.id, p.mode)
 			// The attempt may have ended before the session was known to be over.
 			return nil, errors.Join(err, p.session.Err())
 		}
 		found, lookErr := p.client.listProtected(ctx, p.parent, p.id, p.mode)
 		switch {
 		case lookErr != nil:
-			p.client.sweepLater(p.parent, p.id, p.mode)
+			p.client.removeInBackground(p.parent, p.id, p.mode)
 			return nil, errors.Join(err, lookErr)
 		case len(found) > 0:
 			return found, nil
@@ -159,8 +158,8 @@ func (p *protected) pursue(ctx context.Context, attempt func() ([]Created, error
 	}
 }
 
-// first returns the node that counts of one or several. There are several if a create
-// given up for lost was carried out after all; the others are removed.
+// first returns the one node that counts. There are several if a create whose answer
+// was dropped was carried out after all; the others are removed.
 func (p *protected) first(all []Created) Created {
 	first := all[0]
 	for _, other := range all[1:] {
@@ -169,7 +168,7 @@ func (p *protected) first(all []Created) Created {
 	return first
 }
 
-// late removes what was made for a caller who has left.
+// late removes what was made for a call that has returned already.
 func (p *protected) late(made []string, err error) {
 	outcome, _ := classify(err)
 	switch outcome {
@@ -178,13 +177,13 @@ func (p *protected) late(made []string, err error) {
 			p.client.deleteInBackground(p.client.local(path))
 		}
 	case Unknown:
-		p.client.sweepLater(p.parent, p.id, p.mode)
+		p.client.removeInBackground(p.parent, p.id, p.mode)
 	case Failed:
 	}
 }
 
-// listProtected returns the nodes made under an id, the oldest first, as seen by a
-// server that knows every write that preceded the call.
+// listProtected returns the nodes made under an id, the oldest first, as a server shows
+// them that knows every write before the call.
 func (c *Client) listProtected(ctx context.Context, parent string, id protection.ID, mode Mode) ([]Created, error) {
 	if err := c.Sync(ctx, parent); err != nil {
 		return nil, err

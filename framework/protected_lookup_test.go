@@ -110,7 +110,7 @@ func TestSessionEndsBetweenTheAttemptAndTheLookup(t *testing.T) {
 		p, err := mine.protect(t.Context(), "/q/n-", EphemeralSequential)
 		require.NoError(t, err)
 		lost := &OpError{Op: "create", Path: "/q/n-", Outcome: Unknown, Err: zk.ErrConnectionClosed}
-		made, err := p.pursue(t.Context(), func() ([]Created, error) {
+		made, err := p.untilKnown(t.Context(), func() ([]Created, error) {
 			s.ExpireSession(p.session.ID())
 			<-p.session.Done()
 			return nil, lost

@@ -45,7 +45,7 @@ func (v recipeView) Rely(ctx context.Context, nodes ...string) (bridge.Reliance,
 		}
 		var err error
 		if s.guard.IsVouched() {
-			err = c.awaitTrips(ctx)
+			err = c.awaitRoundTrip(ctx)
 		} else {
 			err = c.makeVouch(ctx, nodes)
 		}
@@ -55,15 +55,15 @@ func (v recipeView) Rely(ctx context.Context, nodes ...string) (bridge.Reliance,
 	}
 }
 
-// awaitTrips waits until there may have been a round trip more.
-func (c *Client) awaitTrips(ctx context.Context) error {
+// awaitRoundTrip waits until there may have been another round trip through the leader.
+func (c *Client) awaitRoundTrip(ctx context.Context) error {
 	ctx, cancel := c.lifetime(ctx)
 	defer cancel()
 	return retry.Sleep(ctx, c.pinned.Timeout()/24)
 }
 
-// makeVouch has a transaction committed, unless somebody else has meanwhile: many may
-// be granted their places at once.
+// makeVouch has a transaction committed, unless another call has meanwhile: many may be
+// granted their slots at once.
 func (c *Client) makeVouch(ctx context.Context, nodes []string) error {
 	s := c.pinned
 	if err := s.take(ctx, s.vouching); err != nil {
@@ -84,10 +84,10 @@ func (c *Client) makeVouch(ctx context.Context, nodes []string) error {
 // Failed receives, once, what a check has found.
 func (r *reliance) Failed() <-chan error { return r.failed }
 
-// fail is told by the guard what a check of a node has found.
+// fail is called by the guard with what a check of a node has found.
 func (r *reliance) fail(err error) {
 	_, err = classify(err)
-	offer(r.failed, err) // unless it was told of another
+	offer(r.failed, err) // unless there was another before
 }
 
 // End says that nothing relies on the nodes any more. It is idempotent.

@@ -49,7 +49,7 @@ func scripted() *Session {
 	s.gate = newGate(s)
 	s.guard = guard.New(servers, s.guardEvents())
 	s.ctx = s.guard.Context()
-	s.gate.tell(gatePresented)
+	s.gate.handle(gatePresented)
 	s.gate.expectWatches()
 	return s
 }

@@ -20,20 +20,20 @@ type Session struct {
 	conn     *zk.Conn
 	slots    chan struct{} // one per request that may await its answer
 	watch    watchTable
-	vouching chan struct{} // whoever makes a transaction because the newest is too old holds it
-	parting  parting
+	vouching chan struct{} // full while a transaction is made because the newest is too old
+	holders  holders
 	quota    ephemeralQuota
-	looked   lookedPaths
+	checked  checkedPaths
 
 	ctx   context.Context // the guard's; ends with the session, with the reason as cause
 	tasks tasks
 
-	disposed chan struct{} // closed when it is over on the server, too, as far as can be done
+	disposed chan struct{} // closed when it is over on the server too, if that could be done
 
 	nudge chan struct{} // wakes supervise
 }
 
-// ID returns the session's id.
+// ID returns the id that the ensemble has given the session.
 func (s *Session) ID() int64 {
 	s.mustBeUsable()
 	return s.guard.ID()
@@ -115,18 +115,18 @@ func (s *Session) onEvent(ev zk.Event) {
 		s.gate.attached()
 	case ev.Type > 0:
 		if ev.Type == zk.EventNodeDeleted {
-			s.quota.gone(ev.Path) // whoever deleted it
+			s.quota.gone(ev.Path) // also if another client deleted it
 		}
 		s.watch.fire(ev)
 	}
 }
 
-// suspended is told that the connection is gone.
+// suspended is called when the connection is gone.
 func (s *Session) suspended() { s.gate.broke(s.core.lastFailure()) }
 
-// watchesRestored is told that the request to set watches again was answered.
+// watchesRestored is called when the request to set watches again was answered.
 func (s *Session) watchesRestored(ok bool) {
-	if !ok { // nobody will hear of changes any more: let all look for themselves
+	if !ok { // no event will come any more: all who wait must read again
 		s.watch.fireAll(Event{Type: EventRecheck})
 	}
 	s.gate.watchesSet(ok)
@@ -149,7 +149,7 @@ func (s *Session) await(ctx context.Context) error {
 		case <-up.Done():
 		case <-s.ctx.Done():
 		case <-ctx.Done():
-			return s.core.waitedInVain(ctx)
+			return s.core.waitEnded(ctx)
 		}
 	}
 }
@@ -181,6 +181,6 @@ func (s *Session) end(cause error) {
 // deadline has passed, which was before that.
 func (s *Session) over(cause error) {
 	s.guard.End(cause)
-	s.gate.tell(gateEnded)
+	s.gate.handle(gateEnded)
 	s.watch.fireAll(Event{Type: EventSessionEnded, Err: context.Cause(s.ctx)})
 }

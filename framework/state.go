@@ -19,7 +19,7 @@ const (
 	Connected
 	// Suspended means that no server answers; the session may still live.
 	Suspended
-	// Lost means that the session is over for us. Another follows.
+	// Lost means that the client does not use the session any more. Another follows.
 	Lost
 	// Closed means that Close was called. It is the last state.
 	Closed
@@ -51,23 +51,23 @@ type StateChange struct {
 	Err error
 }
 
-// timeline is the list of all transitions from some moment on. It is a linked list
-// whose end is a channel that closes when the next element exists, so a reader can lag
-// as far as it likes: it blocks nobody, loses nothing, and what no reader holds any
-// more is garbage.
+// timeline is the list of all transitions from some time on. It is a linked list whose
+// last element has a channel that closes when the next element exists. So a reader can
+// be slow: it blocks no other goroutine and misses nothing, and elements that no reader
+// holds any more are garbage.
 type timeline struct {
 	mu   sync.Mutex
-	last *moment
+	last *transition
 }
 
-type moment struct {
+type transition struct {
 	change StateChange
 	ready  chan struct{} // closed when next is set
-	next   *moment
+	next   *transition
 }
 
 func newTimeline() *timeline {
-	return &timeline{last: &moment{change: StateChange{State: Connecting, At: time.Now()}, ready: make(chan struct{})}}
+	return &timeline{last: &transition{change: StateChange{State: Connecting, At: time.Now()}, ready: make(chan struct{})}}
 }
 
 // add appends a transition if it is legal. Reports about an older session, or of a
@@ -78,7 +78,7 @@ func (t *timeline) add(change StateChange) {
 	if !legal(t.last.change, change) {
 		return
 	}
-	next := &moment{change: change, ready: make(chan struct{})}
+	next := &transition{change: change, ready: make(chan struct{})}
 	t.last.next = next
 	close(t.last.ready)
 	t.last = next
@@ -100,7 +100,7 @@ func legal(from, to StateChange) bool {
 	return false
 }
 
-func (t *timeline) present() *moment {
+func (t *timeline) present() *transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.last
@@ -132,7 +132,7 @@ func (c *Client) State() State {
 	return c.core.states.present().change.State
 }
 
-// became notes the state in which the session is.
+// became records the state in which the session is.
 func (s *Session) became(state State, err error) {
 	s.core.states.add(StateChange{State: state, Session: s.ID(), At: time.Now(), Err: err})
 }

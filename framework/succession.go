@@ -22,22 +22,21 @@ type core struct {
 	tasks     tasks
 	done      chan struct{} // closed when Close is complete
 
-	patience     atomic.Int64 // nanoseconds that an orderly end may take
-	keepsWatches atomic.Bool  // a server does not know how to remove one
+	closeLimit   atomic.Int64 // nanoseconds that an orderly end may take
+	keepsWatches atomic.Bool  // a server cannot remove one
 
 	mu      sync.Mutex
 	session *Session
 	changed chan struct{} // closed and replaced when session changes
 }
 
-// run makes one session after the other until the client is closed. It is the owner of
-// all of them.
+// run makes one session after another until the client is closed.
 func (c *core) run(first chan<- error) {
 	defer close(c.done)
 	for c.ctx.Err() == nil {
 		if err := c.oneSession(first); err != nil && c.ctx.Err() == nil && !errors.Is(err, ErrSessionLost) {
-			// Refused credentials: Connect gives up at once. Later it may be the
-			// servers' configuration that changes, so it is tried again.
+			// Refused credentials: Connect fails at once. Later the servers'
+			// configuration may change again, so this goes on.
 			offer(first, err)
 			c.cfg.Logger.Error("no zookeeper session", "error", err)
 			_ = retry.Sleep(c.ctx, time.Second)
@@ -48,8 +47,8 @@ func (c *core) run(first chan<- error) {
 	c.servers.AwaitCallbacks()
 }
 
-// oneSession makes a session and stays until its end. The error says why there was
-// none.
+// oneSession makes a session and returns when it has ended. The error says why there
+// was none.
 func (c *core) oneSession(first chan<- error) error {
 	s, err := newSession(c)
 	if err != nil {
@@ -77,22 +76,22 @@ func offer[T any](to chan<- T, value T) {
 	}
 }
 
-// live waits for a session's end, or brings it about when the client closes.
+// live waits until a session ends, and ends it when the client is closed.
 func (c *core) live(s *Session) {
 	select {
 	case <-s.Done():
 	case <-c.ctx.Done():
-		s.part(c.cfg.CloseGrace)
+		s.endHolds(c.cfg.CloseGrace)
 	}
-	if s.Err() != nil { // also if lost meanwhile: who worked there is given the time that he was promised
+	if s.Err() != nil { // also if lost meanwhile: work under its leases has the time that was promised
 		s.became(Lost, context.Cause(s.ctx))
 		return
 	}
 	s.shutDown(ErrClosed)
 }
 
-// dispose waits for all that belongs to a session that is over. A session that the
-// server may still hold is closed there, so that its ephemeral nodes go at once and not
+// dispose waits for all that belongs to a session that is over. If the server may still
+// have the session it is closed there, so that its ephemeral nodes go at once and not
 // only when it times out.
 func (c *core) dispose(s *Session) {
 	c.tasks.start(func() {
@@ -112,7 +111,7 @@ func (c *core) publish(s *Session) {
 	close(c.changed)
 	c.changed = make(chan struct{})
 	c.mu.Unlock()
-	s.gate.tell(gatePresented)
+	s.gate.handle(gatePresented)
 }
 
 // await waits for a session to which requests may be sent.
@@ -133,14 +132,14 @@ func (c *core) await(ctx context.Context) (*Session, error) {
 			case s.Err() == nil:
 				return nil, err
 			default: // over, and there is no other
-				return nil, c.waitedInVain(ctx)
+				return nil, c.waitEnded(ctx)
 			}
 		}
 		select {
 		case <-changed:
 		case <-c.ctx.Done():
 		case <-ctx.Done():
-			return nil, c.waitedInVain(ctx)
+			return nil, c.waitEnded(ctx)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func (cfg *Config) tlsFor(ctx context.Context, server string) (*tls.Config, erro
 		if base, err = cfg.GetTLS(ctx); err != nil {
 			return nil, fmt.Errorf("get tls configuration: %w", err)
 		}
-		if base == nil { // not to be taken for a wish to go without
+		if base == nil { // a mistake must not make the connection a plain one
 			return nil, fmt.Errorf("get tls configuration: %w: there is none", ErrInvalidArgument)
 		}
 	}

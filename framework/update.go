@@ -8,20 +8,22 @@ import (
 	"slices"
 )
 
-// Update replaces a node's data by what change makes of them, with the version that
-// change saw, and begins anew when somebody else was faster: nobody's write is undone
+// Update changes a node's data by a compare-and-set: it reads the data, calls change,
+// and writes what change returns if the node still has the version that was read. If
+// another client has written meanwhile it starts again, so that no write is undone
 // unseen. change returns the new data, or write false to leave the node as it is, or an
 // error, which Update returns. It may be called several times.
 //
-// An answer that is lost does not fail the call. Update then syncs, reads, and knows
-// its own write by its version and its data; else it begins anew. Two cases cannot be
-// told apart. Its own write was carried out and somebody has changed the node since:
-// then change gets data that it has changed already. Or it was not, and somebody else
-// has written the same over the same version: then that counts as its own. So change
-// had better say what the data shall be and not by how much they shall grow.
+// An answer that is dropped does not fail the call. Update then syncs, reads, and
+// recognises its own write by its version and its data; else it starts again. Two cases
+// look the same. Its own write was carried out and another client has changed the node
+// since: then change gets data that it has changed already. Or it was not, and another
+// client has written the same over the same version: then that counts as its own. So
+// change should set the data to a value rather than add to it.
 //
-// data may lag behind the ensemble's. A write is refused then, and repeated; who leaves
-// the node as it is because of what it saw may have to Sync before.
+// data may lag behind the ensemble's. Then the write is refused, and repeated. If
+// change leaves the node as it is because of what it saw, a Sync before Update makes
+// sure that it saw all that was written before.
 //
 // Errors: ErrNoNode, and others of Get and Set; OutcomeOf tells whether the node may
 // have been changed all the same, as when ctx ends, or the session that a view is
@@ -52,8 +54,8 @@ func (c *Client) Update(ctx context.Context, path string, change func(data []byt
 	}
 }
 
-// current reads a node. If it is read again, after a write whose answer was lost, then
-// not from a server that may show what was there before the first look.
+// current reads a node. If it is read again, after a write whose answer was dropped, it
+// must not be from a server that may show older data than the first read.
 func (c *Client) current(ctx context.Context, path string, again bool) ([]byte, Stat, error) {
 	if again {
 		if err := c.Sync(ctx, path); err != nil {

@@ -46,10 +46,10 @@ type Event struct {
 // spurious, so read again after one. It comes from a read. Events of a zero or nil
 // Watch panics with an ErrInvalidArgument.
 //
-// The server keeps a watch for a while if nobody waits for it any more, and waiting for
-// the same node again uses the watch that is there. It is taken back when nobody has
-// waited for it for as long as the session timeout, or when there are more than a few
-// dozen of that kind; by servers before 3.5 not until it fires or the session ends.
+// When the context of the read ends, the server keeps the watch for a while, and the
+// next read of the same node uses it. It is removed when it was not used for a session
+// timeout, or when more than a few dozen are unused. Servers before 3.5 keep it until
+// it fires or the session ends.
 type Watch struct {
 	events chan Event
 
@@ -83,9 +83,9 @@ func (w *Watch) deliver(ev Event) {
 	close(w.events)
 }
 
-// bind ends the watch with ctx. The server keeps its own until it fires.
-func (w *Watch) bind(ctx context.Context, spot *watchSpot) {
-	stop := context.AfterFunc(ctx, func() { spot.drop(w) })
+// bind ends the watch with ctx. The server keeps its own.
+func (w *Watch) bind(ctx context.Context, entry *watchEntry) {
+	stop := context.AfterFunc(ctx, func() { entry.drop(w) })
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.leave = stop
@@ -108,88 +108,88 @@ type watchKey struct {
 	path string
 }
 
-// watchTable shares one server watch per kind and path among all who wait for it.
-// Events come from the library's callback, in the order the server sent them; the
-// library's own watch channels are ignored.
+// watchTable shares one watch on the server per kind and path among all Watches. Events
+// come from the library's callback, in the order the server sent them; the library's
+// own watch channels are ignored.
 type watchTable struct {
-	mu    sync.Mutex
-	spots map[watchKey]*watchSpot
-	idle  list.List // of those that nobody waits for, longest idle first
-	limit int       // how many of those are kept
-	full  func()    // called when there are more; it must not block
+	mu      sync.Mutex
+	entries map[watchKey]*watchEntry
+	idle    list.List // of those without a waiter, longest idle first
+	limit   int       // how many of those are kept
+	full    func()    // called when there are more; it must not block
 }
 
-// A watchSpot is one (possible) watch on the server.
-type watchSpot struct {
+// A watchEntry is a watch on the server, or one that is being set.
+type watchEntry struct {
 	table   *watchTable
 	key     watchKey
 	armed   bool // the server has it
 	waiters map[*Watch]struct{}
-	idle    *list.Element // nil while somebody waits
-	since   time.Time     // when that was no longer so
+	idle    *list.Element // nil while there are waiters
+	since   time.Time     // when the last one left
 }
 
-// bytes is the size of the paths of all watches.
+// bytes is the size of the paths of all entries.
 func (t *watchTable) bytes() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for key := range t.spots {
+	for key := range t.entries {
 		n += 4 + len(key.path)
 	}
 	return n
 }
 
-// join adds a waiter before the read is sent, so that no event can come too early.
-// armed says that the server has the watch already, so that a plain read will do: what
-// changes after that read fires it, and a change before makes the event spurious.
-func (t *watchTable) join(key watchKey) (spot *watchSpot, w *Watch, armed bool) {
+// join adds a waiter before the read is sent, so that no event can come too early. If
+// armed, the server has the watch already and a plain read is enough: a change after
+// that read fires it, and a change before makes the event spurious.
+func (t *watchTable) join(key watchKey) (entry *watchEntry, w *Watch, armed bool) {
 	w = &Watch{events: make(chan Event, 1)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	spot = t.spots[key]
-	if spot == nil {
-		if t.spots == nil {
-			t.spots = map[watchKey]*watchSpot{}
+	entry = t.entries[key]
+	if entry == nil {
+		if t.entries == nil {
+			t.entries = map[watchKey]*watchEntry{}
 		}
-		spot = &watchSpot{table: t, key: key, waiters: map[*Watch]struct{}{}}
-		t.spots[key] = spot
+		entry = &watchEntry{table: t, key: key, waiters: map[*Watch]struct{}{}}
+		t.entries[key] = entry
 	}
-	t.unmarkIdle(spot)
-	spot.waiters[w] = struct{}{}
-	return spot, w, spot.armed
+	t.unmarkIdle(entry)
+	entry.waiters[w] = struct{}{}
+	return entry, w, entry.armed
 }
 
-// arm notes that the server has the watch. It concerns the spot that was joined only:
-// if that has fired since, a new one of the same key has its own watch.
-func (spot *watchSpot) arm() {
-	spot.table.mu.Lock()
-	defer spot.table.mu.Unlock()
-	spot.armed = true
+// arm records that the server has the watch. That is about this entry only: if it has
+// fired since, a new one of the same key has its own watch.
+func (entry *watchEntry) arm() {
+	entry.table.mu.Lock()
+	defer entry.table.mu.Unlock()
+	entry.armed = true
 }
 
-// drop removes a waiter, and the spot with it if the server does not have the watch.
-func (spot *watchSpot) drop(w *Watch) {
-	t := spot.table
+// drop removes a waiter, and the entry with it if the server does not have the watch.
+func (entry *watchEntry) drop(w *Watch) {
+	t := entry.table
 	t.mu.Lock()
-	delete(spot.waiters, w)
+	delete(entry.waiters, w)
 	switch {
-	case t.spots[spot.key] != spot || len(spot.waiters) > 0 || spot.idle != nil:
-	case spot.armed:
-		t.markIdle(spot)
+	case t.entries[entry.key] != entry || len(entry.waiters) > 0 || entry.idle != nil:
+	case entry.armed:
+		t.markIdle(entry)
 		if t.idle.Len() > t.limit && t.full != nil {
 			t.full()
 		}
 	default:
-		t.remove(spot)
+		t.remove(entry)
 	}
 	t.mu.Unlock()
 	w.deliver(Event{}) // none
 }
 
-// remove takes a spot out of the table. The caller has the lock.
-func (t *watchTable) remove(spot *watchSpot) {
-	t.unmarkIdle(spot)
-	delete(t.spots, spot.key)
+// remove takes a entry out of the table. The caller has the lock.
+func (t *watchTable) remove(entry *watchEntry) {
+	t.unmarkIdle(entry)
+	delete(t.entries, entry.key)
 }
 
 // serverEvents says what an event of the server means, and which watches it consumes.
@@ -203,40 +203,40 @@ var serverEvents = map[zk.EventType]struct {
 	zk.EventNodeChildrenChanged: {EventChildrenChanged, []watchKind{childWatch}},
 }
 
-// fire hands an event of the server to all who wait for it.
+// fire gives an event of the server to all who wait for it.
 func (t *watchTable) fire(ev zk.Event) {
 	event := serverEvents[ev.Type]
 	for _, kind := range event.kinds {
 		t.mu.Lock()
-		spot := t.spots[watchKey{kind, ev.Path}]
-		if spot != nil {
-			t.remove(spot)
+		entry := t.entries[watchKey{kind, ev.Path}]
+		if entry != nil {
+			t.remove(entry)
 		}
 		t.mu.Unlock()
-		spot.tell(Event{Type: event.means})
+		entry.notify(Event{Type: event.means})
 	}
 }
 
-// fireAll hands one event to all who wait for anything.
+// fireAll gives one event to all waiters.
 func (t *watchTable) fireAll(ev Event) {
 	t.mu.Lock()
-	spots := t.spots
-	t.spots = nil
+	entries := t.entries
+	t.entries = nil
 	t.idle.Init()
 	t.mu.Unlock()
-	for _, spot := range spots {
-		spot.tell(ev)
+	for _, entry := range entries {
+		entry.notify(ev)
 	}
 }
 
-func (spot *watchSpot) tell(ev Event) {
-	if spot == nil {
+func (entry *watchEntry) notify(ev Event) {
+	if entry == nil {
 		return
 	}
-	spot.table.mu.Lock()
-	waiters := spot.waiters
-	spot.waiters = nil
-	spot.table.mu.Unlock()
+	entry.table.mu.Lock()
+	waiters := entry.waiters
+	entry.waiters = nil
+	entry.table.mu.Unlock()
 	for w := range waiters {
 		w.deliver(ev)
 	}

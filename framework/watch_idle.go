@@ -6,43 +6,42 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 )
 
-// Watches that nobody waits for any more are kept for a while, because whoever gives up
-// a wait often begins it again, and are then taken back, so that a session that lives
-// for long does not gather them: those that have been idle for as long as the session
-// timeout, and of more than idleLimit those that have been idle for longest. Each costs
-// a request.
+// Watches without a waiter are kept for a while, because a wait that was given up often
+// starts again. Then they are removed, so that a long session does not gather them:
+// those that were idle for a session timeout, and of more than idleLimit those that
+// were idle for longest. Each removal costs a request.
 //
-// The library knows nothing of that, so the guard asks the server; see
+// The library cannot remove watches, so the guard asks the server; see
 // guard.RemoveWatch.
 //
-// No watch that is needed can get lost. It is decided which one to take back while
-// nothing else can be written to the connection. If somebody waits for it then it
-// stays, and whoever comes later asks for the watch anew, behind the request that takes
-// it back; the server carries them out in that order, and so does the library hear of
-// them. If the connection breaks before the answer the library sets the watch again on
-// the next one, whatever became of it, and it is idle as before.
+// No watch that is needed can be dropped. Which one to remove is decided while nothing
+// else can be written to the connection. One that has a waiter then stays. A later read
+// sets the watch again, behind the request that removes it; the server carries them out
+// in that order, and the library gets the answers in that order. If the connection
+// breaks before the answer, the library sets the watch again on the next one in any
+// case, and it is idle as before.
 
 // idleLimit is how many idle watches are kept in a session.
 const idleLimit = 64
 
-// markIdle notes that nobody waits for a watch that the server has. The caller has the
-// lock.
-func (t *watchTable) markIdle(spot *watchSpot) {
-	spot.since = time.Now()
-	spot.idle = t.idle.PushBack(spot)
+// markIdle records that a watch that the server has is without a waiter. The caller has
+// the lock.
+func (t *watchTable) markIdle(entry *watchEntry) {
+	entry.since = time.Now()
+	entry.idle = t.idle.PushBack(entry)
 }
 
-// unmarkIdle notes that it is not idle, or not there, any more. The caller has the
+// unmarkIdle records that it is not idle, or not there, any more. The caller has the
 // lock.
-func (t *watchTable) unmarkIdle(spot *watchSpot) {
-	if spot.idle != nil {
-		t.idle.Remove(spot.idle)
-		spot.idle = nil
+func (t *watchTable) unmarkIdle(entry *watchEntry) {
+	if entry.idle != nil {
+		t.idle.Remove(entry.idle)
+		entry.idle = nil
 	}
 }
 
-// idleFor returns how long it takes until a watch is to be taken back.
-func (t *watchTable) idleFor(now time.Time, patience time.Duration) time.Duration {
+// idleFor returns how long it takes until a watch is to be removed.
+func (t *watchTable) idleFor(now time.Time, keep time.Duration) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch oldest := t.idle.Front(); {
@@ -51,35 +50,35 @@ func (t *watchTable) idleFor(now time.Time, patience time.Duration) time.Duratio
 	case t.idle.Len() > t.limit:
 		return 0
 	default:
-		return oldest.Value.(*watchSpot).since.Add(patience).Sub(now)
+		return oldest.Value.(*watchEntry).since.Add(keep).Sub(now)
 	}
 }
 
-// takeIdle forgets the watch that has been idle for longest of those that are to be
-// taken back, and returns its key. It is false if there is none.
-func (t *watchTable) takeIdle(now time.Time, patience time.Duration) (watchKey, bool) {
+// takeIdle takes the watch out of the table that was idle for longest of those that are
+// to be removed, and returns its key. It is false if there is none.
+func (t *watchTable) takeIdle(now time.Time, keep time.Duration) (watchKey, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for e := t.idle.Front(); e != nil; e = e.Next() {
-		spot := e.Value.(*watchSpot)
-		if t.idle.Len() <= t.limit && now.Sub(spot.since) < patience {
+		entry := e.Value.(*watchEntry)
+		if t.idle.Len() <= t.limit && now.Sub(entry.since) < keep {
 			break
 		}
-		if all, ok := t.sameAs(spot); ok {
-			for _, spot := range all {
-				t.remove(spot)
+		if all, ok := t.sameAs(entry); ok {
+			for _, entry := range all {
+				t.remove(entry)
 			}
-			return spot.key, true
+			return entry.key, true
 		}
 	}
 	return watchKey{}, false
 }
 
-// sameAs returns the watches that are one to the server, and false if one of them is
+// sameAs returns the watches that are one for the server, and false if one of them is
 // needed.
-func (t *watchTable) sameAs(spot *watchSpot) (all []*watchSpot, idle bool) {
-	for _, kind := range sameOnServer[spot.key.kind] {
-		if other := t.spots[watchKey{kind, spot.key.path}]; other != nil {
+func (t *watchTable) sameAs(entry *watchEntry) (all []*watchEntry, idle bool) {
+	for _, kind := range sameOnServer[entry.key.kind] {
+		if other := t.entries[watchKey{kind, entry.key.path}]; other != nil {
 			if other.idle == nil {
 				return nil, false
 			}
@@ -89,25 +88,24 @@ func (t *watchTable) sameAs(spot *watchSpot) (all []*watchSpot, idle bool) {
 	return all, true
 }
 
-// keep notes that a watch was not taken back after all.
+// keep records that a watch was not removed after all.
 func (t *watchTable) keep(key watchKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.spots == nil || t.spots[key] != nil { // the session is over, or somebody has asked for it anew
+	if t.entries == nil || t.entries[key] != nil { // the session is over, or another read has set it again
 		return
 	}
-	spot := &watchSpot{table: t, key: key, armed: true, waiters: map[*Watch]struct{}{}}
-	t.spots[key] = spot
-	t.markIdle(spot)
+	entry := &watchEntry{table: t, key: key, armed: true, waiters: map[*Watch]struct{}{}}
+	t.entries[key] = entry
+	t.markIdle(entry)
 }
 
-// sameOnServer holds the kinds that are one watch to the server.
+// sameOnServer holds the kinds that are one watch for the server.
 var sameOnServer = map[watchKind][]watchKind{
 	dataWatch: {dataWatch, existsWatch}, existsWatch: {dataWatch, existsWatch}, childWatch: {childWatch},
 }
 
-// checkIdle takes a watch back if one is due. It returns the time until it should look
-// again.
+// checkIdle removes a watch if one is due. It returns the time until the next check.
 func (s *Session) checkIdle(now time.Time) time.Duration {
 	if !s.gate.isOpen() || s.core.keepsWatches.Load() {
 		return time.Hour
@@ -119,7 +117,7 @@ func (s *Session) checkIdle(now time.Time) time.Duration {
 	return time.Hour // the answer wakes
 }
 
-// nextIdle forgets the watch that is to be taken back next.
+// nextIdle takes the watch that is to be removed next out of the table.
 func (s *Session) nextIdle() (guard.IdleWatch, bool) {
 	key, ok := s.watch.takeIdle(time.Now(), s.Timeout())
 	return guard.IdleWatch{Path: key.path, Children: key.kind == childWatch, Kept: func(always bool) {

@@ -13,7 +13,7 @@ type watched[T any] struct {
 	value T
 	stat  *zk.Stat
 	watch *Watch
-	spot  *watchSpot
+	entry *watchEntry
 }
 
 // watched reads together with a watch.
@@ -23,14 +23,14 @@ func (r *reading[T]) watched(ctx context.Context, c *Client, path string) (value
 		send: r.watchIn,
 		late: func(v watched[T], err error) {
 			if err == nil {
-				v.spot.drop(v.watch)
+				v.entry.drop(v.watch)
 			}
 		},
 	})
 	if err != nil {
 		return value, stat, nil, err
 	}
-	v.watch.bind(ctx, v.spot)
+	v.watch.bind(ctx, v.entry)
 	return v.value, toStat(v.stat), v.watch, nil
 }
 
@@ -40,18 +40,18 @@ func (r *reading[T]) watchIn(s *Session, path string) (v watched[T], err error) 
 	if retry.Sleep(s.ctx, s.gate.expectWatches()) != nil {
 		return v, zk.ErrConnectionClosed // over before anything was sent
 	}
-	spot, w, armed := s.watch.join(watchKey{r.kind, path})
-	v = watched[T]{watch: w, spot: spot}
+	entry, w, armed := s.watch.join(watchKey{r.kind, path})
+	v = watched[T]{watch: w, entry: entry}
 	if armed {
 		v.value, v.stat, err = r.read(s.conn, path)
 	} else if v.value, v.stat, _, err = r.set(s.conn, path); err == nil {
-		spot.arm()
+		entry.arm()
 	}
 	if err == nil && context.Cause(s.ctx) != nil { // its end may have been told before we joined
 		err = zk.ErrConnectionClosed
 	}
 	if err != nil {
-		spot.drop(w)
+		entry.drop(w)
 	}
 	return v, err
 }

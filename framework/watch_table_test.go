@@ -26,7 +26,7 @@ type tableModel struct {
 }
 
 type tableReader struct {
-	spot             *watchSpot
+	entry            *watchEntry
 	w                *Watch
 	armed            bool
 	asked            bool // the server has carried out the read
@@ -36,7 +36,7 @@ type tableReader struct {
 
 func (m *tableModel) join() string {
 	r := &tableReader{}
-	r.spot, r.w, r.armed = m.watchTable.join(m.key)
+	r.entry, r.w, r.armed = m.watchTable.join(m.key)
 	m.readers = append(m.readers, r)
 	if r.armed && !m.server {
 		return "a read sets no watch, and the server has none"
@@ -60,14 +60,14 @@ func (m *tableModel) answer(r *tableReader, ok bool) {
 	case !ok:
 		m.leave(r)
 	case !r.armed:
-		r.spot.arm()
+		r.entry.arm()
 	}
 }
 
 func (m *tableModel) leave(r *tableReader) {
 	if !r.isGone {
 		r.isGone = true
-		r.spot.drop(r.w)
+		r.entry.drop(r.w)
 	}
 }
 
@@ -107,7 +107,7 @@ func (m *tableModel) check() string {
 		}
 		waits = waits || !told
 	}
-	if spot := m.spots[m.key]; spot != nil && !waits && !spot.armed {
+	if entry := m.entries[m.key]; entry != nil && !waits && !entry.armed {
 		return "an entry that nobody needs"
 	}
 	return ""
@@ -183,12 +183,12 @@ func TestWatchThatIsOverIsForgottenByItsContext(t *testing.T) {
 		for _, early := range []bool{false, true} {
 			ctx := &countedContext{Context: t.Context(), waiting: map[int]func(){}}
 			var table watchTable
-			spot, w, _ := table.join(watchKey{dataWatch, "/a"})
-			spot.arm()
+			entry, w, _ := table.join(watchKey{dataWatch, "/a"})
+			entry.arm()
 			if early { // before the read has returned
 				event(&table)
 			}
-			w.bind(ctx, spot)
+			w.bind(ctx, entry)
 			assert.Equal(t, 1, ctx.next)
 			if !early {
 				assert.Len(t, ctx.waiting, 1)
@@ -196,19 +196,19 @@ func TestWatchThatIsOverIsForgottenByItsContext(t *testing.T) {
 			}
 			assert.Empty(t, ctx.waiting, "%s, early: %v", name, early)
 			assert.Len(t, w.Events(), 1)
-			assert.Empty(t, table.spots)
+			assert.Empty(t, table.entries)
 		}
 	}
 }
 
 // occupied counts the watches of a table, and who waits for them.
-func occupied(table *watchTable) (spots, waiting int) {
+func occupied(table *watchTable) (entries, waiting int) {
 	table.mu.Lock()
 	defer table.mu.Unlock()
-	for _, spot := range table.spots {
-		waiting += len(spot.waiters)
+	for _, entry := range table.entries {
+		waiting += len(entry.waiters)
 	}
-	return len(table.spots), waiting
+	return len(table.entries), waiting
 }
 
 // A read may be answered when its session is over, and all who waited have been told.
@@ -230,8 +230,8 @@ func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
 			require.ErrorIs(t, err, ErrSessionLost)
 			require.Nil(t, w)
 			synctest.Wait() // for the task of the read, if its caller was first
-			spots, _ := occupied(&session.watch)
-			require.Zero(t, spots)
+			entries, _ := occupied(&session.watch)
+			require.Zero(t, entries)
 			time.Sleep(time.Minute)
 		}
 	})
@@ -250,8 +250,8 @@ func TestReadsThatGiveNoWatchLeaveNobodyWaiting(t *testing.T) {
 		require.ErrorIs(t, err, ErrNoNode)
 		_, _, _, err = c.ChildrenWatch(t.Context(), "/missing")
 		require.ErrorIs(t, err, ErrNoNode)
-		spots, _ := occupied(table)
-		assert.Zero(t, spots)
+		entries, _ := occupied(table)
+		assert.Zero(t, entries)
 
 		s.On(zktest.OpGetData, "/").After().Delay(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
