@@ -185,11 +185,11 @@ func TestLabelsAreLimited(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a")
 		for name, make := range map[string]func(label string) error{
-			"mutex":     func(label string) error { _, err := mutex.New(c, "/x", mutex.WithHolder(label)); return err },
-			"rwlock":    func(label string) error { _, err := rwlock.New(c, "/x", rwlock.WithHolder(label)); return err },
-			"semaphore": func(label string) error { _, err := semaphore.New(c, "/x", 1, semaphore.WithHolder(label)); return err },
-			"leader":    func(label string) error { _, err := leader.New(c, "/x", leader.WithID(label)); return err },
-			"leader ":   func(label string) error { _, err := leader.New(c, "/x", leader.WithHolder(label)); return err },
+			"mutex":                func(label string) error { _, err := mutex.New(c, "/x", mutex.WithHolder(label)); return err },
+			"rwlock":               func(label string) error { _, err := rwlock.New(c, "/x", rwlock.WithHolder(label)); return err },
+			"semaphore":            func(label string) error { _, err := semaphore.New(c, "/x", 1, semaphore.WithHolder(label)); return err },
+			"leader":               func(label string) error { _, err := leader.New(c, "/x", leader.WithID(label)); return err },
+			"leader, by its label": func(label string) error { _, err := leader.New(c, "/x", leader.WithHolder(label)); return err },
 		} {
 			require.NoError(t, make(strings.Repeat("x", 1024)), name)
 			err := make(strings.Repeat("x", 1025))
