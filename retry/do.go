@@ -21,8 +21,8 @@ import (
 //   - the policy allows no further attempt: Do then returns the last attempt's error
 //     unchanged.
 //
-// In both cases no attempt has taken effect. An invalid policy or a nil classifier is
-// an error before the first attempt. Do is safe for concurrent use.
+// In both cases no attempt has taken effect. An invalid policy, a nil classifier or a
+// nil op is an error before the first attempt. Do is safe for concurrent use.
 func Do(ctx context.Context, p Policy, classify Classifier, op func(ctx context.Context) error) error {
 	return run(ctx, p, classify, op, false)
 }
@@ -32,7 +32,7 @@ func Do(ctx context.Context, p Policy, classify Classifier, op func(ctx context.
 //
 // If DoIdempotent fails after an unknown outcome, its error also matches the error of
 // the latest unknown attempt: the operation may have taken effect, although the last
-// attempt has not.
+// attempt certainly has not.
 func DoIdempotent(ctx context.Context, p Policy, classify Classifier, op func(ctx context.Context) error) error {
 	return run(ctx, p, classify, op, true)
 }
@@ -56,6 +56,9 @@ func run(ctx context.Context, p Policy, classify Classifier, op func(ctx context
 	}
 	if classify == nil {
 		return errors.New("retry: classifier is nil")
+	}
+	if op == nil {
+		return errors.New("retry: operation is nil")
 	}
 	schedule := p.Start()
 	var last, unknown error // of the latest attempt, and of the latest with an unknown outcome

@@ -199,6 +199,7 @@ func TestDoRefusesBadArgumentsBeforeTheFirstAttempt(t *testing.T) {
 	op, attempts := script(nil)
 	require.ErrorContains(t, retry.Do(t.Context(), retry.Forever(0), classify, op), "must be positive")
 	require.ErrorContains(t, retry.Do(t.Context(), retry.Policy{}, nil, op), "classifier is nil")
+	require.ErrorContains(t, retry.Do(t.Context(), retry.Policy{}, classify, nil), "operation is nil")
 	assert.Zero(t, *attempts)
 }
 

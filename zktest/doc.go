@@ -8,6 +8,9 @@
 //
 // It is for tests, demonstrations and simulation. It stores nothing on disk.
 //
+// The examples show tests with a server, with a session that expires, with dropped
+// answers, with random faults, and in virtual time.
+//
 // A test can also look at the server: [Server.Node], [Server.Children] and
 // [Server.Sessions] return its state, [Server.Count] and [Server.Trace] what clients
 // have sent, and [Server.Dump] prints all of it when a test fails.
