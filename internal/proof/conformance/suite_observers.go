@@ -256,7 +256,7 @@ func sessionEndsBeforeTheHold(t *testing.T, w *World, r Recipe) {
 			if now {
 				w.Expire(c)
 				<-c.Session().Done()
-				pass(time.Millisecond)
+				pass(time.Second) // nothing can be started in that session any more
 			}
 		}
 		c = w.Client("a", func(cfg *framework.Config) {

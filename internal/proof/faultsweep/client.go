@@ -21,6 +21,7 @@ import (
 // seed only.
 func (r *run) config(name string) framework.Config {
 	cfg := conformance.Config(r.server, name)
+	cfg.Observers = []framework.Observer{r.observed.Observer()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.random == nil {

@@ -65,10 +65,11 @@ func (p Plan) Run(t *testing.T) (report Report) {
 
 // A run is one execution of a plan.
 type run struct {
-	plan    Plan
-	server  *zktest.Server
-	referee *conformance.Referee
-	working sync.WaitGroup // the clients that are not done
+	plan     Plan
+	server   *zktest.Server
+	referee  *conformance.Referee
+	observed conformance.ObserverLog // what all clients tell their observers
+	working  sync.WaitGroup          // the clients that are not done
 
 	mu            sync.Mutex
 	report        Report
@@ -229,6 +230,9 @@ func (r *run) inspect() {
 	}
 	if n := r.server.Watches(); n > 0 {
 		r.brokenf("I5: %d watches left", n)
+	}
+	for _, wrong := range r.observed.Wrong() {
+		r.brokenf("I5: observers were told: %s", wrong)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,0 +1,35 @@
+package acquire_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/acquire"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/recipepath"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Observers that are told of requests and states only cost an acquire nothing either.
+func TestAcquiresAndHoldsThatNobodyObservesCostNoAllocation(t *testing.T) {
+	c, err := framework.Connect(t.Context(), framework.Config{
+		Servers: []string{zktest.NewServer(t).Addr()}, Namespace: "ns",
+		Observers: []framework.Observer{{Called: func(context.Context, framework.Call) {}}, {}},
+	})
+	require.NoError(t, err)
+	defer c.Close()
+	r := acquire.Recipe{Intent: recipepath.Intent{Client: c, Path: "/lock"}, Kind: lease.KindMutex}
+	ctx := t.Context()
+	nothing := func(context.Context) (*lease.Lease, error) { return nil, nil }
+	assert.Zero(t, testing.AllocsPerRun(100, func() { _, _ = r.Observed(ctx, 1, 0, nothing) }))
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		if _, ended := kit.Of(c).HoldStarted(ctx, framework.Hold{Node: "/lock/n", Token: 1}); ended != nil {
+			t.Error("observed")
+		}
+	}))
+}
