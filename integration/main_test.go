@@ -80,10 +80,10 @@ func within(tb testing.TB, d time.Duration) context.Context {
 
 // requireEmpty waits until the path has no children, as another client sees it. A
 // clean-up in the background may take a moment.
-func requireEmpty(tb testing.TB, server, path string, patience time.Duration) {
+func requireEmpty(tb testing.TB, server, path string, limit time.Duration) {
 	tb.Helper()
 	observer := connect(tb, server)
-	ctx := within(tb, patience)
+	ctx := within(tb, limit)
 	for {
 		children, _, w, err := observer.ChildrenWatch(ctx, path)
 		if err == nil && len(children) == 0 {

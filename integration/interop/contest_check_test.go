@@ -40,8 +40,8 @@ func (s stay) String() string {
 // A rule says which contenders may hold something together: those whose weights do not
 // exceed the capacity.
 type rule struct {
-	room   int
-	weight func(stay) int
+	capacity int
+	weight   func(stay) int
 }
 
 // alone is the rule of mutexes and leaders.
@@ -111,7 +111,7 @@ func crowds(stays []stay, r rule) (found []string) {
 		for _, p := range present {
 			sum += r.weight(p)
 		}
-		if sum > r.room {
+		if sum > r.capacity {
 			found = append(found, "too many at once: "+lines(present))
 		}
 	}
@@ -125,7 +125,7 @@ func unordered(stays []stay, r rule) (found []string) {
 	for _, s := range stays {
 		own := r.weight(s)
 		for weight, before := range greatest {
-			if weight+own > r.room && (before.Token > s.Token || before.Token == s.Token && s.Under == 0) {
+			if weight+own > r.capacity && (before.Token > s.Token || before.Token == s.Token && s.Under == 0) {
 				found = append(found, "tokens do not grow: "+lines([]stay{before, s}))
 			}
 		}

@@ -82,13 +82,13 @@ func (r *recorder) dial(addr string) *zk.Conn {
 func TestTranscriptGoZookeeper(t *testing.T) {
 	requireTranscript(t, func(t *testing.T, addr string) []string {
 		r := &recorder{t: t}
-		door := proxy.New(t, addr)
-		ann, bob := r.dial(door.Addr()), r.dial(addr)
+		p := proxy.New(t, addr)
+		ann, bob := r.dial(p.Addr()), r.dial(addr)
 		r.nodes(ann)
 		r.transactions(ann)
 		r.permissions(ann, bob)
 		r.watches(ann, bob)
-		r.resumes(door, ann, bob)
+		r.resumes(p, ann, bob)
 		r.locks(ann, bob)
 		r.leaves(addr, bob)
 		return r.lines
@@ -213,19 +213,19 @@ func (r *recorder) watches(ann, bob *zk.Conn) {
 
 // resumes cuts ann's connection while a watch fires: her session goes on, and the event
 // arrives late.
-func (r *recorder) resumes(door *proxy.Proxy, ann, bob *zk.Conn) {
+func (r *recorder) resumes(p *proxy.Proxy, ann, bob *zk.Conn) {
 	session := ann.SessionID()
 	_, _, data, err := ann.GetW("/app")
 	r.did("watch the data", nil, err)
 	_, _, missing, err := ann.ExistsW("/app/late")
 	r.did("watch for a node", nil, err)
-	door.Refuse(true)
-	door.Cut()
+	p.Refuse(true)
+	p.Cut()
 	_, err = bob.Set("/app", []byte("unseen"), -1)
 	r.did("bob sets", nil, err)
 	_, err = bob.Create("/app/late", nil, 0, zk.WorldACL(zk.PermAll))
 	r.did("bob creates", nil, err)
-	door.Refuse(false)
+	p.Refuse(false)
 	r.event("data", data)
 	r.event("node", missing)
 	found, _, err := ann.Exists("/app/live-0000000002")

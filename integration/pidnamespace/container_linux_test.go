@@ -127,7 +127,7 @@ func (r *run) gone() {
 	r.t.Helper()
 	for r.lines.Scan() {
 	}
-	require.NoError(r.t, r.lines.Err(), "somebody lives")
+	require.NoError(r.t, r.lines.Err(), "a process lives")
 }
 
 // exit returns the exit code, and checks that no process of the command is left.

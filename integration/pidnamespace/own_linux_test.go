@@ -71,7 +71,7 @@ func TestExitCodeIsTheCommands(t *testing.T) {
 	r := start(t, zktest.NewServer(t), asItIs, `
 		export number=$$
 		setsid sh -c '
-			sleep 0.3 # so long that the command has ended, and nobody is in its process group
+			sleep 0.3 # so long that the command has ended, and no process is in its process group
 			for i in 1 2 3 4 5 6 7 8 9; do
 				(echo $((number - 1)) >/proc/sys/kernel/ns_last_pid; sh -c "[ \$\$ != $number ] || { echo again; exit 42; }" &)
 			done
@@ -98,6 +98,6 @@ func TestNamespaceNeedsRoot(t *testing.T) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}, "true", "--pid-namespace")
 	require.Equal(t, 126, r.exit())
-	require.Contains(t, r.stderr.String(), "it takes root")
+	require.Contains(t, r.stderr.String(), "it needs root")
 	require.Empty(t, server.Children(testLock))
 }

@@ -20,7 +20,7 @@ final class LatchTurns implements Contest.Turns {
         LeaderLatch latch = new LeaderLatch(client, path, who);
         latch.start();
         try {
-            if (!latch.await(Ledger.patience(), TimeUnit.MILLISECONDS)) {
+            if (!latch.await(Ledger.waitLimit(), TimeUnit.MILLISECONDS)) {
                 ledger.miss("timeout");
                 return;
             }

@@ -97,7 +97,7 @@ final class Ledger {
     }
 
     /** Returns how many milliseconds to wait: mostly long enough, sometimes a very short time. */
-    static long patience() {
+    static long waitLimit() {
         ThreadLocalRandom random = ThreadLocalRandom.current();
         return random.nextInt(12) == 0
                 ? random.nextLong(30)

@@ -14,7 +14,7 @@ final class MutexTurns implements Contest.Turns {
     @Override
     public void take(Ledger ledger) throws Exception {
         long asked = System.nanoTime();
-        if (!mutex.acquire(Ledger.patience(), TimeUnit.MILLISECONDS)) {
+        if (!mutex.acquire(Ledger.waitLimit(), TimeUnit.MILLISECONDS)) {
             ledger.miss("timeout");
             return;
         }

@@ -50,7 +50,7 @@ final class ReadWriteTurns implements Contest.Turns {
     }
 
     private static boolean granted(InterProcessMutex half, Ledger ledger) throws Exception {
-        boolean granted = half.acquire(Ledger.patience(), TimeUnit.MILLISECONDS);
+        boolean granted = half.acquire(Ledger.waitLimit(), TimeUnit.MILLISECONDS);
         if (!granted) {
             ledger.miss("timeout");
         }

@@ -13,7 +13,7 @@ final class SemaphoreTurns implements Contest.Turns {
      * How long, in milliseconds, to wait for several permits. Curator collects them one by one, and several collectors
      * can wait for each other until one times out.
      */
-    private static final int PATIENCE = 500;
+    private static final int LIMIT = 500;
 
     private final String path;
     private final int most;
@@ -30,8 +30,8 @@ final class SemaphoreTurns implements Contest.Turns {
     public void take(Ledger ledger) throws Exception {
         int permits = modest ? 1 : ThreadLocalRandom.current().nextInt(most) + 1;
         long asked = System.nanoTime();
-        long patience = permits == 1 ? Ledger.patience() : Math.min(Ledger.patience(), PATIENCE);
-        Collection<Lease> leases = semaphore.acquire(permits, patience, TimeUnit.MILLISECONDS);
+        long waitLimit = permits == 1 ? Ledger.waitLimit() : Math.min(Ledger.waitLimit(), LIMIT);
+        Collection<Lease> leases = semaphore.acquire(permits, waitLimit, TimeUnit.MILLISECONDS);
         modest = leases == null;
         if (leases == null) {
             ledger.miss("timeout");

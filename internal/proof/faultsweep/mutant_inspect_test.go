@@ -2,19 +2,19 @@ package faultsweep
 
 const inspecting = "./inspect"
 
-// InspectMutants are bugs in what is shown of a path.
+// InspectMutants are bugs in the survey of a path.
 func InspectMutants() []Mutant {
 	return []Mutant{{
-		Name: "a contender that comes during a survey is said to contend for nothing", Package: inspecting, Tests: "APathThatChanges",
+		Name: "a contender that joins during a survey is reported to contend for nothing", Package: inspecting, Tests: "APathThatChanges",
 		File: "inspect/inspect.go", Old: "return contends\n", New: "return contends && len(s.Queues) > 0\n",
 	}, {
-		Name: "all are said to hold permits of a semaphore of unknown size", Package: inspecting, Tests: "OfUnknownSize",
+		Name: "all contenders are reported as holders of a semaphore of unknown size", Package: inspecting, Tests: "OfUnknownSize",
 		File: "inspect/semaphore.go", Old: "c.Holding, c.State = false, Unknown", New: "_ = c",
 	}, {
 		Name: "a survey fails when the size is stored meanwhile", Package: inspecting, Tests: "WhileTheSizeChanges",
 		File: "inspect/semaphore.go", Old: "errors.Is(err, semaphore.ErrSizeMismatch) || ", New: "",
 	}, {
-		Name: "a survey misses a semaphore that nobody waits for", Package: inspecting, Tests: "OfASemaphore$",
+		Name: "a survey misses a semaphore without waiters", Package: inspecting, Tests: "OfASemaphore$",
 		File: "inspect/semaphore.go", Old: " || slices.Contains(children, znode.PermitsDir)", New: " && slices.Contains(children, \"x\")",
 	}}
 }
