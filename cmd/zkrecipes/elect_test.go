@@ -216,7 +216,7 @@ func TestTextOfAnElection(t *testing.T) {
 	said := p.said(5)
 	for i, want := range []string{
 		`leading ` + testLock + `, token \d+$`,
-		`leadership ` + testLock + `: lease lost: .*deleted by somebody else; stopping the command: TERM now, KILL at`,
+		`leadership ` + testLock + `: lease lost: .*deleted by another client; stopping the command: TERM now, KILL at`,
 		`the command has ended: exit code 3$`,
 		`campaigning again for ` + testLock + `$`,
 		`leading ` + testLock + `, token \d+$`,

@@ -48,7 +48,7 @@ func TestDeletedNodeStopsTheCommandAndItsChildren(t *testing.T) {
 	require.Equal(t, "ready", p.line(), "of the grandchild, which ignores TERM")
 	deleteHolder(t, server, operator)
 	require.Equal(t, exitLost, p.end(), "no process holds standard output any more")
-	require.Contains(t, p.event("lost").Reason, "deleted by somebody else")
+	require.Contains(t, p.event("lost").Reason, "deleted by another client")
 	require.Contains(t, p.event("stopped").Command, "killed by signal")
 }
 
@@ -110,7 +110,7 @@ func TestCommandThatEndedWithoutTheLock(t *testing.T) {
 	require.Equal(t, exitLost, p.end())
 	e := p.event("unprotected")
 	require.Equal(t, "exit code 0", e.Command)
-	require.Contains(t, e.Reason, "deleted by somebody else")
+	require.Contains(t, e.Reason, "deleted by another client")
 	require.Equal(t, exitLost, *e.ExitCode)
 }
 
@@ -136,6 +136,6 @@ func TestTextOfALoss(t *testing.T) {
 	deleteHolder(t, server, operator)
 	require.Equal(t, exitLost, p.end())
 	text := strings.Join(p.said(2), "\n")
-	require.Regexp(t, `zkrecipes: \d\d:\d\d:\d\d\.\d{3} lock `+testLock+`: lease lost: .*deleted by somebody else; stopping the command: TERM now, KILL at \d\d:`, text)
+	require.Regexp(t, `zkrecipes: \d\d:\d\d:\d\d\.\d{3} lock `+testLock+`: lease lost: .*deleted by another client; stopping the command: TERM now, KILL at \d\d:`, text)
 	require.Regexp(t, `the command has ended: exit code 3; exit code 76, for the loss of the lock`, text)
 }

@@ -10,26 +10,27 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A paper is a claim that is lost from the beginning. What nobody asks it has not.
-type paper struct {
+// lost is a claim that is lost from the beginning, with the methods that the test
+// needs.
+type lost struct {
 	lease.Claim
 	ctx context.Context
 }
 
-func (p paper) Context() context.Context { return p.ctx }
-func (paper) Token() lease.Token         { return 7 }
-func (paper) Release() error             { return &lease.LossError{Path: "/x", Token: 7, Reason: lease.ErrMaxHold} }
+func (l lost) Context() context.Context { return l.ctx }
+func (lost) Token() lease.Token         { return 7 }
+func (lost) Release() error             { return &lease.LossError{Path: "/x", Token: 7, Reason: lease.ErrMaxHold} }
 
 // Acquire implements lease.Acquirer.
-func (p paper) Acquire(ctx context.Context, _ time.Duration) (*lease.Lease, error) {
-	p.ctx = ctx
-	return lease.New(p), nil
+func (l lost) Acquire(ctx context.Context, _ time.Duration) (*lease.Lease, error) {
+	l.ctx = ctx
+	return lease.New(l), nil
 }
 
-// Work that is given a lease can be tested without a server.
-func TestLeaseOfAClaimOfOnesOwn(t *testing.T) {
+// A lease may have another implementation than those of the recipes.
+func TestLeaseOfAnotherClaim(t *testing.T) {
 	t.Parallel()
-	err := lease.Do(t.Context(), paper{}, 0, func(_ context.Context, held *lease.Lease) error {
+	err := lease.Do(t.Context(), lost{}, 0, func(_ context.Context, held *lease.Lease) error {
 		require.Equal(t, lease.Token(7), held.Token())
 		return nil
 	})

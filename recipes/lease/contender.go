@@ -22,23 +22,23 @@ const (
 type Contender struct {
 	// Kind says what it contends for: KindMutex and so on.
 	Kind string
-	// Holding tells whether it holds the place, or else waits.
+	// Holding tells whether it holds a slot; if not, it waits.
 	Holding bool
 	// Node is the name of its znode, Path its path.
 	Node, Path string
-	// Token is the fencing token that it has, or will have when its turn comes. It is 0
-	// for one that waits for a semaphore, and for the reader that a writer has become
-	// it is that of its znode, which no lease has.
+	// Token is its fencing token, also if it still waits. It is 0 for one that waits
+	// for a semaphore. For the reader that a writer has become it is not the token of
+	// the lease, but that of the znode.
 	Token Token
-	// Session is the id of the session that owns it.
+	// Session is the id of the session that owns the znode.
 	Session int64
 	// Holder is what it says about itself.
 	Holder Holder
-	// Enqueued is when it joined, by the server's clock.
+	// Enqueued is when it joined the queue, by the server's clock.
 	Enqueued time.Time
 }
 
-// String returns the contender in one line, as Holder.String does.
+// String returns the contender in one line, escaped like Holder.String.
 func (c Contender) String() string {
 	who := cmp.Or(c.Holder.String(), quote.Brief(c.Node))
 	return fmt.Sprintf("token %d  session 0x%x  %s", c.Token, uint64(c.Session), strings.TrimSpace(who))

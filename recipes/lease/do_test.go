@@ -21,7 +21,7 @@ func TestDo(t *testing.T) {
 			require.NoError(t, l.Err())
 			require.NoError(t, ctx.Err())
 			inner, err := a.Acquire(ctx, 0)
-			require.NoError(t, err, "the context it is given owns the place")
+			require.NoError(t, err, "its context re-enters")
 			return inner.Release()
 		})
 		require.NoError(t, err)
@@ -75,8 +75,8 @@ func TestDoReportsALoss(t *testing.T) {
 	}
 }
 
-// The loss is noticed although the work never looked.
-func TestDoReportsALossThatNobodyNoticed(t *testing.T) {
+// Do returns the loss although the work never looked.
+func TestDoReportsALossThatTheWorkDidNotNotice(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
 		err := lease.Do(t.Context(), acquirer(t, a), time.Second, func(_ context.Context, l *lease.Lease) error {
@@ -88,11 +88,11 @@ func TestDoReportsALossThatNobodyNoticed(t *testing.T) {
 	})
 }
 
-func TestDoWithoutAPlace(t *testing.T) {
+func TestDoThatAcquiresNothing(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		held := w.Acquire(acquirer(t, w.Client("a")))
 		err := lease.Do(t.Context(), acquirer(t, w.Client("b")), time.Second, func(context.Context, *lease.Lease) error {
-			t.Error("it is not run without the place")
+			t.Error("it ran without a lease")
 			return nil
 		})
 		require.ErrorIs(t, err, lease.ErrTimeout)
@@ -109,8 +109,8 @@ func TestDoWhoseWorkReleases(t *testing.T) {
 	})
 }
 
-// The end of the context given to Do is not a loss: the work winds down, and the place
-// is held until it has.
+// The end of the context given to Do is not a loss: the lease is held until the work
+// has ended.
 func TestDoIsCancelled(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		ctx, cancel := context.WithCancelCause(t.Context())

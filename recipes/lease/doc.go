@@ -1,56 +1,63 @@
-// Package lease is what all recipes hand out: a [Lease] on a place, such as a mutex,
-// that lasts until it is released or lost.
+// Package lease defines what all recipes have in common: the [Lease] that they grant,
+// the [Acquirer] that grants it, and the errors.
 //
-// A lease is not a guarantee that nobody else acts. A process can be paused for so long
-// that its lease is lost and granted to another before it notices, and then act on.
-// What this package does guarantee, on one clock: at most one lease of a mutex is valid
-// at a time, where valid means that [Lease.Err] returns nil. What it offers for the
-// rest are the fencing token ([Lease.Token]), for stores that can compare numbers, and
-// [Lease.Check], for writes to ZooKeeper itself.
+// A lease is the right to a slot: the lock of a mutex, permits of a semaphore, the term
+// of a leader. It is valid until it is released or lost.
 //
-// # The life of a lease
-//
-//	Acquire ----> valid ----> Release --------------------------> released
-//	                |
-//	                +-- session expired, or not provable any more --> lost
-//	                +-- znode deleted by somebody else -------------> lost
-//	                +-- maximum hold time passed -------------------> lost
-//	                +-- client closed ------------------------------> lost
-//
-// At the end of "valid" the lease's context ends, with a cause that is [ErrReleased] or
-// [ErrLost]. Work under a lease should use that context:
-//
-//	held, err := orders.Acquire(ctx, 5*time.Second)
+//	held, err := orders.Acquire(ctx, 5*time.Second) // of a mutex, or another recipe
 //	if err != nil {
 //		return err
 //	}
 //	defer func() { err = errors.Join(err, held.Release()) }()
 //	return deduct(held.Context(), held.Token())
 //
-// or leave all of it to [Do].
+// [Do] does all of that in one call. Package leasetest has fakes for unit tests.
 //
-// A broken connection alone does not end a lease. It ends when the session can no
+// # What is guaranteed
+//
+// At most one lease of a mutex is valid at a time, on one clock; valid means that
+// [Lease.Err] returns nil.
+//
+// That is no guarantee that nobody else acts. A process can be paused for so long that
+// its lease is lost and granted to another client before the process notices, and then
+// act. Against that help the fencing token ([Lease.Token]), for stores that can compare
+// numbers, and [Lease.Check], for writes to ZooKeeper itself.
+//
+// # The life of a lease
+//
+//	Acquire ----> valid ----> Release --------------------------> released
+//	                |
+//	                +-- session expired, or not provable any more --> lost
+//	                +-- znode deleted by another client ------------> lost
+//	                +-- maximum hold time passed -------------------> lost
+//	                +-- client closed ------------------------------> lost
+//
+// When a lease is no longer valid its context ends, with a cause that is [ErrReleased]
+// or [ErrLost]. Work under a lease should use that context.
+//
+// A broken connection alone does not end a lease. It is lost when the session can no
 // longer be proved to live, about half a session timeout after the ensemble stopped
-// answering, or committing ([Lease.TrustedUntil]): a server that has lost its quorum
-// answers on, and does not count. The ensemble cannot give the place away before
-// another sixth of the timeout has passed, which is time to stop in.
+// answering or committing ([Lease.TrustedUntil]). A server that has lost its quorum
+// still answers, but that proves nothing. The ensemble cannot grant the slot to another
+// client before another sixth of the timeout has passed: time for the work to stop.
 //
 // A lease costs a small transaction every quarter of the session timeout, one for up to
-// 32 leases of a client, if it commits nothing else: a quorum vouches for it, and looks
-// at its znode. That needs the permission to read the znode. Whoever takes that away,
-// ends the lease.
+// 32 leases of a client, unless the client commits something anyway. With it a quorum
+// vouches for the session, and checks the lease's znode. The client needs the
+// permission to read that znode: if it is taken away, the lease is lost.
 //
-// # Ownership travels in the context
+// # Ownership is in the context
 //
-// Acquire with a context that descends from [Lease.Context] re-enters the place at once
-// and returns a further Lease on it; the place is free when the last of them is
-// released. Acquire with any other context is a new owner, even from the same goroutine
-// and on the same recipe value. So goroutines that share a mutex exclude each other,
-// and a function that locks what its caller has locked does not deadlock as long as it
-// is passed the context, as it must be anyway for cancellation.
+// Acquire with a context that descends from [Lease.Context] re-enters: it returns a
+// further lease on the same slot at once. The slot is free when the last of these
+// leases is released. Acquire with any other context is a new owner, even from the same
+// goroutine and on the same recipe value.
 //
-// Goroutines that share a lease's context are one owner: they enter together, and do
-// not exclude each other. Where they have to, each gets a context from [Fork].
-// [WithoutOwner] strips a context of what it owns, for work that must wait like a
-// stranger.
+// So goroutines that share a mutex exclude each other, each with its own context. And a
+// function that locks what its caller has locked does not deadlock, as long as it gets
+// the caller's context, as it must anyway for cancellation.
+//
+// Goroutines that share a lease's context are one owner: they re-enter together, and do
+// not exclude each other. Where they have to, give each a context from [Fork]. With
+// [WithoutOwner] work waits although it descends from a lease.
 package lease

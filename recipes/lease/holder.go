@@ -7,8 +7,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// A Holder is what a contender says about itself in the data of its znode, which is
-// this in JSON: the names there are those that the znodes of all versions have.
+// A Holder is what a contender says about itself. The data of its znode is this in
+// JSON, with the same field names in all versions.
 type Holder struct {
 	// Who is a label; by default the program's name.
 	Who string `json:"who,omitempty"`
@@ -16,13 +16,14 @@ type Holder struct {
 	Host string `json:"host,omitempty"`
 	// PID is the process's id there.
 	PID int `json:"pid,omitempty"`
-	// Since is the time by its own clock at which it began to wait.
+	// Since is when it began to wait, by its own clock.
 	Since time.Time `json:"since,omitzero"`
 }
 
 // String returns "who (host, pid 1, since 2026-01-02T03:04:05Z)", or "" for the zero
-// Holder. Anybody may have written that: what is not printable is escaped, as Go does
-// in a string, and what is too long is cut. The fields are what was written.
+// Holder. The fields are what was written, possibly by an unrelated client. In the
+// text, what is not printable is escaped, as in a Go string, and what is too long is
+// cut.
 func (h Holder) String() string {
 	if h == (Holder{}) {
 		return ""

@@ -38,7 +38,7 @@ func TestTrustedUntilMovesForwardWhileServersAnswer(t *testing.T) {
 	})
 }
 
-// A lease rides out an outage that ends before the trust deadline.
+// An outage that ends before the trust deadline does not end a lease.
 func TestLeaseSurvivesShortOutages(t *testing.T) {
 	for name, strike := range map[string]func(w *conformance.World, on bool){
 		"refused": func(w *conformance.World, on bool) {
@@ -79,8 +79,8 @@ func TestLeaseSurvivesShortOutages(t *testing.T) {
 	}
 }
 
-// A server that lost all its state does not know the session any more.
-func TestLeaseIsLostWithTheServersState(t *testing.T) {
+// A server without its data does not know the session any more.
+func TestLeaseIsLostWithTheServersData(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		held := w.Acquire(acquirer(t, w.Client("a")))
 		w.Server.Restart(false)
@@ -107,7 +107,7 @@ func TestContextEndsWithItsCause(t *testing.T) {
 
 type key struct{}
 
-func TestLossErrorTellsAll(t *testing.T) {
+func TestLossErrorHasAllDetails(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a", func(cfg *framework.Config) { cfg.Namespace = "shop" })
 		held := w.Acquire(acquirer(t, c))
@@ -143,14 +143,14 @@ func TestReleaseIsBounded(t *testing.T) {
 				strike(w)
 				w.Settle()
 				began := time.Now()
-				require.NoError(t, held.Release(), "it was intact until now")
+				require.NoError(t, held.Release(), "it was valid until now")
 				require.LessOrEqual(t, time.Since(began), conformance.SessionTimeout/3)
 				if name == "refused" {
 					require.Less(t, time.Since(began), 10*time.Millisecond, "there is nothing to wait for")
 				}
 				w.Heal()
 				w.After(conformance.SessionTimeout)
-				require.Empty(t, w.Ephemerals("/"), "the background has carried it on")
+				require.Empty(t, w.Ephemerals("/"), "the removal went on in the background")
 			})
 		})
 	}

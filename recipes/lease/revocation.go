@@ -22,10 +22,13 @@ import (
 // the holder uses credentials (framework.Config.Auth) and the client has none of them;
 // and others of the framework.
 func RequestRevocation(ctx context.Context, client *framework.Client, path string) error {
-	// The request is written into the znode. In another znode that would destroy data.
+	if client == nil {
+		return fmt.Errorf("request revocation: %w: no client", framework.ErrInvalidArgument)
+	}
 	if err := framework.ValidatePath(path); err != nil {
 		return fmt.Errorf("request revocation: %w", err)
 	}
+	// The request is written into the znode. In another znode that would destroy data.
 	if !znode.Contends(path) {
 		return fmt.Errorf("request revocation of %s: %w", quote.Path(path), ErrNotContender)
 	}

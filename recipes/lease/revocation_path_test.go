@@ -15,9 +15,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
-// What is no contender's is not written to: not the path of a recipe, whose data may be
-// a size, nor a node that only has a contender's name, or only its owner.
-func TestRevokeOfWhatContendsForNothing(t *testing.T) {
+// Only the znode of a contender is written: not the path of a recipe, whose data may be
+// a size, nor a node that has only the name of a contender, or only an owner.
+func TestRequestRevocationOfNoContender(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		operator := w.Client("operator")
 		require.NoError(t, operator.CreateParents(t.Context(), "/x/y"))
@@ -52,9 +52,9 @@ func TestRevokeOfWhatContendsForNothing(t *testing.T) {
 	})
 }
 
-// Who confuses the path of a semaphore with that of a permit is told so, and the size
-// stays: nobody gets a permit more than there are.
-func TestRevokeOfTheSemaphoresOwnPath(t *testing.T) {
+// The path of a semaphore is no contender's: the size stays, and no more permits are
+// granted than there are.
+func TestRequestRevocationOfTheSemaphoresOwnPath(t *testing.T) {
 	for name, layout := range map[string][]semaphore.Option{"Curator's layout": nil, "single queue": {semaphore.WithSingleQueue()}} {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -68,7 +68,7 @@ func TestRevokeOfTheSemaphoresOwnPath(t *testing.T) {
 				for _, path := range []string{"/sem", "/sem/locks", "/sem/leases"} {
 					require.ErrorIs(t, lease.RequestRevocation(t.Context(), b, path), lease.ErrNotContender)
 				}
-				require.False(t, asked(held))
+				require.False(t, requested(held))
 				_, err = five.Weight(2).Acquire(t.Context(), time.Second)
 				require.ErrorIs(t, err, semaphore.ErrSizeMismatch)
 				list, err := three.Contenders(t.Context())
@@ -76,7 +76,7 @@ func TestRevokeOfTheSemaphoresOwnPath(t *testing.T) {
 				require.NoError(t, lease.RequestRevocation(t.Context(), b, list[0].Path))
 				w.Settle()
 				w.After(time.Second)
-				require.True(t, asked(held))
+				require.True(t, requested(held))
 				require.NoError(t, held.Release())
 			})
 		})

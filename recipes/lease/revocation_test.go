@@ -22,8 +22,8 @@ import (
 // curatorsMark is what Curator's Revoker.REVOKE_MESSAGE is.
 const curatorsMark = "__REVOKE__"
 
-// asked reports whether the holder was asked to give way.
-func asked(held *lease.Lease) bool { return conformance.Closed(held.RevocationRequested()) }
+// requested reports whether a lease's revocation was requested.
+func requested(held *lease.Lease) bool { return conformance.Closed(held.RevocationRequested()) }
 
 // lasting acquires a lease and waits until it watches its node.
 func lasting(w *conformance.World, a lease.Acquirer) *lease.Lease {
@@ -39,33 +39,33 @@ func data(t *testing.T, w *conformance.World, path string) string {
 	return string(node.Data)
 }
 
-func TestRevokeAsksAllLeasesOnThePlaceAndEndsNone(t *testing.T) {
+func TestRequestRevocationReachesAllLeasesOfTheHoldAndEndsNone(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, operator := acquirer(t, w.Client("a")), w.Client("operator")
 		held := lasting(w, a)
 		inner, err := a.Acquire(held.Context(), 0)
 		require.NoError(t, err)
-		require.False(t, asked(held))
+		require.False(t, requested(held))
 
 		require.NoError(t, lease.RequestRevocation(t.Context(), operator, held.Path()))
 		w.Settle()
-		require.True(t, asked(held))
-		require.True(t, asked(inner))
+		require.True(t, requested(held))
+		require.True(t, requested(inner))
 		require.NoError(t, held.Err())
 		require.NoError(t, held.Context().Err())
 		w.After(time.Minute)
-		require.NoError(t, held.Confirm(t.Context()), "nothing makes the holder obey")
-		require.NoError(t, lease.RequestRevocation(t.Context(), operator, held.Path()), "asking again is no error")
+		require.NoError(t, held.Confirm(t.Context()), "the holder need not obey")
+		require.NoError(t, lease.RequestRevocation(t.Context(), operator, held.Path()), "a second request is no error")
 		require.NoError(t, inner.Release())
 		require.NoError(t, held.Release())
 		next := lasting(w, a)
-		require.False(t, asked(next), "only the holder of that node was asked")
+		require.False(t, requested(next), "the request was for that node only")
 		require.NoError(t, next.Release())
 	})
 }
 
 // What the holder says about itself is still there, for all recipes.
-func TestRevokeKeepsWhoHolds(t *testing.T) {
+func TestRequestRevocationKeepsTheHoldersData(t *testing.T) {
 	type recipe struct {
 		lease.Acquirer
 		contenders func(context.Context) ([]lease.Contender, error)
@@ -113,7 +113,7 @@ func TestRevokeKeepsWhoHolds(t *testing.T) {
 				require.Equal(t, held.Path(), list[0].Path)
 				require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), list[0].Path))
 				w.Settle()
-				require.True(t, asked(held))
+				require.True(t, requested(held))
 				require.Equal(t, before+"\n"+curatorsMark, data(t, w, held.Path()))
 				list, err = r.contenders(t.Context())
 				require.NoError(t, err)
@@ -124,16 +124,16 @@ func TestRevokeKeepsWhoHolds(t *testing.T) {
 	}
 }
 
-// A holder that is asked by Curator finds the mark alone, and one of Curator's has to
-// be given exactly that; but in an election Curator shows the data as the id.
-func TestRevokeSpeaksWithCurator(t *testing.T) {
+// Curator's Revoker writes the mark alone, and its holders expect exactly that. But in
+// an election Curator shows the data as the id.
+func TestRequestRevocationOfAndByCurator(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		operator := w.Client("operator")
 		held := lasting(w, acquirer(t, w.Client("a")))
 		_, err := operator.Set(t.Context(), held.Path(), []byte(curatorsMark), framework.AnyVersion)
 		require.NoError(t, err)
 		w.Settle()
-		require.True(t, asked(held))
+		require.True(t, requested(held))
 		require.NoError(t, held.Release())
 
 		for node, want := range map[string]string{
@@ -155,7 +155,7 @@ func TestRevokeSpeaksWithCurator(t *testing.T) {
 			require.NoError(t, lease.RequestRevocation(t.Context(), operator, path))
 			require.Equal(t, want, data(t, w, path), node)
 			require.NoError(t, lease.RequestRevocation(t.Context(), operator, path))
-			require.Equal(t, want, data(t, w, path), "asked once")
+			require.Equal(t, want, data(t, w, path), "written once")
 			w.Remove(operator, path)
 		}
 		path := "/locks/orders/latch-0000000012"
@@ -167,15 +167,15 @@ func TestRevokeSpeaksWithCurator(t *testing.T) {
 	})
 }
 
-// Whether the answer is lost, or the request with it: the holder is asked, once.
-func TestRevokeOfUnknownOutcome(t *testing.T) {
+// The request is written exactly once, whether the answer is dropped or the request is.
+func TestRequestRevocationOfUnknownOutcome(t *testing.T) {
 	for name, strike := range map[string]func(*zktest.Rule){
-		"cut before":   func(r *zktest.Rule) { r.Before().Cut() },
-		"cut after":    func(r *zktest.Rule) { r.After().Cut() },
-		"reply lost":   func(r *zktest.Rule) { r.After().DropReply() },
-		"request lost": func(r *zktest.Rule) { r.Before().DropReply() },
-		"session lost": func(r *zktest.Rule) { r.After().Expire() },
-		"session gone": func(r *zktest.Rule) { r.Before().Expire() },
+		"cut before":      func(r *zktest.Rule) { r.Before().Cut() },
+		"cut after":       func(r *zktest.Rule) { r.After().Cut() },
+		"reply dropped":   func(r *zktest.Rule) { r.After().DropReply() },
+		"request dropped": func(r *zktest.Rule) { r.Before().DropReply() },
+		"session lost":    func(r *zktest.Rule) { r.After().Expire() },
+		"session gone":    func(r *zktest.Rule) { r.Before().Expire() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -185,7 +185,7 @@ func TestRevokeOfUnknownOutcome(t *testing.T) {
 				strike(w.Server.On(zktest.OpSetData, held.Path()))
 				require.NoError(t, lease.RequestRevocation(t.Context(), operator, held.Path()))
 				w.Settle()
-				require.True(t, asked(held))
+				require.True(t, requested(held))
 				require.Equal(t, before+"\n"+curatorsMark, data(t, w, held.Path()))
 				node, _ := w.Server.Node(held.Path())
 				require.EqualValues(t, 1, node.Version, "written once")
@@ -195,8 +195,8 @@ func TestRevokeOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// Who asks at the same time as somebody else writes does not undo that.
-func TestRevokeLosesARace(t *testing.T) {
+// A request does not undo what another client writes at the same time.
+func TestRequestRevocationKeepsAConcurrentWrite(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		operator, other := w.Client("operator"), w.Client("other")
 		held := lasting(w, acquirer(t, w.Client("a")))
@@ -208,16 +208,16 @@ func TestRevokeLosesARace(t *testing.T) {
 		<-late.Fired()
 		_, err := other.Set(t.Context(), held.Path(), []byte(renamed), framework.AnyVersion)
 		require.NoError(t, err)
-		require.False(t, asked(held))
+		require.False(t, requested(held))
 		require.NoError(t, <-done)
 		w.Settle()
-		require.True(t, asked(held))
-		require.True(t, strings.HasPrefix(data(t, w, held.Path()), renamed), "what the other wrote is kept")
+		require.True(t, requested(held))
+		require.True(t, strings.HasPrefix(data(t, w, held.Path()), renamed), "the other write is kept")
 		require.NoError(t, held.Release())
 	})
 }
 
-func TestRevokeOfAPlaceThatWasGivenBack(t *testing.T) {
+func TestRequestRevocationAfterTheRelease(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		operator := w.Client("operator")
 		a := acquirer(t, w.Client("a"))
@@ -235,11 +235,11 @@ func TestRevokeOfAPlaceThatWasGivenBack(t *testing.T) {
 		<-late.Fired()
 		require.NoError(t, held.Release())
 		require.ErrorIs(t, <-done, framework.ErrNoNode)
-		require.False(t, asked(held))
+		require.False(t, requested(held))
 	})
 }
 
-func TestRevokeGivesUpWithItsContext(t *testing.T) {
+func TestRequestRevocationEndsWithItsContext(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		operator := w.Client("operator")
 		held := lasting(w, acquirer(t, w.Client("a")))
@@ -254,8 +254,8 @@ func TestRevokeGivesUpWithItsContext(t *testing.T) {
 	})
 }
 
-// Who waits in line learns of it when its turn comes.
-func TestRevokeOfAContenderThatWaits(t *testing.T) {
+// A contender that waits sees the request when it is granted.
+func TestRequestRevocationOfAContenderThatWaits(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := acquirer(t, w.Client("a")), acquirer(t, w.Client("b"))
 		held := lasting(w, a)
@@ -265,29 +265,29 @@ func TestRevokeOfAContenderThatWaits(t *testing.T) {
 		require.Len(t, list, 2)
 		require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), list[1].Path))
 		w.After(time.Second)
-		require.True(t, attempt.Waiting(), "its place in line is not affected")
-		require.False(t, asked(held))
+		require.True(t, attempt.Waiting(), "its queue position is not affected")
+		require.False(t, requested(held))
 		require.NoError(t, held.Release())
 		<-attempt.Done()
 		require.NoError(t, attempt.Err)
 		w.After(100 * time.Millisecond)
-		require.True(t, asked(attempt.Lease))
+		require.True(t, requested(attempt.Lease))
 		require.NoError(t, attempt.Lease.Release())
 	})
 }
 
 // The request is found also if the watch for it broke with the connection.
-func TestRevokeDuringAnOutageOfTheHolder(t *testing.T) {
+func TestRequestRevocationDuringAnOutageOfTheHolder(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		held := lasting(w, acquirer(t, w.Client("a")))
 		w.Server.RefuseConnections("a", true)
 		w.Server.DropConnections("a")
 		require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), held.Path()))
 		w.After(conformance.SessionTimeout / 4)
-		require.False(t, asked(held))
+		require.False(t, requested(held))
 		w.Server.RefuseConnections("a", false)
 		w.After(time.Second)
-		require.True(t, asked(held))
+		require.True(t, requested(held))
 		require.NoError(t, held.Release())
 	})
 }

@@ -26,8 +26,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// hostile would forge a line of a log, clear a screen and turn the direction of
-// writing.
+// hostile forges a log line, clears the screen and reverses the direction of writing.
 const hostile = "x\n2026-11-21 19:00:00 INFO payment 4711 approved by admin\x1b[2J\u202e\u2028\xff"
 
 // hostilePath is a path that servers accept all the same.
@@ -42,9 +41,9 @@ func requireOneLine(t *testing.T, text string) {
 	require.Less(t, len(text), 3000, "%.200q", text)
 }
 
-// What strangers say about themselves, and how they call their nodes, is raw in the
-// fields and harmless in every text.
-func TestTextsOfOthersAreHarmless(t *testing.T) {
+// Labels and node names of unrelated clients are raw in fields, and harmless in every
+// text.
+func TestForeignTextIsHarmless(t *testing.T) {
 	says, err := json.Marshal(map[string]any{"who": hostile, "host": hostile, "pid": 7})
 	require.NoError(t, err)
 	huge, err := json.Marshal(map[string]any{"who": strings.Repeat("y", 500<<10), "host": strings.Repeat("z\n", 100<<10)})
@@ -52,10 +51,10 @@ func TestTextsOfOthersAreHarmless(t *testing.T) {
 	for name, data := range map[string][]byte{"hostile": says, "huge": huge, "silent": nil} {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-				roomy := func(cfg *framework.Config) { cfg.MaxRequestBytes, cfg.MaxReplyBytes = 0, 0 }
-				a, stranger := w.Client("a", roomy), w.Client("stranger", roomy)
-				require.NoError(t, stranger.CreateParents(t.Context(), hostilePath+"/x"))
-				node, err := stranger.Create(t.Context(), hostilePath+"/\u202e\u200b-lock-0000000000", data, framework.Ephemeral)
+				large := func(cfg *framework.Config) { cfg.MaxRequestBytes, cfg.MaxReplyBytes = 0, 0 }
+				a, other := w.Client("a", large), w.Client("other", large)
+				require.NoError(t, other.CreateParents(t.Context(), hostilePath+"/x"))
+				node, err := other.Create(t.Context(), hostilePath+"/\u202e\u200b-lock-0000000000", data, framework.Ephemeral)
 				require.NoError(t, err)
 				m, err := mutex.New(a, hostilePath)
 				require.NoError(t, err)
@@ -81,7 +80,7 @@ func TestTextsOfOthersAreHarmless(t *testing.T) {
 				requireOneLine(t, list[0].String())
 				requireOneLine(t, timeout.Holder.String())
 				requireOneLine(t, lease.Holder{Who: hostile}.String())
-				w.Remove(stranger, node.Path)
+				w.Remove(other, node.Path)
 				for _, text := range everyText(t, w, a, hostilePath) {
 					requireOneLine(t, text)
 				}
@@ -90,7 +89,7 @@ func TestTextsOfOthersAreHarmless(t *testing.T) {
 	}
 }
 
-// everyText provokes what recipes say of a path.
+// everyText provokes every text of recipes about a path.
 func everyText(t *testing.T, w *conformance.World, c *framework.Client, path string) (texts []string) {
 	t.Helper()
 	say := func(err error) {
@@ -199,7 +198,7 @@ func TestLabelsAreLimited(t *testing.T) {
 	})
 }
 
-// A handler that quotes nothing, which many are.
+// A log handler that quotes nothing, like many.
 type plainHandler struct {
 	slog.Handler
 	mu    *sync.Mutex
@@ -235,8 +234,7 @@ func TestLogLinesAreHarmless(t *testing.T) {
 		require.NoError(t, err)
 		stop := errors.New("done")
 		require.ErrorIs(t, e.Lead(t.Context(), func(context.Context, *lease.Lease) error { return fmt.Errorf("%w: %w", leader.ErrStop, stop) }), stop)
-		// A clean-up that is refused, of a node that was made for a caller who has
-		// left.
+		// A clean-up is refused, of a node that was made after the caller left.
 		m, err := mutex.New(c, hostilePath)
 		require.NoError(t, err)
 		w.Server.On(zktest.OpCreate, hostilePath+"/_c_").After().Delay(time.Second)
@@ -246,13 +244,13 @@ func TestLogLinesAreHarmless(t *testing.T) {
 		w.After(time.Minute)
 		w.Settle()
 		mu.Lock()
-		told := slices.Clone(lines)
+		logged := slices.Clone(lines)
 		mu.Unlock()
-		text := strings.Join(told, "")
+		text := strings.Join(logged, "")
 		for _, want := range []string{"leading", "clean-up failed", "resigned"} {
 			require.Contains(t, text, want)
 		}
-		for _, line := range told {
+		for _, line := range logged {
 			requireOneLine(t, line)
 		}
 		for _, node := range w.Ephemerals(hostilePath) {

@@ -5,19 +5,19 @@ const leases = "./recipes/lease"
 // RevocationMutants are bugs in requests for revocation, and in updates.
 func RevocationMutants() []Mutant {
 	return []Mutant{{
-		Name: "a revocation request overwrites another write", Package: leases, Tests: "RevokeLosesARace",
+		Name: "a revocation request overwrites another write", Package: leases, Tests: "RevocationKeepsAConcurrentWrite",
 		File: "framework/update.go", Old: "next, stat.Version)", New: "next, AnyVersion)",
 	}, {
-		Name: "a revocation request is not repeated when its answer is dropped", Package: leases, Tests: "RevokeOfUnknownOutcome",
+		Name: "a revocation request is not repeated when its answer is dropped", Package: leases, Tests: "RevocationOfUnknownOutcome",
 		File: "framework/update.go", Old: "errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil", New: "false",
 	}, {
-		Name: "a revocation request overwrites the holder's data", Package: leases, Tests: "RevokeKeepsWhoHolds",
+		Name: "a revocation request overwrites the holder's data", Package: leases, Tests: "RevocationKeepsTheHoldersData",
 		File: "internal/znode/revocation.go", Old: "!keep || len(data) == 0", New: "!keep || true",
 	}, {
-		Name: "a waiter does not see a revocation request", Package: leases, Tests: "RevokeOfAContenderThatWaits",
+		Name: "a waiter does not see a revocation request", Package: leases, Tests: "RevocationOfAContenderThatWaits",
 		File: "internal/queue/admission.go", Old: "w, stat.Czxid, znode.RevocationRequested(data)", New: "w, stat.Czxid, znode.RevocationRequested(data[:0])",
 	}, {
-		Name: "no holder sees a revocation request", Package: leases, Tests: "RevokeAsksAllLeases",
+		Name: "no holder sees a revocation request", Package: leases, Tests: "RevocationReachesAllLeases",
 		File: "internal/hold/watch.go", Old: "if znode.RevocationRequested(data) {", New: "if false && znode.RevocationRequested(data) {",
 	}, {
 		Name: "an update uses old data", Package: gating, Tests: "^TestUpdate",

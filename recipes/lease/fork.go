@@ -1,0 +1,41 @@
+package lease
+
+import (
+	"context"
+
+	"github.com/zkrecipes/zkrecipes/internal/owner"
+)
+
+// Fork returns a context for one of several goroutines that work under one lease and
+// have to exclude each other. What it acquires with that context, it acquires as a new
+// owner, below the owner of ctx.
+//
+//	held, err := orders.Acquire(ctx, time.Minute)
+//	...
+//	for _, part := range parts {
+//		workers.Go(func() error {
+//			return lease.Do(lease.Fork(held.Context()), orders, lease.Forever, part.book)
+//		})
+//	}
+//
+// On a path that the owner of ctx holds, a fork enters below that hold: one fork at a
+// time, in the order of their calls, in memory. Nothing is sent. The lease has the path
+// and token of the hold. Acquire's timeout and context bound the wait. On other paths
+// it waits in the queue like any new owner.
+//
+// Forks do not exclude the owner above them, and must not, as it may be waiting for
+// them. Its hold lasts until they have released. If it is lost, their leases are lost
+// as well, and forks that wait get an ErrLost. Forks may be forked again.
+//
+// Of a read-write lock, forks of a reader share the lock like readers, and get
+// rwlock.ErrUpgrade if they want to write; forks of a writer enter one at a time, also
+// to read. A semaphore is not re-entered, so forks wait for permits of their own.
+//
+// A context that owns nothing is returned as it is. Any number of goroutines may call
+// Fork, and use its context; each Acquire with it is a new owner.
+func Fork(ctx context.Context) context.Context { return owner.Fork(ctx) }
+
+// WithoutOwner returns a context that owns nothing: Acquire with it waits, although ctx
+// may descend from that of a lease. Use it for work that is started under a lease but
+// must be excluded by it, and never wait for such work under that lease.
+func WithoutOwner(ctx context.Context) context.Context { return owner.Without(ctx) }
