@@ -131,7 +131,6 @@ func contextEndsTheWait(t *testing.T, s subject) {
 	require.NotErrorIs(t, at.Err, lease.ErrTimeout)
 	for cause, want := range map[error]error{nil: context.DeadlineExceeded, reason: reason} {
 		ctx, cancel := context.WithDeadlineCause(t.Context(), time.Now().Add(time.Second), cause)
-		defer cancel()
 		for range 2 { // the second time it has passed before
 			at = s.StartWith(ctx, s.a, lease.Forever)
 			require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
@@ -140,6 +139,7 @@ func contextEndsTheWait(t *testing.T, s subject) {
 			require.ErrorAs(t, at.Err, &timeout)
 			require.Equal(t, want, timeout.Cause)
 		}
+		cancel()
 	}
 	release(t, held...)
 }
