@@ -113,7 +113,12 @@ func (p *program) perform(
 		if timeout := (*lease.TimeoutError)(nil); errors.As(err, &timeout) {
 			e.Ahead, e.Holder = max(timeout.Ahead, 0), newHolderJSON(timeout.Holder)
 		}
-		j.report.warn(e, "%s", e.Reason)
+		text := "the command was not started: " + e.Reason
+		switch e.Cause {
+		case causeUsage, causeCommand, causeLost: // the reason says so itself
+			text = e.Reason
+		}
+		j.report.warn(e, "%s", text)
 	}
 	return code
 }

@@ -45,7 +45,7 @@ func TestOpenPathIsRefused(t *testing.T) {
 			args := slices.Concat(strings.Fields(args), []string{testLock}, command("exit", "5"))
 			code, _, stderr := invoke(t, env, args...)
 			require.Equal(t, exitNoPerm, code, stderr)
-			require.Contains(t, stderr, "/app"+testLock+" is not protected by the credentials")
+			require.Contains(t, stderr, "zkrecipes: the command was not started: /app"+testLock+" is not protected by the credentials")
 			require.Contains(t, stderr, "world:anyone:cdrwa")
 			require.Contains(t, stderr, "zkCli.sh -server "+server.Addr()+": addauth digest USER:PASSWORD, "+
 				"then: setAcl /app"+testLock+" auth::cdrwa,world:anyone:r\n")

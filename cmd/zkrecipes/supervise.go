@@ -250,7 +250,7 @@ func (s *supervisor) stopReason(now time.Time) *stopReason {
 		return nil
 	}
 	if s.sessionTrust != nil && s.sessionTrust().After(until) {
-		return &stopReason{reason: "its maximum hold time is over at " + clock(until), killAt: until}
+		return &stopReason{reason: "its maximum hold time (--max-hold) is over at " + clock(until), killAt: until}
 	}
 	silent := now.Sub(until.Add(-s.sessionTimeout() / 3 * 2)).Round(time.Millisecond)
 	return &stopReason{
