@@ -57,21 +57,21 @@ func (j *job) acquire(ctx context.Context, w waitLimit) error {
 	if err := j.refuseOpenPath(ctx, w); err != nil {
 		return err
 	}
-	won, err := j.acquireAnnounced(ctx, w)
+	acquired, err := j.acquireAnnounced(ctx, w)
 	if err != nil {
 		return j.explain(ctx, w, err)
 	}
 	// A lease that is still valid belongs to the present session.
-	j.held, j.session = won, j.client.Session()
-	if err := j.refuseOpenPath(won.Context(), w.withFinalCheck()); err != nil {
-		_ = won.Release()
+	j.held, j.session = acquired, j.client.Session()
+	if err := j.refuseOpenPath(acquired.Context(), w.withFinalCheck()); err != nil {
+		_ = acquired.Release()
 		return err
 	}
-	if err := won.Err(); err != nil {
+	if err := acquired.Err(); err != nil {
 		return fmt.Errorf("the command was not started: %w", err)
 	}
 	j.phase.Store(holding)
-	token, waited := won.Token(), time.Since(w.start)
+	token, waited := acquired.Token(), time.Since(w.start)
 	e := event{Event: "acquired", Kind: j.recipe.kind, Token: token, Session: hexSession(j.session.ID()), Waited: seconds(waited)}
 	switch {
 	case j.recipe.kind == lease.KindLeader: // one term of many
@@ -85,7 +85,7 @@ func (j *job) acquire(ctx context.Context, w waitLimit) error {
 }
 
 // acquireAnnounced acquires; if it has to wait, it first reports for which holder.
-func (j *job) acquireAnnounced(ctx context.Context, w waitLimit) (held, error) {
+func (j *job) acquireAnnounced(ctx context.Context, w waitLimit) (heldLease, error) {
 	mayNotWait, err := j.checkAncestors(ctx, w)
 	if err != nil {
 		return nil, err
@@ -93,11 +93,11 @@ func (j *job) acquireAnnounced(ctx context.Context, w waitLimit) (held, error) {
 	if mayNotWait {
 		now := w
 		now.try = true
-		won, err := j.contend(ctx, now)
+		acquired, err := j.contend(ctx, now)
 		if errors.Is(err, lease.ErrTimeout) && !noAnswer(err) {
 			return j.acquireAnnounced(ctx, w) // another client came between; list again
 		}
-		return won, err
+		return acquired, err
 	}
 	if !w.try && !j.quiet {
 		// If listing fails, the acquire that follows reports the reason.
@@ -113,18 +113,18 @@ func (j *job) acquireAnnounced(ctx context.Context, w waitLimit) (held, error) {
 
 // contend acquires. Even a recipe that does not wait for other clients gives a server
 // longer to answer than --try may take.
-func (j *job) contend(ctx context.Context, w waitLimit) (held, error) {
+func (j *job) contend(ctx context.Context, w waitLimit) (heldLease, error) {
 	if !w.try {
 		return j.recipe.acquire(ctx, w.left())
 	}
 	// The lease depends on this context, so it must not end with the wait.
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(w.left(), func() { cancel(errUnanswered) })
-	won, err := j.recipe.acquire(ctx, 0)
+	acquired, err := j.recipe.acquire(ctx, 0)
 	if err != nil || timer.Stop() {
-		return won, err
+		return acquired, err
 	}
-	_ = won.Release() // granted too late: it has ended with the context
+	_ = acquired.Release() // granted too late: it has ended with the context
 	return nil, errUnanswered
 }
 
@@ -215,7 +215,12 @@ func (j *job) reportConnection() {
 		case phase == finished:
 		case change.State == framework.Suspended:
 			broken = true
-			j.report.info(event{Event: "suspended", Reason: reasonOf(change), Session: hexSession(change.Session)}, "%s %s%s", clock(change.At), because("connection broken", reasonOf(change)), map[bool]string{true: "; the " + j.what + " is still held"}[phase == holding])
+			consequence := ""
+			if phase == holding {
+				consequence = fmt.Sprintf("; the command goes on while the %s is certain", j.what)
+			}
+			j.report.info(event{Event: "suspended", Reason: reasonOf(change), Session: hexSession(change.Session)},
+				"%s %s%s", clock(change.At), because("connection broken", reasonOf(change)), consequence)
 		case change.State == framework.Lost && phase == acquiring: // later the supervisor reports it
 			broken = true
 			j.report.info(event{Event: "session lost", Reason: reasonOf(change), Session: hexSession(change.Session)},
@@ -227,7 +232,7 @@ func (j *job) reportConnection() {
 	}
 }
 
-// because joins what happened and why. Many errors begin with what happened already.
+// because joins what happened and why. Many reasons begin with what happened already.
 func because(what, why string) string {
 	if rest, ok := strings.CutPrefix(why, what); ok && (rest == "" || rest[0] == ':') {
 		return why

@@ -140,7 +140,7 @@ func TestWriterThatArrivesAfterTheCheck(t *testing.T) {
 		newRecipe(connectClient(t, zktest.NewServer(t)))
 	require.NoError(t, err)
 	shared.contenders = func(context.Context) ([]lease.Contender, error) { return queue, nil }
-	shared.acquire = func(_ context.Context, timeout time.Duration) (held, error) {
+	shared.acquire = func(_ context.Context, timeout time.Duration) (heldLease, error) {
 		require.Zero(t, timeout, "there is nothing to wait for")
 		queue = append(queue, lease.Contender{Kind: lease.KindWriter, Session: 8})
 		return nil, &lease.TimeoutError{Path: testLock, Ahead: 2}
@@ -180,7 +180,7 @@ func TestCheckOfAncestors(t *testing.T) {
 	c := recipe{
 		kind: lease.KindMutex, mustWait: anyContender,
 		contenders: func(context.Context) ([]lease.Contender, error) { asked++; return nil, errFake },
-		acquire:    func(context.Context, time.Duration) (held, error) { return nil, errNoContender },
+		acquire:    func(context.Context, time.Duration) (heldLease, error) { return nil, errNoContender },
 	}
 	for env, want := range map[string]error{"": errNoContender, "0x1:1": errFake} {
 		j := nestedJob(t, environ{envAncestors + "=" + env}, "--quiet", c)

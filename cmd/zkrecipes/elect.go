@@ -43,7 +43,7 @@ func (p *program) elect(args []string) int {
 	if err != nil {
 		return p.failed(err)
 	}
-	return p.perform(&f.jobFlags, f.newRecipe, exitConflict, func(j *job) (int, error) {
+	return p.runJob(&f.jobFlags, f.newRecipe, exitConflict, func(j *job) (int, error) {
 		for {
 			code, again, err := j.runOnce(f.begin(), true)
 			if err != nil || !again {

@@ -265,7 +265,7 @@ func TestTermThatIsLostBeforeTheCommandStarts(t *testing.T) {
 		client: connectClient(t, zktest.NewServer(t)),
 		report: newReporter(io.Discard, testLock, false, true),
 		recipe: recipe{
-			acquire: func(context.Context, time.Duration) (held, error) {
+			acquire: func(context.Context, time.Duration) (heldLease, error) {
 				if lost.released {
 					return nil, errFake
 				}

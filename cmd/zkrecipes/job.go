@@ -89,7 +89,7 @@ type job struct {
 
 	signals chan os.Signal
 	client  *framework.Client
-	held    held
+	held    heldLease
 	session *framework.Session
 	granted time.Duration // the session timeout that was reported last
 	waited  bool          // another client held the lock
@@ -97,9 +97,9 @@ type job struct {
 	phase   atomic.Int32 // read by watcher
 }
 
-// perform prepares a job, runs it, and returns the exit code. conflict is the exit code
+// runJob prepares a job, runs it, and returns the exit code. conflict is the exit code
 // when another client holds the lock.
-func (p *program) perform(
+func (p *program) runJob(
 	f *jobFlags, newRecipe func(*framework.Client) (recipe, error), conflict int, do func(*job) (int, error),
 ) int {
 	j := &job{program: p, jobFlags: f, newRecipe: newRecipe, signals: make(chan os.Signal, 64)}
@@ -218,7 +218,7 @@ func (j *job) runLocked() (outcome, time.Duration, error) {
 	if err != nil {
 		return outcome{}, 0, err
 	}
-	if err := procTrouble(); err != nil {
+	if err := checkProc(); err != nil {
 		j.report.warn(event{Event: "unstoppable", Reason: err.Error()},
 			"%s cannot list processes: %v; processes that leave the command's process group cannot be stopped", clock(time.Now()), err)
 	}

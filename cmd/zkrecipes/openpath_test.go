@@ -163,7 +163,7 @@ func TestOpenPathIsRefusedAfterTheWait(t *testing.T) {
 		j.recipe, err = f.newRecipe(client)
 		require.NoError(t, err)
 		acquire := j.recipe.acquire
-		j.recipe.acquire = func(ctx context.Context, timeout time.Duration) (held, error) {
+		j.recipe.acquire = func(ctx context.Context, timeout time.Duration) (heldLease, error) {
 			makeNode(t, other, testLock, framework.WorldACL(framework.PermAll)...)
 			return acquire(ctx, timeout)
 		}

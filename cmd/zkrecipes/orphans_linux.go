@@ -100,7 +100,7 @@ func foreignNow() map[processID]bool {
 // ended, and reaps zombies. The kernel knows, unless we have other children; a list of
 // processes can miss one that was started while it was read.
 func (t *tree) allGone() bool {
-	unseen := procTrouble() != nil
+	unseen := checkProc() != nil
 	if reapNow(); unseen { // then all children are alike
 		for pid := 1; pid > 0; {
 			pid, _ = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)

@@ -28,8 +28,8 @@ func checkNamespace(environ) error { return errNoNamespace }
 // Orphans of the group are not its children.
 func nothingLeft(t *tree) bool { return t.groupGone() }
 
-// procTrouble returns nil: these systems have no /proc to check.
-func procTrouble() error { return nil }
+// checkProc returns nil: these systems have no /proc to check.
+func checkProc() error { return nil }
 
 // These systems cannot make orphans our children.
 

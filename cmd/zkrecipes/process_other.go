@@ -31,7 +31,7 @@ func startProcess(_ context.Context, _ string, argv []string, _ environ, _ [3]*o
 	return nil, checkSystem(argv[0])
 }
 
-func procTrouble() error { return nil }
+func checkProc() error { return nil }
 
 // checkSystem returns why no command can be run under a lock here.
 func checkSystem(name string) error {

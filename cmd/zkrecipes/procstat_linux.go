@@ -58,9 +58,9 @@ func (p procStat) ended() bool {
 	return (p.state == 'Z' || p.state == 'X' || p.state == 'x') && p.threads <= 1
 }
 
-// procTrouble returns why /proc does not show the processes by the numbers that this
+// checkProc returns why /proc does not show the processes by the numbers that this
 // process knows: it is missing, or belongs to another PID namespace.
-func procTrouble() error {
+func checkProc() error {
 	self, err := os.Readlink("/proc/self")
 	if err == nil && self != strconv.Itoa(os.Getpid()) {
 		err = fmt.Errorf("/proc belongs to another PID namespace")
@@ -71,7 +71,7 @@ func procTrouble() error {
 // identify returns the zero value if there is no such process, and only the number if
 // /proc does not help.
 func identify(pid int) processID {
-	if procTrouble() != nil {
+	if checkProc() != nil {
 		return processID{pid: pid}
 	}
 	p, err := readStat(strconv.Itoa(pid))
@@ -83,7 +83,7 @@ func identify(pid int) processID {
 
 // allProcesses lists the processes that /proc shows.
 func allProcesses() ([]procStat, error) {
-	if err := procTrouble(); err != nil {
+	if err := checkProc(); err != nil {
 		return nil, err
 	}
 	dir, err := os.Open("/proc")

@@ -14,9 +14,9 @@ import (
 
 const forever = lease.Forever
 
-// held is a lease as a job uses it.
-type held interface {
-	claim
+// heldLease is a lease as a job uses it.
+type heldLease interface {
+	supervisedLease
 	Token() lease.Token
 	Release() error
 }
@@ -25,7 +25,7 @@ type held interface {
 type recipe struct {
 	kind string // a lease.KindMutex, or another of these
 	// acquire waits until it is acquired.
-	acquire func(ctx context.Context, timeout time.Duration) (held, error)
+	acquire func(ctx context.Context, timeout time.Duration) (heldLease, error)
 	// contenders lists the queue: the holders, then the waiting clients.
 	contenders func(ctx context.Context) ([]lease.Contender, error)
 	// mustWait reports whether a newcomer would wait for this queue.
@@ -71,12 +71,12 @@ func (f *runFlags) newRecipe(client *framework.Client) (recipe, error) {
 func anyContender(queue []lease.Contender) bool { return len(queue) > 0 }
 
 // acquireFrom adapts an Acquirer.
-func acquireFrom(from lease.Acquirer) func(context.Context, time.Duration) (held, error) {
-	return func(ctx context.Context, timeout time.Duration) (held, error) {
-		won, err := from.Acquire(ctx, timeout)
+func acquireFrom(from lease.Acquirer) func(context.Context, time.Duration) (heldLease, error) {
+	return func(ctx context.Context, timeout time.Duration) (heldLease, error) {
+		acquired, err := from.Acquire(ctx, timeout)
 		if err != nil {
 			return nil, err // not a nil lease in an interface that is not nil
 		}
-		return won, nil
+		return acquired, nil
 	}
 }

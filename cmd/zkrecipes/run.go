@@ -75,7 +75,7 @@ func (p *program) run(args []string) int {
 	if err != nil {
 		return p.failed(err)
 	}
-	return p.perform(&f.jobFlags, f.newRecipe, f.conflict, func(j *job) (int, error) {
+	return p.runJob(&f.jobFlags, f.newRecipe, f.conflict, func(j *job) (int, error) {
 		code, _, err := j.runOnce(f.begin(), false)
 		return code, err
 	})

@@ -100,7 +100,7 @@ func TestTextOfABrokenConnection(t *testing.T) {
 	require.Equal(t, "ready", p.line())
 	server.DropConnections("")
 	said := p.said(2)
-	require.Regexp(t, `^zkrecipes: \d\d:\d\d:\d\d\.\d{3} connection broken: .*; the lock is still held$`, said[0])
+	require.Regexp(t, `^zkrecipes: \d\d:\d\d:\d\d\.\d{3} connection broken: .*; the command goes on while the lock is certain$`, said[0])
 	require.Regexp(t, `^zkrecipes: \d\d:\d\d:\d\d\.\d{3} connected again$`, said[1])
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// A claim is a lease as supervision uses it.
-type claim interface {
+// A supervisedLease is a lease as supervision uses it.
+type supervisedLease interface {
 	Context() context.Context
 	Err() error
 	TrustedUntil() time.Time
@@ -47,7 +47,7 @@ type terminalLender interface {
 // A supervisor watches over a command that runs under a lock, and over all processes
 // that it has started, until the last of them has ended.
 type supervisor struct {
-	lock           claim
+	lock           supervisedLease
 	tree           processTree
 	terminal       terminalLender // nil if there is none
 	signals        <-chan os.Signal

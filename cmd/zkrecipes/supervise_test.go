@@ -30,7 +30,7 @@ const (
 	testGrace   = 2500 * time.Millisecond
 )
 
-// fakeLease is a claim whose trust is moved forward by hand.
+// fakeLease is a supervisedLease whose trust is moved forward by hand.
 type fakeLease struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc

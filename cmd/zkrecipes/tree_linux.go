@@ -68,9 +68,9 @@ func (t *tree) groupGone() bool {
 
 func (t *tree) inGroup(p procStat) bool { return p.group == t.leader.pid }
 
-// led reports whether the command exists, perhaps as a zombie: so long, its group's
-// number is not used again.
-func (t *tree) led() bool {
+// leaderExists reports whether the command exists, perhaps as a zombie: so long, its
+// group's number is not used again.
+func (t *tree) leaderExists() bool {
 	return t.leader.pid != 0 && identify(t.leader.pid) == t.leader
 }
 
@@ -78,18 +78,18 @@ func (t *tree) led() bool {
 // get it.
 func (t *tree) signal(to part, sig syscall.Signal) error {
 	var errs []error
-	led := t.led()
-	if led && to != outsideGroup {
+	leaderExists := t.leaderExists()
+	if leaderExists && to != outsideGroup {
 		errs = append(errs, killGroup(t.leader.pid, sig)) // one call: all get it before one can react
 	}
-	if led && to == commandGroup {
+	if leaderExists && to == commandGroup {
 		return errors.Join(errs...)
 	}
 	alive, err := t.alive()
 	for _, p := range alive {
 		meant, has := to == everything, false
 		if t.inGroup(p) {
-			meant, has = to != outsideGroup, led
+			meant, has = to != outsideGroup, leaderExists
 		} else if to == outsideGroup {
 			meant = true
 		}
@@ -109,7 +109,7 @@ const maxRounds = 100
 // halt.
 func (t *tree) freeze(sig syscall.Signal) error {
 	var errs []error
-	if t.led() {
+	if t.leaderExists() {
 		_ = killGroup(t.leader.pid, sig) // one call; errors show below
 	}
 	sent := map[processID]bool{}

@@ -301,7 +301,7 @@ func TestSignalIsForOneProcess(t *testing.T) {
 	before.started--
 	require.NoError(t, before.signal(syscall.SIGKILL))
 	tree := newTree(os.Getpid(), before.processID)
-	require.False(t, tree.led())
+	require.False(t, tree.leaderExists())
 	isOurs := func() bool {
 		alive, err := tree.alive()
 		require.NoError(t, err)

@@ -120,9 +120,9 @@ func heldBy(t *testing.T, w *conformance.World, name string) (release func()) {
 	_, f := virtual(t, w, name)
 	c, err := f.newRecipe(w.Client(name))
 	require.NoError(t, err)
-	won, err := c.acquire(t.Context(), time.Second)
+	acquired, err := c.acquire(t.Context(), time.Second)
 	require.NoError(t, err)
-	return func() { require.NoError(t, won.Release()) }
+	return func() { require.NoError(t, acquired.Release()) }
 }
 
 // The exit code says what was known at the end of the time, not before. If no server
