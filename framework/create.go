@@ -56,6 +56,13 @@ type createOptions struct {
 	onSent func() // called when the request is about to be written, for every attempt
 }
 
+func chosen(opts []CreateOption) (o createOptions) {
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return o
+}
+
 // WithACL gives the node this ACL instead of the one Config.ACL returns.
 func WithACL(acl []ACL) CreateOption { return func(o *createOptions) { o.acl = acl } }
 
@@ -77,10 +84,7 @@ func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode
 }
 
 func (c *Client) createOptions(path string, data []byte, mode Mode, protected bool, opts []CreateOption) (createOptions, error) {
-	var o createOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := chosen(opts)
 	err := cmp.Or(c.usable(), validatePath(path, mode.sequential()))
 	switch {
 	case err != nil || o.acl != nil:

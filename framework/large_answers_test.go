@@ -158,7 +158,7 @@ func TestLargeAnswerToAWrite(t *testing.T) {
 			},
 			"set": func() error { _, err := c.Set(t.Context(), "/", []byte("new"), framework.AnyVersion); return err },
 			"multi": func() error {
-				_, err := c.Multi(t.Context(), framework.CreateOp(long+"-2", nil, framework.Persistent, nil))
+				_, err := c.Multi(t.Context(), framework.CreateOp(long+"-2", nil, framework.Persistent))
 				return err
 			},
 		} {

@@ -61,11 +61,11 @@ func TestRoomThatIsUsedIsThatOfTheNodesThereAre(t *testing.T) {
 			require.ErrorIs(x, pass(x, DeleteOp("/door", AnyVersion), DeleteOp("/missing", AnyVersion)), ErrNoNode)
 		},
 		"multi": func(x scene) {
-			_, err := x.c.Multi(x.Context(), DeleteOp("/door", AnyVersion), CreateOp("/e", nil, Ephemeral, nil), CreateOp("/p", nil, Persistent, nil))
+			_, err := x.c.Multi(x.Context(), DeleteOp("/door", AnyVersion), CreateOp("/e", nil, Ephemeral), CreateOp("/p", nil, Persistent))
 			require.NoError(x, err)
 		},
 		"multi refused": func(x scene) {
-			_, err := x.c.Multi(x.Context(), DeleteOp("/door", AnyVersion), CreateOp("/e", nil, Ephemeral, nil), CheckOp("/missing", 0))
+			_, err := x.c.Multi(x.Context(), DeleteOp("/door", AnyVersion), CreateOp("/e", nil, Ephemeral), CheckOp("/missing", 0))
 			require.ErrorIs(x, err, ErrNoNode)
 		},
 		"protected, answer lost": func(x scene) {

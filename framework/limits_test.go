@@ -51,7 +51,7 @@ func TestEphemeralNodesOfASessionAreLimited(t *testing.T) {
 		require.NoError(t, err, "others are not")
 		_, err = c.CreateProtected(t.Context(), "/p-", nil, framework.EphemeralSequential)
 		require.ErrorIs(t, err, framework.ErrTooManyEphemerals)
-		_, err = c.Multi(t.Context(), framework.CreateOp("/m", nil, framework.Ephemeral, nil))
+		_, err = c.Multi(t.Context(), framework.CreateOp("/m", nil, framework.Ephemeral))
 		require.ErrorIs(t, err, framework.ErrTooManyEphemerals)
 		assert.Equal(t, framework.Failed, framework.OutcomeOf(err))
 
@@ -103,7 +103,7 @@ func TestRoomForEphemeralNodesIsAccountedFor(t *testing.T) {
 		for range 50 {
 			_, err := c.Create(t.Context(), "/missing/node", nil, framework.Ephemeral)
 			require.ErrorIs(t, err, framework.ErrNoNode)
-			_, err = c.Multi(t.Context(), framework.CreateOp("/m", nil, framework.Ephemeral, nil), framework.CheckOp("/missing", 0))
+			_, err = c.Multi(t.Context(), framework.CreateOp("/m", nil, framework.Ephemeral), framework.CheckOp("/missing", 0))
 			require.ErrorIs(t, err, framework.ErrNoNode)
 		}
 		empty := fill(t, c, "n")

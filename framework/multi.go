@@ -16,7 +16,7 @@ type Op struct {
 	absolute bool // path is the one on the server
 	data     []byte
 	mode     Mode
-	acl      []ACL
+	create   createOptions
 	version  int32
 }
 
@@ -30,10 +30,10 @@ const (
 	opChecks
 )
 
-// CreateOp creates a node. acl nil means the one Config.ACL returns. A Multi cannot
-// make containers and nodes with a time to live: the library cannot read the answer.
-func CreateOp(path string, data []byte, mode Mode, acl []ACL) Op {
-	return Op{kind: opMakes, path: path, data: data, mode: mode, acl: acl}
+// CreateOp creates a node. A Multi cannot make containers and nodes with a time to
+// live: the library cannot read the answer.
+func CreateOp(path string, data []byte, mode Mode, opts ...CreateOption) Op {
+	return Op{kind: opMakes, path: path, data: data, mode: mode, create: chosen(opts)}
 }
 
 // SetOp replaces a node's data, if its version is the one given.
@@ -124,7 +124,7 @@ func (c *Client) multi(ctx context.Context, ops []Op, late lateMade) (zxid int64
 		if opErr != nil {
 			session = opErr.Session
 		}
-		err = failedOp(ops, failed, session, explainACL(results[failed].Err, ops[failed].acl))
+		err = failedOp(ops, failed, session, explainACL(results[failed].Err, ops[failed].create.acl))
 	}
 	return v.zxid, results, err
 }
@@ -210,11 +210,14 @@ func (c *Client) multiRequest(op *Op) (request any, size int, err error) {
 		if !ok {
 			return nil, 0, invalid("a %v node cannot be made in a multi", op.mode)
 		}
-		if op.acl == nil {
-			op.acl = c.core.cfg.ACL(path)
+		if op.create.ttl != 0 {
+			return nil, 0, invalid("a node with a time to live cannot be made in a multi")
 		}
-		request = &zk.CreateRequest{Path: path, Data: op.data, Acl: convertACL[zk.ACL](op.acl), Flags: flags}
-		err = validateACL(op.acl)
+		if op.create.acl == nil {
+			op.create.acl = c.core.cfg.ACL(path)
+		}
+		request = &zk.CreateRequest{Path: path, Data: op.data, Acl: convertACL[zk.ACL](op.create.acl), Flags: flags}
+		err = validateACL(op.create.acl)
 	case opSets:
 		request = &zk.SetDataRequest{Path: path, Data: op.data, Version: op.version}
 	case opRemoves:
@@ -224,7 +227,7 @@ func (c *Client) multiRequest(op *Op) (request any, size int, err error) {
 	default:
 		err = invalid("empty operation")
 	}
-	return request, c.requestSize(path, op.data, op.acl), err
+	return request, c.requestSize(path, op.data, op.create.acl), err
 }
 
 // multiResults translates the library's results and finds the operation that failed, -1

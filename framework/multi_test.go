@@ -3,6 +3,7 @@ package framework_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,12 +18,12 @@ func TestMultiDoesAllOrNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s, func(cfg *framework.Config) { cfg.Namespace = "ns" })
 		results, err := c.Multi(t.Context(),
-			framework.CreateOp("/a", []byte("1"), framework.Persistent, nil),
-			framework.CreateOp("/a/n-", nil, framework.EphemeralSequential, nil),
+			framework.CreateOp("/a", []byte("1"), framework.Persistent),
+			framework.CreateOp("/a/n-", nil, framework.EphemeralSequential),
 			framework.SetOp("/a", []byte("two"), 0),
 			framework.CheckOp("/a", 1),
 			framework.CheckOp("/a", framework.AnyVersion),
-			framework.CreateOp("/b", nil, framework.Persistent, framework.WorldACL(framework.PermRead)),
+			framework.CreateOp("/b", nil, framework.Persistent, framework.WithACL(framework.WorldACL(framework.PermRead))),
 			framework.DeleteOp("/b", 0))
 		require.NoError(t, err)
 		require.Len(t, results, 7)
@@ -66,8 +67,8 @@ func TestMultiRefusesWhatItCannotDo(t *testing.T) {
 		s.ResetCounts()
 		for want, op := range map[error]framework.Op{
 			framework.ErrInvalidPath:     framework.DeleteOp("relative", 0),
-			framework.ErrInvalidACL:      framework.CreateOp("/a", nil, framework.Persistent, []framework.ACL{{Perms: 1, Scheme: "wrold", ID: "anyone"}}),
-			framework.ErrInvalidArgument: framework.CreateOp("/a", nil, framework.Container, nil),
+			framework.ErrInvalidACL:      framework.CreateOp("/a", nil, framework.Persistent, framework.WithACL([]framework.ACL{{Perms: 1, Scheme: "wrold", ID: "anyone"}})),
+			framework.ErrInvalidArgument: framework.CreateOp("/a", nil, framework.Container),
 			framework.ErrTooLarge:        framework.SetOp("/a", make([]byte, 1<<20), 0),
 		} {
 			_, err := c.Multi(t.Context(), framework.CheckOp("/", -1), op)
@@ -79,7 +80,9 @@ func TestMultiRefusesWhatItCannotDo(t *testing.T) {
 				assert.Equal(t, 1, multi.Index)
 			}
 		}
-		_, err := c.Multi(t.Context(), framework.Op{})
+		_, err := c.Multi(t.Context(), framework.CreateOp("/a", nil, framework.Persistent, framework.WithTTL(time.Minute)))
+		assert.ErrorIs(t, err, framework.ErrInvalidArgument)
+		_, err = c.Multi(t.Context(), framework.Op{})
 		assert.ErrorContains(t, err, "multi: ops[0]: empty operation")
 		assert.Empty(t, requests(s))
 		_, err = c.Multi(t.Context())

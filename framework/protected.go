@@ -63,7 +63,7 @@ func (c recipeView) CreateProtectedAll(ctx context.Context, path string, data []
 	if err != nil {
 		return nil, err
 	}
-	each := CreateOp(p.path, data, EphemeralSequential, c.core.cfg.protectedACL(c.full(p.path)))
+	each := CreateOp(p.path, data, EphemeralSequential, WithACL(c.core.cfg.protectedACL(c.full(p.path))))
 	ops := append(slices.Repeat([]Op{each}, n), others...)
 	made, err := p.untilKnown(ctx, func() ([]Created, error) {
 		zxid, results, err := p.client.multi(ctx, ops, p.late)

@@ -114,7 +114,7 @@ func TestProtectedCreateOfSeveralIsRefusedBecauseItWasCarriedOut(t *testing.T) {
 			made <- nodes
 		}()
 		<-looked
-		node := framework.CreateOp("/queue"+asked, []byte("me"), framework.EphemeralSequential, nil)
+		node := framework.CreateOp("/queue"+asked, []byte("me"), framework.EphemeralSequential)
 		_, err := p.Multi(t.Context(), node, node, node, framework.DeleteOp(door, framework.AnyVersion)) // what the first would have done
 		require.NoError(t, err)
 		p.passed(t, <-made)

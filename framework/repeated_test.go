@@ -51,7 +51,7 @@ func TestOperationRefusedForTheMomentAndThenLost(t *testing.T) {
 func TestMultiThatChangesAnythingIsNotRepeated(t *testing.T) {
 	check := framework.CheckOp("/old", framework.AnyVersion)
 	changes := map[string]framework.Op{
-		"create": framework.CreateOp("/new", nil, framework.Persistent, nil),
+		"create": framework.CreateOp("/new", nil, framework.Persistent),
 		"set":    framework.SetOp("/old", nil, framework.AnyVersion),
 		"delete": framework.DeleteOp("/old", framework.AnyVersion),
 	}

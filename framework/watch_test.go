@@ -321,7 +321,7 @@ func manyNodes(t *testing.T, c *framework.Client, n int) []string {
 	for i := range n {
 		path := "/" + time.Duration(i).String() + "-" + string(make90)
 		paths = append(paths, path)
-		ops = append(ops, framework.CreateOp(path, nil, framework.Persistent, nil))
+		ops = append(ops, framework.CreateOp(path, nil, framework.Persistent))
 		if len(ops) == 500 || i == n-1 {
 			_, err := c.Multi(t.Context(), ops...)
 			require.NoError(t, err)

@@ -25,7 +25,7 @@ func TestHandleOfAPlaceThatIsHeld(t *testing.T) {
 		require.True(t, ok)
 		assert.EqualValues(t, info.Czxid, h.Token())
 		assert.Equal(t, p.Session().TrustedUntil(), h.TrustedUntil())
-		_, err := p.Multi(t.Context(), h.Check(), framework.CreateOp("/done", nil, framework.Persistent, nil))
+		_, err := p.Multi(t.Context(), h.Check(), framework.CreateOp("/done", nil, framework.Persistent))
 		require.NoError(t, err)
 
 		require.NoError(t, h.Release())
@@ -37,7 +37,7 @@ func TestHandleOfAPlaceThatIsHeld(t *testing.T) {
 		require.ErrorIs(t, h.Release(), lease.ErrReleased)
 		require.ErrorIs(t, h.Confirm(t.Context()), lease.ErrReleased)
 		assert.Contains(t, h.Release().Error(), h.Path())
-		_, err = p.Multi(t.Context(), h.Check(), framework.CreateOp("/again", nil, framework.Persistent, nil))
+		_, err = p.Multi(t.Context(), h.Check(), framework.CreateOp("/again", nil, framework.Persistent))
 		assert.ErrorIs(t, err, framework.ErrNoNode)
 	})
 }

@@ -119,7 +119,7 @@ func calls(ctx context.Context, c *framework.Client) map[string]struct {
 			return err
 		}},
 		"multi": {guard.OpMulti, func() error {
-			_, err := c.Multi(ctx, framework.CheckOp("/a", framework.AnyVersion), framework.CreateOp("/b", nil, framework.Persistent, nil), framework.SetOp("/c", nil, framework.AnyVersion), framework.DeleteOp("/d", framework.AnyVersion))
+			_, err := c.Multi(ctx, framework.CheckOp("/a", framework.AnyVersion), framework.CreateOp("/b", nil, framework.Persistent), framework.SetOp("/c", nil, framework.AnyVersion), framework.DeleteOp("/d", framework.AnyVersion))
 			return err
 		}},
 		"multi of checks": {guard.OpMulti, func() error { _, err := c.Multi(ctx, framework.CheckOp("/a", framework.AnyVersion)); return err }},

@@ -236,7 +236,7 @@ func checkFailsAfterLoss(t *testing.T, w *World, r Recipe) {
 	} {
 		held := w.Acquire(r.New(c, path))
 		token, node := held.Token(), held.Path()
-		write := framework.CreateOp("/written", nil, framework.Persistent, nil)
+		write := framework.CreateOp("/written", nil, framework.Persistent)
 		for _, view := range []*framework.Client{c, view, c.In(c.Session())} {
 			_, err := view.Multi(t.Context(), held.Check())
 			require.NoError(t, err, "on any view of the client")
