@@ -15,7 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Five participants, three rounds: all lead once in each round.
+// Five candidates, three rounds: each leads once in each round.
 func TestRotatingLeadership_Curator(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		o := newOffice()
@@ -33,7 +33,7 @@ func TestRotatingLeadership_Curator(t *testing.T) {
 	})
 }
 
-// Ten participants, who stop in turn while they lead, and before they ever did.
+// Ten candidates stop one after the other, some while they lead, some before.
 func TestClosing_Curator(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		o := newOffice()
@@ -81,7 +81,7 @@ func TestContainersAreReaped_Curator(t *testing.T) {
 	}, zktest.WithReapInterval(time.Millisecond))
 }
 
-// Several elections share one client, and none disturbs another.
+// Several elections of one client do not affect each other.
 func TestManyElectionsOneClient(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		clients := []*framework.Client{w.Client("a"), w.Client("b")}

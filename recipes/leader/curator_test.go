@@ -13,8 +13,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Whoever is not the first does not lead, whatever it was before: connections break in
-// turn while leadership changes.
+// A candidate that is not the head does not lead, whatever it was before: connections
+// break one after the other while leadership changes.
 func TestNotFirstDoesNotLead_Curator653(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		o := newForcedOffice(w)
@@ -58,7 +58,7 @@ func TestNotFirstDoesNotLead_Curator653(t *testing.T) {
 	})
 }
 
-// After any loss it leads again.
+// After any loss the candidate leads again.
 func TestLeadsAgainAfterAnyLoss_Curator16_Curator54_Curator73_Curator104(t *testing.T) {
 	losses := map[string]func(w *conformance.World, c *framework.Client, term *lease.Lease){
 		"expired": func(w *conformance.World, c *framework.Client, _ *lease.Lease) { w.Expire(c) },
@@ -82,7 +82,7 @@ func TestLeadsAgainAfterAnyLoss_Curator16_Curator54_Curator73_Curator104(t *test
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 				a, o := w.Client("a"), newForcedOffice(w)
 				leading := lead(w, newElection(t, a, "a"), func(ctx context.Context, term *lease.Lease) error {
-					if name == "state lost" { // also the one that makes tokens grow
+					if name == "state lost" { // also the zxid, so tokens need not grow
 						o.terms <- term
 						<-ctx.Done()
 						return ctx.Err()
@@ -103,8 +103,8 @@ func TestLeadsAgainAfterAnyLoss_Curator16_Curator54_Curator73_Curator104(t *test
 	}
 }
 
-// Cancelled at every moment between the campaign and the resignation, it neither begins
-// a term later nor leaves anything.
+// Lead, cancelled at each moment between campaign and resignation, neither begins a
+// term later nor leaves a node.
 func TestCancelledAtEveryMoment_Curator518(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")

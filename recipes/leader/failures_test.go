@@ -18,8 +18,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// What fn returns is a failure of its own, of which there may be two in a row here,
-// unless it did as it was told, or the term was lost.
+// An error of fn is a failure, unless fn stopped because its context ended, or the term
+// was lost.
 func TestWhatIsAFailure(t *testing.T) {
 	type term struct {
 		*lease.Lease
@@ -38,18 +38,18 @@ func TestWhatIsAFailure(t *testing.T) {
 		fn     func(l term) error
 		failed error // nil: it is none
 	}{
-		"nothing":                         {func(term) error { return nil }, nil},
-		"lost, and says why":              {func(l term) error { lose(l); return context.Cause(l.ctx) }, nil},
-		"lost, and says that":             {func(l term) error { lose(l); return l.ctx.Err() }, nil},
-		"lost, and fails":                 {func(l term) error { lose(l); return errWork }, nil},
-		"asked to give way, and says why": {func(l term) error { ask(l); return context.Cause(l.ctx) }, nil},
-		"asked to give way, and says so":  {func(l term) error { ask(l); return l.ctx.Err() }, nil},
-		"released by itself":              {func(l term) error { return l.Release() }, nil},
-		"work":                            {func(term) error { return errWork }, errWork},
-		"asked to give way, and fails":    {func(l term) error { ask(l); return errWork }, errWork},
-		"cancelled by itself":             {func(term) error { return context.Canceled }, context.Canceled},
-		"not asked, but says so":          {func(term) error { return leader.ErrRevocationRequested }, leader.ErrRevocationRequested},
-		"not lost, but says so":           {func(term) error { return lease.ErrLost }, lease.ErrLost},
+		"nothing":                      {func(term) error { return nil }, nil},
+		"lost, returns the cause":      {func(l term) error { lose(l); return context.Cause(l.ctx) }, nil},
+		"lost, returns ctx.Err":        {func(l term) error { lose(l); return l.ctx.Err() }, nil},
+		"lost, and fails":              {func(l term) error { lose(l); return errWork }, nil},
+		"requested, returns the cause": {func(l term) error { ask(l); return context.Cause(l.ctx) }, nil},
+		"requested, returns ctx.Err":   {func(l term) error { ask(l); return l.ctx.Err() }, nil},
+		"released by itself":           {func(l term) error { return l.Release() }, nil},
+		"work":                         {func(term) error { return errWork }, errWork},
+		"requested, and fails":         {func(l term) error { ask(l); return errWork }, errWork},
+		"cancelled by itself":          {func(term) error { return context.Canceled }, context.Canceled},
+		"not requested, but returned":  {func(term) error { return leader.ErrRevocationRequested }, leader.ErrRevocationRequested},
+		"not lost, but returned":       {func(term) error { return lease.ErrLost }, lease.ErrLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -65,7 +65,7 @@ func TestWhatIsAFailure(t *testing.T) {
 					}
 					return err
 				})
-				require.NoError(t, a.Close()) // nobody writes any more
+				require.NoError(t, a.Close()) // it logs no more
 				if c.failed != nil {
 					require.ErrorIs(t, err, c.failed)
 					require.Equal(t, 1, terms)
@@ -80,8 +80,8 @@ func TestWhatIsAFailure(t *testing.T) {
 	}
 }
 
-// A function that has released its term against the rules has not lost it.
-func TestTermThatWasReleasedIsNotLost(t *testing.T) {
+// A term that fn released, which it must not, was not lost.
+func TestTermReleasedByTheFunctionIsNotLost(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		require.NoError(t, newElection(t, w.Client("a"), "a").Lead(t.Context(), func(_ context.Context, term *lease.Lease) error {
 			require.NoError(t, term.Release())
@@ -91,7 +91,7 @@ func TestTermThatWasReleasedIsNotLost(t *testing.T) {
 	})
 }
 
-// Errors of the framework that pass do not end Lead.
+// Temporary errors of the framework do not end Lead.
 func TestCampaignFailsForAWhile(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		o := newOffice()

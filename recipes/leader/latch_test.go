@@ -28,9 +28,9 @@ func TestInvalidArguments(t *testing.T) {
 			"no path":                {"", "id", nil, framework.ErrInvalidPath},
 			"a relative path":        {"services", "id", nil, framework.ErrInvalidPath}, // Curator's testRelativePath
 			"the root":               {"/", "id", nil, framework.ErrInvalidPath},
-			"an id of no text":       {path, "\xff", nil, framework.ErrInvalidArgument},
-			"an id that revokes":     {path, "x__REVOKE__", nil, framework.ErrInvalidArgument},
-			"a label of no text":     {path, "", []leader.Option{leader.WithHolder("\xff")}, framework.ErrInvalidArgument},
+			"an id not in UTF-8":     {path, "\xff", nil, framework.ErrInvalidArgument},
+			"an id like a mark":      {path, "x__REVOKE__", nil, framework.ErrInvalidArgument},
+			"a label not in UTF-8":   {path, "", []leader.Option{leader.WithHolder("\xff")}, framework.ErrInvalidArgument},
 			"a negative maximum":     {path, "id", []leader.Option{leader.WithMaxHold(-1)}, framework.ErrInvalidArgument},
 			"a backoff that spins":   {path, "id", []leader.Option{leader.WithBackoff(retry.Forever(0))}, framework.ErrInvalidArgument},
 			"a backoff that shrinks": {path, "id", []leader.Option{leader.WithBackoff(retry.Exponential(2, 1))}, framework.ErrInvalidArgument},
@@ -69,11 +69,11 @@ func TestNodesAreCurators(t *testing.T) {
 			require.Equal(t, lease.Holder{Who: id}, got.Holder)
 			require.NoError(t, term.Release())
 		}
-		require.NotEmpty(t, w.Server.Children("/services/billing"), "the path stays")
+		require.NotEmpty(t, w.Server.Children("/services/billing"), "the path is not deleted")
 	})
 }
 
-// The label is a part of the default id, and an id of its own replaces it.
+// The label is a part of the default id; WithID replaces both.
 func TestHolderIsPartOfTheID(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		host, err := os.Hostname()
@@ -97,7 +97,7 @@ func TestHolderIsPartOfTheID(t *testing.T) {
 	})
 }
 
-// A latch of Curator's that has no id, and children that are no participants' nodes.
+// A Curator latch without an id counts, and children that are not latches do not.
 func TestOthersOnThePath_Curator43(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		java, e := w.Client("java"), newElection(t, w.Client("a"), "a")
@@ -124,8 +124,8 @@ func TestOthersOnThePath_Curator43(t *testing.T) {
 	})
 }
 
-// Whoever is asked to give way still shows its bare id.
-func TestRevokedLeaderKeepsItsID(t *testing.T) {
+// After a request for revocation the leader still shows its id, without the mark.
+func TestLeaderKeepsItsIDAfterARequest(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		for _, id := range []string{"node 1", "two\n", `{"who":"json"}`} {
 			e := newElection(t, w.Client("a"), id)
@@ -137,8 +137,8 @@ func TestRevokedLeaderKeepsItsID(t *testing.T) {
 			require.True(t, ok)
 			require.NoError(t, lease.RequestRevocation(t.Context(), operator, present.Path))
 			w.Settle()
-			require.True(t, conformance.Closed(term.RevocationRequested()), "it was not asked")
-			require.NoError(t, term.Err(), "it is up to the leader")
+			require.True(t, conformance.Closed(term.RevocationRequested()), "no request")
+			require.NoError(t, term.Err(), "the leader decides")
 			again, ok, err := e.Leader(t.Context())
 			require.NoError(t, err)
 			require.True(t, ok)
@@ -163,12 +163,12 @@ func TestLeaderOfPathThatDoesNotExist_Curator436(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, all)
 		_, exists := w.Server.Node("/services")
-		require.False(t, exists, "to ask creates nothing")
+		require.False(t, exists, "a read creates nothing")
 	})
 }
 
-// Participants go between the listing and the reads.
-func TestParticipantsVanish_Curator358(t *testing.T) {
+// Candidates leave between the listing and the reads.
+func TestContendersVanish_Curator358(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b, c := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b"), newElection(t, w.Client("c"), "c")
 		for _, ask := range []func() (string, error){
@@ -206,7 +206,7 @@ func TestParticipantsVanish_Curator358(t *testing.T) {
 	})
 }
 
-// An ACL that lets nobody look, or join, fails at once and does not spin.
+// If an ACL forbids to read and to join, all calls fail at once and do not spin.
 func TestACLError_Curator365(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		owner := w.Client("owner", func(cfg *framework.Config) {
@@ -236,8 +236,8 @@ func TestACLError_Curator365(t *testing.T) {
 	})
 }
 
-// What Lead returns when no repetition can help says where and why.
-func TestLeadEndsWithWhatCannotGetBetter(t *testing.T) {
+// If repetition cannot help, the error of Lead says where and why.
+func TestLeadEndsWhenRepetitionCannotHelp(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		long := newElection(t, w.Client("a", func(cfg *framework.Config) { cfg.MaxRequestBytes = 512 }), strings.Repeat("x", 1<<10))
 		err := lead(w, long, newOffice().until("a", 0)).result()

@@ -18,8 +18,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// A function that fails at once neither keeps others from leading nor spins: each
-// failure is followed by a longer pause, within bounds.
+// A function that fails at once neither keeps other candidates from leading nor spins:
+// after each failure the pause is longer, within bounds.
 func TestFailingFunctionBacksOff_Users28d(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		var ended []time.Time
@@ -32,7 +32,7 @@ func TestFailingFunctionBacksOff_Users28d(t *testing.T) {
 		})
 		w.After(5 * time.Minute)
 		require.True(t, failing.running())
-		require.Empty(t, children(w), "it does not lead while it pauses")
+		require.Empty(t, children(w), "not a candidate during the pause")
 		require.NoError(t, w.Acquire(newElection(t, w.Client("b"), "b")).Release())
 		require.ErrorIs(t, failing.stop(), context.Canceled)
 		require.Greater(t, len(ended), 20)
@@ -49,8 +49,8 @@ func TestFailingFunctionBacksOff_Users28d(t *testing.T) {
 	})
 }
 
-// A row of failures ends with a term that succeeds, or lasts.
-func TestPausesBeginAnew(t *testing.T) {
+// A series of failures ends with a term that succeeds, or lasts a minute.
+func TestBackoffRestarts(t *testing.T) {
 	for name, rescue := range map[string]func(ctx context.Context) error{
 		"a success":         func(context.Context) error { return nil },
 		"a term that lasts": func(ctx context.Context) error { _ = retry.Sleep(ctx, 2*time.Minute); return errWork },
@@ -80,8 +80,8 @@ func TestPausesBeginAnew(t *testing.T) {
 	}
 }
 
-// A pace that ends is the end of Lead, with the last failure.
-func TestPaceThatEnds(t *testing.T) {
+// When the backoff policy ends, Lead ends with the last failure.
+func TestBackoffThatEnds(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		n := 0
 		err := newElection(t, w.Client("a"), "a", leader.WithBackoff(retry.None())).Lead(t.Context(),
@@ -93,7 +93,7 @@ func TestPaceThatEnds(t *testing.T) {
 	})
 }
 
-// A panic, or the end of the goroutine, gives the place up.
+// A panic, or the end of the goroutine, releases the term.
 func TestPanicResigns(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic(errWork) }, "goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestPanicResigns(t *testing.T) {
 	}
 }
 
-// A place that may be taken, but not given up.
+// An ACL allows to create the node, but not to delete it.
 func TestACLThatForbidsToResign(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		owner := w.Client("owner", func(cfg *framework.Config) {
@@ -140,8 +140,8 @@ func TestACLThatForbidsToResign(t *testing.T) {
 	})
 }
 
-// Whoever does not stop when it has lost its term does not keep others from leading,
-// and is not run a second time meanwhile.
+// A function that does not stop when its term is lost does not keep other candidates
+// from leading, and is not called a second time meanwhile.
 func TestFunctionThatDoesNotStop(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		o := newOffice()
@@ -161,7 +161,7 @@ func TestFunctionThatDoesNotStop(t *testing.T) {
 		require.ErrorIs(t, b.stop(), context.Canceled)
 		w.After(30 * time.Minute)
 		require.Equal(t, []string{"a", "b"}, o.leaders())
-		require.Empty(t, children(w), "it campaigns when it has returned")
+		require.Empty(t, children(w), "it campaigns after fn has returned")
 		w.After(30 * time.Minute)
 		require.Equal(t, []string{"a", "b", "a"}, o.leaders())
 		w.After(30 * time.Minute)
@@ -169,7 +169,7 @@ func TestFunctionThatDoesNotStop(t *testing.T) {
 	})
 }
 
-// What goes wrong is logged, with who and where, and through the client's logger.
+// Failures are logged with path and id, through the client's logger.
 func TestFailuresAreLogged(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		var log strings.Builder
@@ -192,13 +192,13 @@ func TestFailuresAreLogged(t *testing.T) {
 			n++
 			return ways[n-1](ctx)
 		}))
-		require.NoError(t, a.Close()) // nobody writes any more
+		require.NoError(t, a.Close()) // it logs no more
 		require.Equal(t, 4, strings.Count(log.String(), "msg=leading election=/shop"+path+` id="node 1" token=`))
 		require.Equal(t, 1, strings.Count(log.String(), `level=WARN msg="resigned after a failure"`))
 		require.Contains(t, log.String(), `error="the work failed"`)
 		require.Equal(t, 1, strings.Count(log.String(), `level=WARN msg="leadership lost"`))
 		require.Contains(t, log.String(), "expired by the server")
 		require.Equal(t, 2, strings.Count(log.String(), "level=INFO msg=resigned "))
-		require.NotContains(t, log.String(), "stopped: ", "that is what it was told to do")
+		require.NotContains(t, log.String(), "stopped: ", "an error of the ended context is no failure")
 	})
 }

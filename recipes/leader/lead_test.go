@@ -44,7 +44,7 @@ func TestLeadReturnsTheCauseOfItsContext(t *testing.T) {
 	})
 }
 
-// ErrStop ends Lead, with what fn wants to say.
+// ErrStop ends Lead, with the error that wraps it.
 func TestErrStop(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a")
@@ -62,7 +62,7 @@ func TestErrStop(t *testing.T) {
 			<-ctx.Done()
 			return leader.ErrStop
 		})
-		require.ErrorIs(t, err, lease.ErrLost, "it was not alone to the end")
+		require.ErrorIs(t, err, lease.ErrLost, "the term was lost before fn returned")
 		require.NotErrorIs(t, err, leader.ErrStop)
 
 		ctx, cancel := context.WithCancel(t.Context())
@@ -73,7 +73,7 @@ func TestErrStop(t *testing.T) {
 	})
 }
 
-// One that has nothing to do does not keep the ensemble busy.
+// A function that returns nil at once does not cause a request each moment.
 func TestFunctionThatReturnsAtOnceDoesNotSpin(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		o := newOffice()
@@ -85,11 +85,11 @@ func TestFunctionThatReturnsAtOnceDoesNotSpin(t *testing.T) {
 		long := newOffice()
 		lead(w, newElection(t, w.Client("b"), "b"), long.during("b", time.Second))
 		w.After(10 * time.Second)
-		require.GreaterOrEqual(t, len(long.leaders()), 8, "there is no pause after a term that has lasted")
+		require.GreaterOrEqual(t, len(long.leaders()), 8, "no pause after a long term")
 	})
 }
 
-// The next leader does not begin before the work of this one has ended.
+// The next term does not begin before fn has returned.
 func TestResignsAfterTheFunctionHasReturned_CuratorR8(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		o := newOffice()
@@ -100,7 +100,7 @@ func TestResignsAfterTheFunctionHasReturned_CuratorR8(t *testing.T) {
 		stopped := time.Now()
 		a.cancel(nil)
 		w.After(19 * time.Second)
-		require.NoError(t, term.Err(), "it leads while it winds down")
+		require.NoError(t, term.Err(), "the term is valid while fn ends")
 		require.Equal(t, []string{"a"}, o.leaders())
 		next := o.next(t)
 		require.InDelta(t, 20*time.Second, time.Since(stopped), float64(time.Second))
@@ -111,7 +111,7 @@ func TestResignsAfterTheFunctionHasReturned_CuratorR8(t *testing.T) {
 	})
 }
 
-// Who leads, loses and leads again is told in turn, and who never led is told nothing.
+// fn is called once for each term, and not for a candidate that never leads.
 func TestFunctionsAlternate_Users20(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		o, never := newForcedOffice(w), newForcedOffice(w)
@@ -121,7 +121,7 @@ func TestFunctionsAlternate_Users20(t *testing.T) {
 		waiting := lead(w, newElection(t, other, "b"), never.until("b", 0))
 		for range 5 {
 			o.next(t)
-			w.Expire(other) // so that it is behind
+			w.Expire(other) // so that it joins behind
 			w.After(time.Second)
 			held := w.Start(newElection(t, w.Client("c"), "c"), lease.Forever)
 			require.ErrorIs(t, waiting.stop(), context.Canceled)
@@ -138,9 +138,9 @@ func TestFunctionsAlternate_Users20(t *testing.T) {
 	})
 }
 
-// Somebody asks the leader to give way: its context ends, it hands over in order, and
-// goes to the end of the line.
-func TestRevokedLeaderGivesWay_Curator171(t *testing.T) {
+// On a request for revocation the context of fn ends, fn hands over in order, and the
+// candidate joins at the end of the queue.
+func TestLeaderResignsOnRequest_Curator171(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		o := newOffice()
 		var causes []error
@@ -150,7 +150,7 @@ func TestRevokedLeaderGivesWay_Curator171(t *testing.T) {
 			<-ctx.Done()
 			causes = append(causes, context.Cause(ctx))
 			time.Sleep(2 * time.Second)
-			require.NoError(t, term.Err(), "there is time to do it in order")
+			require.NoError(t, term.Err(), "the term is valid meanwhile")
 			require.NoError(t, term.Context().Err())
 			return context.Cause(ctx)
 		}
@@ -163,14 +163,14 @@ func TestRevokedLeaderGivesWay_Curator171(t *testing.T) {
 		require.Equal(t, []string{"a", "b"}, o.leaders())
 		require.ErrorIs(t, causes[0], leader.ErrRevocationRequested)
 		w.After(time.Second)
-		require.Len(t, children(w), 2, "it campaigns again")
+		require.Len(t, children(w), 2, "the candidate campaigns again")
 		require.ErrorIs(t, a.stop(), context.Canceled)
 		o.check(t)
 	})
 }
 
-// Terms of a bounded length go round.
-func TestMaxHoldGoesRound(t *testing.T) {
+// With a maximum hold time leadership rotates.
+func TestMaxHoldRotates(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		o := newOffice()
 		for _, id := range []string{"a", "b", "c"} {
@@ -186,7 +186,7 @@ func TestMaxHoldGoesRound(t *testing.T) {
 	})
 }
 
-// Lead with the context of a term is a part of that term.
+// Lead with the context of a term runs as a part of that term.
 func TestLeadWithinATerm(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		e := newElection(t, w.Client("a"), "a")
@@ -205,12 +205,12 @@ func TestLeadWithinATerm(t *testing.T) {
 		}()
 		w.After(time.Second)
 		w.Remove(w.Client("operator"), term.Path())
-		require.ErrorIs(t, <-done, lease.ErrLost, "a context that owns what was lost cannot lead again")
+		require.ErrorIs(t, <-done, lease.ErrLost, "the context of a lost term cannot lead again")
 		require.ErrorIs(t, term.Release(), lease.ErrLost)
 	})
 }
 
-// cancelAt is a log that ends a context with the first record of that text.
+// cancelAt is a log handler that ends a context at the first record with that text.
 type cancelAt struct {
 	slog.Handler
 	text   string
@@ -227,8 +227,8 @@ func (c cancelAt) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// The context of Lead ends between the grant and the call of the function, which is
-// then not called.
+// The context of Lead ends between the grant and the call of fn, which is then not
+// called.
 func TestCancelledAfterTheGrant(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -15,8 +15,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Leaders come and go at random, with all that can happen to the observer: it never
-// ends with another than the latest, and never goes back.
+// Leaders change at random, with all faults that an observer can meet: the last value
+// is the latest leader, and no value is older than the one before.
 func TestObserveUnderChurn(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestObserveUnderChurn(t *testing.T) {
 					require.ErrorIs(t, c.stop(), context.Canceled)
 				}
 				w.After(time.Second)
-				require.Empty(t, look.last(), "nobody leads in the end")
+				require.Empty(t, look.last(), "no leader in the end")
 				held := w.Acquire(newElection(t, operator, "last"))
 				w.After(time.Second)
 				require.Equal(t, held.Path(), look.last())
@@ -74,9 +74,9 @@ func TestObserveUnderChurn(t *testing.T) {
 				token := lease.Token(0)
 				seen := look.all()
 				for i, c := range seen {
-					require.False(t, i > 0 && c.Node == seen[i-1].Node, "told twice")
+					require.False(t, i > 0 && c.Node == seen[i-1].Node, "the same leader twice")
 					if c.Node != "" {
-						require.Greater(t, c.Token, token, "it went back")
+						require.Greater(t, c.Token, token, "an older leader")
 						token = c.Token
 					}
 				}
@@ -90,9 +90,8 @@ func TestObserveMissesNothingBetweenLookAndWatch(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b")
 		o := w.Client("o")
-		// change is made while the nth request of a kind is on its way, or makes the
-		// observer send it. There are never more than these, and not as many whatever
-		// the change.
+		// change is made while the nth request of a kind is under way, or makes the
+		// observer send it. There are at most these, and fewer with some changes.
 		calls := map[zktest.Op]int{zktest.OpGetChildren2: 3, zktest.OpGetData: 2, zktest.OpExists: 1}
 		struck := map[zktest.Op]int{} // the greatest n
 		for _, exists := range []bool{false, true} {
@@ -104,7 +103,7 @@ func TestObserveMissesNothingBetweenLookAndWatch(t *testing.T) {
 							if exists {
 								require.NoError(t, operator.CreateParents(t.Context(), path+"/x"))
 							} else {
-								_ = operator.DeleteTree(t.Context(), path) // which may not be there
+								_ = operator.DeleteTree(t.Context(), path) // which may not exist
 							}
 							w.Settle()
 							var held *lease.Lease
@@ -166,9 +165,9 @@ func TestObserveMissesNothingBetweenLookAndWatch(t *testing.T) {
 	})
 }
 
-// What no event tells an observer, because it may not read the node just then, it finds
-// out in about a session timeout.
-func TestObserveWhatNoEventTells(t *testing.T) {
+// A change that no event tells, because the observer may not read the node at that
+// moment, is found in about a session timeout.
+func TestObserveMissedEvents(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		const untold = conformance.SessionTimeout*5/4 + time.Second
 		operator, a := w.Client("operator"), w.Client("a")
@@ -185,7 +184,7 @@ func TestObserveWhatNoEventTells(t *testing.T) {
 		w.Server.ResetCounts()
 		w.After(time.Minute)
 		require.LessOrEqual(t, w.Server.CountOf("o", zktest.OpExists), conformance.LooksAgain(time.Minute))
-		require.Zero(t, w.Server.CountOf("o", zktest.OpGetChildren2), "no listing while somebody leads")
+		require.Zero(t, w.Server.CountOf("o", zktest.OpGetChildren2), "no listing while there is a leader")
 		require.Equal(t, []string{"first"}, look.who())
 
 		hide(first.Path())

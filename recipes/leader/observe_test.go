@@ -19,7 +19,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A lookout is a loop over Observe in a goroutine of its own.
+// A lookout is a loop over Observe in its own goroutine.
 type lookout struct {
 	mu   sync.Mutex
 	seen []lease.Contender
@@ -60,7 +60,7 @@ func (l *lookout) all() []lease.Contender {
 	return slices.Clone(l.seen)
 }
 
-// who returns the ids of all leaders seen, "" for nobody.
+// who returns the ids of all leaders seen, "" for none.
 func (l *lookout) who() []string {
 	ids := []string{}
 	for _, c := range l.all() {
@@ -78,10 +78,10 @@ func (l *lookout) last() string {
 	return seen[len(seen)-1].Path
 }
 
-func TestObserveTellsEveryChange(t *testing.T) {
+func TestObserveYieldsEveryChange(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		look := observe(w, newElection(t, w.Client("o"), ""), nil)
-		require.Equal(t, []string{""}, look.who(), "nobody, not even a path")
+		require.Equal(t, []string{""}, look.who(), "no leader, and no path")
 		a, b := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b")
 		first := w.Acquire(a)
 		w.Settle()
@@ -90,7 +90,7 @@ func TestObserveTellsEveryChange(t *testing.T) {
 		third := w.Start(a, lease.Forever)
 		require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), first.Path()))
 		w.Settle()
-		require.Equal(t, []string{"", "a"}, look.who(), "others, and requests to give way, are no news")
+		require.Equal(t, []string{"", "a"}, look.who(), "other candidates and requests for revocation change nothing")
 		require.NoError(t, first.Release())
 		w.Settle()
 		require.NoError(t, second.Granted().Release())
@@ -113,7 +113,7 @@ func TestObserveTellsEveryChange(t *testing.T) {
 	})
 }
 
-// Those who come and go behind the leader cost nothing.
+// Candidates that come and go behind the leader cost the observer nothing.
 func TestObserveCostsNothingBetweenLeaders(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		held := w.Acquire(newElection(t, w.Client("a"), "a"))
@@ -137,7 +137,7 @@ func TestObserveCostsNothingBetweenLeaders(t *testing.T) {
 	})
 }
 
-// A loop that takes its time is given the latest leader.
+// A slow loop gets the latest leader.
 func TestObserveWithSlowLoop(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		slow := observe(w, newElection(t, w.Client("o"), ""), func(lease.Contender) { time.Sleep(time.Minute) })
@@ -154,8 +154,8 @@ func TestObserveWithSlowLoop(t *testing.T) {
 	})
 }
 
-// The end of the observer's session, or connection, is not the end of the leader.
-func TestObserveRidesOutLosses(t *testing.T) {
+// The sequence goes on when the observer's connection breaks or its session is lost.
+func TestObserveContinuesAfterLosses(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		o := w.Client("o")
 		look := observe(w, newElection(t, o, ""), nil)
@@ -187,7 +187,7 @@ func TestObserveRidesOutLosses(t *testing.T) {
 	})
 }
 
-// The first value is not older than the call.
+// The first value is not older than the call of Observe.
 func TestObserveBeginsWithThePresentLeader(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		e := newElection(t, w.Client("o"), "")
@@ -207,8 +207,8 @@ func TestObserveBeginsWithThePresentLeader(t *testing.T) {
 	})
 }
 
-// The observer's next session is with a server that has fallen behind.
-func TestObserveDoesNotGoBack(t *testing.T) {
+// The observer's next session is with a lagging server.
+func TestObserveNeverYieldsAnOlderLeader(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		var dials atomic.Int32
 		o := w.Client("o", func(cfg *framework.Config) {
@@ -232,12 +232,12 @@ func TestObserveDoesNotGoBack(t *testing.T) {
 		require.Greater(t, dials.Load(), int32(1))
 		require.NoError(t, second.Release())
 		w.After(time.Second)
-		seen := slices.Compact(look.who()) // between two leaders there may be nobody
+		seen := slices.Compact(look.who()) // between two leaders there may be none
 		require.Equal(t, []string{"a", "b"}, slices.DeleteFunc(seen, func(id string) bool { return id == "" }))
 	})
 }
 
-// Loops that are left leave nothing, and cost the server no more watches than one.
+// Loops that are left leave nothing, and together at most one watch on the server.
 func TestObserveLeavesNothing(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		e := newElection(t, w.Client("o"), "")
@@ -284,8 +284,8 @@ func TestObserveEndsWithTheClient(t *testing.T) {
 	})
 }
 
-// What passes is ridden out at a growing pace, unless that has an end.
-func TestObservePacesFailures(t *testing.T) {
+// Temporary failures are repeated with growing pauses, unless the policy ends.
+func TestObserveBacksOff(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		config := func(cfg *framework.Config) { cfg.Retry = retry.None() }
 		refused := w.Server.On(zktest.OpGetChildren2, path).Always().Fail(zktest.ThrottledOp)

@@ -19,8 +19,7 @@ import (
 
 // The names of tests that end in "_Curator45" are those of bugs that Apache Curator had
 // under that number of its tracker, or that were found by reading its source
-// ("_CuratorR8"); "_Users20" are complaints that users of elections have had. What
-// happened to them must not happen to ours.
+// ("_CuratorR8"); "_Users20" are complaints of users of elections.
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -33,11 +32,11 @@ func newElection(tb testing.TB, c *framework.Client, id string, opts ...leader.O
 	return e
 }
 
-// children returns the participants' nodes.
+// children returns the candidates' nodes.
 func children(w *conformance.World) []string { return w.Server.Children(path) }
 
-// An office is what the functions given to Lead enter and leave. It sees to it that
-// nobody enters while another with a valid term is in.
+// An office is what the functions given to Lead enter and leave. It checks that none
+// enters while another with a valid term is in it.
 type office struct {
 	referee conformance.Referee
 
@@ -55,7 +54,7 @@ func newOffice() *office {
 }
 
 // newForcedOffice is for tests that end sessions by force, or delete nodes by hand, of
-// which a leader learns only when the news arrives.
+// which a leader learns only when the event arrives.
 func newForcedOffice(w *conformance.World) *office {
 	o := newOffice()
 	o.referee.Excuse = func(term *lease.Lease) bool {
@@ -95,8 +94,8 @@ func (o *office) leave(term *lease.Lease) {
 	delete(o.in, term)
 }
 
-// until returns a function for Lead that is in office until its context ends, and then
-// takes a while to leave.
+// until returns a function for Lead that stays in office until its context ends, and
+// then takes windDown to leave.
 func (o *office) until(who string, windDown time.Duration) func(context.Context, *lease.Lease) error {
 	return func(ctx context.Context, term *lease.Lease) error {
 		o.enter(who, term)
@@ -107,8 +106,8 @@ func (o *office) until(who string, windDown time.Duration) func(context.Context,
 	}
 }
 
-// during returns a function for Lead that is in office for that long, or less if its
-// context ends.
+// during returns a function for Lead that stays in office for d, or until its context
+// ends.
 func (o *office) during(who string, d time.Duration) func(context.Context, *lease.Lease) error {
 	return func(ctx context.Context, term *lease.Lease) error {
 		o.enter(who, term)
@@ -121,7 +120,7 @@ func (o *office) during(who string, d time.Duration) func(context.Context, *leas
 	}
 }
 
-// leaders returns who has been in office, in order.
+// leaders returns the ids of all that were in office, in order.
 func (o *office) leaders() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -135,7 +134,7 @@ func (o *office) next(t *testing.T) *lease.Lease {
 	case term := <-o.terms:
 		return term
 	case <-time.After(10 * time.Minute):
-		t.Fatal("nobody has come to lead for 10 minutes of virtual time")
+		t.Fatal("no leader for 10 minutes of virtual time")
 		return nil
 	}
 }
@@ -150,7 +149,7 @@ func (o *office) check(t *testing.T) {
 	require.IsIncreasing(t, append([]lease.Token{0}, o.referee.Tokens()...))
 }
 
-// A campaign is a Lead in a goroutine of its own.
+// A campaign is a Lead in its own goroutine.
 type campaign struct {
 	t      *testing.T
 	err    error
@@ -158,7 +157,7 @@ type campaign struct {
 	cancel context.CancelCauseFunc
 }
 
-// lead starts Lead. It is ended, at the latest, with the test.
+// lead starts Lead. It ends with the test at the latest.
 func lead(w *conformance.World, e *leader.Election, fn func(context.Context, *lease.Lease) error) *campaign {
 	ctx, cancel := context.WithCancelCause(w.T.Context())
 	c := &campaign{t: w.T, done: make(chan struct{}), cancel: cancel}

@@ -17,7 +17,7 @@ import (
 )
 
 // A size that was sent before a later Resize, and arrives after it, changes nothing:
-// neither one whose caller has left nor one that a first user stores.
+// neither that of a cancelled Resize nor that of a first acquirer.
 func TestSizeThatArrivesLate(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, semaphoreOf maker) {
 		a, b := semaphoreOf(w.Client("a"), 2), semaphoreOf(w.Client("b"), 2)
@@ -25,7 +25,7 @@ func TestSizeThatArrivesLate(t *testing.T) {
 		first := ask(w, a, 2)
 		<-late.Fired()
 		require.NoError(t, b.Resize(t.Context(), 5))
-		require.ErrorIs(t, first.Failed(), semaphore.ErrSizeMismatch, "it goes by what is stored")
+		require.ErrorIs(t, first.Failed(), semaphore.ErrSizeMismatch, "the stored size counts")
 		require.Equal(t, bytes(5), stored(w))
 
 		late = w.Server.On(zktest.OpSetData, path).Client("a").Before().Delay(500 * time.Millisecond)
@@ -41,9 +41,9 @@ func TestSizeThatArrivesLate(t *testing.T) {
 	})
 }
 
-// Somebody deletes the whole path when a place in line asks for the size: it joins
-// again, and does not look for ever for what nobody else makes.
-func TestPathIsDeletedWhenTheSizeIsAskedFor(t *testing.T) {
+// Another client deletes the whole path when a position in the queue reads the size:
+// the waiter joins again, and does not wait for a path that no other client creates.
+func TestPathIsDeletedWhenTheSizeIsRead(t *testing.T) {
 	for nth := 1; nth <= 2; nth++ {
 		inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 			a, operator := make(w.Client("a"), 2), w.Client("operator")
@@ -64,7 +64,7 @@ func TestPathIsDeletedWhenTheSizeIsAskedFor(t *testing.T) {
 			require.GreaterOrEqual(t, asked, nth)
 			require.NoError(t, operator.DeleteTree(t.Context(), path))
 			w.After(time.Second)
-			require.Less(t, asked, 100, "it asks for ever")
+			require.Less(t, asked, 100, "it reads for ever")
 			got := at.Granted()
 			require.Equal(t, bytes(2), stored(w))
 			require.NoError(t, got.Confirm(t.Context()))
@@ -74,9 +74,9 @@ func TestPathIsDeletedWhenTheSizeIsAskedFor(t *testing.T) {
 	}
 }
 
-// Whoever goes by another size, or asks for more than there is, is told at once also
-// behind others who wait in line.
-func TestMistakesAreToldInTheMiddleOfTheLine(t *testing.T) {
+// A request with another size, or for more than there is, fails at once also behind
+// other waiters.
+func TestMistakesFailInTheMiddleOfTheQueue(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a := make(w.Client("a"), 2)
 		held := take(w, a, 2)
@@ -95,9 +95,9 @@ func TestMistakesAreToldInTheMiddleOfTheLine(t *testing.T) {
 	})
 }
 
-// Those in line pass the door together, at once: who was asked to give way while others
-// were before it in line, and never waits at the door, learns of it with its permit.
-func TestRevokedInLineAndPassedAtOnce(t *testing.T) {
+// Several waiters are admitted at once. One that got a request for revocation behind
+// others, and never waits at the head, sees it with its permit.
+func TestRevocationRequestedBehindOthers(t *testing.T) {
 	inLayouts(t, func(t *testing.T, w *conformance.World, make maker) {
 		a, operator := make(w.Client("a"), 3), w.Client("operator")
 		for _, late := range []bool{false, true} {
@@ -123,9 +123,9 @@ func TestRevokedInLineAndPassedAtOnce(t *testing.T) {
 	})
 }
 
-// A size that was stored is not stored again because its answer was lost: whoever
-// watches it sees one change.
-func TestSizeIsStoredOnceThoughItsAnswerIsLost(t *testing.T) {
+// A stored size is not stored again because the answer was dropped: watchers see one
+// change.
+func TestSizeIsStoredOnceThoughTheAnswerIsDropped(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		s := newSemaphore(t, w.Client("a"), 2)
 		warm(w, s)
@@ -140,8 +140,8 @@ func TestSizeIsStoredOnceThoughItsAnswerIsLost(t *testing.T) {
 	})
 }
 
-// Who waits in the line before a door for several permits reads the size once, to be
-// told of changes, and lists the line once, like anybody else.
+// A waiter for several permits reads the size once, with a watch, and lists the queue
+// once, like any other.
 func TestWaitForSeveralPermitsIsQuiet(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := newSemaphore(t, w.Client("a"), 4)
@@ -151,17 +151,16 @@ func TestWaitForSeveralPermitsIsQuiet(t *testing.T) {
 		second := ask(w, b, 3)
 		w.After(time.Second)
 		require.Equal(t, 1, w.Server.CountOf("b", zktest.OpGetChildren2))
-		require.Equal(t, 3, w.Server.CountOf("b", zktest.OpGetData), "the size, the place ahead, the own one")
+		require.Equal(t, 3, w.Server.CountOf("b", zktest.OpGetData), "the size, the node ahead, the own one")
 		release(w, held)
 		release(w, first.Granted())
 		release(w, second.Granted())
 	})
 }
 
-// A write that was lost with its session has not been carried out because the server
-// that the next session is with, which has fallen behind, still shows the number of
-// long ago.
-func TestResizeIsNotFooledByTheNumberOfLongAgo(t *testing.T) {
+// A write of unknown outcome, whose session is lost, is not taken for failed because
+// the lagging server of the next session still shows the old number.
+func TestResizeIgnoresTheNumberOfALaggingServer(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		var away atomic.Bool
 		a := w.Client("a", func(cfg *framework.Config) {

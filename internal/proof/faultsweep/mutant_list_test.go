@@ -159,7 +159,7 @@ func Mutants() []Mutant {
 		Name: "an observer begins with an older leader", Package: elections, Tests: "BeginsWithThePresent",
 		File: "recipes/leader/observe.go", Old: "if !o.begun {", New: "if false {",
 	}, {
-		Name: "an observer reports the first leader only", Package: elections, Tests: "TellsEveryChange",
+		Name: "an observer reports the first leader only", Package: elections, Tests: "YieldsEveryChange",
 		File: "recipes/leader/observe.go", Old: "|| head.Node != o.node {", New: "{",
 	}}
 }
