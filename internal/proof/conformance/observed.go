@@ -13,7 +13,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An ObserverLog records what observers are told, and checks what framework.Observer
+// An ObserverLog records the events of observers, and checks what framework.Observer
 // promises: the order, and that whatever starts ends once.
 type ObserverLog struct {
 	mu       sync.Mutex

@@ -127,15 +127,18 @@ func protectedPath(t *testing.T, w *World, r Recipe) {
 	w.After(time.Second)
 	release(t, held)
 	release(t, w.Acquire(r.New(w.Client("ours too", ownedBelowPath), path)))
-	require.NotContains(t, log.String(), "strangers")
+	require.NotContains(t, log.String(), notProtected)
 }
+
+// notProtected begins the warning.
+const notProtected = "not protected by the credentials"
 
 // openPathIsWarnedOf counts the warnings and their requests.
 func openPathIsWarnedOf(t *testing.T, w *World, r Recipe) {
 	var log bytes.Buffer
 	logging := func(cfg *framework.Config) { cfg.Logger = slog.New(slog.NewTextHandler(&log, nil)) }
 	release(t, w.Acquire(r.New(w.Client("plain", logging), path)))
-	require.NotContains(t, log.String(), "strangers")
+	require.NotContains(t, log.String(), notProtected)
 	require.Zero(t, w.Server.Count(zktest.OpGetACL), "a client without credentials does not look")
 	ours := w.Client("ours", withCredential, logging)
 	for range 3 {
@@ -144,7 +147,7 @@ func openPathIsWarnedOf(t *testing.T, w *World, r Recipe) {
 	}
 	protected := w.Server.Count(zktest.OpGetACL)
 	require.Contains(t, []int{1, 3}, protected, "one for each parent of contenders")
-	require.Equal(t, protected, strings.Count(log.String(), "strangers"))
+	require.Equal(t, protected, strings.Count(log.String(), notProtected))
 	require.Contains(t, log.String(), "path="+path+" open=world:anyone:cdrwa ")
 	require.NotContains(t, log.String(), "hunter2")
 

@@ -13,21 +13,21 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Rows about what observers are told. The order, and that whatever starts ends once, is
+// Rows about the events of observers. The order, and that whatever starts ends once, is
 // checked in all rows of the suite: see ObserverLog.
 var observers = rows{
-	"observers are told of a hold":             observesHold,
-	"observers are told of a wait":             observesWait,
-	"observers are told of failures":           observesFailures,
-	"observers are told of losses":             observesLosses,
-	"observers are told of the next session":   observesNextSession,
-	"observers are told of a re-entry":         observesReEntry,
-	"observers cannot change what a lease is":  observersChangeNothing,
-	"a session ends while observers are told":  sessionEndsBeforeTheHold,
-	"a client is closed while it is held open": closedWhileHeld,
+	"observers are notified of a hold":            observesHold,
+	"observers are notified of a wait":            observesWait,
+	"observers are notified of failures":          observesFailures,
+	"observers are notified of losses":            observesLosses,
+	"observers are notified of the next session":  observesNextSession,
+	"observers are notified of a re-entry":        observesReEntry,
+	"observers cannot change what a lease is":     observersChangeNothing,
+	"a session ends while observers are notified": sessionEndsBeforeTheHold,
+	"a client is closed while it is held open":    closedWhileHeld,
 }
 
-// observed returns what observers were told in f by clients with that name's observer.
+// observed returns what observers received in f by clients with that name's observer.
 func (w *World) observed(name string, f func(c *framework.Client)) []any {
 	w.T.Helper()
 	var log ObserverLog
@@ -247,8 +247,8 @@ func observersChangeNothing(t *testing.T, w *World, r Recipe) {
 	release(t, other)
 }
 
-// sessionEndsBeforeTheHold ends the session while an observer is told of the end of the
-// acquire, and of the start of the hold.
+// sessionEndsBeforeTheHold ends the session while an observer is notified of the end of
+// the acquire, and of the start of the hold.
 func sessionEndsBeforeTheHold(t *testing.T, w *World, r Recipe) {
 	for _, early := range []bool{true, false} {
 		var c *framework.Client

@@ -70,7 +70,7 @@ func (w *World) end() {
 	require.Empty(w.T, w.Server.Sessions(), "sessions left")
 	require.Empty(w.T, w.Ephemerals("/"), "ephemeral nodes left")
 	require.Zero(w.T, w.Server.Watches(), "watches left")
-	require.Empty(w.T, w.Observed.Wrong(), "told observers")
+	require.Empty(w.T, w.Observed.Wrong(), "events of observers")
 }
 
 // Heal ends every fault.

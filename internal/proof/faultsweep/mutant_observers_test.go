@@ -1,19 +1,19 @@
 package faultsweep
 
-// ObserverMutants are bugs in what observers are told: metrics and traces would be
+// ObserverMutants are bugs in the events of observers: metrics and traces would be
 // wrong, or change what a lease is.
 func ObserverMutants() []Mutant {
 	return []Mutant{{
-		Name: "observers are told of a hold before the end of its acquire", Package: suites, Tests: "^TestMutex$",
+		Name: "observers are notified of a hold before the end of its acquire", Package: suites, Tests: "^TestMutex$",
 		File: "internal/acquire/try.go", Old: "\t\to.end(nil)\n", New: "",
 	}, {
-		Name: "observers are told of the loss of each node of a hold", Package: suites, Tests: "^TestSemaphore$",
+		Name: "observers are notified of the loss of each node of a hold", Package: suites, Tests: "^TestSemaphore$",
 		File: "internal/hold/watch.go", Old: "if path == h.Path {\n\t\th.tellLost()", New: "if path != \"\" {\n\t\th.tellLost()",
 	}, {
-		Name: "observers are told of a release by two goroutines", Package: suites, Tests: "^TestMutex$",
+		Name: "observers are notified of a release by two goroutines", Package: suites, Tests: "^TestMutex$",
 		File: "internal/hold/observe.go", Old: "if loss != nil {", New: "if true {",
 	}, {
-		Name: "observers are not told of a hold that is lost from the start", Package: suites, Tests: "^TestMutex$",
+		Name: "observers are not notified of a hold that is lost from the start", Package: suites, Tests: "^TestMutex$",
 		File: "internal/hold/hold.go", Old: "if !watched {", New: "if false {",
 	}, {
 		Name: "an observer's context gives ownership", Package: suites, Tests: "^TestMutex$",

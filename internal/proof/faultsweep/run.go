@@ -232,7 +232,7 @@ func (r *run) inspect() {
 		r.brokenf("I5: %d watches left", n)
 	}
 	for _, wrong := range r.observed.Wrong() {
-		r.brokenf("I5: observers were told: %s", wrong)
+		r.brokenf("I5: observers were notified wrongly: %s", wrong)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
