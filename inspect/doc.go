@@ -1,4 +1,4 @@
-// Package inspect tells who holds and who waits at the path of a recipe, for
+// Package inspect shows who holds and who waits at the path of a recipe, for
 // dashboards, alerts and commands such as "zkrecipes ls". It changes nothing.
 //
 //	found, err := inspect.Path(ctx, client, "/locks/orders")
@@ -11,19 +11,20 @@
 //		}
 //	}
 //
-// It needs not be told which recipe uses the path, and sees clients that use Apache
-// Curator as well. A program that knows its recipe has Contenders there.
+// It finds out which recipe uses the path, and includes clients that use Apache
+// Curator. For a recipe that is known, its method Contenders costs less.
 //
-// # How far it can be trusted
+// # How exact it is
 //
 // Each queue is shown as it was at one moment during the call, as seen by a server that
-// has caught up with the leader, less those who left since. The moments of two queues
-// differ, and so do those of a semaphore's queue and numbers. It may be out of date
-// when it is returned: nothing that needs a lock may be decided by it.
+// has caught up with the leader, without contenders that have left since. Two queues
+// are shown at two moments, and so are the queue and the numbers of a semaphore: a
+// contender that gets a permit during the call may be in it twice. All of it may be out
+// of date when Path returns: never use it to decide what needs a lock.
 //
 // # What it costs
 //
 // Five small requests one after the other, ten more for a semaphore, and one read for
-// each contender, 16 at a time. It creates no path, no session of its own, sets no
-// watches and needs the permission to read.
+// each contender, 16 at a time. It creates nothing and sets no watches. The client
+// needs the permission to read.
 package inspect

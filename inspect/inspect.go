@@ -17,9 +17,9 @@ type Survey struct {
 	// Exists tells whether there is a node at the path. Servers remove one that is not
 	// used any more.
 	Exists bool
-	// Queues are those that are not empty. Usually there is one. Recipes refuse a path
-	// that another of them uses, but those of other clients may not: they then have
-	// their own queues there, and exclude nobody in the others.
+	// Queues are those that are not empty. Usually there is one. The recipes of this
+	// module refuse a path that another recipe uses. Other clients may not: then there
+	// are several queues, which do not exclude each other.
 	Queues []Queue
 	// Permits is nil if the path is not a semaphore's.
 	Permits *Permits
@@ -40,11 +40,11 @@ const (
 	Semaphore Recipe = "semaphore"
 )
 
-// A Queue is all who hold and wait for one thing.
+// A Queue has all contenders of one recipe.
 type Queue struct {
 	// Recipe is what the queue is for.
 	Recipe Recipe
-	// Contenders are in their order: those who hold, then those who wait.
+	// Contenders are in the order of the queue: first those that hold.
 	Contenders []Contender
 }
 
@@ -53,12 +53,11 @@ type State string
 
 // The states of a contender.
 const (
-	// Held is the state of a contender that has been granted what it contends for, or
-	// is about to learn of it.
+	// Held means that it holds, or is admitted and does not know it yet.
 	Held State = "held"
-	// Waiting is the state of one that is not.
+	// Waiting means that it does not hold.
 	Waiting State = "waiting"
-	// Unknown is the state of one in the single queue of a semaphore whose size is not
+	// Unknown means that it is in the single queue of a semaphore whose size is not
 	// stored.
 	Unknown State = "unknown"
 )
@@ -66,16 +65,16 @@ const (
 // A Contender is one node in a queue.
 type Contender struct {
 	lease.Contender
-	// State says more than Holding, which is true only if it is Held.
+	// State is Held if Holding is true. If not, it is Waiting or Unknown.
 	State State
 }
 
-// Path surveys a path: usually that of one recipe.
+// Path surveys the path of a recipe. That it does not exist, or has no contenders, is
+// no error.
 //
-// A path without a node, or without contenders, is no error. Errors:
-// framework.ErrInvalidPath for "/" and for paths named like the node of a contender;
-// framework.ErrInvalidArgument for a nil client; and those of the framework, such as
-// framework.ErrNoAuth, with which nothing is returned.
+// Errors: framework.ErrInvalidPath for "/" and for paths named like the node of a
+// contender; framework.ErrInvalidArgument for a nil client; and those of the framework,
+// such as framework.ErrNoAuth. On failure there is no Survey, not even of a part.
 func Path(ctx context.Context, client *framework.Client, path string) (*Survey, error) {
 	at := recipepath.Intent{Client: client, Path: path, Package: "inspect", What: "a recipe"}
 	if err := at.Check(); err != nil {

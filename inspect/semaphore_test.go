@@ -43,8 +43,8 @@ func TestSurveyOfASemaphore(t *testing.T) {
 	}
 }
 
-// Curator's semaphore stores its size only if it is given a SharedCount. Who has a
-// permit there is known all the same, but not in a single queue.
+// Curator's semaphore stores its size only if it is given a SharedCount. The holders
+// are known without the size, but not in a single queue.
 func TestSurveyOfASemaphoreOfUnknownSize(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a")

@@ -15,13 +15,13 @@
 //
 // # What is guaranteed
 //
-// At most one lease of a mutex is valid at a time, on one clock; valid means that
-// [Lease.Err] returns nil.
+// Of all leases of a mutex, at most one is valid at any moment, as measured on one
+// clock. A lease is valid while [Lease.Err] returns nil.
 //
-// That is no guarantee that nobody else acts. A process can be paused for so long that
-// its lease is lost and granted to another client before the process notices, and then
-// act. Against that help the fencing token ([Lease.Token]), for stores that can compare
-// numbers, and [Lease.Check], for writes to ZooKeeper itself.
+// That does not guarantee that no other client acts. A process can be paused for so
+// long that its lease is lost and granted to another client before the process notices,
+// and then act. Two things help against that: the fencing token ([Lease.Token]), for
+// stores that can compare numbers, and [Lease.Check], for writes to ZooKeeper itself.
 //
 // # The life of a lease
 //
@@ -58,6 +58,7 @@
 // the caller's context, as it must anyway for cancellation.
 //
 // Goroutines that share a lease's context are one owner: they re-enter together, and do
-// not exclude each other. Where they have to, give each a context from [Fork]. With
-// [WithoutOwner] work waits although it descends from a lease.
+// not exclude each other. Where they have to, give each a context from [Fork]. For work
+// that is started under a lease, but must wait for its release, there is
+// [WithoutOwner].
 package lease

@@ -35,7 +35,7 @@ import (
 // Fork, and use its context; each Acquire with it is a new owner.
 func Fork(ctx context.Context) context.Context { return owner.Fork(ctx) }
 
-// WithoutOwner returns a context that owns nothing: Acquire with it waits, although ctx
-// may descend from that of a lease. Use it for work that is started under a lease but
-// must be excluded by it, and never wait for such work under that lease.
+// WithoutOwner returns a context that owns nothing: Acquire with it does not re-enter.
+// Use it for work that is started under a lease but must be excluded by it, and never
+// wait for such work under that lease.
 func WithoutOwner(ctx context.Context) context.Context { return owner.Without(ctx) }

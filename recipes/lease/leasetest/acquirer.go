@@ -61,8 +61,8 @@ func (a *Acquirer) FailConfirm(err error) {
 }
 
 // Lose ends all leases that are valid, for a reason such as lease.ErrDeleted or
-// framework.ErrSessionLost: each is lost with a lease.LossError that has it. Those who
-// wait are admitted.
+// framework.ErrSessionLost: each ends with a lease.LossError of that reason. Calls of
+// Acquire that wait are granted then.
 func (a *Acquirer) Lose(reason error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

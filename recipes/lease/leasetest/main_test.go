@@ -45,7 +45,7 @@ func recipe(w *conformance.World, a lease.Acquirer, permits int) subject {
 	}
 }
 
-// The same rows pass on the fake and on the recipe, so it promises what that does.
+// The fake passes the rows that the recipe passes.
 func TestFakeAndRecipeBehaveTheSame(t *testing.T) {
 	const path = "/locks/orders"
 	for name, tc := range map[string]struct {
@@ -73,7 +73,7 @@ func TestFakeAndRecipeBehaveTheSame(t *testing.T) {
 	}
 }
 
-// fill acquires all there is, and lets time pass, so that a recipe has set all watches.
+// fill acquires all permits, and waits until a recipe has set its watches.
 func (s subject) fill() (all []*lease.Lease) {
 	s.T.Helper()
 	for range s.permits {

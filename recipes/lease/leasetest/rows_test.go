@@ -15,18 +15,18 @@ import (
 // rows hold for all subjects.
 var rows = map[string]func(*testing.T, subject){
 	"a lease is released once":         releasedOnce,
-	"there is no more than there is":   excludes,
+	"leases exclude each other":        excludes,
 	"waiters are admitted in order":    inOrder,
 	"a wait times out":                 timesOut,
 	"a wait ends with its context":     contextEndsTheWait,
 	"an ended context acquires none":   endedContext,
-	"the caller's context is not all":  contextOfTheCaller,
+	"the caller's context ends":        contextOfTheCaller,
 	"a lease is lost":                  isLost,
-	"a lost lease is not held":         lostIsFree,
+	"after a loss the next is granted": lostIsFree,
 	"revocation is requested":          revocationRequested,
 	"confirm needs its context":        confirmNeedsItsContext,
 	"Do releases":                      doReleases,
-	"a context without owner is a new": withoutOwner,
+	"a context without owner waits":    withoutOwner,
 }
 
 func releasedOnce(t *testing.T, s subject) {
@@ -200,10 +200,10 @@ func lostIsFree(t *testing.T, s subject) {
 	require.Greater(t, next.Token(), held[0].Token())
 	require.NoError(t, next.Err())
 	require.ErrorIs(t, held[0].Release(), lease.ErrLost)
-	require.NoError(t, next.Err(), "who was admitted does not notice")
+	require.NoError(t, next.Err(), "the next lease is not affected")
 	release(t, next)
 	for _, l := range held[1:] {
-		_ = l.Release() // the fake loses all
+		_ = l.Release() // the fake loses all leases
 	}
 }
 
