@@ -55,7 +55,7 @@ func (i Intent) Check() error {
 // "mutex.Mutex". Its methods return it, or panic with it if they return no error.
 func NotMade(recipe string) error {
 	pkg, _, _ := strings.Cut(recipe, ".")
-	return fmt.Errorf("%s: %w: a zero %s: make it with %s.New", pkg, framework.ErrInvalidArgument, recipe, pkg)
+	return fmt.Errorf("%s: %w: a nil or zero %s: make one with %s.New", pkg, framework.ErrInvalidArgument, recipe, pkg)
 }
 
 // Invalid returns the error for an argument that cannot be.

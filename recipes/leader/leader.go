@@ -61,13 +61,13 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 	case err != nil:
 		return nil, at.Invalid("backoff: %v", err)
 	}
-	line := &queue.Queue{
+	q := &queue.Queue{
 		Client: client, Path: path, Kind: znode.Latch, Kinds: []string{znode.Latch},
 		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.Exclusive),
 	}
 	return &Election{
 		recipe: acquire.Recipe{Intent: at, Kind: lease.KindLeader, Self: queue.Self(id), ProtectedNodes: recipepath.QueueNodes(path)},
-		queue:  line, path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,
+		queue:  q, path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,
 	}, nil
 }
 

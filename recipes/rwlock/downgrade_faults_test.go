@@ -240,7 +240,7 @@ func TestReleaseAtTheInstantOfTheDowngrade(t *testing.T) {
 			w.After(time.Second)
 			for _, at := range []*conformance.Attempt{down, next, down} {
 				if !at.Waiting() && at.Err == nil && at.Lease.Err() == nil {
-					referee.Grant("somebody", at.Lease)
+					referee.Grant("a client", at.Lease)
 					require.NoError(t, at.Lease.Release())
 					w.Settle()
 				}

@@ -64,12 +64,12 @@ func TestForksOfAReader(t *testing.T) {
 		for _, held := range []*lease.Lease{reading, one} {
 			require.ErrorIs(t, w.StartWith(lease.Fork(held.Context()), l.Write(), time.Hour).Failed(), rwlock.ErrUpgrade)
 		}
-		stranger := w.Start(l.Write(), lease.Forever)
+		other := w.Start(l.Write(), lease.Forever)
 		for _, held := range []*lease.Lease{one, reading, two} {
-			require.True(t, stranger.Waiting())
+			require.True(t, other.Waiting())
 			require.NoError(t, held.Release())
 			w.Settle()
 		}
-		require.NoError(t, stranger.Granted().Release())
+		require.NoError(t, other.Granted().Release())
 	})
 }

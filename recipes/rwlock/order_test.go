@@ -148,7 +148,7 @@ func TestMutexOnThePathIsAWriter(t *testing.T) {
 		for i := 0; i < len(order); {
 			for ; i < len(order) && !attempts[i].Waiting(); i++ {
 				held = append(held, attempts[i].Granted())
-				referee.Grant("somebody", attempts[i].Lease)
+				referee.Grant("a client", attempts[i].Lease)
 			}
 			for _, h := range held {
 				require.NoError(t, h.Release())

@@ -67,7 +67,7 @@ func TestForeignDataIsShown(t *testing.T) {
 		store(t, a, "0010")
 		err := w.Start(make(a, 3), 0).Failed()
 		require.EqualError(t, err, "acquire "+path+": the path stores data that is not the recipe's: \"0010\": "+
-			"choose another path, or empty this one if nobody needs that")
+			"choose another path, or empty this one if no program needs that")
 	})
 }
 

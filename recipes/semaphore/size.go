@@ -136,7 +136,7 @@ func (s *Semaphore) read(ctx context.Context, c *framework.Client, watch bool) (
 
 // refuse returns the error for foreign data.
 func (r record) refuse() error {
-	return fmt.Errorf("%w: %s: choose another path, or empty this one if nobody needs that", lease.ErrForeignData, quote.Excerpt(r.data))
+	return fmt.Errorf("%w: %s: choose another path, or empty this one if no program needs that", lease.ErrForeignData, quote.Excerpt(r.data))
 }
 
 // agree returns the size, and compares it once with the number that New was given.

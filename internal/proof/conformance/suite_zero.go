@@ -51,7 +51,7 @@ func zeroValue(t *testing.T, w *World, r Recipe) {
 func requireNotMade(t *testing.T, call func() []reflect.Value) {
 	t.Helper()
 	var results []reflect.Value
-	requirePanic(t, "make it with", func() {
+	requirePanic(t, "make one with", func() {
 		results = call()
 		switch last := results[len(results)-1].Interface().(type) {
 		case error:
