@@ -72,7 +72,7 @@ func (c *connection) credentials(env environ) ([]framework.Credential, error) {
 	case !c.authFile.given:
 		return all, nil
 	case c.authFile.value == "": // perhaps an unset "$FILE", not a wish for no credentials
-		return nil, usageErrorf("--auth-file is empty")
+		return nil, usageErrorf("--auth-file is empty: give the name of a file, or leave it out")
 	}
 	inFile, err := readCredentials(c.authFile.value)
 	return append(all, inFile...), err

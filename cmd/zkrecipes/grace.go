@@ -19,7 +19,7 @@ const (
 func (f *jobFlags) graceFor(sessionTimeout time.Duration) (time.Duration, error) {
 	grace, err := graceOf(f.grace, sessionTimeout)
 	if err == nil && f.maxHold.given && f.maxHold.value <= grace {
-		return 0, usageErrorf("--max-hold %v leaves no time: the command gets TERM %v (--grace) before the end", f.maxHold.value, grace)
+		return 0, usageErrorf("--max-hold %v leaves no time: the command gets TERM %v (--grace) before the end; choose a longer --max-hold or a shorter --grace", f.maxHold.value, grace)
 	}
 	return grace, err
 }

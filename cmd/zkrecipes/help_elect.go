@@ -4,7 +4,7 @@ var helpElect = `usage: zkrecipes elect --path PATH [flags] -- COMMAND [ARGS...]
 
 Takes part in the election PATH, and runs COMMAND whenever it leads. Of all participants, on all machines,
 one runs its command at a time. Start it on every machine that could do the work: the first leads, and the
-others follow it, in the order in which they came.
+others take over, in the order in which they came.
 
 What happens when:
   COMMAND ends by itself       elect resigns, and exits with COMMAND's code: another leads
@@ -28,8 +28,9 @@ The election:
                           at that time, and the next participant leads
 
 The command:
-  --grace D               how long before the end of trust the command gets TERM (default: a sixth of
-                          the session timeout; at most a quarter; 0 means KILL without TERM)
+  --grace D               how long before the leadership stops being certain the command gets TERM
+                          (default: a sixth of the session timeout; at most a quarter; 0 means KILL
+                          without TERM)
 ` + helpKill + `  --ignore-revoke         do not pass a request for revocation on to the command
   --json                  report what happens as JSON, one object per line, on standard error
   --quiet                 report only failures, and requests for revocation

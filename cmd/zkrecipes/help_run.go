@@ -23,8 +23,9 @@ The lock:
   --conflict-exit-code N  the exit code when another client holds the lock (75)
 
 The command:
-  --grace D               how long before the end of trust the command gets TERM (default: a sixth of
-                          the session timeout; at most a quarter; 0 means KILL without TERM)
+  --grace D               how long before the lock stops being certain the command gets TERM
+                          (default: a sixth of the session timeout; at most a quarter; 0 means KILL
+                          without TERM)
 ` + helpKill + `  --ignore-revoke         do not pass a request for revocation on to the command
   --json                  report what happens as JSON, one object per line, on standard error
   --quiet                 report only failures, and requests for revocation

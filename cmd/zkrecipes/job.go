@@ -56,7 +56,7 @@ func (f *jobFlags) check(verb, path, what string) error {
 		return usageErrorf("%s: the command's name is empty", verb)
 	}
 	if f.killAfter.given && f.killAfter.value == 0 {
-		return usageErrorf("%s: --kill-after 0 leaves no time to end", verb)
+		return usageErrorf("%s: --kill-after 0 leaves no time to end; without it the command may take as long as it needs", verb)
 	}
 	if err := framework.ValidatePath(f.path); err != nil {
 		return usageErrorf("%s: --%s: %v", verb, path, err)

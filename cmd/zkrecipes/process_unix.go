@@ -75,7 +75,7 @@ func checkSystem(string) error { return nil }
 func startProcess(ctx context.Context, path string, argv []string, env environ, streams [3]*os.File, namespace bool) (*process, error) {
 	p := &process{guardianEnded: make(chan struct{}), events: make(chan processEvent, 1)}
 	if err := p.startGuardian(env, streams, namespace); err != nil {
-		return nil, &commandError{name: argv[0], code: exitCannotRun, err: fmt.Errorf("its guardian: %w", err)}
+		return nil, &commandError{name: argv[0], code: exitCannotRun, err: fmt.Errorf("starting its guardian process: %w", err)}
 	}
 	todo := order{File: []byte(path), Namespace: namespace, Args: make([][]byte, len(argv))}
 	for i, arg := range argv {

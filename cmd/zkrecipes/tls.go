@@ -54,7 +54,7 @@ func (f *tlsFlags) wanted(env environ) (bool, error) {
 		if s.flag.given {
 			flags = s.name
 			if s.flag.value == "" {
-				return false, usageErrorf("%s is empty", s.name)
+				return false, usageErrorf("%s is empty: give a value, or leave it out", s.name)
 			}
 		}
 		variables = variables || env.get(s.env) != ""
