@@ -83,7 +83,7 @@ func backlogged(t *testing.T, chatty bool, test func(t *testing.T, s *zktest.Ser
 					return handshakeOnly(conn, chatty), nil
 				}
 			})
-			// A watch that has fired: the client looks out for watches to be set again,
+			// A watch that has fired: the client expects that watches are set again,
 			// and the library has none.
 			_, err := c.Create(t.Context(), "/node", nil, framework.Persistent)
 			require.NoError(t, err)
@@ -110,8 +110,8 @@ func backlogged(t *testing.T, chatty bool, test func(t *testing.T, s *zktest.Ser
 }
 
 // Requests that were queued when the connection broke are sent after the next
-// handshake. If they cannot be, whoever watches over the session must not be the one
-// who hangs: the silence has to be noticed,
+// handshake. If they cannot be sent, supervise must not hang: it has to notice the
+// silence,
 func TestBacklogThatCannotBeSentIsNoticedAsSilence(t *testing.T) {
 	backlogged(t, false, func(t *testing.T, _ *zktest.Server, c *framework.Client) {
 		session := c.Session()

@@ -192,8 +192,8 @@ func mute(context.Context, string, string) (net.Conn, error) {
 	return near, nil
 }
 
-// requests counts what a server was asked, without the syncs and pings by which a
-// client keeps its session.
+// requests counts what a server received, without the syncs and pings by which a client
+// keeps its session.
 func requests(s *zktest.Server) map[zktest.Op]int {
 	counts := s.Counts()
 	delete(counts, zktest.OpSync)

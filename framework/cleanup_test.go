@@ -46,7 +46,7 @@ func TestGuaranteedDelete(t *testing.T) {
 	})
 }
 
-func TestGuaranteedDeleteOfUnknownOutcomeIsPursued(t *testing.T) {
+func TestGuaranteedDeleteOfUnknownOutcomeGoesOn(t *testing.T) {
 	for name, aim := range map[string]func(*zktest.Rule) *zktest.Rule{
 		"not applied": (*zktest.Rule).Before, "applied": (*zktest.Rule).After,
 	} {
@@ -68,7 +68,7 @@ func TestGuaranteedDeleteOfUnknownOutcomeIsPursued(t *testing.T) {
 	}
 }
 
-func TestGuaranteedDeleteWhoseContextEndsIsPursued(t *testing.T) {
+func TestGuaranteedDeleteWhoseContextEndsGoesOn(t *testing.T) {
 	t.Run("in flight", func(t *testing.T) {
 		withNode(t, framework.Ephemeral, func(t *testing.T, s *zktest.Server, c *framework.Client, done *cleanups) {
 			s.On(zktest.OpDelete, "/lock").DropReply()
@@ -94,7 +94,7 @@ func TestGuaranteedDeleteWhoseContextEndsIsPursued(t *testing.T) {
 }
 
 // The node of a lock must go even if the client repeats nothing by itself.
-func TestGuaranteedDeleteIsPursuedUnderAFiniteRetryPolicy(t *testing.T) {
+func TestGuaranteedDeleteGoesOnUnderAFiniteRetryPolicy(t *testing.T) {
 	for name, code := range map[string]zktest.Code{
 		"throttled": zktest.ThrottledOp, "moved": zktest.SessionMoved, "timed out": zktest.OperationTimeout,
 	} {
@@ -111,7 +111,7 @@ func TestGuaranteedDeleteIsPursuedUnderAFiniteRetryPolicy(t *testing.T) {
 	}
 }
 
-// CURATOR-42: a node that is not there is not looked for again and again.
+// CURATOR-42: a node that is not there is not searched for again and again.
 func TestGuaranteedDeleteOfANodeThatIsGoneIsFinal(t *testing.T) {
 	withNode(t, framework.Ephemeral, func(t *testing.T, s *zktest.Server, c *framework.Client, done *cleanups) {
 		require.ErrorIs(t, c.DeleteGuaranteed(t.Context(), "/other"), framework.ErrNoNode)
@@ -172,7 +172,7 @@ func TestGuaranteedDeletePinnedToASessionEndsWithIt(t *testing.T) {
 	})
 }
 
-// A persistent node is pursued into the next session.
+// The removal of a persistent node goes on in the next session.
 func TestGuaranteedDeleteUnpinnedOutlivesTheSession(t *testing.T) {
 	withNode(t, framework.Persistent, func(t *testing.T, s *zktest.Server, c *framework.Client, done *cleanups) {
 		suspend(s, "client")
@@ -208,7 +208,7 @@ func TestDeleteTree(t *testing.T) {
 			_, err := c.Create(t.Context(), path, nil, framework.Persistent)
 			require.NoError(t, err)
 		}
-		// Answers get lost, and somebody else makes a new node meanwhile.
+		// Answers are dropped, and another client makes a new node meanwhile.
 		s.On(zktest.OpDelete, "/a/b/c").After().Cut()
 		s.On(zktest.OpGetChildren2, "/a/b").Cut()
 		other := connectAs(t, s, "other")

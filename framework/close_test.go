@@ -113,7 +113,7 @@ func TestCloseIsBounded(t *testing.T) {
 	}
 }
 
-// A server that can be reached is told even if it was not attached to at the time.
+// A server that can be reached gets the close, also if the session was not attached.
 func TestCloseWhileSuspendedReattachesToEndTheSession(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

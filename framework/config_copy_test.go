@@ -40,7 +40,7 @@ func TestConfigIsCopied(t *testing.T) {
 	})
 }
 
-func TestObserverIsToldTheOutcome(t *testing.T) {
+func TestObserverGetsTheOutcome(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		var calls []framework.Call

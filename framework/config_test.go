@@ -106,7 +106,7 @@ func TestConfigThatIsFine(t *testing.T) {
 	}
 }
 
-// secret is in no word that anybody but the server gets to see.
+// secret must be in no text, except in what the server gets.
 const secret = "correct-horse-battery-staple"
 
 // forms returns the ways in which a secret may be written.

@@ -188,7 +188,7 @@ func TestServersThatAcceptAndDropAreNotHammered(t *testing.T) {
 	}
 }
 
-// The session is accepted, lives for a moment, and is dropped: again and again.
+// The session is accepted, and its connection closed soon after: again and again.
 func TestConnectionsThatBreakAfterAMomentAreNotHammered(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -202,7 +202,7 @@ func TestConnectionsThatBreakAfterAMomentAreNotHammered(t *testing.T) {
 	})
 }
 
-// say answers a connection with bytes of its own, whatever is asked.
+// say answers any request on a connection with its bytes.
 func say(reply func(request []byte) []byte) dialer {
 	return func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()

@@ -153,7 +153,8 @@ func TestCreateParentsOfATopLevelNodeInAView(t *testing.T) {
 	})
 }
 
-// Servers before 3.5 have no containers, and hang up on who asks for one.
+// Servers before 3.5 have no containers, and close the connection of a client that
+// wants one.
 func TestCreateParentsOnAServerWithoutContainers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -183,7 +184,7 @@ func TestCreateParentsOnAServerThatHangsUp(t *testing.T) {
 	})
 }
 
-func TestCreateParentsWhoseAnswersAreLost(t *testing.T) {
+func TestCreateParentsWhoseAnswersAreDropped(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s)

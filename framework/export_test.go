@@ -25,8 +25,8 @@ func KeptWatches(c *Client) (ours, library int) {
 	return ours, conn.FieldByName("watchers").Len()
 }
 
-// KeepNoIdleWatches makes a client's session take watches back as soon as nobody waits
-// for them.
+// KeepNoIdleWatches makes a client's session remove watches as soon as they have no
+// waiter.
 func KeepNoIdleWatches(c *Client) {
 	t := &c.Session().watch
 	t.mu.Lock()

@@ -175,7 +175,7 @@ func openGate(session *Session, c *guard.Conn, restored bool) {
 }
 
 // The library drops its request to set watches when the connection breaks before it was
-// sent, and then nobody hears of a change: all who wait have to look.
+// sent. Then no event comes: all who wait have to read again.
 func TestWatchesThatTheLibraryDidNotSetAgainAskForARecheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

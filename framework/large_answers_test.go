@@ -67,9 +67,9 @@ func TestLargeAnswerFailsTheRead(t *testing.T) {
 	})
 }
 
-// Who asked hears at once that the answer is too large. While the rest of it comes,
+// The caller hears at once that the answer is too large. While the rest of it comes,
 // over a slow line, the server is not silent.
-func TestLargeAnswerOverASlowLine(t *testing.T) {
+func TestLargeAnswerOverASlowConnection(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		var seen record
@@ -96,8 +96,8 @@ func TestLargeAnswerOverASlowLine(t *testing.T) {
 	})
 }
 
-// The server has set the watch of a read whose answer was refused. It neither keeps the
-// next one from being set, nor tells anybody twice, nor is anybody left waiting for it.
+// The server has set the watch of a read whose answer was refused. It does not keep the
+// next one from being set, gives no event twice, and leaves no waiter.
 func TestWatchOfARefusedRead(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -145,7 +145,7 @@ func TestWatchOfARefusedRead(t *testing.T) {
 	})
 }
 
-// A write whose answer was refused was carried out, once, and nobody knows.
+// A write whose answer was refused was carried out, once, and its outcome is unknown.
 func TestLargeAnswerToAWrite(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -179,7 +179,7 @@ func TestLargeAnswerToAWrite(t *testing.T) {
 
 // A node that was made without an answer under a parent that cannot be listed is
 // neither adopted nor searched for all the time. It goes when it can be found.
-func TestProtectedCreateInACrowd(t *testing.T) {
+func TestProtectedCreateBesideTooManyNodes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		const crowd = "/crowd\u202e"
@@ -210,7 +210,7 @@ func TestProtectedCreateInACrowd(t *testing.T) {
 }
 
 // With its session it goes at the latest.
-func TestProtectedCreateInACrowdEndsWithTheSession(t *testing.T) {
+func TestProtectedCreateBesideTooManyNodesEndsWithTheSession(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		crowded(t, s, "/crowd")

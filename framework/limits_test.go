@@ -55,8 +55,8 @@ func TestEphemeralNodesOfASessionAreLimited(t *testing.T) {
 		require.ErrorIs(t, err, framework.ErrTooManyEphemerals)
 		assert.Equal(t, framework.Failed, framework.OutcomeOf(err))
 
-		// Each way of deleting gives room back: the client's own, one in a transaction,
-		// and one that finds that somebody else was faster.
+		// Each way of deleting frees quota: the client's own, one in a transaction, and
+		// one that finds that another client was faster.
 		more := func() {
 			t.Helper()
 			_, err := c.Create(t.Context(), "/x00", nil, framework.Ephemeral)
@@ -95,8 +95,8 @@ func TestNextSessionHasALimitOfItsOwn(t *testing.T) {
 	})
 }
 
-// What failed, and what was refused, takes no room; what turns out to exist does.
-func TestRoomForEphemeralNodesIsAccountedFor(t *testing.T) {
+// Creates that failed or were refused take no quota; nodes that turn out to exist do.
+func TestQuotaOfEphemeralNodesIsAccountedFor(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s, few)

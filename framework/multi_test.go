@@ -177,7 +177,7 @@ func manyACLs(n int) []framework.ACL {
 	return acl
 }
 
-// What is only looked at may be looked at again.
+// A transaction that only reads may be repeated.
 func TestMultiOfChecksIsRepeatedAsAReadIs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

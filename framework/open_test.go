@@ -45,7 +45,7 @@ func node(t *testing.T, c *framework.Client, path string, acl ...framework.ACL) 
 	require.NoError(t, err)
 }
 
-func TestWarningOfStrangersComesOncePerPathAndSession(t *testing.T) {
+func TestWarningOfAnOpenNodeComesOncePerPathAndSession(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		var log warned
@@ -75,7 +75,7 @@ func TestWarningOfStrangersComesOncePerPathAndSession(t *testing.T) {
 	})
 }
 
-func TestWhoIsAStranger(t *testing.T) {
+func TestWhichEntriesAreOpen(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		var log warned
@@ -110,8 +110,8 @@ func TestWhoIsAStranger(t *testing.T) {
 	})
 }
 
-// Who asks by himself is not told as well.
-func TestNoWarningOfWhatWasAskedFor(t *testing.T) {
+// A caller that reads the entries itself gets no warning as well.
+func TestNoWarningOfANodeThatWasRead(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		var log warned
@@ -124,7 +124,7 @@ func TestNoWarningOfWhatWasAskedFor(t *testing.T) {
 	})
 }
 
-func TestNobodyIsWarnedOfWithoutCredentials(t *testing.T) {
+func TestNoWarningWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		var log warned
@@ -136,8 +136,8 @@ func TestNobodyIsWarnedOfWithoutCredentials(t *testing.T) {
 	})
 }
 
-// A look that fails harms nobody, and is made again if it may succeed then.
-func TestLooksForStrangersThatFail(t *testing.T) {
+// A read that fails does no harm, and is repeated if it may succeed then.
+func TestReadsOfACLsThatFail(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		strike func(*zktest.Rule)
@@ -167,7 +167,7 @@ func TestLooksForStrangersThatFail(t *testing.T) {
 }
 
 // The memory of a session has an end, and so have its warnings.
-func TestAThousandPathsAreLookedAt(t *testing.T) {
+func TestAThousandPathsAreChecked(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s, with(ourCredential))

@@ -150,7 +150,7 @@ func TestOperationRefusedByTheServer(t *testing.T) {
 }
 
 // A refusal that may pass is not reported: the operation is tried again.
-func TestOperationRefusedForTheMoment(t *testing.T) {
+func TestOperationRefusedForNow(t *testing.T) {
 	for name, code := range map[string]zktest.Code{"throttled": zktest.ThrottledOp, "moved": zktest.SessionMoved} {
 		t.Run(name, func(t *testing.T) {
 			forEachOperation(t, func(t *testing.T, s *zktest.Server, c *framework.Client, o operation) {
@@ -162,7 +162,7 @@ func TestOperationRefusedForTheMoment(t *testing.T) {
 	}
 }
 
-func TestOperationWhoseAnswerIsLost(t *testing.T) {
+func TestOperationWhoseAnswerIsDropped(t *testing.T) {
 	forEachOperation(t, func(t *testing.T, s *zktest.Server, c *framework.Client, o operation) {
 		s.On(o.op, o.path).After().Cut()
 		err := o.call(t.Context(), c)

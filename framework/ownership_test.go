@@ -82,7 +82,7 @@ func TestOwnedBelowCountsChrootAndNamespace(t *testing.T) {
 }
 
 // Who owns what, with credentials and without, where Config.ACL is set and where not.
-func TestWhomNodesBelongTo(t *testing.T) {
+func TestOwnersOfNodes(t *testing.T) {
 	t.Parallel()
 	ours := append(framework.DigestACL(framework.PermAll, "us", "hunter2"), readable...)
 	both := append(framework.DigestACL(framework.PermAll, "us", "hunter2"), framework.DigestACL(framework.PermAll, "them", "hunter3")...)
@@ -128,8 +128,8 @@ func TestWhomNodesBelongTo(t *testing.T) {
 	}
 }
 
-// An ACL that names the creator needs one who has proved who he is.
-func TestNobodyToOwnANode(t *testing.T) {
+// An ACL that names the creator needs a session that has proved an identity.
+func TestNodeThatNoIdentityCanOwn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		address := framework.Credential{Scheme: "ip", Secret: []byte("hunter2")}

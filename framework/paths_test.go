@@ -41,7 +41,7 @@ func serverAccepts(path string, sequential bool) bool {
 	return true
 }
 
-// checkPath compares the two looks at a path. What we accept a server does; what a
+// checkPath compares the two checks of a path. What we accept a server does; what a
 // server accepts we do, but for "." and ".." as the beginning of a sequential name.
 func checkPath(t *testing.T, path string) {
 	t.Helper()
@@ -91,7 +91,7 @@ func FuzzPathRules(f *testing.F) {
 	f.Fuzz(checkPath)
 }
 
-func TestEveryWayInRefusesBadPaths(t *testing.T) {
+func TestEveryArgumentRefusesBadPaths(t *testing.T) {
 	for _, bad := range []string{"a\ue123", "a\U0001f642", "a\xff", "a\x00", "a\u0085", "..", "a//b"} {
 		for _, cfg := range []Config{
 			{Servers: []string{"zk"}, Namespace: bad}, {Servers: []string{"zk"}, Chroot: "/" + bad}, {Servers: []string{"zk/" + bad}},

@@ -15,7 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// enter makes the node of somebody at the door.
+// enter makes a node named door.
 func (p place) enter(t *testing.T) string {
 	t.Helper()
 	_, err := p.Create(t.Context(), "/door", nil, framework.Ephemeral)
@@ -24,7 +24,7 @@ func (p place) enter(t *testing.T) string {
 	return "/door"
 }
 
-// pass makes three nodes and removes the one at the door.
+// pass makes three nodes and removes that one.
 func (p place) pass(ctx context.Context, door string) ([]framework.Created, error) {
 	return kit.Of(p.Client).CreateProtectedAll(ctx, "/queue/n-", []byte("me"), 3, framework.DeleteOp(door, framework.AnyVersion))
 }
@@ -70,7 +70,7 @@ func TestProtectedCreateOfSeveralIsAllOrNothing(t *testing.T) {
 	})
 }
 
-func TestProtectedCreateOfSeveralWhoseAnswerIsLost(t *testing.T) {
+func TestProtectedCreateOfSeveralWhoseAnswerIsDropped(t *testing.T) {
 	for name, aim := range map[string]func(*zktest.Rule) *zktest.Rule{
 		"before it is applied": (*zktest.Rule).Before,
 		"after it was applied": (*zktest.Rule).After,

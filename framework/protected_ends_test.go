@@ -99,7 +99,7 @@ func TestNodeThatMayNotBeRemovedKeepsNoOther(t *testing.T) {
 
 // After an attempt that is known to have had no effect, the next one may be refused,
 // and then that is the answer: there is nothing to wait for.
-func TestProtectedCreateThatIsRefusedAfterALostAttempt(t *testing.T) {
+func TestProtectedCreateThatIsRefusedAfterAnUnknownAttempt(t *testing.T) {
 	for code, want := range map[zktest.Code]error{
 		zktest.NoAuth: framework.ErrNoAuth, zktest.NoNode: framework.ErrNoNode, zktest.InvalidACL: framework.ErrInvalidACL,
 		zktest.NoChildrenForEphemerals: framework.ErrNoChildrenForEphemerals,
@@ -138,8 +138,8 @@ func TestProtectedCreateThatIsRefusedAfterALostAttempt(t *testing.T) {
 	}
 }
 
-// Some of the nodes were deleted by somebody else before they were found again: that is
-// not what was asked for, and what is left of it goes.
+// Another client has deleted some of the nodes before they were found again: then the
+// others are removed too.
 func TestProtectedNodesThatAreNotFoundAllAreRemoved(t *testing.T) {
 	for deleted := 1; deleted <= 2; deleted++ {
 		t.Run(fmt.Sprintf("%d deleted", deleted), func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestProtectedNodesThatAreNotFoundAllAreRemoved(t *testing.T) {
 	}
 }
 
-// The answer is lost, and before the next step the context ends, or the session.
-func TestProtectedCreateWhoseAnswerIsLostAtTheVeryEndLeavesNothing(t *testing.T) {
+// The answer is dropped, and before the next step the context ends, or the session.
+func TestProtectedCreateWhoseAnswerIsDroppedAtTheVeryEndLeavesNothing(t *testing.T) {
 	for name, end := range map[string]func(p place, cancel context.CancelCauseFunc){
 		"of its context": func(_ place, cancel context.CancelCauseFunc) { cancel(errStopped) },
 		"of its session": func(p place, _ context.CancelCauseFunc) {

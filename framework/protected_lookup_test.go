@@ -43,7 +43,7 @@ func lookup(t *testing.T, test func(t *testing.T, s *zktest.Server, mine, other 
 	})
 }
 
-// CURATOR-498: an id says who asked for a node, the owner says whose it is.
+// CURATOR-498: an id says which create made a node, the owner which session.
 func TestLookupDoesNotAdoptTheNodeOfAnotherSession(t *testing.T) {
 	t.Parallel()
 	lookup(t, func(t *testing.T, _ *zktest.Server, mine, other *Client) {
@@ -102,8 +102,8 @@ func TestLookupUnderAParentThatIsGoneFindsNothing(t *testing.T) {
 	})
 }
 
-// The connection breaks under a create, and the session is over before anybody has
-// looked for the node: whoever asked must learn that, to try in the next session.
+// The connection breaks under a create, and the session is over before the search for
+// the node: the caller must learn that, to try in the next session.
 func TestSessionEndsBetweenTheAttemptAndTheLookup(t *testing.T) {
 	t.Parallel()
 	lookup(t, func(t *testing.T, s *zktest.Server, mine, _ *Client) {

@@ -89,7 +89,7 @@ func TestProtectedCreateIsForNodesThatCanBeFoundAgain(t *testing.T) {
 	})
 }
 
-func TestProtectedCreateWhoseAnswerIsLostAdoptsTheNode(t *testing.T) {
+func TestProtectedCreateWhoseAnswerIsDroppedAdoptsTheNode(t *testing.T) {
 	protect(t, func(t *testing.T, p place) {
 		p.server.On(zktest.OpCreate, "").After().Cut()
 		made, err := p.create(t.Context())
@@ -109,7 +109,7 @@ func TestProtectedCreateCutBeforeItIsAppliedIsRepeated(t *testing.T) {
 	})
 }
 
-// Every request of the recovery is lost once, and its answer too.
+// Every request of the recovery is dropped once, and its answer too.
 func TestProtectedCreateSurvivesFaultsWhileItLooksForTheNode(t *testing.T) {
 	protect(t, func(t *testing.T, p place) {
 		p.server.On(zktest.OpCreate, "").After().Cut()

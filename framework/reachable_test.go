@@ -12,9 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Whoever has no time to wait is told about the servers, not about the session that
-// was.
-func TestWhoCannotWaitForTheNextSessionIsToldWhy(t *testing.T) {
+// Reachable tells about the servers, not about the session that is over.
+func TestReachableTellsWhyThereIsNoSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
 		c, err := Connect(t.Context(), Config{Servers: []string{server.Addr()}, Dial: server.Dial("a"), Logger: slog.New(slog.DiscardHandler)})

@@ -38,8 +38,8 @@ func TestRelyFailsAtOnceInASessionThatIsOver(t *testing.T) {
 }
 
 // A server that answers pings and reads, but neither syncs nor transactions, is left
-// while there is time to have a quorum vouch for the session elsewhere, whatever was
-// asked first.
+// while there is time to have a quorum vouch for the session through another, whichever
+// request came first.
 func TestServerThatAnswersReadsOnlyIsLeftWhileThereIsTime(t *testing.T) {
 	t.Parallel()
 	for step := range 12 {

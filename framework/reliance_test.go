@@ -192,8 +192,8 @@ func TestRelyFails(t *testing.T) {
 	})
 }
 
-// What a server is told on a new connection: credentials, the transaction, and all else
-// behind it.
+// What a server gets on a new connection: credentials, the transaction, and then all
+// else.
 func TestQuorumVouchesBeforeAnythingElseIsAsked(t *testing.T) {
 	creator := func(string) []framework.ACL { return framework.CreatorACL(framework.PermAll) }
 	for name, settings := range map[string][]setting{
@@ -238,7 +238,7 @@ func TestQuorumVouchesBeforeAnythingElseIsAsked(t *testing.T) {
 	}
 }
 
-// The node of one is gone, and nobody else suffers; the others are checked again at
+// The node of one reliance is gone, and no other fails; the others are checked again at
 // once.
 func TestMissingNodeEndsOnlyWhatReliesOnIt(t *testing.T) {
 	t.Parallel()
@@ -264,7 +264,7 @@ func TestMissingNodeEndsOnlyWhatReliesOnIt(t *testing.T) {
 }
 
 // What is let go while it is being checked was not missing.
-func TestNodeThatIsLetGoIsNotMissed(t *testing.T) {
+func TestNodeOfAnEndedRelianceIsNotMissed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s)
@@ -310,8 +310,8 @@ func TestManyNodesAreCheckedInTurn(t *testing.T) {
 	})
 }
 
-// A transaction whose answer is lost is repeated: on the next connection, at once.
-func TestVouchingWhoseAnswerIsLostIsRepeated(t *testing.T) {
+// A transaction whose answer is dropped is repeated: on the next connection, at once.
+func TestVouchingWhoseAnswerIsDroppedIsRepeated(t *testing.T) {
 	for name, lose := range map[string]func(r *zktest.Rule){
 		"cut before": func(r *zktest.Rule) { r.Cut() },
 		"cut after":  func(r *zktest.Rule) { r.After().Cut() },

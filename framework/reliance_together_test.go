@@ -14,7 +14,7 @@ import (
 
 // Many that come to rely on a session at once need one transaction, however long it
 // takes.
-func TestThoseWhoRelyAtOnceShareATransaction(t *testing.T) {
+func TestReliancesAtOnceShareATransaction(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s)
@@ -35,9 +35,9 @@ func TestThoseWhoRelyAtOnceShareATransaction(t *testing.T) {
 	})
 }
 
-// Who waits for another's transaction may leave, and is told of the session's end; and
-// when the other gives up it is the next one's turn.
-func TestWaitingForAnothersTransaction(t *testing.T) {
+// A call that waits for the transaction of another may be given up, and fails when the
+// session ends; when the other is given up, it makes the transaction itself.
+func TestRelianceWaitsForATransactionUnderWay(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s)

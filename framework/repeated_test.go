@@ -14,9 +14,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Each attempt is judged by itself: that the one before certainly had no effect says
-// nothing about one whose answer is lost.
-func TestOperationRefusedForTheMomentAndThenLost(t *testing.T) {
+// Each attempt counts by itself: that the one before certainly had no effect says
+// nothing about one whose answer is dropped.
+func TestOperationRefusedForNowAndThenUnanswered(t *testing.T) {
 	forEachOperation(t, func(t *testing.T, s *zktest.Server, c *framework.Client, o operation) {
 		for _, lost := range []zktest.Phase{zktest.PhaseBeforeApply, zktest.PhaseAfterApply} {
 			var sent atomic.Int32
@@ -86,7 +86,7 @@ func TestMultiThatChangesAnythingIsNotRepeated(t *testing.T) {
 
 // Which requests wait for their turn when a session ends is a matter of chance, so they
 // fare as those do that wait for a connection: they were never sent.
-func TestRequestThatWaitsForItsTurnWhenItsSessionEnds(t *testing.T) {
+func TestRequestThatWaitsForASlotWhenItsSessionEnds(t *testing.T) {
 	for name, tc := range map[string]struct {
 		end  func(s *zktest.Server, c *framework.Client, stop context.CancelCauseFunc)
 		want error // of the unpinned view
@@ -147,7 +147,7 @@ func TestPinnedOperationEndsWithItsSessionInThePauseBetweenAttempts(t *testing.T
 	})
 }
 
-// That nobody waits for an answer any more does not make it less true.
+// An answer counts also if no caller waits for it any more.
 func TestLateAnswerThatTheSessionHasExpired(t *testing.T) {
 	forEachOperation(t, func(t *testing.T, s *zktest.Server, c *framework.Client, o operation) {
 		session := c.Session()

@@ -31,8 +31,8 @@ func (s *script) SetDeadline(time.Time) error      { return nil }
 func (s *script) SetReadDeadline(time.Time) error  { return nil }
 func (s *script) SetWriteDeadline(time.Time) error { return nil }
 
-// scripted returns a session that has asked for a watch, without its library. The
-// servers grant it nine seconds and say no more.
+// scripted returns a session that has set a watch, without its library. The servers
+// grant it nine seconds and send no more.
 func scripted() *Session {
 	reply := append(make([]byte, 4), 0, 0, 0x23, 0x28) // no version; 9000
 	reply = binary.BigEndian.AppendUint64(reply, 17)
@@ -76,8 +76,8 @@ func setWatches(t *testing.T, c *guard.Conn) {
 
 const opSetWatches = 101
 
-// Requests must not go out in a session that is over, whoever notices first.
-func TestAwaitLooksAtTheClock(t *testing.T) {
+// Requests must not go out in a session that is over, however that is noticed.
+func TestAwaitChecksTheClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		session := scripted()

@@ -101,7 +101,7 @@ func TestSilentServerIsLeftAfterASixthOfTheTimeout(t *testing.T) {
 // A server that was cut off from its leader answers reads and pings for a while, but
 // nothing that needs the leader. A session that is busy reading must leave it while
 // there is time, as an idle one does.
-func TestServerThatHasLostItsLeaderIsLeftInTime(t *testing.T) {
+func TestServerWithoutALeaderIsLeftInTime(t *testing.T) {
 	for name, pause := range map[string]time.Duration{"busy": 100 * time.Millisecond, "idle": time.Second * 20} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

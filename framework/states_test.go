@@ -91,7 +91,7 @@ func TestStatesBeginWithThePresentOneAndEndWithClosed(t *testing.T) {
 }
 
 // The first session may come before the goroutine that reports has run.
-func TestObserverIsToldOfEveryStateFromTheFirst(t *testing.T) {
+func TestObserverIsNotifiedOfEveryStateFromTheFirst(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		for range 100 {
@@ -181,7 +181,7 @@ func TestLostNeverComesBeforeConnectedWhileAuthenticating(t *testing.T) {
 	})
 }
 
-// CURATOR-110: who asks at any time gets an answer that is right.
+// CURATOR-110: AwaitSession is right at any time.
 func TestAwaitSessionWorksFromAnyStateOn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

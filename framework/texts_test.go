@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What servers and strangers provide gets into texts on one line, and no longer than a
-// reader can stand; the fields keep it as it was.
+// Text from servers and other clients is on one line in messages, and cut to a length
+// that can be read; the fields keep it as it was.
 func TestTextsOfOthersAreOneLine(t *testing.T) {
 	const forged = "x\n2026-11-21 INFO paid\x1b[2J\u202e\u0085"
 	long := strings.Repeat("/long\n", 100<<10)

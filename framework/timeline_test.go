@@ -59,7 +59,7 @@ func TestTimelineIgnoresReportsOfAnOlderSession(t *testing.T) {
 	assert.Equal(t, Closed, line.present().change.State)
 }
 
-func TestTimelineKeepsEveryMomentForWhoeverHoldsTheFirst(t *testing.T) {
+func TestTimelineKeepsEveryTransitionBehindOneThatIsHeld(t *testing.T) {
 	t.Parallel()
 	line := newTimeline()
 	m := line.present()

@@ -31,8 +31,8 @@ func connectRefused(t *testing.T, s *zktest.Server, settings ...setting) framewo
 	return all.Attempts[0]
 }
 
-// A client that speaks TLS to a server that does not, and the other way round, is told
-// what is probably wrong.
+// A client that uses TLS with a server that does not, or the reverse, gets an error
+// that says what is probably wrong.
 func TestTLSOnOneSideOnly(t *testing.T) {
 	t.Parallel()
 	s := zktest.NewServer(t)
@@ -100,8 +100,8 @@ func answering(t *testing.T, text string) string {
 	return listener.Addr().String()
 }
 
-// A certificate that the server does not want is an error that can be told from others,
-// whatever the version of TLS: from 1.3 on it comes after the client's handshake.
+// A certificate that the server does not want has an error of its own, whatever the
+// version of TLS: from 1.3 on it comes after the client's handshake.
 func TestServerRefusesTheClientsCertificate(t *testing.T) {
 	t.Parallel()
 	s := zktest.NewServer(t)

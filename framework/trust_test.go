@@ -65,7 +65,7 @@ func TestTrustDeadlineStaysAheadWhileTheServerAnswers(t *testing.T) {
 }
 
 // Pings and reads are answered by the server that the session is attached to, which may
-// have lost its leader: what only it answers moves nothing.
+// have no leader any more: such answers do not move the deadline.
 func TestTrustDeadlineIsNotMovedWithoutTheLeader(t *testing.T) {
 	for name, lose := range map[string]func(r *zktest.Rule){
 		"unanswered": func(r *zktest.Rule) { r.Always().DropReply() },
@@ -194,8 +194,8 @@ func TestPingsKeepAnIdleSessionForAnHour(t *testing.T) {
 	})
 }
 
-// Nobody must have to wait until the server gives up on a session that we gave up on
-// long before; but work under it has been promised some time to stop.
+// No client should have to wait until the server expires a session that this one left
+// long before; but work under it was promised time to stop.
 func TestLostSessionIsClosedOnTheServer(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -224,8 +224,8 @@ func TestLostSessionIsClosedOnTheServer(t *testing.T) {
 	})
 }
 
-// A client that is away for many timeouts leaves nothing that still tries.
-func TestLostSessionIsNotPursuedForEver(t *testing.T) {
+// A client without a server for many timeouts leaves no goroutine that still tries.
+func TestLostSessionIsNotClosedForEver(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s)

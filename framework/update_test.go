@@ -65,7 +65,7 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
-// None of the changes that several make at the same time is lost.
+// None of the changes that several clients make at the same time is undone.
 func TestUpdatesAtTheSameTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		a, b := connect(t, s), connectAs(t, s, "other")
@@ -84,7 +84,7 @@ func TestUpdatesAtTheSameTime(t *testing.T) {
 	})
 }
 
-// Whether the answer is lost, or the request with it: the change is carried out once.
+// Whether the answer is dropped, or the request: the change is carried out once.
 func TestUpdateOfUnknownOutcome(t *testing.T) {
 	for name, strike := range map[string]func(*zktest.Rule){
 		"cut before":   func(r *zktest.Rule) { r.Before().Cut() },
@@ -110,8 +110,8 @@ func TestUpdateOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// Somebody else writes the same while the outcome is unknown: his is not taken for the
-// own, unless it replaced the same, too, which cannot be told apart.
+// Another client writes the same while the outcome is unknown: that does not count as
+// the own write, unless it replaced the same version, which cannot be told apart.
 func TestUpdateDoesNotTakeALaterWriteForItsOwn(t *testing.T) {
 	for want, others := range map[string][]string{"2": {"7", "1"}, "1": {"1"}} {
 		inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -132,9 +132,9 @@ func TestUpdateDoesNotTakeALaterWriteForItsOwn(t *testing.T) {
 	}
 }
 
-// After a write that was lost with its session, the server that the next session is
-// with, which has fallen behind, still shows what was there long ago.
-func TestUpdateIsNotFooledByTheDataOfLongAgo(t *testing.T) {
+// After a write that was dropped with its session, the next session is attached to a
+// server that lags behind and still shows older data.
+func TestUpdateDoesNotTakeOldDataForItsWrite(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		var away atomic.Bool
 		c := connect(t, s, func(cfg *framework.Config) {
@@ -186,9 +186,9 @@ func TestUpdateThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// An error of the caller's after a lost answer does not hide that something may be
+// An error of the caller's after a dropped answer does not hide that something may be
 // written.
-func TestUpdateThatIsRefusedAfterALostAnswer(t *testing.T) {
+func TestUpdateThatIsRefusedAfterADroppedAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s)
 		counter(t, c)

@@ -32,7 +32,7 @@ func giveUp(t *testing.T, c *framework.Client, path string) {
 	require.NoError(t, err)
 }
 
-// kept asserts how many watches are remembered, by all who do.
+// kept asserts how many watches the client, the library and the server remember.
 func kept(t *testing.T, s *zktest.Server, c *framework.Client, atMost int) {
 	t.Helper()
 	synctest.Wait()
@@ -42,7 +42,7 @@ func kept(t *testing.T, s *zktest.Server, c *framework.Client, atMost int) {
 	assert.LessOrEqual(t, s.Watches(), atMost)
 }
 
-func TestIdleWatchesAreTakenBack(t *testing.T) {
+func TestIdleWatchesAreRemoved(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s)
@@ -66,7 +66,7 @@ func TestIdleWatchesAreTakenBack(t *testing.T) {
 	})
 }
 
-func TestWatchesThatAreUsedAgainAreNotTakenBack(t *testing.T) {
+func TestWatchesThatAreUsedAgainAreNotRemoved(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s)
@@ -88,7 +88,7 @@ func TestWatchesThatAreUsedAgainAreNotTakenBack(t *testing.T) {
 }
 
 // A server of before 3.5 does not know the request, says so, and hangs up.
-func TestOldServersAreAskedOnce(t *testing.T) {
+func TestOldServersAreAskedOnceToRemoveAWatch(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s)
@@ -102,9 +102,9 @@ func TestOldServersAreAskedOnce(t *testing.T) {
 	}, zktest.WithUnsupported(zktest.OpRemoveWatches))
 }
 
-// Whatever becomes of the request, and of its answer, whoever asks for the watch
-// meanwhile hears of a change.
-func TestTakingBackAWatchLosesNone(t *testing.T) {
+// Whatever happens to the request, and to its answer, a read that sets the watch again
+// meanwhile gets an event for a change.
+func TestRemovingAWatchDropsNoEvent(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*zktest.Rule){
 		"slow request":    func(r *zktest.Rule) { r.Delay(300 * time.Millisecond) },
@@ -146,9 +146,9 @@ func TestTakingBackAWatchLosesNone(t *testing.T) {
 	}
 }
 
-// Many wait for few nodes, some give up, connections break: each change is told to all
-// who have waited since before it, on the connection or after the next.
-func TestNoWakeUpIsLostWhileWatchesAreTakenBack(t *testing.T) {
+// Many reads wait for few nodes, some are given up, connections break: each change
+// comes as an event to all that waited before it, on the connection or after the next.
+func TestNoEventIsDroppedWhileWatchesAreRemoved(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -219,8 +219,8 @@ func TestNoWakeUpIsLostWhileWatchesAreTakenBack(t *testing.T) {
 	}
 }
 
-// A server that refuses is not asked again and again.
-func TestARefusalToTakeAWatchBackIsHeeded(t *testing.T) {
+// A server that refuses gets no further such request.
+func TestAWatchStaysWhoseRemovalIsRefused(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c := connect(t, s)
@@ -233,7 +233,7 @@ func TestARefusalToTakeAWatchBackIsHeeded(t *testing.T) {
 	})
 }
 
-// give lets somebody wait for a change of the root, and give up.
+// give waits for a change of the root, and gives up.
 func give(t *testing.T, c *framework.Client) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -242,7 +242,7 @@ func give(t *testing.T, c *framework.Client) {
 	require.NoError(t, err)
 }
 
-// hears asserts that a change of the root is told to who waits for it from now on.
+// hears asserts that a watch that is set now fires for a change of the root.
 func hears(t *testing.T, c, other *framework.Client) {
 	t.Helper()
 	_, _, w, err := c.GetWatch(t.Context(), "/")
@@ -256,7 +256,7 @@ func hears(t *testing.T, c, other *framework.Client) {
 	}
 }
 
-func TestAWatchFiresWhileItIsTakenBack(t *testing.T) {
+func TestAWatchFiresWhileItIsRemoved(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c, other := connect(t, s), connectAs(t, s, "other")
@@ -272,8 +272,8 @@ func TestAWatchFiresWhileItIsTakenBack(t *testing.T) {
 	})
 }
 
-// It is decided which watch to take back when nothing else can be written any more.
-func TestAWatchIsAskedForWhileItIsAboutToBeTakenBack(t *testing.T) {
+// Which watch to remove is decided when nothing else can be written any more.
+func TestAWatchIsReadAgainWhileItIsAboutToBeRemoved(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c, other := connect(t, s), connectAs(t, s, "other")
@@ -302,7 +302,7 @@ func TestAWatchIsAskedForWhileItIsAboutToBeTakenBack(t *testing.T) {
 }
 
 // The library sets it again on the next connection, whatever the server has done.
-func TestAWatchIsTakenBackAfterABreak(t *testing.T) {
+func TestAWatchIsRemovedAfterABreak(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*zktest.Rule){
 		"request": func(r *zktest.Rule) { r.Cut() },

@@ -32,7 +32,7 @@ func TestWatchesSurviveAReconnect(t *testing.T) {
 	})
 }
 
-// K-4: the change happens while nobody is connected.
+// K-4: the change happens while the client is not connected.
 func TestWatchesReportWhatHappenedWhileSuspended(t *testing.T) {
 	watching(t, func(t *testing.T, s *zktest.Server, c, other *framework.Client) {
 		session := c.Session()
@@ -51,7 +51,7 @@ func TestWatchesReportWhatHappenedWhileSuspended(t *testing.T) {
 	})
 }
 
-// After a re-attachment nobody reads a change before the event for it.
+// After a re-attachment no read shows a change before the event for it.
 func TestNoReadIsAnsweredBeforeTheWatchEvent(t *testing.T) {
 	for name, delay := range map[string]time.Duration{"at once": 0, "slowly": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -219,9 +219,9 @@ func TestWatchesUnderReconnectsAndLoad(t *testing.T) {
 	})
 }
 
-// The library looks which watches to set again when it has attached, and reads the last
-// zxid without a lock if there are any. A first watch must not come before.
-func TestFirstWatchComesAfterTheLibraryHasLookedForWatches(t *testing.T) {
+// When it has attached, the library checks which watches to set again, and reads the
+// last zxid without a lock if there are any. A first watch must not come before.
+func TestFirstWatchComesAfterTheLibraryHasCheckedForWatches(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		var attached, asked time.Time

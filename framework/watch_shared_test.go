@@ -94,8 +94,8 @@ func TestWatchersThatReadAtOnceAllHearOfAChange(t *testing.T) {
 	}
 }
 
-// The event comes while the read of somebody else for the same node is under way, or
-// has just been given up: what was set for that one is not what fired.
+// The event comes while another read of the same node is under way, or has just been
+// given up: the watch of that read is not the one that fired.
 func TestWatchThatFiresWhileAnotherReadIsUnderWay(t *testing.T) {
 	for kind, r := range watchReads {
 		for _, leaves := range []bool{false, true} {
@@ -134,7 +134,7 @@ func TestWatchThatFiresWhileAnotherReadIsUnderWay(t *testing.T) {
 	}
 }
 
-// Who leaves while a read is in flight takes nothing from those who stay.
+// A read that is given up while it is under way takes nothing from the others.
 func TestWatcherThatLeavesTakesNothingFromOthers(t *testing.T) {
 	for kind, r := range watchReads {
 		t.Run(kind, func(t *testing.T) {
@@ -154,9 +154,9 @@ func TestWatcherThatLeavesTakesNothingFromOthers(t *testing.T) {
 	}
 }
 
-// A recheck that comes while a read is in flight is not told to it, because its answer
-// comes later; the change after that is.
-func TestReadUnderWayWhenAllAreToLookAgain(t *testing.T) {
+// A recheck that comes while a read is under way is no event for that read, because its
+// answer comes later; the change after that is.
+func TestReadUnderWayWhenAllMustReadAgain(t *testing.T) {
 	for kind, r := range watchReads {
 		t.Run(kind, func(t *testing.T) {
 			watching(t, func(t *testing.T, s *zktest.Server, c, other *framework.Client) {

@@ -83,7 +83,7 @@ func (m *tableModel) change() {
 	m.fire(zk.Event{Type: zk.EventNodeDataChanged, Path: m.key.path})
 }
 
-// recheck is told when watches cannot be kept.
+// recheck is the event when watches cannot be kept.
 func (m *tableModel) recheck() {
 	m.server = false
 	for _, r := range m.readers {
@@ -92,7 +92,7 @@ func (m *tableModel) recheck() {
 	m.fireAll(Event{Type: EventRecheck})
 }
 
-// check looks for lost wake-ups, for what is told that should not be, and for growth.
+// check searches for missing events, for events that should not be, and for growth.
 func (m *tableModel) check() string {
 	waits := false
 	for i, r := range m.readers {
@@ -113,8 +113,8 @@ func (m *tableModel) check() string {
 	return ""
 }
 
-// However reads and events of one node follow each other: who has read hears of the
-// next change, and nobody counts on a watch that the server does not have.
+// In whatever order reads and events of one node come: each read gets an event for the
+// next change, and no read relies on a watch that the server does not have.
 func TestWatchTableAgainstAModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(1000) {
@@ -201,7 +201,7 @@ func TestWatchThatIsOverIsForgottenByItsContext(t *testing.T) {
 	}
 }
 
-// occupied counts the watches of a table, and who waits for them.
+// occupied counts the watches of a table, and their waiters.
 func occupied(table *watchTable) (entries, waiting int) {
 	table.mu.Lock()
 	defer table.mu.Unlock()
@@ -211,8 +211,8 @@ func occupied(table *watchTable) (entries, waiting int) {
 	return len(table.entries), waiting
 }
 
-// A read may be answered when its session is over, and all who waited have been told.
-// Who is given a watch then would never hear of anything.
+// A read may be answered when its session is over, after all waiters got that event. A
+// watch that it returned then would never fire.
 func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
 }
 
 // A read that failed, and one whose caller has left, keep no place in the table.
-func TestReadsThatGiveNoWatchLeaveNobodyWaiting(t *testing.T) {
+func TestReadsThatGiveNoWatchLeaveNoWaiter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))

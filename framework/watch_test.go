@@ -126,8 +126,8 @@ func TestWatchEvents(t *testing.T) {
 	}
 }
 
-// Scenario 26, CURATOR-527: what happens between the read and the wait is not lost.
-func TestWatchKeepsAnEventThatCameBeforeAnybodyWaited(t *testing.T) {
+// Scenario 26, CURATOR-527: an event between the read and the wait is kept.
+func TestWatchKeepsAnEventThatCameBeforeTheWait(t *testing.T) {
 	watching(t, func(t *testing.T, _ *zktest.Server, c, other *framework.Client) {
 		w := getWatch(t, c, "/node")
 		remove(t, other, "/node")
@@ -212,7 +212,7 @@ func TestWatchIsClosedWhenTheContextEnds(t *testing.T) {
 	})
 }
 
-// Who waits again for a node after having left uses the watch that is there.
+// A second wait for a node after one was given up uses the watch that is there.
 func TestAbandonedWatchIsUsedAgain(t *testing.T) {
 	watching(t, func(t *testing.T, s *zktest.Server, c, other *framework.Client) {
 		for range 20 {
@@ -229,8 +229,7 @@ func TestAbandonedWatchIsUsedAgain(t *testing.T) {
 	})
 }
 
-// An event that nobody waited for must not leave the belief that the server still has
-// the watch.
+// An event without a waiter must not leave the watch recorded as set.
 func TestAbandonedWatchThatFiredIsSetAgain(t *testing.T) {
 	watching(t, func(t *testing.T, s *zktest.Server, c, other *framework.Client) {
 		ctx, cancel := context.WithCancel(t.Context())

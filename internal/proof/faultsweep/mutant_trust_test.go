@@ -44,7 +44,7 @@ func TrustMutants() []Mutant {
 		Name: "the wall clock does not count", Package: trusting, Tests: "ByTheWallClock",
 		File: "framework/internal/guard/trust.go", Old: "return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))", New: "return now.Sub(then)",
 	}, {
-		Name: "requests go out in a session that is over", Package: gating, Tests: "AwaitLooksAtTheClock",
+		Name: "requests go out in a session that is over", Package: gating, Tests: "AwaitChecksTheClock",
 		File: "framework/session.go", Old: "for {\n\t\tif err := s.Err(); err != nil {", New: "for {\n\t\tif err := context.Cause(s.ctx); err != nil {",
 	}, {
 		Name: "a request number is used twice in a session", Package: trusting, Tests: "NoNumberIsUsedTwice",

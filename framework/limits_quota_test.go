@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Whatever happens: the room that a session has used up is that of its nodes.
-func TestRoomThatIsUsedIsThatOfTheNodesThereAre(t *testing.T) {
+// Whatever happens, the quota counts exactly the session's nodes.
+func TestQuotaCountsTheNodesThatExist(t *testing.T) {
 	t.Parallel()
 	type scene struct {
 		*testing.T
