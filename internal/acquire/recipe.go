@@ -82,7 +82,9 @@ func (r *Recipe) Enter(ctx context.Context, timeout time.Duration) (*lease.Lease
 		return held, err
 	}
 	_ = held.Release() // an ended context enters nothing
-	return nil, r.Failed(context.Cause(ctx))
+	w, cancel := r.begin(ctx, timeout)
+	defer cancel()
+	return nil, w.explain(context.Cause(ctx))
 }
 
 // await waits for the turn of a fork.

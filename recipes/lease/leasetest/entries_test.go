@@ -86,10 +86,18 @@ func lostIsNotEntered(t *testing.T, s subject) {
 func endedContextEntersNothing(t *testing.T, s subject) {
 	held := s.Acquire(s.a)
 	reason := errors.New("called off")
-	for _, ctx := range []context.Context{held.Context(), lease.Fork(held.Context())} {
-		ctx, cancel := context.WithCancelCause(ctx)
+	for _, owned := range []context.Context{held.Context(), lease.Fork(held.Context())} {
+		ctx, cancel := context.WithCancelCause(owned)
 		cancel(reason)
-		require.ErrorIs(t, s.StartWith(ctx, s.a, time.Minute).Failed(), reason)
+		at := s.StartWith(ctx, s.a, time.Minute)
+		require.ErrorIs(t, at.Failed(), reason)
+		require.NotErrorIs(t, at.Err, lease.ErrTimeout)
+
+		ctx, cancelDeadline := context.WithDeadline(owned, time.Now())
+		var timeout *lease.TimeoutError
+		require.ErrorAs(t, s.StartWith(ctx, s.a, time.Minute).Failed(), &timeout)
+		require.Equal(t, context.DeadlineExceeded, timeout.Cause)
+		cancelDeadline()
 	}
 	release(t, s.fork(held, 0).Granted(), held)
 	release(t, s.Start(s.a, 0).Granted())
