@@ -16,9 +16,9 @@
 // that package lease offers. [Election.Leader] and [Election.Observe] tell who leads,
 // also to processes that are no candidates.
 //
-// A term ends, for the process that holds it, before the ensemble can grant another. It
-// does not stop a process that was paused from acting after its term was lost. The
-// term's token ([lease.Lease.Token]), which grows from each leader to the next, and
+// A term ends, for the process that holds it, before the ensemble can grant another. An
+// election does not stop a process that was paused from acting after its term was lost.
+// The term's token ([lease.Lease.Token]), which grows from each leader to the next, and
 // [lease.Lease.Check] do: see package lease.
 //
 // # The life of a candidate in Lead

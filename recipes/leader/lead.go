@@ -18,9 +18,9 @@ import (
 // ErrStop is what the function given to Lead returns, alone or wrapped, to end Lead.
 var ErrStop = errors.New("stop leading")
 
-// ErrRevocationRequested is the cause of the end of a context that Lead made: another
-// client asked for the term, with lease.RequestRevocation. The term is valid until the
-// function returns.
+// ErrRevocationRequested is the cause of the end of a context that Lead made: a client
+// called lease.RequestRevocation for the term. The term is valid until the function
+// returns.
 var ErrRevocationRequested = errors.New("revocation of the term was requested")
 
 // steady is the duration of a term after which a failure begins a new series.

@@ -101,8 +101,9 @@ func (e *Election) ID() string {
 }
 
 // Acquire campaigns for up to timeout. The lease is the term: the caller leads until it
-// is released or lost. See lease.Acquirer for everything that all recipes have in
-// common, and Lead for term after term.
+// is released or lost. A timeout of 0 or less acquires the term only if there is no
+// leader now. See lease.Acquirer for everything that all recipes have in common, and
+// Lead for term after term.
 func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	if err := e.check(); err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (e *Election) Leader(ctx context.Context) (leader lease.Contender, ok bool,
 }
 
 // Contenders lists the leader and, behind it, all who campaign, in order. The list is
-// that of one moment during the call, less those who have left since.
+// that of one moment during the call, without those who have left since.
 func (e *Election) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	if err := e.check(); err != nil {
 		return nil, err

@@ -36,7 +36,8 @@ func WithHolder(who string) Option { return func(o *options) { o.who = who } }
 
 // WithMaxHold ends every lease after that time with lease.ErrMaxHold. The znode goes
 // when the lease is released, or a sixth of the session timeout later, whichever comes
-// first, so that work has a moment to stop. 0 is no limit. It makes leadership rotate.
+// first, so that work has a moment to stop. Re-entering does not prolong it. 0 is no
+// limit. It makes leadership rotate.
 func WithMaxHold(d time.Duration) Option { return func(o *options) { o.maxHold = d } }
 
 // WithBackoff sets the delays between the campaigns of Lead after failures: see Lead.

@@ -1,8 +1,8 @@
 // Package mutex lets one process at a time do some work: it is a distributed mutual
-// exclusion lock. Of all leases on the mutex of one path, at most one is valid at any
-// time. It is fair: leases are granted in the order in which the acquirers joined the
-// queue. It does not stop a process that was paused from acting after its lease was
-// lost; see package lease for what to do about that.
+// exclusion lock. Of all processes that acquire the mutex of one path, at most one
+// holds a valid lease on it. It is fair: leases are granted in the order in which the
+// acquirers joined the queue. It does not stop a process that was paused from acting
+// after its lease was lost; see package lease for what to do about that.
 //
 // It is reentrant through the context of a lease: see package lease. So goroutines that
 // share that context are one owner and do not exclude each other; with lease.Fork they

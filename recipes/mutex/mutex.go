@@ -53,8 +53,8 @@ func (m *Mutex) check() error {
 }
 
 // Acquire waits up to timeout for the mutex. See lease.Acquirer for everything that all
-// recipes have in common. A timeout of 0 or less costs one read when the mutex is not
-// free.
+// recipes have in common. A timeout of 0 or less acquires the mutex only if it is free
+// now, and costs one read if it is not.
 func (m *Mutex) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (m *Mutex) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 }
 
 // Contenders lists the holder and, behind it, all who wait, in order. The list is that
-// of one moment during the call, less those who have left since.
+// of one moment during the call, without those who have left since.
 func (m *Mutex) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	if err := m.check(); err != nil {
 		return nil, err

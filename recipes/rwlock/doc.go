@@ -1,10 +1,11 @@
 // Package rwlock lets many processes read at the same time, or one write: it is a
-// distributed read-write lock. On one path either any number of read leases are valid,
-// or one write lease is. It is fair: a reader waits for the nearest writer ahead of it
-// in the queue, a writer for all contenders ahead, so neither readers nor writers
-// starve. It does not stop a process that was paused from acting after its lease was
-// lost; see package lease for what to do about that. It is reentrant through the
-// context of a lease: see package lease.
+// distributed read-write lock. Of all processes that use the lock of one path, either
+// any number hold valid read leases on it, or one holds a valid write lease. It is
+// fair: a reader waits for the nearest writer ahead of it in the queue, a writer for
+// all contenders ahead, so neither readers nor writers starve. It does not stop a
+// process that was paused from acting after its lease was lost; see package lease for
+// what to do about that. It is reentrant through the context of a lease: see package
+// lease.
 //
 // # Downgrade and upgrade
 //

@@ -74,7 +74,7 @@ func (l *Lock) Read() lease.Acquirer { return reader{l} }
 func (l *Lock) Write() lease.Acquirer { return writer{l} }
 
 // Contenders lists all who hold the lock and, behind them, all who wait, in order. The
-// list is that of one moment during the call, less those who have left since.
+// list is that of one moment during the call, without those who have left since.
 func (l *Lock) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	if err := l.check(); err != nil {
 		return nil, err

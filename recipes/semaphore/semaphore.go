@@ -98,7 +98,7 @@ func (s *Semaphore) permitsPath() string { return s.recipe.Path + "/" + znode.Pe
 
 // Acquire waits up to timeout for a permit. See lease.Acquirer for everything that all
 // recipes have in common, except that a semaphore is not reentrant. A timeout of 0 or
-// less costs reads only when no permit is free.
+// less acquires a permit only if one is free now, and costs reads only if none is.
 func (s *Semaphore) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	return s.acquire(ctx, 1, timeout)
 }
