@@ -20,7 +20,8 @@ import (
 
 // Defaults and limits of a Config.
 const (
-	// DefaultSessionTimeout is the session timeout asked for when Config names none.
+	// DefaultSessionTimeout is the session timeout that is requested if Config has
+	// none.
 	DefaultSessionTimeout = 15 * time.Second
 	// DefaultMaxRequestBytes keeps every request below the megabyte at which a server
 	// with default settings drops the connection.
@@ -44,7 +45,7 @@ const (
 type Config struct {
 	// Servers are the addresses of the ensemble, each "host" or "host:port" (port 2181
 	// when absent). An element may also be a whole connection string,
-	// "h1:2181,h2:2181/chroot". Names are looked up anew for every round of connection
+	// "h1:2181,h2:2181/chroot". Names are looked up again for each round of connection
 	// attempts.
 	Servers []string
 	// Chroot is an absolute path under which all other paths lie, as in a connection

@@ -84,7 +84,7 @@ var (
 	// or none that has a quorum, so that the session could no longer be proved to live.
 	ErrTrustExpired = guard.ErrTrustExpired
 	// ErrSessionReplaced means that a server answered with another session than the one
-	// asked for.
+	// requested.
 	ErrSessionReplaced = guard.ErrSessionReplaced
 )
 

@@ -36,18 +36,20 @@ func CreateOp(path string, data []byte, mode Mode, opts ...CreateOption) Op {
 	return Op{kind: opMakes, path: path, data: data, mode: mode, create: chosen(opts)}
 }
 
-// SetOp replaces a node's data, if its version is the one given.
+// SetOp replaces a node's data if its version is the one given, or any if that is
+// AnyVersion.
 func SetOp(path string, data []byte, version int32) Op {
 	return Op{kind: opSets, path: path, data: data, version: version}
 }
 
-// DeleteOp removes a node, if its version is the one given.
+// DeleteOp removes a node if its version is the one given, or any if that is
+// AnyVersion.
 func DeleteOp(path string, version int32) Op {
 	return Op{kind: opRemoves, path: path, version: version}
 }
 
 // CheckOp makes the whole Multi fail unless the node exists and has the version given,
-// or exists at all if that is AnyVersion.
+// or any if that is AnyVersion.
 func CheckOp(path string, version int32) Op {
 	return Op{kind: opChecks, path: path, version: version}
 }

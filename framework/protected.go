@@ -54,16 +54,16 @@ func (c *Client) createProtected(ctx context.Context, path string, data []byte, 
 }
 
 // CreateProtectedAll makes n nodes under one random id, in one transaction.
-func (c recipeView) CreateProtectedAll(ctx context.Context, path string, data []byte, n int, others ...Op) ([]Created, error) {
+func (v recipeView) CreateProtectedAll(ctx context.Context, path string, data []byte, n int, others ...Op) ([]Created, error) {
 	if n < 1 {
 		err := invalid("%d nodes", n)
 		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
-	p, err := c.protect(ctx, path, EphemeralSequential)
+	p, err := v.protect(ctx, path, EphemeralSequential)
 	if err != nil {
 		return nil, err
 	}
-	each := CreateOp(p.path, data, EphemeralSequential, WithACL(c.core.cfg.protectedACL(c.full(p.path))))
+	each := CreateOp(p.path, data, EphemeralSequential, WithACL(v.core.cfg.protectedACL(v.full(p.path))))
 	ops := append(slices.Repeat([]Op{each}, n), others...)
 	made, err := p.untilKnown(ctx, func() ([]Created, error) {
 		zxid, results, err := p.client.multi(ctx, ops, p.late)

@@ -62,9 +62,9 @@ func (s *Session) Err() error {
 }
 
 // TrustedUntil returns the trust deadline: while a lease relies on the session, no
-// server can have expired it until then, nor for another sixth of the timeout. It moves
-// forward while the ensemble answers, and is then about half a timeout away, or more if
-// the session was made just now. Once it was reached it stays.
+// server can have expired it until then, nor for another sixth of the timeout. While
+// the ensemble answers the deadline moves forward and is about half a timeout away, or
+// more if the session is new. Once it was reached it stays.
 func (s *Session) TrustedUntil() time.Time {
 	s.mustBeUsable()
 	return s.guard.TrustedUntil()

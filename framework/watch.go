@@ -43,8 +43,8 @@ type Event struct {
 }
 
 // A Watch reports the first change after the read that it came with. An event may be
-// spurious, so read again after one. It comes from a read. Events of a zero or nil
-// Watch panics with an ErrInvalidArgument.
+// spurious, so read again after one. It comes from a read. On a zero or nil Watch,
+// Events panics with an ErrInvalidArgument.
 //
 // When the context of the read ends, the server keeps the watch for a while, and the
 // next read of the same node uses it. It is removed when it was not used for a session

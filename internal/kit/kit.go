@@ -31,7 +31,7 @@ func SetRandom(cfg *framework.Config, random io.Reader) { bridge.SetRandom(cfg, 
 // use.
 type Kit interface {
 	// Once returns a view of the client that repeats nothing: what fails is not tried
-	// again, nor are reads whose answer is lost.
+	// again, nor are reads whose answer is dropped.
 	Once() *framework.Client
 
 	// SameClient reports whether other is a view of the same client, so that equal full
