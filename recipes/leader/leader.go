@@ -121,8 +121,8 @@ func (e *Election) Leader(ctx context.Context) (leader lease.Contender, ok bool,
 	return e.queue.Head(ctx)
 }
 
-// Contenders lists the leader and, behind it, all who campaign, in order. The list is
-// that of one moment during the call, without those who have left since.
+// Contenders lists the leader and, behind it, the other candidates, in order. The list
+// is that of one moment during the call, without those who have left since.
 func (e *Election) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	if err := e.check(); err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func (m *Mutex) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	return m.recipe.Acquire(ctx, timeout, acquire.InQueue(m.queue))
 }
 
-// Contenders lists the holder and, behind it, all who wait, in order. The list is that
+// Contenders lists the holder and, behind it, the waiters, in order. The list is that
 // of one moment during the call, without those who have left since.
 func (m *Mutex) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	if err := m.check(); err != nil {

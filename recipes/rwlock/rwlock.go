@@ -73,8 +73,8 @@ func (l *Lock) Read() lease.Acquirer { return reader{l} }
 // that of a read lease.
 func (l *Lock) Write() lease.Acquirer { return writer{l} }
 
-// Contenders lists all who hold the lock and, behind them, all who wait, in order. The
-// list is that of one moment during the call, without those who have left since.
+// Contenders lists the holders and, behind them, the waiters, in order. The list is
+// that of one moment during the call, without those who have left since.
 func (l *Lock) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	if err := l.check(); err != nil {
 		return nil, err
