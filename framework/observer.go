@@ -20,9 +20,9 @@ import (
 //	HoldEnded        once, when the hold was released or lost
 //
 // Every AcquireStarted has its AcquireEnded, every HoldStarted its HoldEnded, and every
-// CleanupStarted its CleanupEnded, whatever happens at the same time. Those of holds
-// and clean-ups come before Client.Close returns. Several observers are called one
-// after another, in the order of Config.Observers.
+// CleanupStarted its CleanupEnded, whatever happens at the same time. Those of lost
+// holds and of clean-ups come before Client.Close returns. Several observers are called
+// one after another, in the order of Config.Observers.
 //
 // A re-entry, also that of a fork, is an acquire without a hold of its own: the hold
 // goes on until the last lease on it is released. The downgrade of a read-write lock

@@ -1,9 +1,9 @@
-// Package acquire is one call of a recipe's Acquire: what is the same in all of them.
+// Package acquire implements a call of Acquire: what is the same in all recipes.
 //
-// A [Recipe] re-enters the hold that the caller's context owns, or starts the clock and
-// has the recipe's [Taker] try in session after session until it has a place, or until
-// the time is up, and then says in one error who was in the way and what went wrong.
-// The taker goes from one session to a grant, through places in one queue or several,
-// with what a [Try] offers it; [InQueue] is that of recipes whose place is a node in
-// line.
+// A [Recipe] re-enters the hold that the caller's context owns. Without one it starts
+// the clock, and calls the recipe's [Taker] in one session after another until that has
+// a lease or the time is up; one error then says which contender was ahead, and what
+// failed. A taker goes from a session to a grant, through positions in one queue or
+// several, with the methods of its [Try]. [InQueue] is the taker of recipes whose slot
+// is a node of a queue.
 package acquire

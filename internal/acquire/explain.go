@@ -10,7 +10,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// explain turns the end of a failed wait into the error for the caller.
+// explain returns the error of a failed wait for the caller.
 func (w *wait) explain(err error) error {
 	switch {
 	case errors.Is(err, framework.ErrClosed):
@@ -28,7 +28,7 @@ func (w *wait) timeoutError(err error) error {
 		Err: w.lastFailure(err), Cause: context.Cause(w.work),
 	}
 	if now := w.recipe.Client.Reachable(); errors.Is(now, framework.ErrNotConnected) && !errors.Is(err, framework.ErrNotConnected) {
-		timeout.Err = now // it was waited for an event, which nobody could tell any more
+		timeout.Err = now // it waited for an event, which no server could send
 	}
 	if w.atOnce {
 		timeout.Waited = 0
@@ -36,8 +36,8 @@ func (w *wait) timeoutError(err error) error {
 	return timeout
 }
 
-// lastFailure returns what went wrong last in a wait that the timeout has ended with
-// err. That a request was under way then is none.
+// lastFailure returns the last failure of a wait that the timeout has ended with err. A
+// request that the timeout has interrupted is none.
 func (w *wait) lastFailure(err error) error {
 	if connect := (*framework.ConnectError)(nil); errors.As(err, &connect) {
 		return connect
@@ -52,9 +52,9 @@ func (w *wait) lastFailure(err error) error {
 	return w.failed
 }
 
-// failedRequest finds one in an error that did not fail because the time was up.
+// failedRequest finds in an error a request that failed before the time was up.
 func (w *wait) failedRequest(err error) error {
-	switch e := err.(type) { //nolint:errorlint // goes through all that is wrapped
+	switch e := err.(type) { //nolint:errorlint // visits all wrapped errors
 	case *framework.OpError:
 		if !errors.Is(e, context.Cause(w.ctx)) {
 			return e

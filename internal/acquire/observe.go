@@ -9,11 +9,11 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An observation is one call of Acquire as the client's observers see it. It travels in
-// the context of the call, so that all that takes part in it can add to it: the entry
-// into a hold, and the takers of several recipes. Nil if there are no observers.
+// An observation is one call of Acquire as the client's observers see it. It is in the
+// context of the call, so that re-entry, and the takers of several recipes, can add to
+// it. Nil if there are no observers.
 type observation struct {
-	work      context.Context // that it travels in; holds derive from it
+	work      context.Context // that it is in; holds derive from it
 	requests  context.Context // the caller's, with the values that the observers add
 	start     time.Time
 	ended     func(framework.AcquireEnd) // nil once they were told

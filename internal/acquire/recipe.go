@@ -13,34 +13,35 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A Recipe says what is acquired. It has no state, and is safe for concurrent use.
+// A Recipe describes what is acquired. It has no state, and is safe for concurrent use.
 type Recipe struct {
-	// Intent is whose it is, and where.
+	// Intent says for which client, and where.
 	recipepath.Intent
 	// Kind is what is acquired: lease.KindMutex and so on.
 	Kind string
-	// NotReentrant is set if a context that owns a slot does not enter it again.
+	// NotReentrant is set if a context that owns a slot does not re-enter it.
 	NotReentrant bool
-	// Shared is set if its places do not exclude each other.
+	// Shared is set if its slots do not exclude each other.
 	Shared bool
-	// Self is what a holder says about itself.
+	// Self describes the holder.
 	Self lease.Holder
-	// ProtectedNodes are the nodes that credentials must keep strangers out of.
+	// ProtectedNodes are the nodes that credentials must protect.
 	ProtectedNodes []recipepath.ProtectedNode
 }
 
-// A Taker takes a place in the session of a try, with the try's context, and starts its
-// hold. It is called again, with another session, after a framework.ErrSessionLost, and
-// after a queue.ErrEvicted. On failure no node of it stays, or it is being removed.
+// A Taker acquires a slot in the session of a try, with the try's context, and starts
+// its hold. It is called again after a framework.ErrSessionLost, with another session,
+// and after a queue.ErrEvicted. On failure none of its nodes remains, or they are being
+// deleted.
 type Taker func(ctx context.Context, t *Try) (*lease.Lease, error)
 
-// Key is the one of its places.
+// Key identifies its holds for re-entry.
 func (r *Recipe) Key() hold.Key {
 	return hold.Key{Client: r.Client, Path: r.Client.FullPath(r.Path), Kind: r.Kind, Shared: r.Shared}
 }
 
-// Acquire re-enters the hold that ctx owns, or takes a place for up to timeout; 0 or
-// less takes it only if it is free now.
+// Acquire re-enters the hold that ctx owns, or waits up to timeout for a slot; with 0
+// or less it acquires only a slot that is free now.
 func (r *Recipe) Acquire(ctx context.Context, timeout time.Duration, take Taker) (*lease.Lease, error) {
 	return r.AcquireN(ctx, 1, timeout, take)
 }
@@ -55,7 +56,7 @@ func (r *Recipe) AcquireN(ctx context.Context, n int, timeout time.Duration, tak
 	})
 }
 
-// Take is Acquire for who is known to own none.
+// Take is Acquire for a ctx that owns no hold, without telling observers: see Observed.
 func (r *Recipe) Take(ctx context.Context, timeout time.Duration, take Taker) (*lease.Lease, error) {
 	w, cancel := r.begin(ctx, timeout)
 	defer cancel()
@@ -65,15 +66,15 @@ func (r *Recipe) Take(ctx context.Context, timeout time.Duration, take Taker) (*
 	return w.run(take)
 }
 
-// Enter re-enters the hold that ctx owns; a fork of its owner waits there for up to
-// timeout until the forks before it have left. It returns nil if there is none.
+// Enter re-enters the hold that ctx owns; a fork waits up to timeout until the forks
+// before it have left. It returns nil if there is no hold.
 func (r *Recipe) Enter(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	if r.NotReentrant {
 		return nil, nil
 	}
-	held, turn, err := hold.Enter(ctx, r.Key())
-	if turn != nil {
-		held, err = r.await(ctx, timeout, turn)
+	held, wait, err := hold.Enter(ctx, r.Key())
+	if wait != nil {
+		held, err = r.await(ctx, timeout, wait)
 	}
 	if held == nil || ctx.Err() == nil {
 		if o := observing(ctx); held != nil && o != nil {
@@ -81,20 +82,20 @@ func (r *Recipe) Enter(ctx context.Context, timeout time.Duration) (*lease.Lease
 		}
 		return held, err
 	}
-	_ = held.Release() // an ended context enters nothing
+	_ = held.Release() // an ended context enters no hold
 	w, cancel := r.begin(ctx, timeout)
 	defer cancel()
 	return nil, w.explain(context.Cause(ctx))
 }
 
-// await waits for the turn of a fork.
-func (r *Recipe) await(ctx context.Context, timeout time.Duration, turn *hold.ForkWait) (*lease.Lease, error) {
+// await waits until a fork is admitted.
+func (r *Recipe) await(ctx context.Context, timeout time.Duration, fork *hold.ForkWait) (*lease.Lease, error) {
 	w, cancel := r.begin(ctx, timeout)
 	defer cancel()
 	if w.atOnce {
 		cancel()
 	}
-	held, err := turn.Await(w.ctx)
+	held, err := fork.Await(w.ctx)
 	if err == nil {
 		return held, nil
 	}
@@ -104,11 +105,11 @@ func (r *Recipe) await(ctx context.Context, timeout time.Duration, turn *hold.Fo
 	case w.atOnce && ctx.Err() == nil:
 		err = queue.ErrNotFree
 	}
-	w.seen.Ahead, w.seen.Holder = turn.Ahead(), r.Self
+	w.seen.Ahead, w.seen.Holder = fork.Ahead(), r.Self
 	return nil, w.explain(err)
 }
 
-// Failed is the error for an acquire that failed, and not because its time was up.
+// Failed is the error of an acquire that failed before its time was up.
 func (r *Recipe) Failed(err error) error {
 	return fmt.Errorf("acquire %s: %w", quote.Path(r.Client.FullPath(r.Path)), err)
 }

@@ -15,32 +15,32 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A Try is one try to take a place, in one session.
+// A Try is one try to acquire a slot, in one session.
 type Try struct {
 	// Client is pinned to Session.
 	Client *framework.Client
-	// Session is the one to take a place in.
+	// Session is the one to acquire in.
 	Session *framework.Session
-	// AtOnce is set if nobody is waited for.
+	// AtOnce is set if the acquire must not wait for other contenders.
 	AtOnce bool
-	// Work is the caller's context, for the life of the work.
+	// Work is the caller's context. Holds derive from it.
 	Work context.Context
-	// Seen is for the error.
+	// Seen is recorded for the error.
 	Seen *queue.Seen
-	// Ask, if it is not nil, finds out who is in the way where that is not who is ahead
-	// in line, and puts it into Seen.
+	// Ask, if it is not nil, records in Seen which contenders are ahead, if these are
+	// not the ones ahead in the queue.
 	Ask func(ctx context.Context)
 
 	wait *wait
 }
 
-// InQueue is the taker of recipes whose place is a node in line.
-func InQueue(line *queue.Queue) Taker {
+// InQueue is the taker of recipes whose slot is a node of a queue.
+func InQueue(q *queue.Queue) Taker {
 	return func(ctx context.Context, t *Try) (*lease.Lease, error) {
-		if err := t.CheckFree(ctx, line); err != nil {
+		if err := t.CheckFree(ctx, q); err != nil {
 			return nil, err
 		}
-		p, err := t.Await(ctx, line, nil)
+		p, err := t.Await(ctx, q, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -48,35 +48,35 @@ func InQueue(line *queue.Queue) Taker {
 	}
 }
 
-// CheckFree finds out with one read that a place in line is not free, for a try that
-// waits for nobody. For others it does nothing.
-func (t *Try) CheckFree(ctx context.Context, line *queue.Queue) error {
+// CheckFree finds out with one read that no slot is free, for a try that must not wait.
+// For others it does nothing.
+func (t *Try) CheckFree(ctx context.Context, q *queue.Queue) error {
 	if !t.AtOnce {
 		return nil
 	}
-	children, exists, err := znode.Children(ctx, t.Client, line.Path)
+	children, exists, err := znode.Children(ctx, t.Client, q.Path)
 	if err != nil || !exists {
 		return err
 	}
-	if err := recipepath.CheckOthers(ctx, t.Client, line, children, nil); err != nil {
+	if err := recipepath.CheckOthers(ctx, t.Client, q, children, nil); err != nil {
 		return err
 	}
-	policy, err := line.Rule(ctx, t.Client)
+	policy, err := q.Rule(ctx, t.Client)
 	if err != nil {
 		return err
 	}
-	contenders := line.Among(children)
-	if len(policy(line.Newcomer(), contenders)) > 0 {
-		t.Seen.Record(line.Path, contenders)
+	contenders := q.Among(children)
+	if len(policy(q.Newcomer(), contenders)) > 0 {
+		t.Seen.Record(q.Path, contenders)
 		return queue.ErrNotFree
 	}
 	return nil
 }
 
-// Await joins the line, and waits until the place is admitted: see
-// Position.AwaitAdmitted. On failure no node stays, or it is being removed.
-func (t *Try) Await(ctx context.Context, line *queue.Queue, also *queue.Dependency) (*queue.Position, error) {
-	p := line.Position(t.Session, t.Seen)
+// Await joins the queue, and waits until the position is admitted: see
+// Position.AwaitAdmitted. On failure no node remains, or it is being deleted.
+func (t *Try) Await(ctx context.Context, q *queue.Queue, also *queue.Dependency) (*queue.Position, error) {
+	p := q.Position(t.Session, t.Seen)
 	listing, err := p.Join(ctx)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (t *Try) Await(ctx context.Context, line *queue.Queue, also *queue.Dependen
 	recipepath.WarnIfOpen(t.Client, t.wait.recipe.ProtectedNodes)
 	ahead, children, err := p.Ahead(ctx, listing)
 	if err == nil {
-		err = recipepath.CheckOthers(ctx, t.Client, line, children, p)
+		err = recipepath.CheckOthers(ctx, t.Client, q, children, p)
 	}
 	if err == nil {
 		err = p.AwaitAdmitted(ctx, ahead, also, t.AtOnce)
@@ -96,18 +96,17 @@ func (t *Try) Await(ctx context.Context, line *queue.Queue, also *queue.Dependen
 	return p, nil
 }
 
-// askLimit bounds the question who is in the way, which delays an answer that is late
-// already.
+// askLimit bounds the reads for the error, which delay an answer that is late already.
 const askLimit = 50 * time.Millisecond
 
-// GiveUp leaves a place in line. If the time is up it asks who is in the way before
-// that.
+// GiveUp leaves a position. If the time is up it first reads for the error which
+// contender is the head.
 func (t *Try) GiveUp(p *queue.Position) {
 	t.askHead()
 	p.Leave()
 }
 
-// askHead reads what the first in line says about itself, for the error.
+// askHead reads the data of the head, for the error.
 func (t *Try) askHead() {
 	if t.AtOnce || !t.wait.timedOut() {
 		return
@@ -125,7 +124,7 @@ func (t *Try) askHead() {
 	}
 }
 
-// Grant starts the hold of a place in line.
+// Grant starts the hold of a position that is admitted.
 func (t *Try) Grant(p *queue.Position) (*lease.Lease, error) {
 	grant := hold.Grant{Path: p.Path(), Token: lease.Token(p.Token()), Permits: p.Name().Weight}
 	if err := t.Rely(&grant); err != nil {
@@ -146,13 +145,13 @@ func (t *Try) Start(ctx context.Context, g hold.Grant) *lease.Lease {
 	return hold.Start(ctx, g)
 }
 
-// Rely completes a grant of nodes that are had, and makes a quorum vouch for them. It
-// fails when the session is over, or the context has ended: that wins over a place that
-// is free, too. Then it removes the nodes.
+// Rely completes a grant of nodes that exist, and has a quorum vouch for them. It fails
+// when the session is over, or the context has ended, although the slot is free. Then
+// it deletes the nodes.
 func (t *Try) Rely(g *hold.Grant) (err error) {
 	r, ctx := t.wait.recipe, t.wait.ctx
 	g.Client, g.Session, g.Key, g.MaxHold = t.Client, t.Session, r.Key(), r.MaxHold
-	if t.AtOnce { // the place is free; after a break in an idle session this takes a third of the timeout
+	if t.AtOnce { // the slot is free; after a break in an idle session this takes a third of the timeout
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(t.wait.requests, t.Session.Timeout()/2, errWaitOver)
 		defer cancel()

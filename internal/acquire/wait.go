@@ -15,16 +15,16 @@ import (
 // errWaitOver is the cause of a context that the timeout ends.
 var errWaitOver = errors.New("wait is over")
 
-// A wait is one call of Acquire: any number of tries, one at a time, until one has its
-// place or the caller's patience ends.
+// A wait is one call of Acquire: tries, one after another, until one has a slot or the
+// time is up.
 type wait struct {
 	recipe   *Recipe
-	work     context.Context // the caller's, for the life of the work
+	work     context.Context // the caller's
 	requests context.Context // the same with what observers add to it
 	ctx      context.Context // derived from that, bounded by the timeout
 	start    time.Time
-	atOnce   bool       // do not wait for others
-	failed   error      // what cost a place in line last
+	atOnce   bool       // it must not wait for other contenders
+	failed   error      // why the last position was lost
 	seen     queue.Seen // for the error
 }
 
@@ -48,8 +48,8 @@ func (r *Recipe) begin(ctx context.Context, timeout time.Duration) (*wait, conte
 	}
 }
 
-// atOnceLimit bounds an acquire that does not wait for others: it still has to ask the
-// server, and a server that does not answer must not hold it up.
+// atOnceLimit bounds an acquire that must not wait for other contenders: it still has
+// to send requests, and a server that does not answer must not delay it.
 func (r *Recipe) atOnceLimit() time.Duration {
 	if s := r.Client.Session(); s != nil && s.Timeout() > 0 {
 		return s.Timeout() / 3
@@ -57,7 +57,7 @@ func (r *Recipe) atOnceLimit() time.Duration {
 	return time.Second
 }
 
-// run tries until a place is had.
+// run tries until a slot is acquired.
 func (w *wait) run(take Taker) (*lease.Lease, error) {
 	for {
 		session, err := w.session()
@@ -71,15 +71,15 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 		case w.ctx.Err() != nil, errors.Is(err, framework.ErrClosed), errors.Is(err, queue.ErrNotFree):
 			return nil, w.explain(err)
 		case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted):
-			w.failed = err // the place is gone; the time is not
+			w.failed = err // the position is lost; there is time left
 		default:
 			return nil, w.explain(err)
 		}
 	}
 }
 
-// try takes a place in one session. What watches a place that is given up, or has been
-// exchanged for another, ends with it: the wait may go on for long.
+// try acquires in one session. The watches of its positions end with it, because the
+// wait may continue for long.
 func (w *wait) try(session *framework.Session, take Taker) (*lease.Lease, error) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
@@ -93,8 +93,8 @@ func (w *wait) try(session *framework.Session, take Taker) (*lease.Lease, error)
 	return held, err
 }
 
-// session returns the session to wait in. An acquire that does not wait for others does
-// not wait for a connection either.
+// session returns the session to wait in. An acquire that must not wait for other
+// contenders does not wait for a connection either.
 func (w *wait) session() (*framework.Session, error) {
 	client := w.recipe.Client
 	if w.atOnce {
@@ -105,8 +105,8 @@ func (w *wait) session() (*framework.Session, error) {
 	return client.AwaitSession(w.ctx)
 }
 
-// timedOut reports whether the time for the wait is over: that of the timeout, or that
-// of the caller's context.
+// timedOut reports whether the time of the wait is up: the timeout, or the deadline of
+// the caller's context.
 func (w *wait) timedOut() bool {
 	return errors.Is(w.ctx.Err(), context.DeadlineExceeded) && !errors.Is(w.work.Err(), context.Canceled)
 }

@@ -1,13 +1,12 @@
-// Package hold is the lifetime of one granted place: from the moment a recipe has it
-// until it is given up or lost.
+// Package hold keeps one granted slot from the grant until it is released or lost.
 //
-// A [Hold] is the place; its znodes go when the hold ends. A [Handle] is one claim on
-// it, of which a lease is made: the first comes with the grant, more come by
-// re-entering. The hold is given up when its last handle is released. One goroutine per
-// znode, run by the session and waited for by the client's Close, watches for
-// everything that can end the hold: the end of the session or its trust deadline, the
-// deletion of the znode by somebody else, the maximum hold time, and, if so configured,
-// a broken connection.
+// A [Hold] is the slot; its znodes are deleted when the hold ends. A [Handle] is one
+// claim on it, from which a lease is made: the grant makes the first, each re-entry a
+// further one. The hold is released with its last handle. One goroutine per znode,
+// which the session runs and the client's Close waits for, watches for everything that
+// can end the hold: the end of the session or its trust deadline, the deletion of the
+// znode by another client, the maximum hold time, and, if so configured, a broken
+// connection.
 //
 // Ownership travels in the context of a handle; see [Enter].
 package hold

@@ -8,7 +8,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// errReplaced is a reason of a loss.
+// errReplaced is the reason of a loss.
 var errReplaced = errors.New("its znode is not the one that was granted")
 
 // A releasedError says that a hold, or a handle on it, was released. It is a

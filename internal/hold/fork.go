@@ -8,46 +8,46 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A claimant is one of those who are in a place at the same time: the one that it was
-// granted to, and forks of it, which enter below it one at a time, and may have forks
-// again. Hold.mu guards it.
+// A claimant is an owner of a hold: the one that the slot was granted to, or a fork,
+// which enters below another owner and may have forks again. Forks of one owner enter
+// one at a time unless the hold is shared. Hold.mu guards it.
 //
-// Who waits has somebody inside before it, and who is inside is a claim of every owner
-// above. So a hold ends after all its forks, and nobody waits in one that has ended,
-// unless it was lost.
+// While a fork waits another is admitted, and an admitted fork is a claim of every
+// owner above it. So a hold ends after all its forks, and no fork waits in one that has
+// ended, unless it was lost.
 type claimant struct {
-	parent *claimant   // nil: the place was granted to it
-	claims int         // handles, and forks that are inside; 0: it has left
-	forks  []*ForkWait // that have asked to enter below it, in order: the first is inside. Empty if they share
+	parent *claimant   // nil: the slot was granted to it
+	claims int         // handles, and admitted forks; 0: it has left
+	forks  []*ForkWait // below it, in the order of their calls: the first is admitted. Empty if they share
 }
 
-// A ForkWait is the place of a fork in the line of those who enter below one owner. It
-// has to be awaited.
+// A ForkWait is the wait of a fork until the forks before it have left. Await must be
+// called.
 type ForkWait struct {
 	handle *Handle       // what it will get
-	ready  chan struct{} // closed when it is inside
-	ahead  int           // how many were in front of it when it was last looked
+	ready  chan struct{} // closed when it is admitted
+	ahead  int           // how many forks were ahead at the last look
 }
 
-// enter opens a further handle for an owner, or for a new fork of it, unless the hold
-// or what this owner has of it is over. A fork may have to wait for its turn.
+// enter makes a further handle for an owner, or for a new fork of it, unless the hold
+// has ended or the owner has left. A fork may have to wait.
 func (h *Hold) enter(ctx context.Context, o *claimant, forks bool) (*Handle, *ForkWait, error) {
-	_ = h.err() // by the clock it may have ended just now
-	who := o
+	_ = h.err() // it may have ended just now, by the clock
+	owner := o
 	if forks {
-		who = &claimant{parent: o}
+		owner = &claimant{parent: o}
 	}
-	handle := h.handle(ctx, who)
+	handle := h.handle(ctx, owner)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.loss; err != nil || o.claims == 0 { // lost, or the last claim was released, or is being released right now
+	if err := h.loss; err != nil || o.claims == 0 { // lost, or the last claim was released, perhaps just now
 		handle.cancel(err)
 		return nil, nil, err
 	}
 	if forks && !h.Key.Shared {
-		turn := &ForkWait{handle: handle, ready: make(chan struct{}), ahead: len(o.forks)}
-		if o.forks = append(o.forks, turn); turn.ahead > 0 {
-			return nil, turn, nil
+		wait := &ForkWait{handle: handle, ready: make(chan struct{}), ahead: len(o.forks)}
+		if o.forks = append(o.forks, wait); wait.ahead > 0 {
+			return nil, wait, nil
 		}
 	}
 	if forks {
@@ -57,14 +57,14 @@ func (h *Hold) enter(ctx context.Context, o *claimant, forks bool) (*Handle, *Fo
 	return handle, nil, nil
 }
 
-// admit counts a handle. The caller has the lock, or the hold for itself.
+// admit adds a handle. The caller has the lock, or nothing else has the hold yet.
 func (h *Hold) admit(handle *Handle) {
 	handle.owner.claims++
 	h.handles[handle] = struct{}{}
 }
 
-// dismiss takes a handle out of those that count. ended tells that its owner has no
-// other, and no fork inside: it has left.
+// dismiss removes a handle. ended tells that its owner has no other handle and no
+// admitted fork: it has left.
 func (h *Hold) dismiss(handle *Handle) (open, ended bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,9 +76,9 @@ func (h *Hold) dismiss(handle *Handle) (open, ended bool) {
 	return true, handle.owner.claims == 0
 }
 
-// admitNext lets the next fork in where an owner has left, in memory and in one step,
-// so that the place is never without a claim in between. It reports whether anybody is
-// inside still; if not the hold is to be given up.
+// admitNext admits the next fork when an owner has left, in one step, so that the hold
+// is never without a claim in between. It returns false if no claim is left: then the
+// hold has to be released.
 func (h *Hold) admitNext(left *claimant) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,8 +99,8 @@ func (h *Hold) admitNext(left *claimant) bool {
 	return false
 }
 
-// Await waits for the turn until ctx ends. If the hold is lost meanwhile, that is the
-// error. However it fails, the next in line is not kept waiting.
+// Await waits until the fork is admitted, ctx ends, or the hold is lost, which is the
+// error then. However it fails, the next fork does not have to wait for this one.
 func (t *ForkWait) Await(ctx context.Context) (*lease.Lease, error) {
 	h := t.handle.hold
 	select {
@@ -109,7 +109,7 @@ func (t *ForkWait) Await(ctx context.Context) (*lease.Lease, error) {
 	case <-ctx.Done():
 	}
 	left := t.leave()
-	loss := h.Loss() // asked for after that: whom a loss finds inside it tells. Also by the clock of this moment
+	loss := h.Loss() // after leave: an admitted fork learns of a loss by its handle. It also compares the clock
 	if !left {
 		if loss == nil {
 			return lease.New(t.handle), nil
@@ -121,17 +121,17 @@ func (t *ForkWait) Await(ctx context.Context) (*lease.Lease, error) {
 	return nil, loss
 }
 
-// leave takes the turn out of the line. It reports false if it is inside already.
+// leave ends the wait. It returns false if the fork is admitted already.
 func (t *ForkWait) leave() bool {
 	t.handle.hold.mu.Lock()
 	defer t.handle.hold.mu.Unlock()
-	line := &t.handle.owner.parent.forks
-	if t.ahead = slices.Index(*line, t); t.ahead <= 0 {
+	forks := &t.handle.owner.parent.forks
+	if t.ahead = slices.Index(*forks, t); t.ahead <= 0 {
 		return false
 	}
-	*line = slices.Delete(*line, t.ahead, t.ahead+1)
+	*forks = slices.Delete(*forks, t.ahead, t.ahead+1)
 	return true
 }
 
-// Ahead returns how many forks were ahead when the turn was last looked at.
+// Ahead returns how many forks were ahead at the last look.
 func (t *ForkWait) Ahead() int { return t.ahead }

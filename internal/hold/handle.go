@@ -18,13 +18,13 @@ import (
 type Handle struct {
 	hold   *Hold
 	owner  *claimant
-	outer  context.Context // that it was made with
+	outer  context.Context // with which it was made
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	over   signal.Signal // the claim was released or lost
 }
 
-// Context ends with the claim; its cause says why.
+// Context ends with the claim, and with the caller's context.
 func (h *Handle) Context() context.Context { return h.ctx }
 
 // Done is closed when the claim is over.
@@ -36,8 +36,8 @@ func (h *Handle) Token() lease.Token { return h.hold.Token }
 // Path returns the znode as the client that acquired it names it.
 func (h *Handle) Path() string { return h.hold.Path }
 
-// TrustedUntil returns the time until which the hold is certain to stand if nothing
-// more is heard from a server, as far as is known now, or was when it was lost.
+// TrustedUntil returns the time until which the hold is certain to last if no server
+// answers any more. After a loss it is what it was then.
 func (h *Handle) TrustedUntil() time.Time {
 	h.hold.mu.Lock()
 	defer h.hold.mu.Unlock()
@@ -47,7 +47,7 @@ func (h *Handle) TrustedUntil() time.Time {
 	return h.hold.trustedUntil()
 }
 
-// Err returns nil while the claim stands by the clock at this moment.
+// Err returns nil while the claim is valid. It compares the clock.
 func (h *Handle) Err() error {
 	h.hold.mu.Lock()
 	_, open := h.hold.handles[h]
@@ -58,11 +58,11 @@ func (h *Handle) Err() error {
 	return h.hold.err()
 }
 
-// RevocationRequested is closed when revocation was requested.
+// RevocationRequested is closed when a client has requested revocation.
 func (h *Handle) RevocationRequested() <-chan struct{} { return h.hold.revocationRequested.Done() }
 
-// Release gives the claim up, what its owner has of the place with the last one of that
-// owner, and the place with the last of all.
+// Release ends the claim. The last claim of an owner admits the next fork; the last
+// claim of all ends the hold.
 func (h *Handle) Release() error {
 	open, ended := h.hold.dismiss(h)
 	if !open {
@@ -73,7 +73,7 @@ func (h *Handle) Release() error {
 		h.end(releasedError{h.hold})
 	}
 	if !ended || h.hold.admitNext(h.owner) {
-		return h.hold.Loss() // not what another, which was the last, does meanwhile
+		return h.hold.Loss() // not the error of the last release, in another goroutine
 	}
 	return h.hold.close()
 }
@@ -84,7 +84,7 @@ func (h *Handle) end(cause error) {
 	h.over.Give()
 }
 
-// Confirm asks the leader whether the znode stands.
+// Confirm asks the leader whether the znodes exist.
 func (h *Handle) Confirm(ctx context.Context) error {
 	if err := h.Err(); err != nil {
 		return err
@@ -106,5 +106,5 @@ func (h *Handle) Confirm(ctx context.Context) error {
 	return nil
 }
 
-// Check returns the operation that makes a Multi fail unless the znode stands.
+// Check returns the operation that makes a Multi fail unless the znode exists.
 func (h *Handle) Check() framework.Op { return kit.Of(h.hold.Client).CheckExists(h.hold.Path) }

@@ -17,47 +17,46 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A Grant describes a place that was just granted.
+// A Grant describes a slot that was just granted.
 type Grant struct {
-	// Client is pinned to the session that owns the place.
+	// Client is pinned to the session that owns the slot.
 	Client *framework.Client
 	// Session is that session.
 	Session *framework.Session
-	// Reliance is on all its znodes. The hold ends it.
+	// Reliance is on all its znodes. The end of the hold ends it.
 	Reliance kit.Reliance
-	// Key says what the place is a place of.
+	// Key identifies what is held, for re-entry.
 	Key Key
-	// Path is the znode of the place.
+	// Path is the znode of the slot.
 	Path string
-	// Also are further znodes that stand and fall with it, made by the same
-	// transaction.
+	// Also are further znodes of the slot, made in the same transaction. The hold needs
+	// all of them.
 	Also []string
 	// Token is the fencing token.
 	Token lease.Token
-	// Czxid is the one of the znodes; 0 if the token is it.
+	// Czxid is that of the znodes; 0 if it is the token.
 	Czxid int64
 	// MaxHold ends the hold after that time; 0 is no limit.
 	MaxHold time.Duration
-	// Watch is on the znode, set when it was seen to be the session's under that token.
-	// Nil if there is none: the hold then sets its own.
+	// Watch is on the znode, set by a read that showed this czxid and session. If it is
+	// nil the hold sets its own.
 	Watch *framework.Watch
-	// Unwatch ends Watch; nil if there is none. The hold calls it.
+	// Unwatch ends Watch; nil without one. The hold calls it.
 	Unwatch context.CancelFunc
 	// Permits is how many are held of a semaphore; 0 is 1.
 	Permits int
-	// RevocationRequested is set if the holder was asked to give way before Watch was
-	// set.
+	// RevocationRequested is set if revocation was requested before Watch was set.
 	RevocationRequested bool
 }
 
-// A Hold is one granted place.
+// A Hold is one granted slot.
 type Hold struct {
 	Grant
 
 	since               time.Time
 	over                signal.Signal           // it was released or lost
-	released            signal.Signal           // the last handle was
-	revocationRequested signal.Signal           // the holder was asked to give way
+	released            signal.Signal           // the last handle was released
+	revocationRequested signal.Signal           // a client requested revocation
 	suspended           <-chan struct{}         // closed when the connection breaks; nil if that does not matter
 	cleanup             sync.Once               // the removal of the znodes is under way
 	work                context.Context         // of the first lease, if there are observers; nil if not
@@ -71,8 +70,8 @@ type Hold struct {
 	trusted time.Time     // until when it would have been, if it was lost
 }
 
-// Start begins the hold and returns its first lease, whose context derives from ctx. It
-// never fails: if the session is over already, so is the hold.
+// Start starts the hold and returns its first lease, whose context derives from ctx. It
+// never fails: if the session is over already, the hold is lost.
 func Start(ctx context.Context, g Grant) *lease.Lease {
 	if g.Czxid == 0 {
 		g.Czxid = int64(g.Token)
@@ -86,8 +85,8 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	}
 	handle := h.handle(h.observed(ctx), &claimant{})
 	h.admit(handle)
-	// If the client is being closed the znodes stay for as long as the session does,
-	// unless the hold is released before.
+	// If the client is being closed the znodes remain until the session ends, or until
+	// the hold is released.
 	watched := kit.Of(g.Client).GoHolding(g.Session, func() { h.lose(framework.ErrClosed) }, func(ctx context.Context) { h.watch(ctx, g.Path) })
 	alive := watched
 	for _, path := range g.Also {
@@ -102,14 +101,14 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	return lease.New(handle)
 }
 
-// handle prepares a handle for an owner, whose context owns it.
+// handle makes a handle for an owner. Its context owns the hold.
 func (h *Hold) handle(ctx context.Context, o *claimant) *Handle {
 	handle := &Handle{hold: h, owner: o, outer: ctx}
 	handle.ctx, handle.cancel = context.WithCancelCause(owner.Bind(ctx, handle))
 	return handle
 }
 
-// err returns nil while the hold stands by the clock at this moment.
+// err returns nil while the hold lasts. It compares the clock.
 func (h *Hold) err() error {
 	if h.MaxHold > 0 && time.Since(h.since) >= h.MaxHold {
 		h.lose(lease.ErrMaxHold)
@@ -134,8 +133,8 @@ func (h *Hold) err() error {
 }
 
 // lose ends the hold for a reason, unless it has ended before. A server that ends a
-// session removes its znodes, and tells of those first: if the end is known, too, that
-// is the reason.
+// session sends the events of its znodes first: if the end of the session is known as
+// well, that is the reason.
 func (h *Hold) lose(reason error) {
 	if over := h.Session.Err(); over != nil && !errors.Is(reason, lease.ErrMaxHold) && !errors.Is(reason, lease.ErrSuspended) {
 		reason = over
@@ -155,8 +154,8 @@ func (h *Hold) lose(reason error) {
 	}
 }
 
-// end says that the hold is released or lost: its znodes need not be vouched for any
-// more, nor be watched by the watch that came with the grant.
+// end ends what a hold needs until it is released or lost: the quorum's vouching for
+// its znodes, and the watch that came with the grant.
 func (h *Hold) end() {
 	h.Reliance.End()
 	h.over.Give()
@@ -165,8 +164,8 @@ func (h *Hold) end() {
 	}
 }
 
-// trustedUntil is the time until which the hold is certain to stand if nothing more is
-// heard from a server.
+// trustedUntil is the time until which the hold is certain to last if no server answers
+// any more.
 func (h *Hold) trustedUntil() time.Time {
 	until := h.Session.TrustedUntil()
 	if end := h.since.Add(h.MaxHold); h.MaxHold > 0 && end.Before(until) {
@@ -180,8 +179,8 @@ func (h *Hold) lost(reason error, held time.Duration) error {
 	return &lease.LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: held, Reason: reason}
 }
 
-// remains reports whether a znode of a lost hold may still be there to be removed: not
-// if the session is over or the only znode was what was lost.
+// remains reports whether a znode of a lost hold may still exist: not after the end of
+// the session, nor if the deletion of its only znode was the loss.
 func (h *Hold) remains() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -189,7 +188,7 @@ func (h *Hold) remains() bool {
 	return h.loss != nil && !gone && h.Session.Err() == nil
 }
 
-// remove makes the znodes go in the background, once.
+// remove deletes the znodes in the background, once.
 func (h *Hold) remove() {
 	h.cleanup.Do(func() {
 		for _, path := range h.paths() {
@@ -201,8 +200,8 @@ func (h *Hold) remove() {
 // paths returns all znodes.
 func (h *Hold) paths() []string { return append([]string{h.Path}, h.Also...) }
 
-// removeNow removes the znodes, all at once, and leaves to the background what is not
-// certain to have gone.
+// removeNow deletes all znodes at once. What is not certainly deleted is left to the
+// background.
 func (h *Hold) removeNow(ctx context.Context) error {
 	if len(h.Also) == 0 {
 		return h.Client.DeleteGuaranteed(ctx, h.Path)
@@ -218,7 +217,7 @@ func (h *Hold) removeNow(ctx context.Context) error {
 	return err
 }
 
-// close gives the place up: the last handle was released.
+// close releases the slot: the last handle was released.
 func (h *Hold) close() error {
 	if err := h.err(); err != nil {
 		h.letGo()
@@ -261,7 +260,8 @@ func (h *Hold) free() error {
 	return nil // the background removes them
 }
 
-// letGo ends watch, and before the znodes go that they are vouched for.
+// letGo ends the watch goroutines. Before that it ends the vouching for the znodes,
+// which are deleted next.
 func (h *Hold) letGo() {
 	h.end()
 	h.released.Give()

@@ -10,17 +10,16 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A Key says what a place is a place of. Two acquirers with equal keys re-enter each
-// other's holds.
+// A Key identifies what is held. Acquirers with equal keys re-enter each other's holds.
 type Key struct {
 	// Client is any view of the client.
 	Client *framework.Client
 	// Path is the full path of the recipe.
 	Path string
-	// Kind tells recipes on one path apart.
+	// Kind distinguishes recipes on one path.
 	Kind string
-	// Shared is set if places of that kind do not exclude each other. The forks of an
-	// owner then do not either.
+	// Shared is set if slots of that kind do not exclude each other. Nor do the forks
+	// of an owner then.
 	Shared bool
 }
 
@@ -28,29 +27,29 @@ func (k Key) equal(other Key) bool {
 	return k.Path == other.Path && k.Kind == other.Kind && kit.Of(k.Client).SameClient(other.Client)
 }
 
-// Enter returns a new lease on the hold of that key that ctx owns, or the turn to wait
-// for if it is a fork's, which has to wait until the forks before it have left. It
-// returns neither, and no error, if ctx owns none, or one that was released. If the
-// hold was lost the error says so: a stranger's place in the queue is not what the
-// caller, who believes to be inside, wants.
+// Enter returns a new lease on the hold of that key that ctx owns, or a ForkWait if ctx
+// is a fork's that has to wait until the forks before it have left. It returns neither,
+// and no error, if ctx owns no such hold, or a released one. If the hold was lost that
+// is the error: the caller believes that it holds the slot, so a new position in the
+// queue is not what it wants.
 func Enter(ctx context.Context, key Key) (*lease.Lease, *ForkWait, error) {
 	for claim, forked := range owner.Claims[*Handle](ctx) {
 		if !claim.hold.Key.equal(key) {
 			continue
 		}
-		switch handle, turn, err := claim.hold.enter(ctx, claim.owner, forked); {
+		switch handle, wait, err := claim.hold.enter(ctx, claim.owner, forked); {
 		case handle != nil:
 			return lease.New(handle), nil, nil
-		case turn != nil || err != nil:
-			return nil, turn, err
+		case wait != nil || err != nil:
+			return nil, wait, err
 		}
 	}
 	return nil, nil, nil
 }
 
-// Owner returns the hold of that key that ctx owns, nil if it owns none that was not
-// released, or the error of one that was lost. forked tells that it is not the owner
-// that the place was granted to, but a fork.
+// Owner returns the hold of that key that ctx owns. It returns nil if there is none, or
+// only a released one, and the error of a lost one. forked tells that the owner is a
+// fork, not the one that the slot was granted to.
 func Owner(ctx context.Context, key Key) (h *Hold, forked bool, err error) {
 	for claim, forked := range owner.Claims[*Handle](ctx) {
 		if !claim.hold.Key.equal(key) {
@@ -66,11 +65,11 @@ func Owner(ctx context.Context, key Key) (h *Hold, forked bool, err error) {
 	return nil, false, nil
 }
 
-// MarkDeleted ends the hold because its znode is gone, unless it was released: who
-// releases says so before it removes the znode.
+// MarkDeleted ends the hold because its znode was deleted. It does nothing after a
+// release, which ends the hold before it deletes the znode.
 func (h *Hold) MarkDeleted() { h.lose(lease.ErrDeleted) }
 
-// Loss returns the error of the hold's loss, nil if it stands or was released.
+// Loss returns the error of the hold's loss; nil if it lasts or was released.
 func (h *Hold) Loss() error {
 	if err := h.err(); !errors.Is(err, lease.ErrReleased) {
 		return err
@@ -78,11 +77,10 @@ func (h *Hold) Loss() error {
 	return nil
 }
 
-// Outlive returns a context with the values of ctx, which the hold owns, for work that
-// goes on when the hold is released. For any other reason it ends when ctx does. Once
-// ctx has ended by a release it ends with the context in which that claim on the hold
-// was made. It has the deadline of ctx. The function must be called when the context is
-// no longer used.
+// Outlive returns a context with the values of ctx, which owns the hold, for work that
+// goes on after the hold is released. It ends when ctx does, except by a release: after
+// that it ends with the context with which that claim on the hold was made. It has the
+// deadline of ctx. The function must be called when the context is no longer used.
 func (h *Hold) Outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	outlived, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	followed := []context.Context{ctx}
@@ -95,7 +93,7 @@ func (h *Hold) Outlive(ctx context.Context) (context.Context, context.CancelFunc
 		for _, f := range followed { // innermost first
 			cause := context.Cause(f)
 			if cause == nil || errors.Is(f.Err(), context.DeadlineExceeded) {
-				return // the latter it has of its own
+				return // outlived has the deadline itself
 			}
 			if !errors.Is(cause, releasedError{h}) {
 				cancel(cause)

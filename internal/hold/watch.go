@@ -10,16 +10,15 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// lookDelay is how long a hold that was granted without waiting, and so without a watch
-// on its own znode, waits before it sets one. A hold that is over by then, as most are,
-// saves the read; one that lasts learns of a deletion that came earlier when it sets
-// the watch.
+// lookDelay is how long a hold that was granted without a wait, and so without a watch
+// on its own znode, waits before it sets one. A hold that has ended by then, as most
+// have, saves the read; any other finds an earlier deletion when it sets the watch.
 const lookDelay = 10 * time.Millisecond
 
-// lookAgain is how long it waits after a look that got no answer.
+// lookAgain is how long it waits after a read without an answer.
 const lookAgain = 100 * time.Millisecond
 
-// watch ends the hold when it must end. There is one for each of its znodes, which it
+// watch ends the hold when it must end. One goroutine runs it for each znode, which it
 // watches. ctx ends with the session.
 func (h *Hold) watch(ctx context.Context, path string) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -34,14 +33,14 @@ func (h *Hold) watch(ctx context.Context, path string) {
 		select {
 		case <-ctx.Done():
 			h.lose(h.Session.Err())
-		case <-h.over.Done(): // somebody else has found out
+		case <-h.over.Done(): // another goroutine has ended it
 		case <-h.suspended:
 			h.lose(lease.ErrSuspended)
 		case <-maxHold.C:
 			h.lose(lease.ErrMaxHold)
 		case err := <-h.Reliance.Failed():
 			h.lose(missing(err))
-		case <-due.C: // beside this loop: the read may take as long as there is no connection
+		case <-due.C: // in another goroutine: without a connection the read takes long
 			h.Session.Go(func(context.Context) { looks <- h.lookAt(ctx, path) })
 		case events = <-looks:
 			if events == nil {
@@ -66,7 +65,7 @@ func (h *Hold) watch(ctx context.Context, path string) {
 }
 
 // begin returns the events of the watch that came with the grant, or a timer for the
-// first look.
+// first read.
 func (h *Hold) begin(path string) (*time.Timer, <-chan framework.Event) {
 	if h.Watch != nil && path == h.Path {
 		return after(0), h.Watch.Events()
@@ -75,16 +74,16 @@ func (h *Hold) begin(path string) (*time.Timer, <-chan framework.Event) {
 }
 
 // lookAt reads a znode of the hold and watches it. nil means that there is no watch:
-// the hold is over, or there was no answer.
+// the hold has ended, or there was no answer.
 func (h *Hold) lookAt(ctx context.Context, path string) <-chan framework.Event {
 	data, stat, w, err := h.Client.GetWatch(ctx, path)
-	if errors.Is(err, framework.ErrReplyTooLarge) { // what somebody has set is no question to the holder
+	if errors.Is(err, framework.ErrReplyTooLarge) { // the size of the data does not end a hold
 		var exists bool
 		if exists, stat, w, err = h.Client.ExistsWatch(ctx, path); err == nil && !exists {
 			err = framework.ErrNoNode
 		}
 	}
-	if h.judge(stat, err) || err != nil { // without an answer: look again
+	if h.judge(stat, err) || err != nil { // without an answer it reads again
 		return nil
 	}
 	if znode.RevocationRequested(data) {
@@ -93,8 +92,8 @@ func (h *Hold) lookAt(ctx context.Context, path string) <-chan framework.Event {
 	return w.Events()
 }
 
-// judge ends the hold if the answer to a read of one of its znodes says that it has
-// gone, is another, or must not be read any more, so that it cannot be watched.
+// judge ends the hold if a read of one of its znodes shows that it was deleted, was
+// replaced, or must not be read any more, so that it cannot be watched.
 func (h *Hold) judge(stat framework.Stat, err error) (lost bool) {
 	switch {
 	case errors.Is(err, framework.ErrNoNode), framework.OutcomeOf(err) == framework.Failed && errors.Is(err, framework.ErrNoAuth):
@@ -107,8 +106,8 @@ func (h *Hold) judge(stat framework.Stat, err error) (lost bool) {
 	return true
 }
 
-// missing returns the reason of a loss because a znode was not found, or may not be
-// read since its ACL was changed, so that nobody knows.
+// missing returns the reason of a loss: the znode was not found, or may not be read
+// after a change of its ACL, so that its existence is unknown.
 func missing(err error) error {
 	if errors.Is(err, framework.ErrNoNode) {
 		return lease.ErrDeleted
@@ -116,9 +115,9 @@ func missing(err error) error {
 	return err
 }
 
-// windDown gives work under a lost lease the time that it would have had if the session
-// had been lost, before the znode goes and the next one is let in. A client that is
-// being closed gives it another time: see framework.Config.CloseGrace.
+// windDown gives work under a lost lease the same time to end as a lost session would,
+// before it deletes the znodes, which admits the next client. A client that is being
+// closed gives it another time: see framework.Config.CloseGrace.
 func (h *Hold) windDown(ctx context.Context) {
 	grace := time.NewTimer(h.Session.Timeout() / 6)
 	defer grace.Stop()
@@ -128,7 +127,7 @@ func (h *Hold) windDown(ctx context.Context) {
 	select {
 	case <-grace.C:
 		h.remove()
-	case <-h.released.Done(): // close has seen to it
+	case <-h.released.Done(): // close deletes them
 	case <-ctx.Done():
 	}
 }

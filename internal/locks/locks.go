@@ -1,4 +1,4 @@
-// Package locks is how mutexes, readers and writers wait in one line: they may share a
+// Package locks describes the queue of mutexes, readers and writers: they may share a
 // path, and a mutex counts as a writer.
 package locks
 
@@ -9,7 +9,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Queue returns the line under a path, for those who join it as one kind.
+// Queue returns the queue under a path, for contenders that join it as one kind.
 func Queue(client *framework.Client, path, kind string, self lease.Holder) *queue.Queue {
 	return &queue.Queue{
 		Client: client, Path: path, Kind: kind, Kinds: znode.Locks, Data: queue.DataOf(self),
@@ -17,8 +17,8 @@ func Queue(client *framework.Client, path, kind string, self lease.Holder) *queu
 	}
 }
 
-// policy: readers wait for the nearest of those ahead that are no readers, everybody
-// else for the nearest ahead. So a release wakes one waiter, or the readers that it
+// policy has readers wait for the nearest contender ahead that is not a reader, and all
+// others for the nearest ahead. So a release wakes one waiter, or the readers that it
 // admits.
 func policy(self znode.Name, ahead []znode.Name) (wait []znode.Name) {
 	if self.Kind != znode.Reader {
@@ -32,9 +32,9 @@ func policy(self znode.Name, ahead []znode.Name) (wait []znode.Name) {
 	return nil
 }
 
-// mayBeReader tells of the one case in which somebody gets in line before a node that
-// exists: a holder of a write lock can have put a reader in its own place before it
-// went, for which a writer has to look.
+// mayBeReader reports the one case in which a node is created ahead of one that exists:
+// the holder of a write lock may have created a reader's node with its own number
+// before it released. A writer has to look for that.
 func mayBeReader(self, gone znode.Name) bool {
 	return gone.Kind == znode.Writer && self.Kind != znode.Reader
 }

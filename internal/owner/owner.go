@@ -1,5 +1,5 @@
-// Package owner is how ownership travels in contexts: as a chain of claims, innermost
-// first. What they are claims on it does not know.
+// Package owner keeps the ownership of holds in contexts, as a chain of claims, the
+// innermost first. It does not know what the claims are.
 package owner
 
 import (
@@ -11,7 +11,7 @@ type chainKey struct{}
 
 // A link is one claim in the chain of a context.
 type link struct {
-	claim any // nil: from here outwards they are those of an owner above, and ctx is a fork's
+	claim any // nil: ctx is a fork's; the claims further out are those of an owner above
 	outer *link
 }
 
@@ -20,12 +20,12 @@ func chain(ctx context.Context) *link {
 	return l
 }
 
-// Bind returns a context that has a claim, besides those of ctx.
+// Bind returns a context with a claim and those of ctx.
 func Bind(ctx context.Context, claim any) context.Context {
 	return context.WithValue(ctx, chainKey{}, &link{claim: claim, outer: chain(ctx)})
 }
 
-// Inherit returns ctx with the claims that another context has, in place of its own.
+// Inherit returns ctx with the claims of another context in place of its own.
 func Inherit(ctx, from context.Context) context.Context {
 	claims := chain(from)
 	if chain(ctx) == claims {
@@ -34,7 +34,7 @@ func Inherit(ctx, from context.Context) context.Context {
 	return context.WithValue(ctx, chainKey{}, claims)
 }
 
-// Without returns a context that has no claims.
+// Without returns a context without claims.
 func Without(ctx context.Context) context.Context {
 	return context.WithValue(ctx, chainKey{}, (*link)(nil))
 }
@@ -42,13 +42,13 @@ func Without(ctx context.Context) context.Context {
 // Fork returns the context of a new owner below the one that ctx belongs to.
 func Fork(ctx context.Context) context.Context {
 	if chain(ctx) == nil {
-		return ctx // whoever acquires with it is a new owner anyway
+		return ctx // an acquire with it has a new owner anyway
 	}
 	return Bind(ctx, nil)
 }
 
-// Claims returns those of one type that ctx has, innermost first, and whether each is
-// only the claim of an owner above, because ctx is that of a fork.
+// Claims returns the claims of one type that ctx has, the innermost first, and for each
+// whether it is the claim of an owner above, because ctx is a fork's.
 func Claims[T any](ctx context.Context) iter.Seq2[T, bool] {
 	return func(yield func(T, bool) bool) {
 		forked := false

@@ -10,13 +10,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// AwaitAdmitted returns nil when the place is admitted. Then the own node was there at
-// that moment, in the present session. ahead are those that the first look showed. also
-// is what the rule depends on beside them, nil if on nothing. If atOnce is set it waits
-// for nobody, and returns ErrNotFree. It returns ErrEvicted if the own node has gone.
+// AwaitAdmitted returns nil when the position is admitted: then the own node existed at
+// that moment, in the present session. ahead are the contenders of the first listing.
+// also is what the rule depends on besides them; nil for nothing. With atOnce it does
+// not wait: it returns ErrNotFree. It returns ErrEvicted if the own node was deleted.
 func (p *Position) AwaitAdmitted(ctx context.Context, ahead []znode.Name, also *Dependency, atOnce bool) error {
 	for {
-		policy, err := p.queue.Rule(ctx, p.client) // what it knows is not older than the listing
+		policy, err := p.queue.Rule(ctx, p.client) // it is not older than the listing
 		if err != nil {
 			return err
 		}
@@ -42,9 +42,9 @@ func (p *Position) AwaitAdmitted(ctx context.Context, ahead []znode.Name, also *
 	}
 }
 
-// AwaitChange waits until one of the other contenders may have gone, or what is watched
-// also, nil for nothing, may have changed. gone is one that was seen to go while the
-// own node stood, and nothing was known of a change.
+// AwaitChange waits until one of the other contenders may have been deleted, or also,
+// nil for nothing, may have changed. gone is a contender that was deleted while the own
+// node existed and no change of also was known.
 func (p *Position) AwaitChange(ctx context.Context, others []znode.Name, also *Dependency) (gone *znode.Name, err error) {
 	if also == nil {
 		also = &Dependency{}
@@ -57,9 +57,8 @@ func (p *Position) AwaitChange(ctx context.Context, others []znode.Name, also *D
 	return gone, err
 }
 
-// awaitEvent waits for the first thing that happens. If it is only that somebody's data
-// was set, as who asks a holder to give way does, again is true: the order of the line
-// is what it was.
+// awaitEvent waits for the first event. If only the data of a node was set, as by a
+// request for revocation, again is true: the order of the queue has not changed.
 func (p *Position) awaitEvent(ctx context.Context, others []znode.Name, also *Dependency, found <-chan struct{}) (gone *znode.Name, again bool, err error) {
 	round, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -77,7 +76,7 @@ func (p *Position) awaitEvent(ctx context.Context, others []znode.Name, also *De
 	p.seen.Notify()
 	switch {
 	case which < 0:
-		also.watch = nil // it may be that of which nobody was told
+		also.watch = nil // its event may be the one that was missed
 		return nil, false, nil
 	case !ok:
 		return nil, false, context.Cause(ctx)
@@ -100,7 +99,7 @@ func (p *Position) awaitEvent(ctx context.Context, others []znode.Name, also *De
 }
 
 // watchOthers reads other contenders' nodes, with a watch each, all at once. It returns
-// nil if one of them has gone.
+// nil if one of them was deleted.
 func (p *Position) watchOthers(ctx context.Context, others []znode.Name) ([]*framework.Watch, error) {
 	watches := make([]*framework.Watch, len(others), len(others)+2)
 	read := func(i int) error {
@@ -109,7 +108,7 @@ func (p *Position) watchOthers(ctx context.Context, others []znode.Name) ([]*fra
 			p.seen.OnData(data)
 		}
 		watches[i] = w
-		if errors.Is(err, framework.ErrNoAuth) { // nobody would tell when it has gone
+		if errors.Is(err, framework.ErrNoAuth) { // its deletion would send no event
 			err = fmt.Errorf("the contender ahead cannot be waited for, its acl must let others read: %w", err)
 		}
 		return err
@@ -137,8 +136,7 @@ func (p *Position) watchOthers(ctx context.Context, others []znode.Name) ([]*fra
 	return watches, nil
 }
 
-// watchOwn sets a watch on the own node, if there is none, beside whatever the caller
-// does meanwhile.
+// watchOwn sets a watch on the own node, if there is none, in another goroutine.
 func (p *Position) watchOwn(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
 	if p.ownWatch != nil {
@@ -163,16 +161,16 @@ func (p *Position) watchOwn(ctx context.Context) <-chan error {
 }
 
 // ownIntact reports whether the watch on the own node has not fired, over one and the
-// same connection. There, events come in the order of the changes, so if it has not by
-// the time the deletion of another node is known, the own node was there then. After a
-// break a server tells what was missed in any order.
+// same connection. There, events arrive in the order of the changes: if it has not
+// fired when the deletion of another node is known, the own node existed then. After a
+// reconnect, missed events arrive in no defined order.
 func (p *Position) ownIntact() bool {
 	select {
 	case <-p.ownWatch.Events():
 		p.ownWatch = nil
 		return false
 	case <-p.broken:
-		p.ownWatch = nil // and ask for it again, with the next connection
+		p.ownWatch = nil // set it again, over the next connection
 		return false
 	default:
 		return true

@@ -9,14 +9,14 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// othersPerLook is at how many of the nodes waited for one look looks; those of whom
-// many are waited for have their turns.
+// othersPerLook is how many of the nodes waited for one look reads. If there are more,
+// the looks take them in turn.
 const othersPerLook = 2
 
-// lookAgain looks slowly, until stop is called, for what no event tells of what a place
-// in line waits for: see hold.LookAgain. found is closed when the line has to be looked
-// at. Each look costs two answers without data, where more than one node is waited for
-// three, and what Dependency.Changed costs.
+// lookAgain looks slowly, until stop is called, for changes without an event of what a
+// position waits for: see hold.LookAgain. found is closed when the queue has to be
+// listed again. Each look costs two answers without data, three if more than one node
+// is waited for, and what Dependency.Changed costs.
 func (p *Position) lookAgain(ctx context.Context, others []znode.Name, also *Dependency) (found <-chan struct{}, stop func()) {
 	next := 0
 	return hold.LookAgain(ctx, p.session, p.path, func(ctx context.Context) (goOn bool) {
@@ -27,8 +27,7 @@ func (p *Position) lookAgain(ctx context.Context, others []znode.Name, also *Dep
 	})
 }
 
-// batch returns as many of the names as have a batch, those from a place on, and round
-// again.
+// batch returns the names for one look, from an index on, and from the beginning again.
 func batch(names []znode.Name, from int) []znode.Name {
 	var some []znode.Name
 	for i := range min(othersPerLook, len(names)) {
@@ -37,12 +36,12 @@ func batch(names []znode.Name, from int) []znode.Name {
 	return some
 }
 
-// LookAgain looks slowly, until stop is called, for what no event tells of the head
-// that WatchHead returned, by its path, or of there being nobody. found is closed when
-// WatchHead should be called again.
-func (q *Queue) LookAgain(ctx context.Context, head string, somebody bool) (found <-chan struct{}, stop func()) {
+// LookAgain looks slowly, until stop is called, for a change without an event of the
+// head that WatchHead returned: exists tells whether there was one. found is closed
+// when WatchHead should be called again.
+func (q *Queue) LookAgain(ctx context.Context, head string, exists bool) (found <-chan struct{}, stop func()) {
 	s := q.Client.Session()
 	return hold.LookAgain(ctx, s, fmt.Sprint(head, s.ID()), func(ctx context.Context) (goOn bool) {
-		return somebody && !hold.Gone(ctx, q.Client, head)
+		return exists && !hold.Gone(ctx, q.Client, head)
 	})
 }

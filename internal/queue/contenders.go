@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Contenders lists the queue, first in line first, as seen by a server that has caught
-// up with the leader. Nodes that go while it reads are left out.
+// Contenders lists the queue from its head, as seen by a server that has caught up with
+// the leader. Nodes that are deleted meanwhile are left out.
 func (q *Queue) Contenders(ctx context.Context) (found []lease.Contender, err error) {
 	defer q.explain("list contenders", &err)
 	if err := q.CatchUp(ctx); err != nil {
@@ -50,14 +50,14 @@ func (q *Queue) Contenders(ctx context.Context) (found []lease.Contender, err er
 	return found, nil
 }
 
-// sideBySide is how many nodes are asked for at once. A server answers the requests of
-// a session one after the other, so that whoever else uses the session, and its own
-// round trips, wait for no more than that many answers. Fewer would not do for a long
-// line and a server far away: 1,000 nodes at 20 ms take 1.3 s so.
+// sideBySide is how many nodes are read at once. A server answers the requests of a
+// session one after another, so other requests of the session wait for at most that
+// many answers. Fewer would be slow for a long queue and a distant server: 1,000 nodes
+// at 20 ms take 1.3 s so.
 const sideBySide = 16
 
-// readAll reads nodes; nil is in place of those that have gone. If one cannot be read
-// that is the error, and no further one is asked for.
+// readAll reads nodes; those that were deleted are nil. If one cannot be read that is
+// the error, and no further one is read.
 func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*lease.Contender, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -83,7 +83,7 @@ func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*lease.Conte
 	}
 	readers.Wait()
 	close(failed)
-	return all, <-failed // the first, if there is one; the others were called off for it
+	return all, <-failed // the first, if there is one; it cancelled the others
 }
 
 // kindOf says what the nodes of a kind contend for.

@@ -6,27 +6,27 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// A Dependency is something beside the line that the wait of one place depends on, such
-// as a number that is stored somewhere. The zero value is nothing.
+// A Dependency is something outside the queue that the wait of one position depends on,
+// such as a stored number. The zero value is nothing.
 type Dependency struct {
-	// Watch finds out what it is, with a watch, nil if there is nothing to watch.
-	// changed tells that it is not what the last decision was made by. Its error ends
-	// the wait.
+	// Watch reads it, with a watch; w is nil if there is nothing to watch. changed
+	// tells that it differs from what the last decision was based on. An error ends the
+	// wait.
 	Watch func(ctx context.Context) (w *framework.Watch, changed bool, err error)
-	// Changed finds out about once per session timeout, without a watch, whether it has
-	// changed unseen. Nil if that need not be known.
+	// Changed reports, about once per session timeout and without a watch, whether it
+	// has changed without an event. Nil if that does not matter.
 	Changed func(ctx context.Context) bool
 
 	watch *framework.Watch
 }
 
-// A change is the answer of Dependency.Watch.
+// A change is the result of Dependency.Watch.
 type change struct {
 	yes bool
 	err error
 }
 
-// begin asks with a watch, if there is none, beside whatever the caller does meanwhile.
+// begin calls Watch, if there is no watch, in another goroutine.
 func (f *Dependency) begin(ctx context.Context) <-chan change {
 	done := make(chan change, 1)
 	if f.Watch == nil || f.watch != nil {
@@ -41,13 +41,13 @@ func (f *Dependency) begin(ctx context.Context) <-chan change {
 	return done
 }
 
-// Stands reports whether it is watched, and nothing is known of a change: then what
-// Watch found out last holds.
+// Stands reports whether it is watched and no change is known: then the last result of
+// Watch is valid.
 func (f *Dependency) Stands() bool { return f.watch != nil && f.stands() }
 
-// stands reports whether nothing is known of a change. Whoever is woken by several
-// events at once sees them in any order, so a change has to be looked for before what
-// was known admits anybody.
+// stands reports whether no change is known. A goroutine receives events that are ready
+// together in any order, so a change has to be looked for before an older result admits
+// a position.
 func (f *Dependency) stands() bool {
 	if f.watch == nil {
 		return true

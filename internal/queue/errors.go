@@ -2,10 +2,10 @@ package queue
 
 import "errors"
 
-// What becomes of a place that is not admitted.
+// Why a position was not admitted.
 var (
-	// ErrEvicted means that the node in line has gone: join again.
+	// ErrEvicted means that the own node was deleted: join again.
 	ErrEvicted = errors.New("own znode was deleted")
-	// ErrNotFree means that an acquire that does not wait would have to.
+	// ErrNotFree means that an acquire without a wait would have to wait.
 	ErrNotFree = errors.New("not free, and not waited")
 )

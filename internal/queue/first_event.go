@@ -8,7 +8,8 @@ import (
 )
 
 // firstEvent waits for the first event of several watches, some of which may be nil,
-// and says whose it is; -1 if found was closed before. ok is false if ctx ended.
+// and returns the index of that watch; -1 if found was closed first. ok is false if ctx
+// ended.
 func firstEvent(ctx context.Context, found <-chan struct{}, watches []*framework.Watch) (which int, ev framework.Event, ok bool) {
 	cases := make([]reflect.SelectCase, len(watches)+2)
 	for i, w := range watches {

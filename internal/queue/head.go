@@ -8,25 +8,25 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Head returns the first in line, as seen by a server that has caught up with the
-// leader. ok is false if there is nobody.
+// Head returns the head of the queue, as seen by a server that has caught up with the
+// leader. ok is false if the queue is empty.
 func (q *Queue) Head(ctx context.Context) (head lease.Contender, ok bool, err error) {
-	defer q.explain("first in line", &err)
+	defer q.explain("head", &err)
 	if err := q.CatchUp(ctx); err != nil {
 		return lease.Contender{}, false, err
 	}
 	for {
-		head, anybody, err := q.first(ctx, q.Client.Get)
-		if err != nil || !anybody || head.Node != "" {
+		head, some, err := q.first(ctx, q.Client.Get)
+		if err != nil || !some || head.Node != "" {
 			return head, head.Node != "", err
 		}
 	}
 }
 
-// first reads the first of those who are left of a listing, which is the first in line:
-// nobody gets in before. Its Node is "" if none of them are left; anybody tells whether
-// there were any.
-func (q *Queue) first(ctx context.Context, get func(ctx context.Context, path string) ([]byte, framework.Stat, error)) (head lease.Contender, anybody bool, err error) {
+// first reads the first node of a listing that still exists. It is the head: no node
+// can be created ahead of it. Its Node is "" if none of them exists any more; some
+// tells whether there were some.
+func (q *Queue) first(ctx context.Context, get func(ctx context.Context, path string) ([]byte, framework.Stat, error)) (head lease.Contender, some bool, err error) {
 	names, err := q.Names(ctx, q.Client)
 	for _, name := range names {
 		switch data, stat, err := get(ctx, q.Node(name.Node)); {
@@ -41,20 +41,18 @@ func (q *Queue) first(ctx context.Context, get func(ctx context.Context, path st
 	return lease.Contender{}, len(names) > 0, err
 }
 
-// CatchUp waits until the server that the session is attached to has caught up with the
-// leader.
+// CatchUp waits until the server of the session has caught up with the leader.
 func (q *Queue) CatchUp(ctx context.Context) error { return q.Client.Sync(ctx, q.Path) }
 
-// WatchHead returns the first in line with a watch that fires when it may no longer be
-// that. If there is nobody its Node is "", and the watch fires when somebody may have
-// come.
+// WatchHead returns the head of the queue with a watch that fires when another node may
+// be the head. If the queue is empty the head's Node is "", and the watch fires when a
+// node may have been created.
 //
-// It watches the one node, and the children only when there is nobody, so what goes on
-// further back in the line costs nothing. No watch of it is left behind for each node
-// that comes and goes: those on nodes go with them, and there is one on the parent, at
-// most.
+// It watches one node, and the children only of an empty queue, so changes behind the
+// head cost nothing. Watches do not accumulate: those on nodes end with the nodes, and
+// there is at most one on the parent.
 func (q *Queue) WatchHead(ctx context.Context) (head lease.Contender, w *framework.Watch, err error) {
-	defer q.explain("watch the first in line", &err)
+	defer q.explain("watch the head", &err)
 	get := func(ctx context.Context, path string) (data []byte, stat framework.Stat, err error) {
 		data, stat, w, err = q.Client.GetWatch(ctx, path)
 		return data, stat, err
@@ -63,19 +61,20 @@ func (q *Queue) WatchHead(ctx context.Context) (head lease.Contender, w *framewo
 		if head, _, err = q.first(ctx, get); err != nil || head.Node != "" {
 			return head, w, err
 		}
-		if somebody, w, err := q.watchForArrivals(ctx); err != nil || !somebody {
+		if some, w, err := q.watchForArrivals(ctx); err != nil || !some {
 			return head, w, err
 		}
 	}
 }
 
-// watchForArrivals looks, a second time, whether there is somebody, and leaves a watch.
-func (q *Queue) watchForArrivals(ctx context.Context) (somebody bool, w *framework.Watch, err error) {
+// watchForArrivals lists a second time, with a watch. some tells that the queue is not
+// empty.
+func (q *Queue) watchForArrivals(ctx context.Context) (some bool, w *framework.Watch, err error) {
 	children, _, w, err := q.Client.ChildrenWatch(ctx, q.Path)
 	if !errors.Is(err, framework.ErrNoNode) {
 		return len(q.Among(children)) > 0, w, err
 	}
-	// The path is made by the first who joins.
+	// The first contender creates the path.
 	exists, _, w, err := q.Client.ExistsWatch(ctx, q.Path)
 	return exists, w, err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Self describes this process; who is a label, by default the program's name. Since is
-// left open.
+// Self describes this process. The label is by default the program's name. Since is not
+// set.
 func Self(who string) lease.Holder {
 	host, _ := os.Hostname() // unknown is as good as no name
 	if who == "" {
@@ -20,18 +20,18 @@ func Self(who string) lease.Holder {
 	return lease.Holder{Who: who, Host: host, PID: os.Getpid()}
 }
 
-// DataOf returns what the nodes of a holder say, for Queue.Data.
+// DataOf returns the data of a holder's nodes, for Queue.Data.
 func DataOf(h lease.Holder) func() []byte { return func() []byte { return encodeNow(h) } }
 
-// encodeNow returns what a node that is created now says about its holder.
+// encodeNow returns the data of a node that is created now.
 func encodeNow(h lease.Holder) []byte {
 	h.Since = time.Now().UTC().Truncate(time.Millisecond)
-	b, _ := json.Marshal(h) // strings, a number and a time always can be
+	b, _ := json.Marshal(h) // strings, a number and a time never fail
 	return b
 }
 
-// ParseHolder reads a node's data; what other clients write there, such as an address
-// or nothing, gives a zero Holder. So does a time alone: it tells of nobody.
+// ParseHolder reads a node's data. It returns a zero Holder for what other clients
+// write there, such as an address or nothing. A timestamp alone identifies no holder.
 func ParseHolder(data []byte) lease.Holder {
 	var h lease.Holder
 	if json.Unmarshal(znode.Unmarked(data), &h) != nil || (h.Who == "" && h.Host == "" && h.PID == 0) {
@@ -40,7 +40,7 @@ func ParseHolder(data []byte) lease.Holder {
 	return h
 }
 
-// holderOf reads the data of a node. That of a participant in an election is its id.
+// holderOf reads the data of a node. That of a contender in an election is its id.
 func holderOf(node string, data []byte) lease.Holder {
 	if _, latch := znode.Parse(node, znode.Latch); latch {
 		return lease.Holder{Who: string(znode.Unmarked(data))}

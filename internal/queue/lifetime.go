@@ -2,7 +2,7 @@ package queue
 
 import "context"
 
-// A lifetime ends with another context until it is detached from it, and by cancel.
+// A lifetime ends with another context until it is detached from that, and by cancel.
 type lifetime struct {
 	ctx    context.Context
 	cancel context.CancelFunc

@@ -14,16 +14,15 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A Position is one node in line, in one session. It is for one goroutine. What it
-// finds out are facts; how long that may take, and what becomes of them, is up to who
-// drives it.
+// A Position is one node of a queue, in one session. It is for one goroutine. It
+// reports facts; its caller decides how long that may take, and what to do.
 type Position struct {
 	queue   *Queue
 	client  *framework.Client // pinned to session
 	session *framework.Session
 	seen    *Seen
 
-	joined              context.Context // that it was created with
+	joined              context.Context // with which it was created
 	path                string
 	self                znode.Name
 	id                  protection.ID
@@ -31,36 +30,36 @@ type Position struct {
 	ownWatch            *framework.Watch
 	ownLife             *lifetime       // of each ownWatch
 	broken              <-chan struct{} // closed if the connection broke since ownWatch was asked for
-	revocationRequested bool            // to give way, when ownWatch was set
-	unconfirmed         <-chan struct{} // broken, if an event was what admitted
+	revocationRequested bool            // when ownWatch was set
+	unconfirmed         <-chan struct{} // broken, if an event admitted the position
 }
 
-// Position returns a place in a session, for somebody who has not joined yet. It takes
-// down what it sees in seen.
+// Position returns a position in a session, which has no node before Join. It records
+// what it reads in seen.
 func (q *Queue) Position(s *framework.Session, seen *Seen) *Position {
 	return &Position{queue: q, client: q.Client.In(s), session: s, seen: seen}
 }
 
-// Name is that of the node.
+// Name returns that of the node.
 func (p *Position) Name() znode.Name { return p.self }
 
-// Path is that of the node.
+// Path returns that of the node.
 func (p *Position) Path() string { return p.path }
 
-// Token is the node's czxid.
+// Token returns the node's czxid.
 func (p *Position) Token() int64 { return p.token }
 
 // RevocationRequested reports whether the data of the node, when it was last read,
-// asked its holder to give way.
+// requested revocation.
 func (p *Position) RevocationRequested() bool { return p.revocationRequested }
 
-// Unconfirmed is closed if the connection has broken since an event admitted the place.
-// Another server may not have heard of that yet, nor of what came before. It is nil if
-// a listing did: such news no server is behind that the session can attach to.
+// Unconfirmed is closed if the connection has broken since an event admitted the
+// position: another server may not know that change yet, nor earlier ones. It is nil if
+// a listing admitted it: the session attaches to no server that is behind a listing.
 func (p *Position) Unconfirmed() <-chan struct{} { return p.unconfirmed }
 
-// Join creates the node at the end of the line, and lists the children behind it. The
-// listing is nil if it is not known. On failure no node stays, or it is being removed.
+// Join creates the node at the end of the queue, and lists the children behind it. The
+// listing is nil if it is unknown. On failure no node remains, or it is being deleted.
 func (p *Position) Join(ctx context.Context) (listing []string, err error) {
 	for {
 		listing, err = p.create(ctx, p.queue.Kind, framework.EphemeralSequential)
@@ -83,7 +82,7 @@ func (p *Position) Join(ctx context.Context) (listing []string, err error) {
 	return listing, nil
 }
 
-// JoinAt is Join with a number that is given, in a line that there is.
+// JoinAt is Join with a given number, in a queue whose parent exists.
 func (p *Position) JoinAt(ctx context.Context, number string) (listing []string, err error) {
 	return p.create(ctx, p.queue.Kind+number, framework.Ephemeral)
 }
@@ -99,32 +98,32 @@ func (p *Position) create(ctx context.Context, name string, mode framework.Mode)
 	p.seen.Unlisted = listing.Err
 	if errors.Is(listing.Err, framework.ErrReplyTooLarge) {
 		p.Leave()
-		return nil, listing.Err // again
+		return nil, listing.Err // the next listing would be too large as well
 	}
 	return listing.Children, nil
 }
 
-// Ahead returns the contenders ahead, by a listing, which it returns too. It uses the
-// one that came with the create, if it is given that, and asks for another if not. If
-// the own node is not there it returns ErrEvicted.
+// Ahead returns the contenders ahead, and the listing that shows them: the given one,
+// from the create, if it shows the own node, and otherwise a new one. It returns
+// ErrEvicted if that does not show it either.
 func (p *Position) Ahead(ctx context.Context, listing []string) (ahead []znode.Name, children []string, err error) {
 	ahead, present := p.split(listing)
 	if present {
 		return ahead, listing, nil
 	}
-	// There is none, or it may have overtaken the create.
+	// There is no listing, or it may have overtaken the create.
 	if listing, _, err = znode.Children(ctx, p.client, p.queue.Path); err != nil {
 		return nil, nil, err
 	}
-	if ahead, present = p.split(listing); !present { // also if there is no parent, which goes after its children only
+	if ahead, present = p.split(listing); !present { // also without a parent, which is deleted after its children only
 		return nil, nil, ErrEvicted
 	}
 	return ahead, listing, nil
 }
 
 // split finds the own node in a listing and returns the contenders ahead of it. A
-// second node under the own id can only come from a create that was given up for lost
-// and carried out after all; it is removed.
+// second node with the own id can only come from a create that was taken for dropped
+// and was carried out after all; it is deleted.
 func (p *Position) split(children []string) (ahead []znode.Name, present bool) {
 	for _, name := range p.queue.Among(children) {
 		switch {
@@ -139,10 +138,10 @@ func (p *Position) split(children []string) (ahead []znode.Name, present bool) {
 	return ahead, present
 }
 
-// DetachWatch gives the watch on the own node, if there is one, to whoever looks after
-// the place from now on, who ends it with the function. Two deletions in one
-// transaction are told one after the other: the place may have been granted on the
-// first, and the second, which is its own, must be heard then.
+// DetachWatch returns the watch on the own node, nil if there is none, to the hold,
+// which ends it with the function. Two deletions in one transaction come as two events:
+// the first may have admitted the position, and the second, of its own node, must not
+// be missed then.
 func (p *Position) DetachWatch() (*framework.Watch, context.CancelFunc) {
 	if p.ownWatch == nil || !p.ownLife.detach() {
 		return nil, nil
@@ -150,15 +149,15 @@ func (p *Position) DetachWatch() (*framework.Watch, context.CancelFunc) {
 	return p.ownWatch, p.ownLife.cancel
 }
 
-// leaveLimit is how long a caller that gives up waits for the confirmation that its
-// node is gone. The background goes on without it.
+// leaveLimit is how long a caller that gives up waits for the deletion of its node to
+// be confirmed. The background continues without it.
 const leaveLimit = 50 * time.Millisecond
 
-// Leave removes the node. It does not end with the context of the wait.
+// Leave deletes the node. It does not end with the context of the wait.
 func (p *Position) Leave() { Leave(p.joined, p.client, p.path) }
 
-// Leave removes nodes that were made in the session which the client is pinned to. It
-// does not end with ctx.
+// Leave deletes nodes of the session that the client is pinned to. It does not end with
+// ctx.
 func Leave(ctx context.Context, client *framework.Client, paths ...string) {
 	session := client.Session()
 	if session.Err() != nil {
@@ -169,5 +168,5 @@ func Leave(ctx context.Context, client *framework.Client, paths ...string) {
 	for _, path := range paths[1:] {
 		kit.Of(client).DeleteInBackground(path)
 	}
-	_ = client.DeleteGuaranteed(ctx, paths[0]) // what is uncertain is pursued
+	_ = client.DeleteGuaranteed(ctx, paths[0]) // the background deletes what is uncertain
 }

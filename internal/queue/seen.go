@@ -8,16 +8,17 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A Seen is what was last seen of who is in the way, by one place after the other.
+// A Seen is what the last listing showed of the contenders ahead. The positions of one
+// acquire share it.
 type Seen struct {
-	// Ahead is the number of contenders ahead; -1 if there was no look.
+	// Ahead is the number of contenders ahead; -1 if there was no listing.
 	Ahead int
-	// Head is the path of the first one's node, "" if not known.
+	// Head is the path of the first of them, "" if unknown.
 	Head string
-	// Holder is what that says about itself; zero if not known.
+	// Holder is what its data say; zero if unknown.
 	Holder lease.Holder
-	// Unlisted is why the listing behind the create of a node is not known, nil if it
-	// is. The next look at the line meets that again, unless the time is up.
+	// Unlisted is why the listing behind the create of a node is unknown, nil if it is
+	// known. The next listing fails for the same reason, unless the time is up.
 	Unlisted error
 	// Notified is when a wait for others last ended, if Timed is set. It is zero if
 	// there was none.
@@ -33,7 +34,7 @@ func (s *Seen) Notify() {
 	}
 }
 
-// Record takes down who is ahead, among the children of a node.
+// Record records the contenders ahead, among the children of a node.
 func (s *Seen) Record(dir string, ahead []znode.Name) {
 	s.Ahead = len(ahead)
 	if len(ahead) > 0 && ahead[0].Node != s.HeadNode() {
@@ -41,7 +42,7 @@ func (s *Seen) Record(dir string, ahead []znode.Name) {
 	}
 }
 
-// HeadNode returns the name of the first one's node, "" if not known.
+// HeadNode returns the name of the first node, "" if unknown.
 func (s *Seen) HeadNode() string {
 	if s.Head == "" {
 		return ""
@@ -49,5 +50,5 @@ func (s *Seen) HeadNode() string {
 	return path.Base(s.Head)
 }
 
-// OnData takes down what the first one's node says.
+// OnData records the data of the first node.
 func (s *Seen) OnData(data []byte) { s.Holder = holderOf(s.HeadNode(), data) }

@@ -11,26 +11,27 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// An Intent is what somebody wants to make at a path.
+// An Intent describes the recipe that is to be made at a path.
 type Intent struct {
 	// Client is any client.
 	Client *framework.Client
 	// Path is that of the recipe.
 	Path string
-	// Package is the recipe's, and What is made, as in "a mutex": for errors.
+	// Package is the recipe's package, and What the recipe, as in "a mutex": for
+	// errors.
 	Package, What string
-	// Label is what the holders are to be called.
+	// Label names the holders.
 	Label string
 	// MaxHold bounds each hold; 0 is no limit.
 	MaxHold time.Duration
 }
 
-// maxLabel is the length of the longest label, in bytes. Every reader of the line gets
-// it, and messages show no more than the beginning.
+// maxLabel is the length of the longest label, in bytes. Every reader of the queue gets
+// it, and messages show only its beginning.
 const maxLabel = 1024
 
-// Check returns why that cannot be. A path that is called like a contender would be
-// one, for ever, in the line of a recipe at the path above.
+// Check returns why the recipe cannot be made. A path with the name of a contender's
+// node would contend for ever, for a recipe at the path above.
 func (i Intent) Check() error {
 	if err := framework.ValidatePath(i.Path); err != nil {
 		return fmt.Errorf("%s: %w", i.Package, err)
@@ -39,7 +40,7 @@ func (i Intent) Check() error {
 	case i.Path == "/":
 		return fmt.Errorf("%s: %w %q: %s needs a node of its own", i.Package, framework.ErrInvalidPath, i.Path, i.What)
 	case znode.Contends(i.Path):
-		return fmt.Errorf("%s: %w \"%s\": its last element is the name of a contender's node, which keeps out who comes to the path above: "+
+		return fmt.Errorf("%s: %w \"%s\": its last element is the name of a contender's node, which would contend at the path above: "+
 			"choose one that does not end like this", i.Package, framework.ErrInvalidPath, quote.Path(i.Path))
 	case kit.Usable(i.Client) != nil:
 		return fmt.Errorf("%s %s: %w", i.Package, quote.Path(i.Path), kit.Usable(i.Client))
@@ -58,7 +59,7 @@ func NotMade(recipe string) error {
 	return fmt.Errorf("%s: %w: a nil or zero %s: make one with %s.New", pkg, framework.ErrInvalidArgument, recipe, pkg)
 }
 
-// Invalid returns the error for an argument that cannot be.
+// Invalid returns the error for an invalid argument.
 func (i Intent) Invalid(format string, args ...any) error {
 	return fmt.Errorf("%s %s: %w: %s", i.Package, quote.Path(i.Path), framework.ErrInvalidArgument, fmt.Sprintf(format, args...))
 }

@@ -1,4 +1,3 @@
-// Package recipepath is what is asked of a path before a recipe has it: that the path
-// can be one, that no other recipe is using it, and that credentials, where there are
-// any, keep strangers out.
+// Package recipepath checks the path of a recipe: that it is valid, that no other
+// recipe uses it, and that credentials, if there are any, protect it.
 package recipepath

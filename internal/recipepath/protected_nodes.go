@@ -6,12 +6,11 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// A ProtectedNode is a node under which those are who hold and wait, and what strangers
-// must not be allowed there if credentials are to keep them out. ZooKeeper asks the
-// parent who may create and delete a node, and to be allowed to change the ACL is to be
-// allowed all.
+// A ProtectedNode is a parent of contenders' nodes, with what clients without
+// credentials must not be permitted there. For creates and deletes ZooKeeper checks the
+// ACL of the parent, and the permission to change an ACL includes all.
 type ProtectedNode struct {
-	// Path is its path.
+	// Path is that of the node.
 	Path string
 	// Denied is the sum of the permissions.
 	Denied int32
@@ -19,21 +18,21 @@ type ProtectedNode struct {
 
 const enter = framework.PermCreate | framework.PermDelete | framework.PermAdmin
 
-// QueueNodes returns those of a path whose children are the contenders.
+// QueueNodes returns those of a recipe whose contenders are children of its path.
 func QueueNodes(path string) []ProtectedNode { return []ProtectedNode{{path, enter}} }
 
-// SizedNodes returns those of a semaphore with a single queue. The path has the number
-// of permits.
+// SizedNodes returns those of a semaphore with a single queue. Its path stores the
+// number of permits.
 func SizedNodes(path string) []ProtectedNode {
 	return []ProtectedNode{{path, enter | framework.PermWrite}}
 }
 
-// SemaphoreNodes returns those of a semaphore.
+// SemaphoreNodes returns those of a semaphore in Curator's layout.
 func SemaphoreNodes(path string) []ProtectedNode {
 	return append(SizedNodes(path), ProtectedNode{path + "/" + znode.QueueDir, enter}, ProtectedNode{path + "/" + znode.PermitsDir, enter})
 }
 
-// WarnIfOpen has the log say whom credentials do not keep out. It delays nothing.
+// WarnIfOpen logs a warning for each node that is not protected. It returns at once.
 func WarnIfOpen(c *framework.Client, gates []ProtectedNode) {
 	for _, gate := range gates {
 		kit.Of(c).WarnIfOpen(gate.Path, gate.Denied)

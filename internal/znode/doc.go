@@ -1,3 +1,3 @@
-// Package znode is what the recipes' nodes are called, and what is written into them to
-// ask their holders to give way: byte for byte as Apache Curator has it.
+// Package znode has the names of the recipes' nodes, and the data that requests
+// revocation: byte for byte those of Apache Curator.
 package znode

@@ -7,8 +7,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// Children lists the children of a node. One that does not exist has none: exists tells
-// them apart.
+// Children lists the children of a node: none if it does not exist, which exists tells.
 func Children(ctx context.Context, c *framework.Client, path string) (children []string, exists bool, err error) {
 	children, _, err = c.Children(ctx, path)
 	if errors.Is(err, framework.ErrNoNode) {

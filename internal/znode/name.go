@@ -19,7 +19,8 @@ import (
 // where the number has ten digits, or a minus sign and ten digits when the parent's
 // 32-bit counter has overflowed.
 const (
-	// Mutex marks the nodes of a mutex, and of a semaphore's door.
+	// Mutex marks the nodes of a mutex, and of the queue of a semaphore in Curator's
+	// layout.
 	Mutex = "lock-"
 	// Reader and Writer mark those of a read-write lock.
 	Reader = "__READ__"
@@ -40,14 +41,14 @@ var Locks = []string{Mutex, Reader, Writer}
 // All are the kinds of all recipes.
 var All = []string{Mutex, Reader, Writer, Latch, Permit, Permits}
 
-// A semaphore of Curator's layout has two parents below its path: for the door, where
-// all wait, and for the permits that are taken.
+// A semaphore in Curator's layout has two parents below its path: one for the queue,
+// and one for the permits that are held.
 const (
 	QueueDir   = "locks"
 	PermitsDir = "leases"
 )
 
-// PermitsOf returns what to call a node that stands for so many permits.
+// PermitsOf returns the kind of a node that stands for so many permits.
 func PermitsOf(weight int) string { return Permits + strconv.Itoa(weight) + "-" }
 
 // SequenceDigits is the length of a number without sign.
@@ -61,14 +62,13 @@ type Name struct {
 	Kind string
 	// Sequence is its number.
 	Sequence int32
-	// Weight is how many permits a node called Permits stands for.
+	// Weight is how many permits a node of kind Permits stands for.
 	Weight int
 }
 
-// Parse takes a node's name apart. It is no contender's of any of the kinds if the name
-// does not end in one of them and a number. What stands before is anybody's: nodes of
-// other clients, with other or no protection ids, contend as well, and to overlook one
-// would grant twice.
+// Parse parses a node's name. The node contends if its name ends in one of the kinds
+// and a number. What is before that does not matter: nodes of other clients, with other
+// or no protection ids, contend as well, and to ignore one could grant twice.
 func Parse(node string, kinds ...string) (Name, bool) {
 	for _, kind := range kinds {
 		at := strings.LastIndex(node, kind)
@@ -88,15 +88,14 @@ func Parse(node string, kinds ...string) (Name, bool) {
 	return Name{}, false
 }
 
-// Contends reports whether a node of that path is a contender's, by its name.
+// Contends reports whether a node of that path contends, by its name.
 func Contends(node string) bool {
 	_, ok := Parse(path.Base(node), All...)
 	return ok
 }
 
-// ParseWhole takes the name of a node apart that a recipe has made, ours or one of
-// Curator's: unlike with Parse, nothing stands before the protection id, and nothing
-// between it and the kind.
+// ParseWhole parses the name of a node that a recipe has made, ours or Curator's:
+// unlike with Parse, nothing is before the protection id, nor between it and the kind.
 func ParseWhole(node string, kinds ...string) (Name, bool) {
 	name, ok := Parse(node, kinds...)
 	if !ok {
@@ -109,7 +108,7 @@ func ParseWhole(node string, kinds ...string) (Name, bool) {
 	return name, true
 }
 
-// cutWeight takes the number of permits off, which is 0 if there is none.
+// cutWeight cuts off the number of permits, 0 if there is none.
 func cutWeight(s string) (rest string, weight int) {
 	digits, rest, found := strings.Cut(s, "-")
 	n, err := strconv.ParseUint(digits, 10, 31)
@@ -128,14 +127,14 @@ func parseSequence(s string) (int32, bool) {
 	return int32(n), err == nil
 }
 
-// Ordered reports whether the number says when the node was made. The counter of a
+// Ordered reports whether the number orders the node by its creation. The counter of a
 // parent ends at 2147483647: ZooKeeper then repeats that number, or, for requests under
 // way at the same time, goes on with negative ones.
 func (n Name) Ordered() bool { return n.Sequence >= 0 && n.Sequence < math.MaxInt32 }
 
-// Before reports whether n is ahead of other. Nodes whose number says nothing are
-// behind all others. Nobody of us is ever granted on such a node, but others may have
-// made some. Equal numbers are ordered by name, so that all agree.
+// Before reports whether n is ahead of other. Nodes that are not Ordered are behind all
+// others: we grant nothing on them, but other clients may have made some. Equal numbers
+// are ordered by name, so that all clients agree.
 func (n Name) Before(other Name) bool {
 	if n.Ordered() != other.Ordered() {
 		return n.Ordered()
@@ -146,14 +145,14 @@ func (n Name) Before(other Name) bool {
 	return n.Node < other.Node
 }
 
-// SharesPosition reports whether two nodes have one place in line: that of a writer,
-// and of the reader that it becomes.
+// SharesPosition reports whether two nodes have the same position: a writer's, and that
+// of the reader that it becomes.
 func (n Name) SharesPosition(other Name) bool {
 	lock := func(kind string) bool { return kind == Reader || kind == Writer }
 	return n.Ordered() && n.Sequence == other.Sequence && lock(n.Kind) && lock(other.Kind)
 }
 
-// Contenders returns those of the given kinds in a listing, in order.
+// Contenders returns the contenders of the given kinds in a listing, in order.
 func Contenders(children []string, kinds ...string) []Name {
 	names := make([]Name, 0, len(children))
 	for _, child := range children {

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// revokeMark is what Apache Curator writes into a holder's znode to ask it to give way,
-// in place of whatever was there.
+// revokeMark is what Apache Curator writes into a holder's znode to request revocation,
+// in place of the data.
 const revokeMark = "__REVOKE__"
 
-// RevocationRequested reports whether data asks the holder to give way.
+// RevocationRequested reports whether data requests revocation.
 func RevocationRequested(data []byte) bool { return bytes.HasSuffix(data, []byte(revokeMark)) }
 
-// Unmarked returns data as it was before the holder was asked to give way, as far as it
-// can still be told.
+// Unmarked returns the data from before a request for revocation, as far as it is still
+// known.
 func Unmarked(data []byte) []byte {
 	if rest, ok := bytes.CutSuffix(data, []byte(revokeMark)); ok {
 		return bytes.TrimSuffix(rest, []byte("\n"))
@@ -23,10 +23,9 @@ func Unmarked(data []byte) []byte {
 	return data
 }
 
-// MarkRevocation returns the data that asks the holder of a node to give way, and
-// whether that is a change. Holders of our own know themselves by their data, which is
-// kept; so is the id of a participant in an election, whoever made it. Holders of
-// Curator expect theirs not to be.
+// MarkRevocation returns the data that requests revocation from the holder of a node,
+// and whether that is a change. It keeps the data of our own holders, and the id of a
+// contender in any election. Curator's other holders expect theirs to be replaced.
 func MarkRevocation(node string, data []byte) (marked []byte, change bool) {
 	if RevocationRequested(data) {
 		return data, false
