@@ -19,7 +19,7 @@ import (
 
 // handshakeOnly returns a connection over which the connect request gets through, and
 // nothing after it: further writes wait for their deadline or its end. The other
-// direction works; if chatty, there is something to be heard all the time.
+// direction works; if chatty, the server sends something all the time.
 func handshakeOnly(conn net.Conn, chatty bool) net.Conn {
 	near, far := net.Pipe()
 	over := make(chan struct{})

@@ -121,7 +121,7 @@ func TestGuaranteedDeleteOfANodeThatIsGoneIsFinal(t *testing.T) {
 		s.On(zktest.OpDelete, "/lock").After().Cut()
 		require.ErrorIs(t, c.DeleteGuaranteed(t.Context(), "/lock"), framework.ErrUnknownOutcome)
 		time.Sleep(time.Minute)
-		assert.Equal(t, 3, s.Count(zktest.OpDelete), "once more, to hear that it is gone")
+		assert.Equal(t, 3, s.Count(zktest.OpDelete), "once more, which tells that it is gone")
 		err, ended := done.of("/lock")
 		assert.True(t, ended)
 		assert.NoError(t, err)

@@ -60,7 +60,7 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 }
 
 // makeRoot creates chroot and namespace when they are missing. They are plain
-// persistent nodes: a chroot must not vanish because nobody uses it for a minute.
+// persistent nodes: a chroot must not vanish when it is not used for a minute.
 func (c *Client) makeRoot(ctx context.Context) error {
 	if c.prefix == "" {
 		return nil

@@ -19,7 +19,7 @@ type gate struct {
 	mu         sync.Mutex
 	state      gateState
 	up, down   *signal.Signal // given while it is open, and while it is not; replaced when that ends
-	watching   bool           // a watch was asked for in this session
+	watching   bool           // a watch was requested in this session
 	firstWatch time.Time      // when the library has checked, since it attached, which watches to set again
 	unsent     int            // requests to set watches that the library may still have in its queue
 

@@ -24,14 +24,14 @@ func TestWatchesHaveToBeSetAgainOnEachConnection(t *testing.T) {
 			if restored {
 				session.watchesRestored(true)
 				openGate(session, c, true)
-				assert.Empty(t, w.Events(), "who waits is not to look in vain")
+				assert.Empty(t, w.Events(), "waiters must not read again without need")
 				return
 			}
 			<-time.After(session.checkGate(time.Now()))
 			session.checkGate(time.Now())
 			session.tasks.wait()
 			assert.True(t, session.gate.isOpen())
-			assert.Len(t, w.Events(), 1, "or nobody hears of a change")
+			assert.Len(t, w.Events(), 1, "or a change has no event")
 		})
 	}
 }

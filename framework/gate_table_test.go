@@ -103,7 +103,7 @@ func (w *gateWalk) check(late bool) {
 }
 
 func (w *gateWalk) release() {
-	if w.live != nil && w.IntN(4) == 0 { // nobody has asked for that
+	if w.live != nil && w.IntN(4) == 0 { // without a request
 		w.pending = append(w.pending, w.live)
 	}
 	if len(w.pending) == 0 {
@@ -115,7 +115,7 @@ func (w *gateWalk) release() {
 	w.passed = w.passed || w.releasing && c == w.live
 }
 
-// lose loses the connection, of which the gate hears a little later.
+// lose breaks the connection, which the gate gets a little later.
 func (w *gateWalk) lose() {
 	w.live = nil
 	before := w.opens
@@ -134,7 +134,7 @@ func (w *gateWalk) step() {
 		w.live, w.told = new(fakeLink), false
 	case n < 12 && (!w.told || w.live == nil):
 		w.attach()
-	case n < 13 && w.told && w.ready: // the gate does not rely on hearing of the end of one before
+	case n < 13 && w.told && w.ready: // the gate does not rely on the event for the end of the one before
 		w.live = new(fakeLink)
 		w.attach()
 	case n < 17:
@@ -199,7 +199,7 @@ func TestEachEntryInTheTableOfTheGateCounts(t *testing.T) {
 		case gateReleased:
 			return state != gateOver // there is no connection
 		case gateReattached:
-			return state != gateOver && state != gateUnready // nobody could ask for a watch
+			return state != gateOver && state != gateUnready // there can be no watch
 		case gateAnswered:
 			return state != gateUnready
 		}

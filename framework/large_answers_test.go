@@ -109,8 +109,8 @@ func TestWatchOfARefusedRead(t *testing.T) {
 			require.ErrorIs(t, err, framework.ErrReplyTooLarge)
 			require.Nil(t, w)
 		}
-		require.Equal(t, 1, s.Watches(), "which nobody knows of")
-		clear() // fires it, for nobody
+		require.Equal(t, 1, s.Watches(), "which no read waits for")
+		clear() // fires it, without a waiter
 		synctest.Wait()
 		require.Zero(t, s.Watches())
 		names, _, w, err := c.ChildrenWatch(t.Context(), "/crowd")

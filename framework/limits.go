@@ -49,7 +49,7 @@ type ephemeralQuota struct {
 
 func ephemeralCost(path string) int { return len(path) + 4 }
 
-// sequenceDigits is how much longer than asked for a sequential node's name is, at
+// sequenceDigits is how much longer than requested a sequential node's name is, at
 // most.
 const sequenceDigits = 11
 

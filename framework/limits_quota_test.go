@@ -21,7 +21,7 @@ func TestQuotaCountsTheNodesThatExist(t *testing.T) {
 		c, other *Client
 	}
 	lost := func(s *zktest.Server, op zktest.Op) { s.On(op, "").Client("client").After().Cut() }
-	pass := func(x scene, others ...Op) error {
+	exchange := func(x scene, others ...Op) error {
 		_, err := recipeView{x.c}.CreateProtectedAll(x.Context(), "/n-", nil, 3, others...)
 		return err
 	}
@@ -29,46 +29,49 @@ func TestQuotaCountsTheNodesThatExist(t *testing.T) {
 		"nothing": func(scene) {},
 		"created": func(x scene) { _, err := x.c.Create(x.Context(), "/e", nil, Ephemeral); require.NoError(x, err) },
 		"exists": func(x scene) {
-			_, err := x.c.Create(x.Context(), "/door", nil, Ephemeral)
+			_, err := x.c.Create(x.Context(), "/old", nil, Ephemeral)
 			require.ErrorIs(x, err, ErrNodeExists)
 		},
-		"deleted":        func(x scene) { require.NoError(x, x.c.Delete(x.Context(), "/door", AnyVersion)) },
-		"delete refused": func(x scene) { require.ErrorIs(x, x.c.Delete(x.Context(), "/door", 7), ErrBadVersion) },
+		"deleted":        func(x scene) { require.NoError(x, x.c.Delete(x.Context(), "/old", AnyVersion)) },
+		"delete refused": func(x scene) { require.ErrorIs(x, x.c.Delete(x.Context(), "/old", 7), ErrBadVersion) },
 		"persistent":     func(x scene) { require.NoError(x, x.c.Delete(x.Context(), "/persistent", AnyVersion)) },
 		"gone when looked": func(x scene) {
-			require.NoError(x, x.other.Delete(x.Context(), "/door", AnyVersion))
-			require.ErrorIs(x, x.c.Delete(x.Context(), "/door", AnyVersion), ErrNoNode)
+			require.NoError(x, x.other.Delete(x.Context(), "/old", AnyVersion))
+			require.ErrorIs(x, x.c.Delete(x.Context(), "/old", AnyVersion), ErrNoNode)
 		},
 		"deleted by another": func(x scene) {
-			_, _, _, err := x.c.GetWatch(x.Context(), "/door")
+			_, _, _, err := x.c.GetWatch(x.Context(), "/old")
 			require.NoError(x, err)
-			require.NoError(x, x.other.Delete(x.Context(), "/door", AnyVersion))
+			require.NoError(x, x.other.Delete(x.Context(), "/old", AnyVersion))
 		},
 		"changed by another": func(x scene) {
-			_, _, _, err := x.c.GetWatch(x.Context(), "/door")
+			_, _, _, err := x.c.GetWatch(x.Context(), "/old")
 			require.NoError(x, err)
-			_, err = x.other.Set(x.Context(), "/door", []byte("x"), AnyVersion)
+			_, err = x.other.Set(x.Context(), "/old", []byte("x"), AnyVersion)
 			require.NoError(x, err)
 		},
-		"passed":              func(x scene) { require.NoError(x, pass(x, DeleteOp("/door", AnyVersion))) },
-		"passed, answer lost": func(x scene) { lost(x.s, zktest.OpMulti); require.NoError(x, pass(x, DeleteOp("/door", AnyVersion))) },
-		"checked":             func(x scene) { require.NoError(x, pass(x, CheckOp("/door", AnyVersion))) },
-		"checked, answer lost": func(x scene) {
+		"exchanged": func(x scene) { require.NoError(x, exchange(x, DeleteOp("/old", AnyVersion))) },
+		"exchanged, answer dropped": func(x scene) {
 			lost(x.s, zktest.OpMulti)
-			require.NoError(x, pass(x, CheckOp("/door", AnyVersion), SetOp("/door", nil, AnyVersion)))
+			require.NoError(x, exchange(x, DeleteOp("/old", AnyVersion)))
 		},
-		"not passed": func(x scene) {
-			require.ErrorIs(x, pass(x, DeleteOp("/door", AnyVersion), DeleteOp("/missing", AnyVersion)), ErrNoNode)
+		"checked": func(x scene) { require.NoError(x, exchange(x, CheckOp("/old", AnyVersion))) },
+		"checked, answer dropped": func(x scene) {
+			lost(x.s, zktest.OpMulti)
+			require.NoError(x, exchange(x, CheckOp("/old", AnyVersion), SetOp("/old", nil, AnyVersion)))
+		},
+		"not exchanged": func(x scene) {
+			require.ErrorIs(x, exchange(x, DeleteOp("/old", AnyVersion), DeleteOp("/missing", AnyVersion)), ErrNoNode)
 		},
 		"multi": func(x scene) {
-			_, err := x.c.Multi(x.Context(), DeleteOp("/door", AnyVersion), CreateOp("/e", nil, Ephemeral), CreateOp("/p", nil, Persistent))
+			_, err := x.c.Multi(x.Context(), DeleteOp("/old", AnyVersion), CreateOp("/e", nil, Ephemeral), CreateOp("/p", nil, Persistent))
 			require.NoError(x, err)
 		},
 		"multi refused": func(x scene) {
-			_, err := x.c.Multi(x.Context(), DeleteOp("/door", AnyVersion), CreateOp("/e", nil, Ephemeral), CheckOp("/missing", 0))
+			_, err := x.c.Multi(x.Context(), DeleteOp("/old", AnyVersion), CreateOp("/e", nil, Ephemeral), CheckOp("/missing", 0))
 			require.ErrorIs(x, err, ErrNoNode)
 		},
-		"protected, answer lost": func(x scene) {
+		"protected, answer dropped": func(x scene) {
 			lost(x.s, zktest.OpCreate)
 			_, err := x.c.CreateProtected(x.Context(), "/n-", nil, EphemeralSequential)
 			require.NoError(x, err)
@@ -86,7 +89,7 @@ func TestQuotaCountsTheNodesThatExist(t *testing.T) {
 					t.Cleanup(func() { c.Close() })
 					*client = c
 				}
-				for path, mode := range map[string]Mode{"/door": Ephemeral, "/also": Ephemeral, "/persistent": Persistent} {
+				for path, mode := range map[string]Mode{"/old": Ephemeral, "/also": Ephemeral, "/persistent": Persistent} {
 					_, err := x.c.Create(t.Context(), path, nil, mode)
 					require.NoError(t, err)
 				}

@@ -148,7 +148,7 @@ func TestRequestsOfEverySizeAroundTheLimit(t *testing.T) {
 			refused++
 		}
 		assert.Positive(t, refused)
-		assert.Equal(t, 1, s.Count(zktest.OpConnect), "no connection was lost over it")
+		assert.Equal(t, 1, s.Count(zktest.OpConnect), "no connection broke because of it")
 	})
 }
 

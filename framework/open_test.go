@@ -143,7 +143,7 @@ func TestReadsOfACLsThatFail(t *testing.T) {
 		strike func(*zktest.Rule)
 		again  int
 	}{
-		"the answer is lost":    {func(r *zktest.Rule) { r.Cut() }, 1},
+		"the answer is dropped": {func(r *zktest.Rule) { r.Cut() }, 1},
 		"the node is not there": {func(r *zktest.Rule) { r.Fail(zktest.NoNode) }, 1},
 		"it is refused":         {func(r *zktest.Rule) { r.Fail(zktest.NoAuth) }, 0},
 	} {

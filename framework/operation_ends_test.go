@@ -301,7 +301,7 @@ func TestOperationWhileNoServerAnswers(t *testing.T) {
 		call := startErr(func() error { return o.call(t.Context(), c) })
 		time.Sleep(time.Second)
 		reach(s, "client")
-		require.NoError(t, (<-call).err, "who waits longer gets through")
+		require.NoError(t, (<-call).err, "a call that waits longer succeeds")
 		assert.Equal(t, 1, o.applied(s))
 	})
 }
@@ -356,6 +356,6 @@ func TestErrorOfAnOperationTellsAllThereIsToKnow(t *testing.T) {
 		assert.Equal(t, "/missing", op.Path)
 		assert.Equal(t, c.Session().ID(), op.Session)
 		assert.Regexp(t, `^get /missing: node does not exist \(session 0x[0-9a-f]+\)$`, err.Error())
-		assert.Equal(t, framework.Unknown, framework.OutcomeOf(errors.New("somebody else's")))
+		assert.Equal(t, framework.Unknown, framework.OutcomeOf(errors.New("of another package")))
 	})
 }

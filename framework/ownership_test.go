@@ -81,7 +81,7 @@ func TestOwnedBelowCountsChrootAndNamespace(t *testing.T) {
 	})
 }
 
-// Who owns what, with credentials and without, where Config.ACL is set and where not.
+// Owners of nodes, with credentials and without, where Config.ACL is set and where not.
 func TestOwnersOfNodes(t *testing.T) {
 	t.Parallel()
 	ours := append(framework.DigestACL(framework.PermAll, "us", "hunter2"), readable...)
@@ -164,8 +164,8 @@ func TestWhatCredentialsOwnAfterABreak(t *testing.T) {
 		for range 3 {
 			made, err := c.CreateProtected(t.Context(), "/locks/x-", nil, framework.EphemeralSequential)
 			require.NoError(t, err)
-			stranger := connectAs(t, s, "stranger")
-			require.ErrorIs(t, stranger.Delete(t.Context(), made.Path, framework.AnyVersion), framework.ErrNoAuth)
+			other := connectAs(t, s, "other")
+			require.ErrorIs(t, other.Delete(t.Context(), made.Path, framework.AnyVersion), framework.ErrNoAuth)
 			s.DropConnections("client")
 			time.Sleep(time.Second)
 			require.NoError(t, c.DeleteGuaranteed(t.Context(), made.Path))

@@ -15,22 +15,22 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// enter makes a node named door.
-func (p place) enter(t *testing.T) string {
+// makeOld makes a node named old.
+func (p place) makeOld(t *testing.T) string {
 	t.Helper()
-	_, err := p.Create(t.Context(), "/door", nil, framework.Ephemeral)
+	_, err := p.Create(t.Context(), "/old", nil, framework.Ephemeral)
 	require.NoError(t, err)
 	p.server.ResetCounts()
-	return "/door"
+	return "/old"
 }
 
-// pass makes three nodes and removes that one.
-func (p place) pass(ctx context.Context, door string) ([]framework.Created, error) {
-	return kit.Of(p.Client).CreateProtectedAll(ctx, "/queue/n-", []byte("me"), 3, framework.DeleteOp(door, framework.AnyVersion))
+// exchange makes three nodes and removes that one.
+func (p place) exchange(ctx context.Context, old string) ([]framework.Created, error) {
+	return kit.Of(p.Client).CreateProtectedAll(ctx, "/queue/n-", []byte("me"), 3, framework.DeleteOp(old, framework.AnyVersion))
 }
 
-// passed asserts that the transaction was carried out, once.
-func (p place) passed(t *testing.T, made []framework.Created) {
+// exchanged asserts that the transaction was carried out, once.
+func (p place) exchanged(t *testing.T, made []framework.Created) {
 	t.Helper()
 	require.Len(t, made, 3)
 	require.Len(t, p.nodes(), 3, p.server.Dump())
@@ -46,22 +46,22 @@ func (p place) passed(t *testing.T, made []framework.Created) {
 			assert.Greater(t, node.Path, made[i-1].Path)
 		}
 	}
-	_, ok := p.server.Node(p.FullPath("/door"))
-	assert.False(t, ok, "left the door")
+	_, ok := p.server.Node(p.FullPath("/old"))
+	assert.False(t, ok, "the old node is gone")
 }
 
 func TestProtectedCreateOfSeveral(t *testing.T) {
 	protect(t, func(t *testing.T, p place) {
-		made, err := p.pass(t.Context(), p.enter(t))
+		made, err := p.exchange(t.Context(), p.makeOld(t))
 		require.NoError(t, err)
-		p.passed(t, made)
+		p.exchanged(t, made)
 		assert.Equal(t, map[zktest.Op]int{zktest.OpMulti: 1}, requests(p.server), "one request and nothing else")
 	})
 }
 
 func TestProtectedCreateOfSeveralIsAllOrNothing(t *testing.T) {
 	protect(t, func(t *testing.T, p place) {
-		_, err := p.pass(t.Context(), "/nobody")
+		_, err := p.exchange(t.Context(), "/missing")
 		require.ErrorIs(t, err, framework.ErrNoNode)
 		assert.Equal(t, framework.Failed, framework.OutcomeOf(err))
 		assert.Empty(t, p.nodes())
@@ -77,11 +77,11 @@ func TestProtectedCreateOfSeveralWhoseAnswerIsDropped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			protect(t, func(t *testing.T, p place) {
-				door := p.enter(t)
+				old := p.makeOld(t)
 				aim(p.server.On(zktest.OpMulti, "")).Cut()
-				made, err := p.pass(t.Context(), door)
+				made, err := p.exchange(t.Context(), old)
 				require.NoError(t, err)
-				p.passed(t, made)
+				p.exchanged(t, made)
 				assert.Equal(t, 1, p.server.Count(zktest.OpMulti))
 			})
 		})
@@ -92,7 +92,7 @@ func TestProtectedCreateOfSeveralWhoseAnswerIsDropped(t *testing.T) {
 // carried out meanwhile.
 func TestProtectedCreateOfSeveralIsRefusedBecauseItWasCarriedOut(t *testing.T) {
 	protect(t, func(t *testing.T, p place) {
-		door := p.enter(t)
+		old := p.makeOld(t)
 		var stage atomic.Int32
 		var asked string
 		looked := make(chan struct{})
@@ -109,15 +109,15 @@ func TestProtectedCreateOfSeveralIsRefusedBecauseItWasCarriedOut(t *testing.T) {
 		})
 		made := make(chan []framework.Created, 1)
 		go func() {
-			nodes, err := p.pass(t.Context(), door)
+			nodes, err := p.exchange(t.Context(), old)
 			assert.NoError(t, err)
 			made <- nodes
 		}()
 		<-looked
 		node := framework.CreateOp("/queue"+asked, []byte("me"), framework.EphemeralSequential)
-		_, err := p.Multi(t.Context(), node, node, node, framework.DeleteOp(door, framework.AnyVersion)) // what the first would have done
+		_, err := p.Multi(t.Context(), node, node, node, framework.DeleteOp(old, framework.AnyVersion)) // what the first would have done
 		require.NoError(t, err)
-		p.passed(t, <-made)
+		p.exchanged(t, <-made)
 	})
 }
 
@@ -132,9 +132,9 @@ func TestProtectedCreateOfSeveralThatGivesUpLeavesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			protect(t, func(t *testing.T, p place) {
-				door := p.enter(t)
+				old := p.makeOld(t)
 				strike(p)
-				_, err := p.pass(within(t, 500*time.Millisecond), door)
+				_, err := p.exchange(within(t, 500*time.Millisecond), old)
 				require.ErrorIs(t, err, errStopped)
 				require.ErrorIs(t, err, framework.ErrUnknownOutcome)
 				time.Sleep(2 * time.Second)

@@ -48,8 +48,8 @@ func underWay(conn net.Conn, j *jam) net.Conn {
 	return near
 }
 
-// The server hears of the create when the next session has begun already: the one in
-// which it was sent is over here, but not there.
+// The server gets the create when the next session has begun already: the one in which
+// it was sent is over here, but not there.
 func TestProtectedPersistentCreateCarriedOutAfterItsSessionWasGivenUp(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

@@ -69,7 +69,7 @@ func TestIdleSessionIsVouchedForEveryQuarterOfItsTimeout(t *testing.T) {
 			_, err := c.Set(t.Context(), "/a", nil, framework.AnyVersion)
 			require.NoError(t, err)
 			if i == 0 {
-				synctest.Wait() // a quorum may be asked at this very moment
+				synctest.Wait() // a transaction may be due now
 				s.ResetCounts()
 			}
 			time.Sleep(timeout / 5)

@@ -18,7 +18,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// script is a connection on which the server says what it says, whatever it hears.
+// script is a connection on which the server sends its script, whatever it gets.
 type script struct {
 	io.Reader
 	net.Conn

@@ -221,12 +221,12 @@ func TestRequestsQueuedWhenTheConnectionBreaksGoOnInTheSameSession(t *testing.T)
 	})
 }
 
-// A server that answers with another session than the one asked for.
+// A server that answers with another session than the one requested.
 func TestReplacedSessionIsNotUsed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		// Restarted without its state, and made to forget what it was asked to resume,
-		// the server opens a new session for every connection.
+		// Restarted without its state, and made to forget the session to resume, the
+		// server opens a new session for every connection.
 		var forget jam
 		c := connect(t, s, func(cfg *framework.Config) {
 			dial := cfg.Dial

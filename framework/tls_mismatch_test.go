@@ -27,7 +27,7 @@ func connectRefused(t *testing.T, s *zktest.Server, settings ...setting) framewo
 	var all *framework.ConnectError
 	require.ErrorAs(t, err, &all)
 	require.Len(t, all.Attempts, 1)
-	require.ErrorContains(t, err, all.Attempts[0].Err.Error(), "what failed is told while it is tried again")
+	require.ErrorContains(t, err, all.Attempts[0].Err.Error(), "the error names what failed while it is tried again")
 	return all.Attempts[0]
 }
 
@@ -106,7 +106,7 @@ func TestServerRefusesTheClientsCertificate(t *testing.T) {
 	t.Parallel()
 	s := zktest.NewServer(t)
 	ours := tlstest.NewAuthority(t, "ours")
-	theirs := tlstest.NewAuthority(t, "theirs").Issue("stranger").Certificate(t)
+	theirs := tlstest.NewAuthority(t, "theirs").Issue("other").Certificate(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		addr := tlstest.NewFront(t, s.Addr(), &tls.Config{
 			Certificates: []tls.Certificate{ours.Issue("server", "zk.test").Certificate(t)},
@@ -120,7 +120,7 @@ func TestServerRefusesTheClientsCertificate(t *testing.T) {
 				}}
 			}
 		}
-		for name, cert := range map[string]*tls.Certificate{"none": {}, "a stranger's": &theirs} {
+		for name, cert := range map[string]*tls.Certificate{"none": {}, "of another authority": &theirs} {
 			t.Run(tls.VersionName(version)+" "+name, func(t *testing.T) {
 				t.Parallel()
 				failed := connectRefused(t, s, secure(cert))

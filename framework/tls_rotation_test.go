@@ -54,9 +54,9 @@ func TestCertificatesAreRotated(t *testing.T) {
 	_, _, err = c.Exists(t.Context(), "/n")
 	require.NoError(t, err, "what stands is not touched")
 	s.DropConnections("")
-	patience := within(t, 30*time.Second)
+	limit := within(t, 30*time.Second)
 	for err == nil || !strings.Contains(err.Error(), "certificate") { // the break has not been noticed yet, or nothing but that
-		require.NoError(t, patience.Err(), "%v", err)
+		require.NoError(t, limit.Err(), "%v", err)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		if _, err = c.AwaitSession(ctx); err == nil {
 			_, _, _ = kit.Of(c).Once().Exists(ctx, "/n")

@@ -26,7 +26,7 @@ func certificate(t *testing.T, name, ip string) (tls.Certificate, *x509.CertPool
 }
 
 // terminate listens with a certificate and passes what it decrypts on to a server. It
-// notes the names that clients asked for.
+// records the names that clients requested.
 func terminate(t *testing.T, s *zktest.Server, cert tls.Certificate) (addr string, names func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -118,7 +118,7 @@ func TestTLSRefusesTheWrongServer(t *testing.T) {
 	t.Parallel()
 	s := zktest.NewServer(t)
 	cert, pool := certificate(t, "zk.test", "127.0.0.1")
-	_, stranger := certificate(t, "zk.test", "127.0.0.1")
+	_, untrusted := certificate(t, "zk.test", "127.0.0.1")
 	addr, _ := terminate(t, s, cert)
 	for name, tc := range map[string]struct {
 		server string
@@ -126,7 +126,7 @@ func TestTLSRefusesTheWrongServer(t *testing.T) {
 		says   string
 	}{
 		"another name":      {"other.test:2281", pool, "zk.test, not "},
-		"another authority": {"zk.test:2281", stranger, "certificate"},
+		"another authority": {"zk.test:2281", untrusted, "certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

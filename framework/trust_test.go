@@ -92,7 +92,7 @@ func TestTrustDeadlineIsNotMovedWithoutTheLeader(t *testing.T) {
 	}
 }
 
-// An event says that the server sees us, not that it has heard of us.
+// An event proves that the server sends, not that it received anything.
 func TestTrustDeadlineIsNotMovedByEvents(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {

@@ -87,12 +87,12 @@ func TestUpdatesAtTheSameTime(t *testing.T) {
 // Whether the answer is dropped, or the request: the change is carried out once.
 func TestUpdateOfUnknownOutcome(t *testing.T) {
 	for name, strike := range map[string]func(*zktest.Rule){
-		"cut before":   func(r *zktest.Rule) { r.Before().Cut() },
-		"cut after":    func(r *zktest.Rule) { r.After().Cut() },
-		"reply lost":   func(r *zktest.Rule) { r.After().DropReply() },
-		"request lost": func(r *zktest.Rule) { r.Before().DropReply() },
-		"session lost": func(r *zktest.Rule) { r.After().Expire() },
-		"session gone": func(r *zktest.Rule) { r.Before().Expire() },
+		"cut before":      func(r *zktest.Rule) { r.Before().Cut() },
+		"cut after":       func(r *zktest.Rule) { r.After().Cut() },
+		"reply dropped":   func(r *zktest.Rule) { r.After().DropReply() },
+		"request dropped": func(r *zktest.Rule) { r.Before().DropReply() },
+		"session lost":    func(r *zktest.Rule) { r.After().Expire() },
+		"session gone":    func(r *zktest.Rule) { r.Before().Expire() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *zktest.Server) {

@@ -55,7 +55,7 @@ func TestIdleWatchesAreRemoved(t *testing.T) {
 		}
 		time.Sleep(timeout / 12)
 		kept(t, s, c, framework.IdleLimit)
-		assert.Equal(t, framework.IdleLimit, s.Watches(), "the newest are kept for those who come back")
+		assert.Equal(t, framework.IdleLimit, s.Watches(), "the newest are kept for further reads")
 		assert.Equal(t, 3*200-framework.IdleLimit, s.Count(zktest.OpRemoveWatches))
 		time.Sleep(timeout + timeout/12)
 		kept(t, s, c, 0)
@@ -109,8 +109,8 @@ func TestRemovingAWatchDropsNoEvent(t *testing.T) {
 	for name, fault := range map[string]func(*zktest.Rule){
 		"slow request":    func(r *zktest.Rule) { r.Delay(300 * time.Millisecond) },
 		"slow answer":     func(r *zktest.Rule) { r.After().Delay(300 * time.Millisecond) },
-		"lost request":    func(r *zktest.Rule) { r.Cut() },
-		"lost answer":     func(r *zktest.Rule) { r.After().Cut() },
+		"dropped request": func(r *zktest.Rule) { r.Cut() },
+		"dropped answer":  func(r *zktest.Rule) { r.After().Cut() },
 		"refused":         func(r *zktest.Rule) { r.Fail(zktest.ThrottledOp) },
 		"no such watch":   func(r *zktest.Rule) { r.Fail(zktest.NoWatcher) },
 		"session expired": func(r *zktest.Rule) { r.Expire() },
@@ -130,7 +130,7 @@ func TestRemovingAWatchDropsNoEvent(t *testing.T) {
 				require.NoError(t, err)
 				if strings.HasPrefix(name, "slow") {
 					synctest.Wait()
-					assert.Empty(t, w.Events(), "what the library is told is no event")
+					assert.Empty(t, w.Events(), "the event for the library is no event of the watch")
 				}
 				_, err = other.Set(t.Context(), "/", []byte("x"), framework.AnyVersion)
 				require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestNoEventIsDroppedWhileWatchesAreRemoved(t *testing.T) {
 				over, stop := context.WithCancel(t.Context())
 				var all sync.WaitGroup
 				told := 0
-				var calm atomic.Bool // nobody gives up any more
+				var calm atomic.Bool // no read is given up any more
 				for range 4 {
 					all.Go(func() {
 						for over.Err() == nil {
@@ -294,7 +294,7 @@ func TestAWatchIsReadAgainWhileItIsAboutToBeRemoved(t *testing.T) {
 		r := <-again
 		require.NoError(t, r.err)
 		synctest.Wait()
-		assert.Zero(t, s.Count(zktest.OpRemoveWatches), "somebody needs it")
+		assert.Zero(t, s.Count(zktest.OpRemoveWatches), "it has a waiter")
 		_, err = other.Set(t.Context(), "/", []byte("x"), framework.AnyVersion)
 		require.NoError(t, err)
 		assert.Equal(t, framework.EventDataChanged, (<-r.value.Events()).Type)

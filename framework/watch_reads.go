@@ -47,7 +47,7 @@ func (r *reading[T]) watchIn(s *Session, path string) (v watched[T], err error) 
 	} else if v.value, v.stat, _, err = r.set(s.conn, path); err == nil {
 		entry.arm()
 	}
-	if err == nil && context.Cause(s.ctx) != nil { // its end may have been told before we joined
+	if err == nil && context.Cause(s.ctx) != nil { // all waiters may have got its end before we joined
 		err = zk.ErrConnectionClosed
 	}
 	if err != nil {

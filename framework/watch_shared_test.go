@@ -34,7 +34,7 @@ var watchReads = map[string]struct {
 }
 
 // Several wait for one node at once, and the read of the first does not do what the
-// others may count on. Each of those whose read succeeded hears of the end of the node.
+// others may count on. Each read that succeeded gets an event for the end of the node.
 func TestWatchersThatReadAtOnceAllHearOfAChange(t *testing.T) {
 	for kind, r := range watchReads {
 		for name, fault := range map[string]struct {
@@ -42,9 +42,9 @@ func TestWatchersThatReadAtOnceAllHearOfAChange(t *testing.T) {
 			zktest.Action
 		}{
 			"answered late":    {zktest.PhaseAfterApply, zktest.Delay(time.Second)},
-			"asked late":       {zktest.PhaseBeforeApply, zktest.Delay(time.Second)},
+			"read late":        {zktest.PhaseBeforeApply, zktest.Delay(time.Second)},
 			"cut":              {zktest.PhaseBeforeApply, zktest.CutConnection},
-			"answer lost":      {zktest.PhaseAfterApply, zktest.CutConnection},
+			"answer dropped":   {zktest.PhaseAfterApply, zktest.CutConnection},
 			"throttled":        {zktest.PhaseBeforeApply, zktest.Fail(zktest.ThrottledOp)},
 			"refused for good": {zktest.PhaseBeforeApply, zktest.Fail(zktest.NoAuth)},
 		} {

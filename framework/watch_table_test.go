@@ -31,7 +31,7 @@ type tableReader struct {
 	armed            bool
 	asked            bool // the server has carried out the read
 	answered, isGone bool
-	due              bool // something has happened since that it must hear of
+	due              bool // there was a change since for which it must get an event
 }
 
 func (m *tableModel) join() string {
@@ -151,7 +151,7 @@ func TestWatchTableAgainstAModel(t *testing.T) {
 	}
 }
 
-// A countedContext counts who waits for its end.
+// A countedContext counts the waiters for its end.
 type countedContext struct {
 	context.Context
 	waiting map[int]func()
@@ -220,7 +220,7 @@ func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
 		c, err := Connect(t.Context(), Config{Servers: []string{s.Addr()}, Dial: s.Dial("client"), Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		defer c.Close()
-		for range 20 { // who comes first, the answer or the end, is a matter of luck
+		for range 20 { // which comes first, the answer or the end, is chance
 			session := c.Session()
 			read := func(*zk.Conn, string) (int, *zk.Stat, <-chan zk.Event, error) {
 				session.end(ErrSessionExpired)

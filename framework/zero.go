@@ -1,7 +1,7 @@
 package framework
 
-// Methods of a value that was not made here say so: they return one of these errors, or
-// panic with it where they return none.
+// Methods of a value that this package has not made say so: they return one of these
+// errors, or panic with it where they return none.
 var (
 	errZeroClient  = invalid("a nil or zero framework.Client: make one with framework.Connect")
 	errZeroSession = invalid("a nil or zero framework.Session: Client.Session and Client.AwaitSession return them")

@@ -50,6 +50,27 @@ func TestEveryViewHasAKit(t *testing.T) {
 	})
 }
 
+// The kit of a pinned view stays in its session, and that of another goes on in the
+// next.
+func TestKitKeepsTheSessionOfAView(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
+		c := connect(t, s, "a")
+		pinned := c.In(c.Session())
+		s.ExpireSession(c.Session().ID())
+		<-pinned.Session().Done()
+		_, err := kit.Of(pinned).CreateProtectedAll(t.Context(), "/n-", nil, 1)
+		require.ErrorIs(t, err, framework.ErrSessionLost)
+		_, _, err = kit.Of(pinned).Once().Get(t.Context(), "/")
+		require.ErrorIs(t, err, framework.ErrSessionLost)
+		made, err := kit.Of(c).CreateProtectedAll(t.Context(), "/n-", nil, 1)
+		require.NoError(t, err)
+		require.Equal(t, c.Session().ID(), made[0].Session)
+		require.NotEqual(t, pinned.Session().ID(), made[0].Session)
+	})
+}
+
 func TestAKitCostsNoAllocation(t *testing.T) {
 	c := connect(t, zktest.NewServer(t), "a")
 	other := c.In(c.Session())
