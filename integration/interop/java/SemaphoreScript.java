@@ -41,7 +41,7 @@ final class SemaphoreScript {
         ann.close();
         more.addAll(his.acquire(2, Clients.LIMIT_SECONDS, TimeUnit.SECONDS));
         System.out.println("after ann left, bob has: " + more.size());
-        System.out.println("ann's lease is nobody's: " + !his.getParticipantNodes().contains(first.getNodeName()));
+        System.out.println("ann's lease is gone: " + !his.getParticipantNodes().contains(first.getNodeName()));
         his.returnAll(more);
         System.out.println("leases in use: " + his.getParticipantNodes().size());
         bob.close();

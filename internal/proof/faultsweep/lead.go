@@ -18,8 +18,8 @@ const stopTime = 29 * time.Millisecond
 // errWork is the error of a leader's work that fails.
 var errWork = errors.New("the work failed")
 
-// lead runs a client that leads. The first Lead is cut short; the second goes on until
-// as many terms have run to their end as the plan has rounds.
+// lead runs a client that leads. The first Lead ends early; the second goes on until as
+// many terms have run to their end as the plan has rounds.
 func (r *run) lead(ctx context.Context, name string, c *framework.Client, way int) {
 	if way%2 == 0 {
 		r.leadUntilCancelled(ctx, name, c)

@@ -68,7 +68,7 @@ type run struct {
 	plan     Plan
 	server   *zktest.Server
 	referee  *conformance.Referee
-	observed conformance.ObserverLog // what all clients tell their observers
+	observed conformance.ObserverLog // the events of all clients
 	working  sync.WaitGroup          // the clients that are not done
 
 	mu            sync.Mutex
