@@ -12,7 +12,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 )
 
-// What a wait tells of its end as its last failure: never that its time was up.
+// What a wait reports as its last failure: never that its time was up.
 func TestLastFailure(t *testing.T) {
 	t.Parallel()
 	for _, over := range []error{errWaitOver, context.DeadlineExceeded, errors.New("the caller's")} {

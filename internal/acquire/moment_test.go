@@ -21,7 +21,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-const path = "/line"
+const path = "/queue"
 
 // What is asked of a recipe is asked here of one that knows at which moment of an
 // acquire it is.
@@ -29,30 +29,30 @@ const path = "/line"
 // A moment is called at one moment of each acquire.
 type moment func()
 
-// A line of mutexes.
-func line(c *framework.Client) *queue.Queue {
+// mutexes is a queue of mutexes.
+func mutexes(c *framework.Client) *queue.Queue {
 	return locks.Queue(c, path, znode.Mutex, lease.Holder{})
 }
 
-// deciding calls at the moment at which the policy admits a place.
+// deciding calls at when the policy admits a position.
 func deciding(c *framework.Client, at moment) acquire.Taker {
-	line := line(c)
-	line.Rule = queue.Always(func(self znode.Name, ahead []znode.Name) []znode.Name {
+	q := mutexes(c)
+	q.Rule = queue.Always(func(self znode.Name, ahead []znode.Name) []znode.Name {
 		wait := queue.Exclusive(self, ahead)
-		if len(wait) == 0 && self != line.Newcomer() {
+		if len(wait) == 0 && self != q.Newcomer() {
 			at()
 		}
 		return wait
 	})
-	return acquire.InQueue(line)
+	return acquire.InQueue(q)
 }
 
-// passing calls when the first in line has exchanged its place for two nodes beside the
-// line.
-func passing(c *framework.Client, at moment) acquire.Taker {
-	line := line(c)
+// exchanging calls at when the head has exchanged its position for two nodes outside
+// the queue.
+func exchanging(c *framework.Client, at moment) acquire.Taker {
+	q := mutexes(c)
 	return func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
-		p, err := t.Await(ctx, line, nil)
+		p, err := t.Await(ctx, q, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ var errStopped = errors.New("stopped by the test")
 // lease is handed out for that session, and nothing is left that was relied on.
 func TestEndAtTheMomentOfTheGrant(t *testing.T) {
 	for name, acquirer := range map[string]func(*framework.Client, moment) acquire.Taker{
-		"the policy admits": deciding, "the door is passed": passing,
+		"the policy admits": deciding, "the position is exchanged": exchanging,
 	} {
 		for _, timeout := range []time.Duration{0, time.Minute, lease.Forever} {
 			acquiring := func(end string, test func(t *testing.T, w *conformance.World, acquire func(at moment) (*lease.Lease, error), cancel context.CancelCauseFunc)) {

@@ -15,7 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Observers that are told of requests and states only cost an acquire nothing either.
+// Observers of requests and states cost an acquire nothing either.
 func TestAcquiresAndHoldsThatNobodyObservesCostNoAllocation(t *testing.T) {
 	c, err := framework.Connect(t.Context(), framework.Config{
 		Servers: []string{zktest.NewServer(t).Addr()}, Namespace: "ns",

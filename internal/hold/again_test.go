@@ -13,10 +13,10 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 )
 
-// Of many who begin together, each looks about once per session timeout, and no two
-// milliseconds of all of them are crowded.
+// Of many waiters that begin together, each looks about once per session timeout, and
+// no two milliseconds of all of them are crowded.
 func TestSecondLooksAreSpread(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		const many = 2000
 		var looks atomic.Int64
 		for i := range many {
@@ -44,7 +44,7 @@ func TestSecondLooksAreSpread(t *testing.T) {
 }
 
 func TestSecondLooksEnd(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		looks := 0
 		_, stop := hold.LookAgain(t.Context(), p.Session(), "x", func(context.Context) bool {
 			looks++

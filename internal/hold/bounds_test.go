@@ -17,10 +17,10 @@ import (
 
 func stopping(cfg *framework.Config) { cfg.StopOnSuspend = true }
 
-// Work under a lost lease has the time to stop that it would have had if the session
-// had been lost; then the next one may come.
-func TestMaxHoldWindsDownBeforeTheNodeGoes(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+// Work under a lost lease has the same time to end as after the loss of a session; then
+// the next client may be admitted.
+func TestMaxHoldWindsDownBeforeTheNodeIsDeleted(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context(), maxHold(5*time.Second))
 		end := time.Now().Add(5 * time.Second)
 		assert.Equal(t, end, h.TrustedUntil())
@@ -40,8 +40,8 @@ func TestMaxHoldWindsDownBeforeTheNodeGoes(t *testing.T) {
 	})
 }
 
-func TestReleaseDuringTheWindDownFreesThePlaceAtOnce(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+func TestReleaseDuringTheWindDownFreesTheSlotAtOnce(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context(), maxHold(5*time.Second))
 		<-h.Context().Done()
 		require.ErrorIs(t, h.Release(), lease.ErrMaxHold)
@@ -51,7 +51,7 @@ func TestReleaseDuringTheWindDownFreesThePlaceAtOnce(t *testing.T) {
 }
 
 func TestReleaseInTimeIsNoLoss(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context(), maxHold(5*time.Second))
 		time.Sleep(4 * time.Second)
 		require.NoError(t, h.Release())
@@ -61,7 +61,7 @@ func TestReleaseInTimeIsNoLoss(t *testing.T) {
 }
 
 func TestMaxHoldEndsTheContextWhileSuspended(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		time.Sleep(2 * timeout)
 		h := p.grant(t, t.Context(), maxHold(time.Second))
 		begun := time.Now()
@@ -77,7 +77,7 @@ func TestMaxHoldEndsTheContextWhileSuspended(t *testing.T) {
 }
 
 func TestStopOnSuspendEndsTheHoldAtOnce(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context())
 		time.Sleep(time.Second)
 		p.suspend()
@@ -97,7 +97,7 @@ func TestStopOnSuspendEndsTheHoldAtOnce(t *testing.T) {
 }
 
 func TestStopOnSuspendEndsTheContextDuringALook(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		p.server.On(zktest.OpGetData, "/ns/lock").DropReply()
 		h := p.grant(t, t.Context())
 		time.Sleep(time.Second) // the read is under way
@@ -107,9 +107,10 @@ func TestStopOnSuspendEndsTheContextDuringALook(t *testing.T) {
 	}, stopping)
 }
 
-// A connection that broke and came back before anybody looked is noticed all the same.
+// A connection that broke and was made again before any check counts as broken all the
+// same.
 func TestStopOnSuspendIsNotMissedOverAShortBreak(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context())
 		p.server.DropConnections("client")
 		time.Sleep(time.Second)
@@ -119,7 +120,7 @@ func TestStopOnSuspendIsNotMissedOverAShortBreak(t *testing.T) {
 }
 
 func TestHoldThatBeginsWhileSuspendedStopsAtOnce(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context(), func(*hold.Grant) { p.suspend() })
 		synctest.Wait()
 		assert.False(t, stands(h))
@@ -128,7 +129,7 @@ func TestHoldThatBeginsWhileSuspendedStopsAtOnce(t *testing.T) {
 }
 
 func TestReleaseWhileSuspendedReturnsAtOnce(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context())
 		time.Sleep(timeout)
 		p.suspend()
@@ -148,7 +149,7 @@ func TestReleaseWhoseAnswerIsLost(t *testing.T) {
 		"applied": (*zktest.Rule).After, "not applied": (*zktest.Rule).Before,
 	} {
 		t.Run(name, func(t *testing.T) {
-			granting(t, func(t *testing.T, p place) {
+			granting(t, func(t *testing.T, p world) {
 				h := p.grant(t, t.Context())
 				time.Sleep(time.Second)
 				aim(p.server.On(zktest.OpDelete, "")).Cut()
@@ -163,13 +164,13 @@ func TestReleaseWhoseAnswerIsLost(t *testing.T) {
 }
 
 func TestReleaseIsBounded(t *testing.T) {
-	for name, freeze := range map[string]func(p place){
-		"unanswered":  func(p place) { p.server.On(zktest.OpDelete, "").DropReply() },
-		"partitioned": func(p place) { p.server.Partition("client", true) },
-		"paused":      func(p place) { p.server.Pause() },
+	for name, freeze := range map[string]func(p world){
+		"unanswered":  func(p world) { p.server.On(zktest.OpDelete, "").DropReply() },
+		"partitioned": func(p world) { p.server.Partition("client", true) },
+		"paused":      func(p world) { p.server.Pause() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			granting(t, func(t *testing.T, p place) {
+			granting(t, func(t *testing.T, p world) {
 				h := p.grant(t, t.Context())
 				time.Sleep(timeout)
 				freeze(p)
@@ -186,7 +187,7 @@ func TestReleaseIsBounded(t *testing.T) {
 }
 
 func TestReleaseAfterTheClientWasClosed(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context())
 		require.NoError(t, p.Close())
 		assert.Zero(t, p.nodes())
@@ -197,7 +198,7 @@ func TestReleaseAfterTheClientWasClosed(t *testing.T) {
 }
 
 func TestReleaseThatIsRefusedSaysSo(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context())
 		p.server.On(zktest.OpDelete, "").Fail(zktest.NoAuth)
 		err := h.Release()
@@ -209,7 +210,7 @@ func TestReleaseThatIsRefusedSaysSo(t *testing.T) {
 
 // Most holds are over before they would have looked at their node.
 func TestShortHoldCostsNoRead(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		p.server.ResetCounts()
 		for range 10 {
 			require.NoError(t, p.grant(t, t.Context()).Release())
@@ -222,7 +223,7 @@ func TestShortHoldCostsNoRead(t *testing.T) {
 
 // A read that waits for a connection is not made any more when there is one again.
 func TestReleaseEndsALookThatIsUnderWay(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context())
 		p.suspend()
 		time.Sleep(time.Second)
@@ -235,7 +236,7 @@ func TestReleaseEndsALookThatIsUnderWay(t *testing.T) {
 }
 
 func TestManyHoldsLeaveNothing(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		for i := range 100 {
 			h := p.grant(t, t.Context())
 			time.Sleep(time.Duration(i) * time.Millisecond / 2)

@@ -13,41 +13,41 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// At the very instant at which a hold ends, whoever asks is told so, by the clock: it
-// does not matter whether the goroutine that looks after the hold has had its turn. So
-// many ask that some come before it.
+// At the very instant at which a hold ends, all its methods report it, by the clock:
+// also before the goroutine that watches the hold has run. So many calls are made that
+// some run before it.
 func TestEndIsKnownAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason error
 		max    time.Duration
-		end    func(p place) (ended <-chan struct{}, strike func())
+		end    func(p world) (ended <-chan struct{}, strike func())
 		set    []setting
 	}{
-		"maximum hold time": {reason: lease.ErrMaxHold, max: 5 * time.Second, end: func(place) (<-chan struct{}, func()) {
+		"maximum hold time": {reason: lease.ErrMaxHold, max: 5 * time.Second, end: func(world) (<-chan struct{}, func()) {
 			return nil, func() { time.Sleep(5 * time.Second) }
 		}},
-		"suspension": {reason: lease.ErrSuspended, set: []setting{stopping}, end: func(p place) (<-chan struct{}, func()) {
+		"suspension": {reason: lease.ErrSuspended, set: []setting{stopping}, end: func(p world) (<-chan struct{}, func()) {
 			return p.Session().Suspended(), p.suspend
 		}},
-		"session": {reason: framework.ErrSessionLost, end: func(p place) (<-chan struct{}, func()) {
+		"session": {reason: framework.ErrSessionLost, end: func(p world) (<-chan struct{}, func()) {
 			return p.Session().Done(), func() { p.server.ExpireSession(p.Session().ID()) }
 		}},
 	} {
-		for question, ask := range map[string]func(h *lease.Lease, p place) error{
-			"err":     func(h *lease.Lease, _ place) error { return h.Err() },
-			"confirm": func(h *lease.Lease, _ place) error { return h.Confirm(context.Background()) },
-			"release": func(h *lease.Lease, _ place) error { return h.Release() },
-			"entry": func(h *lease.Lease, p place) error {
+		for question, ask := range map[string]func(h *lease.Lease, p world) error{
+			"err":     func(h *lease.Lease, _ world) error { return h.Err() },
+			"confirm": func(h *lease.Lease, _ world) error { return h.Confirm(context.Background()) },
+			"release": func(h *lease.Lease, _ world) error { return h.Release() },
+			"entry": func(h *lease.Lease, p world) error {
 				_, _, err := hold.Enter(context.WithoutCancel(h.Context()), p.key())
 				return err
 			},
-			"ownership": func(h *lease.Lease, p place) error {
+			"ownership": func(h *lease.Lease, p world) error {
 				_, _, err := hold.Owner(h.Context(), p.key())
 				return err
 			},
 		} {
 			t.Run(name+", "+question, func(t *testing.T) {
-				granting(t, func(t *testing.T, p place) {
+				granting(t, func(t *testing.T, p world) {
 					var holds []*lease.Lease
 					for range 30 {
 						holds = append(holds, p.grant(t, t.Context(), maxHold(c.max)))

@@ -22,7 +22,7 @@ func done(h *lease.Lease) bool {
 }
 
 func TestDoneOutlivesTheContextOfTheCaller(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		ctx, cancel := context.WithCancel(t.Context())
 		h := p.grant(t, ctx)
 		cancel()
@@ -34,7 +34,7 @@ func TestDoneOutlivesTheContextOfTheCaller(t *testing.T) {
 }
 
 func TestDoneOfEachLeaseOfAHold(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		first := p.grant(t, t.Context())
 		second, _, err := hold.Enter(context.WithoutCancel(first.Context()), p.key())
 		require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestDoneOfEachLeaseOfAHold(t *testing.T) {
 }
 
 func TestDoneIsClosedByALoss(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context(), maxHold(time.Minute))
 		<-h.Done()
 		require.ErrorIs(t, h.Err(), lease.ErrMaxHold)

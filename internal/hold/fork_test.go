@@ -16,31 +16,31 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A family is an owner with its forks, which come and go at random, and look for each
-// other.
+// A family is an owner with its forks, which enter and leave at random, and check on
+// each other.
 type family struct {
-	p      place
-	t      *testing.T
-	lost   bool // the hold may be lost meanwhile
-	all    *sync.WaitGroup
-	ctx    context.Context // a handle's of the owner
-	inside atomic.Int32    // forks right below the owner
-	before *lease.Lease    // the one that was inside last
-	below  *family         // and its forks
+	p        world
+	t        *testing.T
+	lost     bool // the hold may be lost meanwhile
+	all      *sync.WaitGroup
+	ctx      context.Context // a handle's of the owner
+	admitted atomic.Int32    // forks right below the owner
+	before   *lease.Lease    // of the fork that was admitted last
+	below    *family         // and its forks
 }
 
-// fork lets a fork ask to enter below the owner, and then, beside the caller, wait for
-// that or give up, and be forked again.
+// fork has a fork enter below the owner. In another goroutine it waits for that or
+// gives up, and is forked again.
 func (f *family) fork(random *rand.Rand, depth int) {
-	h, turn, err := hold.Enter(lease.Fork(f.ctx), f.p.key())
-	f.all.Go(func() { f.enter(h, turn, err, random, depth) })
+	h, wait, err := hold.Enter(lease.Fork(f.ctx), f.p.key())
+	f.all.Go(func() { f.enter(h, wait, err, random, depth) })
 }
 
-func (f *family) enter(h *lease.Lease, turn *hold.ForkWait, err error, random *rand.Rand, depth int) {
+func (f *family) enter(h *lease.Lease, wait *hold.ForkWait, err error, random *rand.Rand, depth int) {
 	ctx, cancel := context.WithTimeout(f.ctx, time.Duration(1+random.IntN(50))*time.Millisecond)
 	defer cancel()
-	if turn != nil {
-		h, err = turn.Await(ctx)
+	if wait != nil {
+		h, err = wait.Await(ctx)
 	}
 	if err != nil {
 		assert.True(f.t, ctx.Err() != nil || f.lost, "%v", err)
@@ -49,9 +49,9 @@ func (f *family) enter(h *lease.Lease, turn *hold.ForkWait, err error, random *r
 	if !assert.NotNil(f.t, h) {
 		return
 	}
-	assert.EqualValues(f.t, 1, f.inside.Add(1), "forks inside together")
+	assert.EqualValues(f.t, 1, f.admitted.Add(1), "forks admitted together")
 	assert.True(f.t, f.before == nil || !stands(f.before), "the fork before has left, and its work goes on")
-	assert.True(f.t, f.below == nil || f.below.inside.Load() == 0 || f.lost, "the fork before has forks inside")
+	assert.True(f.t, f.below == nil || f.below.admitted.Load() == 0 || f.lost, "the fork before has admitted forks")
 	below := &family{p: f.p, t: f.t, lost: f.lost, all: f.all, ctx: context.WithoutCancel(h.Context())}
 	f.before, f.below = h, below
 	for range depth {
@@ -63,7 +63,7 @@ func (f *family) enter(h *lease.Lease, turn *hold.ForkWait, err error, random *r
 		err = again.Release()
 	}
 	assert.True(f.t, err == nil || f.lost, "%v", err)
-	f.inside.Add(-1)
+	f.admitted.Add(-1)
 	err = h.Release()
 	assert.True(f.t, err == nil || f.lost, "%v", err)
 }
@@ -71,7 +71,7 @@ func (f *family) enter(h *lease.Lease, turn *hold.ForkWait, err error, random *r
 func TestForksComeAndGo(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			granting(t, func(t *testing.T, p place) {
+			granting(t, func(t *testing.T, p world) {
 				lost := seed%4 == 3
 				first := p.grant(t, t.Context())
 				var all sync.WaitGroup
@@ -91,28 +91,28 @@ func TestForksComeAndGo(t *testing.T) {
 					require.NoError(t, err)
 				}
 				time.Sleep(2 * timeout)
-				assert.Zero(t, p.nodes(), "the last one has given the place up")
-				h, turn, err := hold.Enter(f.ctx, p.key())
-				assert.True(t, h == nil && turn == nil, "nobody enters what is over")
+				assert.Zero(t, p.nodes(), "the last one has released the slot")
+				h, wait, err := hold.Enter(f.ctx, p.key())
+				assert.True(t, h == nil && wait == nil, "a hold that is over is not entered")
 				assert.True(t, err == nil || lost, "%v", err)
 			})
 		})
 	}
 }
 
-// Whoever's turn comes at the moment of a loss does not get it, and does not keep it.
-func TestTurnOfALostHold(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+// A fork that is admitted at the moment of a loss gets no lease, and keeps no claim.
+func TestForkWaitInALostHold(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
 		first := p.grant(t, t.Context(), maxHold(time.Second))
 		ctx := lease.Fork(context.WithoutCancel(first.Context()))
-		inside, _, err := hold.Enter(ctx, p.key())
+		other, _, err := hold.Enter(ctx, p.key())
 		require.NoError(t, err)
-		_, turn, err := hold.Enter(ctx, p.key())
+		_, wait, err := hold.Enter(ctx, p.key())
 		require.NoError(t, err)
-		require.NoError(t, inside.Release()) // it is inside now, and has not looked
-		assert.Equal(t, 1, turn.Ahead())
+		require.NoError(t, other.Release()) // the waiting fork is admitted, and has not noticed
+		assert.Equal(t, 1, wait.Ahead())
 		time.Sleep(time.Second)
-		_, err = turn.Await(t.Context())
+		_, err = wait.Await(t.Context())
 		require.ErrorIs(t, err, lease.ErrMaxHold)
 		require.ErrorIs(t, first.Release(), lease.ErrMaxHold)
 		time.Sleep(grace)
@@ -120,10 +120,10 @@ func TestTurnOfALostHold(t *testing.T) {
 	})
 }
 
-// Whose wait ends while the hold is lost, and whose turn comes at that very moment, has
-// nothing that goes on under the lost hold.
-func TestTurnBetweenALossAndTheEndOfAWait(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+// A fork whose wait ends while the hold is lost, and that is admitted at that very
+// moment, has nothing that continues under the lost hold.
+func TestForkBetweenALossAndTheEndOfItsWait(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 1000 {
@@ -131,20 +131,20 @@ func TestTurnBetweenALossAndTheEndOfAWait(t *testing.T) {
 			h, _, err := hold.Owner(first.Context(), p.key())
 			require.NoError(t, err)
 			ctx := lease.Fork(context.WithoutCancel(first.Context()))
-			inside, _, err := hold.Enter(ctx, p.key())
+			other, _, err := hold.Enter(ctx, p.key())
 			require.NoError(t, err)
 			var all sync.WaitGroup
 			begin := make(chan struct{})
 			got := make([]*lease.Lease, 4)
 			for i := range got {
-				_, turn, err := hold.Enter(ctx, p.key())
+				_, wait, err := hold.Enter(ctx, p.key())
 				require.NoError(t, err)
-				all.Go(func() { <-begin; got[i], _ = turn.Await(ended) })
+				all.Go(func() { <-begin; got[i], _ = wait.Await(ended) })
 			}
 			all.Go(func() {
 				<-begin
 				h.MarkDeleted()
-				_ = inside.Release()
+				_ = other.Release()
 			})
 			for range 4 { // keep the lock busy
 				all.Go(func() {
@@ -167,51 +167,51 @@ func TestTurnBetweenALossAndTheEndOfAWait(t *testing.T) {
 	})
 }
 
-// A turn that has come is taken even if the wait for it ends at that moment: there
-// would be nobody to give it back.
-func TestTurnThatHasComeIsTaken(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+// An admitted fork enters even if its wait ends at that moment: nothing else would end
+// its claim.
+func TestAdmittedForkEntersAlthoughItsWaitEnds(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
 		first := p.grant(t, t.Context())
 		ctx := lease.Fork(first.Context())
-		inside, _, err := hold.Enter(ctx, p.key())
+		other, _, err := hold.Enter(ctx, p.key())
 		require.NoError(t, err)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 20 {
-			_, turn, err := hold.Enter(ctx, p.key())
+			_, wait, err := hold.Enter(ctx, p.key())
 			require.NoError(t, err)
-			require.NoError(t, inside.Release())
-			inside, err = turn.Await(ended)
+			require.NoError(t, other.Release())
+			other, err = wait.Await(ended)
 			require.NoError(t, err)
 		}
 		require.NoError(t, first.Release())
 		assert.Equal(t, 1, p.nodes())
-		require.NoError(t, inside.Release())
+		require.NoError(t, other.Release())
 		assert.Zero(t, p.nodes())
 	})
 }
 
-// Who has left is inside no longer: with a context that it kept it is a fork, again, of
+// A fork that has left owns nothing: with a context that it kept it is a new fork of
 // the owner above, and so are its forks.
 func TestForkThatHasLeft(t *testing.T) {
 	for name, with := range map[string]func(context.Context) context.Context{
 		"itself": func(ctx context.Context) context.Context { return ctx }, "its fork": lease.Fork,
 	} {
 		t.Run(name, func(t *testing.T) {
-			granting(t, func(t *testing.T, p place) {
+			granting(t, func(t *testing.T, p world) {
 				first := p.grant(t, t.Context())
 				ctx := lease.Fork(first.Context())
 				left, _, err := hold.Enter(ctx, p.key())
 				require.NoError(t, err)
 				kept := context.WithoutCancel(left.Context())
 				require.NoError(t, left.Release())
-				inside, _, err := hold.Enter(ctx, p.key())
+				other, _, err := hold.Enter(ctx, p.key())
 				require.NoError(t, err)
-				h, turn, err := hold.Enter(with(kept), p.key())
+				h, wait, err := hold.Enter(with(kept), p.key())
 				require.NoError(t, err)
-				require.Nil(t, h, "another is inside")
-				require.NoError(t, inside.Release())
-				h, err = turn.Await(t.Context())
+				require.Nil(t, h, "another is admitted")
+				require.NoError(t, other.Release())
+				h, err = wait.Await(t.Context())
 				require.NoError(t, err)
 				require.NoError(t, h.Release())
 				require.NoError(t, first.Release())

@@ -21,8 +21,8 @@ const (
 	grace   = timeout / 6 // what work under a lost lease has to stop in
 )
 
-// A place is a client that can be granted places, in a bubble with its server.
-type place struct {
+// A world is a client that is granted slots, in a bubble with its server.
+type world struct {
 	*framework.Client
 	server *zktest.Server
 }
@@ -30,13 +30,13 @@ type place struct {
 type setting func(*framework.Config)
 
 // granting runs a test in virtual time with a client named "client" that has the parent
-// of all places.
-func granting(t *testing.T, test func(t *testing.T, p place), settings ...setting) {
+// of all slots.
+func granting(t *testing.T, test func(t *testing.T, p world), settings ...setting) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
-		p := place{dial(t, s, "client", settings...), s}
+		p := world{dial(t, s, "client", settings...), s}
 		require.NoError(t, p.CreateParents(t.Context(), "/lock/n-"))
 		test(t, p)
 	})
@@ -58,7 +58,7 @@ func dial(t *testing.T, s *zktest.Server, name string, settings ...setting) *fra
 }
 
 // grant makes a node and a hold on it.
-func (p place) grant(t *testing.T, ctx context.Context, change ...func(*hold.Grant)) *lease.Lease { //nolint:revive // the test comes first here
+func (p world) grant(t *testing.T, ctx context.Context, change ...func(*hold.Grant)) *lease.Lease { //nolint:revive // the test comes first here
 	t.Helper()
 	session := p.Session()
 	made, err := p.In(session).CreateProtected(t.Context(), "/lock/n-", nil, framework.EphemeralSequential)
@@ -74,8 +74,8 @@ func (p place) grant(t *testing.T, ctx context.Context, change ...func(*hold.Gra
 	return hold.Start(ctx, g)
 }
 
-// watched adds a watch to a grant. Its context tells when that was ended.
-func (p place) watched(t *testing.T) (ctx context.Context, change func(*hold.Grant)) {
+// watched adds a watch to a grant. Its context ends with it.
+func (p world) watched(t *testing.T) (ctx context.Context, change func(*hold.Grant)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	return ctx, func(g *hold.Grant) {
@@ -85,27 +85,27 @@ func (p place) watched(t *testing.T) (ctx context.Context, change func(*hold.Gra
 	}
 }
 
-func (p place) key() hold.Key {
+func (p world) key() hold.Key {
 	return hold.Key{Client: p.Client, Path: p.FullPath("/lock"), Kind: "mutex"}
 }
 
 func maxHold(d time.Duration) func(*hold.Grant) { return func(g *hold.Grant) { g.MaxHold = d } }
 
-// nodes returns how many places there are on the server.
-func (p place) nodes() int { return len(p.server.Children("/ns/lock")) }
+// nodes returns how many slots exist on the server.
+func (p world) nodes() int { return len(p.server.Children("/ns/lock")) }
 
-// stands tells whether a handle's context has not ended.
+// stands reports whether a handle's context has not ended.
 func stands(h *lease.Lease) bool { return h.Context().Err() == nil }
 
 // suspend breaks the connection and refuses new ones.
-func (p place) suspend() {
+func (p world) suspend() {
 	p.server.RefuseConnections("client", true)
 	p.server.DropConnections("client")
 	synctest.Wait()
 }
 
 // resume lets the client connect again and waits until it has.
-func (p place) resume() {
+func (p world) resume() {
 	p.server.RefuseConnections("client", false)
 	time.Sleep(1200 * time.Millisecond)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-func TestHandleOfAPlaceThatIsHeld(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+func TestHandleOfAHeldSlot(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context())
 		time.Sleep(3 * timeout)
 		require.NoError(t, h.Err())
@@ -43,23 +43,23 @@ func TestHandleOfAPlaceThatIsHeld(t *testing.T) {
 }
 
 func TestHandleCarriesTheValuesAndTheEndOfItsContext(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		type key struct{}
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
 		h := p.grant(t, ctx)
 		assert.Equal(t, "value", h.Context().Value(key{}))
 		cancel()
 		assert.False(t, stands(h))
-		require.NoError(t, h.Err(), "the place is held until it is released")
+		require.NoError(t, h.Err(), "the slot is held until it is released")
 		assert.Equal(t, 1, p.nodes())
 		require.NoError(t, h.Release())
 		assert.Zero(t, p.nodes())
 	})
 }
 
-// Work that goes on under a claim must be told before the next one can be let in.
+// Work under a claim must be notified before the next client can be admitted.
 func TestContextEndsBeforeTheNodeGoes(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context())
 		deletions := 0
 		p.server.SetFaults(p.onDelete(func() {
@@ -72,7 +72,7 @@ func TestContextEndsBeforeTheNodeGoes(t *testing.T) {
 }
 
 func TestHoldEndsWithItsLastHandle(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {1, 2, 0}} {
 			first := p.grant(t, t.Context())
 			handles := []*lease.Lease{first}
@@ -83,7 +83,7 @@ func TestHoldEndsWithItsLastHandle(t *testing.T) {
 				require.NotNil(t, h)
 				assert.Equal(t, first.Token(), h.Token())
 				handles = append(handles, h)
-				ctx = context.WithoutCancel(h.Context()) //nolint:fatcontext // two turns, each inside the one before
+				ctx = context.WithoutCancel(h.Context()) //nolint:fatcontext // two contexts, each derived from the one before
 			}
 			assert.Equal(t, 1, p.nodes())
 			for i, which := range order {
@@ -99,13 +99,13 @@ func TestHoldEndsWithItsLastHandle(t *testing.T) {
 			}
 			h, _, err := hold.Enter(ctx, p.key())
 			require.NoError(t, err)
-			assert.Nil(t, h, "a place that was given up is not re-entered")
+			assert.Nil(t, h, "a slot that was released is not re-entered")
 		}
 	})
 }
 
 func TestEnterNeedsTheContextOfAHolder(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context())
 		other := p.key()
 		other.Kind = "semaphore"
@@ -142,7 +142,7 @@ func TestEnterNeedsTheContextOfAHolder(t *testing.T) {
 }
 
 func TestEnterFindsOuterHoldsThroughInnerOnes(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		outer := p.grant(t, t.Context())
 		kind := p.key()
 		kind.Kind = "other"
@@ -170,9 +170,9 @@ func TestEnterFindsOuterHoldsThroughInnerOnes(t *testing.T) {
 	})
 }
 
-// Handles come and go from many goroutines; the place is free after the last.
+// Many goroutines enter and release; the slot is free after the last handle.
 func TestHandlesAreCountedUnderLoad(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		first := p.grant(t, t.Context())
 		ctx := context.WithoutCancel(first.Context())
 		var all sync.WaitGroup
@@ -197,7 +197,7 @@ func TestHandlesAreCountedUnderLoad(t *testing.T) {
 }
 
 func TestHandleReleasedByManyAtATime(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		for i := range 20 {
 			h := p.grant(t, t.Context())
 			time.Sleep(time.Duration(i) * time.Millisecond)

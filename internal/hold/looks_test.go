@@ -16,7 +16,7 @@ import (
 )
 
 // pair makes two nodes in one transaction.
-func (p place) pair(t *testing.T) []framework.Created {
+func (p world) pair(t *testing.T) []framework.Created {
 	t.Helper()
 	made, err := kit.Of(p.In(p.Session())).CreateProtectedAll(t.Context(), "/lock/n-", nil, 2)
 	require.NoError(t, err)
@@ -24,7 +24,7 @@ func (p place) pair(t *testing.T) []framework.Created {
 }
 
 // grantPair makes a hold on them.
-func (p place) grantPair(t *testing.T, made []framework.Created, change ...func(*hold.Grant)) *lease.Lease {
+func (p world) grantPair(t *testing.T, made []framework.Created, change ...func(*hold.Grant)) *lease.Lease {
 	t.Helper()
 	session := p.Session()
 	reliance, err := kit.Of(p.In(session)).Rely(t.Context(), made[0].Path, made[1].Path)
@@ -43,7 +43,7 @@ func (p place) grantPair(t *testing.T, made []framework.Created, change ...func(
 func TestGrantedWatchIsOnTheFirstNode(t *testing.T) {
 	for i, which := range []string{"the first node", "another"} {
 		t.Run(which, func(t *testing.T) {
-			granting(t, func(t *testing.T, p place) {
+			granting(t, func(t *testing.T, p world) {
 				made := p.pair(t)
 				_, watched := p.watched(t)
 				h := p.grantPair(t, made, watched)
@@ -58,17 +58,17 @@ func TestGrantedWatchIsOnTheFirstNode(t *testing.T) {
 
 // However a hold ends, it ends the watch that came with its grant.
 func TestGrantedWatchEndsWithTheHold(t *testing.T) {
-	ends := map[string]func(t *testing.T, p place, h *lease.Lease){
-		"released": func(t *testing.T, _ place, h *lease.Lease) { require.NoError(t, h.Release()) },
-		"lost": func(t *testing.T, _ place, h *lease.Lease) {
+	ends := map[string]func(t *testing.T, p world, h *lease.Lease){
+		"released": func(t *testing.T, _ world, h *lease.Lease) { require.NoError(t, h.Release()) },
+		"lost": func(t *testing.T, _ world, h *lease.Lease) {
 			<-h.Context().Done()
 			lostTo(t, h, lease.ErrMaxHold)
 		},
-		"closed": func(t *testing.T, p place, _ *lease.Lease) { require.NoError(t, p.Close()) },
+		"closed": func(t *testing.T, p world, _ *lease.Lease) { require.NoError(t, p.Close()) },
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
-			granting(t, func(t *testing.T, p place) {
+			granting(t, func(t *testing.T, p world) {
 				ctx, watched := p.watched(t)
 				h := p.grant(t, t.Context(), watched, maxHold(time.Second))
 				time.Sleep(time.Second / 2)
@@ -78,15 +78,15 @@ func TestGrantedWatchEndsWithTheHold(t *testing.T) {
 			})
 		})
 	}
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		ctx, watched := p.watched(t)
 		p.grant(t, t.Context(), watched, func(*hold.Grant) { require.NoError(t, p.Close()) })
 		require.Error(t, ctx.Err(), "it was over before it began")
 	})
 }
 
-// A hold is not lost over looks at its nodes that fail, in whichever way, and goes on
-// to look until it has its watches. Retries would hide that here.
+// A hold is not lost because reads of its nodes fail, in whichever way, and goes on to
+// look until it has its watches. Retries would hide that here.
 func TestHoldOutlivesFailingLooks(t *testing.T) {
 	strikes := []func(r *zktest.Rule){
 		func(r *zktest.Rule) { r.Cut() },
@@ -102,7 +102,7 @@ func TestHoldOutlivesFailingLooks(t *testing.T) {
 	}
 	for i, which := range []string{"the first node", "another"} {
 		t.Run(which, func(t *testing.T) {
-			granting(t, func(t *testing.T, p place) {
+			granting(t, func(t *testing.T, p world) {
 				made := p.pair(t)
 				var h *lease.Lease
 				for _, strike := range strikes {

@@ -16,7 +16,7 @@ import (
 )
 
 // onDelete calls f whenever the client asks for a node to be deleted.
-func (p place) onDelete(f func()) func(zktest.Call) zktest.Action {
+func (p world) onDelete(f func()) func(zktest.Call) zktest.Action {
 	return func(call zktest.Call) zktest.Action {
 		if call.Op == zktest.OpDelete && call.Phase == zktest.PhaseBeforeApply && call.Client == "client" {
 			f()
@@ -47,20 +47,20 @@ func lostTo(t *testing.T, h *lease.Lease, reason error) {
 
 func TestHoldIsLost(t *testing.T) {
 	for name, tc := range map[string]struct {
-		strike func(t *testing.T, p place, h *lease.Lease)
+		strike func(t *testing.T, p world, h *lease.Lease)
 		reason error
 		max    time.Duration
 	}{
-		"session expired": {func(_ *testing.T, p place, _ *lease.Lease) { p.server.ExpireSession(p.Session().ID()) }, framework.ErrSessionExpired, 0},
-		"trust expired":   {func(_ *testing.T, p place, _ *lease.Lease) { p.server.Partition("client", true) }, framework.ErrTrustExpired, 0},
-		"node deleted": {func(t *testing.T, p place, h *lease.Lease) {
+		"session expired": {func(_ *testing.T, p world, _ *lease.Lease) { p.server.ExpireSession(p.Session().ID()) }, framework.ErrSessionExpired, 0},
+		"trust expired":   {func(_ *testing.T, p world, _ *lease.Lease) { p.server.Partition("client", true) }, framework.ErrTrustExpired, 0},
+		"node deleted": {func(t *testing.T, p world, h *lease.Lease) {
 			require.NoError(t, dial(t, p.server, "other").Delete(t.Context(), h.Path(), -1))
 		}, lease.ErrDeleted, 0},
-		"held for too long": {func(*testing.T, place, *lease.Lease) {}, lease.ErrMaxHold, 20 * time.Second},
-		"client closed":     {func(_ *testing.T, p place, _ *lease.Lease) { p.Close() }, framework.ErrClosed, 0},
+		"held for too long": {func(*testing.T, world, *lease.Lease) {}, lease.ErrMaxHold, 20 * time.Second},
+		"client closed":     {func(_ *testing.T, p world, _ *lease.Lease) { p.Close() }, framework.ErrClosed, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			granting(t, func(t *testing.T, p place) {
+			granting(t, func(t *testing.T, p world) {
 				h := p.grant(t, t.Context(), maxHold(tc.max))
 				child, _, err := hold.Enter(context.WithoutCancel(h.Context()), p.key())
 				require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestHoldIsLost(t *testing.T) {
 				lostTo(t, h, tc.reason)
 				lostTo(t, child, tc.reason)
 				_, _, err = hold.Enter(h.Context(), p.key())
-				require.ErrorIs(t, err, lease.ErrLost, "who believes to be inside is told")
+				require.ErrorIs(t, err, lease.ErrLost, "the caller believes that it holds the slot")
 				p.server.Partition("client", false)
 				err = child.Release()
 				require.ErrorIs(t, err, lease.ErrLost)
@@ -87,9 +87,9 @@ func TestHoldIsLost(t *testing.T) {
 	}
 }
 
-// The server is asked by the clock, not by whoever happens to run.
+// Err compares the clock, whichever goroutine has run.
 func TestErrOfAHoldLooksAtTheClock(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context(), maxHold(time.Hour))
 		time.Sleep(2 * timeout)
 		synctest.Wait() // a sync is due at this instant, and its answer moves the deadline
@@ -106,7 +106,7 @@ func TestErrOfAHoldLooksAtTheClock(t *testing.T) {
 }
 
 func TestHoldOutlivesAShortSuspension(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context())
 		time.Sleep(timeout)
 		for range 5 {
@@ -122,7 +122,7 @@ func TestHoldOutlivesAShortSuspension(t *testing.T) {
 }
 
 func TestDeletionBeforeTheFirstLookIsNoticed(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		other := dial(t, p.server, "other")
 		h := p.grant(t, t.Context())
 		require.NoError(t, other.Delete(t.Context(), h.Path(), -1))
@@ -145,7 +145,7 @@ func TestDeletionBeforeTheFirstLookIsNoticed(t *testing.T) {
 
 // What others write into the node is not its end, nor is the watch used up by it.
 func TestChangedDataIsNoLoss(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		other := dial(t, p.server, "other")
 		h := p.grant(t, t.Context())
 		for range 3 {
@@ -161,9 +161,9 @@ func TestChangedDataIsNoLoss(t *testing.T) {
 	})
 }
 
-// Somebody else's node under the name of ours is left alone.
+// Another client's node under the name of ours is not deleted.
 func TestReplacedNodeIsALossAndIsNotDeleted(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		other := dial(t, p.server, "other")
 		h := p.grant(t, t.Context())
 		require.NoError(t, other.Delete(t.Context(), h.Path(), -1))
@@ -180,7 +180,7 @@ func TestReplacedNodeIsALossAndIsNotDeleted(t *testing.T) {
 }
 
 func TestHoldOnADeadSessionIsLostFromTheStart(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		var session *framework.Session
 		h := p.grant(t, t.Context(), func(g *hold.Grant) {
 			session = g.Session

@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Whoever looks after a hold may learn first that the znode is gone, although it went
-// with the session.
+// The goroutine that watches a hold may learn first that the znode is gone, although it
+// went with the session.
 func TestALostSessionIsNotADeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
@@ -22,7 +22,7 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		node, err := c.Create(t.Context(), "/place", nil, framework.Ephemeral)
+		node, err := c.Create(t.Context(), "/slot", nil, framework.Ephemeral)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 		}
 		holds := map[string]*Hold{}
 		for name := range found {
-			relied, err := kit.Of(c).Rely(t.Context(), "/place")
+			relied, err := kit.Of(c).Rely(t.Context(), "/slot")
 			if err != nil {
 				t.Fatal(err)
 			}

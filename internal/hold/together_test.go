@@ -12,7 +12,7 @@ import (
 
 // Claims that are released at the same time are each released once.
 func TestClaimsAreReleasedTogether(t *testing.T) {
-	granting(t, func(t *testing.T, p place) {
+	granting(t, func(t *testing.T, p world) {
 		for range 200 {
 			first := p.grant(t, t.Context())
 			all := []*lease.Lease{first}

@@ -15,18 +15,18 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// line is that under a path, with its policy.
-func line(t *testing.T) (*queue.Queue, queue.Policy) {
+// queueOf returns a queue with its policy.
+func queueOf(t *testing.T) (*queue.Queue, queue.Policy) {
 	t.Helper()
-	line := locks.Queue(nil, "/x", znode.Mutex, lease.Holder{})
-	policy, err := line.Rule(t.Context(), nil)
+	q := locks.Queue(nil, "/x", znode.Mutex, lease.Holder{})
+	policy, err := q.Rule(t.Context(), nil)
 	require.NoError(t, err)
-	return line, policy
+	return q, policy
 }
 
 func TestPolicies(t *testing.T) {
 	t.Parallel()
-	_, policy := line(t)
+	_, policy := queueOf(t)
 	conformance.PolicyTrial{
 		Policy: policy,
 		Next: func(rnd *rand.Rand) znode.Name {
@@ -42,7 +42,7 @@ func TestPolicies(t *testing.T) {
 // One release wakes one waiter, or the readers that it admits.
 func TestPolicyWaitsForTheNearestThatConflicts(t *testing.T) {
 	t.Parallel()
-	_, policy := line(t)
+	_, policy := queueOf(t)
 	var all []znode.Name
 	for i, kind := range []string{znode.Writer, znode.Reader, znode.Reader, znode.Mutex, znode.Writer, znode.Reader} {
 		all = append(all, znode.Name{Node: fmt.Sprint(i), Kind: kind, Sequence: int32(i)})
@@ -57,14 +57,14 @@ func TestPolicyWaitsForTheNearestThatConflicts(t *testing.T) {
 	}
 }
 
-// A writer whose place was taken over by a reader has gone, but that reader stands.
+// A writer that became a reader has released, but the reader's node exists.
 func TestEndOfAWriterAdmitsOnlyReadersWithoutALook(t *testing.T) {
 	t.Parallel()
-	line, _ := line(t)
+	q, _ := queueOf(t)
 	for _, gone := range znode.Locks {
 		for _, self := range znode.Locks {
 			require.Equal(t, gone == znode.Writer && self != znode.Reader,
-				line.Recheck(znode.Name{Kind: self}, znode.Name{Kind: gone}), "%s after %s", self, gone)
+				q.Recheck(znode.Name{Kind: self}, znode.Name{Kind: gone}), "%s after %s", self, gone)
 		}
 	}
 }

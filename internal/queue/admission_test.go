@@ -8,9 +8,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// The end of one admits without another look if the policy admits without it, and
-// nobody can have taken its place.
-func TestEndThatAdmitsWithoutALook(t *testing.T) {
+// The deletion of a node ahead admits without another listing if the policy admits
+// without that node, and Recheck does not say that another may be in its position.
+func TestDeletionThatAdmitsWithoutALook(t *testing.T) {
 	t.Parallel()
 	a, b, self := znode.Name{Node: "a"}, znode.Name{Node: "b"}, znode.Name{Node: "c"}
 	q := &Queue{}

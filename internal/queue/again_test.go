@@ -8,7 +8,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-func TestTurnsOfThoseWaitedFor(t *testing.T) {
+func TestLooksTakeNodesInTurn(t *testing.T) {
 	names := func(nodes string) (all []znode.Name) {
 		for _, node := range nodes {
 			all = append(all, znode.Name{Node: string(node)})

@@ -15,7 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 )
 
-const path = "/line"
+const path = "/queue"
 
 // mutexOf is the mutex of the path.
 func mutexOf(t *testing.T, c *framework.Client) *mutex.Mutex {
@@ -33,9 +33,9 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A create that was given up for lost is carried out after all: of two nodes under one
-// id the one that is not used is nobody's. Nobody waits for it, and it is removed,
-// wherever in line it is. What has another id, or none, is somebody's.
+// A create that was taken for dropped is carried out after all: of two nodes with one
+// id, one is not used. No contender waits for it, and it is deleted, wherever in the
+// queue it is. A node with another id, or none, belongs to another contender.
 func TestSecondNodeUnderTheOwnIDIsRemoved(t *testing.T) {
 	for name, ahead := range map[string]bool{"ahead": true, "behind": false} {
 		t.Run(name, func(t *testing.T) {
@@ -54,9 +54,9 @@ func TestSecondNodeUnderTheOwnIDIsRemoved(t *testing.T) {
 					second = create(own)
 				}
 				granted := make(chan error, 1)
-				line := mutexOf(t, a)
+				m := mutexOf(t, a)
 				go func() {
-					granted <- lease.Do(t.Context(), line, lease.Forever, func(context.Context, *lease.Lease) error { return nil })
+					granted <- lease.Do(t.Context(), m, lease.Forever, func(context.Context, *lease.Lease) error { return nil })
 				}()
 				w.After(time.Second)
 				if !ahead {

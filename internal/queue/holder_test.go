@@ -31,7 +31,7 @@ func TestHolderRoundTrip(t *testing.T) {
 }
 
 // What other clients write makes no holder up.
-func TestParseHolderOfOthers(t *testing.T) {
+func TestParseHolderOfOtherClients(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{
 		"", "10.0.0.1", "\x0a\x00\x00\x01", "null", "true", "17", `"name"`, "[]", "{}", "{", `{"who":1}`, `{"pid":"1"}`,

@@ -21,10 +21,10 @@ func TestPolicies(t *testing.T) {
 }
 
 // One release wakes one waiter.
-func TestInLineWaitsForTheNearest(t *testing.T) {
+func TestExclusiveWaitsForTheNearest(t *testing.T) {
 	t.Parallel()
-	line := []znode.Name{{Node: "a"}, {Node: "b"}, {Node: "c"}}
-	require.Empty(t, queue.Exclusive(line[0], nil))
-	require.Equal(t, line[:1], queue.Exclusive(line[1], line[:1]))
-	require.Equal(t, line[1:2], queue.Exclusive(line[2], line[:2]))
+	names := []znode.Name{{Node: "a"}, {Node: "b"}, {Node: "c"}}
+	require.Empty(t, queue.Exclusive(names[0], nil))
+	require.Equal(t, names[:1], queue.Exclusive(names[1], names[:1]))
+	require.Equal(t, names[1:2], queue.Exclusive(names[2], names[:2]))
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// Somebody puts a node of his own in the place of a waiter's, before that has looked at
-// it: it is not what the waiter is granted. It joins anew.
-func TestNodeOfAnotherIsNotGranted(t *testing.T) {
+// Another client replaces a waiter's node by its own before the waiter has read it: the
+// waiter is not granted that node, and joins again.
+func TestReplacedNodeIsNotGranted(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b, operator := w.Client("a"), w.Client("b"), w.Client("operator")
 		held, err := mutexOf(t, a).Acquire(t.Context(), lease.Forever)
