@@ -62,7 +62,7 @@ func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *
 		return err
 	}
 	if fn == nil {
-		return fmt.Errorf("lead %s: %w: no function", e.path, framework.ErrInvalidArgument)
+		return fmt.Errorf("lead %s: %w: fn is nil", e.path, framework.ErrInvalidArgument)
 	}
 	l := &lead{
 		Election: e, fn: fn, pauses: e.backoff.Start(),
@@ -90,7 +90,9 @@ func (l *lead) campaign(ctx context.Context) (over bool, err error) {
 	term, err := l.Acquire(ctx, lease.Forever)
 	switch {
 	case err == nil:
-	case ctx.Err() != nil, hopeless(err),
+	case ctx.Err() != nil:
+		return true, l.cancelled(ctx, err)
+	case hopeless(err),
 		errors.Is(err, lease.ErrLost),            // ctx belongs to a lease that is over
 		errors.Is(err, framework.ErrSessionLost): // the client is pinned to a session
 		return true, fmt.Errorf("lead: %w", err)
@@ -109,7 +111,7 @@ func (l *lead) campaign(ctx context.Context) (over bool, err error) {
 		}
 		return true, errors.Join(failed, ended)
 	case ctx.Err() != nil:
-		err := fmt.Errorf("lead %s: %w", l.path, context.Cause(ctx))
+		err := l.cancelled(ctx, nil)
 		if !errors.Is(ended, lease.ErrLost) { // a term that could not be released
 			err = errors.Join(err, ended)
 		}
@@ -120,6 +122,16 @@ func (l *lead) campaign(ctx context.Context) (over bool, err error) {
 		return l.pauseAfter(ctx, began, nil)
 	}
 	return l.pauseAfter(ctx, began, failed)
+}
+
+// cancelled is the error when ctx has ended. A campaign that a deadline ended may have
+// met a failure that says more.
+func (l *lead) cancelled(ctx context.Context, campaign error) error {
+	err := fmt.Errorf("lead %s: %w", l.path, context.Cause(ctx))
+	if late := (*lease.TimeoutError)(nil); errors.As(campaign, &late) && late.Err != nil {
+		err = fmt.Errorf("%w; last failure: %w", err, late.Err)
+	}
+	return err
 }
 
 // serve runs fn for a term, and resigns. failed is what went wrong in fn, and ended is

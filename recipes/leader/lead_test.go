@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,35 @@ func TestLeadReturnsTheCauseOfItsContext(t *testing.T) {
 		cancel(shutdown)
 		require.ErrorIs(t, newElection(t, w.Client("d"), "d").Lead(ended, o.until("d", 0)), shutdown)
 		require.Equal(t, []string{"a"}, o.leaders())
+	})
+}
+
+// A deadline that passes during a campaign is no timeout of an Acquire: this candidate
+// may have led before. The last failure of the campaign is not hidden.
+func TestLeadReturnsItsDeadline(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		o, ended := newOffice(), make(chan error)
+		for _, id := range []string{"a", "b", "c"} { // one leads, two wait
+			e := newElection(t, w.Client(id), id)
+			go func() { ended <- e.Lead(ctx, o.until(id, 0)) }()
+		}
+		o.next(t)
+		w.Server.Partition("c", true)
+		unreachable := 0
+		for range 3 {
+			err := <-ended
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.NotErrorIs(t, err, lease.ErrTimeout)
+			text, _, failed := strings.Cut(err.Error(), "; last failure: ")
+			require.Equal(t, "lead "+path+": context deadline exceeded", text)
+			require.Equal(t, failed, errors.Is(err, framework.ErrNotConnected), "%v", err)
+			if failed {
+				unreachable++
+			}
+		}
+		require.Equal(t, 1, unreachable, "c was cut off")
 	})
 }
 

@@ -12,12 +12,13 @@ import (
 // Do acquires a lease, runs fn under it, and releases it, also if fn panics. fn gets
 // the lease's context, which ends when the lease is lost.
 //
-// It returns the error of Acquire, or that of fn joined with ErrLost if the lease was
-// not valid until fn returned. So nil means that fn ran, succeeded, and was alone by
-// the clock of this machine.
+// It returns the error of Acquire or of fn. If the lease was not valid until fn
+// returned, that is joined with the ErrLost, unless fn returned it: held.Err() or the
+// cause of ctx. So nil means that fn ran, succeeded, and was alone by the clock of this
+// machine.
 func Do(ctx context.Context, a Acquirer, timeout time.Duration, fn func(ctx context.Context, held *Lease) error) (err error) {
 	if a == nil || fn == nil {
-		return fmt.Errorf("lease.Do: %w: no Acquirer or no function", framework.ErrInvalidArgument)
+		return fmt.Errorf("lease.Do: %w: the Acquirer or fn is nil", framework.ErrInvalidArgument)
 	}
 	held, err := a.Acquire(ctx, timeout)
 	if err != nil {
@@ -25,10 +26,11 @@ func Do(ctx context.Context, a Acquirer, timeout time.Duration, fn func(ctx cont
 	}
 	defer func() {
 		released := held.Release()
-		if errors.Is(released, ErrReleased) {
-			released = nil // by fn, which got the error of a loss
+		switch {
+		case errors.Is(released, ErrReleased): // by fn, which got the error of a loss
+		case released != nil && !errors.Is(err, released):
+			err = errors.Join(err, released)
 		}
-		err = errors.Join(err, released)
 	}()
 	return fn(held.Context(), held)
 }

@@ -3,11 +3,14 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -70,6 +73,29 @@ func TestDoReportsALoss(t *testing.T) {
 				if result != nil {
 					require.ErrorIs(t, err, failure)
 				}
+			})
+		})
+	}
+}
+
+// The loss that the work returns itself is not repeated.
+func TestDoReportsALossOnce(t *testing.T) {
+	for name, result := range map[string]func(context.Context, *lease.Lease) error{
+		"the lease's error":       func(_ context.Context, held *lease.Lease) error { return held.Err() },
+		"the cause":               func(ctx context.Context, _ *lease.Lease) error { return context.Cause(ctx) },
+		"the lease's error, told": func(_ context.Context, held *lease.Lease) error { return fmt.Errorf("stop: %w", held.Err()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				c := w.Client("a")
+				err := lease.Do(t.Context(), acquirer(t, c), time.Second, func(ctx context.Context, held *lease.Lease) error {
+					w.Expire(c)
+					<-ctx.Done()
+					return result(ctx, held)
+				})
+				require.ErrorIs(t, err, lease.ErrLost)
+				require.ErrorIs(t, err, framework.ErrSessionExpired)
+				require.Equal(t, 1, strings.Count(err.Error(), lease.ErrLost.Error()), "%v", err)
 			})
 		})
 	}

@@ -144,6 +144,12 @@ func Mutants() []Mutant {
 		Name: "Lead gives up after a lost session", Package: elections, Tests: "Curator16",
 		File: "recipes/leader/lead.go", Old: "case hopeless(ended):", New: "case ended != nil:",
 	}, {
+		Name: "Lead reports its deadline as a timeout of an Acquire", Package: elections, Tests: "LeadReturnsItsDeadline",
+		File: "recipes/leader/lead.go", Old: "return true, l.cancelled(ctx, err)", New: "return true, fmt.Errorf(\"lead: %w\", err)",
+	}, {
+		Name: "Do reports a loss twice", Package: leases, Tests: "DoReportsALossOnce",
+		File: "recipes/lease/do.go", Old: "released != nil && !errors.Is(err, released)", New: "released != nil",
+	}, {
 		Name: "failures do not slow a leader down", Package: elections, Tests: "Users28d",
 		File: "recipes/leader/lead.go", Old: "if failed == nil || took >= steady {", New: "if true {",
 	}, {
