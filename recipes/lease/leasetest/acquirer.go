@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -60,10 +61,11 @@ func (a *Acquirer) FailConfirm(err error) {
 	a.confirm = err
 }
 
-// Lose ends all leases that are valid, for a reason such as lease.ErrDeleted or
-// framework.ErrSessionLost: each ends with a lease.LossError of that reason. Calls of
+// Lose ends all leases that are valid, for a reason such as framework.ErrSessionLost:
+// each ends with a lease.LossError of that reason; nil is lease.ErrDeleted. Calls of
 // Acquire that wait are granted then.
 func (a *Acquirer) Lose(reason error) {
+	reason = cmp.Or(reason, lease.ErrDeleted)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, h := range a.holds() {
@@ -101,7 +103,8 @@ func (a *Acquirer) Waiting() int {
 	return len(a.root.queue) - len(a.holds())
 }
 
-// Acquire implements lease.Acquirer.
+// Acquire implements lease.Acquirer. It fails with framework.ErrInvalidArgument if Path
+// or Permits makes no sense.
 func (a *Acquirer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	start := time.Now()
 	c, err := a.join(ctx)
@@ -138,6 +141,20 @@ func (a *Acquirer) refusal(ctx context.Context, c *contender, waited time.Durati
 		timeout.Holder, timeout.Node = lease.Holder{Who: "leasetest"}, nodeOf(c.above.queue[0].hold.token)
 	}
 	return timeout
+}
+
+// misused returns which field makes no sense.
+func (a *Acquirer) misused() error {
+	err := framework.ValidatePath(a.path())
+	switch {
+	case err != nil:
+		return fmt.Errorf("leasetest.Acquirer: %w: Path: %w", framework.ErrInvalidArgument, err)
+	case a.Path == "/":
+		return fmt.Errorf("leasetest.Acquirer: %w: Path: no recipe is at \"/\"", framework.ErrInvalidArgument)
+	case a.Permits < 0:
+		return fmt.Errorf("leasetest.Acquirer: %w: Permits is %d: give 0 for a mutex, or the size of a semaphore", framework.ErrInvalidArgument, a.Permits)
+	}
+	return nil
 }
 
 // failed is the error of an Acquire, unless its time was up.

@@ -79,6 +79,25 @@ func TestLoseEndsAllLeases(t *testing.T) {
 	require.NoError(t, held.Release())
 }
 
+func TestLoseWithoutAReason(t *testing.T) {
+	held, a := leasetest.NewLease(t.Context())
+	a.Lose(nil)
+	require.ErrorIs(t, held.Err(), lease.ErrDeleted)
+	require.ErrorContains(t, held.Release(), lease.ErrDeleted.Error())
+}
+
+func TestMisuseIsReported(t *testing.T) {
+	for hint, a := range map[string]*leasetest.Acquirer{
+		"Path: invalid path \"orders\"": {Path: "orders"},
+		"Path: no recipe is at":         {Path: "/"},
+		"Permits is -1":                 {Permits: -1},
+	} {
+		_, err := a.Acquire(t.Context(), 0)
+		require.ErrorIs(t, err, framework.ErrInvalidArgument)
+		require.ErrorContains(t, err, hint)
+	}
+}
+
 func TestHeldAndWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a leasetest.Acquirer

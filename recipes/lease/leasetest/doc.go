@@ -13,5 +13,6 @@
 //
 // It starts no goroutines, and works in testing/synctest. For tests of what needs a
 // server, such as [lease.Lease.Check] in a Multi, sessions and the network, see package
-// zktest.
+// zktest. There is no fake election or read-write lock: test the function given to Lead
+// with a term from [NewLease].
 package leasetest

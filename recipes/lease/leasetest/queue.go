@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -38,7 +39,7 @@ type hold struct {
 func (a *Acquirer) join(ctx context.Context) (*claim, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.nextFailure(); err != nil {
+	if err := cmp.Or(a.misused(), a.nextFailure()); err != nil {
 		return nil, err
 	}
 	above := &a.root
