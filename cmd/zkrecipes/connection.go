@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
 // connection is what the flags and the environment say about how to reach ZooKeeper.
@@ -156,7 +157,7 @@ func configMistake(err error) error {
 	return usageErrorf("%v", err)
 }
 
-// errorText returns the text of an error, and the flag that may help.
+// errorText returns the text of an error, and what may help.
 func errorText(err error) string {
 	hint := ""
 	switch {
@@ -164,6 +165,8 @@ func errorText(err error) string {
 		hint = " (see --tls)"
 	case attemptsFailed(err, framework.ErrCertificateRefused):
 		hint = " (see --tls-cert)"
+	case errors.Is(err, semaphore.ErrSizeMismatch):
+		hint = ": the stored number is removed when the path has been unused for about a minute; programs change it with Semaphore.Resize"
 	}
 	return err.Error() + hint
 }

@@ -10,7 +10,9 @@ The lock:
   --lock PATH             a ZooKeeper path, such as /locks/backup; it is created if it does not exist
   --shared                a read lock: run beside other runs with --shared, never beside one without
   --permits N             a semaphore: run beside at most N-1 others. All must give the same N, which is
-                          stored at PATH; a run with another N fails with exit code 64.
+                          stored at PATH; a run with another N fails with exit code 64. The stored
+                          number is removed when PATH has been unused for about a minute; programs
+                          change it with Semaphore.Resize.
   --timeout D             wait at most that long, connecting included (default: for ever, with 15 s
                           for connecting). If no server answers, it takes up to two seconds more.
   --try                   do not wait: take the lock only if it is free. Without a server this takes at

@@ -52,7 +52,7 @@ func TestDisagreementOnThePermits(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--try"}, {"--timeout", "10s"}} {
 		p := start(t, server, flagsFor(command("exit", "0"), append(flags, "--lock", testLock, "--permits", "5", "--conflict-exit-code", "9")...)...)
 		require.Equal(t, exitUsage, p.end())
-		require.Contains(t, p.event("failed").Reason, "5 given, 3 stored")
+		require.Contains(t, p.event("failed").Reason, "5 given, 3 stored: the stored number is removed when the path has been unused for about a minute")
 	}
 }
 
