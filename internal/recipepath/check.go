@@ -47,7 +47,7 @@ func (i Intent) Check() error {
 	case len(i.Label) > maxLabel:
 		return i.Invalid("a label of %d bytes, the limit is %d", len(i.Label), maxLabel)
 	case i.MaxHold < 0:
-		return i.Invalid("maximum hold time %v", i.MaxHold)
+		return i.Invalid("the maximum hold time %v is negative", i.MaxHold)
 	}
 	return nil
 }

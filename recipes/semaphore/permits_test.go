@@ -21,14 +21,16 @@ func TestInvalidArguments(t *testing.T) {
 			_, err := semaphore.New(a, bad, 1)
 			require.ErrorIs(t, err, framework.ErrInvalidPath, "%q", bad)
 		}
-		for _, permits := range []int{-1, 1 << 31} {
+		for permits, hint := range map[int]string{-1: "-1 permits: give 1 or more, or 0 for the stored number", 1 << 31: "give at most 2147483647"} {
 			_, err := semaphore.New(a, path, permits)
 			require.ErrorIs(t, err, framework.ErrInvalidArgument)
+			require.ErrorContains(t, err, hint)
 		}
 		_, err := semaphore.New(nil, path, 1)
 		require.ErrorIs(t, err, framework.ErrInvalidArgument)
 		_, err = semaphore.New(a, path, 1, semaphore.WithMaxHold(-1))
 		require.ErrorIs(t, err, framework.ErrInvalidArgument)
+		require.ErrorContains(t, err, "the maximum hold time -1ns is negative")
 		s := newSemaphore(t, a, 1)
 		for _, n := range []int{0, -1} {
 			_, err = s.Weight(n).Acquire(t.Context(), 0)

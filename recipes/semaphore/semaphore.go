@@ -127,7 +127,7 @@ func (s *Semaphore) acquire(ctx context.Context, n int, timeout time.Duration) (
 		return nil, err
 	}
 	if n < 1 {
-		return nil, s.recipe.Failed(fmt.Errorf("%w: %d permits", framework.ErrInvalidArgument, n))
+		return nil, s.recipe.Failed(tooFew(n))
 	}
 	if n > math.MaxInt32 { // a node's name could not say it
 		return nil, s.recipe.Failed(checkCapacity(n, math.MaxInt32))

@@ -51,13 +51,22 @@ func isText(data []byte) bool {
 
 // checkPermits returns why n cannot be the size of a semaphore.
 func checkPermits(n, least int) error {
-	if n < least || n > math.MaxInt32 {
-		return fmt.Errorf("%w: %d permits", framework.ErrInvalidArgument, n)
+	switch {
+	case n < 0 && least == 0:
+		return fmt.Errorf("%w: %d permits: give 1 or more, or 0 for the stored number", framework.ErrInvalidArgument, n)
+	case n < least:
+		return tooFew(n)
+	case n > math.MaxInt32:
+		return fmt.Errorf("%w: %d permits: give at most %d", framework.ErrInvalidArgument, n, math.MaxInt32)
 	}
 	if data := encode(n); isText(data) {
 		return fmt.Errorf("%w: %d permits: stored, that is the text %s", framework.ErrInvalidArgument, n, quote.Excerpt(data))
 	}
 	return nil
+}
+
+func tooFew(n int) error {
+	return fmt.Errorf("%w: %d permits: give 1 or more", framework.ErrInvalidArgument, n)
 }
 
 // stored is the size; a negative one, which only other programs write, is 0.
