@@ -59,7 +59,7 @@ func TestConfigThatMakesNoSenseIsRefusedByName(t *testing.T) {
 		"negative quota":      {framework.Config{Servers: []string{"a"}, MaxEphemeralBytes: -1}, "MaxEphemeralBytes", "negative"},
 		"negative limit":      {framework.Config{Servers: []string{"a"}, MaxOutstanding: -1}, "MaxOutstanding", "negative"},
 		"bad retry policy":    {framework.Config{Servers: []string{"a"}, Retry: retry.Exponential(-1, 0)}, "Retry", ""},
-		"bad reconnect":       {framework.Config{Servers: []string{"a"}, Reconnect: retry.Forever(-1)}, "Reconnect", ""},
+		"bad reconnect":       {framework.Config{Servers: []string{"a"}, Reconnect: retry.Constant(-1)}, "Reconnect", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -108,7 +108,7 @@ func TestWatchesSurviveConnectionsThatEndAtOnce(t *testing.T) {
 		dial := server.Dial("client")
 		client, err := Connect(t.Context(), Config{
 			Servers: []string{server.Addr()}, SessionTimeout: 9 * time.Second, Logger: slog.New(slog.DiscardHandler),
-			Reconnect: retry.Forever(10 * time.Millisecond),
+			Reconnect: retry.Constant(10 * time.Millisecond),
 			Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 				conn, err := dial(ctx, network, addr)
 				mu.Lock()

@@ -104,7 +104,7 @@ func TestCalledCountsAttempts(t *testing.T) {
 		type key struct{}
 		var attempts []int
 		c := connect(t, s, func(cfg *framework.Config) {
-			cfg.Retry = retry.Forever(time.Second)
+			cfg.Retry = retry.Constant(time.Second)
 			cfg.Observers = []framework.Observer{{Called: func(ctx context.Context, call framework.Call) {
 				assert.Equal(t, "mine", ctx.Value(key{}))
 				assert.Equal(t, call.Err != nil, call.Attempt < 3)

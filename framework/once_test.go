@@ -70,7 +70,7 @@ func TestClosedClientDoesNotComeBack(t *testing.T) {
 func TestEndedCallTellsWhatFailed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		c := connect(t, s, func(cfg *framework.Config) { cfg.Retry = retry.Forever(50 * time.Millisecond) })
+		c := connect(t, s, func(cfg *framework.Config) { cfg.Retry = retry.Constant(50 * time.Millisecond) })
 		s.On(zktest.OpGetChildren2, "/").Always().Fail(zktest.ThrottledOp)
 		for range 20 {
 			_, _, err := c.Children(within(t, 300*time.Millisecond), "/")

@@ -55,7 +55,7 @@ func TestProtectedPersistentCreateCarriedOutAfterItsSessionWasGivenUp(t *testing
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		var j, now jam
 		c := connect(t, s, func(cfg *framework.Config) {
-			cfg.Reconnect = retry.Forever(10 * time.Millisecond)
+			cfg.Reconnect = retry.Constant(10 * time.Millisecond)
 			dial := cfg.Dial
 			cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 				conn, err := dial(ctx, network, addr)

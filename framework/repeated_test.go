@@ -132,7 +132,7 @@ func TestRequestThatWaitsForASlotWhenItsSessionEnds(t *testing.T) {
 func TestPinnedOperationEndsWithItsSessionInThePauseBetweenAttempts(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		c := connect(t, s, func(cfg *framework.Config) { cfg.Retry = retry.Forever(time.Hour) })
+		c := connect(t, s, func(cfg *framework.Config) { cfg.Retry = retry.Constant(time.Hour) })
 		s.On(zktest.OpSetData, "/").Always().Fail(zktest.ThrottledOp)
 		call := startErr(func() error {
 			_, err := c.In(c.Session()).Set(t.Context(), "/", nil, framework.AnyVersion)

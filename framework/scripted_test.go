@@ -39,7 +39,7 @@ func scripted() *Session {
 	reply = append(binary.BigEndian.AppendUint32(reply, 16), make([]byte, 16)...)
 	reply = append(binary.BigEndian.AppendUint32(nil, uint32(len(reply))), reply...)
 	cfg := Config{
-		Servers: []string{"a"}, Reconnect: retry.Forever(time.Millisecond), Logger: slog.New(slog.DiscardHandler),
+		Servers: []string{"a"}, Reconnect: retry.Constant(time.Millisecond), Logger: slog.New(slog.DiscardHandler),
 		Dial: func(context.Context, string, string) (net.Conn, error) {
 			return &script{Reader: bytes.NewReader(reply)}, nil
 		},

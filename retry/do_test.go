@@ -78,7 +78,7 @@ func TestDoWaitsAsThePolicySays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		op, _ := script(errRefused, errRefused, nil)
-		require.NoError(t, retry.Do(t.Context(), retry.Forever(7*time.Second), classify, op))
+		require.NoError(t, retry.Do(t.Context(), retry.Constant(7*time.Second), classify, op))
 		assert.Equal(t, 14*time.Second, time.Since(began))
 	})
 }
@@ -113,7 +113,7 @@ func TestIdempotentNeverForgetsAnUnknownOutcome(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		op, _ = script(errBroken, errRefused)
-		err = retry.DoIdempotent(ctx, retry.Forever(time.Second), classify, op)
+		err = retry.DoIdempotent(ctx, retry.Constant(time.Second), classify, op)
 		require.ErrorIs(t, err, context.DeadlineExceeded, "context ended")
 		require.ErrorIs(t, err, errRefused)
 		require.ErrorIs(t, err, errBroken)
@@ -129,7 +129,7 @@ func TestContextEndKeepsItsCauseAndTheLastError(t *testing.T) {
 		time.AfterFunc(90*time.Minute, func() { cancel(errShutdown) })
 
 		op, attempts := script(errRefused)
-		err := retry.Do(ctx, retry.Forever(time.Hour), classify, op)
+		err := retry.Do(ctx, retry.Constant(time.Hour), classify, op)
 		assert.Equal(t, 90*time.Minute, time.Since(began), "the wait must end with the context, at once")
 		require.ErrorIs(t, err, errShutdown)
 		require.ErrorIs(t, err, errRefused)
@@ -161,7 +161,7 @@ func TestContextThatEndsDuringAnAttempt(t *testing.T) {
 	}{
 		"success stays success":              {retry.Policy{}, nil, false},
 		"fatal needs no other reason":        {retry.Policy{}, errDenied, false},
-		"no further attempt":                 {retry.Forever(1), errRefused, true},
+		"no further attempt":                 {retry.Constant(1), errRefused, true},
 		"the policy ends in the same moment": {retry.None(), errRefused, true},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -184,8 +184,8 @@ func TestNestedLoopsEndTogetherWithTheirContext(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		op, attempts := script(errRefused)
-		err := retry.Do(ctx, retry.Forever(time.Second), classify, func(ctx context.Context) error {
-			return retry.Do(ctx, retry.Forever(time.Second), classify, op)
+		err := retry.Do(ctx, retry.Constant(time.Second), classify, func(ctx context.Context) error {
+			return retry.Do(ctx, retry.Constant(time.Second), classify, op)
 		})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, errRefused)
@@ -197,7 +197,7 @@ func TestNestedLoopsEndTogetherWithTheirContext(t *testing.T) {
 func TestDoRefusesBadArgumentsBeforeTheFirstAttempt(t *testing.T) {
 	t.Parallel()
 	op, attempts := script(nil)
-	require.ErrorContains(t, retry.Do(t.Context(), retry.Forever(0), classify, op), "must be positive")
+	require.ErrorContains(t, retry.Do(t.Context(), retry.Constant(0), classify, op), "must be positive")
 	require.ErrorContains(t, retry.Do(t.Context(), retry.Policy{}, nil, op), "classifier is nil")
 	require.ErrorContains(t, retry.Do(t.Context(), retry.Policy{}, classify, nil), "operation is nil")
 	assert.Zero(t, *attempts)

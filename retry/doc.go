@@ -1,5 +1,6 @@
 // Package retry repeats a failed operation, as long as that is safe and the caller's
-// context has not ended. It knows nothing of ZooKeeper.
+// context has not ended. It knows nothing of ZooKeeper. You need only its policies, for
+// framework.Config.Retry and Reconnect, and for leader.WithBackoff.
 //
 // Three things decide what happens after an attempt:
 //

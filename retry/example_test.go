@@ -19,7 +19,7 @@ func ExampleDo() {
 	}
 
 	attempts := 0
-	err := retry.Do(context.Background(), retry.Forever(time.Millisecond), retryIfBusy,
+	err := retry.Do(context.Background(), retry.Constant(time.Millisecond), retryIfBusy,
 		func(context.Context) error {
 			attempts++
 			if attempts < 3 {

@@ -22,7 +22,7 @@ type kind int
 const (
 	kindDefault kind = iota // the zero Policy
 	kindExponential
-	kindForever
+	kindConstant
 	kindNone
 )
 
@@ -37,7 +37,7 @@ const (
 // sense.
 type Policy struct {
 	kind  kind
-	delay time.Duration // Exponential (average first delay), Forever
+	delay time.Duration // Exponential (average first delay), Constant
 	limit time.Duration // Exponential (longest delay)
 }
 
@@ -51,10 +51,10 @@ func Exponential(initial, max time.Duration) Policy {
 	return Policy{kind: kindExponential, delay: initial, limit: max}
 }
 
-// Forever makes attempts, each after the same delay, until the context ends. It has no
+// Constant makes attempts, each after the same delay, until the context ends. It has no
 // random part: prefer [Exponential] where many clients may fail at the same moment.
-func Forever(delay time.Duration) Policy {
-	return Policy{kind: kindForever, delay: delay}
+func Constant(delay time.Duration) Policy {
+	return Policy{kind: kindConstant, delay: delay}
 }
 
 // None makes no attempt after the first.
@@ -71,8 +71,8 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("retry policy: exponential: initial delay is %v, must be positive", p.delay)
 	case p.kind == kindExponential && p.limit < p.delay:
 		return fmt.Errorf("retry policy: exponential: longest delay %v is less than initial delay %v", p.limit, p.delay)
-	case p.kind == kindForever && p.delay <= 0: // a loop without a pause would flood the server
-		return fmt.Errorf("retry policy: forever: delay is %v, must be positive", p.delay)
+	case p.kind == kindConstant && p.delay <= 0: // a loop without a pause would flood the server
+		return fmt.Errorf("retry policy: constant: delay is %v, must be positive", p.delay)
 	}
 	return nil
 }

@@ -108,9 +108,9 @@ func TestSchedulesOfOnePolicyAreIndependent(t *testing.T) {
 
 func TestPoliciesWithoutJitter(t *testing.T) {
 	t.Parallel()
-	forever, none := retry.Forever(time.Second).Start(), retry.None().Start()
+	constant, none := retry.Constant(time.Second).Start(), retry.None().Start()
 	for range 1000 {
-		delay, more := forever.Next()
+		delay, more := constant.Next()
 		require.True(t, more)
 		require.Equal(t, time.Second, delay)
 		_, more = none.Next()
@@ -129,8 +129,8 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 	for want, policy := range map[string]retry.Policy{
 		"exponential: initial delay is 0s":                 retry.Exponential(0, time.Second),
 		"exponential: longest delay 1s is less than":       retry.Exponential(time.Minute, time.Second),
-		"forever: delay is 0s, must be positive":           retry.Forever(0),
-		"forever: delay is -1ns, must be positive":         retry.Forever(-1),
+		"constant: delay is 0s, must be positive":          retry.Constant(0),
+		"constant: delay is -1ns, must be positive":        retry.Constant(-1),
 		"exponential: initial delay is -1s, must be posit": retry.Exponential(-time.Second, time.Second),
 	} {
 		require.ErrorContains(t, policy.Validate(), want)
@@ -138,7 +138,7 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 		assert.False(t, more, "an invalid policy must allow no further attempt: %s", want)
 	}
 	for _, policy := range []retry.Policy{
-		{}, retry.None(), retry.Forever(time.Second), retry.Exponential(time.Second, time.Second),
+		{}, retry.None(), retry.Constant(time.Second), retry.Exponential(time.Second, time.Second),
 	} {
 		require.NoError(t, policy.Validate())
 	}

@@ -32,7 +32,7 @@ func (p Policy) Start() *Schedule {
 		delays = exponential(DefaultInitial, DefaultMax)
 	case p.kind == kindExponential:
 		delays = exponential(p.delay, p.limit)
-	case p.kind == kindForever:
+	case p.kind == kindConstant:
 		delays = backoff.NewConstantBackOff(p.delay)
 	}
 	return &Schedule{delays}

@@ -32,7 +32,7 @@ func TestInvalidArguments(t *testing.T) {
 			"an id like a mark":      {path, "x__REVOKE__", nil, framework.ErrInvalidArgument},
 			"a label not in UTF-8":   {path, "", []leader.Option{leader.WithHolder("\xff")}, framework.ErrInvalidArgument},
 			"a negative maximum":     {path, "id", []leader.Option{leader.WithMaxHold(-1)}, framework.ErrInvalidArgument},
-			"a backoff that spins":   {path, "id", []leader.Option{leader.WithBackoff(retry.Forever(0))}, framework.ErrInvalidArgument},
+			"a backoff that spins":   {path, "id", []leader.Option{leader.WithBackoff(retry.Constant(0))}, framework.ErrInvalidArgument},
 			"a backoff that shrinks": {path, "id", []leader.Option{leader.WithBackoff(retry.Exponential(2, 1))}, framework.ErrInvalidArgument},
 		} {
 			_, err := leader.New(c, tc.path, append(tc.opts, leader.WithID(tc.id))...)

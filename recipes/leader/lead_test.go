@@ -25,7 +25,7 @@ func TestLeadReturnsTheCauseOfItsContext(t *testing.T) {
 		o, shutdown := newOffice(), errors.New("shutting down")
 		leading := lead(w, newElection(t, w.Client("a"), "a"), o.until("a", time.Second))
 		waiting := lead(w, newElection(t, w.Client("b"), "b"), o.until("b", time.Second))
-		resting := lead(w, newElection(t, w.Client("c"), "c", leader.WithBackoff(retry.Forever(time.Hour))), func(context.Context, *lease.Lease) error { return errWork })
+		resting := lead(w, newElection(t, w.Client("c"), "c", leader.WithBackoff(retry.Constant(time.Hour))), func(context.Context, *lease.Lease) error { return errWork })
 		for _, c := range []*campaign{waiting, leading, resting} {
 			w.After(10 * time.Second)
 			require.True(t, c.running())

@@ -23,7 +23,7 @@ func FuzzAnswers(f *testing.F) {
 	s := &hostileServer{say: func(xid, _ int32) []byte { return guard.Answer(xid, 1, 0, guard.Text("/")...) }}
 	c := s.connect(f, func(cfg *framework.Config) {
 		cfg.MaxReplyBytes = 8 << 10
-		cfg.Reconnect = retry.Forever(100 * time.Microsecond)
+		cfg.Reconnect = retry.Constant(100 * time.Microsecond)
 		cfg.SessionTimeout = time.Minute
 	})
 	var names []string

@@ -227,7 +227,7 @@ func TestBackoffOfAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServers(nil, "10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1")
-		s.cfg.Reconnect = retry.Forever(time.Second)
+		s.cfg.Reconnect = retry.Constant(time.Second)
 		s.backoff = s.cfg.Reconnect.Start()
 		waits := func(n int) (all []time.Duration) {
 			for range n {

@@ -37,7 +37,7 @@ func testConfig() Config {
 	return Config{
 		SessionTimeout: 15 * time.Second, MaxRequestBytes: 1 << 20, MaxReplyBytes: 16 << 20,
 		TLS:       func(context.Context, string) (*tls.Config, error) { return nil, nil }, //nolint:nilnil // as documented
-		Reconnect: retry.Forever(time.Millisecond), Logger: slog.New(slog.DiscardHandler),
+		Reconnect: retry.Constant(time.Millisecond), Logger: slog.New(slog.DiscardHandler),
 	}
 }
 

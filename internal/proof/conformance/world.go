@@ -115,8 +115,8 @@ func Config(server *zktest.Server, name string) framework.Config {
 		SessionTimeout: SessionTimeout,
 		Logger:         slog.New(slog.DiscardHandler),
 		// No jitter, so that a run can be repeated.
-		Reconnect:       retry.Forever(50 * time.Millisecond),
-		Retry:           retry.Forever(50 * time.Millisecond),
+		Reconnect:       retry.Constant(50 * time.Millisecond),
+		Retry:           retry.Constant(50 * time.Millisecond),
 		MaxRequestBytes: 16 << 10, // both are the size of the client's buffers
 		MaxReplyBytes:   64 << 10,
 	}

@@ -33,7 +33,7 @@ func (r *run) config(name string) framework.Config {
 	}
 	kit.SetRandom(&cfg, r.random[name])
 	// No two timers of a client should fire at once, because their order is random.
-	cfg.Reconnect, cfg.Retry = retry.Forever(50900*time.Microsecond), retry.Forever(47300*time.Microsecond)
+	cfg.Reconnect, cfg.Retry = retry.Constant(50900*time.Microsecond), retry.Constant(47300*time.Microsecond)
 	return cfg
 }
 

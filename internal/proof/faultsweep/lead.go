@@ -55,7 +55,7 @@ func (r *run) lead(ctx context.Context, name string, c *framework.Client, way in
 
 // election returns the election, with a backoff without jitter.
 func (r *run) election(c *framework.Client, name string) *leader.Election {
-	e, err := leader.New(c, path, leader.WithID(name), leader.WithBackoff(retry.Forever(50*time.Millisecond)))
+	e, err := leader.New(c, path, leader.WithID(name), leader.WithBackoff(retry.Constant(50*time.Millisecond)))
 	if err != nil {
 		panic(err)
 	}

@@ -21,7 +21,7 @@ func leaderSubject() *subject {
 	return &subject{
 		name: "leader", model: exclusiveModel, nests: true, queues: []string{""}, names: []string{znode.Latch},
 		open: func(c *framework.Client, th *thread) player {
-			return candidate{must(leader.New(c, path, leader.WithID(th.station.name), leader.WithBackoff(retry.Forever(70*time.Millisecond))))}
+			return candidate{must(leader.New(c, path, leader.WithID(th.station.name), leader.WithBackoff(retry.Constant(70*time.Millisecond))))}
 		},
 		choose: func(d die, st, outer *Step) {
 			if outer != nil {
