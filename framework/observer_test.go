@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,11 +124,11 @@ func TestCalledCountsAttempts(t *testing.T) {
 func TestPendingCleanUps(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		pending := 0
+		var pending atomic.Int64
 		c := connect(t, s, func(cfg *framework.Config) {
 			cfg.Observers = []framework.Observer{{
-				CleanupStarted: func(path string) { assert.Equal(t, "/n", path); pending++ },
-				CleanupEnded:   func(path string, err error) { assert.Equal(t, "/n", path); assert.NoError(t, err); pending-- },
+				CleanupStarted: func(path string) { assert.Equal(t, "/n", path); pending.Add(1) },
+				CleanupEnded:   func(path string, err error) { assert.Equal(t, "/n", path); assert.NoError(t, err); pending.Add(-1) },
 			}}
 		})
 		_, err := c.Create(t.Context(), "/n", nil, framework.Persistent)
@@ -135,9 +136,9 @@ func TestPendingCleanUps(t *testing.T) {
 		s.Stall("client", true)
 		kit.Of(c).DeleteInBackground("/n")
 		time.Sleep(time.Second)
-		require.Equal(t, 1, pending)
+		require.EqualValues(t, 1, pending.Load())
 		s.Stall("client", false)
 		time.Sleep(time.Minute)
-		require.Zero(t, pending)
+		require.Zero(t, pending.Load())
 	})
 }

@@ -48,7 +48,7 @@ func start[S, E any](ctx context.Context, all []observed[S, E], what S) (context
 	contexts := make([]context.Context, len(all))
 	for i, o := range all {
 		if o.started != nil {
-			ctx = withValues(ctx, o.started(ctx, what))
+			ctx = withValues(ctx, o.started(ctx, what)) //nolint:fatcontext // each adds to the one before
 		}
 		contexts[i] = ctx
 	}
