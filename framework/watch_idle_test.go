@@ -137,7 +137,7 @@ func TestRemovingAWatchDropsNoEvent(t *testing.T) {
 				select {
 				case <-w.Events():
 				case <-time.After(time.Second):
-					t.Error("nobody tells of the change")
+					t.Error("no event for the change")
 				}
 				time.Sleep(2 * timeout)
 				kept(t, s, c, 0)
@@ -252,7 +252,7 @@ func hears(t *testing.T, c, other *framework.Client) {
 	select {
 	case <-w.Events():
 	case <-time.After(time.Second):
-		t.Error("nobody tells of the change")
+		t.Error("no event for the change")
 	}
 }
 

@@ -108,7 +108,7 @@ func (m *tableModel) check() string {
 		waits = waits || !told
 	}
 	if entry := m.entries[m.key]; entry != nil && !waits && !entry.armed {
-		return "an entry that nobody needs"
+		return "an entry without waiters"
 	}
 	return ""
 }

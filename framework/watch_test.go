@@ -100,16 +100,16 @@ func TestWatchEvents(t *testing.T) {
 		at     string
 		want   framework.EventType
 	}{
-		"data set":                        {getWatch, "/node", set, "/node", framework.EventDataChanged},
-		"data of a node deleted":          {getWatch, "/node", remove, "/node", framework.EventDeleted},
-		"existing node set":               {existsWatch, "/node", set, "/node", framework.EventDataChanged},
-		"existing node deleted":           {existsWatch, "/node", remove, "/node", framework.EventDeleted},
-		"missing node created":            {existsWatch, "/new", create, "/new", framework.EventCreated},
-		"child created":                   {childrenWatch, "/node", create, "/node/child", framework.EventChildrenChanged},
-		"parent deleted":                  {childrenWatch, "/node", remove, "/node", framework.EventDeleted},
-		"data watch, child created":       {getWatch, "/node", create, "/node/child", 0},
-		"child watch, data set":           {childrenWatch, "/node", set, "/node", 0},
-		"missing node, neighbour created": {existsWatch, "/new", create, "/new2", 0},
+		"data set":                      {getWatch, "/node", set, "/node", framework.EventDataChanged},
+		"data of a node deleted":        {getWatch, "/node", remove, "/node", framework.EventDeleted},
+		"existing node set":             {existsWatch, "/node", set, "/node", framework.EventDataChanged},
+		"existing node deleted":         {existsWatch, "/node", remove, "/node", framework.EventDeleted},
+		"missing node created":          {existsWatch, "/new", create, "/new", framework.EventCreated},
+		"child created":                 {childrenWatch, "/node", create, "/node/child", framework.EventChildrenChanged},
+		"parent deleted":                {childrenWatch, "/node", remove, "/node", framework.EventDeleted},
+		"data watch, child created":     {getWatch, "/node", create, "/node/child", 0},
+		"child watch, data set":         {childrenWatch, "/node", set, "/node", 0},
+		"missing node, sibling created": {existsWatch, "/new", create, "/new2", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			watching(t, func(t *testing.T, _ *zktest.Server, c, other *framework.Client) {

@@ -35,7 +35,7 @@ func leads(t *testing.T, p *started) event {
 
 func awaitQueueLength(t *testing.T, server *zktest.Server, n int) {
 	t.Helper()
-	until(t, strconv.Itoa(n)+" are in line", func() bool { return len(server.Children(testLock)) == n })
+	until(t, strconv.Itoa(n)+" are in the queue", func() bool { return len(server.Children(testLock)) == n })
 }
 
 func TestOneLeaderAtATime(t *testing.T) {

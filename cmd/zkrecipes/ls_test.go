@@ -22,7 +22,7 @@ func TestListing(t *testing.T) {
 	env := []string{envServers + "=" + server.Addr()}
 	holder := hold(t, server, "--label", "the holder")
 	waiter := start(t, server, flagsFor(command("exit", "0"), "--lock", testLock)...)
-	until(t, "it is in line", func() bool { return len(server.Children(testLock)) == 2 })
+	until(t, "it is in the queue", func() bool { return len(server.Children(testLock)) == 2 })
 
 	code, stdout, stderr := invoke(t, env, "ls", testLock)
 	require.Equal(t, 0, code, stderr)

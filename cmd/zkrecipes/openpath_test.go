@@ -130,7 +130,7 @@ func TestACLsThatAreTooOpen(t *testing.T) {
 		{"others change the number of permits", "--permits 2", "", with(world(framework.PermRead | framework.PermWrite)...), "the ACL of " + testLock + " has world:anyone:rw"},
 		{"others join the queue", "--permits 2", "/locks", with(world(framework.PermCreate)...), "the ACL of " + testLock + "/locks has world:anyone:c"},
 		{"others delete permits", "--permits 2", "/leases", with(world(framework.PermDelete)...), "the ACL of " + testLock + "/leases has world:anyone:d"},
-		{"a door for us", "--permits 2", "/locks", with(lookOnly...), ""},
+		{"others only read the queue", "--permits 2", "/locks", with(lookOnly...), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

@@ -26,7 +26,7 @@ func TestPermitsLimitTheRunsAtATime(t *testing.T) {
 	waiting := third.event("waiting")
 	require.Equal(t, 2, waiting.Ahead)
 	require.Equal(t, "a", waiting.Holder.Who)
-	until(t, "the third is in line", func() bool { return len(server.Children(testLock+"/locks")) == 1 })
+	until(t, "the third is in the queue", func() bool { return len(server.Children(testLock+"/locks")) == 1 })
 	require.Empty(t, third.lines, "the third must not run")
 	l := listed(t, server, testLock)
 	require.Equal(t, []string{"1 semaphore held", "2 semaphore held", "3 semaphore waiting"}, states(l))

@@ -31,7 +31,7 @@ func TestRevokedCommandDecidesWhenItEnds(t *testing.T) {
 	p := start(t, server, flagsFor(command("unhurried"), "--lock", testLock, "--label", "a job")...)
 	require.Equal(t, "ready", p.line())
 	next := start(t, server, flagsFor(command("polite"), "--lock", testLock)...)
-	until(t, "the next is in line", func() bool { return len(server.Children(testLock)) == 2 })
+	until(t, "the next is in the queue", func() bool { return len(server.Children(testLock)) == 2 })
 	code, stdout := revoke(t, server, testLock)
 	require.Equal(t, 0, code)
 	require.Regexp(t, `^revocation requested: _c_[-0-9a-f]+-lock-0000000000 \(mutex, held\): a job \(.*pid `+fmt.Sprint(p.cmd.Process.Pid)+`, .*\)\n$`, stdout)
@@ -72,7 +72,7 @@ func TestRevokeChoosesClients(t *testing.T) {
 	server := zktest.NewServer(t)
 	readers := []*started{hold(t, server, "--shared"), hold(t, server, "--shared"), hold(t, server, "--shared"), hold(t, server, "--shared")}
 	writer := start(t, server, flagsFor(command("polite"), "--lock", testLock)...)
-	until(t, "the writer is in line", func() bool { return len(server.Children(testLock)) == 5 })
+	until(t, "the writer is in the queue", func() bool { return len(server.Children(testLock)) == 5 })
 	queue := listed(t, server, testLock).Queue
 	gone := func(p *started) {
 		t.Helper()
@@ -111,7 +111,7 @@ func TestRevokeAllReachesWaitingClients(t *testing.T) {
 	server := zktest.NewServer(t)
 	holder := hold(t, server, "--ignore-revoke")
 	waiter := start(t, server, flagsFor(command("polite"), "--lock", testLock)...)
-	until(t, "it is in line", func() bool { return len(server.Children(testLock)) == 2 })
+	until(t, "it is in the queue", func() bool { return len(server.Children(testLock)) == 2 })
 	code, stdout := revoke(t, server, testLock, "--all")
 	require.Equal(t, 0, code)
 	require.Equal(t, 2, strings.Count(stdout, "revocation requested: "))

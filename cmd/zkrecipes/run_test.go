@@ -37,7 +37,7 @@ func TestRunsExcludeEachOther(t *testing.T) {
 	require.Equal(t, 1, waiting.Ahead)
 	require.Equal(t, "first", waiting.Holder.Who)
 	require.Equal(t, first.cmd.Process.Pid, waiting.Holder.PID)
-	until(t, "the second is in line", func() bool { return len(server.Children(testLock)) == 2 })
+	until(t, "the second is in the queue", func() bool { return len(server.Children(testLock)) == 2 })
 	require.Empty(t, second.lines, "the second must not run")
 
 	first.signal(syscall.SIGTERM)
@@ -123,7 +123,7 @@ func TestSignalEndsTheWait(t *testing.T) {
 	hold(t, server)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		p := start(t, server, flagsFor(command("exit", "0"), "--lock", testLock)...)
-		until(t, "it is in line", func() bool { return len(server.Children(testLock)) == 2 })
+		until(t, "it is in the queue", func() bool { return len(server.Children(testLock)) == 2 })
 		p.signal(syscall.SIGUSR1) // ignored, because there is no command
 		p.signal(sig)
 		require.Equal(t, 128+int(sig), p.end())

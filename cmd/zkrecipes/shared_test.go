@@ -26,10 +26,10 @@ func TestSharedAndExclusiveRunsExcludeEachOther(t *testing.T) {
 			require.Equal(t, name, waiting.Kind)
 			require.Equal(t, 2, waiting.Ahead)
 			require.Equal(t, "reader", waiting.Holder.Who)
-			until(t, "the writer is in line", func() bool { return len(server.Children(testLock)) == 3 })
+			until(t, "the writer is in the queue", func() bool { return len(server.Children(testLock)) == 3 })
 			third := start(t, server, flagsFor(command("polite"), "--shared", "--lock", testLock)...)
 			third.event("waiting")
-			until(t, "the third reader is in line", func() bool { return len(server.Children(testLock)) == 4 })
+			until(t, "the third reader is in the queue", func() bool { return len(server.Children(testLock)) == 4 })
 
 			for _, reader := range []*started{first, second} {
 				require.Empty(t, writer.lines, "the writer must not run beside a reader")
@@ -73,9 +73,9 @@ func TestListingOfReadersAndWriters(t *testing.T) {
 	hold(t, server, "--shared")
 	hold(t, server, "--shared")
 	start(t, server, flagsFor(command("exit", "0"), "--lock", testLock, "--write")...)
-	until(t, "the writer is in line", func() bool { return len(server.Children(testLock)) == 3 })
+	until(t, "the writer is in the queue", func() bool { return len(server.Children(testLock)) == 3 })
 	start(t, server, flagsFor(command("exit", "0"), "--lock", testLock, "--shared")...)
-	until(t, "the reader is in line", func() bool { return len(server.Children(testLock)) == 4 })
+	until(t, "the reader is in the queue", func() bool { return len(server.Children(testLock)) == 4 })
 	require.Equal(t, []string{"1 reader held", "2 reader held", "3 writer waiting", "4 reader waiting"}, states(listed(t, server, testLock)))
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // Observers of requests and states cost an acquire nothing either.
-func TestAcquiresAndHoldsThatNobodyObservesCostNoAllocation(t *testing.T) {
+func TestAcquiresAndHoldsWithoutObserversCostNoAllocation(t *testing.T) {
 	c, err := framework.Connect(t.Context(), framework.Config{
 		Servers: []string{zktest.NewServer(t).Addr()}, Namespace: "ns",
 		Observers: []framework.Observer{{Called: func(context.Context, framework.Call) {}}, {}},

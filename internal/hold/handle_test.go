@@ -111,8 +111,8 @@ func TestEnterNeedsTheContextOfAHolder(t *testing.T) {
 		other.Kind = "semaphore"
 		elsewhere := p.key()
 		elsewhere.Path += "2"
-		stranger := p.key()
-		stranger.Client = dial(t, p.server, "stranger")
+		unrelated := p.key()
+		unrelated.Client = dial(t, p.server, "unrelated")
 		view := p.key()
 		view.Client = p.In(p.Session())
 		for name, tc := range map[string]struct {
@@ -127,7 +127,7 @@ func TestEnterNeedsTheContextOfAHolder(t *testing.T) {
 			"stripped":                  {lease.WithoutOwner(h.Context()), p.key(), false},
 			"another kind":              {h.Context(), other, false},
 			"another path":              {h.Context(), elsewhere, false},
-			"another client":            {h.Context(), stranger, false},
+			"another client":            {h.Context(), unrelated, false},
 			"stripped and derived from": {context.WithValue(lease.WithoutOwner(h.Context()), p, 1), p.key(), false},
 		} {
 			got, _, err := hold.Enter(tc.ctx, tc.key)

@@ -36,13 +36,13 @@ func TestParse(t *testing.T) {
 		require.True(t, ok, node)
 		require.Equal(t, want, got)
 	}
-	strangers := []string{
+	unrelated := []string{
 		"", "abc", "0abc", "x-lock-", "lock-", "lock", "lock-1", "lock-000000000", "lock-00000000000", "lock-000000000a",
 		"lock- 000000001", "lock-+000000001", "lock--", "lock--000000001", "lock---0000000001", "lock-0000000001 ",
 		"lock-2147483648", "lock-9999999999", "lock--2147483649", "lock-0000000001.bak", "0000000001", "latch-0000000001",
 		"LOCK-0000000001", "lock_0000000001", "lock-٠٠٠٠٠٠٠٠٠١", "_c_x",
 	}
-	for _, node := range strangers {
+	for _, node := range unrelated {
 		_, ok := Parse(node, Locks...)
 		require.False(t, ok, "%q", node)
 	}
