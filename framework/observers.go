@@ -62,16 +62,17 @@ func start[S, E any](ctx context.Context, all []observed[S, E], what S) (context
 }
 
 // withValues returns ctx with the values of another context, nil for none. If that ends
-// when ctx does, as one that derives from ctx and only adds values, it is the result: a
-// context of a type of our own would cost a goroutine for each that derives from it.
+// when ctx does, as one that derives from ctx and only adds values, it is the result. If
+// not, only its values are taken: package context keeps the cause of an end among them,
+// which must be that of ctx.
 func withValues(ctx, values context.Context) context.Context {
 	switch {
 	case values == nil:
 		return ctx
-	case values.Done() == ctx.Done():
+	case ctx.Done() != nil && values.Done() == ctx.Done():
 		return values
 	}
-	return valuesOf{ctx, values}
+	return valuesOf{ctx, context.WithoutCancel(values)}
 }
 
 // A valuesOf ends with its Context, and has values of both.

@@ -212,6 +212,7 @@ func observesReEntry(t *testing.T, w *World, r Recipe) {
 // have ended, or know nothing of the caller's.
 func observersChangeNothing(t *testing.T, w *World, r Recipe) {
 	type key struct{}
+	type callers struct{}
 	foreign, cancel := context.WithCancel(context.Background())
 	var returned context.Context
 	c := w.Client("a", func(cfg *framework.Config) {
@@ -223,12 +224,16 @@ func observersChangeNothing(t *testing.T, w *World, r Recipe) {
 	const elsewhere = "/conformance/elsewhere"
 	other := w.Acquire(r.New(c, elsewhere))
 	cancel()
+	alive, cancelAlive := context.WithCancel(context.Background())
+	defer cancelAlive()
+	ended := errors.New("the work ends")
 	for _, returned = range []context.Context{
-		nil, foreign, context.WithValue(context.Background(), key{}, 1), context.WithoutCancel(t.Context()), other.Context(), foreign,
+		nil, foreign, context.WithValue(context.Background(), key{}, 1), context.WithoutCancel(t.Context()), other.Context(), alive, foreign,
 	} {
-		ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "the caller's"))
+		ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), callers{}, "the caller's"))
 		held := w.StartWith(ctx, r.New(c, path), time.Minute).Granted()
 		require.NoError(t, held.Context().Err())
+		require.Equal(t, "the caller's", held.Context().Value(callers{}))
 		require.NotNil(t, held.Context().Value(startedKey{&w.Observed, "hold"}), "the other observer")
 		if !r.NotReentrant {
 			inner := w.StartWith(held.Context(), r.New(c, path), 0).Granted()
@@ -239,11 +244,16 @@ func observersChangeNothing(t *testing.T, w *World, r Recipe) {
 			at := w.StartWith(held.Context(), r.New(c, elsewhere), 0)
 			require.ErrorIs(t, at.Failed(), lease.ErrTimeout, "another lease's context gives no ownership")
 		}
-		cancel(errors.New("the work ends"))
+		cancel(ended)
 		w.Settle()
-		require.Error(t, held.Context().Err())
+		require.ErrorIs(t, context.Cause(held.Context()), ended)
 		release(t, held)
 	}
+	returned = context.Background()
+	unending, err := r.New(c, path).Acquire(context.WithValue(context.Background(), callers{}, "the caller's"), time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, "the caller's", unending.Context().Value(callers{}))
+	release(t, unending)
 	release(t, other)
 }
 

@@ -20,7 +20,13 @@ func ObserverMutants() []Mutant {
 		File: "internal/hold/observe.go", Old: "owner.Inherit(work, ctx)", New: "context.WithValue(work, \"\", owner.Inherit(ctx, ctx))",
 	}, {
 		Name: "an observer's context cancels the lease", Package: suites, Tests: "^TestReaders$",
-		File: "framework/observers.go", Old: "case values.Done() == ctx.Done():", New: "case values != ctx:",
+		File: "framework/observers.go", Old: "case ctx.Done() != nil && values.Done() == ctx.Done():", New: "case values != ctx:",
+	}, {
+		Name: "an observer's context hides the caller's cause", Package: suites, Tests: "^TestMutex$",
+		File: "framework/observers.go", Old: "context.WithoutCancel(values)}", New: "values}",
+	}, {
+		Name: "an observer's context hides the caller's values", Package: suites, Tests: "^TestMutex$",
+		File: "framework/observers.go", Old: "case ctx.Done() != nil && values", New: "case values",
 	}, {
 		Name: "a semaphore's hand-over is not measured", Package: suites, Tests: "^TestSemaphore$",
 		File: "recipes/semaphore/curator_head.go", Old: "\ta.try.Seen.Notify()\n", New: "",
