@@ -186,7 +186,7 @@ func (entry *watchEntry) drop(w *Watch) {
 	w.deliver(Event{}) // none
 }
 
-// remove takes a entry out of the table. The caller has the lock.
+// remove removes an entry from the table. The caller has the lock.
 func (t *watchTable) remove(entry *watchEntry) {
 	t.unmarkIdle(entry)
 	delete(t.entries, entry.key)
