@@ -62,9 +62,9 @@ func start[S, E any](ctx context.Context, all []observed[S, E], what S) (context
 }
 
 // withValues returns ctx with the values of another context, nil for none. If that ends
-// when ctx does, as one that derives from ctx and only adds values, it is the result. If
-// not, only its values are taken: package context keeps the cause of an end among them,
-// which must be that of ctx.
+// when ctx does, as one that derives from ctx and only adds values, it is the result.
+// If not, only its values are taken: package context keeps the cause of an end among
+// them, which must be that of ctx.
 func withValues(ctx, values context.Context) context.Context {
 	switch {
 	case values == nil:
