@@ -8,9 +8,13 @@
 //	if err != nil {
 //		return err
 //	}
-//	return election.Lead(ctx, func(ctx context.Context, term *lease.Lease) error {
+//	err = election.Lead(ctx, func(ctx context.Context, term *lease.Lease) error {
 //		return bill(ctx, term.Token()) // until ctx ends
 //	})
+//	if errors.Is(err, context.Canceled) { // the program ends, as by signal.NotifyContext
+//		return nil
+//	}
+//	return err
 //
 // [Election.Acquire] is for programs that hold the term themselves, with everything
 // that package lease offers. [Election.Leader] and [Election.Observe] tell who leads,

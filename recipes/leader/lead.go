@@ -50,11 +50,12 @@ const steady = time.Minute
 //
 // If fn panics, Lead resigns, and the panic goes on.
 //
-// Lead returns the cause of ctx when ctx has ended. It returns an error at once if
-// repetition cannot help, such as framework.ErrClosed or framework.ErrNoAuth. Every
-// other failure is logged, and Lead tries again. Before a client is closed, end ctx and
-// wait for Lead, or set framework.Config.CloseGrace: then the next leader begins at
-// once, and not before fn has returned.
+// Lead returns the cause of ctx when ctx has ended: context.Canceled, unless ctx has
+// another one. It returns an error at once if repetition cannot help, such as
+// framework.ErrClosed or framework.ErrNoAuth. Every other failure is logged, and Lead
+// tries again. Before a client is closed, end ctx and wait for Lead, or set
+// framework.Config.CloseGrace: then the next leader begins at once, and not before fn
+// has returned.
 //
 // If ctx is the context of a term of the same election, fn runs as a part of that term.
 func (e *Election) Lead(ctx context.Context, fn func(ctx context.Context, term *lease.Lease) error) error {

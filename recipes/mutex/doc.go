@@ -1,8 +1,19 @@
 // Package mutex lets one process at a time do some work: it is a distributed mutual
 // exclusion lock. Of all processes that acquire the mutex of one path, at most one
 // holds a valid lease on it. It is fair: leases are granted in the order in which the
-// acquirers joined the queue. It does not stop a process that was paused from acting
-// after its lease was lost; see package lease for what to do about that.
+// acquirers joined the queue.
+//
+//	orders, err := mutex.New(client, "/locks/orders")
+//	if err != nil {
+//		return err
+//	}
+//	return lease.Do(ctx, orders, 5*time.Second, func(ctx context.Context, held *lease.Lease) error {
+//		return deduct(ctx, held.Token()) // until ctx ends
+//	})
+//
+// Acquire returns a [lease.Lease]. There is no Unlock: release the lease, as [lease.Do]
+// does. A mutex does not stop a process that was paused from acting after its lease was
+// lost; see package lease for what to do about that.
 //
 // It is reentrant through the context of a lease: see package lease. So goroutines that
 // share that context are one owner and do not exclude each other; with lease.Fork they

@@ -2,10 +2,19 @@
 // distributed read-write lock. Of all processes that use the lock of one path, either
 // any number hold valid read leases on it, or one holds a valid write lease. It is
 // fair: a reader waits for the nearest writer ahead of it in the queue, a writer for
-// all contenders ahead, so neither readers nor writers starve. It does not stop a
-// process that was paused from acting after its lease was lost; see package lease for
-// what to do about that. It is reentrant through the context of a lease: see package
-// lease.
+// all contenders ahead, so neither readers nor writers starve.
+//
+//	prices, err := rwlock.New(client, "/locks/prices")
+//	if err != nil {
+//		return err
+//	}
+//	return lease.Do(ctx, prices.Read(), 5*time.Second, func(ctx context.Context, held *lease.Lease) error {
+//		return load(ctx) // a writer uses prices.Write()
+//	})
+//
+// The lock does not stop a process that was paused from acting after its lease was
+// lost; see package lease for what to do about that. It is reentrant through the
+// context of a lease: see package lease.
 //
 // # Downgrade and upgrade
 //
@@ -31,6 +40,6 @@
 // write to release. A downgrade costs as much as a free lock. The end of a writer wakes
 // the readers that it admits, and none behind the next writer; if it was the only one
 // ahead they need no further request. A writer that it wakes lists the queue once, to
-// see whether the ended writer has become a reader. The end of a reader wakes a writer
-// only if that is next in the queue.
+// see whether the writer kept a read lock (downgrade). The end of a reader wakes a
+// writer only if that is next in the queue.
 package rwlock

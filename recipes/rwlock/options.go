@@ -16,6 +16,6 @@ func WithHolder(who string) Option { return func(o *options) { o.who = who } }
 
 // WithMaxHold ends every lease after that time with lease.ErrMaxHold. The znode goes
 // when the lease is released, or a sixth of the session timeout later, whichever comes
-// first, so that work has a moment to stop. Re-entering does not prolong it. The reader
-// that a writer becomes has that time of its own. 0 is no limit.
+// first, so that work has a moment to stop. Re-entering does not prolong it. After a
+// downgrade the maximum hold time starts again. 0 is no limit.
 func WithMaxHold(d time.Duration) Option { return func(o *options) { o.maxHold = d } }

@@ -2,8 +2,18 @@
 // distributed counting semaphore. The valid leases on one path never take more permits
 // than the semaphore's size. It is fair: permits are granted in the order in which the
 // acquirers joined the queue, and a request for many permits is not overtaken by
-// requests for few. It does not stop a process that was paused from acting after its
-// lease was lost; see package lease for what to do about that.
+// requests for few.
+//
+//	workers, err := semaphore.New(client, "/limits/workers", 10) // permits
+//	if err != nil {
+//		return err
+//	}
+//	return lease.Do(ctx, workers, 5*time.Second, func(ctx context.Context, held *lease.Lease) error {
+//		return work(ctx) // with one permit
+//	})
+//
+// A semaphore does not stop a process that was paused from acting after its lease was
+// lost; see package lease for what to do about that.
 //
 // It is not reentrant. Each Acquire takes further permits, also with the context of a
 // lease on the same semaphore, so a nested Acquire can wait for itself. Acquire all
@@ -22,8 +32,7 @@
 // minute, after its last use. The size goes with it, and the next client stores its
 // own. Create the path as a persistent node to keep the size. Data that is not a size
 // belongs to another program: it is not overwritten, and no permits are granted
-// ([lease.ErrForeignData]) until the path is emptied. A path that stores nothing but an
-// IP address, which Curator writes into a node created without data, has no size yet.
+// ([lease.ErrForeignData]) until the path is emptied.
 //
 // # Interoperability
 //
@@ -34,10 +43,12 @@
 //	new InterProcessSemaphoreV2(client, path, new SharedCount(client, path, permits))
 //
 // Without a SharedCount, Java has a number of its own, which is not compared with the
-// stored size. Children of path/leases that do not have the name of a permit are
-// ignored; Curator counts them. [WithSingleQueue] chooses another layout, which costs
-// less and which Curator does not know. A path that another recipe, or a semaphore of
-// the other layout, is using is refused ([lease.ErrOtherRecipe]).
+// stored size. A path that stores nothing but an IP address, which Curator writes into
+// a node created without data, has no size yet. Children of path/leases that do not
+// have the name of a permit are ignored; Curator counts them. [WithSingleQueue] chooses
+// another layout, which costs less and which Curator does not know. A path that another
+// recipe, or a semaphore of the other layout, is using is refused
+// ([lease.ErrOtherRecipe]).
 //
 // # Cost
 //

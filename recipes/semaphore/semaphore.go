@@ -103,7 +103,7 @@ func (s *Semaphore) Acquire(ctx context.Context, timeout time.Duration) (*lease.
 	return s.acquire(ctx, 1, timeout)
 }
 
-// Weight returns an acquirer of n permits at once: it acquires all of them or none,
+// Weight returns an Acquirer of n permits at once. It acquires all of them or none,
 // under one lease, which is lost when any of them is. The lease's Path and Check are
 // those of the first permit; Confirm asks for all. Its Acquire returns ErrTooMany as
 // soon as the size is smaller than n, and framework.ErrInvalidArgument if n is not
