@@ -1,15 +1,14 @@
 package hold
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// errReplaced is the reason of a loss.
-var errReplaced = errors.New("its znode is not the one that was granted")
+// errReplaced is the reason of a loss: the znode is not the one that was granted.
+var errReplaced = fmt.Errorf("%w, and there is another of its name", lease.ErrDeleted)
 
 // A releasedError says that a hold, or a handle on it, was released. It is a
 // lease.ErrReleased.

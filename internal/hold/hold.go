@@ -184,7 +184,7 @@ func (h *Hold) lost(reason error, held time.Duration) error {
 func (h *Hold) remains() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	gone := (errors.Is(h.loss, lease.ErrDeleted) || errors.Is(h.loss, errReplaced)) && len(h.Also) == 0
+	gone := errors.Is(h.loss, lease.ErrDeleted) && len(h.Also) == 0
 	return h.loss != nil && !gone && h.Session.Err() == nil
 }
 
