@@ -16,7 +16,7 @@ import (
 //	AcquireStarted   once
 //	Called           for each request
 //	AcquireEnded     once, whether granted or failed
-//	HoldStarted      once, if it was granted a slot; not if it re-entered a hold
+//	HoldStarted      once, if it was granted; not if it re-entered a hold
 //	HoldEnded        once, when the hold was released or lost
 //
 // Every AcquireStarted has its AcquireEnded, every HoldStarted its HoldEnded, and every
@@ -62,7 +62,7 @@ type Observer struct {
 	AcquireStarted func(ctx context.Context, a Acquire) context.Context
 	// AcquireEnded is called when it has succeeded or failed.
 	AcquireEnded func(ctx context.Context, e AcquireEnd)
-	// HoldStarted is called when an acquire was granted a slot, before Acquire returns.
+	// HoldStarted is called when an acquire was granted, before Acquire returns.
 	HoldStarted func(ctx context.Context, h Hold) context.Context
 	// HoldEnded is called when a hold is over. The end of the caller's context does not
 	// end it.
@@ -114,7 +114,7 @@ type AcquireEnd struct {
 	Err error
 }
 
-// A Hold describes a slot that was granted.
+// A Hold describes what an acquire was granted: the lock, permits or a term.
 type Hold struct {
 	// Recipe is what is held, as in Acquire.
 	Recipe string
@@ -134,7 +134,8 @@ type HoldEnd struct {
 	Hold
 	// Held is how long it lasted, without the removal of its znode.
 	Held time.Duration
-	// Err is nil if it was released, and a lease.LossError if it was lost. Another
-	// error is what Release returned: the znode could not be removed.
+	// Err is nil if it was released, and a lease.LossError if it was lost. For a metric
+	// label test it with errors.Is for the reasons that lease.LossError.Reason lists.
+	// Another error is what Release returned: the znode could not be removed.
 	Err error
 }

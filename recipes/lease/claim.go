@@ -7,12 +7,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// A Claim implements a Lease. The recipes have one of their own. Another may stand for
-// several slots, as one lease on several mutexes does. For fakes see package leasetest.
+// A Claim is for implementers of a Lease: users get leases from Acquire. The recipes
+// have a Claim of their own. Another may stand for several locks, as one lease on
+// several mutexes does. For fakes see package leasetest.
 //
 // An implementation promises that it is safe for concurrent use, that it is valid when
 // it is given to New, and that it ends once: released, or lost before that. One for
-// several slots is valid as long as all of them are.
+// several locks is valid as long as all of them are.
 type Claim interface {
 	// Context derives from the context that the claim was made with, and ends with the
 	// claim, with the cause that Err then returns. Whether Acquire with it re-enters
@@ -21,31 +22,31 @@ type Claim interface {
 	// Done always returns the same channel. It is closed once the claim is known to be
 	// over, released or lost. Err then is not nil.
 	Done() <-chan struct{}
-	// Token is the same for the whole life of the claim. One for several slots, each of
+	// Token is the same for the whole life of the claim. One for several locks, each of
 	// which has a token, returns 0.
 	Token() Token
 	// Path is that of the znode; of the first if there are several.
 	Path() string
-	// Err returns nil only while no other client can have been granted the slot: it
+	// Err returns nil only while no other client can have been granted the lock: it
 	// looks at the clock, and does not rely on events alone. After that it is an
 	// ErrReleased, or an ErrLost, which should be a LossError. It does not block.
 	Err() error
 	// TrustedUntil is the earliest time at which the claim may be lost if no server
 	// answers any more.
 	TrustedUntil() time.Time
-	// Confirm asks the ensemble for all slots. If one is not held the claim is lost.
+	// Confirm asks the ensemble for all locks. If one is not held the claim is lost.
 	Confirm(ctx context.Context) error
 	// RevocationRequested always returns the same channel. It is closed at the first
 	// request for revocation, and never if there can be none.
 	RevocationRequested() <-chan struct{}
 	// Check fails unless the znode at Path exists. An Op is for one node, so that of a
-	// claim for several slots says nothing of the others.
+	// claim for several locks says nothing of the others.
 	Check() framework.Op
 	// Release ends the claim before another client is admitted. It takes a bounded
 	// time, and returns ErrReleased when called again.
 	Release() error
 }
 
-// New returns the lease on a claim, for authors of recipes. Users get leases from an
-// Acquirer.
+// New returns the lease on a claim. It is for implementers: users get leases from
+// Acquire.
 func New(claim Claim) *Lease { return &Lease{claim} }

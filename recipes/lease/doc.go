@@ -1,17 +1,22 @@
-// Package lease defines what all recipes have in common: the [Lease] that they grant,
-// the [Acquirer] that grants it, and the errors.
+// Package lease defines what all recipes have in common. Their Acquire returns a
+// [Lease]: the right to a lock (a mutex, a read or write lock, permits, a term) until
+// it is released or lost. [Do] acquires, runs a function, and releases:
 //
-// A lease is the right to a slot: the lock of a mutex, permits of a semaphore, the term
-// of a leader. It is valid until it is released or lost.
+//	err := lease.Do(ctx, orders, 5*time.Second, func(ctx context.Context, held *lease.Lease) error {
+//		return deduct(ctx, held.Token())
+//	})
 //
-//	held, err := orders.Acquire(ctx, 5*time.Second) // of a mutex, or another recipe
+// In single steps:
+//
+//	held, err := orders.Acquire(ctx, 5*time.Second) // a mutex, or another Acquirer
 //	if err != nil {
 //		return err
 //	}
 //	defer func() { err = errors.Join(err, held.Release()) }()
 //	return deduct(held.Context(), held.Token())
 //
-// [Do] does all of that in one call. Package leasetest has fakes for unit tests.
+// The text of that error has a loss twice if deduct returns it too, as held.Err() or
+// context.Cause; that of Do has it once. Package leasetest has fakes for unit tests.
 //
 // # What is guaranteed
 //
@@ -38,18 +43,18 @@
 // A broken connection alone does not end a lease. It is lost when the session can no
 // longer be proved to live, about half a session timeout after the ensemble stopped
 // answering or committing ([Lease.TrustedUntil]). A server that has lost its quorum
-// still answers, but that proves nothing. The ensemble cannot grant the slot to another
+// still answers, but that proves nothing. The ensemble cannot grant the lock to another
 // client before another sixth of the timeout has passed: time for the work to stop.
 //
 // A lease costs a small transaction every quarter of the session timeout, one for up to
 // 32 leases of a client, unless the client commits something anyway. With it a quorum
 // vouches for the session, and checks the lease's znode. The client needs the
-// permission to read that znode: if it is taken away, the lease is lost.
+// permission to read that znode. Without that permission the lease is lost.
 //
 // # Ownership is in the context
 //
 // Acquire with a context that descends from [Lease.Context] re-enters: it returns a
-// further lease on the same slot at once. The slot is free when the last of these
+// further lease on the same lock at once. The lock is free when the last of these
 // leases is released. Acquire with any other context is a new owner, even from the same
 // goroutine and on the same recipe value.
 //

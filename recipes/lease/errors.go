@@ -12,7 +12,7 @@ import (
 
 // The errors of all recipes, for errors.Is.
 var (
-	// ErrTimeout means that the slot did not become free in time. Nothing is held.
+	// ErrTimeout means that the lock did not become free in time. Nothing is held.
 	ErrTimeout = errors.New("not acquired in time")
 	// ErrLost means that a lease ended before it was released: another client may have
 	// acted at the same time. The error wraps the reason; see LossError.
@@ -25,7 +25,7 @@ var (
 	ErrSequenceExhausted = errors.New("the sequence numbers of the path are used up; " +
 		"delete the path while no client uses it, and they start again")
 	// ErrForeignData means that a path stores data that is not the recipe's. It is not
-	// overwritten, and nothing is acquired. The text has the beginning of the data.
+	// overwritten, and Acquire fails. The text has the beginning of the data.
 	ErrForeignData = errors.New("the path stores data that is not the recipe's")
 	// ErrOtherRecipe means that a path is in use by another recipe: the two would not
 	// exclude each other. The text names one of its znodes. A mutex and a read-write
@@ -35,9 +35,8 @@ var (
 	// contender's.
 	ErrNotContender = errors.New("not the znode of a contender: " +
 		"give the Path of one that Contenders lists or of a Lease, not that of the recipe")
-	// ErrDeleted is the reason of a loss: another client deleted the lease's znode. It
-	// can also be an expired session: a server notifies the client of the end of the
-	// znodes before that of the session.
+	// ErrDeleted is the reason of a loss: another client deleted the lease's znode. An
+	// expired session can have this reason too: its znodes are reported before its end.
 	ErrDeleted = errors.New("its znode was deleted by another client")
 	// ErrMaxHold is the reason of a loss: the maximum hold time passed.
 	ErrMaxHold = errors.New("its maximum hold time passed")
@@ -55,8 +54,10 @@ type LossError struct {
 	Token Token
 	// Held is how long it was held.
 	Held time.Duration
-	// Reason is why it was lost, such as ErrDeleted, ErrMaxHold or ErrSuspended, or why
-	// its session ended: framework.ErrSessionLost or framework.ErrClosed.
+	// Reason is why it was lost, for errors.Is: ErrDeleted, ErrMaxHold, ErrSuspended,
+	// framework.ErrClosed, framework.ErrNoAuth (the znode may not be read any more), or
+	// framework.ErrSessionLost, which is ErrSessionExpired, ErrTrustExpired or
+	// ErrSessionReplaced, also of package framework.
 	Reason error
 }
 
@@ -79,7 +80,8 @@ type TimeoutError struct {
 	// Waited is how long Acquire waited; 0 if the timeout was 0 or less.
 	Waited time.Duration
 	// Ahead is how many contenders were ahead when the queue was last listed, -1 if it
-	// never was because no server was reached.
+	// never was because no server was reached. At a semaphore each permit that is held
+	// counts; with a single queue each lease.
 	Ahead int
 	// Holder is what the head of the queue says about itself. It is zero if that is not
 	// known, such as after a timeout of 0 or for clients that say nothing.

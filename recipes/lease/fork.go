@@ -6,19 +6,10 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/owner"
 )
 
-// Fork returns a context for one of several goroutines that work under one lease and
-// have to exclude each other. What it acquires with that context, it acquires as a new
-// owner, below the owner of ctx.
+// Fork returns a context for one of several goroutines under one lease. Each Acquire
+// with it is a new owner, so forks exclude each other: see the example.
 //
-//	held, err := orders.Acquire(ctx, time.Minute)
-//	...
-//	for _, part := range parts {
-//		workers.Go(func() error {
-//			return lease.Do(lease.Fork(held.Context()), orders, lease.Forever, part.book)
-//		})
-//	}
-//
-// On a path that the owner of ctx holds, a fork enters below that hold: one fork at a
+// On a path that the owner of ctx holds, a fork enters that owner's hold: one fork at a
 // time, in the order of their calls, in memory. Nothing is sent. The lease has the path
 // and token of the hold. Acquire's timeout and context bound the wait. On other paths
 // it waits in the queue like any new owner.
@@ -32,7 +23,7 @@ import (
 // to read. A semaphore is not re-entered, so forks wait for permits of their own.
 //
 // A context that owns nothing is returned as it is. Any number of goroutines may call
-// Fork, and use its context; each Acquire with it is a new owner.
+// Fork, and use its context.
 func Fork(ctx context.Context) context.Context { return owner.Fork(ctx) }
 
 // WithoutOwner returns a context that owns nothing: Acquire with it does not re-enter.

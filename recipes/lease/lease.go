@@ -19,8 +19,9 @@ type Token int64
 // String returns the token as a decimal number.
 func (t Token) String() string { return strconv.FormatInt(int64(t), 10) }
 
-// A Lease is the right to a slot, valid until it is released or lost. It comes from an
-// Acquirer, and is safe for concurrent use.
+// A Lease is what all recipes return from Acquire: the right to a lock (a mutex, a read
+// or write lock, permits, a term) until it is released or lost. It is valid while Err
+// returns nil, and safe for concurrent use.
 //
 // A nil or zero Lease holds nothing: its methods return framework.ErrInvalidArgument,
 // so that its Err is never nil, or panic with it if they return no error.
@@ -28,7 +29,7 @@ type Lease struct{ claim Claim }
 
 // Context derives from the context given to Acquire, and ends when that does, when the
 // lease is released, or when it is lost. context.Cause then returns, in that order, the
-// caller's cause, an ErrReleased or an ErrLost. It carries the ownership of the slot:
+// caller's cause, an ErrReleased or an ErrLost. It carries the ownership of the lock:
 // Acquire with it, or with one derived from it, re-enters. Goroutines that share it are
 // one owner, and do not exclude each other: see Fork.
 //
@@ -52,7 +53,7 @@ func (l *Lease) Err() error {
 	return claim.Err()
 }
 
-// Release gives the lease up, and the slot with the last lease on it. It returns nil if
+// Release gives the lease up, and the lock with the last lease on it. It returns nil if
 // the lease was valid until now, ErrLost if it was not, and ErrReleased if it was
 // released before, so that a second, deferred call is harmless.
 //
@@ -60,7 +61,7 @@ func (l *Lease) Err() error {
 // most a third of the session timeout. If the server does not confirm the removal of
 // the znode in that time, it goes on in the background until it is confirmed or the
 // session is over. A framework.ErrNoAuth means that the path's ACL does not allow the
-// removal, so that the slot stays taken.
+// removal, so that the lock stays taken.
 func (l *Lease) Release() error {
 	claim, err := l.made()
 	if err != nil {
