@@ -8,19 +8,19 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
-// Sent is a request as a client sent it. See [WithConcurrency].
+// Sent is a request as a client sent it, for simulation. See [WithConcurrency].
 type Sent struct {
 	Op    Op     // the kind of request
 	Path  string // as in Call
 	Watch bool   // the request sets a watch
 }
 
-// WithConcurrency makes runs repeat although clients send from several goroutines, and
-// so in an order that does not repeat. It needs [WithStepper] and a [Network]. Of the
-// requests that have arrived over one connection when the whole bubble is blocked, the
-// seed picks the order, as if the client's goroutines had been faster or slower. But a
-// later request stays behind an earlier one if follows reports that its sender knew of
-// the earlier one.
+// WithConcurrency is for simulation; see the package comment. It makes runs repeat
+// although clients send from several goroutines, and so in an order that does not
+// repeat. It needs [WithStepper] and a [Network]. Of the requests that have arrived
+// over one connection when the whole bubble is blocked, the seed picks the order, as if
+// the client's goroutines had been faster or slower. But a later request stays behind
+// an earlier one if follows reports that its sender knew of the earlier one.
 //
 // Replies come in the order of the requests as picked. Clients must accept that, and
 // must send each request with one write.

@@ -6,7 +6,8 @@
 //	server := zktest.NewServer(t)
 //	client, err := framework.Connect(ctx, framework.Config{Servers: []string{server.Addr()}})
 //
-// It is for tests, demonstrations and simulation. It stores nothing on disk.
+// It is for tests, demonstrations and simulation. It stores nothing on disk. Its API is
+// not stable yet.
 //
 // The examples show tests with a server, with a session that expires, with dropped
 // answers, with random faults, and in virtual time.
@@ -55,19 +56,6 @@
 // still. The pings of a client keep time going: a test that waits for a wake-up that
 // never comes does not deadlock but runs for ever, unless its context has a deadline.
 //
-// # Runs that repeat
-//
-// In a bubble, what happens at the same virtual instant happens in random order. With
-// [WithStepper] a seed decides the order: all that arrives at the server waits until
-// the whole bubble is blocked, then the seed picks one event to go on. The same seed
-// and the same [Schedule] give the same [Server.Trace], whatever GOMAXPROCS is, with
-// and without the race detector. Events are ordered by client name, so name each
-// client.
-//
-// A client that sends from several goroutines needs [WithConcurrency] as well. The
-// server cannot order what else races inside a client, such as two timers that fire at
-// the same time, or random names.
-//
 // # Like a real server
 //
 // All requests, results and error codes, and the order in which the errors of a request
@@ -99,4 +87,21 @@
 //   - Sequence numbers never exceed 2147483647, even of several creates in one multi or
 //     under way at once; see [WithSequenceWrap].
 //   - An expired session is closed at once, and reaping has no limit per minute.
+//
+// # Simulation
+//
+// Most tests do not need what follows: [WithStepper], [WithConcurrency], [Sent] and
+// [Server.Settle]. They make runs under many schedules of faults repeat exactly, as in
+// this project's own tests.
+//
+// In a bubble, what happens at the same virtual instant happens in random order. With
+// [WithStepper] a seed decides the order: all that arrives at the server waits until
+// the whole bubble is blocked, then the seed picks one event to go on. The same seed
+// and the same [Schedule] give the same [Server.Trace], whatever GOMAXPROCS is, with
+// and without the race detector. Events are ordered by client name, so name each
+// client.
+//
+// A client that sends from several goroutines needs [WithConcurrency] as well. The
+// server cannot order what else races inside a client, such as two timers that fire at
+// the same time, or random names.
 package zktest

@@ -64,5 +64,5 @@ func ordersTest(t *testing.T) {
 
 // Random faults. Those that fail a test are reduced to the few that it takes.
 func ExampleSchedule() {
-	ordersTest(new(testing.T)) // go test does this
+	ordersTest(new(testing.T)) // not in your package: there go test runs TestOrdersUnderFaults
 }

@@ -39,5 +39,5 @@ func announceTest(t *testing.T) {
 
 // A test with a server of its own.
 func Example() {
-	announceTest(new(testing.T)) // go test does this
+	announceTest(new(testing.T)) // not in your package: there go test runs TestAnnounce
 }

@@ -51,5 +51,5 @@ func takeoverTest(t *testing.T) {
 
 // Virtual time: with testing/synctest and a [zktest.Network] nothing waits for real.
 func Example_virtualTime() {
-	takeoverTest(new(testing.T)) // go test does this
+	takeoverTest(new(testing.T)) // not in your package: there go test runs TestTakeover
 }

@@ -96,10 +96,10 @@ func WithTraceLimit(n int) Option {
 	return option(func(c *config) { c.traceLimit = n })
 }
 
-// WithStepper makes a seed decide the order of all that happens; see the package
-// comment. wait must return when all other goroutines are blocked: pass synctest.Wait.
-// No other goroutine may call synctest.Wait then; tests call [Server.Settle]. The
-// server calls wait on a goroutine of its own.
+// WithStepper is for simulation; see the package comment. It makes a seed decide the
+// order of all that happens. wait must return when all other goroutines are blocked:
+// pass synctest.Wait. No other goroutine may call synctest.Wait then; tests call
+// [Server.Settle]. The server calls wait on a goroutine of its own.
 func WithStepper(seed uint64, wait func()) Option {
 	return option(func(c *config) { c.seed, c.wait = seed, wait })
 }

@@ -70,9 +70,9 @@ func (p *stepper) await(free <-chan struct{}) bool {
 	}
 }
 
-// Settle waits until the whole program is blocked and the server has nothing left to do
-// at this instant. It takes the place of synctest.Wait, which must not be called with
-// [WithStepper]. Without a stepper it returns at once.
+// Settle is for simulation. It waits until the whole program is blocked and the server
+// has nothing left to do at this instant. Call it in place of synctest.Wait, which must
+// not be called with [WithStepper]. Without a stepper it returns at once.
 func (s *Server) Settle() {
 	p := s.stepper
 	if p == nil {
