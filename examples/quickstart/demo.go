@@ -16,6 +16,9 @@ import (
 // path is the znode of the mutex.
 const path = "/locks/orders"
 
+// sessionTimeout is short, so that bob does not wait long in scene 4.
+const sessionTimeout = 2 * time.Second
+
 // A client is a mutex, as one program sees it.
 type client struct {
 	*mutex.Mutex
@@ -37,29 +40,33 @@ type demo struct {
 }
 
 // newDemo starts the server and connects the clients.
-func newDemo(ctx context.Context, out io.Writer, work time.Duration) (*demo, error) {
-	server, err := zktest.Start()
+func newDemo(ctx context.Context, out io.Writer, work time.Duration, opts ...zktest.Option) (*demo, error) {
+	opts = append(opts, zktest.WithSessionTimeouts(sessionTimeout, sessionTimeout))
+	server, err := zktest.Start(opts...)
 	if err != nil {
 		return nil, err
 	}
 	d := &demo{server: server, work: work, out: out, start: time.Now()}
 	for name, c := range map[string]*client{"ann": &d.ann, "bob": &d.bob, "carl": &d.carl, "dora": &d.dora} {
-		if *c, err = connect(ctx, server.Addr(), name); err != nil {
+		if *c, err = connect(ctx, server, name); err != nil {
 			d.close()
 			return nil, err
 		}
 	}
 	fmt.Fprintf(out, "A ZooKeeper server runs in this process, on %s.\n", server.Addr())
 	fmt.Fprintf(out, "Four clients are connected to it and want the mutex %s.\n", path)
+	fmt.Fprintln(out, "A token is the number of a ZooKeeper transaction, so it grows in jumps.")
 	return d, nil
 }
 
 // connect is all that a program needs to use a mutex. In a real program, Servers are
 // the addresses of an ensemble.
-func connect(ctx context.Context, addr, name string) (client, error) {
+func connect(ctx context.Context, server *zktest.Server, name string) (client, error) {
 	c, err := framework.Connect(ctx, framework.Config{
-		Servers: []string{addr},
-		Logger:  slog.New(slog.DiscardHandler), // the scenes show what happens
+		Servers:        []string{server.Addr()},
+		SessionTimeout: sessionTimeout,
+		Dial:           server.Dial(name),             // only so that scene 4 can cut ann off
+		Logger:         slog.New(slog.DiscardHandler), // the scenes show what happens
 	})
 	if err != nil {
 		return client{}, err
@@ -91,11 +98,11 @@ func (d *demo) title(text string) {
 	fmt.Fprintf(d.out, "\n%d. %s\n", d.scene, text)
 }
 
-// say prints what a client or the server does, and when.
+// say prints what a client or the network does, and when.
 func (d *demo) say(who, format string, arguments ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	fmt.Fprintf(d.out, "   %4.2fs  %-6s  %s\n", time.Since(d.start).Seconds(), who, fmt.Sprintf(format, arguments...))
+	fmt.Fprintf(d.out, "   %4.2fs  %-7s  %s\n", time.Since(d.start).Seconds(), who, fmt.Sprintf(format, arguments...))
 }
 
 func (d *demo) close() {

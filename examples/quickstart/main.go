@@ -18,6 +18,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
+	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 func main() {
@@ -31,8 +32,8 @@ func main() {
 }
 
 // run shows all scenes. work is how long each holder works.
-func run(ctx context.Context, out io.Writer, work time.Duration) error {
-	d, err := newDemo(ctx, out, work)
+func run(ctx context.Context, out io.Writer, work time.Duration, opts ...zktest.Option) error {
+	d, err := newDemo(ctx, out, work, opts...)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func reEnter(ctx context.Context, d *demo) error {
 			d.say("ann", "holds it twice, token %v", inner.Token())
 			return nil
 		})
-		d.say("ann", "holds it once again: %t", outer.Err() == nil)
+		d.say("ann", "still holds it after the inner release: %t", outer.Err() == nil)
 		return err
 	})
 }
@@ -115,10 +116,11 @@ func timeOut(ctx context.Context, d *demo) error {
 	})
 }
 
-// loseIt: when the session of a holder expires, its context ends, and the next client
-// in the queue gets the mutex.
+// loseIt: a holder that is cut off from the server stops in time. Its context ends
+// before its session can expire on the server, and only then the next client in the
+// queue gets the mutex.
 func loseIt(ctx context.Context, d *demo) error {
-	d.title("A mutex can be lost: the holder's context ends, and the next client gets it")
+	d.title("A mutex can be lost: the holder's context ends before the next client gets it")
 	held, err := d.ann.Acquire(ctx, lease.Forever)
 	if err != nil {
 		return err
@@ -131,17 +133,14 @@ func loseIt(ctx context.Context, d *demo) error {
 	}
 	d.say("bob", "waits, 1 ahead")
 
-	session := d.ann.client.Session().ID()
-	expiry := time.AfterFunc(d.work, func() {
-		d.say("server", "expires ann's session")
-		d.server.ExpireSession(session)
+	cut := time.AfterFunc(d.work, func() {
+		d.say("network", "cuts ann off from the server")
+		d.server.Partition("ann", true)
 	})
-	defer expiry.Stop()
+	defer cut.Stop()
 	stopped := retry.Sleep(held.Context(), time.Hour) // the work
 	d.say("ann", "stops: %v", stopped)
-	// The server notified bob first, so both may have worked for a moment. That is what
-	// tokens are for: a store that has seen bob's token refuses ann's.
 	err = held.Release()
-	d.say("ann", "releases, and learns that it was lost: %t", errors.Is(err, lease.ErrLost))
+	d.say("ann", "Release returns lease.ErrLost: %t", errors.Is(err, lease.ErrLost))
 	return <-done
 }
