@@ -219,7 +219,7 @@ func holdersNodeIsReplaced(t *testing.T, w *World, r Recipe) {
 	require.NoError(t, err)
 	w.After(20 * time.Millisecond)
 	require.ErrorIs(t, held.Err(), lease.ErrLost)
-	require.ErrorIs(t, held.Release(), lease.ErrLost)
+	require.ErrorIs(t, held.Release(), lease.ErrDeleted)
 	w.After(SessionTimeout)
 	require.Equal(t, []string{held.Path()}, w.Ephemerals("/"), "the other node is left alone")
 }
