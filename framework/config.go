@@ -140,7 +140,8 @@ type Config struct {
 	// Logger gets state changes and what goes on in the background. nil means
 	// slog.Default().
 	Logger *slog.Logger
-	// Observers are told what the client and its recipes do, for metrics and traces.
+	// Observers are notified of what the client and its recipes do, for metrics and
+	// traces.
 	Observers []Observer
 
 	random       io.Reader               // of the names of protected nodes

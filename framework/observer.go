@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// An Observer is told what a client and its recipes do, for metrics and traces. Any of
-// its functions may be nil. An event for which no function is set costs nothing: no
-// allocation, and no reading of the clock.
+// An Observer is notified of what a client and its recipes do, for metrics and traces.
+// Any of its functions may be nil. An event for which no function is set costs nothing:
+// no allocation, and no reading of the clock.
 //
 // # Order
 //
@@ -104,9 +104,8 @@ type AcquireEnd struct {
 	// Waited is how long it took, requests included.
 	Waited time.Duration
 	// HandOver is the part of Waited that came after the wait for others: from the
-	// event that told of the last change waited for, such as the end of the hold
-	// before, to the grant. It is 0 if it did not wait for others, re-entered, or
-	// failed.
+	// event of the last change waited for, such as the end of the hold before, to the
+	// grant. It is 0 if it did not wait for others, re-entered, or failed.
 	HandOver time.Duration
 	// Reentered is true if the context owned a hold already, and Acquire entered it.
 	Reentered bool

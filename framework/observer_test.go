@@ -17,7 +17,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-func TestSeveralObserversAreToldInOrderEachWithItsOwnContext(t *testing.T) {
+func TestSeveralObserversAreNotifiedInOrderEachWithItsOwnContext(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		type key struct{}

@@ -38,9 +38,9 @@ func appendSet[T any](all []T, one T, set bool) []T {
 	return append(all, one)
 }
 
-// start tells observers that something has started. It returns a context with the
-// values that they add, and a function that tells them of the end; nil if there are no
-// observers.
+// start notifies observers that something has started. It returns a context with the
+// values that they add, and a function that notifies them of the end; nil if there are
+// no observers.
 func start[S, E any](ctx context.Context, all []observed[S, E], what S) (context.Context, func(E)) {
 	if len(all) == 0 {
 		return ctx, nil

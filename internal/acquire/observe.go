@@ -16,15 +16,15 @@ type observation struct {
 	work      context.Context // that it is in; holds derive from it
 	requests  context.Context // the caller's, with the values that the observers add
 	start     time.Time
-	ended     func(framework.AcquireEnd) // nil once they were told
+	ended     func(framework.AcquireEnd) // nil once they were notified
 	notified  time.Time                  // of the last change that was waited for
 	reentered bool
 }
 
 type observationKey struct{}
 
-// Observed tells the client's observers of one call of Acquire, which acquire carries
-// out with the context that it is given.
+// Observed notifies the client's observers of one call of Acquire, which acquire
+// carries out with the context that it is given.
 func (r *Recipe) Observed(ctx context.Context, permits int, timeout time.Duration, acquire func(ctx context.Context) (*lease.Lease, error)) (*lease.Lease, error) {
 	requests, ended := kit.Of(r.Client).AcquireStarted(ctx, framework.Acquire{
 		Recipe: r.Kind, Path: r.Path, Permits: permits, Timeout: timeout,
@@ -56,7 +56,7 @@ func (o *observation) forRequests(ctx context.Context) context.Context {
 	return o.requests
 }
 
-// end tells the observers, once, how the acquire has ended.
+// end notifies the observers, once, how the acquire has ended.
 func (o *observation) end(err error) {
 	if o == nil || o.ended == nil {
 		return

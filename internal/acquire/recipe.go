@@ -56,7 +56,8 @@ func (r *Recipe) AcquireN(ctx context.Context, n int, timeout time.Duration, tak
 	})
 }
 
-// Take is Acquire for a ctx that owns no hold, without telling observers: see Observed.
+// Take is Acquire for a ctx that owns no hold, without notifying observers: see
+// Observed.
 func (r *Recipe) Take(ctx context.Context, timeout time.Duration, take Taker) (*lease.Lease, error) {
 	w, cancel := r.begin(ctx, timeout)
 	defer cancel()

@@ -60,7 +60,7 @@ type Hold struct {
 	suspended           <-chan struct{}         // closed when the connection breaks; nil if that does not matter
 	cleanup             sync.Once               // the removal of the znodes is under way
 	work                context.Context         // of the first lease, if there are observers; nil if not
-	ended               func(framework.HoldEnd) // tells them of the end
+	ended               func(framework.HoldEnd) // notifies them of the end
 
 	mu      sync.Mutex // guards what follows, and all claimants
 	handles map[*Handle]struct{}
@@ -96,7 +96,7 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 		h.lose(g.Session.Err())
 	}
 	if !watched {
-		h.tellLost()
+		h.notifyLost()
 	}
 	return lease.New(handle)
 }
@@ -236,7 +236,7 @@ func (h *Hold) close() error {
 	}
 	held := time.Since(h.since)
 	err := h.free()
-	h.tellEnd(held, err)
+	h.notifyEnd(held, err)
 	return err
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/owner"
 )
 
-// observed tells the client's observers that the hold starts, before anything can end
-// it. It returns ctx with the values that they add; ownership remains that of ctx.
+// observed notifies the client's observers that the hold starts, before anything can
+// end it. It returns ctx with the values that they add; ownership remains that of ctx.
 func (h *Hold) observed(ctx context.Context) context.Context {
 	work, ended := kit.Of(h.Client).HoldStarted(ctx, framework.Hold{
 		Recipe: h.Key.Kind, Path: h.Key.Path, Node: h.Path, Permits: max(h.Permits, 1), Session: h.Session.ID(), Token: int64(h.Token),
@@ -22,18 +22,19 @@ func (h *Hold) observed(ctx context.Context) context.Context {
 	return h.work
 }
 
-// tellLost tells the observers that the hold is lost, unless it was released first.
-// Only the goroutine that watches h.Path calls it, once; Start does if there is none.
-func (h *Hold) tellLost() {
+// notifyLost notifies the observers that the hold is lost, unless it was released
+// first. Only the goroutine that watches h.Path calls it, once; Start does if there is
+// none.
+func (h *Hold) notifyLost() {
 	h.mu.Lock()
 	loss, held := h.loss, h.held
 	h.mu.Unlock()
 	if loss != nil {
-		h.tellEnd(held, loss)
+		h.notifyEnd(held, loss)
 	}
 }
 
-func (h *Hold) tellEnd(held time.Duration, err error) {
+func (h *Hold) notifyEnd(held time.Duration, err error) {
 	if h.ended != nil {
 		h.ended(framework.HoldEnd{Held: held, Err: err})
 	}

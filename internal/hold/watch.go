@@ -57,7 +57,7 @@ func (h *Hold) watch(ctx context.Context, path string) {
 		}
 	}
 	if path == h.Path {
-		h.tellLost()
+		h.notifyLost()
 	}
 	if h.remains() {
 		h.windDown(ctx)

@@ -110,10 +110,10 @@ type Kit interface {
 	// it was refused.
 	WarnIfOpen(node string, perms int32)
 
-	// AcquireStarted tells the observers of a call of Acquire. It returns ctx with the
-	// values that they add, for the requests, and the function that tells them of the
-	// end, which fills in what it knows from here; nil if there are no observers.
-	// a.Path is that of the view.
+	// AcquireStarted notifies the observers of a call of Acquire. It returns ctx with
+	// the values that they add, for the requests, and the function that notifies them
+	// of the end, which fills in what it knows from here; nil if there are no
+	// observers. a.Path is that of the view.
 	AcquireStarted(ctx context.Context, a framework.Acquire) (context.Context, func(framework.AcquireEnd))
 
 	// HoldStarted does the same for a hold. h.Node is that of the view, h.Path the

@@ -14,7 +14,7 @@ import (
 )
 
 // Each term of Lead is an acquire and a hold.
-func TestObserversAreToldOfTerms(t *testing.T) {
+func TestObserversAreNotifiedOfTerms(t *testing.T) {
 	t.Parallel()
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a")

@@ -12,8 +12,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// told returns what observers were told, in short.
-func told(w *conformance.World) (all []string) {
+// notified returns what observers were notified of, in short.
+func notified(w *conformance.World) (all []string) {
 	for _, e := range w.Observed.Events() {
 		switch e := e.(type) {
 		case framework.AcquireEnd:
@@ -27,7 +27,7 @@ func told(w *conformance.World) (all []string) {
 	return all
 }
 
-func TestObserversAreToldOfADowngrade(t *testing.T) {
+func TestObserversAreNotifiedOfADowngrade(t *testing.T) {
 	t.Parallel()
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
@@ -43,13 +43,13 @@ func TestObserversAreToldOfADowngrade(t *testing.T) {
 			"writer acquired, re-entered false, false", "writer held",
 			"reader acquired, re-entered false, false", "reader held",
 			"writer over after 2s", "reader over after 2s",
-		}, told(w))
+		}, notified(w))
 	})
 }
 
 // An upgrade is refused, and a reader below a forked writer is part of the writer's
 // hold.
-func TestObserversAreToldOfRefusalsAndEntries(t *testing.T) {
+func TestObserversAreNotifiedOfRefusalsAndEntries(t *testing.T) {
 	t.Parallel()
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		l := newLock(t, w.Client("a"))
@@ -65,6 +65,6 @@ func TestObserversAreToldOfRefusalsAndEntries(t *testing.T) {
 		require.Equal(t, []string{
 			"reader acquired, re-entered false, false", "reader held", "writer acquired, re-entered false, true", "reader over after 0s",
 			"writer acquired, re-entered false, false", "writer held", "reader acquired, re-entered true, false", "writer over after 0s",
-		}, told(w))
+		}, notified(w))
 	})
 }

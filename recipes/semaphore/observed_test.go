@@ -12,7 +12,7 @@ import (
 
 // Several permits are one acquire and one hold. The hand-over of the last permit that
 // was missing is measured, not that of the queue position.
-func TestObserversAreToldOfPermits(t *testing.T) {
+func TestObserversAreNotifiedOfPermits(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, func(t *testing.T, w *conformance.World, newOne maker) {
 		s, other := newOne(w.Client("a"), 5), newOne(w.Client("b"), 5)

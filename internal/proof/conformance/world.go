@@ -28,7 +28,7 @@ type World struct {
 	T *testing.T
 	// Server is the one server.
 	Server *zktest.Server
-	// Observed is what all clients tell their observers.
+	// Observed is what the observers of all clients are notified of.
 	Observed ObserverLog
 
 	clients []*framework.Client

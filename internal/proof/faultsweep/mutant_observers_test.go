@@ -8,7 +8,7 @@ func ObserverMutants() []Mutant {
 		File: "internal/acquire/try.go", Old: "\t\to.end(nil)\n", New: "",
 	}, {
 		Name: "observers are notified of the loss of each node of a hold", Package: suites, Tests: "^TestSemaphore$",
-		File: "internal/hold/watch.go", Old: "if path == h.Path {\n\t\th.tellLost()", New: "if path != \"\" {\n\t\th.tellLost()",
+		File: "internal/hold/watch.go", Old: "if path == h.Path {\n\t\th.notifyLost()", New: "if path != \"\" {\n\t\th.notifyLost()",
 	}, {
 		Name: "observers are notified of a release by two goroutines", Package: suites, Tests: "^TestMutex$",
 		File: "internal/hold/observe.go", Old: "if loss != nil {", New: "if true {",
