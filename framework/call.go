@@ -97,8 +97,8 @@ func (c *Client) repeatable(err error, idempotent bool) bool {
 // counts these attempts.
 func once[T any](ctx context.Context, c *Client, r request[T], number int) (T, error) {
 	var start time.Time
-	called := c.core.observers.called
-	if len(called) > 0 {
+	ended := c.core.observers.requestEnded
+	if len(ended) > 0 {
 		start = time.Now()
 	}
 	s, err := c.AwaitSession(ctx)
@@ -114,8 +114,8 @@ func once[T any](ctx context.Context, c *Client, r request[T], number int) (T, e
 	if err != nil {
 		err = &OpError{Op: r.op, Path: r.path, Session: session, Outcome: outcome, Err: err}
 	}
-	for _, f := range called {
-		f(ctx, Call{Op: r.op, Path: c.full(r.path), Session: session, Attempt: number, Duration: time.Since(start), Err: err})
+	for _, f := range ended {
+		f(ctx, Request{Op: r.op, Path: c.full(r.path), Session: session, Attempt: number, Duration: time.Since(start), Err: err})
 	}
 	return value, err
 }

@@ -43,9 +43,9 @@ func TestConfigIsCopied(t *testing.T) {
 func TestObserverGetsTheOutcome(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		var calls []framework.Call
+		var calls []framework.Request
 		c := connect(t, s, func(cfg *framework.Config) {
-			cfg.Observers = []framework.Observer{{Called: func(_ context.Context, call framework.Call) { calls = append(calls, call) }}}
+			cfg.Observers = []framework.Observer{{RequestEnded: func(_ context.Context, call framework.Request) { calls = append(calls, call) }}}
 		})
 		for _, tc := range []struct {
 			prepare func()

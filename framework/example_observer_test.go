@@ -23,7 +23,7 @@ type meter struct {
 
 func (m *meter) observer() framework.Observer {
 	return framework.Observer{
-		AcquireStarted: func(ctx context.Context, a framework.Acquire) context.Context {
+		AcquireStarted: func(ctx context.Context, a framework.AcquireInfo) context.Context {
 			return startSpan(ctx, "acquire "+a.Path)
 		},
 		AcquireEnded: func(ctx context.Context, e framework.AcquireEnd) {
@@ -35,7 +35,7 @@ func (m *meter) observer() framework.Observer {
 			}
 			endSpan(ctx, e.Err)
 		},
-		HoldStarted: func(ctx context.Context, h framework.Hold) context.Context {
+		HoldStarted: func(ctx context.Context, h framework.HoldInfo) context.Context {
 			return startSpan(ctx, "hold "+h.Path)
 		},
 		HoldEnded: func(ctx context.Context, e framework.HoldEnd) {

@@ -14,7 +14,7 @@ import (
 // An Acquire makes these calls, each of which returns before the next is made:
 //
 //	AcquireStarted   once
-//	Called           for each request
+//	RequestEnded     for each request
 //	AcquireEnded     once, whether granted or failed
 //	HoldStarted      once, if it was granted; not if it re-entered a hold
 //	HoldEnded        once, when the hold was released or lost
@@ -34,23 +34,23 @@ import (
 // that derives from it and carries more values, such as a span; nil adds nothing. The
 // requests of an acquire have the values from AcquireStarted. The lease's context has
 // those from HoldStarted, so that a span of the work under the lease has the hold's
-// span as parent. Only values are taken from what is returned: the caller's
-// cancellation, deadline and ownership stay as they are. AcquireEnded and HoldEnded get
-// what the same observer returned, which may have ended.
+// span as parent. Only values are taken from what is returned: cancellation, its cause,
+// deadline and ownership are those of the caller's context. AcquireEnded and HoldEnded
+// get the context that the same observer returned, which may have ended.
 //
 // # Functions
 //
-// Started functions, AcquireEnded and Called run on the goroutine that does what they
-// report, often one of the program; the other functions on one of the client, except
-// that HoldEnded runs on the goroutine that calls Release if that ends the hold. All of
-// them must be safe for concurrent use, must return at once, and must not panic, call
-// Close, or wait for an operation of the client.
+// Started functions, AcquireEnded and RequestEnded run on the goroutine that does what
+// they report, often one of the program; the other functions on one of the client,
+// except that HoldEnded runs on the goroutine that calls Release if that ends the hold.
+// All of them must be safe for concurrent use, must return at once, and must not panic,
+// call Close, or wait for an operation of the client.
 type Observer struct {
 	// StateChanged is called for every transition of the client, in order.
 	StateChanged func(StateChange)
-	// Called is called after every request of the client's operations, with the context
-	// of the operation. A request that is repeated is called for each time.
-	Called func(ctx context.Context, c Call)
+	// RequestEnded is called after every request of the client's operations, with the
+	// context of the operation. Each attempt of a request that is repeated counts.
+	RequestEnded func(ctx context.Context, r Request)
 	// CleanupStarted is called when the removal of a znode is left to the background.
 	// What has started and not ended is pending.
 	CleanupStarted func(path string)
@@ -59,18 +59,18 @@ type Observer struct {
 	CleanupEnded func(path string, err error)
 
 	// AcquireStarted is called when an Acquire starts.
-	AcquireStarted func(ctx context.Context, a Acquire) context.Context
+	AcquireStarted func(ctx context.Context, a AcquireInfo) context.Context
 	// AcquireEnded is called when it has succeeded or failed.
 	AcquireEnded func(ctx context.Context, e AcquireEnd)
 	// HoldStarted is called when an acquire was granted, before Acquire returns.
-	HoldStarted func(ctx context.Context, h Hold) context.Context
+	HoldStarted func(ctx context.Context, h HoldInfo) context.Context
 	// HoldEnded is called when a hold is over. The end of the caller's context does not
 	// end it.
 	HoldEnded func(ctx context.Context, e HoldEnd)
 }
 
-// A Call describes one request that has ended.
-type Call struct {
+// A Request describes one request that has ended.
+type Request struct {
 	// Op and Path are the operation and the path with chroot and namespace.
 	Op, Path string
 	// Session is the id of the session it was sent in; 0 if it was not sent.
@@ -85,8 +85,8 @@ type Call struct {
 	Err error
 }
 
-// An Acquire describes a call of a recipe's Acquire.
-type Acquire struct {
+// An AcquireInfo describes a call of a recipe's AcquireInfo.
+type AcquireInfo struct {
 	// Recipe is what is acquired: "mutex", "reader", "writer", "semaphore" or "leader",
 	// as in lease.Contender.
 	Recipe string
@@ -100,12 +100,13 @@ type Acquire struct {
 
 // An AcquireEnd describes how an Acquire has ended.
 type AcquireEnd struct {
-	Acquire
+	AcquireInfo
 	// Waited is how long it took, requests included.
 	Waited time.Duration
-	// HandOver is the part of Waited that came after the wait for others: from the
-	// event of the last change waited for, such as the end of the hold before, to the
-	// grant. It is 0 if it did not wait for others, re-entered, or failed.
+	// HandOver is the last part of Waited, measured in this process: from the event
+	// that notified of the last change that was waited for, such as the end of the hold
+	// before, to the grant. It is 0 if the acquire did not wait for others, re-entered,
+	// or failed.
 	HandOver time.Duration
 	// Reentered is true if the context owned a hold already, and Acquire entered it.
 	Reentered bool
@@ -113,8 +114,8 @@ type AcquireEnd struct {
 	Err error
 }
 
-// A Hold describes what an acquire was granted: the lock, permits or a term.
-type Hold struct {
+// A HoldInfo describes what an acquire was granted: the lock, permits or a term.
+type HoldInfo struct {
 	// Recipe is what is held, as in Acquire.
 	Recipe string
 	// Path is that of the recipe, and Node that of the znode, with chroot and
@@ -130,7 +131,7 @@ type Hold struct {
 
 // A HoldEnd describes how a hold has ended.
 type HoldEnd struct {
-	Hold
+	HoldInfo
 	// Held is how long it lasted, without the removal of its znode.
 	Held time.Duration
 	// Err is nil if it was released, and a lease.LossError if it was lost. For a metric

@@ -24,7 +24,7 @@ func TestSeveralObserversAreNotifiedInOrderEachWithItsOwnContext(t *testing.T) {
 		var log []string
 		observer := func(name string) framework.Observer {
 			return framework.Observer{
-				HoldStarted: func(ctx context.Context, h framework.Hold) context.Context {
+				HoldStarted: func(ctx context.Context, h framework.HoldInfo) context.Context {
 					log = append(log, fmt.Sprint(name, " starts ", h.Node, " in ", ctx.Value(key{})))
 					return context.WithValue(ctx, key{}, name)
 				},
@@ -38,7 +38,7 @@ func TestSeveralObserversAreNotifiedInOrderEachWithItsOwnContext(t *testing.T) {
 			cfg.Namespace = "ns"
 			cfg.Observers = []framework.Observer{observer("a"), {}, ends, observer("b")}
 		})
-		ctx, ended := kit.Of(c).HoldStarted(t.Context(), framework.Hold{Node: "/n"})
+		ctx, ended := kit.Of(c).HoldStarted(t.Context(), framework.HoldInfo{Node: "/n"})
 		ended(framework.HoldEnd{Held: time.Second})
 		require.Equal(t, []string{"a starts /ns/n in <nil>", "b starts /ns/n in a", "a ends /ns/n in a after 1s", "in a", "b ends /ns/n in b after 1s"}, log)
 		require.Equal(t, "b", ctx.Value(key{}))
@@ -54,7 +54,7 @@ func TestAnObserverAddsValuesAndNothingElse(t *testing.T) {
 		var returned func(ctx context.Context) context.Context
 		c := connect(t, s, func(cfg *framework.Config) {
 			cfg.Observers = []framework.Observer{{
-				AcquireStarted: func(ctx context.Context, _ framework.Acquire) context.Context { return returned(ctx) },
+				AcquireStarted: func(ctx context.Context, _ framework.AcquireInfo) context.Context { return returned(ctx) },
 			}}
 		})
 		over, stop := context.WithCancel(context.Background())
@@ -76,7 +76,7 @@ func TestAnObserverAddsValuesAndNothingElse(t *testing.T) {
 		} {
 			returned = f
 			ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), mine{}, 2))
-			got, _ := kit.Of(c).AcquireStarted(ctx, framework.Acquire{Path: "/"})
+			got, _ := kit.Of(c).AcquireStarted(ctx, framework.AcquireInfo{Path: "/"})
 			assert.Equal(t, 1, got.Value(its{}), name)
 			assert.Equal(t, 2, got.Value(mine{}), name)
 			time.Sleep(time.Minute)
@@ -98,7 +98,7 @@ func withDeadline(ctx context.Context, d time.Duration) context.Context {
 	return ctx
 }
 
-// A retry is a further call of Called, with the operation's context.
+// A retry is a further call of RequestEnded, with the operation's context.
 func TestCalledCountsAttempts(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
@@ -106,7 +106,7 @@ func TestCalledCountsAttempts(t *testing.T) {
 		var attempts []int
 		c := connect(t, s, func(cfg *framework.Config) {
 			cfg.Retry = retry.Constant(time.Second)
-			cfg.Observers = []framework.Observer{{Called: func(ctx context.Context, call framework.Call) {
+			cfg.Observers = []framework.Observer{{RequestEnded: func(ctx context.Context, call framework.Request) {
 				assert.Equal(t, "mine", ctx.Value(key{}))
 				assert.Equal(t, call.Err != nil, call.Attempt < 3)
 				attempts = append(attempts, call.Attempt)

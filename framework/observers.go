@@ -5,11 +5,11 @@ import "context"
 // observers are the functions that are set, by event.
 type observers struct {
 	stateChanged   []func(StateChange)
-	called         []func(context.Context, Call)
+	requestEnded   []func(context.Context, Request)
 	cleanupStarted []func(string)
 	cleanupEnded   []func(string, error)
-	acquires       []observed[Acquire, AcquireEnd]
-	holds          []observed[Hold, HoldEnd]
+	acquires       []observed[AcquireInfo, AcquireEnd]
+	holds          []observed[HoldInfo, HoldEnd]
 }
 
 // observed is one observer of what starts and ends.
@@ -21,10 +21,10 @@ type observed[S, E any] struct {
 func newObservers(all []Observer) (o observers) {
 	for _, one := range all {
 		o.stateChanged = appendSet(o.stateChanged, one.StateChanged, one.StateChanged != nil)
-		o.called = appendSet(o.called, one.Called, one.Called != nil)
+		o.requestEnded = appendSet(o.requestEnded, one.RequestEnded, one.RequestEnded != nil)
 		o.cleanupStarted = appendSet(o.cleanupStarted, one.CleanupStarted, one.CleanupStarted != nil)
 		o.cleanupEnded = appendSet(o.cleanupEnded, one.CleanupEnded, one.CleanupEnded != nil)
-		acquires, holds := observed[Acquire, AcquireEnd]{one.AcquireStarted, one.AcquireEnded}, observed[Hold, HoldEnd]{one.HoldStarted, one.HoldEnded}
+		acquires, holds := observed[AcquireInfo, AcquireEnd]{one.AcquireStarted, one.AcquireEnded}, observed[HoldInfo, HoldEnd]{one.HoldStarted, one.HoldEnded}
 		o.acquires = appendSet(o.acquires, acquires, acquires.started != nil || acquires.ended != nil)
 		o.holds = appendSet(o.holds, holds, holds.started != nil || holds.ended != nil)
 	}
@@ -90,7 +90,7 @@ func (v valuesOf) Value(key any) any {
 }
 
 // AcquireStarted completes the path: a.Path is that of the view.
-func (v recipeView) AcquireStarted(ctx context.Context, a Acquire) (context.Context, func(AcquireEnd)) {
+func (v recipeView) AcquireStarted(ctx context.Context, a AcquireInfo) (context.Context, func(AcquireEnd)) {
 	all := v.core.observers.acquires
 	if len(all) == 0 {
 		return ctx, nil
@@ -98,13 +98,13 @@ func (v recipeView) AcquireStarted(ctx context.Context, a Acquire) (context.Cont
 	a.Path = v.full(a.Path)
 	ctx, ended := start(ctx, all, a)
 	return ctx, func(end AcquireEnd) {
-		end.Acquire = a
+		end.AcquireInfo = a
 		ended(end)
 	}
 }
 
 // HoldStarted completes the node's path: h.Node is that of the view.
-func (v recipeView) HoldStarted(ctx context.Context, h Hold) (context.Context, func(HoldEnd)) {
+func (v recipeView) HoldStarted(ctx context.Context, h HoldInfo) (context.Context, func(HoldEnd)) {
 	all := v.core.observers.holds
 	if len(all) == 0 {
 		return ctx, nil
@@ -112,7 +112,7 @@ func (v recipeView) HoldStarted(ctx context.Context, h Hold) (context.Context, f
 	h.Node = v.full(h.Node)
 	ctx, ended := start(ctx, all, h)
 	return ctx, func(end HoldEnd) {
-		end.Hold = h
+		end.HoldInfo = h
 		ended(end)
 	}
 }

@@ -185,11 +185,11 @@ func TestProtectedCreateWhoseAnswerIsDroppedAtTheVeryEndLeavesNothing(t *testing
 	} {
 		for _, mode := range []framework.Mode{framework.EphemeralSequential, framework.PersistentSequential} {
 			t.Run(fmt.Sprintf("%s, %v", name, mode), func(t *testing.T) {
-				var called func(framework.Call)
+				var called func(framework.Request)
 				t.Parallel()
 				inBubble(t, func(t *testing.T, s *zktest.Server) {
 					c := connect(t, s, func(cfg *framework.Config) {
-						cfg.Observers = []framework.Observer{{Called: func(_ context.Context, call framework.Call) {
+						cfg.Observers = []framework.Observer{{RequestEnded: func(_ context.Context, call framework.Request) {
 							if called != nil && call.Op == "create" {
 								called(call)
 							}
@@ -199,7 +199,7 @@ func TestProtectedCreateWhoseAnswerIsDroppedAtTheVeryEndLeavesNothing(t *testing
 					p := place{c, s}
 					ctx, cancel := context.WithCancelCause(t.Context())
 					defer cancel(nil)
-					called = func(framework.Call) { end(p, cancel) }
+					called = func(framework.Request) { end(p, cancel) }
 					s.On(zktest.OpCreate, "/queue").After().Cut()
 					_, err := c.CreateProtected(ctx, "/queue/n-", nil, mode)
 					require.ErrorIs(t, err, framework.ErrUnknownOutcome)

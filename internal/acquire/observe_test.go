@@ -19,7 +19,7 @@ import (
 func TestAcquiresAndHoldsWithoutObserversCostNoAllocation(t *testing.T) {
 	c, err := framework.Connect(t.Context(), framework.Config{
 		Servers: []string{zktest.NewServer(t).Addr()}, Namespace: "ns",
-		Observers: []framework.Observer{{Called: func(context.Context, framework.Call) {}}, {}},
+		Observers: []framework.Observer{{RequestEnded: func(context.Context, framework.Request) {}}, {}},
 	})
 	require.NoError(t, err)
 	defer c.Close()
@@ -28,7 +28,7 @@ func TestAcquiresAndHoldsWithoutObserversCostNoAllocation(t *testing.T) {
 	nothing := func(context.Context) (*lease.Lease, error) { return nil, nil }
 	assert.Zero(t, testing.AllocsPerRun(100, func() { _, _ = r.Observed(ctx, 1, 0, nothing) }))
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if _, ended := kit.Of(c).HoldStarted(ctx, framework.Hold{Node: "/lock/n", Token: 1}); ended != nil {
+		if _, ended := kit.Of(c).HoldStarted(ctx, framework.HoldInfo{Node: "/lock/n", Token: 1}); ended != nil {
 			t.Error("observed")
 		}
 	}))

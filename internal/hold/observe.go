@@ -12,7 +12,7 @@ import (
 // observed notifies the client's observers that the hold starts, before anything can
 // end it. It returns ctx with the values that they add; ownership remains that of ctx.
 func (h *Hold) observed(ctx context.Context) context.Context {
-	work, ended := kit.Of(h.Client).HoldStarted(ctx, framework.Hold{
+	work, ended := kit.Of(h.Client).HoldStarted(ctx, framework.HoldInfo{
 		Recipe: h.Key.Kind, Path: h.Key.Path, Node: h.Path, Permits: max(h.Permits, 1), Session: h.Session.ID(), Token: int64(h.Token),
 	})
 	if ended == nil {

@@ -114,11 +114,11 @@ type Kit interface {
 	// the values that they add, for the requests, and the function that notifies them
 	// of the end, which fills in what it knows from here; nil if there are no
 	// observers. a.Path is that of the view.
-	AcquireStarted(ctx context.Context, a framework.Acquire) (context.Context, func(framework.AcquireEnd))
+	AcquireStarted(ctx context.Context, a framework.AcquireInfo) (context.Context, func(framework.AcquireEnd))
 
 	// HoldStarted does the same for a hold. h.Node is that of the view, h.Path the
 	// whole path.
-	HoldStarted(ctx context.Context, h framework.Hold) (context.Context, func(framework.HoldEnd))
+	HoldStarted(ctx context.Context, h framework.HoldInfo) (context.Context, func(framework.HoldEnd))
 }
 
 // A Reliance says that work relies on nodes of a session: see Kit.Rely.

@@ -18,7 +18,7 @@ func notified(w *conformance.World) (all []string) {
 		switch e := e.(type) {
 		case framework.AcquireEnd:
 			all = append(all, fmt.Sprintf("%s acquired, re-entered %t, %v", e.Recipe, e.Reentered, e.Err != nil))
-		case framework.Hold:
+		case framework.HoldInfo:
 			all = append(all, e.Recipe+" held")
 		case framework.HoldEnd:
 			all = append(all, fmt.Sprintf("%s over after %v", e.Recipe, e.Held))

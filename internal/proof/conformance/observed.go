@@ -34,13 +34,15 @@ type startedKey struct {
 // Observer returns the observer that records. Several clients can have it.
 func (l *ObserverLog) Observer() framework.Observer {
 	return framework.Observer{
-		Called:         l.called,
+		RequestEnded:   l.called,
 		CleanupStarted: func(path string) { l.clean(path, 1) },
 		CleanupEnded:   func(path string, _ error) { l.clean(path, -1) },
-		AcquireStarted: func(ctx context.Context, a framework.Acquire) context.Context { return l.started(ctx, "acquire", a) },
-		AcquireEnded:   l.acquireEnded,
-		HoldStarted:    l.holdStarted,
-		HoldEnded:      l.holdEnded,
+		AcquireStarted: func(ctx context.Context, a framework.AcquireInfo) context.Context {
+			return l.started(ctx, "acquire", a)
+		},
+		AcquireEnded: l.acquireEnded,
+		HoldStarted:  l.holdStarted,
+		HoldEnded:    l.holdEnded,
 	}
 }
 
@@ -75,7 +77,7 @@ func (l *ObserverLog) ended(ctx context.Context, what string, event any) {
 	l.events = append(l.events, event)
 }
 
-func (l *ObserverLog) called(ctx context.Context, c framework.Call) {
+func (l *ObserverLog) called(ctx context.Context, c framework.Request) {
 	defer l.lock()()
 	l.expect(c.Attempt > 0 && c.Op != "" && c.Path != "", "request %+v", c)
 	if number, ok := ctx.Value(startedKey{l, "acquire"}).(int); ok {
@@ -101,7 +103,7 @@ func (l *ObserverLog) acquireEnded(ctx context.Context, e framework.AcquireEnd) 
 	l.expect(e.Waited >= e.HandOver && e.HandOver >= 0 && (e.Err == nil || e.HandOver == 0), "times of %+v", e)
 }
 
-func (l *ObserverLog) holdStarted(ctx context.Context, h framework.Hold) context.Context {
+func (l *ObserverLog) holdStarted(ctx context.Context, h framework.HoldInfo) context.Context {
 	unlock := l.lock()
 	l.expect(l.granted[h.Recipe+h.Path] > 0, "a hold before its acquire has ended: %+v", h)
 	l.granted[h.Recipe+h.Path]--

@@ -63,16 +63,16 @@ func observesHold(t *testing.T, w *World, r Recipe) {
 		require.NoError(t, held.Release())
 	})
 	require.Len(t, events, 4)
-	acquire, ended := event[framework.Acquire](t, events, 0), event[framework.AcquireEnd](t, events, 1)
-	hold, over := event[framework.Hold](t, events, 2), event[framework.HoldEnd](t, events, 3)
+	acquire, ended := event[framework.AcquireInfo](t, events, 0), event[framework.AcquireEnd](t, events, 1)
+	hold, over := event[framework.HoldInfo](t, events, 2), event[framework.HoldEnd](t, events, 3)
 	require.NotEmpty(t, acquire.Recipe)
 	permits := acquire.Permits // more than 1 if the recipe is a semaphore's weight
-	require.Equal(t, framework.Acquire{Recipe: acquire.Recipe, Path: path, Permits: permits, Timeout: time.Minute}, acquire)
-	require.Equal(t, framework.AcquireEnd{Acquire: acquire}, ended, "it took no virtual time")
-	require.Equal(t, framework.Hold{
+	require.Equal(t, framework.AcquireInfo{Recipe: acquire.Recipe, Path: path, Permits: permits, Timeout: time.Minute}, acquire)
+	require.Equal(t, framework.AcquireEnd{AcquireInfo: acquire}, ended, "it took no virtual time")
+	require.Equal(t, framework.HoldInfo{
 		Recipe: acquire.Recipe, Path: path, Node: "/conformance" + held.Path(), Permits: permits, Session: session, Token: int64(held.Token()),
 	}, hold)
-	require.Equal(t, framework.HoldEnd{Hold: hold, Held: 3 * time.Second}, over)
+	require.Equal(t, framework.HoldEnd{HoldInfo: hold, Held: 3 * time.Second}, over)
 }
 
 // observesWait has every answer to the waiter take a while, so that a hand-over takes
@@ -171,7 +171,7 @@ func observesNextSession(t *testing.T, w *World, r Recipe) {
 		release(t, next)
 	})
 	require.Len(t, events, 4)
-	require.Equal(t, session, event[framework.Hold](t, events, 2).Session)
+	require.Equal(t, session, event[framework.HoldInfo](t, events, 2).Session)
 	release(t, held[1:]...)
 }
 
@@ -192,9 +192,9 @@ func observesReEntry(t *testing.T, w *World, r Recipe) {
 	var starts, holds, entries int
 	for _, e := range events {
 		switch e := e.(type) {
-		case framework.Acquire:
+		case framework.AcquireInfo:
 			starts++
-		case framework.Hold:
+		case framework.HoldInfo:
 			holds++
 		case framework.AcquireEnd:
 			require.NoError(t, e.Err)
@@ -217,8 +217,8 @@ func observersChangeNothing(t *testing.T, w *World, r Recipe) {
 	var returned context.Context
 	c := w.Client("a", func(cfg *framework.Config) {
 		cfg.Observers = append([]framework.Observer{{
-			AcquireStarted: func(context.Context, framework.Acquire) context.Context { return returned },
-			HoldStarted:    func(context.Context, framework.Hold) context.Context { return returned },
+			AcquireStarted: func(context.Context, framework.AcquireInfo) context.Context { return returned },
+			HoldStarted:    func(context.Context, framework.HoldInfo) context.Context { return returned },
 		}}, cfg.Observers...)
 	})
 	const elsewhere = "/conformance/elsewhere"
@@ -272,7 +272,7 @@ func sessionEndsBeforeTheHold(t *testing.T, w *World, r Recipe) {
 		c = w.Client("a", func(cfg *framework.Config) {
 			cfg.Observers = append(cfg.Observers, framework.Observer{
 				AcquireEnded: func(context.Context, framework.AcquireEnd) { end(early) },
-				HoldStarted:  func(ctx context.Context, _ framework.Hold) context.Context { end(!early); return ctx },
+				HoldStarted:  func(ctx context.Context, _ framework.HoldInfo) context.Context { end(!early); return ctx },
 			})
 		})
 		held, err := r.New(c, path).Acquire(t.Context(), time.Minute)
