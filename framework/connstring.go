@@ -62,7 +62,7 @@ func parseServers(element string) (addrs []string, chroot string, err error) {
 	return addrs, chroot, nil
 }
 
-// hasCredentials tells whether an address has the form user:password@host, with or
+// hasCredentials reports whether an address has the form user:password@host, with or
 // without a scheme before it.
 func hasCredentials(element string) bool {
 	if _, behind, ok := strings.Cut(element, "://"); ok {

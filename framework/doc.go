@@ -1,6 +1,7 @@
 // Package framework is a ZooKeeper client that keeps one session at a time. It connects
-// and reconnects, repeats what is safe to repeat, tells "failed" from "unknown", and
-// ends a session locally before a server can have given its ephemeral nodes away.
+// and reconnects, repeats what is safe to repeat, distinguishes "failed" from
+// "unknown", and ends a session locally before a server can have given its ephemeral
+// nodes away.
 //
 //	client, err := framework.Connect(ctx, framework.Config{Servers: []string{"zk1:2181", "zk2:2181"}})
 //	...
@@ -38,7 +39,7 @@
 // Every request ends in one of three ways: done, failed (certainly without effect), or
 // unknown: sent and never answered, so it may have happened and may still happen until
 // the session has re-attached or its timeout has passed. Errors of operations are
-// [*OpError] values; [OutcomeOf] tells the two kinds of failure apart, and
+// [*OpError] values; [OutcomeOf] distinguishes the two kinds of failure, and
 // errors.Is(err, ErrUnknownOutcome) is true for the second. Reads are repeated after
 // both. Writes are repeated only after a certain failure to have any effect, never
 // after an unknown outcome.

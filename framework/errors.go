@@ -88,7 +88,7 @@ var (
 	ErrSessionReplaced = guard.ErrSessionReplaced
 )
 
-// An OpError tells which operation on which path failed and whether it may have taken
+// An OpError says which operation on which path failed and whether it may have taken
 // effect all the same.
 type OpError struct {
 	// Op is the operation, such as "create".
@@ -130,7 +130,7 @@ func (e *OpError) Is(target error) bool {
 	return target == ErrUnknownOutcome && e.Outcome == Unknown
 }
 
-// A ConnectError tells which addresses were tried without success. It is an
+// A ConnectError says which addresses were tried without success. It is an
 // ErrNotConnected, and an ErrAuthFailed if a server was reached and refused the
 // credentials. It does not wrap the failures themselves: a dial that timed out must not
 // look like a timeout of the caller's context.
@@ -149,7 +149,7 @@ type ConnectAttempt struct {
 	Err error
 }
 
-// notConnected tells of attempts.
+// notConnected returns the error of attempts.
 func notConnected(attempts []guard.Attempt) *ConnectError {
 	e := &ConnectError{}
 	for _, a := range attempts {
@@ -183,7 +183,7 @@ func (c *core) waitEnded(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", context.Cause(ctx), notConnected(c.servers.Attempts()))
 }
 
-// lastFailure tells of the newest attempt that has failed.
+// lastFailure returns the error of the newest attempt that has failed.
 func (c *core) lastFailure() error {
 	if all := c.servers.Attempts(); len(all) > 0 {
 		return notConnected(all[len(all)-1:])

@@ -76,7 +76,7 @@ type MultiError struct {
 	Err error
 }
 
-// Error names the operation and tells its failure.
+// Error names the operation and its failure.
 func (e *MultiError) Error() string { return fmt.Sprintf("multi: ops[%d]: %v", e.Index, e.Err) }
 
 // Unwrap returns the failure.

@@ -61,10 +61,11 @@ var neverSent = []error{
 // this package. Each means that the server refused the request, so it certainly had no
 // effect.
 //
-// For a code that the library does not know it makes an error that only its text tells
-// apart. Where the code matters the guard substitutes one that the library knows and a
-// server never sends (see substituteCodes); the last two entries are those. The size of
-// an answer that was too large is taken from a text (see guard.RefusedSize).
+// For a code that the library does not know it makes an error that only its text
+// distinguishes. Where the code matters the guard substitutes one that the library
+// knows and a server never sends (see substituteCodes); the last two entries are those.
+// The size of an answer that was too large is taken from a text (see
+// guard.RefusedSize).
 var answers = map[error]error{
 	zk.ErrNoNode:                  ErrNoNode,
 	zk.ErrNodeExists:              ErrNodeExists,
@@ -87,7 +88,7 @@ var answers = map[error]error{
 
 // classify turns an error of the client library into one of ours and says whether the
 // request may have taken effect. All but a plain answer of the server is unknown: a
-// closed connection does not tell whether the request was sent, a write that failed may
+// closed connection does not show whether the request was sent, a write that failed may
 // have been partial, and a reply that cannot be decoded belongs to a request that was
 // carried out.
 func classify(err error) (Outcome, error) {

@@ -25,7 +25,7 @@ import (
 // change leaves the node as it is because of what it saw, a Sync before Update makes
 // sure that it saw all that was written before.
 //
-// Errors: ErrNoNode, and others of Get and Set; OutcomeOf tells whether the node may
+// Errors: ErrNoNode, and others of Get and Set; OutcomeOf says whether the node may
 // have been changed all the same, as when ctx ends, or the session that a view is
 // pinned to.
 func (c *Client) Update(ctx context.Context, path string, change func(data []byte, stat Stat) (next []byte, write bool, err error)) error {

@@ -14,7 +14,7 @@ import (
 
 // A Survey is what Path found.
 type Survey struct {
-	// Exists tells whether there is a node at the path. Servers remove one that is not
+	// Exists says whether there is a node at the path. Servers remove one that is not
 	// used any more.
 	Exists bool
 	// Queues are those that are not empty. Usually there is one. The recipes of this

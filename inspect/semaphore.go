@@ -13,8 +13,8 @@ import (
 
 // Permits are the numbers of a semaphore.
 type Permits struct {
-	// SizeKnown tells whether the size is stored at the path. Curator need not store
-	// it; then Size and Free are 0.
+	// SizeKnown says whether the size is stored at the path. Curator need not store it;
+	// then Size and Free are 0.
 	SizeKnown bool
 	// Size is how many permits there are, Free how many could be acquired at once.
 	Size, Free int

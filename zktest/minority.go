@@ -26,8 +26,8 @@ type Minority struct {
 //   - It commits nothing. Writes, multis (also of checks only), and requests to open or
 //     close a session are never answered, nor is any later request on that connection.
 //     They never take effect, not even after [Minority.End].
-//   - It refuses clients that have seen later transactions, and tells clients whose
-//     session is younger than the split that the session has expired.
+//   - It refuses clients that have seen later transactions, and answers clients whose
+//     session is younger than the split that it has expired.
 //   - No session expires there, and requests there keep no session alive on the
 //     majority.
 //

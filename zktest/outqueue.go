@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// parcel is one frame on its way to a client. It is queued at the moment that it tells
-// of. So a later event cannot overtake a reply, however long a fault holds one of them.
+// parcel is one frame on its way to a client. It is queued at the moment of the change
+// or answer that it reports. So a later event cannot overtake a reply, however long a
+// fault holds one of them.
 type parcel struct {
 	frame   []byte
 	held    bool      // no fault has decided yet

@@ -29,7 +29,7 @@ type stepper struct {
 type parked struct {
 	key      string        // stable from run to run
 	free     chan struct{} // closed to let it go on
-	obsolete func() bool   // asked when all is blocked: it would have no effect; nil for no
+	obsolete func() bool   // called when all is blocked: the event would have no effect; nil for no
 }
 
 func newStepper(seed uint64, wait func(), done <-chan struct{}) *stepper {

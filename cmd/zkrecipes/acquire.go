@@ -12,7 +12,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// slowConnectNotice is when the user is told that connecting takes long.
+// slowConnectNotice is when a message says that connecting takes long.
 const slowConnectNotice = 3 * time.Second
 
 // listLimit bounds a listing of the queue that is only for a message.

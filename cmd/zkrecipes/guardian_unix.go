@@ -25,7 +25,7 @@ const guardianName = "zkr-guardian"
 //	zkrecipes --- guardian --- command --- what the command starts
 //
 // It starts the command, reports to zkrecipes what happens to it, and adopts processes
-// whose parents have ended (orphans_linux.go). So the kernel tells it when all have
+// whose parents have ended (orphans_linux.go). So the kernel notifies it when all have
 // ended. It reads a pipe whose other end only zkrecipes has: the pipe ends with
 // zkrecipes, for whatever reason, and then the guardian kills all processes.
 //

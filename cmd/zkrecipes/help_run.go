@@ -38,7 +38,7 @@ ACL lets clients without an identity (world:anyone, or an address) create or del
 --permits), or change the ACL, run refuses it with exit code 77 and the commands that close it, before
 the wait and again before COMMAND is started. Identities that the ACL names (digest, sasl, x509) are
 allowed. The nodes above PATH keep their ACLs: a client that may delete there can delete PATH, but only when
-no client holds it or waits; one that may create there can then create PATH anew, open, and the next run
+no client holds it or waits; one that may create there can then create PATH again, open, and the next run
 refuses it. Without credentials every client can do everything.
 
 ` + helpEnvironment + `
@@ -66,7 +66,7 @@ What is guaranteed:
 What is not guaranteed:
   - While zkrecipes itself is stopped (SIGSTOP, a frozen virtual machine) it stops nothing. If it continues
     too late, it kills the command and exits with 76, but meanwhile another may have run. If the command
-    writes to a place where two at a time do damage, it should send ZKRECIPES_LOCK_TOKEN along, and the
+    writes to data that two at a time would damage, it should send ZKRECIPES_LOCK_TOKEN along, and the
     receiver should refuse a token smaller than the greatest it has seen.
   - If zkrecipes is killed with SIGKILL, the command is killed, but the lock is free only one session
     timeout later.
@@ -74,7 +74,7 @@ What is not guaranteed:
 
 A request for revocation ("zkrecipes revoke PATH", or a program's lease.RequestRevocation): COMMAND and its
 process group get TERM, once; processes that have left the group get it when COMMAND has ended, because
-until then COMMAND may tell them. They are not killed, except with --kill-after. The lock is held until all
+until then COMMAND may notify them. They are not killed, except with --kill-after. The lock is held until all
 have ended, and the exit code is COMMAND's own: nothing went wrong. A command that does not handle TERM ends
 by it, with exit code 143.
 
@@ -136,7 +136,7 @@ Examples:
       zkrecipes run --lock /locks/backup --json -- backup.sh 2>events.json
 `
 
-const helpEnvironment = `Environment of the command (these variables are always set anew):
+const helpEnvironment = `Environment of the command (these variables are always overwritten):
   ZKRECIPES_LOCK_PATH     the path, as given
   ZKRECIPES_LOCK_TOKEN    the fencing token: a number that grows from each holder to the next
   ZKRECIPES_LOCK_SESSION  the ZooKeeper session, in hexadecimal

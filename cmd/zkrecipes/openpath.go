@@ -19,7 +19,7 @@ import (
 // credentials could join the queue, or delete the holder's node. So the ACL of an
 // existing path is checked before the wait, which may be long, and once more when the
 // lock is held. Only the second check is certain: until the path has a node of ours
-// below it, another client may delete it and create it anew. After that, only a client
+// below it, another client may delete it and create it again. After that, only a client
 // that may change its ACL can open it.
 
 // finalCheckTime is the least time for the second check: a lock that was acquired in

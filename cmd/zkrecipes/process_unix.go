@@ -60,7 +60,7 @@ type process struct {
 	*tree
 	guardian      int           // the guardian's number
 	guardianEnded chan struct{} // closed when the guardian has ended
-	control       *os.File      // carries the order; its end tells the guardian that we have ended
+	control       *os.File      // carries the order; its end notifies the guardian that we have ended
 	notices       *os.File
 	foreign       map[processID]bool // children of ours that are no part of it
 	events        chan processEvent

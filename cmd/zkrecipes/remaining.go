@@ -25,8 +25,7 @@ const (
 
 // superviseRemaining begins when the command has ended and other processes have not.
 // From now on signals go to all of them. Those outside the command's process group have
-// not yet got the signal that told the command to end: to pass it on was up to the
-// command.
+// not yet got the signal to end the command: to pass it on was up to the command.
 func (s *supervisor) superviseRemaining() {
 	s.to = everything
 	if s.endSignal != 0 {

@@ -144,7 +144,7 @@ func TestKillAfter(t *testing.T) {
 				require.False(t, o.lost)
 				require.Equal(t, test.want, s.tree.got)
 				require.Contains(t, s.stderr.String(), `"event":"killed"`)
-				require.Contains(t, s.stderr.String(), "told to end 3s ago")
+				require.Contains(t, s.stderr.String(), "got a signal to end 3s ago")
 			})
 		})
 	}

@@ -68,7 +68,7 @@ func (s *supervisor) reportLoss(d stopReason) {
 
 // reportKill reports why everything is killed although nothing is lost.
 func (s *supervisor) reportKill(unguarded bool) {
-	reason := fmt.Sprintf("it was told to end %v ago (--kill-after)", s.killAfter)
+	reason := fmt.Sprintf("it got a signal to end %v ago (--kill-after)", s.killAfter)
 	if unguarded {
 		reason = errGuardianEnded.Error()
 	}

@@ -60,7 +60,7 @@ type supervisor struct {
 
 	revoked   <-chan struct{}  // a revocation is requested; nil once that was seen
 	to        part             // which part gets signals
-	endSignal syscall.Signal   // told the command to end; 0: none was sent
+	endSignal syscall.Signal   // sent to end the command; 0: none was sent
 	overdue   <-chan time.Time // endSignal was sent killAfter ago
 	remaining remainingProcesses
 }

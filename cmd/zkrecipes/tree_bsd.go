@@ -14,7 +14,7 @@ type tree struct{ id int }
 
 func newTree(_ int, command processID) *tree { return &tree{id: command.pid} }
 
-// identify returns only the number: nothing else tells processes apart here.
+// identify returns only the number: nothing else distinguishes processes here.
 func identify(pid int) processID { return processID{pid: pid} }
 
 // group returns the process group that the command was started in, 0 if there is none.

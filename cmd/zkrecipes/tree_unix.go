@@ -14,7 +14,7 @@ type processID struct {
 	started uint64 // in ticks since the system was started; 0 where that is not known
 }
 
-// treePoll is how often processes are listed whose end no event tells.
+// treePoll is how often processes are listed whose end causes no event.
 const treePoll = 10 * time.Millisecond
 
 // killGroup sends a signal to a process group. It is no error if the group is gone.

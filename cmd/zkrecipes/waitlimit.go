@@ -61,8 +61,7 @@ func (w waitLimit) forConnect() time.Duration {
 	return w.duration
 }
 
-// left is how much time is left. It is never 0, because that tells a recipe not to
-// wait.
+// left is how much time is left. It is never 0, because 0 makes a recipe not wait.
 func (w waitLimit) left() time.Duration {
 	if w.duration == 0 {
 		return forever

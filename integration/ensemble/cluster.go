@@ -116,7 +116,7 @@ type survey []struct {
 	err  error
 }
 
-// settled tells whether exactly one server leads and want servers in all serve.
+// settled reports whether exactly one server leads and want servers in all serve.
 func (s survey) settled(want int) (leader int, ok bool) {
 	leaders, serving := 0, 0
 	for i, a := range s {

@@ -47,7 +47,7 @@ func sweep(client *docker.Client) {
 	}
 }
 
-// orphaned tells whether owner was a process of this host and is gone.
+// orphaned reports whether owner was a process of this host and is gone.
 func orphaned(owner string) bool {
 	host, id, ok := strings.Cut(owner, "/")
 	pid, err := strconv.Atoi(id)

@@ -63,7 +63,7 @@ func (h *Hold) admit(handle *Handle) {
 	h.handles[handle] = struct{}{}
 }
 
-// dismiss removes a handle. ended tells that its owner has no other handle and no
+// dismiss removes a handle. ended says that its owner has no other handle and no
 // admitted fork: it has left.
 func (h *Hold) dismiss(handle *Handle) (open, ended bool) {
 	h.mu.Lock()

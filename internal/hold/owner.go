@@ -48,7 +48,7 @@ func Enter(ctx context.Context, key Key) (*lease.Lease, *ForkWait, error) {
 }
 
 // Owner returns the hold of that key that ctx owns. It returns nil if there is none, or
-// only a released one, and the error of a lost one. forked tells that the owner is a
+// only a released one, and the error of a lost one. forked says that the owner is a
 // fork, not the one that the slot was granted to.
 func Owner(ctx context.Context, key Key) (h *Hold, forked bool, err error) {
 	for claim, forked := range owner.Claims[*Handle](ctx) {

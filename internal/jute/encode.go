@@ -10,8 +10,8 @@ type Encoder struct {
 	buf []byte
 }
 
-// NewFrame returns an Encoder for a frame, with room for the frame's length. Finish the
-// frame with [Encoder.Frame].
+// NewFrame returns an Encoder for a frame, with space for the frame's length. Finish
+// the frame with [Encoder.Frame].
 func NewFrame(capacity int) *Encoder {
 	return &Encoder{buf: make([]byte, 4, 4+capacity)}
 }

@@ -9,9 +9,8 @@ import (
 // A Dependency is something outside the queue that the wait of one position depends on,
 // such as a stored number. The zero value is nothing.
 type Dependency struct {
-	// Watch reads it, with a watch; w is nil if there is nothing to watch. changed
-	// tells that it differs from what the last decision was based on. An error ends the
-	// wait.
+	// Watch reads it, with a watch; w is nil if there is nothing to watch. changed says
+	// that it differs from what the last decision was based on. An error ends the wait.
 	Watch func(ctx context.Context) (w *framework.Watch, changed bool, err error)
 	// Changed reports, about once per session timeout and without a watch, whether it
 	// has changed without an event. Nil if that does not matter.

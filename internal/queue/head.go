@@ -24,8 +24,8 @@ func (q *Queue) Head(ctx context.Context) (head lease.Contender, ok bool, err er
 }
 
 // first reads the first node of a listing that still exists. It is the head: no node
-// can be created ahead of it. Its Node is "" if none of them exists any more; some
-// tells whether there were some.
+// can be created ahead of it. Its Node is "" if none of them exists any more; some says
+// whether there were some.
 func (q *Queue) first(ctx context.Context, get func(ctx context.Context, path string) ([]byte, framework.Stat, error)) (head lease.Contender, some bool, err error) {
 	names, err := q.Names(ctx, q.Client)
 	for _, name := range names {
@@ -67,7 +67,7 @@ func (q *Queue) WatchHead(ctx context.Context) (head lease.Contender, w *framewo
 	}
 }
 
-// watchForArrivals lists a second time, with a watch. some tells that the queue is not
+// watchForArrivals lists a second time, with a watch. some says that the queue is not
 // empty.
 func (q *Queue) watchForArrivals(ctx context.Context) (some bool, w *framework.Watch, err error) {
 	children, _, w, err := q.Client.ChildrenWatch(ctx, q.Path)

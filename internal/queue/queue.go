@@ -27,7 +27,7 @@ type Queue struct {
 	Data func() []byte
 	// Rule decides which contenders are admitted.
 	Rule Rule
-	// Recheck, if it is not nil, tells that after the deletion of gone, which was
+	// Recheck, if it is not nil, reports that after the deletion of gone, which was
 	// waited for, self must not be admitted without another listing.
 	Recheck func(self, gone znode.Name) bool
 }

@@ -26,7 +26,7 @@ import (
 //     not see the later, and ignores it: the later one leaves.
 //   - One is a semaphore's, with a node D in its queue, below path/locks, and the other
 //     has a node N under the path. If N is older, D's owner finds it: it reads the
-//     path's data after the create of D, for the size, and the stat tells how many
+//     path's data after the create of D, for the size, and the stat says how many
 //     children the path has: see package semaphore. If D is older, it exists when the
 //     owner of N lists path/locks, or has become permits, which exist when that lists
 //     path/leases, next.

@@ -7,7 +7,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// Children lists the children of a node: none if it does not exist, which exists tells.
+// Children lists the children of a node: none, and exists is false, if it does not
+// exist.
 func Children(ctx context.Context, c *framework.Client, path string) (children []string, exists bool, err error) {
 	children, _, err = c.Children(ctx, path)
 	if errors.Is(err, framework.ErrNoNode) {

@@ -17,7 +17,7 @@
 //	return err
 //
 // [Election.Acquire] is for programs that hold the term themselves, with everything
-// that package lease offers. [Election.Leader] and [Election.Observe] tell who leads,
+// that package lease offers. [Election.Leader] and [Election.Observe] report who leads,
 // also to processes that are no candidates.
 //
 // A term ends, for the process that holds it, before the ensemble can grant another. An

@@ -84,8 +84,7 @@ type lead struct {
 	log    *slog.Logger
 }
 
-// campaign is one campaign, the term, and the pause after it. over tells that Lead
-// ends.
+// campaign is one campaign, the term, and the pause after it. over says that Lead ends.
 func (l *lead) campaign(ctx context.Context) (over bool, err error) {
 	began := time.Now()
 	term, err := l.Acquire(ctx, lease.Forever)
@@ -201,7 +200,7 @@ func (l *lead) pauseAfter(ctx context.Context, began time.Time, failed error) (o
 	return false, nil
 }
 
-// hopeless tells whether repetition cannot help.
+// hopeless reports whether repetition cannot help.
 func hopeless(err error) bool {
 	return slices.ContainsFunc([]error{
 		framework.ErrClosed, framework.ErrNoAuth, framework.ErrInvalidACL, framework.ErrAuthFailed,

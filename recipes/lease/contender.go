@@ -22,7 +22,7 @@ const (
 type Contender struct {
 	// Kind says what it contends for: KindMutex and so on.
 	Kind string
-	// Holding tells whether it holds the lock, or permits; if not, it waits.
+	// Holding says whether it holds the lock, or permits; if not, it waits.
 	Holding bool
 	// Node is the name of its znode, Path its path.
 	Node, Path string

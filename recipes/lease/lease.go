@@ -34,7 +34,7 @@ type Lease struct{ claim Claim }
 // one owner, and do not exclude each other: see Fork.
 //
 // The end of the caller's context does not release the lease: the work ends first, then
-// the lease is released. Done tells when it is over.
+// the lease is released. Done is closed when it is over.
 func (l *Lease) Context() context.Context { return l.must().Context() }
 
 // Done returns a channel that is closed when the lease is over: released or lost.

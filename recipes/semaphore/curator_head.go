@@ -121,8 +121,8 @@ func (a *admission) take(ctx context.Context, now snapshot) ([]framework.Created
 }
 
 // await waits until there may be capacity. It fails if the position is deleted
-// meanwhile: then the client should join the queue again at once. What no event tells
-// is found by another look: see hold.LookAgain.
+// meanwhile: then the client should join the queue again at once. A change without an
+// event is found by another look: see hold.LookAgain.
 func (a *admission) await(ctx context.Context, now snapshot) error {
 	if a.own == nil {
 		data, _, own, err := a.try.Client.GetWatch(ctx, a.position.Path())

@@ -175,7 +175,7 @@ func (s *Semaphore) claimed(ctx context.Context) (sum int64, err error) {
 // entry for each permit that is held, or, with a single queue, one for each lease. A
 // client that gets a permit during the call may be listed twice, as waiting and as
 // holding; one that is there all the time is never left out. With a single queue,
-// holders whose permits a smaller size no longer has room for are listed as waiting.
+// holders whose permits a smaller size no longer allows are listed as waiting.
 func (s *Semaphore) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	if err := s.check(); err != nil {
 		return nil, err

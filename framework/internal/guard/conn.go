@@ -12,7 +12,7 @@ import (
 )
 
 // A Conn stands between the client library and a network connection. It sees every
-// frame, and learns from them what the library does not tell: when each request was
+// frame, and learns from them what the library does not report: when each request was
 // sent and answered (for the trust deadline and the request timeout), the negotiated
 // timeout, the session's id and password, the zxids of creates, and whether the watches
 // were set again. It limits the time of the handshake. It swallows write errors,

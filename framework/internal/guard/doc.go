@@ -9,8 +9,8 @@
 //     sessions ([Servers]).
 //   - No write fails, and no malformed or huge answer reaches the library: it would not
 //     survive them.
-//   - The guard knows what the library does not tell: the session's id and timeout, the
-//     zxids of creates, whether the watches were set again.
+//   - The guard knows what the library does not report: the session's id and timeout,
+//     the zxids of creates, whether the watches were set again.
 //   - The session is over at its trust deadline at the latest. If it may live longer on
 //     the server, the guard closes it there.
 //
@@ -31,11 +31,10 @@
 //
 // # Why two proofs
 //
-// Only the leader expires sessions: each one timeout after it was last told of the
-// session, rounded up. A client never sees the moment at which the leader is told. The
-// server to which the client is attached proves nothing: it answers pings and reads by
-// itself, and goes on doing so for syncLimit ticks after it was cut off from the
-// leader.
+// Only the leader expires sessions: each one timeout after a server last reported it,
+// rounded up. A client never sees the moment of that report. The server to which the
+// client is attached proves nothing: it answers pings and reads by itself, and goes on
+// doing so for syncLimit ticks after it was cut off from the leader.
 //
 // A leader does not prove either that it still is the only one. Without a quorum it
 // answers syncs and revalidates sessions until it notices: for some ticks if it was cut
@@ -79,7 +78,7 @@
 // waiting request by the session and the request's number. So no number may be used
 // twice in a session, not even on another connection. (CommitProcessor)
 //
-// # A: the leader of that epoch was told
+// # A: the report to the leader of that epoch
 //
 // The clock of the leader of e itself may have been running for long. Two round trips
 // through it, one after the other, prove that it knew of the session:
@@ -110,10 +109,10 @@
 // twelfth of the timeout older, which the margin covers.
 //
 // A handshake counts as well. The server passes it on to its leader, which starts its
-// clock for the session anew (REVALIDATE, touchSession). If the client asked one server
-// for the session twice, that server may take its leader's answer to the first request
-// for the answer to the second (Learner.pendingRevalidations). A is then the time of
-// the second request, of which the leader may not have been told yet. That does no
+// clock for the session again (REVALIDATE, touchSession). If the client asked one
+// server for the session twice, that server may take its leader's answer to the first
+// request for the answer to the second (Learner.pendingRevalidations). A is then the
+// time of the second request, which may not have reached the leader yet. That does no
 // harm: Q is older than both until a transaction on this connection has been answered,
 // and that transaction reached the leader behind the second request.
 //
@@ -129,7 +128,7 @@
 //
 // # T: the least timeout that was negotiated
 //
-// A leader counts with the timeout that was granted by the last server that told it of
+// A leader counts with the timeout that was granted by the last server that reported
 // the session, which may be less than was granted before. A later leader counts with
 // the timeout that was granted to the connect request that made the session. The least
 // of all is the safe one to count with.

@@ -7,7 +7,7 @@ import (
 )
 
 // Rely declares that work relies on nodes of the session, until end is called, once. ok
-// is false if a quorum has to vouch for the session first. IsVouched tells whether a
+// is false if a quorum has to vouch for the session first. IsVouched reports whether a
 // quorum has; if it has, round trips through the leader are missing. failed is called
 // under a lock when a node does not exist (zk.ErrNoNode) or may not be read
 // (zk.ErrNoAuth).

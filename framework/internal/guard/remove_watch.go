@@ -8,9 +8,9 @@ type IdleWatch struct {
 }
 
 // RemoveWatch has the server remove a watch, and the library forget it, unless a
-// removal is under way already. Events.Wake tells when it is over. next chooses the
-// watch while nothing else can be written to the connection; it returns false if there
-// is none.
+// removal is under way already. Events.Wake reports its end. next chooses the watch
+// while nothing else can be written to the connection; it returns false if there is
+// none.
 //
 // The request has a number that the library does not use. The library would set the
 // watch again on the next connection. So the guard hands it an event that it has made

@@ -62,7 +62,7 @@ func (e mismatchError) Is(target error) bool { return target == ErrTLSMismatch }
 func (e mismatchError) Unwrap() error { return e.error }
 
 // explain adds the probable reason to the error of a failed TLS handshake, where the
-// error does not tell it.
+// error does not say it.
 func (c *secureConn) explain(err error) error {
 	var (
 		notTLS    tls.RecordHeaderError

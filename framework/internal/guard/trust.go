@@ -92,7 +92,7 @@ func (t *trust) committed(sent, now time.Time) {
 // was that old when a connection was made, nothing may rely on the session until two
 // round trips on this connection, or on a later one, have proved something. That takes
 // a quarter of the timeout and more. While Q is younger than the window no other leader
-// can have found the session expired, and the handshake has told it of the session.
+// can have found the session expired, and the handshake has shown it the session.
 func (t *trust) rely(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -90,7 +90,7 @@ var errShortFrame = errors.New("malformed frame")
 func be32(b []byte) int32 { return int32(binary.BigEndian.Uint32(b)) }
 func be64(b []byte) int64 { return int64(binary.BigEndian.Uint64(b)) }
 
-// A message is a frame under construction. It begins with room for its length.
+// A message is a frame under construction. It begins with space for its length.
 type message []byte
 
 func newMessage(xid, op int32) message {

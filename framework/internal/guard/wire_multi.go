@@ -24,7 +24,7 @@ func checkRequest(xid int32, nodes []*reliedNode) []byte {
 	return append(f.numbers(-1), 1).numbers(-1).done()
 }
 
-// A multiEnd is how a multi ended. The header of the answer does not tell: it always
+// A multiEnd is how a multi ended. The header of the answer does not show it: it always
 // says success.
 type multiEnd struct {
 	committed bool

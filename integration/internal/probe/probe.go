@@ -63,7 +63,7 @@ func Create(tb testing.TB, conn *zk.Conn, path string) {
 	})
 }
 
-// Exists tells whether the server that conn is connected to has a node.
+// Exists reports whether the server that conn is connected to has a node.
 func Exists(tb testing.TB, conn *zk.Conn, path string) (found bool) {
 	tb.Helper()
 	persist(tb, func() (err error) {
