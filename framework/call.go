@@ -184,7 +184,7 @@ func (s *Session) take(ctx context.Context, slots chan<- struct{}) error {
 	}
 }
 
-// judge tells how a request ended by what the library returned. If the session is over,
+// judge says how a request ended by what the library returned. If the session is over,
 // that is the reason to give; the library's error only says how it noticed.
 func judge[T any](s *Session, value T, err error) (T, Outcome, error) {
 	outcome, err := classify(err)

@@ -80,8 +80,8 @@ type Request struct {
 	Attempt int
 	// Duration is how long the caller waited for it.
 	Duration time.Duration
-	// Err is nil or its failure, an *OpError: OutcomeOf tells whether it may have had
-	// an effect.
+	// Err is nil or its failure, an *OpError: OutcomeOf says whether it may have had an
+	// effect.
 	Err error
 }
 

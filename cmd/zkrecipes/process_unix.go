@@ -167,15 +167,15 @@ func (p *process) startGuardian(env environ, streams [3]*os.File, namespace bool
 		return err
 	}
 	defer read.Close()
-	notices, tell, err := os.Pipe()
+	notices, notify, err := os.Pipe()
 	if err != nil {
 		control.Close()
 		return err
 	}
-	defer tell.Close()
+	defer notify.Close()
 	p.control, p.notices, p.foreign = control, notices, foreignNow()
-	argv := []string{guardianName, strconv.Itoa(int(read.Fd())), strconv.Itoa(int(tell.Fd()))}
-	attr := &syscall.ProcAttr{Env: env, Files: passedOn(streams, read.Fd(), tell.Fd()), Sys: guardianAttributes(namespace)}
+	argv := []string{guardianName, strconv.Itoa(int(read.Fd())), strconv.Itoa(int(notify.Fd()))}
+	attr := &syscall.ProcAttr{Env: env, Files: passedOn(streams, read.Fd(), notify.Fd()), Sys: guardianAttributes(namespace)}
 	started := make(chan error)
 	go p.watch(started, func() (int, error) { return syscall.ForkExec(program, argv, attr) })
 	if err := <-started; err != nil {

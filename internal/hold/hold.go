@@ -228,7 +228,7 @@ func (h *Hold) close() error {
 	}
 	h.mu.Lock()
 	h.closed = true
-	lost := h.loss != nil // just now, which the watch tells
+	lost := h.loss != nil // just now: the watch reports it
 	h.mu.Unlock()
 	h.letGo()
 	if h.ended == nil || lost {
