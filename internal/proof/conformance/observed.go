@@ -34,7 +34,7 @@ type startedKey struct {
 // Observer returns the observer that records. Several clients can have it.
 func (l *ObserverLog) Observer() framework.Observer {
 	return framework.Observer{
-		RequestEnded:   l.called,
+		RequestEnded:   l.requestEnded,
 		CleanupStarted: func(path string) { l.clean(path, 1) },
 		CleanupEnded:   func(path string, _ error) { l.clean(path, -1) },
 		AcquireStarted: func(ctx context.Context, a framework.AcquireInfo) context.Context {
@@ -77,12 +77,12 @@ func (l *ObserverLog) ended(ctx context.Context, what string, event any) {
 	l.events = append(l.events, event)
 }
 
-func (l *ObserverLog) called(ctx context.Context, c framework.Request) {
+func (l *ObserverLog) requestEnded(ctx context.Context, r framework.Request) {
 	defer l.lock()()
-	l.expect(c.Attempt > 0 && c.Op != "" && c.Path != "", "request %+v", c)
+	l.expect(r.Attempt > 0 && r.Op != "" && r.Path != "", "request %+v", r)
 	if number, ok := ctx.Value(startedKey{l, "acquire"}).(int); ok {
 		_, open := l.open[number]
-		l.expect(open, "a request of an acquire that has ended: %+v", c)
+		l.expect(open, "a request of an acquire that has ended: %+v", r)
 	}
 }
 
