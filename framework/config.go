@@ -62,8 +62,8 @@ type Config struct {
 	//
 	// It is what the client asks for. A server grants what lies between its
 	// minSessionTimeout and its maxSessionTimeout, by default 2 and 20 of its ticks (4
-	// and 40 seconds with the usual tick of 2 s). It grants the nearer of the two for
-	// any other, without an error. [Session.Timeout] returns what was granted, and all
+	// and 40 seconds with the usual tick of 2 s). For any other it grants the nearer
+	// bound, without an error. [Session.Timeout] returns what was granted, and all
 	// times derive from that. All servers of an ensemble need the same bounds: a
 	// session whose connection moves to a server that grants less has the lesser
 	// timeout from then on.

@@ -52,23 +52,23 @@
 //
 // # The trust deadline
 //
-// The leader expires a session when its timeout has passed since the leader last heard
-// of it. A client never sees that moment, and an answer is no proof: the server that a
-// client is attached to answers pings and reads by itself, and continues to do so for
-// up to syncLimit ticks after it was cut off from the leader. So the framework makes a
-// round trip through the leader, a sync, every twelfth of the timeout. From two of
-// them, one after the other, it knows what the leader must have heard by the end of the
-// second. Call the time that is proved in this way A.
+// The leader expires a session one timeout after a server last reported it. A client
+// never sees that moment, and an answer is no proof: the server that a client is
+// attached to answers pings and reads by itself, and continues to do so for up to
+// syncLimit ticks after it was cut off from the leader. So the framework makes a round
+// trip through the leader, a sync, every twelfth of the timeout. Two of them, one after
+// the other, prove what was reported to the leader by the end of the second. Call the
+// time that is proved in this way A.
 //
-// Nor does a leader prove that there is no other. A leader that has lost its quorum
-// answers syncs and revalidates sessions until it notices. No client can bound how long
-// that takes, and meanwhile a new leader's clock for the session runs. But a leader
-// without a quorum commits nothing. So while work relies on the session, as every lease
-// does, a second time counts, Q: when the newest transaction was sent that was answered
-// with success. If there is no other, the framework makes a small one every quarter of
-// the timeout and on each new connection: it checks that the nodes exist that are
-// relied on. The comment of the package internal/guard has the whole argument. Five
-// sixths of the timeout after A, or after the earlier of A and Q, lies the
+// Nor does a leader prove that there is no other. A leader without a quorum answers
+// syncs and revalidates sessions until it notices. No client can bound how long that
+// takes, and meanwhile a new leader's clock for the session runs. But a leader without
+// a quorum commits nothing. So while work relies on the session, as every lease does, a
+// second time counts, Q: when the newest transaction was sent that was answered with
+// success. If there is no other, the framework makes a small one every quarter of the
+// timeout and on each new connection: it checks that the nodes exist that are relied
+// on. The comment of the package internal/guard has the whole argument. Five sixths of
+// the timeout after A, or after the earlier of A and Q, lies the
 //
 //	trust deadline
 //

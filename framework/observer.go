@@ -11,7 +11,7 @@ import (
 //
 // # Order
 //
-// An Acquire makes these calls, each of which returns before the next is made:
+// An Acquire makes these calls one by one; only those of RequestEnded may overlap:
 //
 //	AcquireStarted   once
 //	RequestEnded     for each request
@@ -85,7 +85,7 @@ type Request struct {
 	Err error
 }
 
-// An AcquireInfo describes a call of a recipe's AcquireInfo.
+// An AcquireInfo describes a call of a recipe's Acquire.
 type AcquireInfo struct {
 	// Recipe is what is acquired: "mutex", "reader", "writer", "semaphore" or "leader",
 	// as in lease.Contender.

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Minority is an old leader that has lost its quorum and has not noticed.
-// [Server.Split] makes one; the zero value is not usable. Its methods may be called
-// concurrently.
+// Minority is an old leader without a quorum and has not noticed. [Server.Split] makes
+// one; the zero value is not usable. Its methods may be called concurrently.
 type Minority struct {
 	server   *Server
 	replica  *replica           // as of the split, unchanged

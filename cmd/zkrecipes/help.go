@@ -87,8 +87,8 @@ For a semaphore, the last line says how many permits are free, that is, can be a
 client waits, none can. (A Java client may not have stored how many permits there are.) Both layouts are
 shown, Curator's and the one with a single queue.
 
-Locks, elections and semaphores ignore each other. If a PATH is used for several of them, by mistake, each
-has its own queue, with positions from 1. Other children of PATH are named at the end.
+If a PATH is used for several of lock, election and semaphore, as Java clients can, each has its own
+queue, with positions from 1. Other children of PATH are named at the end.
 
 A lock that no client uses is free, and so is one whose path does not exist: servers remove unused paths
 after a while. One line says so, and it is no error. (To catch a mistyped path in a script, read "exists"

@@ -54,7 +54,7 @@ Exit codes:
   69       ZooKeeper cannot be used: the error names the addresses and what happened at each. Elect gives
            up its first connection after 15 s, later ones never, except after --timeout
   75       after --timeout another leads; the error names it
-  76       leadership was lost after a signal had told the command to end, or the loss was noticed when
+  76       leadership was lost after the command had got a signal to end, or the loss was noticed when
            the command had ended by itself
   77       credentials or the client's certificate refused, or not permitted, or clients without the
            credentials may change PATH

@@ -70,7 +70,7 @@ What is not guaranteed:
     receiver should refuse a token smaller than the greatest it has seen.
   - If zkrecipes is killed with SIGKILL, the command is killed, but the lock is free only one session
     timeout later.
-  - One PATH is for one purpose. A lock, a semaphore and an election ignore each other.
+  - One PATH is for one purpose. Java clients do not check that.
 
 A request for revocation ("zkrecipes revoke PATH", or a program's lease.RequestRevocation): COMMAND and its
 process group get TERM, once; processes that have left the group get it when COMMAND has ended, because

@@ -69,7 +69,7 @@ type Kit interface {
 	// Rely says that work relies on nodes of the present session, or of that which the
 	// view is pinned to, as the work of a lock's holder does on its znode. From now
 	// until Reliance.End the session is trusted only as far as a quorum of the ensemble
-	// vouches for it: a leader that has lost its quorum, and need not know it, answers
+	// vouches for it: a leader without a quorum, and need not know it, answers
 	// everything but transactions. While nothing else commits one, the client makes one
 	// every quarter of the session timeout and after every attachment, which checks
 	// that the nodes exist. It needs the permission to read them.

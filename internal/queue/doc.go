@@ -11,14 +11,14 @@
 //     same connection, list the children. The listing costs no round trip of its own.
 //  2. Decide: a [Policy] sees the contenders ahead, and either admits the position or
 //     names those to wait for. Other children do not count.
-//  3. Wait: read that node, and the own one, each with a watch. Wait for an event of
-//     either, for the end of the session, or for the limit of the caller.
-//  4. If the node waited for was the only one ahead, its deletion admits the position
+//  3. Wait: read the predecessor and the own node, each with a watch. Wait for an event
+//     of either, for the end of the session, or for the limit of the caller.
+//  4. If the predecessor was the only node ahead, its deletion admits the position
 //     without another listing: no node can be created ahead of one that exists, and the
 //     watch on the own node would have fired first if that had been deleted. Otherwise
 //     list and decide again.
 //  5. Hold: the watch on the own node continues under the hold. It fires when another
-//     client deletes the node, also in the transaction that deleted the node ahead:
+//     client deletes the node, also in the transaction that deleted the predecessor:
 //     that is the next event.
 //
 // All of it happens in one session, through a client pinned to it. So a grant needs the
@@ -32,11 +32,11 @@
 //
 // # What can happen
 //
-//	the create's answer is lost      the node is found by its id, or known not to exist
+//	the create's answer is dropped   the node is found by its id, or known not to exist
 //	the caller gives up              the node is deleted in the background until that is certain
 //	the session ends while waiting   the node is gone with it; join again in the next session
 //	the own node is deleted          join again, at the end of the queue
-//	the node waited for is deleted   list again, at once
+//	the predecessor is deleted       list again, at once
 //	the parent was reaped            make it again
-//	the watch was lost               read again
+//	the watch was not kept           read again
 package queue

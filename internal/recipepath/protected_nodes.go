@@ -33,8 +33,8 @@ func SemaphoreNodes(path string) []ProtectedNode {
 }
 
 // WarnIfOpen logs a warning for each node that is not protected. It returns at once.
-func WarnIfOpen(c *framework.Client, gates []ProtectedNode) {
-	for _, gate := range gates {
-		kit.Of(c).WarnIfOpen(gate.Path, gate.Denied)
+func WarnIfOpen(c *framework.Client, nodes []ProtectedNode) {
+	for _, node := range nodes {
+		kit.Of(c).WarnIfOpen(node.Path, node.Denied)
 	}
 }

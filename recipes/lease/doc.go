@@ -15,8 +15,8 @@
 //	defer func() { err = errors.Join(err, held.Release()) }()
 //	return deduct(held.Context(), held.Token())
 //
-// The text of that error has a loss twice if deduct returns it too, as held.Err() or
-// context.Cause; that of Do has it once. Package leasetest has fakes for unit tests.
+// If deduct returns a loss (held.Err() or context.Cause), the text of that error has it
+// twice; that of Do has it once. Package leasetest has fakes for unit tests.
 //
 // # What is guaranteed
 //
@@ -42,14 +42,14 @@
 //
 // A broken connection alone does not end a lease. It is lost when the session can no
 // longer be proved to live, about half a session timeout after the ensemble stopped
-// answering or committing ([Lease.TrustedUntil]). A server that has lost its quorum
+// answering or committing ([Lease.TrustedUntil]). A server that has no quorum any more
 // still answers, but that proves nothing. The ensemble cannot grant the lock to another
 // client before another sixth of the timeout has passed: time for the work to stop.
 //
-// A lease costs a small transaction every quarter of the session timeout, one for up to
-// 32 leases of a client, unless the client commits something anyway. With it a quorum
-// vouches for the session, and checks the lease's znode. The client needs the
-// permission to read that znode. Without that permission the lease is lost.
+// A client with leases makes a small transaction every quarter of the session timeout,
+// unless it commits something anyway. With it a quorum vouches for the session, and
+// checks up to 32 of their znodes, in turn. The client needs the permission to read
+// that znode. Without that permission the lease is lost.
 //
 // # Ownership is in the context
 //

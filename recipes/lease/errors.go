@@ -55,7 +55,7 @@ type LossError struct {
 	// Held is how long it was held.
 	Held time.Duration
 	// Reason is why it was lost, for errors.Is: ErrDeleted, ErrMaxHold, ErrSuspended,
-	// framework.ErrClosed, framework.ErrNoAuth (the znode may not be read any more), or
+	// framework.ErrClosed, framework.ErrNoAuth (no permission to read the znode), or
 	// framework.ErrSessionLost, which is ErrSessionExpired, ErrTrustExpired or
 	// ErrSessionReplaced, also of package framework.
 	Reason error

@@ -10,17 +10,17 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// RequestRevocation asks a holder to release: it closes the channel that
+// RequestRevocation requests that a holder releases: it closes the channel that
 // Lease.RevocationRequested returns there. path is a znode, the Path of a Contender or
 // of a Lease. It does not wait, and the holder need not obey. A contender that still
 // waits sees the request when it is granted, but at a semaphore perhaps not if it is
 // being granted at that moment.
 //
-// Holders that use Apache Curator are asked as by its Revoker. Errors: ErrNotContender
-// if the znode is no contender's, such as the path of the recipe itself: nothing is
-// written then; framework.ErrNoNode if the lease was released; framework.ErrNoAuth if
-// the holder uses credentials (framework.Config.Auth) and the client has none of them;
-// and others of the framework.
+// With holders that use Apache Curator it works like its Revoker. Errors:
+// ErrNotContender if the znode is no contender's, such as the path of the recipe
+// itself: nothing is written then; framework.ErrNoNode if the lease was released;
+// framework.ErrNoAuth if the holder uses credentials (framework.Config.Auth) and the
+// client has none of them; and others of the framework.
 func RequestRevocation(ctx context.Context, client *framework.Client, path string) error {
 	if client == nil {
 		return fmt.Errorf("request revocation: %w: no client", framework.ErrInvalidArgument)

@@ -14,22 +14,22 @@ import (
 // L be the listing of the permits by which its owner decides that n more fit. Then one
 // transaction T makes the permits, removes D, and checks that the size has not changed.
 //
-//   - D stands from its creation to T, or T fails: no node is created twice.
+//   - D exists until T, or T fails: T removes it, and no node is created twice.
 //   - L shows the permits as they were when D was the head of the queue, or later. If a
 //     listing of the queue showed that, the session never again attaches to a server
-//     that knows less. If the end of the node ahead showed it, and the connection
-//     breaks before L is answered, the next server may know less: then a sync and
-//     another look come first (Position.Unconfirmed).
-//   - Once D is the head it stays so while it stands: numbers in the queue grow.
+//     that knows less. If its predecessor's end showed it, and the connection breaks
+//     before L is answered, the next server may know less: then a sync and another look
+//     come first (Position.Unconfirmed).
+//   - Once D is the head, it is so while it exists: numbers in the queue grow.
 //   - So between L and T no other client made permits: it would need a node in the
-//     queue that stands at its transaction and was the head before. Of two nodes that
-//     stand at the same time the one with the greater number was never the head.
+//     queue that exists at its transaction and was the head before. Of two nodes that
+//     exist at the same time, the one with the greater number was never the head.
 //   - So at T there are no more permits than L shows. Those and the n fit into the
 //     size, which is the one that is stored at T.
 //
 // A Java client at the head makes its permit before it knows that there is capacity,
 // keeps its node in the queue, and counts all children: while there are too many it
-// waits. While that node stands the same argument holds. If another client deletes the
+// waits. While that node exists, the same argument holds. If another client deletes the
 // node, or Curator carries the create over into a new session, it makes a permit
 // without being the head. It then counts that one and all of ours, so it exceeds the
 // size only if its create and its count fall between our L and T, which is one round

@@ -31,17 +31,17 @@
 //
 // # Why two proofs
 //
-// Only the leader expires sessions: each one timeout after a server last reported it,
-// rounded up. A client never sees the moment of that report. The server to which the
-// client is attached proves nothing: it answers pings and reads by itself, and goes on
-// doing so for syncLimit ticks after it was cut off from the leader.
+// Only the leader expires sessions: each of them one timeout after a server last
+// reported it, rounded up. A client never sees the moment of that report. The server to
+// which the client is attached proves nothing: it answers pings and reads by itself,
+// and goes on doing so for syncLimit ticks after it was cut off from the leader.
 //
 // A leader does not prove either that it still is the only one. Without a quorum it
 // answers syncs and revalidates sessions until it notices: for some ticks if it was cut
 // off, for any time if its process stood still. Meanwhile the other servers have
-// elected another leader, whose clock for the session started with its term (its
-// epoch). No client can bound how long that lasts. But such an old leader cannot commit
-// anything.
+// elected another leader, whose clock for the session started with its epoch (its time
+// as leader). No client can bound how long that lasts. But such an old leader cannot
+// commit anything.
 //
 // # Q: no later leader's clock started before
 //
@@ -58,7 +58,7 @@
 //     leader of e after s. (Follower.followLeader, Learner.shutdown. The leader's own
 //     acknowledgements end in SyncRequestProcessor.shutdown, also before it looks for
 //     another leader.)
-//  3. A later leader starts its clocks when a quorum has acknowledged its term
+//  3. A later leader starts its clocks when a quorum has acknowledged its epoch
 //     (Leader.lead: waitForNewLeaderAck, then startZkServer and in it
 //     createSessionTracker). Any two quorums share a server, and that server left the
 //     leader of e after s. So those clocks start after s. Every session then has its
@@ -66,7 +66,7 @@
 //     a later leader does not expire this session before s + T.
 //  4. A leader of an epoch before e cannot commit the end of a session any more. What
 //     it had proposed earlier either is part of the history in which the transaction
-//     succeeded, or never will be.
+//     succeeded, or is never committed.
 //
 // So no leader but that of e ends the session before Q + T. No other answer moves Q
 // forward: not that of a handshake that revalidates the session, which takes no quorum,
@@ -84,8 +84,8 @@
 // through it, one after the other, prove that it knew of the session:
 //
 //   - The leader pings each server every half tick. The server's answer is a report of
-//     all sessions that it has heard of since its last report. Pings, reports,
-//     forwarded requests and their results travel in order.
+//     all sessions that were active since its last report. Pings, reports, forwarded
+//     requests and their results travel in order.
 //   - So when a round trip that was sent at s1 has come back, the server had received a
 //     ping not older than s1 less half a tick, and had sent its report.
 //   - When a second round trip, sent after that, has come back too, the report had
@@ -116,15 +116,14 @@
 // harm: Q is older than both until a transaction on this connection has been answered,
 // and that transaction reached the leader behind the second request.
 //
-// A must not be the word of an older leader than Q. A connection has one leader: a
-// server that changes its leader closes all connections (Learner.shutdown,
-// Leader.shutdown, closeAllConnections). A client that has seen a transaction of e is
-// turned away by every server that has not (ZooKeeperServer.processConnectRequest),
-// because the guard puts the greatest zxid it has seen into each connect request. So
-// after a transaction of e was answered, every later handshake is answered by a leader
-// of e or later, and so is each round trip on its connection. The handshake of the
-// connection on which the transaction was answered came before it, to the leader that
-// committed it.
+// A must not come from an older leader than Q. A connection has one leader: a server
+// that changes its leader closes all connections (Learner.shutdown, Leader.shutdown,
+// closeAllConnections). A client that has seen a transaction of e is turned away by
+// every server that has not (ZooKeeperServer.processConnectRequest), because the guard
+// puts the greatest zxid it has seen into each connect request. So after a transaction
+// of e was answered, every later handshake is answered by a leader of e or later, and
+// so is each round trip on its connection. The handshake of the connection that
+// answered the transaction came before it, and went to the same leader.
 //
 // # T: the least timeout that was negotiated
 //
