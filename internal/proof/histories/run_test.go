@@ -86,8 +86,9 @@ type run struct {
 	subject  *subject
 	server   *zktest.Server
 	clients  []*station
-	ctx      context.Context // of all threads; it ends when every client must have been granted
-	ending   chan struct{}   // closed when the threads are done
+	notified conformance.ObserverLog // the events of all clients
+	ctx      context.Context         // of all threads; it ends when every client must have been granted
+	ending   chan struct{}           // closed when the threads are done
 
 	absences []absence // from the majority
 	struck   int
@@ -284,6 +285,9 @@ func (r *run) inspect() {
 	}
 	if n := r.server.Watches(); n > 0 {
 		r.brokenf("I5: %d watches left", n)
+	}
+	for _, wrong := range r.notified.Wrong() {
+		r.brokenf("I5: observers were notified wrongly: %s", wrong)
 	}
 }
 

@@ -31,7 +31,9 @@ func (r *run) runClient(st *station) {
 
 // connect connects a client for the station.
 func (r *run) connect(st *station) bool {
-	c, err := framework.Connect(r.ctx, conformance.Config(r.server, st.name))
+	cfg := conformance.Config(r.server, st.name)
+	cfg.Observers = append(cfg.Observers, r.notified.Observer())
+	c, err := framework.Connect(r.ctx, cfg)
 	if err != nil {
 		r.brokenf("I4: %s could not connect: %v", st.name, err)
 		return false
