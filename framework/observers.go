@@ -39,12 +39,8 @@ func appendSet[T any](all []T, one T, set bool) []T {
 }
 
 // start notifies observers that something has started. It returns a context with the
-// values that they add, and a function that notifies them of the end; nil if there are
-// no observers.
+// values that they add, and a function that notifies them of the end.
 func start[S, E any](ctx context.Context, all []observed[S, E], what S) (context.Context, func(E)) {
-	if len(all) == 0 {
-		return ctx, nil
-	}
 	contexts := make([]context.Context, len(all))
 	for i, o := range all {
 		if o.started != nil {
