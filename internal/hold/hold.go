@@ -64,10 +64,9 @@ type Hold struct {
 
 	mu      sync.Mutex // guards what follows, and all claimants
 	handles map[*Handle]struct{}
-	closed  bool          // the last handle was released
-	loss    error         // why it was lost; nil if it was not
-	held    time.Duration // until it was lost
-	trusted time.Time     // until when it would have been, if it was lost
+	closed  bool      // the last handle was released
+	loss    error     // why it was lost; nil if it was not
+	trusted time.Time // until when it would have been, if it was lost
 }
 
 // Start starts the hold and returns its first lease, whose context derives from ctx. It
@@ -144,8 +143,7 @@ func (h *Hold) lose(reason error) {
 		h.mu.Unlock()
 		return
 	}
-	h.held = time.Since(h.since)
-	h.loss, h.trusted = h.lost(reason, h.held), h.trustedUntil()
+	h.loss, h.trusted = h.lost(reason), h.trustedUntil()
 	handles := slices.Collect(maps.Keys(h.handles))
 	h.mu.Unlock()
 	h.end()
@@ -174,9 +172,9 @@ func (h *Hold) trustedUntil() time.Time {
 	return until
 }
 
-// lost returns the error for a hold that is lost after it was held for so long.
-func (h *Hold) lost(reason error, held time.Duration) error {
-	return &lease.LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: held, Reason: reason}
+// lost returns the error for a hold that is lost at this moment.
+func (h *Hold) lost(reason error) error {
+	return &lease.LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: time.Since(h.since), Reason: reason}
 }
 
 // remains reports whether a znode of a lost hold may still exist: not after the end of
@@ -248,12 +246,12 @@ func (h *Hold) free() error {
 	err := h.removeNow(ctx)
 	switch {
 	case errors.Is(err, framework.ErrNoNode):
-		return h.lost(lease.ErrDeleted, time.Since(h.since))
+		return h.lost(lease.ErrDeleted)
 	case framework.OutcomeOf(err) == framework.Unknown, ctx.Err() != nil:
 		// It stood when it was released, and the framework does the rest.
 		return nil
 	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, framework.ErrClosed):
-		return h.lost(err, time.Since(h.since))
+		return h.lost(err)
 	case errors.Is(err, framework.ErrNoAuth): // an ACL that lets us create, but not delete
 		return fmt.Errorf("release %s: %w", quote.Path(h.Client.FullPath(h.Path)), err)
 	}

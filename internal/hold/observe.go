@@ -2,11 +2,13 @@ package hold
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/owner"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // observed notifies the client's observers that the hold starts, before anything can
@@ -26,11 +28,12 @@ func (h *Hold) observed(ctx context.Context) context.Context {
 // first. Only the goroutine that watches h.Path calls it, once; Start does if there is
 // none.
 func (h *Hold) notifyLost() {
+	var loss *lease.LossError
 	h.mu.Lock()
-	loss, held := h.loss, h.held
+	lost := errors.As(h.loss, &loss)
 	h.mu.Unlock()
-	if loss != nil {
-		h.notifyEnd(held, loss)
+	if lost {
+		h.notifyEnd(loss.Held, loss)
 	}
 }
 

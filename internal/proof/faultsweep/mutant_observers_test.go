@@ -11,7 +11,8 @@ func ObserverMutants() []Mutant {
 		File: "internal/hold/watch.go", Old: "if path == h.Path {\n\t\th.notifyLost()", New: "if path != \"\" {\n\t\th.notifyLost()",
 	}, {
 		Name: "observers are notified of a release by two goroutines", Package: suites, Tests: "^TestMutex$",
-		File: "internal/hold/observe.go", Old: "if loss != nil {", New: "if true {",
+		File: "internal/hold/observe.go", Old: "lost := errors.As(h.loss, &loss)\n",
+		New: "lost := errors.As(h.loss, &loss)\n\tif !lost {\n\t\tlost, loss = true, &lease.LossError{}\n\t}\n",
 	}, {
 		Name: "observers are not notified of a hold that is lost from the start", Package: suites, Tests: "^TestMutex$",
 		File: "internal/hold/hold.go", Old: "if !watched {", New: "if false {",
