@@ -63,17 +63,23 @@ func (h *Hold) admit(handle *Handle) {
 	h.handles[handle] = struct{}{}
 }
 
-// dismiss removes a handle. ended says that its owner has no other handle and no
-// admitted fork: it has left.
-func (h *Hold) dismiss(handle *Handle) (open, ended bool) {
+// dismiss removes a handle, whose claim counts until endClaim. It returns false if it
+// was removed before.
+func (h *Hold) dismiss(handle *Handle) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, open = h.handles[handle]; !open {
-		return false, false
-	}
+	_, open := h.handles[handle]
 	delete(h.handles, handle)
-	handle.owner.claims--
-	return true, handle.owner.claims == 0
+	return open
+}
+
+// endClaim ends the claim of a handle that was dismissed. left says that its owner has
+// no other handle and no admitted fork.
+func (h *Hold) endClaim(o *claimant) (left bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	o.claims--
+	return o.claims == 0
 }
 
 // admitNext admits the next fork when an owner has left, in one step, so that the hold

@@ -100,6 +100,37 @@ func TestForksComeAndGo(t *testing.T) {
 	}
 }
 
+// A fork, and a fork of it, release at one moment: the next fork is admitted when the
+// contexts of both have ended.
+func TestClaimCountsUntilItsContextHasEnded(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
+		first := p.grant(t, t.Context())
+		ctx := lease.Fork(context.WithoutCancel(first.Context()))
+		fork, _, err := hold.Enter(ctx, p.key())
+		require.NoError(t, err)
+		below, _, err := hold.Enter(lease.Fork(context.WithoutCancel(fork.Context())), p.key())
+		require.NoError(t, err)
+		_, next, err := hold.Enter(ctx, p.key())
+		require.NoError(t, err)
+
+		leave := hold.Dismiss(fork.Context())
+		require.NoError(t, below.Release())
+		require.True(t, stands(fork), "its release has not come to that")
+		select {
+		case <-next.Admitted():
+			require.Fail(t, "admitted beside the work of the fork before")
+		default:
+		}
+		require.NoError(t, leave())
+		require.False(t, stands(fork))
+		got, err := next.Await(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, got.Release())
+		require.NoError(t, first.Release())
+		assert.Zero(t, p.nodes())
+	})
+}
+
 // A fork that is admitted at the moment of a loss gets no lease, and keeps no claim.
 func TestForkWaitInALostHold(t *testing.T) {
 	granting(t, func(t *testing.T, p world) {

@@ -64,15 +64,19 @@ func (h *Handle) RevocationRequested() <-chan struct{} { return h.hold.revocatio
 // Release ends the claim. The last claim of an owner admits the next fork; the last
 // claim of all ends the hold.
 func (h *Handle) Release() error {
-	open, ended := h.hold.dismiss(h)
-	if !open {
+	if !h.hold.dismiss(h) {
 		return releasedError{h.hold}
 	}
+	return h.leave()
+}
+
+// leave is the rest of a release, after dismiss.
+func (h *Handle) leave() error {
 	defer h.end(releasedError{h.hold})
-	if h.hold.err() == nil { // work under this claim must end before another client is admitted
+	if h.hold.err() == nil { // work under this claim must end before another fork or client is admitted
 		h.end(releasedError{h.hold})
 	}
-	if !ended || h.hold.admitNext(h.owner) {
+	if !h.hold.endClaim(h.owner) || h.hold.admitNext(h.owner) {
 		return h.hold.Loss() // not the error of the last release, in another goroutine
 	}
 	return h.hold.close()
