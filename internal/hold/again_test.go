@@ -51,6 +51,7 @@ func TestSecondLooksEnd(t *testing.T) {
 			return looks < 3
 		})
 		time.Sleep(10 * timeout)
+		synctest.Wait()
 		require.Equal(t, 3, looks, "when there is nothing more to look for")
 		stop()
 
