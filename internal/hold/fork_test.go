@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -128,6 +129,26 @@ func TestClaimCountsUntilItsContextHasEnded(t *testing.T) {
 		require.NoError(t, got.Release())
 		require.NoError(t, first.Release())
 		assert.Zero(t, p.nodes())
+	})
+}
+
+// A hold is lost during a release: that is why the work ends, before the node goes.
+func TestHoldIsLostDuringARelease(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
+		h := p.grant(t, t.Context(), maxHold(time.Second))
+		leave := hold.Dismiss(h.Context())
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.True(t, stands(h), "its release has not come to that")
+		deletions := 0
+		p.server.SetFaults(p.onDelete(func() {
+			deletions++
+			assert.False(t, stands(h))
+		}))
+		require.ErrorIs(t, leave(), lease.ErrMaxHold)
+		require.ErrorIs(t, context.Cause(h.Context()), lease.ErrMaxHold)
+		synctest.Wait()
+		assert.Positive(t, deletions)
 	})
 }
 

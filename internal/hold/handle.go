@@ -1,6 +1,7 @@
 package hold
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,12 +71,10 @@ func (h *Handle) Release() error {
 	return h.leave()
 }
 
-// leave is the rest of a release, after dismiss.
+// leave is the rest of a release, after dismiss. Work under the claim ends before the
+// claim does, and with it before another fork or client is admitted.
 func (h *Handle) leave() error {
-	defer h.end(releasedError{h.hold})
-	if h.hold.err() == nil { // work under this claim must end before another fork or client is admitted
-		h.end(releasedError{h.hold})
-	}
+	h.end(cmp.Or[error](h.hold.Loss(), releasedError{h.hold}))
 	if !h.hold.endClaim(h.owner) || h.hold.admitNext(h.owner) {
 		return h.hold.Loss() // not the error of the last release, in another goroutine
 	}

@@ -80,6 +80,9 @@ func Mutants() []Mutant {
 		Name: "a lost lease is re-entered", Package: suites, Tests: "^TestMutex$/a_lease_is_re-entered",
 		File: "internal/hold/fork.go", Old: "handle.cancel(err)\n\t\treturn nil, nil, err", New: "handle.cancel(err)\n\t\treturn nil, nil, nil",
 	}, {
+		Name: "a release ends the work last", Package: "./internal/hold", Tests: "TestContextEndsBeforeTheNodeGoes",
+		File: "internal/hold/handle.go", Old: "h.end(cmp.Or", New: "defer h.end(cmp.Or",
+	}, {
 		Name: "the next fork is admitted while a release goes on", Package: "./internal/hold", Tests: "TestClaimCountsUntilItsContextHasEnded",
 		File: "internal/hold/fork.go",
 		Old:  "\tdelete(h.handles, handle)\n\treturn open\n}\n\n// endClaim ends the claim of a handle that was dismissed. left says that its owner has\n// no other handle and no admitted fork.\nfunc (h *Hold) endClaim(o *claimant) (left bool) {\n\th.mu.Lock()\n\tdefer h.mu.Unlock()\n\to.claims--\n",
