@@ -213,6 +213,8 @@ func (j *job) runLocked() (outcome, time.Duration, error) {
 	if err := j.held.Err(); err != nil {
 		return outcome{}, 0, fmt.Errorf("the command was not started: %w", err)
 	}
+	watchStops(j.signals) // before there is a command, because Ctrl-Z must not stop zkrecipes alone
+	defer unwatchStops()
 	env := j.env.forCommand(j.path, j.held.Token(), j.session.ID())
 	command, err := startProcess(j.held.Context(), j.file, j.command, env, [3]*os.File{j.stdin, j.stdout, j.stderr}, j.namespace)
 	if err != nil {
@@ -222,8 +224,6 @@ func (j *job) runLocked() (outcome, time.Duration, error) {
 		j.report.warn(event{Event: "unstoppable", Reason: err.Error()},
 			"%s cannot list processes: %v; processes that leave the command's process group cannot be stopped", clock(time.Now()), err)
 	}
-	watchStops(j.signals)
-	defer unwatchStops()
 	s := &supervisor{
 		lock: j.held, tree: command, signals: j.signals, report: j.report,
 		grace: j.graceNow, sessionTimeout: j.session.Timeout, ignoreRevoke: j.ignoreRevoke, killAfter: j.killAfter.value,
