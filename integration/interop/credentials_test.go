@@ -3,6 +3,7 @@ package interop
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,9 +88,21 @@ func TestDeletionsWithoutAnEvent(t *testing.T) {
 		m := newMutex(t, connect(t, addr), sharedPath)
 		held, err := m.Acquire(context.Background(), 0)
 		require.NoError(t, err)
-		client, operator := connect(t, addr), connect(t, addr)
+		watched := make(chan struct{})
+		var first sync.Once
+		client, operator := connect(t, addr, func(cfg *framework.Config) {
+			cfg.Observers = []framework.Observer{{RequestEnded: func(_ context.Context, r framework.Request) {
+				if r.Op == "get" && r.Path == held.Path() && r.Err == nil {
+					first.Do(func() { close(watched) })
+				}
+			}}}
+		}), connect(t, addr)
 		granted := acquireLater(t, newMutex(t, client, sharedPath))
-		awaitChildren(t, client, sharedPath, 2)
+		select { // one that may not read the node ahead does not wait
+		case <-watched:
+		case <-time.After(limit):
+			t.Fatal("the waiter did not watch the node ahead")
+		}
 		_, err = operator.SetACL(context.Background(), held.Path(), framework.WorldACL(framework.PermAll&^framework.PermRead), framework.AnyVersion)
 		require.NoError(t, err)
 		require.NoError(t, operator.Delete(context.Background(), held.Path(), framework.AnyVersion))
