@@ -2,6 +2,7 @@ package framework
 
 import (
 	"context"
+	"slices"
 
 	"github.com/zkrecipes/zkrecipes/internal/kit/bridge"
 	"github.com/zkrecipes/zkrecipes/internal/signal"
@@ -15,6 +16,12 @@ func (v recipeView) CreateListed(ctx context.Context, path string, data []byte, 
 		return Created{}, bridge.Listing{}, err
 	}
 	return made, l.Listing, nil
+}
+
+// CreateSent tells when a protected create is sent.
+func (v recipeView) CreateSent(ctx context.Context, path string, data []byte, mode Mode, sent func(), opts ...CreateOption) (Created, error) {
+	told := func(o *createOptions) { o.onSent = sent }
+	return v.createProtected(ctx, path, data, mode, append(slices.Clip(opts), told), nil)
 }
 
 // A listingBehind lists children when a create has been sent.

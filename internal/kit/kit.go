@@ -51,6 +51,17 @@ type Kit interface {
 	// first and had to be repeated. A listing that fails does not make the create fail.
 	CreateListed(ctx context.Context, path string, data []byte, mode framework.Mode, opts ...framework.CreateOption) (framework.Created, Listing, error)
 
+	// CreateSent is CreateProtected, and calls sent when the request is about to be
+	// written: for every attempt, and one after the other. What is given to the same
+	// session after that call, or after the return of CreateSent, is written behind the
+	// create, over the same connection. Else that connection has ended, and with it the
+	// attempt: it has failed, or its outcome is unknown. So a listing that is asked for
+	// then shows the node if the attempt was carried out, and is answered at once. It
+	// runs where the library writes: it must not block nor call an operation; s.Go is
+	// possible. It may also be called when CreateSent has returned because of ctx or
+	// the session's end.
+	CreateSent(ctx context.Context, path string, data []byte, mode framework.Mode, sent func(), opts ...framework.CreateOption) (framework.Created, error)
+
 	// CreateProtectedAll makes n ephemeral sequential nodes, all under one random id,
 	// and carries out the other operations in the same transaction, which happens as a
 	// whole or not at all, and if it does exactly once. Otherwise it is like
