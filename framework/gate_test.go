@@ -86,7 +86,7 @@ func TestRequestsToSetWatchesThatMayBeStaleAreHeld(t *testing.T) {
 
 	// The gate opens as soon as those that were held are sent. Of several the library
 	// sends the second when the first is answered, be it on the next connection.
-	several := func() { session.watch.join(watchKey{dataWatch, "/" + strings.Repeat("x", onePacket)}) }
+	several := func() { session.watch.join(watchKey{dataWatch, "/" + strings.Repeat("x", onePacket)}, newWatch()) }
 	several()
 	require.True(t, attach(2))
 	openGate(session, session.guard.Live(), false)
@@ -163,8 +163,9 @@ func TestWatchesSurviveConnectionsThatEndAtOnce(t *testing.T) {
 func attachedAgain(t *testing.T) (*Session, *Watch, *guard.Conn) {
 	t.Helper()
 	session := scripted()
-	entry, w, _ := session.watch.join(watchKey{dataWatch, "/a"})
-	entry.arm()
+	w := &Watch{events: make(chan Event, 1)}
+	own, _ := session.watch.join(watchKey{dataWatch, "/a"}, w)
+	own.entry.arm()
 	return session, w, greet(t, session)
 }
 

@@ -56,3 +56,6 @@ func (v recipeView) CheckExists(path string) Op {
 func (v recipeView) GoHolding(s *Session, end func(), f func(ctx context.Context)) bool {
 	return s.goHolding(end, f)
 }
+
+// Kept returns what the session keeps under a key.
+func (v recipeView) Kept(s *Session, key any, make func() any) any { return s.kept.get(key, make) }

@@ -24,6 +24,7 @@ type Session struct {
 	holders  holders
 	quota    ephemeralQuota
 	checked  checkedPaths
+	kept     kept
 
 	ctx   context.Context // the guard's; ends with the session, with the reason as cause
 	tasks tasks

@@ -58,6 +58,8 @@ type Watch struct {
 	leave func() bool // stops waiting for the context
 }
 
+func newWatch() recipient { return &Watch{events: make(chan Event, 1)} }
+
 // Events returns the channel on which the one event comes. It is closed after it, and
 // without one when the context given to the read ends.
 func (w *Watch) Events() <-chan Event {
@@ -84,8 +86,11 @@ func (w *Watch) deliver(ev Event) {
 }
 
 // bind ends the watch with ctx. The server keeps its own.
-func (w *Watch) bind(ctx context.Context, entry *watchEntry) {
-	stop := context.AfterFunc(ctx, func() { entry.drop(w) })
+func (w *Watch) bind(ctx context.Context, own *waiter) {
+	stop := context.AfterFunc(ctx, func() {
+		own.drop()
+		w.deliver(Event{}) // none
+	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.leave = stop
@@ -121,13 +126,25 @@ type watchTable struct {
 
 // A watchEntry is a watch on the server, or one that is being set.
 type watchEntry struct {
-	table   *watchTable
-	key     watchKey
-	armed   bool // the server has it
-	waiters map[*Watch]struct{}
-	idle    *list.Element // nil while there are waiters
-	since   time.Time     // when the last one left
+	table       *watchTable
+	key         watchKey
+	armed       bool // the server has it
+	first, last *waiter
+	idle        *list.Element // nil while there are waiters
+	since       time.Time     // when the last one left
 }
+
+// A waiter waits for the event of an entry. It is in the entry's list until the event,
+// or until it is dropped. Every read has its own.
+type waiter struct {
+	entry      *watchEntry
+	next, prev *waiter
+	waits      bool // it is in the list, and the entry in the table
+	to         recipient
+}
+
+// A recipient is what an event is delivered to: a Watch, or a function.
+type recipient interface{ deliver(ev Event) }
 
 // bytes is the size of the paths of all entries.
 func (t *watchTable) bytes() (n int) {
@@ -142,21 +159,25 @@ func (t *watchTable) bytes() (n int) {
 // join adds a waiter before the read is sent, so that no event can come too early. If
 // armed, the server has the watch already and a plain read is enough: a change after
 // that read fires it, and a change before makes the event spurious.
-func (t *watchTable) join(key watchKey) (entry *watchEntry, w *Watch, armed bool) {
-	w = &Watch{events: make(chan Event, 1)}
+func (t *watchTable) join(key watchKey, to recipient) (w *waiter, armed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	entry = t.entries[key]
+	entry := t.entries[key]
 	if entry == nil {
 		if t.entries == nil {
 			t.entries = map[watchKey]*watchEntry{}
 		}
-		entry = &watchEntry{table: t, key: key, waiters: map[*Watch]struct{}{}}
+		entry = &watchEntry{table: t, key: key}
 		t.entries[key] = entry
 	}
 	t.unmarkIdle(entry)
-	entry.waiters[w] = struct{}{}
-	return entry, w, entry.armed
+	w = &waiter{entry: entry, prev: entry.last, waits: true, to: to}
+	if entry.last = w; w.prev == nil {
+		entry.first = w
+	} else {
+		w.prev.next = w
+	}
+	return w, entry.armed
 }
 
 // arm records that the server has the watch. That is about this entry only: if it has
@@ -168,12 +189,18 @@ func (entry *watchEntry) arm() {
 }
 
 // drop removes a waiter, and the entry with it if the server does not have the watch.
-func (entry *watchEntry) drop(w *Watch) {
+// No event is delivered to it any more, unless that has begun. It is idempotent.
+func (w *waiter) drop() {
+	entry := w.entry
 	t := entry.table
 	t.mu.Lock()
-	delete(entry.waiters, w)
+	defer t.mu.Unlock()
+	if !w.waits {
+		return
+	}
+	entry.unlink(w)
 	switch {
-	case t.entries[entry.key] != entry || len(entry.waiters) > 0 || entry.idle != nil:
+	case entry.first != nil:
 	case entry.armed:
 		t.markIdle(entry)
 		if t.idle.Len() > t.limit && t.full != nil {
@@ -182,8 +209,21 @@ func (entry *watchEntry) drop(w *Watch) {
 	default:
 		t.remove(entry)
 	}
-	t.mu.Unlock()
-	w.deliver(Event{}) // none
+}
+
+// unlink takes a waiter out of the list. The caller has the lock.
+func (entry *watchEntry) unlink(w *waiter) {
+	w.waits = false
+	if w.prev == nil {
+		entry.first = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		entry.last = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
 }
 
 // remove removes an entry from the table. The caller has the lock.
@@ -203,41 +243,51 @@ var serverEvents = map[zk.EventType]struct {
 	zk.EventNodeChildrenChanged: {EventChildrenChanged, []watchKind{childWatch}},
 }
 
-// fire gives an event of the server to all who wait for it.
+// fire gives an event of the server to all who wait for it, in the order in which they
+// joined.
 func (t *watchTable) fire(ev zk.Event) {
 	event := serverEvents[ev.Type]
 	for _, kind := range event.kinds {
 		t.mu.Lock()
-		entry := t.entries[watchKey{kind, ev.Path}]
-		if entry != nil {
+		var first *waiter
+		if entry := t.entries[watchKey{kind, ev.Path}]; entry != nil {
 			t.remove(entry)
+			first = entry.takeWaiters()
 		}
 		t.mu.Unlock()
-		entry.notify(Event{Type: event.means})
+		first.deliver(Event{Type: event.means})
 	}
 }
 
 // fireAll gives one event to all waiters.
 func (t *watchTable) fireAll(ev Event) {
 	t.mu.Lock()
-	entries := t.entries
+	var all []*waiter
+	for _, entry := range t.entries {
+		all = append(all, entry.takeWaiters())
+	}
 	t.entries = nil
 	t.idle.Init()
 	t.mu.Unlock()
-	for _, entry := range entries {
-		entry.notify(ev)
+	for _, first := range all {
+		first.deliver(ev)
 	}
 }
 
-func (entry *watchEntry) notify(ev Event) {
-	if entry == nil {
-		return
+// takeWaiters empties the list of an entry that is not in the table any more, and
+// returns its first waiter. The caller has the lock.
+func (entry *watchEntry) takeWaiters() (first *waiter) {
+	first = entry.first
+	for w := first; w != nil; w = w.next {
+		w.waits = false
 	}
-	entry.table.mu.Lock()
-	waiters := entry.waiters
-	entry.waiters = nil
-	entry.table.mu.Unlock()
-	for w := range waiters {
-		w.deliver(ev)
+	entry.first, entry.last = nil, nil
+	return first
+}
+
+// deliver gives an event to a waiter that has left the list, and to those behind it.
+func (w *waiter) deliver(ev Event) {
+	for ; w != nil; w = w.next {
+		w.to.deliver(ev)
 	}
 }

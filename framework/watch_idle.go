@@ -95,7 +95,7 @@ func (t *watchTable) keep(key watchKey) {
 	if t.entries == nil || t.entries[key] != nil { // the session is over, or another read has set it again
 		return
 	}
-	entry := &watchEntry{table: t, key: key, armed: true, waiters: map[*Watch]struct{}{}}
+	entry := &watchEntry{table: t, key: key, armed: true}
 	t.entries[key] = entry
 	t.markIdle(entry)
 }

@@ -12,46 +12,52 @@ import (
 type watched[T any] struct {
 	value T
 	stat  *zk.Stat
-	watch *Watch
-	entry *watchEntry
+	own   *waiter
 }
 
 // watched reads together with a watch.
 func (r *reading[T]) watched(ctx context.Context, c *Client, path string) (value T, stat Stat, w *Watch, err error) {
-	v, err := do(ctx, c, request[watched[T]]{
-		op: r.op, path: path, idempotent: true, reads: true,
-		send: r.watchIn,
-		late: func(v watched[T], err error) {
-			if err == nil {
-				v.entry.drop(v.watch)
-			}
-		},
-	})
+	v, err := r.watchFor(ctx, c, path, newWatch)
 	if err != nil {
 		return value, stat, nil, err
 	}
-	v.watch.bind(ctx, v.entry)
-	return v.value, toStat(v.stat), v.watch, nil
+	w = v.own.to.(*Watch) //nolint:forcetypeassert // of newWatch
+	w.bind(ctx, v.own)
+	return v.value, toStat(v.stat), w, nil
+}
+
+// watchFor reads together with a watch for the recipient that to returns for each
+// attempt.
+func (r *reading[T]) watchFor(ctx context.Context, c *Client, path string, to func() recipient) (watched[T], error) {
+	return do(ctx, c, request[watched[T]]{
+		op: r.op, path: path, idempotent: true, reads: true,
+		send: func(s *Session, path string) (watched[T], error) { return r.watchIn(s, path, to()) },
+		late: func(v watched[T], err error) {
+			if err == nil {
+				v.own.drop()
+			}
+		},
+	})
 }
 
 // watchIn makes the library's call in a session, without a watch if the server has it
 // already.
-func (r *reading[T]) watchIn(s *Session, path string) (v watched[T], err error) {
+func (r *reading[T]) watchIn(s *Session, path string, to recipient) (v watched[T], err error) {
 	if retry.Sleep(s.ctx, s.gate.expectWatches()) != nil {
 		return v, zk.ErrConnectionClosed // over before anything was sent
 	}
-	entry, w, armed := s.watch.join(watchKey{r.kind, path})
-	v = watched[T]{watch: w, entry: entry}
+	var armed bool
+	v.own, armed = s.watch.join(watchKey{r.kind, path}, to)
 	if armed {
 		v.value, v.stat, err = r.read(s.conn, path)
 	} else if v.value, v.stat, _, err = r.set(s.conn, path); err == nil {
-		entry.arm()
+		v.own.entry.arm()
 	}
 	if err == nil && context.Cause(s.ctx) != nil { // all waiters may have got its end before we joined
 		err = zk.ErrConnectionClosed
 	}
 	if err != nil {
-		entry.drop(w)
+		v.own.drop()
 	}
 	return v, err
 }

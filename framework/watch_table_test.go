@@ -26,7 +26,7 @@ type tableModel struct {
 }
 
 type tableReader struct {
-	entry            *watchEntry
+	own              *waiter
 	w                *Watch
 	armed            bool
 	asked            bool // the server has carried out the read
@@ -35,8 +35,8 @@ type tableReader struct {
 }
 
 func (m *tableModel) join() string {
-	r := &tableReader{}
-	r.entry, r.w, r.armed = m.watchTable.join(m.key)
+	r := &tableReader{w: &Watch{events: make(chan Event, 1)}}
+	r.own, r.armed = m.watchTable.join(m.key, r.w)
 	m.readers = append(m.readers, r)
 	if r.armed && !m.server {
 		return "a read sets no watch, and the server has none"
@@ -60,14 +60,14 @@ func (m *tableModel) answer(r *tableReader, ok bool) {
 	case !ok:
 		m.leave(r)
 	case !r.armed:
-		r.entry.arm()
+		r.own.entry.arm()
 	}
 }
 
 func (m *tableModel) leave(r *tableReader) {
 	if !r.isGone {
 		r.isGone = true
-		r.entry.drop(r.w)
+		r.own.drop()
 	}
 }
 
@@ -183,12 +183,13 @@ func TestWatchThatIsOverIsForgottenByItsContext(t *testing.T) {
 		for _, early := range []bool{false, true} {
 			ctx := &countedContext{Context: t.Context(), waiting: map[int]func(){}}
 			var table watchTable
-			entry, w, _ := table.join(watchKey{dataWatch, "/a"})
-			entry.arm()
+			w := &Watch{events: make(chan Event, 1)}
+			own, _ := table.join(watchKey{dataWatch, "/a"}, w)
+			own.entry.arm()
 			if early { // before the read has returned
 				event(&table)
 			}
-			w.bind(ctx, entry)
+			w.bind(ctx, own)
 			assert.Equal(t, 1, ctx.next)
 			if !early {
 				assert.Len(t, ctx.waiting, 1)
@@ -206,7 +207,9 @@ func occupied(table *watchTable) (entries, waiting int) {
 	table.mu.Lock()
 	defer table.mu.Unlock()
 	for _, entry := range table.entries {
-		waiting += len(entry.waiters)
+		for w := entry.first; w != nil; w = w.next {
+			waiting++
+		}
 	}
 	return len(table.entries), waiting
 }

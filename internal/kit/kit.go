@@ -101,6 +101,22 @@ type Kit interface {
 	// GoHolding returns. It must not block.
 	GoHolding(s *framework.Session, end func(), f func(ctx context.Context)) bool
 
+	// Kept returns the value that a session of the client keeps under a key, which make
+	// returns if there is none. It lasts as long as the session's value in memory. make
+	// must not call Kept.
+	Kept(s *framework.Session, key any, make func() any) any
+
+	// GetNotify is GetWatch with a function in place of a channel. It gets the event of
+	// the watch, in a single call; the context bounds the read only, and stop ends the
+	// watch. The call may come before GetNotify returns. After stop, or if GetNotify
+	// fails, none begins, but one that has begun may go on.
+	//
+	// Events of the server come on the goroutine that reads from the connection, in
+	// their order. That the session is over comes on the goroutine that finds it out,
+	// which may be any that uses the session or its client, with whatever locks it has.
+	// notify must not block, nor call the client or its session.
+	GetNotify(ctx context.Context, path string, notify func(framework.Event)) (data []byte, stat framework.Stat, stop func(), err error)
+
 	// WhileOpen returns a context that also ends when Close begins, with ErrClosed, for
 	// what must not go on while leases are ended. The function must be called when the
 	// context is no longer used.

@@ -92,3 +92,30 @@ func TestTheKitHasAllThatTheFrameworkOffersRecipes(t *testing.T) {
 		assert.NotEqual(t, isPublic, isOffered, "%s: one of both", m.Name)
 	}
 }
+
+// A value is made once in a session, whichever view asks for it, and not found in the
+// next session.
+func TestASessionKeepsAValueOfEachKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
+		c, other := connect(t, s, "a"), connect(t, s, "b")
+		type first struct{}
+		type second struct{}
+		made := 0
+		value := func() any { made++; return &made }
+		number := func() any { made++; return made }
+		session := c.Session()
+		for range 3 {
+			assert.Same(t, &made, kit.Of(c).Kept(session, first{}, value))
+			assert.Equal(t, 2, kit.Of(c.In(session)).Kept(session, second{}, number))
+		}
+		assert.Equal(t, 3, kit.Of(other).Kept(other.Session(), second{}, number))
+		s.ExpireSession(session.ID())
+		<-session.Done()
+		next, err := c.AwaitSession(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, 4, kit.Of(c).Kept(next, second{}, number))
+		assert.Equal(t, 2, kit.Of(c).Kept(session, second{}, number))
+	})
+}
