@@ -43,12 +43,12 @@ race: ## the same with the race detector
 lint: $(LINT) ## go vet and the chosen linters, in every module
 	@set -e; for dir in $(MODULES); do \
 		echo "lint $$dir"; \
-		(cd $$dir && $(GO) vet ./... && $(LINT) run --allow-parallel-runners ./...); \
+		(cd $$dir && export GOWORK=off && $(GO) vet ./... && $(LINT) run --allow-parallel-runners ./...); \
 	done
 
 .PHONY: fmt
 fmt: $(LINT) ## format all Go files and sort their imports
-	@set -e; for dir in $(MODULES); do (cd $$dir && $(LINT) fmt ./...); done
+	@set -e; for dir in $(MODULES); do (cd $$dir && GOWORK=off $(LINT) fmt ./...); done
 
 .PHONY: fuzz
 fuzz: ## every fuzz target, a minute each (FUZZTIME=10m for longer)
@@ -73,6 +73,19 @@ partitions: ## three real servers whose network is cut, and that are frozen and 
 .PHONY: bench
 bench: ## compare a mutex with its least possible cost, and zktest with a real ZooKeeper (BENCH=regexp picks some)
 	cd integration && $(GO) test -run '^$$' -bench '$(or $(BENCH),.)' -count 3 .
+
+# A module of its own, so that no other one needs the libraries it compares with.
+BENCH_PROGRAM := cd bench && GOWORK=off $(GO) build -o $(BIN)/bench . && $(BIN)/bench
+
+.PHONY: bench-peers
+bench-peers: ## compare with other lock libraries (PEERS="-systems bare,ours -rounds 2" for less; PEERS=-h)
+	.ci/install-peers
+	$(BENCH_PROGRAM) peers $(PEERS)
+
+.PHONY: bench-scale
+bench-scale: ## crowds over processes, and what a held lock takes (SCALE="-waiters 1000" for less; SCALE=-h)
+	.ci/install-peers
+	$(BENCH_PROGRAM) scale $(SCALE)
 
 .PHONY: ci
 ci: ## exactly what the build server runs

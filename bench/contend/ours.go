@@ -1,0 +1,86 @@
+package contend
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/leader"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+)
+
+// ours is this project.
+type ours struct {
+	client *framework.Client
+	single bool // the semaphore's layout
+	crowd
+}
+
+func openOurs(config Config) (system, error) {
+	client, err := framework.Connect(context.Background(), framework.Config{
+		Servers: []string{config.Server}, SessionTimeout: config.Session, Logger: slog.New(slog.DiscardHandler),
+	})
+	return &ours{client: client, crowd: crowd{server: config.Server}}, err
+}
+
+func openOursSingle(config Config) (system, error) {
+	s, err := openOurs(config)
+	if err == nil {
+		s.(*ours).single = true
+	}
+	return s, err
+}
+
+func (s *ours) close() {
+	s.client.Close()
+	s.crowd.close()
+}
+
+func (s *ours) locker(kind, path string, worker int) (locker, error) {
+	a, err := s.acquirer(kind, path, worker)
+	return &leased{Acquirer: a}, err
+}
+
+func (s *ours) acquirer(kind, path string, worker int) (lease.Acquirer, error) {
+	switch kind {
+	case "semaphore":
+		var options []semaphore.Option
+		if s.single {
+			options = append(options, semaphore.WithSingleQueue())
+		}
+		return semaphore.New(s.client, path, permits, options...)
+	case "leader":
+		return leader.New(s.client, path, leader.WithID(fmt.Sprint("candidate-", worker)))
+	case "read", "write":
+		l, err := rwlock.New(s.client, path)
+		if err != nil {
+			return nil, err
+		}
+		if kind == "read" {
+			return l.Read(), nil
+		}
+		return l.Write(), nil
+	}
+	return mutex.New(s.client, path)
+}
+
+// leased is a locker of one worker.
+type leased struct {
+	lease.Acquirer
+	held *lease.Lease
+}
+
+func (l *leased) acquire() (err error) {
+	l.held, err = l.Acquire(context.Background(), lease.Forever)
+	return err
+}
+
+func (l *leased) release() error {
+	held := l.held
+	l.held = nil
+	return held.Release()
+}

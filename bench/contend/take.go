@@ -1,0 +1,67 @@
+package contend
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// take acquires one lock each of many paths, and keeps them.
+func (c *contender) take(v Values) (Values, error) {
+	n, path := v.Int("n"), v["path"]
+	held := make([]locker, n)
+	start := time.Now()
+	err := inTurn(n, v.Int("workers"), func(i int) error {
+		l, err := c.system.locker("mutex", fmt.Sprintf("%s/%d", path, i), 0)
+		if err != nil {
+			return err
+		}
+		held[i] = l
+		return l.acquire()
+	})
+	took := time.Since(start)
+	c.held = held
+	return measured(n, n, took), err
+}
+
+func (c *contender) drop() (Values, error) {
+	held := c.held
+	c.held = nil
+	return Values{}, inTurn(len(held), 64, func(i int) error { return held[i].release() })
+}
+
+// inTurn lets workers do something for each number below n.
+func inTurn(n, workers int, do func(i int) error) error {
+	var next atomic.Int64
+	return together(min(n, workers), func(int) error {
+		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			if err := do(int(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// memory returns what is in use after a garbage collection that has returned to the
+// system what it could.
+func memory() (Values, error) {
+	debug.FreeOSMemory()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	file, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return nil, err
+	}
+	var size, resident int
+	if _, err := fmt.Fscan(strings.NewReader(string(file)), &size, &resident); err != nil {
+		return nil, fmt.Errorf("statm: %w", err)
+	}
+	return numbers(map[string]int{
+		"heap": int(stats.HeapAlloc), "rss": resident * os.Getpagesize(), "goroutines": runtime.NumGoroutine(), //nolint:gosec // less than 2^63
+	}), nil
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"text/tabwriter"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/bench/contend"
+	"github.com/zkrecipes/zkrecipes/bench/servers"
+)
+
+// A size is how large a crowd is.
+type size struct {
+	processes, waiters, held, busy int
+}
+
+func scaleCommand(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("bench scale", flag.ContinueOnError)
+	names := flags.String("systems", "bare,ours,gozk", "which systems, of "+nameAll(systems, system.String))
+	var o options
+	var much size
+	flags.IntVar(&much.processes, "processes", 4, "how many processes wait for one path")
+	flags.IntVar(&much.waiters, "waiters", 5000, "how many waiters each has, 0 for none")
+	flags.IntVar(&much.held, "held", 10_000, "how many locks one process then takes and holds, 0 for none")
+	flags.IntVar(&much.busy, "busy", 0, "how many loops keep the processors busy meanwhile")
+	flags.IntVar(&o.rounds, "rounds", 1, "how often")
+	flags.DurationVar(&o.warmUp, "warm-up", 5*time.Second, "how long a new server or Java program is warmed up")
+	flags.DurationVar(&o.limit, "limit", 2*time.Minute, "how long it may take to queue, and how long to drain")
+	flags.StringVar(&o.dir, "data", "", "the folder for the servers' data, by default that of temporary files")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	some, err := choose(systems, *names, system.String)
+	if err != nil {
+		return err
+	}
+	o.memory = true
+	return scale(ctx, o, some, much, os.Stdout)
+}
+
+// scale measures crowds, and prints a table of each kind.
+func scale(ctx context.Context, o options, some []system, much size, out io.Writer) error {
+	if err := check(some); err != nil {
+		return err
+	}
+	r, err := newRun(o)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	if err := r.serve(ctx, some); err != nil {
+		return err
+	}
+	if err := r.warm(ctx, some); err != nil {
+		return err
+	}
+	stop, err := keepBusy(much.busy)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if much.waiters > 0 {
+		if err := r.crowds(ctx, some, much, out); err != nil {
+			return err
+		}
+	}
+	if much.held > 0 {
+		return r.holds(ctx, some, much, out)
+	}
+	return nil
+}
+
+// crowds prints how long it takes until all wait, how fast they are served, and what a
+// process needs meanwhile.
+func (r *run) crowds(ctx context.Context, some []system, much size, out io.Writer) error {
+	w := workload{name: "crowd", act: "drain", kind: "mutex", n: much.processes * much.waiters, processes: much.processes}
+	fmt.Fprintf(out, "%d waiters in %d processes, %d busy loops beside them\n\n", w.n, much.processes, much.busy)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "round\tsystem\tqueued in\tdrained per second\tof bare\theap, most of a process\tRSS\tgoroutines\tviolations")
+	for round := range r.rounds {
+		var bare float64
+		for _, s := range some {
+			if !w.by(s) {
+				continue
+			}
+			f := r.measure(ctx, w, s, fmt.Sprint(pathOf(w, s), "/", round), r.route(w, s))
+			r.dismiss(berth{s.name, r.route(w, s), w.session()})
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if f.err != nil {
+				fmt.Fprintf(table, "%d\t%s\t%.1f s\tfailed: %v\n", round+1, s.name, f.queued.Seconds(), f.err)
+				continue
+			}
+			if s.name == "bare" {
+				bare = f.rate()
+			}
+			fmt.Fprintf(table, "%d\t%s\t%.1f s\t%.0f\t%s\t%.1f MB\t%.0f MB\t%d\t%d\n", round+1, s.name, f.queued.Seconds(), f.rate(),
+				ratio(f.rate(), bare), float64(f.memory.Int("heap"))/1e6, float64(f.memory.Int("rss"))/1e6, f.memory.Int("goroutines"), f.violations)
+		}
+	}
+	fmt.Fprintln(table)
+	return table.Flush()
+}
+
+// ratio is a rate related to another.
+func ratio(rate, bare float64) string {
+	if bare == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3g", rate/bare)
+}
+
+// holds prints what a held lock needs of a process.
+func (r *run) holds(ctx context.Context, some []system, much size, out io.Writer) error {
+	w := workload{name: "held", act: "take", kind: "mutex", n: much.held, fresh: true}
+	fmt.Fprintf(out, "%d locks held by one process\n\n", much.held)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "round\tsystem\ttaken per second\theap of a lock\tRSS\tgoroutines")
+	for round := range r.rounds {
+		for _, s := range some {
+			if !w.by(s) {
+				continue
+			}
+			f := r.measure(ctx, w, s, fmt.Sprint(pathOf(w, s), "/", round), r.route(w, s))
+			r.dismiss(berth{s.name, r.route(w, s), w.session()})
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if f.err != nil {
+				fmt.Fprintf(table, "%d\t%s\tfailed: %v\n", round+1, s.name, f.err)
+				continue
+			}
+			each := func(key string) float64 { return float64(f.memory.Int(key)-f.before.Int(key)) / float64(much.held) }
+			fmt.Fprintf(table, "%d\t%s\t%.0f\t%.0f B\t%.0f B\t%.2f\n", round+1, s.name, f.rate(), each("heap"), each("rss"), each("goroutines"))
+		}
+	}
+	return table.Flush()
+}
+
+// keepBusy starts loops that do nothing but take the processors.
+func keepBusy(n int) (stop func(), err error) {
+	var loops []*exec.Cmd
+	var ended []<-chan struct{}
+	stop = func() {
+		for i, loop := range loops {
+			_ = loop.Process.Kill()
+			<-ended[i]
+		}
+	}
+	for range n {
+		loop := exec.Command("sh", "-c", "while :; do :; done")
+		done, err := servers.Launch(loop)
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		loops, ended = append(loops, loop), append(ended, done)
+	}
+	return stop, nil
+}
+
+// weigh returns the most of what any process takes. It is left out where only time
+// counts.
+func (r *run) weigh(ctx context.Context, crew []*child) (contend.Values, error) {
+	if !r.memory {
+		return nil, nil
+	}
+	answers, err := all(ctx, crew, "memory", nil)
+	most := contend.Values{}
+	for _, a := range answers {
+		for key := range a {
+			if a.Int(key) >= most.Int(key) {
+				most[key] = a[key]
+			}
+		}
+	}
+	return most, err
+}
