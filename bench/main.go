@@ -41,7 +41,7 @@ func command(ctx context.Context, args []string) error {
 
 func peersCommand(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench peers", flag.ContinueOnError)
-	names := flags.String("systems", nameAll(systems, system.String), "which systems, in what order in the table")
+	names := flags.String("systems", nameAll(systems, system.String), "which systems, in the order of the table; all are related to bare")
 	works := flags.String("workloads", nameAll(workloads, workload.String), "which workloads")
 	o := options{}
 	flags.IntVar(&o.rounds, "rounds", 5, "how often each system does each workload")
@@ -49,10 +49,11 @@ func peersCommand(ctx context.Context, args []string) error {
 	flags.DurationVar(&o.warmUp, "warm-up", 5*time.Second, "how long a new server or Java program is warmed up: Java is slow at first")
 	flags.DurationVar(&o.limit, "limit", 2*time.Minute, "how long one slice may take")
 	flags.StringVar(&o.dir, "data", "", "the folder for the servers' data, by default that of temporary files")
+	beforeFlag(flags, &o)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	some, err := choose(systems, *names, system.String)
+	some, err := choose(before(o.before), *names, system.String)
 	if err != nil {
 		return err
 	}
@@ -61,6 +62,10 @@ func peersCommand(ctx context.Context, args []string) error {
 		return err
 	}
 	return peers(ctx, o, some, todo)
+}
+
+func beforeFlag(flags *flag.FlagSet, o *options) {
+	flags.StringVar(&o.before, "before", "", "a build of this program from an earlier commit: ours of then is the system \"before\"")
 }
 
 func contendCommand(ctx context.Context, args []string) error {

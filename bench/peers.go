@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -81,9 +82,10 @@ func (r *run) compare(ctx context.Context, w workload, some []system) (rows []ro
 			one.figures = append(one.figures, f)
 		}
 	}
+	bare := slices.IndexFunc(rows, func(one row) bool { return one.s.name == "bare" })
 	for i := range rows {
-		if rows[0].s.name == "bare" {
-			rows[i].bare = rows[0].figures
+		if bare >= 0 {
+			rows[i].bare = rows[bare].figures
 		}
 		rows[i].counted = r.count(ctx, w, rows[i].s)
 	}

@@ -20,6 +20,7 @@ type options struct {
 	slice, warmUp, limit time.Duration
 	dir                  string // of the servers
 	memory               bool   // measure that as well
+	before               string // a build of this program from an earlier commit
 }
 
 // A run has servers, proxies and processes, and keeps them until it ends.
@@ -168,5 +169,9 @@ func (r *run) command(ctx context.Context, at berth) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	return exec.Command(self, "contend", "-system", at.system, "-server", addr, "-session", at.session.String(), "-slots", slots), nil
+	name := at.system
+	if name == "before" {
+		self, name = r.before, "ours"
+	}
+	return exec.Command(self, "contend", "-system", name, "-server", addr, "-session", at.session.String(), "-slots", slots), nil
 }

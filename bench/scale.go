@@ -32,10 +32,11 @@ func scaleCommand(ctx context.Context, args []string) error {
 	flags.DurationVar(&o.warmUp, "warm-up", 5*time.Second, "how long a new server or Java program is warmed up")
 	flags.DurationVar(&o.limit, "limit", 2*time.Minute, "how long it may take to queue, and how long to drain")
 	flags.StringVar(&o.dir, "data", "", "the folder for the servers' data, by default that of temporary files")
+	beforeFlag(flags, &o)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	some, err := choose(systems, *names, system.String)
+	some, err := choose(before(o.before), *names, system.String)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (r row) cells() []string {
 			continue
 		}
 		rates = append(rates, f.rate())
-		if r.bare != nil && r.bare[i].err == nil {
+		if r.bare != nil && r.bare[i].err == nil && r.bare[i].ops > 0 {
 			ratios = append(ratios, f.rate()/r.bare[i].rate())
 		}
 		sum.client, sum.server, sum.all = sum.client+f.client, sum.server+f.server, sum.all+f.all

@@ -17,7 +17,7 @@ type system struct {
 
 func (s system) String() string { return s.name }
 
-// systems are those that can be compared. The first is what the others are related to.
+// systems are those that can be compared. All are related to "bare".
 var systems = []system{
 	{"bare", "zookeeper", []string{"mutex", "semaphore", "readwrite", "leader"}},
 	{"ours", "zookeeper", []string{"mutex", "semaphore", "readwrite", "leader"}},
@@ -26,6 +26,17 @@ var systems = []system{
 	{"curator", "zookeeper", []string{"mutex", "semaphore", "readwrite", "leader"}},
 	{"etcd", "etcd", []string{"mutex", "readwrite", "leader"}},
 	{"redsync", "redis", []string{"mutex"}},
+}
+
+// before returns what can be compared, with an earlier commit of this project, as a
+// system "before", if there is a build of it.
+func before(program string) []system {
+	if program == "" {
+		return systems
+	}
+	earlier := systems[1]
+	earlier.name = "before"
+	return slices.Insert(slices.Clone(systems), 1, earlier)
 }
 
 // A workload is what the systems do in a slice.
