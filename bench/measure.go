@@ -36,7 +36,7 @@ func (r *run) measure(ctx context.Context, w workload, s system, path string, vi
 		p.Counts()
 	}
 	f := figure{client: -spent(crew), server: -r.servers[s.server].CPU()}
-	f.err = r.act(ctx, w, w.order(s, path, r.slice), crew, &f)
+	f.err = r.act(ctx, w, r.order(w, s, path), crew, &f)
 	f.client += spent(crew)
 	f.server += r.servers[s.server].CPU()
 	if p := r.proxies[via]; p != nil {

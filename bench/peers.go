@@ -10,7 +10,7 @@ import (
 
 // peers measures some systems with some workloads, and prints the table.
 func peers(ctx context.Context, o options, some []system, todo []workload) error {
-	if err := check(some); err != nil {
+	if err := installed(some); err != nil {
 		return err
 	}
 	r, err := newRun(o)
@@ -59,7 +59,7 @@ type row struct {
 	s       system
 	figures []figure // by round
 	bare    []figure // of the same rounds, nil if it was not measured
-	counted figure
+	checked figure
 }
 
 // compare measures the rounds of one workload.
@@ -87,7 +87,7 @@ func (r *run) compare(ctx context.Context, w workload, some []system) (rows []ro
 		if bare >= 0 {
 			rows[i].bare = rows[bare].figures
 		}
-		rows[i].counted = r.count(ctx, w, rows[i].s)
+		rows[i].checked = r.check(ctx, w, rows[i].s)
 	}
 	return rows, nil
 }
@@ -119,17 +119,19 @@ func (r *run) path(w workload, s system, round int) string {
 
 func (r *run) route(w workload, s system) route { return route{server: s.server, delay: w.delay} }
 
-// count lets a system do a workload once more, behind a proxy that counts the requests.
-func (r *run) count(ctx context.Context, w workload, s system) figure {
-	if s.server != "zookeeper" || w.act == "kill" || w.n > 1000 && w.act == "drain" {
+// check lets a system do a workload once more, when time does not matter: behind a proxy
+// that counts the requests, if they are ZooKeeper's, and with holds that take a while,
+// so that two at once are seen.
+func (r *run) check(ctx context.Context, w workload, s system) figure {
+	if w.act == "kill" || w.n > 1000 && w.act == "drain" {
 		return figure{}
 	}
-	counting, quick := route{server: s.server, count: true}, *r
-	quick.slice = min(r.slice, 300*time.Millisecond)
-	if w.act == "cycles" { // without the requests of a new session
-		_ = quick.measure(ctx, w, s, pathOf(w, s), counting)
+	quick, via := *r, route{server: s.server, count: s.server == "zookeeper"}
+	quick.slice, quick.dwell = min(r.slice, 300*time.Millisecond), 200*time.Microsecond
+	if w.act == "cycles" && via.count { // without the requests of a new session
+		_ = quick.measure(ctx, w, s, pathOf(w, s), via)
 	}
-	return quick.measure(ctx, w, s, r.path(w, s, r.rounds), counting)
+	return quick.measure(ctx, w, s, r.path(w, s, r.rounds), via)
 }
 
 func progress(w workload, s system, round int, f figure) {

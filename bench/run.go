@@ -18,9 +18,10 @@ import (
 type options struct {
 	rounds               int
 	slice, warmUp, limit time.Duration
-	dir                  string // of the servers
-	memory               bool   // measure that as well
-	before               string // a build of this program from an earlier commit
+	dir                  string        // of the servers
+	memory               bool          // measure that as well
+	dwell                time.Duration // how long holders hold
+	before               string        // a build of this program from an earlier commit
 }
 
 // A run has servers, proxies and processes, and keeps them until it ends.
@@ -79,8 +80,8 @@ func (r *run) close() {
 	_ = os.RemoveAll(r.own)
 }
 
-// check returns all that is missing for some systems.
-func check(some []system) error {
+// installed returns an error with all that is missing for some systems.
+func installed(some []system) error {
 	var missing []error
 	for _, s := range some {
 		missing = append(missing, servers.Check(s.server))

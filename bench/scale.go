@@ -46,7 +46,7 @@ func scaleCommand(ctx context.Context, args []string) error {
 
 // scale measures crowds, and prints a table of each kind.
 func scale(ctx context.Context, o options, some []system, much size, out io.Writer) error {
-	if err := check(some); err != nil {
+	if err := installed(some); err != nil {
 		return err
 	}
 	r, err := newRun(o)

@@ -30,7 +30,7 @@ func tabulate(out io.Writer, o options, rows []row) error {
 func (r row) cells() []string {
 	cells := []string{r.w.name, r.s.name}
 	var rates, ratios []float64
-	var sum figure
+	sum := figure{violations: r.checked.violations}
 	for i, f := range r.figures {
 		sum.violations += f.violations
 		if f.err != nil {
@@ -50,7 +50,7 @@ func (r row) cells() []string {
 		return append(cells, seconds(rates)...)
 	}
 	cells = append(append(cells, spread("%.0f", rates)...), spread("%.3g", ratios)...)
-	cells = append(cells, perOp(sum.client, sum.all), perOp(sum.server, sum.all), fmt.Sprint(sum.violations), r.counted.perCycle())
+	cells = append(cells, perOp(sum.client, sum.all), perOp(sum.server, sum.all), fmt.Sprint(sum.violations), r.checked.perCycle())
 	if failed := len(r.figures) - len(rates); failed > 0 {
 		cells = append(cells, fmt.Sprintf("%d rounds failed: %v", failed, sum.err))
 	}
@@ -86,7 +86,7 @@ func perOp(d time.Duration, ops int) string {
 // perCycle is how many requests a cycle made, in all and by kind. What is rare is left
 // out of the list.
 func (f figure) perCycle() string {
-	if f.all == 0 || f.err != nil {
+	if f.all == 0 || f.requests == nil || f.err != nil {
 		return "-"
 	}
 	var sum float64

@@ -103,14 +103,14 @@ func (w workload) session() time.Duration {
 
 // order is what each process is told. Permits, readers and writers are related to the
 // bare pairs of 16 goroutines.
-func (w workload) order(s system, path string, slice time.Duration) contend.Values {
+func (r *run) order(w workload, s system, path string) contend.Values {
 	own, kind, goroutines := w.own, w.kind, w.goroutines
 	if s.name == "bare" && (kind == "semaphore" || kind == "readwrite") {
 		own, kind, goroutines = true, "mutex", 16
 	}
 	return contend.Values{
 		"kind": kind, "path": path, "own": fmt.Sprint(own), "goroutines": fmt.Sprint(goroutines), "workers": "64",
-		"for": fmt.Sprint(slice.Milliseconds()), "n": fmt.Sprint(w.n / w.crew(s)), "fresh": fmt.Sprint(w.fresh),
-		"total": fmt.Sprint(w.n + 1),
+		"for": fmt.Sprint(r.slice.Milliseconds()), "n": fmt.Sprint(w.n / w.crew(s)), "fresh": fmt.Sprint(w.fresh),
+		"total": fmt.Sprint(w.n + 1), "dwell": fmt.Sprint(r.dwell.Microseconds()),
 	}
 }

@@ -49,7 +49,7 @@ func (c *contender) cycles(v Values) (Values, error) {
 	deadline := time.Now().Add(limit)
 	err = together(len(all), func(i int) error {
 		for turn := 0; time.Now().Before(deadline); turn++ {
-			if err := c.cycle(all[i], turn); err != nil {
+			if err := c.cycle(all[i], turn, v.dwell()); err != nil {
 				return err
 			}
 			if time.Now().Before(deadline) {
@@ -65,7 +65,7 @@ func (c *contender) cycles(v Values) (Values, error) {
 
 // cycle acquires and releases; of the holds of readers and writers one in twenty is to
 // write.
-func (c *contender) cycle(one cycler, turn int) error {
+func (c *contender) cycle(one cycler, turn int, dwell time.Duration) error {
 	which := 0
 	if len(one.lockers) == 2 && (turn+one.worker)%20 == 0 {
 		which = 1
@@ -74,7 +74,7 @@ func (c *contender) cycle(one cycler, turn int) error {
 	if err := l.acquire(); err != nil {
 		return fmt.Errorf("acquire: %w", err)
 	}
-	c.slots.hold(one.slot, one.kinds[which])
+	c.slots.hold(one.slot, one.kinds[which], dwell)
 	if err := l.release(); err != nil {
 		return fmt.Errorf("release: %w", err)
 	}

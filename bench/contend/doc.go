@@ -5,11 +5,12 @@
 // An order is a word and values: "cycles kind=mutex goroutines=16 for=1000 path=/p".
 // The answer is "ok" with values, or "error" and a text. The orders are
 //
-//	cycles kind goroutines for path own   acquire and release for so many milliseconds
+//	cycles kind goroutines for path own   acquire and release for so many milliseconds,
+//	  dwell                               hold for so many microseconds
 //	take n workers path fresh             take n locks, and keep them
 //	drop                                  release them
 //	hold path worker                      be the holder that others wait for
-//	queue n path total limit              n waiters; answered when the path has so many
+//	queue n path total limit dwell        n waiters; answered when the path has so many
 //	                                      contenders in total, or after the limit
 //	drain                                 release what is held, await the waiters
 //	resign n path                         n changes of leader between two sessions

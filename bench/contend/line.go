@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Values are the named values of an order or an answer. They contain no blanks.
@@ -17,6 +18,9 @@ func (v Values) Int(key string) int {
 	n, _ := strconv.Atoi(v[key])
 	return n
 }
+
+// dwell is how long a holder is to hold.
+func (v Values) dwell() time.Duration { return time.Duration(v.Int("dwell")) * time.Microsecond }
 
 // Format returns an order or an answer as a line, without its end.
 func Format(word string, v Values) string {

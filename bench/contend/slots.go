@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -63,9 +64,13 @@ func (s *Slots) enter(slot int, kind string) {
 
 func (s *Slots) leave(slot int, kind string) { atomic.AddInt64(s.at(slot), -weight(kind)) }
 
-// hold does both.
-func (s *Slots) hold(slot int, kind string) {
+// hold does both. Where time does not matter it dwells: a hold that takes no time is
+// seldom seen by another.
+func (s *Slots) hold(slot int, kind string, dwell time.Duration) {
 	s.enter(slot, kind)
+	if dwell > 0 {
+		time.Sleep(dwell)
+	}
 	s.leave(slot, kind)
 }
 

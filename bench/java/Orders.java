@@ -100,7 +100,7 @@ final class Orders {
                 for (int turn = 0; System.nanoTime() - start < limit; turn++) {
                     int which = kinds.length == 2 && (turn + worker) % 20 == 0 ? 1 : 0;
                     lockers[which].acquire();
-                    slots.hold(own ? worker + 1 : 0, kinds[which]);
+                    slots.hold(own ? worker + 1 : 0, kinds[which], number(values, "dwell"));
                     lockers[which].release();
                     (System.nanoTime() - start < limit ? inTime : late).incrementAndGet();
                 }
@@ -164,7 +164,7 @@ final class Orders {
             queue.add(on(threads, () -> {
                 Locker locker = Locker.of(clients.first, "mutex", values.get("path"));
                 locker.acquire();
-                slots.hold(0, "mutex");
+                slots.hold(0, "mutex", number(values, "dwell"));
                 locker.release();
             }));
         }
@@ -198,7 +198,7 @@ final class Orders {
                 Future<?> elected = on(threads, () -> {
                     candidate.acquire();
                     at.set(System.nanoTime());
-                    slots.hold(0, "leader");
+                    slots.hold(0, "leader", 0);
                 });
                 clients.await(path, 2, 0);
                 long start = System.nanoTime();

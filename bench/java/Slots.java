@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 
 /** The counters that all processes have in memory: see the type Slots of the Go package contend. */
 final class Slots {
@@ -22,11 +23,14 @@ final class Slots {
         }
     }
 
-    void hold(int slot, String kind) {
+    void hold(int slot, String kind, int dwellMicros) {
         long amount = kind.equals("write") ? WRITER : 1;
         long now = (long) COUNTER.getAndAdd(memory, slot * SLOT_BYTES, amount) + amount;
         if (!allowed(kind, now)) {
             violations.incrementAndGet();
+        }
+        if (dwellMicros > 0) {
+            LockSupport.parkNanos(1000L * dwellMicros);
         }
         COUNTER.getAndAdd(memory, slot * SLOT_BYTES, -amount);
     }
