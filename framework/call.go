@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,17 +21,13 @@ type request[T any] struct {
 	sequential bool   // the path may end with a slash
 	idempotent bool   // may be repeated after an unknown outcome
 	reads      bool   // changes nothing
+	inTask     bool   // made by a task of the session
 
 	// send makes the library's blocking call in a session, with the path on the server.
 	send func(s *Session, path string) (T, error)
 	// late gets the result if the call returned before it came. It may be nil, and runs
 	// in a task of the session.
 	late func(v T, err error)
-}
-
-// read runs an operation that changes nothing.
-func read[T any](ctx context.Context, c *Client, op, path string, send func(*Session, string) (T, error)) (T, error) {
-	return do(ctx, c, request[T]{op: op, path: path, idempotent: true, reads: true, send: send})
 }
 
 // do runs a request, repeating it where that is safe, until ctx ends.
@@ -133,47 +130,79 @@ func send[T any](ctx context.Context, s *Session, path string, r request[T]) (va
 	if err := s.take(ctx, s.slots); err != nil {
 		return value, Failed, err
 	}
-	type result struct {
-		value T
-		err   error
-	}
-	answer := make(chan result, 1)
-	var decided atomic.Bool // whether the task delivers the result to the caller, or gives it to late
-	started := s.tasks.start(func() {
-		v, err := r.send(s, path)
-		<-s.slots
-		wanted := decided.CompareAndSwap(false, true)
-		if errors.Is(err, zk.ErrSessionExpired) { // also if the call has returned
-			s.end(ErrSessionExpired)
-		}
-		switch {
-		case wanted:
-			answer <- result{v, err}
-		case r.late != nil:
-			r.late(v, err)
-		}
-	})
-	if !started {
+	c := &call[T]{session: s, path: path, send: r.send, late: r.late, answer: s.answers.take()}
+	if r.inTask { // whose goroutine may wait for as long as the library does
+		c.run()
+	} else if !s.tasks.do(c) {
 		<-s.slots
 		return value, Failed, context.Cause(s.ctx)
 	}
 	select {
-	case res := <-answer:
-		return judge(s, res.value, res.err)
+	case <-c.answer:
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-s.ctx.Done():
 		err = context.Cause(s.ctx)
 	}
-	if decided.CompareAndSwap(false, true) {
-		return value, Unknown, err
+	if err != nil {
+		if c.decided.CompareAndSwap(false, true) {
+			return value, Unknown, err
+		}
+		<-c.answer
 	}
-	res := <-answer
-	return judge(s, res.value, res.err)
+	s.answers.give(c.answer)
+	return judge(s, c.value, c.err)
 }
+
+// A call is one request that was given to the library.
+type call[T any] struct {
+	session *Session
+	path    string // on the server
+	send    func(s *Session, path string) (T, error)
+	late    func(v T, err error)
+	decided atomic.Bool   // whether the task delivers the result to the caller, or gives it to late
+	answer  chan struct{} // receives once, if it delivers the result, which is then there
+	value   T
+	err     error
+}
+
+func (c *call[T]) run() {
+	v, err := c.send(c.session, c.path)
+	<-c.session.slots
+	wanted := c.decided.CompareAndSwap(false, true)
+	if errors.Is(err, zk.ErrSessionExpired) { // also if the call has returned
+		c.session.end(ErrSessionExpired)
+	}
+	switch {
+	case wanted:
+		c.value, c.err = v, err
+		c.answer <- struct{}{} // the caller may give it to another call at once
+	case c.late != nil:
+		c.late(v, err)
+	}
+}
+
+// answerChannels are used again and again, each by one call at a time: the task of a
+// call sends once, or never if the caller has decided so.
+type answerChannels struct{ unused sync.Pool }
+
+func (a *answerChannels) take() chan struct{} {
+	if answer, ok := a.unused.Get().(chan struct{}); ok {
+		return answer
+	}
+	return make(chan struct{}, 1)
+}
+
+// give takes back a channel that the caller has received from.
+func (a *answerChannels) give(answer chan struct{}) { a.unused.Put(answer) }
 
 // take waits until a channel takes a value, or for the end of ctx or of the session.
 func (s *Session) take(ctx context.Context, slots chan<- struct{}) error {
+	select { // a select of one channel locks no other
+	case slots <- struct{}{}:
+		return nil
+	default:
+	}
 	select {
 	case slots <- struct{}{}:
 		return nil

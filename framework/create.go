@@ -56,7 +56,11 @@ type createOptions struct {
 	onSent func() // called when the request is about to be written, for every attempt
 }
 
-func chosen(opts []CreateOption) (o createOptions) {
+func chosen(opts []CreateOption) createOptions {
+	if len(opts) == 0 {
+		return createOptions{}
+	}
+	var o createOptions
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -115,18 +119,13 @@ func (o createOptions) validate(mode Mode) error {
 // maxTTLMillis is the largest time to live that the server can encode.
 const maxTTLMillis = 0x00ffffffffff
 
-// lateMade gets the paths on the server of nodes that were made for a call that has
-// returned already.
-type lateMade func(made []string, err error)
-
 // create sends one create request, and repeats it only if it certainly had no effect.
-func (c *Client) create(ctx context.Context, path string, data []byte, mode Mode, o createOptions, late lateMade) (Created, error) {
-	r := request[Created]{op: "create", path: path, sequential: mode.sequential()}
-	r.send = func(s *Session, path string) (Created, error) { return s.create(path, data, mode, o) }
-	if late != nil {
-		r.late = func(made Created, err error) { late([]string{made.Path}, err) }
-	}
-	made, err := do(ctx, c, r)
+// late gets the node, by its path on the server, if the call has returned already.
+func (c *Client) create(ctx context.Context, path string, data []byte, mode Mode, o createOptions, late func(made Created, err error)) (Created, error) {
+	made, err := do(ctx, c, request[Created]{
+		op: "create", path: path, sequential: mode.sequential(), late: late,
+		send: func(s *Session, path string) (Created, error) { return s.create(path, data, mode, o) },
+	})
 	if err != nil {
 		var op *OpError
 		if errors.As(err, &op) {

@@ -1,7 +1,6 @@
 package framework_test
 
 import (
-	"context"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"path"
@@ -24,8 +23,7 @@ func TestAListingBehindSeveralCreates(t *testing.T) {
 			go func() {
 				node, err := kit.Of(p.Client).CreateSent(t.Context(), "/queue/n-", nil, framework.EphemeralSequential, func() {
 					if sent++; sent == many {
-						p.Session().Go(func(ctx context.Context) {
-							names, _, err := p.Children(ctx, "/queue")
+						kit.Of(p.Client).GoChildren(t.Context(), "/queue", func(names []string, err error) {
 							assert.NoError(t, err)
 							shown <- names
 						})
@@ -65,4 +63,22 @@ func TestEveryAttemptOfACreateIsToldOf(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestChildrenInAGoroutineOfTheSession(t *testing.T) {
+	protect(t, func(t *testing.T, p place) {
+		errs := make(chan error, 1)
+		list := func() bool {
+			return kit.Of(p.Client).GoChildren(t.Context(), "/queue", func(_ []string, err error) { errs <- err })
+		}
+		p.server.On(zktest.OpGetChildren2, "").Fail(zktest.ThrottledOp)
+		require.True(t, list())
+		require.ErrorIs(t, <-errs, framework.ErrThrottled, "it is not repeated")
+		p.server.On(zktest.OpGetChildren2, "").Cut()
+		require.True(t, list())
+		require.ErrorIs(t, <-errs, framework.ErrUnknownOutcome, "nor then")
+		require.NoError(t, p.Close())
+		require.False(t, list())
+		require.Empty(t, errs)
+	})
 }

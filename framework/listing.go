@@ -2,56 +2,64 @@ package framework
 
 import (
 	"context"
-	"slices"
+	"sync"
 
 	"github.com/zkrecipes/zkrecipes/internal/kit/bridge"
-	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
-
-// CreateListed lists the parent's children behind a protected create.
-func (v recipeView) CreateListed(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, bridge.Listing, error) {
-	var l listingBehind
-	made, err := v.createProtected(ctx, path, data, mode, opts, &l)
-	if err != nil {
-		return Created{}, bridge.Listing{}, err
-	}
-	return made, l.Listing, nil
-}
 
 // CreateSent tells when a protected create is sent.
 func (v recipeView) CreateSent(ctx context.Context, path string, data []byte, mode Mode, sent func(), opts ...CreateOption) (Created, error) {
-	told := func(o *createOptions) { o.onSent = sent }
-	return v.createProtected(ctx, path, data, mode, append(slices.Clip(opts), told), nil)
+	return v.createProtected(ctx, path, data, mode, sent, opts)
 }
 
-// A listingBehind lists children when a create has been sent.
-type listingBehind struct {
-	bridge.Listing
-	sent, listed signal.Signal
+// GoChildren lists children in a task of the session.
+func (v recipeView) GoChildren(ctx context.Context, path string, done func(children []string, err error)) bool {
+	l := &listing{ctx, *v.Client, path, done}
+	l.client.pinned, l.client.once = v.Session(), true
+	return l.client.pinned.tasks.do(l)
 }
 
-// listBehind carries out a create with a listing behind it, unless that is nil, and
-// leaves nothing running.
-func (p *protected) listBehind(ctx context.Context, o *createOptions, l *listingBehind, create func() (Created, error)) (Created, error) {
-	if l == nil {
-		return create()
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	o.onSent = l.sent.Give
-	go func() {
-		defer l.listed.Give()
-		select {
-		case <-l.sent.Done():
-			l.Children, _, l.Err = p.client.Children(ctx, p.parent)
-		case <-ctx.Done():
-		}
-	}()
-	made, err := create()
+// A listing is the task of listing children.
+type listing struct {
+	ctx    context.Context
+	client Client
+	path   string
+	done   func(children []string, err error)
+}
+
+func (l *listing) run() {
+	children, _, err := childrenReading.with(l.ctx, &l.client, request[watched[[]string]]{path: l.path, inTask: true})
+	l.done(children, err)
+}
+
+// CreateListed lists the parent's children behind a protected create.
+func (v recipeView) CreateListed(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, bridge.Listing, error) {
+	s, err := v.AwaitSession(ctx)
 	if err != nil {
-		cancel()
+		return Created{}, bridge.Listing{}, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
-	l.sent.Give() // a node that was found again was never seen being sent
-	<-l.listed.Done()
-	return made, err
+	if v.pinned != s {
+		v = recipeView{v.In(s)}
+	}
+	listed := make(chan bridge.Listing, 1)
+	list := sync.OnceFunc(func() {
+		started := v.GoChildren(s.ctx, parentOf(path), func(children []string, err error) { listed <- bridge.Listing{Children: children, Err: err} })
+		if !started {
+			listed <- bridge.Listing{Err: context.Cause(s.ctx)}
+		}
+	})
+	made, err := v.createProtected(ctx, path, data, mode, list, opts)
+	if err != nil {
+		return Created{}, bridge.Listing{}, err
+	}
+	list() // a node that was found again was perhaps never seen being sent
+	select {
+	case l := <-listed:
+		return made, l, nil
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-s.ctx.Done():
+		err = context.Cause(s.ctx)
+	}
+	return made, bridge.Listing{Err: &OpError{Op: "children", Path: parentOf(path), Session: s.ID(), Outcome: Unknown, Err: err}}, nil
 }

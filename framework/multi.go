@@ -99,7 +99,7 @@ type multiReply struct {
 
 // multi also returns the id of the transaction, if its first operation was a create,
 // and 0 if that is not known.
-func (c *Client) multi(ctx context.Context, ops []Op, late lateMade) (zxid int64, results []OpResult, err error) {
+func (c *Client) multi(ctx context.Context, ops []Op, late func(made []string, err error)) (zxid int64, results []OpResult, err error) {
 	if err := c.usable(); err != nil {
 		return 0, nil, &OpError{Op: "multi", Outcome: Failed, Err: err}
 	}

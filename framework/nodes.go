@@ -47,21 +47,33 @@ type reading[T any] struct {
 	kind watchKind
 	read func(conn *zk.Conn, path string) (T, *zk.Stat, error)
 	set  func(conn *zk.Conn, path string) (T, *zk.Stat, <-chan zk.Event, error)
+
+	send func(s *Session, path string) (watched[T], error) // read in a session
 }
 
 var (
-	dataReading      = reading[[]byte]{"get", dataWatch, (*zk.Conn).Get, (*zk.Conn).GetW}
-	existenceReading = reading[bool]{"exists", existsWatch, (*zk.Conn).Exists, (*zk.Conn).ExistsW}
-	childrenReading  = reading[[]string]{"children", childWatch, (*zk.Conn).Children, (*zk.Conn).ChildrenW}
-	aclReading       = reading[[]zk.ACL]{op: "getACL", read: (*zk.Conn).GetACL}
+	dataReading      = newReading("get", dataWatch, (*zk.Conn).Get, (*zk.Conn).GetW)
+	existenceReading = newReading("exists", existsWatch, (*zk.Conn).Exists, (*zk.Conn).ExistsW)
+	childrenReading  = newReading("children", childWatch, (*zk.Conn).Children, (*zk.Conn).ChildrenW)
+	aclReading       = newReading("getACL", 0, (*zk.Conn).GetACL, nil)
 )
+
+func newReading[T any](op string, kind watchKind, read func(*zk.Conn, string) (T, *zk.Stat, error), set func(*zk.Conn, string) (T, *zk.Stat, <-chan zk.Event, error)) *reading[T] {
+	return &reading[T]{op, kind, read, set, func(s *Session, path string) (v watched[T], err error) {
+		v.value, v.stat, err = read(s.conn, path)
+		return v, err
+	}}
+}
 
 // plain reads without a watch.
 func (r *reading[T]) plain(ctx context.Context, c *Client, path string) (value T, stat Stat, err error) {
-	v, err := read(ctx, c, r.op, path, func(s *Session, path string) (v watched[T], err error) {
-		v.value, v.stat, err = r.read(s.conn, path)
-		return v, err
-	})
+	return r.with(ctx, c, request[watched[T]]{path: path})
+}
+
+// with makes a request a plain read, and sends it.
+func (r *reading[T]) with(ctx context.Context, c *Client, how request[watched[T]]) (value T, stat Stat, err error) {
+	how.op, how.idempotent, how.reads, how.send = r.op, true, true, r.send
+	v, err := do(ctx, c, how)
 	if err != nil {
 		return value, stat, err
 	}
@@ -122,20 +134,29 @@ func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 
 // deleteRequest returns the request of a delete.
 func deleteRequest(path string, version int32) request[struct{}] {
-	return request[struct{}]{op: "delete", path: path, send: func(s *Session, path string) (struct{}, error) {
-		err := s.conn.Delete(path, version)
-		if err == nil || errors.Is(err, zk.ErrNoNode) {
-			s.quota.gone(path)
-		}
-		return struct{}{}, err
-	}}
+	r := request[struct{}]{op: "delete", path: path, send: sendDelete}
+	if version != AnyVersion {
+		r.send = func(s *Session, path string) (struct{}, error) { return s.delete(path, version) }
+	}
+	return r
+}
+
+func sendDelete(s *Session, path string) (struct{}, error) { return s.delete(path, AnyVersion) }
+
+// delete makes the library's call, and counts the node no longer.
+func (s *Session) delete(path string, version int32) (none struct{}, err error) {
+	err = s.conn.Delete(path, version)
+	if err == nil || errors.Is(err, zk.ErrNoNode) {
+		s.quota.gone(path)
+	}
+	return none, err
 }
 
 // Sync waits until the server that the session is attached to has caught up with the
 // leader: reads that follow see every write that was complete before.
 func (c *Client) Sync(ctx context.Context, path string) error {
-	_, err := read(ctx, c, "sync", path, func(s *Session, path string) (string, error) {
+	_, err := do(ctx, c, request[string]{op: "sync", path: path, idempotent: true, reads: true, send: func(s *Session, path string) (string, error) {
 		return s.conn.Sync(path)
-	})
+	}})
 	return err
 }

@@ -24,11 +24,11 @@ func validatePath(path string, sequential bool) error {
 	case path == "/":
 		return nil
 	}
-	elements := strings.Split(path[1:], "/")
-	for i, e := range elements {
-		switch {
-		case e == "" && i == len(elements)-1 && sequential:
-		case e == "" && i == len(elements)-1:
+	for rest, more := path[1:], true; more; {
+		var e string
+		switch e, rest, more = strings.Cut(rest, "/"); {
+		case e == "" && !more && sequential:
+		case e == "" && !more:
 			return bad("ends with a slash")
 		case e == "":
 			return bad("empty element")

@@ -24,11 +24,11 @@ import (
 // With credentials in Config.Auth, and without Config.ACL, an ephemeral node belongs to
 // those credentials, and other clients may only read it.
 func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
-	return c.createProtected(ctx, path, data, mode, opts, nil)
+	return c.createProtected(ctx, path, data, mode, nil, opts)
 }
 
-// createProtected also lists the parent's children behind the create, unless l is nil.
-func (c *Client) createProtected(ctx context.Context, path string, data []byte, mode Mode, opts []CreateOption, l *listingBehind) (Created, error) {
+// createProtected calls sent for every attempt, unless it is nil.
+func (c *Client) createProtected(ctx context.Context, path string, data []byte, mode Mode, sent func(), opts []CreateOption) (Created, error) {
 	if !mode.sequential() && !mode.ephemeral() {
 		err := invalid("a protected node must be ephemeral or sequential")
 		return Created{}, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
@@ -41,16 +41,24 @@ func (c *Client) createProtected(ctx context.Context, path string, data []byte, 
 	if err != nil {
 		return Created{}, err
 	}
-	return p.listBehind(ctx, &o, l, func() (Created, error) {
-		made, err := p.untilKnown(ctx, func() ([]Created, error) {
-			made, err := p.client.create(ctx, p.path, data, mode, o, p.late)
-			return []Created{made}, err
-		})
-		if err != nil {
-			return Created{}, err
-		}
-		return p.first(made), nil
+	o.onSent = sent
+	made, err := p.create(ctx, data, o)
+	if err == nil {
+		return made, nil
+	}
+	all, err := p.untilKnown(ctx, nil, err, func() ([]Created, error) {
+		made, err := p.create(ctx, data, o)
+		return []Created{made}, err
 	})
+	if err != nil {
+		return Created{}, err
+	}
+	return p.first(all), nil
+}
+
+// create makes one attempt to make one node.
+func (p *protected) create(ctx context.Context, data []byte, o createOptions) (Created, error) {
+	return p.client.create(ctx, p.path, data, p.mode, o, p.lateNode)
 }
 
 // CreateProtectedAll makes n nodes under one random id, in one transaction.
@@ -65,7 +73,7 @@ func (v recipeView) CreateProtectedAll(ctx context.Context, path string, data []
 	}
 	each := CreateOp(p.path, data, EphemeralSequential, WithACL(v.core.cfg.protectedACL(v.full(p.path))))
 	ops := append(slices.Repeat([]Op{each}, n), others...)
-	made, err := p.untilKnown(ctx, func() ([]Created, error) {
+	attempt := func() ([]Created, error) {
 		zxid, results, err := p.client.multi(ctx, ops, p.late)
 		if err != nil {
 			return nil, err
@@ -75,7 +83,9 @@ func (v recipeView) CreateProtectedAll(ctx context.Context, path string, data []
 			made[i] = Created{Path: results[i].Path, Czxid: zxid, Session: p.session.ID()}
 		}
 		return made, nil
-	})
+	}
+	made, err := attempt()
+	made, err = p.untilKnown(ctx, made, err, attempt)
 	if err == nil && len(made) != n { // found again, but not all of them
 		p.client.removeInBackground(p.parent, p.id, p.mode)
 		return nil, &OpError{Op: "create", Path: path, Session: p.session.ID(), Outcome: Failed, Err: ErrNoNode}
@@ -118,19 +128,21 @@ func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protecte
 	if err != nil {
 		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
-	parent, name := parentOf(path), path[strings.LastIndexByte(path, '/')+1:]
+	if c.pinned != s {
+		c = c.In(s)
+	}
+	name := strings.LastIndexByte(path, '/') + 1
 	return &protected{
-		client: c.In(s), session: s, id: id, mode: mode,
-		parent: parent, path: join(parent, id.Name(name)),
+		client: c, session: s, id: id, mode: mode,
+		parent: parentOf(path), path: path[:name] + id.Name(path[name:]),
 	}, nil
 }
 
-// untilKnown attempts to make the nodes until it is known that they are made, or that
-// they are not and never will be, or leaves them to the background.
-func (p *protected) untilKnown(ctx context.Context, attempt func() ([]Created, error)) ([]Created, error) {
-	unknown := false
-	for {
-		made, err := attempt()
+// untilKnown attempts to make the nodes, after a first attempt, until it is known that
+// they are made, or that they are not and never will be, or leaves them to the
+// background.
+func (p *protected) untilKnown(ctx context.Context, made []Created, err error, attempt func() ([]Created, error)) ([]Created, error) {
+	for unknown := false; ; made, err = attempt() {
 		outcome := OutcomeOf(err)
 		if outcome == Done || outcome == Failed && !unknown {
 			return made, err
@@ -168,7 +180,10 @@ func (p *protected) first(all []Created) Created {
 	return first
 }
 
-// late removes what was made for a call that has returned already.
+// lateNode removes the node that was made for a call that has returned already.
+func (p *protected) lateNode(made Created, err error) { p.late([]string{made.Path}, err) }
+
+// late does that for several nodes.
 func (p *protected) late(made []string, err error) {
 	outcome, _ := classify(err)
 	switch outcome {

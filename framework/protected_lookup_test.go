@@ -110,11 +110,9 @@ func TestSessionEndsBetweenTheAttemptAndTheLookup(t *testing.T) {
 		p, err := mine.protect(t.Context(), "/q/n-", EphemeralSequential)
 		require.NoError(t, err)
 		lost := &OpError{Op: "create", Path: "/q/n-", Outcome: Unknown, Err: zk.ErrConnectionClosed}
-		made, err := p.untilKnown(t.Context(), func() ([]Created, error) {
-			s.ExpireSession(p.session.ID())
-			<-p.session.Done()
-			return nil, lost
-		})
+		s.ExpireSession(p.session.ID())
+		<-p.session.Done()
+		made, err := p.untilKnown(t.Context(), nil, lost, nil)
 		assert.Empty(t, made)
 		require.ErrorIs(t, err, ErrSessionLost)
 		require.ErrorIs(t, err, zk.ErrConnectionClosed)

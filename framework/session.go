@@ -19,6 +19,7 @@ type Session struct {
 	gate     *gate
 	conn     *zk.Conn
 	slots    chan struct{} // one per request that may await its answer
+	answers  answerChannels
 	watch    watchTable
 	vouching chan struct{} // full while a transaction is made because the newest is too old
 	holders  holders
@@ -156,12 +157,17 @@ func (s *Session) await(ctx context.Context) error {
 }
 
 // supervise has the guard keep the session trusted, opens the gate if no watches had to
-// be set again, and has idle watches removed.
+// be set again, has idle watches removed, and ends goroutines that are not needed.
 func (s *Session) supervise(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	for {
+	for trimmed := time.Now(); ; {
 		now := time.Now()
+		if now.Sub(trimmed) >= s.Timeout() {
+			trimmed = now
+			s.tasks.trim()
+			s.core.tasks.trim()
+		}
 		timer.Reset(max(min(s.guard.Supervise(now), s.checkGate(now), s.checkIdle(now)), time.Millisecond))
 		select {
 		case <-timer.C:

@@ -62,6 +62,13 @@ type Kit interface {
 	// the session's end.
 	CreateSent(ctx context.Context, path string, data []byte, mode framework.Mode, sent func(), opts ...framework.CreateOption) (framework.Created, error)
 
+	// GoChildren is Children in a goroutine of the session, the present one or that of
+	// the view, which calls done in the end. It does not block, so that sent of
+	// CreateSent may call it. It repeats nothing. It reports false, and does not call
+	// done, if the session is over. If ctx or the session ends later, done may still
+	// have to wait until the connection breaks: it must not be waited for then.
+	GoChildren(ctx context.Context, path string, done func(children []string, err error)) bool
+
 	// CreateProtectedAll makes n ephemeral sequential nodes, all under one random id,
 	// and carries out the other operations in the same transaction, which happens as a
 	// whole or not at all, and if it does exactly once. Otherwise it is like

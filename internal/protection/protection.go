@@ -4,6 +4,8 @@
 package protection
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"strings"
@@ -16,13 +18,32 @@ type ID string
 
 // New returns a random UUID of version 4.
 func New(random io.Reader) (ID, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
+	b, err := read(random)
+	if err != nil {
 		return "", fmt.Errorf("random id: %w", err)
 	}
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
-	return ID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil
+	var text [36]byte
+	id := hex.AppendEncode(text[:0], b[:4])
+	for _, part := range [][]byte{b[4:6], b[6:8], b[8:10], b[10:]} {
+		id = hex.AppendEncode(append(id, '-'), part)
+	}
+	return ID(id), nil
+}
+
+// read reads the random bytes of an id. Those of crypto/rand cost no allocation.
+func read(random io.Reader) (b [16]byte, err error) {
+	if random == rand.Reader {
+		_, err = rand.Read(b[:])
+		return b, err
+	}
+	return slowRead(random)
+}
+
+func slowRead(random io.Reader) (b [16]byte, err error) {
+	_, err = io.ReadFull(random, b[:])
+	return b, err
 }
 
 // Name returns the name of a node that is marked with the id.

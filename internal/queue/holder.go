@@ -21,13 +21,19 @@ func Self(who string) lease.Holder {
 }
 
 // DataOf returns the data of a holder's nodes, for Queue.Data.
-func DataOf(h lease.Holder) func() []byte { return func() []byte { return encodeNow(h) } }
-
-// encodeNow returns the data of a node that is created now.
-func encodeNow(h lease.Holder) []byte {
-	h.Since = time.Now().UTC().Truncate(time.Millisecond)
-	b, _ := json.Marshal(h) // strings, a number and a time never fail
-	return b
+func DataOf(h lease.Holder) func() []byte {
+	h.Since = time.Time{}
+	b, _ := json.Marshal(h) // strings and a number never fail
+	b = b[:len(b)-1]        // without the brace at the end
+	if h != (lease.Holder{}) {
+		b = append(b, ',')
+	}
+	before := string(b) + `"since":"`
+	return func() []byte {
+		b := append(make([]byte, 0, len(before)+len(time.RFC3339Nano)+2), before...)
+		b = time.Now().UTC().Truncate(time.Millisecond).AppendFormat(b, time.RFC3339Nano)
+		return append(b, `"}`...)
+	}
 }
 
 // ParseHolder reads a node's data. It returns a zero Holder for what other clients

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,7 +17,12 @@ func TestHolderRoundTrip(t *testing.T) {
 	for _, who := range []string{"", "nightly backup", `"quoted" \ and <html>`, "ünïcode 名", "\x00\xff"} {
 		h := Self(who)
 		before := time.Now().Add(-time.Millisecond)
-		got := ParseHolder(encodeNow(h))
+		data := DataOf(h)()
+		got := ParseHolder(data)
+		h.Since = got.Since
+		same, err := json.Marshal(h)
+		require.NoError(t, err)
+		require.Equal(t, string(same), string(data), "as if it were encoded as a whole")
 		require.False(t, got.Since.Before(before.Truncate(time.Millisecond)))
 		require.WithinDuration(t, time.Now(), got.Since, time.Minute)
 		require.Equal(t, time.UTC, got.Since.Location())

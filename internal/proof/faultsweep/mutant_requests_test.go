@@ -1,0 +1,36 @@
+package faultsweep
+
+// RequestMutants are bugs in how requests are given to the library, and their answers
+// to the callers.
+func RequestMutants() []Mutant {
+	const (
+		client = "./framework"
+		waited = "^TestNothingStartsOnceTasksAreWaitedFor$"
+		trim   = "^TestGoroutinesThatAreNotNeededEnd$"
+	)
+	return []Mutant{{
+		Name: "a task starts after its session was waited for", Package: client, Tests: waited,
+		File: "framework/tasks.go", Old: "if t.closed {\n\t\tt.mu.Unlock()", New: "if false {\n\t\tt.mu.Unlock()",
+	}, {
+		Name: "a goroutine waits for a task that cannot come any more", Package: client, Tests: waited,
+		File: "framework/tasks.go", Old: "return !t.closed", New: "return true",
+	}, {
+		Name: "a task is given to a goroutine that ends", Package: client, Tests: trim,
+		File: "framework/tasks.go", Old: "t.idle = slices.Delete(t.idle, 0, n)", New: "_ = slices.Delete[[]*worker]",
+	}, {
+		Name: "a goroutine ends without the task that it was given", Package: client, Tests: trim,
+		File: "framework/tasks.go", Old: "t.idle, t.spare = t.idle[:n], min(t.spare, n)", New: "t.spare = min(t.spare, n)",
+	}, {
+		Name: "goroutines that are needed end", Package: client, Tests: trim,
+		File: "framework/tasks.go", Old: "t.end(t.spare)", New: "t.end(len(t.idle))",
+	}, {
+		Name: "a listing is sent before the create", Package: client, Tests: "^TestListingBehindACreate$",
+		File: "framework/create.go", Old: "s.guard.ExpectCreate(path, o.onSent)", New: "if o.onSent != nil {\n\t\to.onSent()\n\t\ttime.Sleep(time.Millisecond)\n\t}",
+	}, {
+		Name: "a late answer reaches another caller", Package: client, Tests: "^TestALateAnswerReachesNoOtherRequest$",
+		File: "framework/call.go", Old: "if c.decided.CompareAndSwap(false, true) {\n\t\t\treturn value, Unknown, err", New: "if s.answers.give(c.answer); true {\n\t\t\treturn value, Unknown, err",
+	}, {
+		Name: "what is made late stays", Package: suites, Tests: "^TestMutex$/a_create_is_cancelled",
+		File: "framework/call.go", Old: "wanted := c.decided.CompareAndSwap(false, true)", New: "wanted := c.decided.CompareAndSwap(false, true) || true",
+	}}
+}
