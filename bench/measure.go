@@ -51,8 +51,14 @@ func (r *run) measure(ctx context.Context, w workload, s system, path string, vi
 		}
 		delete(r.crews, at)
 	}
+	if !r.servers[s.server].Alive() {
+		f.err = errServerEnded
+	}
 	return f
 }
+
+// errServerEnded ends a run: nothing that follows would have a meaning.
+var errServerEnded = errors.New("the server has ended by itself; is the disk full?")
 
 func spent(crew []*child) (sum time.Duration) {
 	for _, c := range crew {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -75,7 +77,7 @@ func (r *run) compare(ctx context.Context, w workload, some []system) (rows []ro
 		for i := range rows {
 			one := &rows[(i+round)%len(rows)]
 			f := r.measure(ctx, w, one.s, r.path(w, one.s, round), r.route(w, one.s))
-			if err := ctx.Err(); err != nil {
+			if err := cmp.Or(ctx.Err(), fatal(f)); err != nil {
 				return nil, err
 			}
 			progress(w, one.s, round, f)
@@ -132,6 +134,14 @@ func (r *run) check(ctx context.Context, w workload, s system) figure {
 		_ = quick.measure(ctx, w, s, pathOf(w, s), via)
 	}
 	return quick.measure(ctx, w, s, r.path(w, s, r.rounds), via)
+}
+
+// fatal returns the error after which a run cannot go on.
+func fatal(f figure) error {
+	if errors.Is(f.err, errServerEnded) {
+		return f.err
+	}
+	return nil
 }
 
 func progress(w workload, s system, round int, f figure) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/bench/contend"
@@ -66,9 +67,13 @@ func newRun(o options) (*run, error) {
 }
 
 func (r *run) close() {
-	for at := range r.crews {
-		r.dismiss(at)
+	var group sync.WaitGroup
+	for _, crew := range r.crews {
+		for _, c := range crew {
+			group.Go(c.stop)
+		}
 	}
+	group.Wait()
 	for _, p := range r.proxies {
 		p.Close()
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -91,7 +92,7 @@ func (r *run) crowds(ctx context.Context, some []system, much size, out io.Write
 			}
 			f := r.measure(ctx, w, s, fmt.Sprint(pathOf(w, s), "/", round), r.route(w, s))
 			r.dismiss(berth{s.name, r.route(w, s), w.session()})
-			if err := ctx.Err(); err != nil {
+			if err := cmp.Or(ctx.Err(), fatal(f)); err != nil {
 				return err
 			}
 			if f.err != nil {
@@ -130,7 +131,7 @@ func (r *run) holds(ctx context.Context, some []system, much size, out io.Writer
 			}
 			f := r.measure(ctx, w, s, fmt.Sprint(pathOf(w, s), "/", round), r.route(w, s))
 			r.dismiss(berth{s.name, r.route(w, s), w.session()})
-			if err := ctx.Err(); err != nil {
+			if err := cmp.Or(ctx.Err(), fatal(f)); err != nil {
 				return err
 			}
 			if f.err != nil {

@@ -29,6 +29,9 @@ func (s *Server) Close() error { return s.close() }
 // CPU returns the processor time that the server has taken.
 func (s *Server) CPU() time.Duration { return CPU(s.pid) }
 
+// Alive tells whether the server still runs.
+func (s *Server) Alive() bool { return s.CPU() > 0 }
+
 // CPU returns the processor time that a process has taken, 0 if it has ended.
 func CPU(pid int) time.Duration {
 	var t unix.Timespec

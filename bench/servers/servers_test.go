@@ -24,4 +24,6 @@ func TestCPU(t *testing.T) {
 	}
 	assert.Greater(t, CPU(os.Getpid()), before)
 	assert.Zero(t, CPU(1<<22+1), "no process has such a number")
+	assert.False(t, (&Server{pid: 1<<22 + 1}).Alive())
+	assert.True(t, At("").Alive())
 }
