@@ -11,9 +11,12 @@ import (
 
 // A reliance is what Rely returns. It implements internal/kit.Reliance.
 type reliance struct {
-	failed chan error
-	end    func()
-	once   sync.Once
+	end  func()
+	once sync.Once
+
+	mu      sync.Mutex
+	failure error
+	failed  func(error)
 }
 
 // Rely has the guard make a quorum vouch for the session until the reliance ends.
@@ -34,7 +37,7 @@ func (v recipeView) Rely(ctx context.Context, nodes ...string) (bridge.Reliance,
 	for i, node := range nodes {
 		paths[i] = c.full(node)
 	}
-	r := &reliance{failed: make(chan error, 1)}
+	r := new(reliance)
 	for {
 		if err := cmp.Or(s.Err(), context.Cause(ctx)); err != nil {
 			return nil, err
@@ -81,13 +84,30 @@ func (c *Client) makeVouch(ctx context.Context, nodes []string) error {
 	return err
 }
 
-// Failed receives, once, what a check has found.
-func (r *reliance) Failed() <-chan error { return r.failed }
+// OnFailure sets the function that gets what a check has found.
+func (r *reliance) OnFailure(failed func(error)) {
+	r.mu.Lock()
+	r.failed = failed
+	failure := r.failure
+	r.mu.Unlock()
+	if failure != nil {
+		failed(failure)
+	}
+}
 
 // fail is called by the guard with what a check of a node has found.
 func (r *reliance) fail(err error) {
-	_, err = classify(err)
-	offer(r.failed, err) // unless there was another before
+	r.mu.Lock()
+	if r.failure != nil {
+		r.mu.Unlock()
+		return
+	}
+	_, r.failure = classify(err)
+	failed := r.failed
+	r.mu.Unlock()
+	if failed != nil {
+		failed(r.failure)
+	}
 }
 
 // End says that nothing relies on the nodes any more. It is idempotent.

@@ -27,15 +27,26 @@ func makeNodes(t *testing.T, c *framework.Client, paths ...string) *framework.Cl
 }
 
 // relying makes nodes on which something relies.
-func relying(t *testing.T, c *framework.Client, paths ...string) kit.Reliance {
+func relying(t *testing.T, c *framework.Client, paths ...string) *reliance {
 	t.Helper()
 	r, err := kit.Of(makeNodes(t, c, paths...)).Rely(t.Context(), paths...)
 	require.NoError(t, err)
-	return r
+	failures := make(chan error, 2)
+	r.OnFailure(func(err error) { failures <- err })
+	return &reliance{r, failures}
 }
 
+// A reliance is one with what it has found.
+type reliance struct {
+	kit.Reliance
+	failures chan error
+}
+
+// Failed receives what a check has found.
+func (r *reliance) Failed() <-chan error { return r.failures }
+
 // standing tells that all that a reliance is about is there.
-func standing(t *testing.T, r kit.Reliance) {
+func standing(t *testing.T, r *reliance) {
 	t.Helper()
 	select {
 	case err := <-r.Failed():
@@ -257,7 +268,7 @@ func TestMissingNodeEndsOnlyWhatReliesOnIt(t *testing.T) {
 		require.NoError(t, c.Session().Err())
 		standing(t, r1)
 		standing(t, r2)
-		for _, r := range []kit.Reliance{r1, r2, r3} {
+		for _, r := range []*reliance{r1, r2, r3} {
 			r.End()
 		}
 	})
@@ -289,7 +300,7 @@ func TestManyNodesAreCheckedInTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *zktest.Server) {
 		c, other := connect(t, s), connectAs(t, s, "other")
 		const many = 100
-		var all []kit.Reliance
+		var all []*reliance
 		for i := range many {
 			all = append(all, relying(t, c, fmt.Sprintf("/node-%03d", i)))
 		}

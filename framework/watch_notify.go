@@ -20,11 +20,24 @@ func (n *notified) deliver(ev Event) {
 
 // GetNotify is GetWatch with a function in place of a channel.
 func (v recipeView) GetNotify(ctx context.Context, path string, notify func(Event)) (data []byte, stat Stat, stop func(), err error) {
+	return dataReading.notifies(ctx, v.Client, path, notify)
+}
+
+// ExistsNotify is ExistsWatch with a function in place of a channel.
+func (v recipeView) ExistsNotify(ctx context.Context, path string, notify func(Event)) (exists bool, stat Stat, stop func(), err error) {
+	if exists, stat, stop, err = existenceReading.notifies(ctx, v.Client, path, notify); !exists {
+		stat = Stat{}
+	}
+	return exists, stat, stop, err
+}
+
+// notifies reads together with a watch whose event goes to a function.
+func (r *reading[T]) notifies(ctx context.Context, c *Client, path string, notify func(Event)) (value T, stat Stat, stop func(), err error) {
 	n := &notified{notify: notify}
-	read, err := dataReading.watchFor(ctx, v.Client, path, func() recipient { return n })
+	read, err := r.watchFor(ctx, c, path, func() recipient { return n })
 	if err != nil {
 		n.over.Store(true) // the read may be under way
-		return nil, Stat{}, nil, err
+		return value, Stat{}, nil, err
 	}
 	own := read.own
 	return read.value, toStat(read.stat), func() {

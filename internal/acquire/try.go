@@ -130,7 +130,7 @@ func (t *Try) Grant(p *queue.Position) (*lease.Lease, error) {
 	if err := t.Rely(&grant); err != nil {
 		return nil, err
 	}
-	grant.Watch, grant.Unwatch = p.DetachWatch()
+	grant.Watch = p.DetachWatch()
 	grant.RevocationRequested = p.RevocationRequested()
 	return t.Start(t.Work, grant), nil
 }

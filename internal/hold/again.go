@@ -13,7 +13,7 @@ import (
 // (ZooKeeper from 3.8.4 on): if its ACL is changed first, a node can be deleted without
 // an event. So each wait for a node also reads it again, slowly. What that finds never
 // grants anything: it only makes the waiter read everything again, or ends a hold that
-// is over.
+// is over. Holds look from their table.
 
 // LookAgain calls look about once per session timeout until look returns false, which
 // closes found, or stop is called. There is a goroutine only during a call, and stop
@@ -22,18 +22,17 @@ import (
 func LookAgain(ctx context.Context, s *framework.Session, key string, look func(ctx context.Context) (goOn bool)) (found <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	share := shareOf(key)
-	pause := func() time.Duration { return time.Duration(s.Timeout().Milliseconds()*share) * time.Microsecond }
 	var timer *time.Timer
 	over := make(chan struct{})
 	busy := make(chan struct{}, 1) // full during a look, and while the timer is set
 	busy <- struct{}{}
-	timer = time.AfterFunc(pause(), func() {
+	timer = time.AfterFunc(pause(s, share), func() {
 		busy <- struct{}{}
 		defer func() { <-busy }()
 		switch {
 		case ctx.Err() != nil:
 		case look(ctx):
-			timer.Reset(pause())
+			timer.Reset(pause(s, share))
 		default:
 			close(over)
 		}
@@ -45,6 +44,11 @@ func LookAgain(ctx context.Context, s *framework.Session, key string, look func(
 		defer func() { <-busy }()
 		timer.Stop()
 	}
+}
+
+// pause returns the time until the next look.
+func pause(s *framework.Session, share int64) time.Duration {
+	return time.Duration(s.Timeout().Milliseconds()*share) * time.Microsecond
 }
 
 // shareOf returns 750 to 1249: thousandths of the session timeout.
@@ -59,17 +63,4 @@ func shareOf(key string) int64 {
 func Gone(ctx context.Context, c *framework.Client, path string) bool {
 	exists, _, err := kit.Of(c).Once().Exists(ctx, path)
 	return err == nil && !exists
-}
-
-// lookAgainAt ends the hold if one of its znodes was deleted or replaced. It returns
-// the function that stops this.
-func (h *Hold) lookAgainAt(ctx context.Context, path string) (stop func()) {
-	_, stop = LookAgain(ctx, h.Session, path, func(ctx context.Context) (goOn bool) {
-		exists, stat, err := kit.Of(h.Client).Once().Exists(ctx, path)
-		if err == nil && !exists {
-			err = framework.ErrNoNode
-		}
-		return !h.judge(stat, err)
-	})
-	return stop
 }

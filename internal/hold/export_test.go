@@ -3,6 +3,7 @@ package hold
 import (
 	"context"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/owner"
 )
 
@@ -18,3 +19,20 @@ func Dismiss(ctx context.Context) (leave func() error) {
 
 // Admitted is closed when the fork is admitted.
 func (t *ForkWait) Admitted() <-chan struct{} { return t.ready }
+
+// Looking returns how many looks are under way in the session of a client, and how many
+// holds there are.
+func Looking(c *framework.Client) (looking, holds int) {
+	t := tableOf(c, c.Session())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, n := range t.due {
+		if n.cancel != nil {
+			looking++
+		}
+	}
+	return looking, len(t.holds())
+}
+
+// BeginClose does to the holds of a client what Close does first.
+func BeginClose(c *framework.Client) { tableOf(c, c.Session()).close() }

@@ -37,7 +37,8 @@ func (h *Hold) enter(ctx context.Context, o *claimant, forks bool) (*Handle, *Fo
 	if forks {
 		owner = &claimant{parent: o}
 	}
-	handle := h.handle(ctx, owner)
+	handle := new(Handle)
+	h.bind(ctx, handle, owner)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.loss; err != nil || o.claims == 0 { // lost, or the last claim was released, perhaps just now
@@ -60,7 +61,10 @@ func (h *Hold) enter(ctx context.Context, o *claimant, forks bool) (*Handle, *Fo
 // admit adds a handle. The caller has the lock, or nothing else has the hold yet.
 func (h *Hold) admit(handle *Handle) {
 	handle.owner.claims++
-	h.handles[handle] = struct{}{}
+	handle.open, handle.next = true, h.handles
+	if h.handles = handle; handle.next != nil {
+		handle.next.prev = handle
+	}
 }
 
 // dismiss removes a handle, whose claim counts until endClaim. It returns false if it
@@ -68,9 +72,19 @@ func (h *Hold) admit(handle *Handle) {
 func (h *Hold) dismiss(handle *Handle) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, open := h.handles[handle]
-	delete(h.handles, handle)
-	return open
+	if !handle.open {
+		return false
+	}
+	handle.open = false
+	if handle.prev == nil {
+		h.handles = handle.next
+	} else {
+		handle.prev.next = handle.next
+	}
+	if handle.next != nil {
+		handle.next.prev = handle.prev
+	}
+	return true
 }
 
 // endClaim ends the claim of a handle that was dismissed. left says that its owner has

@@ -3,6 +3,7 @@ package hold_test
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,14 +75,56 @@ func (p world) grant(t *testing.T, ctx context.Context, change ...func(*hold.Gra
 	return hold.Start(ctx, g)
 }
 
-// watched adds a watch to a grant. Its context ends with it.
-func (p world) watched(t *testing.T) (ctx context.Context, change func(*hold.Grant)) {
+// A handed watch is one that a grant brings with it.
+type handed struct {
+	mu      sync.Mutex
+	event   framework.Event
+	fired   bool
+	notify  func(framework.Event)
+	stopped chan struct{}
+	stop    func()
+}
+
+func (w *handed) Take(notify func(framework.Event)) (framework.Event, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notify = notify
+	return w.event, w.fired
+}
+
+func (w *handed) Stop() {
+	w.stop()
+	close(w.stopped)
+}
+
+func (w *handed) fire(ev framework.Event) {
+	w.mu.Lock()
+	w.event, w.fired = ev, true
+	notify := w.notify
+	w.mu.Unlock()
+	if notify != nil {
+		notify(ev)
+	}
+}
+
+func (w *handed) isStopped() bool {
+	select {
+	case <-w.stopped:
+		return true
+	default:
+		return false
+	}
+}
+
+// watched adds a watch to a grant.
+func (p world) watched(t *testing.T) (w *handed, change func(*hold.Grant)) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	return ctx, func(g *hold.Grant) {
-		_, _, watch, err := g.Client.GetWatch(ctx, g.Path)
+	w = &handed{stopped: make(chan struct{})}
+	return w, func(g *hold.Grant) {
+		var err error
+		_, _, w.stop, err = kit.Of(g.Client).GetNotify(t.Context(), g.Path, w.fire)
 		require.NoError(t, err)
-		g.Watch, g.Unwatch = watch, cancel
+		g.Watch = w
 	}
 }
 

@@ -23,6 +23,9 @@ type Handle struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	over   signal.Signal // the claim was released or lost
+
+	next, prev *Handle // in Hold.handles; Hold.mu guards them
+	open       bool
 }
 
 // Context ends with the claim, and with the caller's context.
@@ -51,7 +54,7 @@ func (h *Handle) TrustedUntil() time.Time {
 // Err returns nil while the claim is valid. It compares the clock.
 func (h *Handle) Err() error {
 	h.hold.mu.Lock()
-	_, open := h.hold.handles[h]
+	open := h.open
 	h.hold.mu.Unlock()
 	if !open {
 		return releasedError{h.hold}

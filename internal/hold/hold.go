@@ -3,16 +3,13 @@ package hold
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/owner"
-	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -40,13 +37,23 @@ type Grant struct {
 	MaxHold time.Duration
 	// Watch is on the znode, set by a read that showed this czxid and session. If it is
 	// nil the hold sets its own.
-	Watch *framework.Watch
-	// Unwatch ends Watch; nil without one. The hold calls it.
-	Unwatch context.CancelFunc
+	Watch Watch
 	// Permits is how many are held of a semaphore; 0 is 1.
 	Permits int
 	// RevocationRequested is set if revocation was requested before Watch was set.
 	RevocationRequested bool
+}
+
+// A Watch is one that passes with a grant from a position to a hold. It gives its one
+// event to a function, and not to a goroutine.
+type Watch interface {
+	// Take makes notify the function that gets the event. If there was an event before,
+	// Take returns it, and true. Its calls are those of kit.Kit.GetNotify.
+	Take(notify func(framework.Event)) (before framework.Event, fired bool)
+	// Stop ends the watch. A hold stops it when it was released, or when the znode is
+	// known to be gone: while the znode of a lost hold exists, others may rely on the
+	// watch.
+	Stop()
 }
 
 // A Hold is one granted slot.
@@ -55,15 +62,20 @@ type Hold struct {
 
 	since               time.Time
 	over                signal.Signal           // it was released or lost
-	released            signal.Signal           // the last handle was released
 	revocationRequested signal.Signal           // a client requested revocation
 	suspended           <-chan struct{}         // closed when the connection breaks; nil if that does not matter
+	doomed              atomic.Pointer[error]   // why it is lost, if that was found where nothing can be ended
 	cleanup             sync.Once               // the removal of the znodes is under way
 	work                context.Context         // of the first lease, if there are observers; nil if not
 	ended               func(framework.HoldEnd) // notifies them of the end
+	table               *table
+	entry               entry // in the table
 
-	mu      sync.Mutex // guards what follows, and all claimants
-	handles map[*Handle]struct{}
+	first Handle     // of the grant
+	root  claimant   // the owner that it was granted to
+	mu    sync.Mutex // guards what follows, and all claimants
+
+	handles *Handle   // those that are not released
 	closed  bool      // the last handle was released
 	loss    error     // why it was lost; nil if it was not
 	trusted time.Time // until when it would have been, if it was lost
@@ -75,36 +87,43 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	if g.Czxid == 0 {
 		g.Czxid = int64(g.Token)
 	}
-	h := &Hold{Grant: g, since: time.Now(), handles: map[*Handle]struct{}{}}
+	h := &Hold{Grant: g, since: time.Now(), table: tableOf(g.Client, g.Session)}
 	if kit.Of(g.Client).StopOnSuspend() {
 		h.suspended = g.Session.Suspended()
 	}
 	if g.RevocationRequested {
 		h.revocationRequested.Give()
 	}
-	handle := h.handle(h.observed(ctx), &claimant{})
+	handle := &h.first
+	h.bind(h.observed(ctx), handle, &h.root)
 	h.admit(handle)
-	// If the client is being closed the znodes remain until the session ends, or until
-	// the hold is released.
-	watched := kit.Of(g.Client).GoHolding(g.Session, func() { h.lose(framework.ErrClosed) }, func(ctx context.Context) { h.watch(ctx, g.Path) })
-	alive := watched
-	for _, path := range g.Also {
-		alive = alive && g.Session.Go(func(ctx context.Context) { h.watch(ctx, path) })
-	}
-	if !alive {
-		h.lose(g.Session.Err())
-	}
-	if !watched {
-		h.notifyLost()
-	}
+	h.watch()
 	return lease.New(handle)
 }
 
-// handle makes a handle for an owner. Its context owns the hold.
-func (h *Hold) handle(ctx context.Context, o *claimant) *Handle {
-	handle := &Handle{hold: h, owner: o, outer: ctx}
+// watch has the table look after the hold.
+func (h *Hold) watch() {
+	if why := h.table.add(h); why != nil {
+		// If the client is being closed the znodes remain until the session ends, or
+		// until the hold is released.
+		h.lose(why)
+		h.notifyLost()
+		return
+	}
+	h.Reliance.OnFailure(func(err error) { h.doom(missing(err)) })
+	if h.Watch == nil {
+		return
+	}
+	own := &h.entry.own // it is in the table, so that no event is missed
+	if ev, fired := h.Watch.Take(own.notify); fired {
+		own.notify(ev)
+	}
+}
+
+// bind completes a new handle of an owner. Its context owns the hold.
+func (h *Hold) bind(ctx context.Context, handle *Handle, o *claimant) {
+	handle.hold, handle.owner, handle.outer = h, o, ctx
 	handle.ctx, handle.cancel = context.WithCancelCause(owner.Bind(ctx, handle))
-	return handle
 }
 
 // err returns nil while the hold lasts. It compares the clock.
@@ -119,6 +138,9 @@ func (h *Hold) err() error {
 	}
 	if err := h.Session.Err(); err != nil {
 		h.lose(err)
+	}
+	if why := h.doomed.Load(); why != nil {
+		h.lose(*why)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -144,22 +166,29 @@ func (h *Hold) lose(reason error) {
 		return
 	}
 	h.loss, h.trusted = h.lost(reason), h.trustedUntil()
-	handles := slices.Collect(maps.Keys(h.handles))
+	var handles []*Handle
+	for handle := h.handles; handle != nil; handle = handle.next {
+		handles = append(handles, handle)
+	}
 	h.mu.Unlock()
 	h.end()
 	for _, handle := range handles {
 		handle.end(h.loss)
 	}
+	h.table.mark(h)
 }
 
-// end ends what a hold needs until it is released or lost: the quorum's vouching for
-// its znodes, and the watch that came with the grant.
+// doom ends the hold from where nothing can be ended: where events come from. Err knows
+// it at once; the table's goroutine ends the contexts.
+func (h *Hold) doom(reason error) {
+	h.doomed.CompareAndSwap(nil, &reason)
+	h.table.mark(h)
+}
+
+// end ends the quorum's vouching for the znodes, when the hold is released or lost.
 func (h *Hold) end() {
 	h.Reliance.End()
 	h.over.Give()
-	if h.Unwatch != nil {
-		h.Unwatch()
-	}
 }
 
 // trustedUntil is the time until which the hold is certain to last if no server answers
@@ -175,109 +204,4 @@ func (h *Hold) trustedUntil() time.Time {
 // lost returns the error for a hold that is lost at this moment.
 func (h *Hold) lost(reason error) error {
 	return &lease.LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: time.Since(h.since), Reason: reason}
-}
-
-// remains reports whether a znode of a lost hold may still exist: not after the end of
-// the session, nor if the deletion of its only znode was the loss.
-func (h *Hold) remains() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	gone := errors.Is(h.loss, lease.ErrDeleted) && len(h.Also) == 0
-	return h.loss != nil && !gone && h.Session.Err() == nil
-}
-
-// remove deletes the znodes in the background, once.
-func (h *Hold) remove() {
-	h.cleanup.Do(func() {
-		for _, path := range h.paths() {
-			kit.Of(h.Client).DeleteInBackground(path)
-		}
-	})
-}
-
-// paths returns all znodes.
-func (h *Hold) paths() []string { return append([]string{h.Path}, h.Also...) }
-
-// removeNow deletes all znodes at once. What is not certainly deleted is left to the
-// background.
-func (h *Hold) removeNow(ctx context.Context) error {
-	if len(h.Also) == 0 {
-		return h.Client.DeleteGuaranteed(ctx, h.Path)
-	}
-	var ops []framework.Op
-	for _, path := range h.paths() {
-		ops = append(ops, framework.DeleteOp(path, framework.AnyVersion))
-	}
-	_, err := h.Client.Multi(ctx, ops...)
-	if err != nil {
-		h.remove()
-	}
-	return err
-}
-
-// close releases the slot: the last handle was released.
-func (h *Hold) close() error {
-	if err := h.err(); err != nil {
-		h.letGo()
-		if h.remains() {
-			h.remove()
-		}
-		return err
-	}
-	h.mu.Lock()
-	h.closed = true
-	lost := h.loss != nil // just now: the watch reports it
-	h.mu.Unlock()
-	h.letGo()
-	if h.ended == nil || lost {
-		return h.free()
-	}
-	held := time.Since(h.since)
-	err := h.free()
-	h.notifyEnd(held, err)
-	return err
-}
-
-// free removes the znodes of a hold that is released. It returns an error if the slot
-// was not its own any more, or if it remains taken.
-func (h *Hold) free() error {
-	ctx, cancel := RemovalContext(h.work, h.Session, h.Session.Timeout()/3)
-	defer cancel()
-	err := h.removeNow(ctx)
-	switch {
-	case errors.Is(err, framework.ErrNoNode):
-		return h.lost(lease.ErrDeleted)
-	case framework.OutcomeOf(err) == framework.Unknown, ctx.Err() != nil:
-		// It stood when it was released, and the framework does the rest.
-		return nil
-	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, framework.ErrClosed):
-		return h.lost(err)
-	case errors.Is(err, framework.ErrNoAuth): // an ACL that lets us create, but not delete
-		return fmt.Errorf("release %s: %w", quote.Path(h.Client.FullPath(h.Path)), err)
-	}
-	return nil // the background removes them
-}
-
-// letGo ends the watch goroutines. Before that it ends the vouching for the znodes,
-// which are deleted next.
-func (h *Hold) letGo() {
-	h.end()
-	h.released.Give()
-}
-
-// RemovalContext bounds the removal of a node: by a time, and by nothing at all while
-// there is no connection, because then the background has to do it anyway. It has the
-// values of a context, nil for none, and does not end with it.
-func RemovalContext(values context.Context, s *framework.Session, timeout time.Duration) (context.Context, context.CancelFunc) {
-	ctx := context.Background()
-	if values != nil {
-		ctx = context.WithoutCancel(values)
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	select {
-	case <-s.Suspended():
-		cancel()
-	default:
-	}
-	return ctx, cancel
 }

@@ -56,33 +56,40 @@ func TestGrantedWatchIsOnTheFirstNode(t *testing.T) {
 	}
 }
 
-// However a hold ends, it ends the watch that came with its grant.
-func TestGrantedWatchEndsWithTheHold(t *testing.T) {
-	ends := map[string]func(t *testing.T, p world, h *lease.Lease){
-		"released": func(t *testing.T, _ world, h *lease.Lease) { require.NoError(t, h.Release()) },
-		"lost": func(t *testing.T, _ world, h *lease.Lease) {
+// A hold that is released ends the watch that came with its grant. While the node of a
+// lost one exists others may rely on its watch.
+func TestGrantedWatchEndsWithTheNode(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, p world, h *lease.Lease){
+		"released": func(t *testing.T, p world, h *lease.Lease) { require.NoError(t, h.Release()) },
+		"lost": func(t *testing.T, p world, h *lease.Lease) {
 			<-h.Context().Done()
+			synctest.Wait()
 			lostTo(t, h, lease.ErrMaxHold)
 		},
-		"closed": func(t *testing.T, p world, _ *lease.Lease) { require.NoError(t, p.Close()) },
-	}
-	for name, end := range ends {
+		"deleted without an event": func(t *testing.T, p world, h *lease.Lease) {
+			p.server.On(zktest.OpExists, "/ns"+h.Path()).Fail(zktest.NoNode)
+			<-h.Context().Done()
+			synctest.Wait()
+			lostTo(t, h, lease.ErrDeleted)
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			granting(t, func(t *testing.T, p world) {
-				ctx, watched := p.watched(t)
-				h := p.grant(t, t.Context(), watched, maxHold(time.Second))
+				w, watched := p.watched(t)
+				h := p.grant(t, t.Context(), watched, maxHold(2*timeout))
 				time.Sleep(time.Second / 2)
-				require.NoError(t, ctx.Err())
+				require.False(t, w.isStopped())
 				end(t, p, h)
-				require.Error(t, ctx.Err())
+				synctest.Wait()
+				require.Equal(t, name != "lost", w.isStopped())
+				if name == "lost" {
+					time.Sleep(grace + time.Second)
+					require.Zero(t, p.nodes())
+					require.True(t, w.fired, "it has seen the node go")
+				}
 			})
 		})
 	}
-	granting(t, func(t *testing.T, p world) {
-		ctx, watched := p.watched(t)
-		p.grant(t, t.Context(), watched, func(*hold.Grant) { require.NoError(t, p.Close()) })
-		require.Error(t, ctx.Err(), "it was over before it began")
-	})
 }
 
 // A hold is not lost because reads of its nodes fail, in whichever way, and goes on to

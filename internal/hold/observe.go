@@ -25,8 +25,7 @@ func (h *Hold) observed(ctx context.Context) context.Context {
 }
 
 // notifyLost notifies the observers that the hold is lost, unless it was released
-// first. Only the goroutine that watches h.Path calls it, once; Start does if there is
-// none.
+// first. Only the table calls it, once, or Start if the hold is in none.
 func (h *Hold) notifyLost() {
 	var loss *lease.LossError
 	h.mu.Lock()

@@ -3,6 +3,7 @@ package hold
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -30,6 +31,7 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 		found := map[string]func(h *Hold){
 			"an event":          func(h *Hold) { h.lose(lease.ErrDeleted) },
 			"another's request": func(h *Hold) { h.MarkDeleted() },
+			"a notice":          func(h *Hold) { h.doom(lease.ErrDeleted) },
 			"another's node":    func(h *Hold) { h.lose(errReplaced) },
 			"a refusal":         func(h *Hold) { h.lose(missing(framework.ErrNoAuth)) },
 		}
@@ -41,7 +43,7 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 			}
 			holds[name] = &Hold{Grant: Grant{
 				Client: c.In(session), Session: session, Path: node.Path, Token: lease.Token(node.Czxid), Reliance: relied,
-			}}
+			}, table: tableOf(c, session)}
 		}
 		server.ExpireSession(session.ID())
 		<-session.Done()
@@ -52,4 +54,24 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The connection of some holds breaks, and another begins over the next one before the
+// table has run: it has those of both asked.
+func TestABreakIsKnownWhenAHoldBeginsAfterIt(t *testing.T) {
+	table := newTable().(*table)
+	table.begin.Do(func() {})
+	first, second := make(chan struct{}), make(chan struct{})
+	h := &Hold{suspended: first, table: table}
+	if err := table.add(h); err != nil {
+		t.Fatal(err)
+	}
+	table.take(false)
+	close(first)
+	if err := table.add(&Hold{suspended: second, table: table}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(table.take(false), h) {
+		t.Error("the break is forgotten")
+	}
 }

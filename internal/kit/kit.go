@@ -101,11 +101,11 @@ type Kit interface {
 	// to the session that has made the nodes.
 	Rely(ctx context.Context, nodes ...string) (Reliance, error)
 
-	// GoHolding is s.Go for the goroutine that looks after something that is held in a
-	// session of the client, such as the node of a lease: Client.Close calls end before
-	// it closes the session, which would free what is held, and waits for f to return
-	// for as long as Config.CloseGrace. If Close has begun, end is called before
-	// GoHolding returns. It must not block.
+	// GoHolding is s.Go for the goroutine that looks after what is held in a session of
+	// the client, such as the nodes of leases: Client.Close calls end before it closes
+	// the session, which would free what is held, and waits for f to return for as long
+	// as Config.CloseGrace. If Close has begun, end is called before GoHolding returns.
+	// It must not block.
 	GoHolding(s *framework.Session, end func(), f func(ctx context.Context)) bool
 
 	// Kept returns the value that a session of the client keeps under a key, which make
@@ -123,6 +123,9 @@ type Kit interface {
 	// which may be any that uses the session or its client, with whatever locks it has.
 	// notify must not block, nor call the client or its session.
 	GetNotify(ctx context.Context, path string, notify func(framework.Event)) (data []byte, stat framework.Stat, stop func(), err error)
+
+	// ExistsNotify is ExistsWatch in the same way.
+	ExistsNotify(ctx context.Context, path string, notify func(framework.Event)) (exists bool, stat framework.Stat, stop func(), err error)
 
 	// WhileOpen returns a context that also ends when Close begins, with ErrClosed, for
 	// what must not go on while leases are ended. The function must be called when the

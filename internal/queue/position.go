@@ -138,16 +138,40 @@ func (p *Position) split(children []string) (ahead []znode.Name, present bool) {
 	return ahead, present
 }
 
-// DetachWatch returns the watch on the own node, nil if there is none, to the hold,
-// which ends it with the function. Two deletions in one transaction come as two events:
-// the first may have admitted the position, and the second, of its own node, must not
-// be missed then.
-func (p *Position) DetachWatch() (*framework.Watch, context.CancelFunc) {
+// DetachWatch returns the watch on the own node, nil if there is none, to the hold. Two
+// deletions in one transaction come as two events: the first may have admitted the
+// position, and the second, of its own node, must not be missed then.
+func (p *Position) DetachWatch() hold.Watch {
 	if p.ownWatch == nil || !p.ownLife.detach() {
-		return nil, nil
+		return nil
 	}
-	return p.ownWatch, p.ownLife.cancel
+	return detachedWatch{p.session, p.ownWatch, p.ownLife.cancel}
 }
+
+// A detachedWatch gives its event to a function.
+type detachedWatch struct {
+	session *framework.Session
+	watch   *framework.Watch
+	cancel  context.CancelFunc
+}
+
+// Take has the event given to notify.
+func (w detachedWatch) Take(notify func(framework.Event)) (before framework.Event, fired bool) {
+	select {
+	case ev := <-w.watch.Events():
+		return ev, true
+	default:
+	}
+	w.session.Go(func(context.Context) {
+		if ev, ok := <-w.watch.Events(); ok {
+			notify(ev)
+		}
+	})
+	return framework.Event{}, false
+}
+
+// Stop ends the watch.
+func (w detachedWatch) Stop() { w.cancel() }
 
 // leaveLimit is how long a caller that gives up waits for the deletion of its node to
 // be confirmed. The background continues without it.

@@ -21,10 +21,12 @@ type Reliance interface {
 	// End says that nothing relies on the nodes any more. It is idempotent.
 	End()
 
-	// Failed receives, once, that a node does not exist any more (ErrNoNode), or may
-	// not be read any more (ErrNoAuth), so that it is not known whether it exists. A
-	// watch is quicker.
-	Failed() <-chan error
+	// OnFailure sets the function that is called, once, if a node does not exist any
+	// more (ErrNoNode), or may not be read any more (ErrNoAuth), so that it is not
+	// known whether it exists. A watch is quicker. It is called at once if that was
+	// found before, and not after End. It must not block, nor call the client or its
+	// session.
+	OnFailure(failed func(error))
 }
 
 // A Listing is the children of a parent, listed behind a create: see

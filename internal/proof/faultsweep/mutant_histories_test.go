@@ -15,7 +15,7 @@ func HistoryMutants() []Mutant {
 		File: "recipes/semaphore/single_queue.go", Old: "if ahead[i].Weight > left {", New: "if ahead[i].Weight > left+1 {",
 	}, {
 		Name: "a release returns one permit of several", Package: histories, Tests: "TestSemaphore$",
-		File: "internal/hold/hold.go", Old: "ops = append(ops, framework.DeleteOp(path, framework.AnyVersion))", New: "if len(ops) == 0 {\n\t\t\tops = append(ops, framework.DeleteOp(path, framework.AnyVersion))\n\t\t}",
+		File: "internal/hold/release.go", Old: "ops = append(ops, framework.DeleteOp(path, framework.AnyVersion))", New: "if len(ops) == 0 {\n\t\t\tops = append(ops, framework.DeleteOp(path, framework.AnyVersion))\n\t\t}",
 	}, {
 		Name: "an observer is notified of one leader only", Package: histories, Tests: "TestLeaderElection",
 		File: "recipes/leader/observe.go", Old: "if !o.begun || head.Node != o.node {", New: "if !o.begun {",

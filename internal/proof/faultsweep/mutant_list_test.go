@@ -75,7 +75,7 @@ func Mutants() []Mutant {
 		File: "internal/hold/hold.go", Old: "if err := h.Session.Err(); err != nil {", New: "if err := h.Session.Err(); err != nil && false {",
 	}, {
 		Name: "a hold does not take over the watch of its wait", Package: scenarios, Tests: "RightAfterHandOver",
-		File: "internal/hold/watch.go", Old: "return after(0), h.Watch.Events()", New: "return after(lookDelay), nil",
+		File: "internal/hold/hold.go", Old: "if h.Watch == nil {", New: "if true {",
 	}, {
 		Name: "a lost lease is re-entered", Package: suites, Tests: "^TestMutex$/a_lease_is_re-entered",
 		File: "internal/hold/fork.go", Old: "handle.cancel(err)\n\t\treturn nil, nil, err", New: "handle.cancel(err)\n\t\treturn nil, nil, nil",
@@ -85,8 +85,8 @@ func Mutants() []Mutant {
 	}, {
 		Name: "the next fork is admitted while a release goes on", Package: "./internal/hold", Tests: "TestClaimCountsUntilItsContextHasEnded",
 		File: "internal/hold/fork.go",
-		Old:  "\tdelete(h.handles, handle)\n\treturn open\n}\n\n// endClaim ends the claim of a handle that was dismissed. left says that its owner has\n// no other handle and no admitted fork.\nfunc (h *Hold) endClaim(o *claimant) (left bool) {\n\th.mu.Lock()\n\tdefer h.mu.Unlock()\n\to.claims--\n",
-		New:  "\tdelete(h.handles, handle)\n\thandle.owner.claims--\n\treturn open\n}\n\n// endClaim ends the claim of a handle that was dismissed. left says that its owner has\n// no other handle and no admitted fork.\nfunc (h *Hold) endClaim(o *claimant) (left bool) {\n\th.mu.Lock()\n\tdefer h.mu.Unlock()\n",
+		Old:  "\treturn true\n}\n\n// endClaim ends the claim of a handle that was dismissed. left says that its owner has\n// no other handle and no admitted fork.\nfunc (h *Hold) endClaim(o *claimant) (left bool) {\n\th.mu.Lock()\n\tdefer h.mu.Unlock()\n\to.claims--\n",
+		New:  "\thandle.owner.claims--\n\treturn true\n}\n\n// endClaim ends the claim of a handle that was dismissed. left says that its owner has\n// no other handle and no admitted fork.\nfunc (h *Hold) endClaim(o *claimant) (left bool) {\n\th.mu.Lock()\n\tdefer h.mu.Unlock()\n",
 	}, {
 		Name: "a release gives up when its answer is dropped", Package: sweeps, Tests: sweepTest,
 		File: "framework/cleanup.go", Old: "if !errors.Is(err, ErrNoNode) && !refused(err) {", New: "if false {",
@@ -137,13 +137,13 @@ func Mutants() []Mutant {
 		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && !unknown {", New: "if outcome == Done || outcome == Failed && (!unknown || errors.Is(err, ErrNoNode)) {",
 	}, {
 		Name: "the rest of several permits stays", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_node_of_a_holder_changes",
-		File: "internal/hold/hold.go", Old: "&& len(h.Also) == 0", New: "",
+		File: "internal/hold/release.go", Old: "&& len(h.Also) == 0", New: "",
 	}, {
 		Name: "only the first of several permits is watched", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_node_of_a_holder_changes",
-		File: "internal/hold/hold.go", Old: "for _, path := range g.Also {", New: "for _, path := range g.Also[:0] {",
+		File: "internal/hold/table.go", Old: "for i, path := range h.Also {", New: "for i, path := range h.Also[:0] {",
 	}, {
 		Name: "only the first of several permits is removed", Package: permits, Tests: "MaxHold",
-		File: "internal/hold/hold.go", Old: "func (h *Hold) paths() []string { return append([]string{h.Path}, h.Also...) }", New: "func (h *Hold) paths() []string { return []string{h.Path} }",
+		File: "internal/hold/release.go", Old: "func (h *Hold) paths() []string { return append([]string{h.Path}, h.Also...) }", New: "func (h *Hold) paths() []string { return []string{h.Path} }",
 	}, {
 		Name: "a leader resigns before its function has returned", Package: sweeps, Tests: "^TestEveryCallFails$/^aLeaderLeading$",
 		File: "recipes/leader/lead.go", Old: "failed = l.fn(ctx, term)",

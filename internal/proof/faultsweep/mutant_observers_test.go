@@ -7,15 +7,14 @@ func ObserverMutants() []Mutant {
 		Name: "observers are notified of a hold before the end of its acquire", Package: suites, Tests: "^TestMutex$",
 		File: "internal/acquire/try.go", Old: "\t\to.end(nil)\n", New: "",
 	}, {
-		Name: "observers are notified of the loss of each node of a hold", Package: suites, Tests: "^TestSemaphore$",
-		File: "internal/hold/watch.go", Old: "if path == h.Path {\n\t\th.notifyLost()", New: "if path != \"\" {\n\t\th.notifyLost()",
+		Name: "observers are notified of a loss again", Package: suites, Tests: "^TestSemaphore$",
+		File: "internal/hold/watcher.go", Old: "return !known", New: "return true",
 	}, {
-		Name: "observers are notified of a release by two goroutines", Package: suites, Tests: "^TestMutex$",
-		File: "internal/hold/observe.go", Old: "lost := errors.As(h.loss, &loss)\n",
-		New: "lost := errors.As(h.loss, &loss)\n\tif !lost {\n\t\tlost, loss = true, &lease.LossError{}\n\t}\n",
+		Name: "observers are notified of a loss by the release, too", Package: suites, Tests: "^TestMutex$",
+		File: "internal/hold/release.go", Old: "\t\th.letGo(true)\n", New: "\t\th.letGo(true)\n\t\th.notifyEnd(0, err)\n",
 	}, {
 		Name: "observers are not notified of a hold that is lost from the start", Package: suites, Tests: "^TestMutex$",
-		File: "internal/hold/hold.go", Old: "if !watched {", New: "if false {",
+		File: "internal/hold/hold.go", Old: "h.lose(why)\n\t\th.notifyLost()", New: "h.lose(why)",
 	}, {
 		Name: "an observer's context gives ownership", Package: suites, Tests: "^TestMutex$",
 		File: "internal/hold/observe.go", Old: "owner.Inherit(work, ctx)", New: "context.WithValue(work, \"\", owner.Inherit(ctx, ctx))",

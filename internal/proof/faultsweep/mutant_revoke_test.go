@@ -18,7 +18,7 @@ func RevocationMutants() []Mutant {
 		File: "internal/queue/admission.go", Old: "w, stat.Czxid, znode.RevocationRequested(data)", New: "w, stat.Czxid, znode.RevocationRequested(data[:0])",
 	}, {
 		Name: "no holder sees a revocation request", Package: leases, Tests: "RevocationReachesAllLeases",
-		File: "internal/hold/watch.go", Old: "if znode.RevocationRequested(data) {", New: "if false && znode.RevocationRequested(data) {",
+		File: "internal/hold/look.go", Old: "&& znode.RevocationRequested(data) {", New: "&& znode.RevocationRequested(data[:0]) {",
 	}, {
 		Name: "an update uses old data", Package: gating, Tests: "^TestUpdate",
 		File: "framework/update.go", Old: "c.current(ctx, path, len(unsure) > 0)", New: "c.current(ctx, path, false)",

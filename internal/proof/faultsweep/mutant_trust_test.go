@@ -63,7 +63,7 @@ func TrustMutants() []Mutant {
 		File: "framework/internal/guard/trust.go", Old: "age(t.vouched, now) < t.timeout/2", New: "age(t.vouched, now) < trustWindow(t.timeout)*9/10",
 	}, {
 		Name: "a hold is not notified that its node is gone", Package: suites, Tests: "^TestMutex$",
-		File: "internal/hold/watch.go", Old: "case err := <-h.Reliance.Failed():", New: "case err := <-(chan error)(nil):",
+		File: "internal/hold/hold.go", Old: "h.doom(missing(err))", New: "",
 	}, {
 		Name: "a lost hold is relied on", Package: suites, Tests: "^TestMutex$",
 		File: "internal/hold/hold.go", Old: "h.end()\n\tfor", New: "h.over.Give()\n\tfor",

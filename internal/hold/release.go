@@ -1,0 +1,126 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// lossNow returns the error of a loss that is known.
+func (h *Hold) lossNow() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.loss
+}
+
+// remains reports whether a znode of a lost hold may still exist: not after the end of
+// the session, nor if the deletion of its only znode was the loss.
+func (h *Hold) remains() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	gone := errors.Is(h.loss, lease.ErrDeleted) && len(h.Also) == 0
+	return h.loss != nil && !gone && h.Session.Err() == nil
+}
+
+// remove deletes the znodes in the background, once.
+func (h *Hold) remove() {
+	h.cleanup.Do(func() {
+		for _, path := range h.paths() {
+			kit.Of(h.Client).DeleteInBackground(path)
+		}
+	})
+}
+
+// paths returns all znodes.
+func (h *Hold) paths() []string { return append([]string{h.Path}, h.Also...) }
+
+// removeNow deletes all znodes at once. What is not certainly deleted is left to the
+// background.
+func (h *Hold) removeNow(ctx context.Context) error {
+	if len(h.Also) == 0 {
+		return h.Client.DeleteGuaranteed(ctx, h.Path)
+	}
+	var ops []framework.Op
+	for _, path := range h.paths() {
+		ops = append(ops, framework.DeleteOp(path, framework.AnyVersion))
+	}
+	_, err := h.Client.Multi(ctx, ops...)
+	if err != nil {
+		h.remove()
+	}
+	return err
+}
+
+// close releases the slot: the last handle was released.
+func (h *Hold) close() error {
+	if err := h.err(); err != nil {
+		h.letGo(true)
+		if h.remains() {
+			h.remove()
+		}
+		return err
+	}
+	h.mu.Lock()
+	h.closed = true
+	lost := h.loss != nil // just now: the table reports it
+	h.mu.Unlock()
+	h.letGo(lost)
+	if h.ended == nil || lost {
+		return h.free()
+	}
+	held := time.Since(h.since)
+	err := h.free()
+	h.notifyEnd(held, err)
+	return err
+}
+
+// free removes the znodes of a hold that is released. It returns an error if the slot
+// was not its own any more, or if it remains taken.
+func (h *Hold) free() error {
+	ctx, cancel := RemovalContext(h.work, h.Session, h.Session.Timeout()/3)
+	defer cancel()
+	err := h.removeNow(ctx)
+	h.unwatch()
+	switch {
+	case errors.Is(err, framework.ErrNoNode):
+		return h.lost(lease.ErrDeleted)
+	case framework.OutcomeOf(err) == framework.Unknown, ctx.Err() != nil:
+		// It stood when it was released, and the framework does the rest.
+		return nil
+	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, framework.ErrClosed):
+		return h.lost(err)
+	case errors.Is(err, framework.ErrNoAuth): // an ACL that lets us create, but not delete
+		return fmt.Errorf("release %s: %w", quote.Path(h.Client.FullPath(h.Path)), err)
+	}
+	return nil // the background removes them
+}
+
+// letGo ends the vouching for the znodes, which are deleted next, and takes the hold
+// out of the table, which reports the end of one that is lost first.
+func (h *Hold) letGo(lost bool) {
+	h.end()
+	h.table.release(h, lost)
+}
+
+// RemovalContext bounds the removal of a node: by a time, and by nothing at all while
+// there is no connection, because then the background has to do it anyway. It has the
+// values of a context, nil for none, and does not end with it.
+func RemovalContext(values context.Context, s *framework.Session, timeout time.Duration) (context.Context, context.CancelFunc) {
+	ctx := context.Background()
+	if values != nil {
+		ctx = context.WithoutCancel(values)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	select {
+	case <-s.Suspended():
+		cancel()
+	default:
+	}
+	return ctx, cancel
+}
