@@ -189,9 +189,10 @@ func (c *Client) CreateParents(ctx context.Context, path string) error {
 	if parent == "/" {
 		return nil
 	}
-	if err := c.bare().makePath(ctx, parent, Container); err != nil { // above the namespace, too
+	if err := c.bare().makePath(ctx, parent, c.core.parents.mode()); err != nil { // above the namespace, too
 		return fmt.Errorf("create parents of %s: %w", quote.Path(path), err)
 	}
+	c.core.parents.remember(parent)
 	return nil
 }
 
@@ -225,6 +226,7 @@ func (c *Client) makeNode(ctx context.Context, path string, mode Mode) error {
 			return err
 		case mode == Container && errors.Is(err, ErrUnsupported):
 			mode = Persistent
+			c.core.parents.plain.Store(true)
 		case errors.Is(err, ErrUnknownOutcome) && !c.endedBy(err):
 			// A server that does not know the operation may also just hang up.
 			if unknown++; unknown >= 3 && mode == Container {

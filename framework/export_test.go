@@ -44,3 +44,14 @@ func HoldWrites(c *Client) (release func()) {
 	slot <- struct{}{}
 	return func() { <-slot }
 }
+
+// ParentsLimit is how many parents a client remembers at least.
+const ParentsLimit = parentsLimit
+
+// RememberedParents is how many parents a client remembers.
+func RememberedParents(c *Client) int {
+	p := &c.core.parents
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.recent) + len(p.older)
+}

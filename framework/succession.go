@@ -24,6 +24,7 @@ type core struct {
 
 	closeLimit   atomic.Int64 // nanoseconds that an orderly end may take
 	keepsWatches atomic.Bool  // a server cannot remove one
+	parents      parents
 
 	mu      sync.Mutex
 	session *Session

@@ -55,8 +55,12 @@ func (t *Try) CheckFree(ctx context.Context, q *queue.Queue) error {
 		return nil
 	}
 	children, exists, err := znode.Children(ctx, t.Client, q.Path)
-	if err != nil || !exists {
+	if err != nil {
 		return err
+	}
+	kit.Of(t.Client).RecordParent(q.Path, exists)
+	if !exists {
+		return nil
 	}
 	if err := recipepath.CheckOthers(ctx, t.Client, q, children, nil); err != nil {
 		return err

@@ -77,6 +77,16 @@ type Kit interface {
 	// before the call had returned; the others are then removed.
 	CreateProtectedAll(ctx context.Context, path string, data []byte, n int, others ...framework.Op) ([]framework.Created, error)
 
+	// WithParents carries out the creation of a node below path, and makes that and
+	// what is missing above it, as CreateParents does. While create returns an
+	// ErrNoNode it is called again. If the client has not used path lately, a create of
+	// that may be sent before create is called. This needs no round trip of its own if
+	// the session is the same, and does no harm if path exists.
+	WithParents(ctx context.Context, path string, create func() error) error
+
+	// RecordParent records for WithParents whether a node exists, as a read has shown.
+	RecordParent(path string, exists bool)
+
 	// DeleteInBackground is DeleteGuaranteed without waiting for anything.
 	DeleteInBackground(path string)
 

@@ -61,16 +61,10 @@ func (p *Position) Unconfirmed() <-chan struct{} { return p.unconfirmed }
 // Join creates the node at the end of the queue, and lists the children behind it. The
 // listing is nil if it is unknown. On failure no node remains, or it is being deleted.
 func (p *Position) Join(ctx context.Context) (listing []string, err error) {
-	for {
+	err = kit.Of(p.client).WithParents(ctx, p.queue.Path, func() (err error) {
 		listing, err = p.create(ctx, p.queue.Kind, framework.EphemeralSequential)
-		if !errors.Is(err, framework.ErrNoNode) {
-			break
-		}
-		// The parent does not exist yet, or was reaped since it did.
-		if err := p.client.CreateParents(ctx, p.queue.Node(p.queue.Kind)); err != nil {
-			return nil, err
-		}
-	}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,13 @@
 package mutex_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -31,6 +33,38 @@ func TestCostOfFreeMutex(t *testing.T) {
 	})
 }
 
+// A mutex whose path does not exist costs the container and no round trip: without
+// waiting, also the listing that found the path missing.
+func TestCostOfFreshMutex(t *testing.T) {
+	for name, tc := range map[string]struct {
+		timeout  time.Duration
+		listings int
+	}{"waiting": {lease.Forever, 1}, "at once": {0, 2}} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				a, b := w.Client("a"), w.Client("b")
+				_, err := a.Create(t.Context(), "/locks", nil, framework.Persistent)
+				require.NoError(t, err)
+				acquire := func(c *framework.Client) map[zktest.Op]int {
+					return w.Requests(func() {
+						held, err := newMutex(t, c).Acquire(t.Context(), tc.timeout)
+						require.NoError(t, err)
+						require.NoError(t, held.Release())
+					})
+				}
+				cycle := map[zktest.Op]int{zktest.OpCreate: 1, zktest.OpGetChildren2: tc.listings, zktest.OpDelete: 1}
+				fresh := maps.Clone(cycle)
+				fresh[zktest.OpCreateContainer] = 1
+				require.Equal(t, fresh, acquire(a))
+				require.Equal(t, cycle, acquire(a))
+				if tc.timeout == 0 {
+					require.Equal(t, cycle, acquire(b), "the listing has shown that the path exists")
+				}
+			})
+		})
+	}
+}
+
 // withoutLooks subtracts the slow second looks at so many nodes from the count.
 func withoutLooks(t *testing.T, counts map[zktest.Op]int, d time.Duration, nodes int) {
 	t.Helper()
@@ -46,7 +80,8 @@ func TestCostOfHandOverToTheOnlyWaiter(t *testing.T) {
 		w.After(time.Second)
 		var attempt *conformance.Attempt
 		waiting := w.Requests(func() { attempt = w.Start(newMutex(t, b), lease.Forever) })
-		require.Equal(t, map[zktest.Op]int{zktest.OpCreate: 1, zktest.OpGetChildren2: 1, zktest.OpGetData: 2}, waiting)
+		require.Equal(t, map[zktest.Op]int{zktest.OpCreateContainer: 1, zktest.OpCreate: 1, zktest.OpGetChildren2: 1, zktest.OpGetData: 2}, waiting,
+			"this client has not used the path yet")
 		idle := w.Requests(func() { w.After(time.Minute) })
 		withoutLooks(t, idle, time.Minute, 3)
 		require.Equal(t, map[zktest.Op]int{zktest.OpMulti: conformance.Vouched(time.Minute)}, idle, "the waiter sends nothing; the holder is vouched for")

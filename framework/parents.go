@@ -1,0 +1,168 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zkrecipes/zkrecipes/internal/signal"
+)
+
+// Recipes make their nodes below containers, which servers remove when they are not
+// used, so often one has to be made first. A client remembers which it has used lately.
+// For another it sends a create of the parent ahead of that of the node, over the same
+// connection: that costs no round trip, and a refused transaction if the parent exists.
+// Then it tries the next one without, which costs a round trip and a refused
+// transaction if the parent is missing.
+//
+// Nothing relies on what is remembered, nor on how a create ahead ends. The server
+// refuses a node without a parent; if that happens although a create was sent ahead,
+// CreateParents finds out what else is missing.
+
+// WithParents carries out the creation of a node, and makes the parents that it needs.
+func (v recipeView) WithParents(ctx context.Context, path string, create func() error) error {
+	all, parent := &v.core.parents, v.full(path)
+	for missing := false; ; missing = true {
+		sent, known := all.look(parent, missing)
+		err := v.behind(ctx, parent, sent, known, create)
+		switch {
+		case err == nil && (sent != nil || !known):
+			all.remember(parent)
+			return nil
+		case !errors.Is(err, ErrNoNode):
+			return err
+		case known: // it was removed since
+			all.forget(parent, sent)
+		case sent != nil:
+			if err := v.CreateParents(ctx, join(path, "x")); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// behind carries out the creation of a node behind that of its parent, which another
+// caller sends if the parent is known. There is none if sent is nil.
+func (c *Client) behind(ctx context.Context, parent string, sent *signal.Signal, known bool, create func() error) error {
+	if sent == nil {
+		return create()
+	}
+	var ahead sync.WaitGroup
+	defer ahead.Wait() // for what was answered before, unless ctx has ended
+	if !known {
+		ahead.Go(func() { c.createAhead(ctx, parent, sent) })
+	}
+	select {
+	case <-sent.Done():
+	case <-ctx.Done():
+	}
+	return create()
+}
+
+// createAhead makes a parent, and gives the signal when the request is on its way, or
+// will not be sent.
+func (c *Client) createAhead(ctx context.Context, parent string, sent *signal.Signal) {
+	defer sent.Give()
+	view := recipeView{c.bare()}.Once()
+	all := &c.core.parents
+	_, err := view.Create(ctx, parent, nil, all.mode(), func(o *createOptions) { o.onSent = sent.Give })
+	exists := errors.Is(err, ErrNodeExists)
+	switch {
+	case err == nil:
+		all.refrains.Store(false)
+	case errors.Is(err, ErrUnsupported):
+		all.plain.Store(true)
+	case exists, OutcomeOf(err) == Unknown && ctx.Err() == nil:
+		all.refrains.Store(true)
+	}
+	if err != nil && !exists {
+		all.forget(parent, sent)
+	}
+}
+
+// RecordParent records what a read has shown.
+func (v recipeView) RecordParent(path string, exists bool) {
+	if exists {
+		v.core.parents.remember(v.full(path))
+	} else {
+		v.core.parents.forget(v.full(path), nil)
+	}
+}
+
+// parentsLimit is how many parents a client remembers at least; at most twice as many.
+// A session can have about so many ephemeral nodes.
+const parentsLimit = 1 << 13
+
+var parentsSeed = maphash.MakeSeed()
+
+// parents are those that a client has used lately, by a hash of their whole paths. An
+// entry is nil, or a signal that is given when a create of the parent is on its way.
+type parents struct {
+	mu            sync.Mutex
+	recent, older map[uint64]*signal.Signal
+
+	// refrains is set if the last create ahead was of no use: the parent existed, or
+	// the server may have closed the connection because it does not know containers.
+	refrains atomic.Bool
+	// plain is set if the server does not know them, for sure.
+	plain atomic.Bool
+}
+
+// mode returns that of a parent which is to be made.
+func (p *parents) mode() Mode {
+	if p.plain.Load() {
+		return Persistent
+	}
+	return Container
+}
+
+// look returns the entry of a parent, and whether it was there. If not, there is one
+// from now on, and the caller sends the create; but if the parent need not be missing,
+// the client may refrain from that.
+func (p *parents) look(parent string, missing bool) (sent *signal.Signal, known bool) {
+	key := maphash.String(parentsSeed, parent)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if sent, known = p.recent[key]; known {
+		return sent, true
+	}
+	if sent, known = p.older[key]; !known {
+		if p.refrains.Load() && !missing {
+			return nil, false
+		}
+		sent = signal.New()
+	}
+	p.put(key, sent)
+	return sent, known
+}
+
+// put forgets what was not used for longest when there is no more room.
+func (p *parents) put(key uint64, sent *signal.Signal) {
+	if p.recent == nil || len(p.recent) >= parentsLimit {
+		p.recent, p.older = map[uint64]*signal.Signal{}, p.recent
+	}
+	delete(p.older, key)
+	p.recent[key] = sent
+}
+
+// remember records that a parent exists.
+func (p *parents) remember(parent string) {
+	key := maphash.String(parentsSeed, parent)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.put(key, nil)
+}
+
+// forget removes the entry of a parent, unless another caller has replaced it.
+func (p *parents) forget(parent string, sent *signal.Signal) {
+	key := maphash.String(parentsSeed, parent)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, entries := range []map[uint64]*signal.Signal{p.recent, p.older} {
+		if entries[key] == sent {
+			delete(entries, key)
+		}
+	}
+}
