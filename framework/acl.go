@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -69,6 +70,18 @@ func convertACL[To, From ACL | zk.ACL](acl []From) []To {
 		out[i] = To(a)
 	}
 	return out
+}
+
+// convertACL returns the list for the library. Most creates have the same as the one
+// before.
+func (s *Session) convertACL(acl []ACL) []zk.ACL {
+	same := func(theirs zk.ACL, ours ACL) bool { return ACL(theirs) == ours }
+	if last := s.acl.Load(); last != nil && slices.EqualFunc(*last, acl, same) {
+		return *last
+	}
+	converted := convertACL[zk.ACL](acl)
+	s.acl.Store(&converted)
+	return converted
 }
 
 // GetACL returns a node's ACL and Stat.

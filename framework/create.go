@@ -145,9 +145,8 @@ func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (
 		}
 	}
 	s.guard.ExpectCreate(path, o.onSent)
-	made, err := sendCreate(s.conn, path, data, mode, o)
-	s.guard.ForgetCreate(path)
-	zxid := s.guard.TakeZxid(made)
+	made, err := sendCreate(s.conn, path, data, mode, o, s.convertACL(o.acl))
+	zxid := s.guard.CreateEnded(path, made)
 	if err != nil {
 		made = ""
 	}
@@ -159,8 +158,7 @@ func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (
 
 // sendCreate chooses the library's call. Its Create silently makes a persistent node
 // when asked for a container.
-func sendCreate(conn *zk.Conn, path string, data []byte, mode Mode, o createOptions) (string, error) {
-	acl := convertACL[zk.ACL](o.acl)
+func sendCreate(conn *zk.Conn, path string, data []byte, mode Mode, o createOptions, acl []zk.ACL) (string, error) {
 	switch {
 	case o.ttl != 0 && mode == PersistentSequential:
 		return conn.CreateTTL(path, data, zk.FlagPersistentSequentialWithTTL, acl, o.ttl)

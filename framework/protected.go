@@ -134,7 +134,7 @@ func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protecte
 	name := strings.LastIndexByte(path, '/') + 1
 	return &protected{
 		client: c, session: s, id: id, mode: mode,
-		parent: parentOf(path), path: path[:name] + id.Name(path[name:]),
+		parent: parentOf(path), path: id.Path(path[:name], path[name:]),
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package framework
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -25,6 +26,7 @@ type Session struct {
 	holders  holders
 	quota    ephemeralQuota
 	checked  checkedPaths
+	acl      atomic.Pointer[[]zk.ACL] // the last one of a create
 	kept     kept
 
 	ctx   context.Context // the guard's; ends with the session, with the reason as cause

@@ -24,13 +24,19 @@ func New(random io.Reader) (ID, error) {
 	}
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
-	var text [36]byte
+	var text [idLength]byte
 	id := hex.AppendEncode(text[:0], b[:4])
 	for _, part := range [][]byte{b[4:6], b[6:8], b[8:10], b[10:]} {
 		id = hex.AppendEncode(append(id, '-'), part)
 	}
 	return ID(id), nil
 }
+
+// idLength is that of a UUID as text.
+const idLength = 36
+
+// Path returns the path of a node that is marked with the id: dir ends with a slash.
+func (id ID) Path(dir, name string) string { return dir + prefix + string(id) + "-" + name }
 
 // read reads the random bytes of an id. Those of crypto/rand cost no allocation.
 func read(random io.Reader) (b [16]byte, err error) {
@@ -47,7 +53,7 @@ func slowRead(random io.Reader) (b [16]byte, err error) {
 }
 
 // Name returns the name of a node that is marked with the id.
-func (id ID) Name(name string) string { return prefix + string(id) + "-" + name }
+func (id ID) Name(name string) string { return id.Path("", name) }
 
 // Marks reports whether a node of that name was made under this id.
 func (id ID) Marks(name string) bool {
@@ -59,15 +65,14 @@ func (id ID) Marks(name string) bool {
 // Of returns the id in a node's name, if it has one.
 func Of(name string) (ID, bool) {
 	rest, ok := strings.CutPrefix(name, prefix)
-	const length = 36
-	if !ok || len(rest) <= length || rest[length] != '-' {
+	if !ok || len(rest) <= idLength || rest[idLength] != '-' {
 		return "", false
 	}
-	for i, r := range rest[:length] {
+	for i, r := range rest[:idLength] {
 		hyphen := i == 8 || i == 13 || i == 18 || i == 23
 		if hyphen != (r == '-') || (!hyphen && !strings.ContainsRune("0123456789abcdefABCDEF", r)) {
 			return "", false
 		}
 	}
-	return ID(rest[:length]), true
+	return ID(rest[:idLength]), true
 }

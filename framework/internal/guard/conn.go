@@ -35,6 +35,7 @@ type Conn struct {
 
 	mu         sync.Mutex
 	sent       []inFlight // requests and the connect request, oldest first
+	room       []inFlight // what sent is a part of
 	first      time.Time  // when the oldest of them could be answered next
 	inFrame    bool       // the rest of a frame has not arrived yet
 	pings      []time.Time
@@ -163,7 +164,7 @@ func (c *Conn) record(frame []byte) bool {
 	case c.gone.Given(), c.closing:
 		return false
 	case !c.attached:
-		c.sent = append(c.sent, inFlight{at: now})
+		c.await(inFlight{at: now})
 		return true
 	case len(frame) < frameHeader+8:
 		return true
@@ -173,9 +174,21 @@ func (c *Conn) record(frame []byte) bool {
 	if f.xid == xidPing {
 		c.pings = append(c.pings, now)
 	} else {
-		c.sent = append(c.sent, f)
+		c.await(f)
 	}
 	return true
+}
+
+// await adds a request to those in flight. Those that were answered have left room at
+// the front, which is used when there is none behind. The caller has the lock.
+func (c *Conn) await(f inFlight) {
+	if len(c.sent) == cap(c.sent) {
+		if len(c.sent) > cap(c.room)/2 {
+			c.room = make([]inFlight, 2*len(c.sent)+8)
+		}
+		c.sent = append(c.room[:0], c.sent...)
+	}
+	c.sent = append(c.sent, f)
 }
 
 // answered removes the request with this xid from those in flight. Answers come in the

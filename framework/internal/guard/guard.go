@@ -22,6 +22,7 @@ type Guard struct {
 	trust   trust
 	events  Events
 	relied  reliedNodes
+	creates creates
 
 	// For Supervise: the newest round trip through the leader.
 	roundTripAt   time.Time // when it began
@@ -40,8 +41,6 @@ type Guard struct {
 	latest   *Conn // the newest one, also after it was closed
 	id       int64 // 0 until the first handshake
 	password []byte
-	onSent   map[string][]func() // callbacks by the path of a create, in order
-	zxids    map[string]int64    // of creates, by the path of the new node
 
 	ctx     context.Context // ends with the session, with the reason as cause
 	cancel  context.CancelCauseFunc
@@ -66,8 +65,8 @@ type Events struct {
 func New(servers *Servers, events Events) *Guard {
 	g := &Guard{
 		cfg: &servers.cfg, servers: servers, events: events,
-		onSent: map[string][]func(){}, zxids: map[string]int64{},
-		parked: signal.New(), release: signal.New(), closed: signal.New(),
+		creates: creates{sent: map[string]func(){}, zxids: map[string]int64{}},
+		parked:  signal.New(), release: signal.New(), closed: signal.New(),
 	}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	return g

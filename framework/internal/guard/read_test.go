@@ -56,7 +56,7 @@ func TestGuardRefusesLargeAnswers(t *testing.T) {
 				require.Equal(t, want, got)
 				assert.Equal(t, sent, c.guard.trust.vouched)
 				assert.EqualValues(t, 8, c.guard.TakeZxid("/a"))
-				assert.Empty(t, c.guard.zxids, "no caller will ask for what was refused")
+				assert.Empty(t, c.guard.creates.zxids, "no caller will ask for what was refused")
 				assert.EqualValues(t, 11, c.guard.zxid.Load())
 				assert.False(t, c.inFrame)
 				assert.Empty(t, c.sent)

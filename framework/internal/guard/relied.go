@@ -16,7 +16,9 @@ func (g *Guard) Rely(nodes []string, failed func(error)) (end func(), ok bool) {
 		return nil, false
 	}
 	entries := g.relied.add(nodes, failed)
-	g.events.Wake()
+	if due, _ := g.trust.vouchIn(time.Now()); due < g.Timeout()/12 { // sooner than Supervise is called anyway
+		g.events.Wake()
+	}
 	return func() {
 		g.relied.remove(entries)
 		g.trust.leave(time.Now())

@@ -155,13 +155,13 @@ func operation(frame []byte) int32 {
 }
 
 // createPath returns the path in a frame if it is a create request.
-func createPath(frame []byte) (string, bool) {
+func createPath(frame []byte) ([]byte, bool) {
 	switch operation(frame) {
 	case opCreate, opContainer, opCreateTTL:
 	default:
-		return "", false
+		return nil, false
 	}
 	rest := answerReader{rest: frame[frameHeader+8:]}
 	path := rest.text()
-	return string(path), rest.fault == nil
+	return path, rest.fault == nil
 }

@@ -32,5 +32,14 @@ func RequestMutants() []Mutant {
 	}, {
 		Name: "what is made late stays", Package: suites, Tests: "^TestMutex$/a_create_is_cancelled",
 		File: "framework/call.go", Old: "wanted := c.decided.CompareAndSwap(false, true)", New: "wanted := c.decided.CompareAndSwap(false, true) || true",
+	}, {
+		Name: "a request in flight is forgotten", Package: client, Tests: "^TestAListingBehindSeveralCreates$",
+		File: "framework/internal/guard/conn.go", Old: "c.sent = append(c.room[:0], c.sent...)", New: "c.sent = c.room[:0]",
+	}, {
+		Name: "the czxid is looked for under the name that was asked for", Package: "./framework/internal/guard", Tests: "^TestGuardRemembersTheZxidOfCreates$",
+		File: "framework/internal/guard/creates.go", Old: "return g.creates.take(made)", New: "return g.creates.take(asked)",
+	}, {
+		Name: "a node gets the acl of the one before", Package: client, Tests: "ACL|Owned",
+		File: "framework/acl.go", Old: "slices.EqualFunc(*last, acl, same)", New: "len(*last) == len(acl) || slices.EqualFunc(*last, acl, same)",
 	}}
 }
