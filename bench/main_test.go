@@ -66,6 +66,7 @@ func TestWorkloads(t *testing.T) {
 					assert.GreaterOrEqual(t, f.all, f.ops, one.s.name) // on a busy machine the rest ends late
 					assert.Zero(t, f.violations, one.s.name)
 				}
+				assert.Len(t, one.cells(), 10)
 				assert.NoError(t, one.checked.err, one.s.name)
 				assert.Zero(t, one.checked.violations, one.s.name)
 			}
@@ -113,7 +114,7 @@ func TestFailure(t *testing.T) {
 	bad.act = "juggle"
 	f := r.measure(t.Context(), bad, s, "/bench/x", r.route(w, s))
 	require.ErrorContains(t, f.err, "juggle")
-	assert.Contains(t, row{w: bad, s: s, figures: []figure{f}}.cells()[2], "failed")
+	assert.Contains(t, row{w: bad, s: s, figures: []figure{f}}.cells()[9], "failed")
 	f = r.measure(t.Context(), w, s, "/bench/x", r.route(w, s))
 	require.NoError(t, f.err)
 	assert.Positive(t, f.all)

@@ -53,7 +53,8 @@ func (r *run) warm(ctx context.Context, some []system) error {
 	return nil
 }
 
-func pathOf(w workload, s system) string { return "/bench/" + w.name + "/" + s.name }
+// pathOf is short: what some libraries do for a new path grows with its depth.
+func pathOf(w workload, s system) string { return "/" + w.name + "-" + s.name }
 
 // A row is what a system did of a workload.
 type row struct {
@@ -114,7 +115,7 @@ func (r *run) prepare(ctx context.Context, w workload, s system) {
 // path is the path of a slice. What is to be fresh has a path of its own.
 func (r *run) path(w workload, s system, round int) string {
 	if w.fresh || w.act == "kill" {
-		return fmt.Sprint(pathOf(w, s), "/", round)
+		return fmt.Sprint(pathOf(w, s), "-", round)
 	}
 	return pathOf(w, s)
 }

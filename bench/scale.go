@@ -90,7 +90,7 @@ func (r *run) crowds(ctx context.Context, some []system, much size, out io.Write
 			if !w.by(s) {
 				continue
 			}
-			f := r.measure(ctx, w, s, fmt.Sprint(pathOf(w, s), "/", round), r.route(w, s))
+			f := r.measure(ctx, w, s, fmt.Sprint(pathOf(w, s), "-", round), r.route(w, s))
 			r.dismiss(berth{s.name, r.route(w, s), w.session()})
 			if err := cmp.Or(ctx.Err(), fatal(f)); err != nil {
 				return err
@@ -129,7 +129,7 @@ func (r *run) holds(ctx context.Context, some []system, much size, out io.Writer
 			if !w.by(s) {
 				continue
 			}
-			f := r.measure(ctx, w, s, fmt.Sprint(pathOf(w, s), "/", round), r.route(w, s))
+			f := r.measure(ctx, w, s, fmt.Sprint(pathOf(w, s), "-", round), r.route(w, s))
 			r.dismiss(berth{s.name, r.route(w, s), w.session()})
 			if err := cmp.Or(ctx.Err(), fatal(f)); err != nil {
 				return err

@@ -45,7 +45,7 @@ func (r row) cells() []string {
 	}
 	switch {
 	case sum.err != nil && len(rates) == 0:
-		return append(cells, "failed: "+sum.err.Error())
+		return append(cells, "-", "", "-", "", "-", "-", "-", "failed: "+sum.err.Error())
 	case r.w.act == "kill":
 		return append(cells, seconds(rates)...)
 	}
@@ -73,7 +73,7 @@ func seconds(rates []float64) []string {
 	for i, r := range rates {
 		times[i] = 1 / r
 	}
-	return append(spread("%.2f s", times), "-", "")
+	return append(spread("%.2f s", times), "-", "", "-", "-", "-", "-")
 }
 
 func perOp(d time.Duration, ops int) string {
