@@ -122,9 +122,9 @@ func (r *run) path(w workload, s system, round int) string {
 
 func (r *run) route(w workload, s system) route { return route{server: s.server, delay: w.delay} }
 
-// check lets a system do a workload once more, when time does not matter: behind a proxy
-// that counts the requests, if they are ZooKeeper's, and with holds that take a while,
-// so that two at once are seen.
+// check lets a system do a workload once more, when time does not matter: behind a
+// proxy that counts the requests, if they are ZooKeeper's, and with holds that take a
+// while, so that two at once are seen.
 func (r *run) check(ctx context.Context, w workload, s system) figure {
 	if w.act == "kill" || w.n > 1000 && w.act == "drain" {
 		return figure{}

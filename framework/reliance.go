@@ -5,14 +5,15 @@ import (
 	"context"
 	"sync"
 
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/internal/kit/bridge"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
 // A reliance is what Rely returns. It implements internal/kit.Reliance.
 type reliance struct {
-	end  func()
-	once sync.Once
+	relied guard.Relied
+	once   sync.Once
 
 	mu      sync.Mutex
 	failure error
@@ -33,17 +34,15 @@ func (v recipeView) Rely(ctx context.Context, nodes ...string) (bridge.Reliance,
 		c = c.In(s)
 	}
 	s := c.pinned
-	paths := make([]string, len(nodes))
-	for i, node := range nodes {
-		paths[i] = c.full(node)
-	}
 	r := new(reliance)
+	for _, node := range nodes {
+		r.relied.Add(c.full(node))
+	}
 	for {
 		if err := cmp.Or(s.Err(), context.Cause(ctx)); err != nil {
 			return nil, err
 		}
-		var ok bool
-		if r.end, ok = s.guard.Rely(paths, r.fail); ok {
+		if s.guard.Rely(&r.relied, r.fail) {
 			return r, nil
 		}
 		var err error
@@ -111,4 +110,4 @@ func (r *reliance) fail(err error) {
 }
 
 // End says that nothing relies on the nodes any more. It is idempotent.
-func (r *reliance) End() { r.once.Do(r.end) }
+func (r *reliance) End() { r.once.Do(r.relied.End) }

@@ -39,6 +39,7 @@ func lostTo(t *testing.T, h *lease.Lease, reason error) {
 		assert.Equal(t, h.Token(), loss.Token)
 		assert.Contains(t, err.Error(), loss.Path)
 	}
+	synctest.Wait() // the context ends first
 	assert.True(t, done(h))
 	again, _, err := hold.Enter(h.Context(), hold.Key{})
 	require.NoError(t, err)

@@ -36,18 +36,20 @@ func (t *table) holds() (all []*Hold) {
 func (t *table) run(context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	for idle := false; ; {
 		over := t.session.Err() != nil
 		lost := t.attendAll(over)
 		t.report(lost)
 		t.startLooks()
-		wait, suspended, ok := t.rest(over)
+		wait, suspended, ok := t.rest(over, idle)
 		if !ok {
 			return
 		}
 		timer.Reset(wait)
+		idle = false
 		select {
 		case <-timer.C:
+			idle = true
 		case <-t.wake:
 		case <-suspended:
 		case <-t.session.Done():
@@ -55,8 +57,10 @@ func (t *table) run(context.Context) {
 	}
 }
 
-// rest returns what to wait for; ok is false if the goroutine is to end.
-func (t *table) rest(over bool) (wait time.Duration, suspended <-chan struct{}, ok bool) {
+// rest returns what to wait for; ok is false if the goroutine is to end. A table that
+// is empty rests for lookDelay at first, and idle says that it has: else each of many
+// holds that are released at once would wake the goroutine.
+func (t *table) rest(over, idle bool) (wait time.Duration, suspended <-chan struct{}, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.armed = never; len(t.due) > 0 {
@@ -64,6 +68,8 @@ func (t *table) rest(over bool) (wait time.Duration, suspended <-chan struct{}, 
 	} else if over || t.closing {
 		t.over = true
 		return 0, nil, false
+	} else if !idle {
+		t.armed = t.now() + lookDelay
 	}
 	return min(max(t.armed-t.now(), 0), time.Hour), t.suspended, true
 }
@@ -162,12 +168,15 @@ func (t *table) windDown(h *Hold, grace time.Duration) {
 
 // report notifies observers of losses, in another goroutine: they may take their time.
 func (t *table) report(lost []*Hold) {
+	if len(lost) == 0 || lost[0].ended == nil {
+		return
+	}
 	notify := func(context.Context) {
 		for _, h := range lost {
 			h.notifyLost()
 		}
 	}
-	if len(lost) > 0 && lost[0].ended != nil && !t.session.Go(notify) {
+	if !t.session.Go(notify) { // which is over, and its goroutines are waited for
 		notify(nil)
 	}
 }

@@ -22,7 +22,21 @@ func chain(ctx context.Context) *link {
 
 // Bind returns a context with a claim and those of ctx.
 func Bind(ctx context.Context, claim any) context.Context {
-	return context.WithValue(ctx, chainKey{}, &link{claim: claim, outer: chain(ctx)})
+	return &bound{ctx, link{claim: claim, outer: chain(ctx)}}
+}
+
+// A bound is a context with one more claim than its parent.
+type bound struct {
+	context.Context
+	own link
+}
+
+// Value returns the chain of claims.
+func (b *bound) Value(key any) any {
+	if key == (chainKey{}) {
+		return &b.own
+	}
+	return b.Context.Value(key)
 }
 
 // Inherit returns ctx with the claims of another context in place of its own.

@@ -214,7 +214,7 @@ func TestNoNumberIsUsedTwiceInASession(t *testing.T) {
 	request, reply := connectFrames(17)
 	c, _ := scripted(reply)
 	session := c.guard
-	session.relied.add([]string{"/a"}, nil)
+	session.relied.add(relying([]string{"/a"}, nil))
 	var numbers []int32
 	for range 3 {
 		conn := &script{Reader: bytes.NewReader(reply)}

@@ -14,7 +14,7 @@ import (
 func relyingOn(t *testing.T, c *Conn, paths ...string) {
 	t.Helper()
 	c.guard.trust.rely(time.Now()) // also before the session is there
-	c.guard.relied.add(paths, func(error) {})
+	c.guard.relied.add(relying(paths, func(error) {}))
 }
 
 // An answer about nodes that a server was asked to check, in whatever pieces, neither

@@ -38,7 +38,7 @@ func TestSizeOfACheck(t *testing.T) {
 		sent := script.received.Bytes()[before:]
 		size := frameHeader + int(be32(sent))
 		assert.Len(t, conn.vouching, c.want, name)
-		assert.Equal(t, checkRequest(xidVouch, new(reliedNodes).add(paths[:c.want], nil)), sent[:size], name)
+		assert.Equal(t, checkRequest(xidVouch, relied(paths[:c.want])), sent[:size], name)
 		if c.want > 1 {
 			assert.LessOrEqual(t, size, c.limit, name)
 		}
@@ -106,4 +106,19 @@ func TestWhenAQuorumIsAsked(t *testing.T) {
 		require.Greater(t, script.received.Len(), asked, "it was throttled")
 		synctest.Wait()
 	})
+}
+
+// relying returns the nodes that some work relies on.
+func relying(paths []string, failed func(error)) *Relied {
+	r := &Relied{failed: failed}
+	for _, path := range paths {
+		r.Add(path)
+	}
+	return r
+}
+
+func relied(paths []string) []*reliedNode {
+	var all reliedNodes
+	all.add(relying(paths, nil))
+	return all.next(len(paths), 1<<30)
 }
