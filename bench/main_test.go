@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 // quick returns a run on a server in this process, which needs nothing installed.
 func quick(t *testing.T) *run {
 	t.Helper()
-	r, err := newRun(options{rounds: 2, slice: 50 * time.Millisecond, warmUp: 50 * time.Millisecond, limit: 30 * time.Second})
+	r, err := newRun(options{rounds: 2, slice: 50 * time.Millisecond, warmUp: 50 * time.Millisecond, limit: 2 * time.Minute})
 	require.NoError(t, err)
 	r.servers["zookeeper"] = servers.At(zktest.NewServer(t).Addr())
 	t.Cleanup(r.close)
