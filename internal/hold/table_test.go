@@ -113,17 +113,20 @@ func TestHoldAfterAllOthersHaveEnded(t *testing.T) {
 		other := dial(t, p.server, "other")
 		for range 3 {
 			require.NoError(t, p.grant(t, t.Context()).Release())
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour + time.Minute)
 			require.NoError(t, p.CreateParents(t.Context(), "/lock/n-"))
-			h := p.grant(t, t.Context())
+			h := p.grant(t, t.Context(), maxHold(time.Second))
+			end := time.Now().Add(time.Second)
+			<-h.Context().Done()
+			require.Equal(t, end, time.Now())
+			require.ErrorIs(t, h.Release(), lease.ErrMaxHold)
+
+			require.NoError(t, p.CreateParents(t.Context(), "/lock/n-"))
+			h = p.grant(t, t.Context())
 			require.NoError(t, other.Delete(t.Context(), h.Path(), -1))
 			<-h.Context().Done()
 			synctest.Wait()
 			lostTo(t, h, lease.ErrDeleted)
-			h = p.grant(t, t.Context(), maxHold(time.Minute))
-			end := time.Now().Add(time.Minute)
-			<-h.Context().Done()
-			require.Equal(t, end, time.Now())
 		}
 	})
 }
