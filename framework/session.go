@@ -94,6 +94,7 @@ func newSession(c *core) (*Session, error) {
 		core: c, slots: make(chan struct{}, c.cfg.MaxOutstanding),
 		nudge: make(chan struct{}, 1), disposed: make(chan struct{}), vouching: make(chan struct{}, 1),
 	}
+	s.tasks.idle = make(chan *worker, idleTasks)
 	s.gate = newGate(s)
 	s.quota.limit, s.quota.paths = c.cfg.MaxEphemeralBytes, map[string]struct{}{}
 	s.watch.limit, s.watch.full = idleLimit, s.wake
@@ -168,7 +169,6 @@ func (s *Session) supervise(ctx context.Context) {
 		if now.Sub(trimmed) >= s.Timeout() {
 			trimmed = now
 			s.tasks.trim()
-			s.core.tasks.trim()
 		}
 		timer.Reset(max(min(s.guard.Supervise(now), s.checkGate(now), s.checkIdle(now)), time.Millisecond))
 		select {

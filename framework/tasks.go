@@ -1,20 +1,24 @@
 package framework
 
 import (
-	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // tasks are goroutines that are waited for: nothing starts after wait was called. One
 // that has done its work waits for more, because a new one has to grow its stack first.
+// The usual start takes no lock of Go's, which all would queue for in turn once one of
+// them was delayed.
 type tasks struct {
-	group sync.WaitGroup
-
-	mu     sync.Mutex
-	closed bool
-	idle   []*worker // the one that worked last is the last
-	spare  int       // how many of idle were not needed since trim
+	idle   chan *worker // the longest idle first; nil if none is to be kept
+	spare  atomic.Int64 // how many of idle were not needed since trim
+	closed atomic.Bool
+	mu     sync.Mutex // of starts of goroutines
+	group  sync.WaitGroup
 }
+
+// idleTasks is how many goroutines are kept for a session at most.
+const idleTasks = 256
 
 // A task is work for a goroutine.
 type task interface{ run() }
@@ -33,20 +37,24 @@ func (t *tasks) start(f func()) bool { return t.do(taskFunc(f)) }
 
 // do does the same for a task.
 func (t *tasks) do(work task) bool {
-	t.mu.Lock()
-	if t.closed {
-		t.mu.Unlock()
+	if t.closed.Load() {
 		return false
 	}
-	if n := len(t.idle) - 1; n >= 0 {
-		w := t.idle[n]
-		t.idle, t.spare = t.idle[:n], min(t.spare, n)
-		t.mu.Unlock()
+	select {
+	case w := <-t.idle:
+		if n := int64(len(t.idle)); n < t.spare.Load() {
+			t.spare.Store(n)
+		}
 		w.next <- work // it is not in idle any more, so that only this call sends
 		return true
+	default:
 	}
-	t.group.Add(1) // before wait can be called
-	t.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed.Load() {
+		return false
+	}
+	t.group.Add(1) // before wait waits
 	go t.work(&worker{next: make(chan task, 1)}, work)
 	return true
 }
@@ -63,37 +71,42 @@ func (t *tasks) work(w *worker, next task) {
 	}
 }
 
-// rest makes a worker idle, unless wait was called.
+// rest makes a worker idle. It is false if there are enough.
 func (t *tasks) rest(w *worker) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.closed {
-		t.idle = append(t.idle, w)
+	select {
+	case t.idle <- w:
+	default:
+		return false
 	}
-	return !t.closed
+	if t.closed.Load() { // wait may have looked before
+		t.end(1)
+	}
+	return true
 }
 
 // trim ends the goroutines that were not needed since the last call.
 func (t *tasks) trim() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.end(t.spare)
+	t.end(int(t.spare.Load()))
+	t.spare.Store(int64(len(t.idle)))
 }
 
-// end ends those that have been idle for longest. The caller has the lock.
+// end ends up to n of those that are idle.
 func (t *tasks) end(n int) {
-	for _, w := range t.idle[:n] {
-		w.next <- nil
+	for range n {
+		select {
+		case w := <-t.idle:
+			w.next <- nil
+		default:
+			return
+		}
 	}
-	t.idle = slices.Delete(t.idle, 0, n)
-	t.spare = len(t.idle)
 }
 
 // wait keeps further tasks from starting and waits for those that run.
 func (t *tasks) wait() {
 	t.mu.Lock()
-	t.closed = true
-	t.end(len(t.idle))
+	t.closed.Store(true)
 	t.mu.Unlock()
+	t.end(idleTasks)
 	t.group.Wait()
 }

@@ -11,16 +11,14 @@ import (
 )
 
 // waiting returns how many goroutines wait for a task.
-func (t *tasks) waiting() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.idle)
-}
+func (t *tasks) waiting() int { return len(t.idle) }
+
+func newTasks() *tasks { return &tasks{idle: make(chan *worker, idleTasks)} }
 
 func TestTasksUseTheirGoroutinesAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var all tasks
+		all := newTasks()
 		defer all.wait()
 		ran := 0
 		for range 100 {
@@ -46,7 +44,7 @@ func TestTasksUseTheirGoroutinesAgain(t *testing.T) {
 func TestGoroutinesThatAreNotNeededEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var all tasks
+		all := newTasks()
 		defer all.wait()
 		run := func(n int) {
 			end, ran := make(chan struct{}), new(atomic.Int64)
@@ -78,7 +76,7 @@ func TestGoroutinesThatAreNotNeededEnd(t *testing.T) {
 func TestNothingStartsOnceTasksAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var all tasks
+		all := newTasks()
 		end, ended := make(chan struct{}), make(chan struct{})
 		require.True(t, all.start(func() {}))
 		synctest.Wait() // its goroutine is idle
@@ -107,7 +105,7 @@ func TestNothingStartsOnceTasksAreWaitedFor(t *testing.T) {
 func TestTasksStartWhileTheyAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	for range 50 {
-		var all tasks
+		all := newTasks()
 		var accepted, ran atomic.Int64
 		var starters tasks
 		for range 8 {

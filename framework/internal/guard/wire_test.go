@@ -233,7 +233,7 @@ func FuzzFramesOfTheLibrary(f *testing.F) {
 	f.Add(ask(1, opCreate, 0xff, 0xff, 0xff, 0xff))
 	f.Add([]byte{0, 0, 0, 1})
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		if path, ok := createPath(frame); ok && !bytes.Contains(frame, []byte(path)) {
+		if path, ok := createPath(frame); ok && !bytes.Contains(frame, path) {
 			t.Fatal("a path that is not in the frame")
 		}
 		if r, err := parseConnectReply(frame); err == nil && len(r.password) > len(frame) {

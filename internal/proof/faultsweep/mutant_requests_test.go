@@ -10,19 +10,19 @@ func RequestMutants() []Mutant {
 	)
 	return []Mutant{{
 		Name: "a task starts after its session was waited for", Package: client, Tests: waited,
-		File: "framework/tasks.go", Old: "if t.closed {\n\t\tt.mu.Unlock()", New: "if false {\n\t\tt.mu.Unlock()",
+		File: "framework/tasks.go", Old: "t.closed.Store(true)", New: "t.closed.Load()",
 	}, {
 		Name: "a goroutine waits for a task that cannot come any more", Package: client, Tests: waited,
-		File: "framework/tasks.go", Old: "return !t.closed", New: "return true",
+		File: "framework/tasks.go", Old: "if t.closed.Load() { // wait may", New: "if false { // wait may",
 	}, {
 		Name: "a task is given to a goroutine that ends", Package: client, Tests: trim,
-		File: "framework/tasks.go", Old: "t.idle = slices.Delete(t.idle, 0, n)", New: "_ = slices.Delete[[]*worker]",
+		File: "framework/tasks.go", Old: "w.next <- nil\n", New: "w.next <- nil\n\t\t\tt.idle <- w\n",
 	}, {
 		Name: "a goroutine ends without the task that it was given", Package: client, Tests: trim,
-		File: "framework/tasks.go", Old: "t.idle, t.spare = t.idle[:n], min(t.spare, n)", New: "t.spare = min(t.spare, n)",
+		File: "framework/tasks.go", Old: "w.next <- work //", New: "w.next <- nil //",
 	}, {
 		Name: "goroutines that are needed end", Package: client, Tests: trim,
-		File: "framework/tasks.go", Old: "t.end(t.spare)", New: "t.end(len(t.idle))",
+		File: "framework/tasks.go", Old: "t.end(int(t.spare.Load()))", New: "t.end(idleTasks)",
 	}, {
 		Name: "a listing is sent before the create", Package: client, Tests: "^TestListingBehindACreate$",
 		File: "framework/create.go", Old: "s.guard.ExpectCreate(path, o.onSent)", New: "if o.onSent != nil {\n\t\to.onSent()\n\t\ttime.Sleep(time.Millisecond)\n\t}",
