@@ -54,6 +54,9 @@ func repeat[T any](ctx context.Context, c *Client, r request[T], value T, first 
 		}
 		if err != nil && ctx.Err() == nil {
 			failed = err
+			if c.failing != nil {
+				c.failing(err)
+			}
 		}
 		return err
 	}

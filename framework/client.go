@@ -14,10 +14,11 @@ import (
 // one closes all. Connect makes it. Methods of a zero or nil Client return an
 // ErrInvalidArgument, or panic with it if they return no error.
 type Client struct {
-	core   *core
-	prefix string   // chroot and namespace
-	pinned *Session // nil: the present session
-	once   bool     // nothing is repeated
+	core    *core
+	prefix  string      // chroot and namespace
+	pinned  *Session    // nil: the present session
+	once    bool        // nothing is repeated
+	failing func(error) // is called for each attempt that is repeated; nil for nothing
 }
 
 // Connect starts a client and waits for its first session. When ctx ends first the

@@ -150,7 +150,7 @@ func (s *Session) multi(requests []any) (v multiReply, err error) {
 		}
 		for _, r := range requests {
 			if d, ok := r.(*zk.DeleteRequest); ok && err == nil {
-				s.quota.gone(d.Path)
+				s.gone(d.Path)
 			}
 		}
 	}()

@@ -147,7 +147,7 @@ func sendDelete(s *Session, path string) (struct{}, error) { return s.delete(pat
 func (s *Session) delete(path string, version int32) (none struct{}, err error) {
 	err = s.conn.Delete(path, version)
 	if err == nil || errors.Is(err, zk.ErrNoNode) {
-		s.quota.gone(path)
+		s.gone(path)
 	}
 	return none, err
 }

@@ -101,7 +101,7 @@ func (v recipeView) CreateProtectedAll(ctx context.Context, path string, data []
 func (p *protected) removed(others []Op) {
 	for _, op := range others {
 		if op.kind == opRemoves {
-			p.session.quota.gone(p.client.full(op.path))
+			p.session.gone(p.client.full(op.path))
 		}
 	}
 }

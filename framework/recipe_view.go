@@ -30,6 +30,13 @@ func (v recipeView) Once() *Client {
 	return &view
 }
 
+// Failing tells which attempts have failed.
+func (v recipeView) Failing(failed func(err error)) *Client {
+	view := *v.Client
+	view.failing = failed
+	return &view
+}
+
 // SameClient compares what two views share.
 func (v recipeView) SameClient(other *Client) bool { return v.core == other.core }
 
@@ -59,3 +66,8 @@ func (v recipeView) GoHolding(s *Session, end func(), f func(ctx context.Context
 
 // Kept returns what the session keeps under a key.
 func (v recipeView) Kept(s *Session, key any, make func() any) any { return s.kept.get(key, make) }
+
+// OnDeleted tells which children of a node are deleted.
+func (v recipeView) OnDeleted(s *Session, parent string, deleted func(name string)) (stop func()) {
+	return s.deletions.listen(v.full(parent), deleted)
+}

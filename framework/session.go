@@ -15,19 +15,20 @@ import (
 // a Client. Methods of a zero or nil Session panic with an ErrInvalidArgument; Err
 // returns it.
 type Session struct {
-	core     *core
-	guard    *guard.Guard
-	gate     *gate
-	conn     *zk.Conn
-	slots    chan struct{} // one per request that may await its answer
-	answers  answerChannels
-	watch    watchTable
-	vouching chan struct{} // full while a transaction is made because the newest is too old
-	holders  holders
-	quota    ephemeralQuota
-	checked  checkedPaths
-	acl      atomic.Pointer[[]zk.ACL] // the last one of a create
-	kept     kept
+	core      *core
+	guard     *guard.Guard
+	gate      *gate
+	conn      *zk.Conn
+	slots     chan struct{} // one per request that may await its answer
+	answers   answerChannels
+	watch     watchTable
+	vouching  chan struct{} // full while a transaction is made because the newest is too old
+	holders   holders
+	quota     ephemeralQuota
+	checked   checkedPaths
+	acl       atomic.Pointer[[]zk.ACL] // the last one of a create
+	kept      kept
+	deletions deletions
 
 	ctx   context.Context // the guard's; ends with the session, with the reason as cause
 	tasks tasks
@@ -120,7 +121,7 @@ func (s *Session) onEvent(ev zk.Event) {
 		s.gate.attached()
 	case ev.Type > 0:
 		if ev.Type == zk.EventNodeDeleted {
-			s.quota.gone(ev.Path) // also if another client deleted it
+			s.gone(ev.Path) // also if another client deleted it
 		}
 		s.watch.fire(ev)
 	}

@@ -37,7 +37,7 @@ func mutexes(c *framework.Client) *queue.Queue {
 // deciding calls at when the policy admits a position.
 func deciding(c *framework.Client, at moment) acquire.Taker {
 	q := mutexes(c)
-	q.Rule = queue.Always(func(self znode.Name, ahead []znode.Name) []znode.Name {
+	q.Rule = queue.Always(func(self znode.Name, ahead queue.Ahead) []znode.Name {
 		wait := queue.Exclusive(self, ahead)
 		if len(wait) == 0 && self != q.Newcomer() {
 			at()
@@ -56,6 +56,7 @@ func exchanging(c *framework.Client, at moment) acquire.Taker {
 		if err != nil {
 			return nil, err
 		}
+		defer p.End()
 		made, err := kit.Of(t.Client).CreateProtectedAll(ctx, path+"/in-", nil, 2, framework.DeleteOp(p.Path(), framework.AnyVersion))
 		at()
 		if err != nil {

@@ -70,7 +70,7 @@ func (t *Try) CheckFree(ctx context.Context, q *queue.Queue) error {
 		return err
 	}
 	contenders := q.Among(children)
-	if len(policy(q.Newcomer(), contenders)) > 0 {
+	if len(policy(q.Newcomer(), queue.Before(contenders))) > 0 {
 		t.Seen.Record(q.Path, contenders)
 		return queue.ErrNotFree
 	}
@@ -81,17 +81,16 @@ func (t *Try) CheckFree(ctx context.Context, q *queue.Queue) error {
 // Position.AwaitAdmitted. On failure no node remains, or it is being deleted.
 func (t *Try) Await(ctx context.Context, q *queue.Queue, also *queue.Dependency) (*queue.Position, error) {
 	p := q.Position(t.Session, t.Seen)
-	listing, err := p.Join(ctx)
-	if err != nil {
+	if err := p.Join(ctx); err != nil {
 		return nil, err
 	}
 	recipepath.WarnIfOpen(t.Client, t.wait.recipe.ProtectedNodes)
-	ahead, children, err := p.Ahead(ctx, listing)
+	others, err := p.Listed(ctx)
 	if err == nil {
-		err = recipepath.CheckOthers(ctx, t.Client, q, children, p)
+		err = recipepath.CheckOthers(ctx, t.Client, q, others, p)
 	}
 	if err == nil {
-		err = p.AwaitAdmitted(ctx, ahead, also, t.AtOnce)
+		err = p.AwaitAdmitted(ctx, also, t.AtOnce)
 	}
 	if err != nil {
 		t.GiveUp(p)
@@ -130,12 +129,17 @@ func (t *Try) askHead() {
 
 // Grant starts the hold of a position that is admitted.
 func (t *Try) Grant(p *queue.Position) (*lease.Lease, error) {
-	grant := hold.Grant{Path: p.Path(), Token: lease.Token(p.Token()), Permits: p.Name().Weight}
+	defer p.End()
+	grant := hold.Grant{Path: p.Path(), Permits: p.Name().Weight}
 	if err := t.Rely(&grant); err != nil {
 		return nil, err
 	}
-	grant.Watch = p.DetachWatch()
-	grant.RevocationRequested = p.RevocationRequested()
+	var err error
+	if grant.Watch, err = p.DetachWatch(); err != nil {
+		grant.Reliance.End()
+		return nil, err
+	}
+	grant.Token, grant.RevocationRequested = lease.Token(p.Token()), p.RevocationRequested()
 	return t.Start(t.Work, grant), nil
 }
 

@@ -83,14 +83,10 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 func (w *wait) try(session *framework.Session, take Taker) (*lease.Lease, error) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
-	w.seen.Unlisted, w.seen.Notified = nil, time.Time{}
-	held, err := take(ctx, &Try{
+	w.seen.Notified = time.Time{}
+	return take(ctx, &Try{
 		Client: w.recipe.Client.In(session), Session: session, AtOnce: w.atOnce, Work: w.work, Seen: &w.seen, wait: w,
 	})
-	if request := w.failedRequest(w.seen.Unlisted); request != nil {
-		w.failed = request
-	}
-	return held, err
 }
 
 // session returns the session to wait in. An acquire that must not wait for other

@@ -46,6 +46,10 @@ func LookAgain(ctx context.Context, s *framework.Session, key string, look func(
 	}
 }
 
+// LookInterval returns the time between the looks for a key: 0.75 to 1.25 session
+// timeouts.
+func LookInterval(s *framework.Session, key string) time.Duration { return pause(s, shareOf(key)) }
+
 // pause returns the time until the next look.
 func pause(s *framework.Session, share int64) time.Duration {
 	return time.Duration(s.Timeout().Milliseconds()*share) * time.Microsecond

@@ -34,6 +34,10 @@ type Kit interface {
 	// again, nor are reads whose answer is dropped.
 	Once() *framework.Client
 
+	// Failing returns a view of the client that calls a function with the error of each
+	// attempt of a request that it will repeat.
+	Failing(failed func(err error)) *framework.Client
+
 	// SameClient reports whether other is a view of the same client, so that equal full
 	// paths name the same znode, in the same session.
 	SameClient(other *framework.Client) bool
@@ -122,6 +126,14 @@ type Kit interface {
 	// returns if there is none. It lasts as long as the session's value in memory. make
 	// must not call Kept.
 	Kept(s *framework.Session, key any, make func() any) any
+
+	// OnDeleted calls a function, until stop, with the name of each child of a node of
+	// which a session of the client learns that it is deleted: by the answer to a
+	// delete, which has deleted it or found none, or by the event of a watch. Events
+	// come on the goroutine that reads from the connection, in the order of the server;
+	// answers on others, after the events that the server sent before them. The
+	// function must not block, nor call the client or its session.
+	OnDeleted(s *framework.Session, parent string, deleted func(name string)) (stop func())
 
 	// GetNotify is GetWatch with a function in place of a channel. It gets the event of
 	// the watch, in a single call; the context bounds the read only, and stop ends the

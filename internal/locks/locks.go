@@ -20,13 +20,13 @@ func Queue(client *framework.Client, path, kind string, self lease.Holder) *queu
 // policy has readers wait for the nearest contender ahead that is not a reader, and all
 // others for the nearest ahead. So a release wakes one waiter, or the readers that it
 // admits.
-func policy(self znode.Name, ahead []znode.Name) (wait []znode.Name) {
+func policy(self znode.Name, ahead queue.Ahead) (wait []znode.Name) {
 	if self.Kind != znode.Reader {
 		return queue.Exclusive(self, ahead)
 	}
-	for i := len(ahead) - 1; i >= 0; i-- {
-		if ahead[i].Kind != znode.Reader {
-			return ahead[i : i+1]
+	for other := range ahead {
+		if other.Kind != znode.Reader {
+			return []znode.Name{other}
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func TestPolicyWaitsForTheNearestThatConflicts(t *testing.T) {
 		all = append(all, znode.Name{Node: fmt.Sprint(i), Kind: kind, Sequence: int32(i)})
 	}
 	for i, want := range []int{-1, 0, 0, 2, 3, 4} {
-		wait := policy(all[i], all[:i])
+		wait := policy(all[i], queue.Before(all[:i]))
 		if want < 0 {
 			require.Empty(t, wait)
 			continue

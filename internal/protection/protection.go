@@ -76,3 +76,12 @@ func Of(name string) (ID, bool) {
 	}
 	return ID(rest[:idLength]), true
 }
+
+// Cut returns the part of a node's name in which the id would be, "" if there is none.
+func Cut(name string) string {
+	const end = len(prefix) + 36
+	if len(name) <= end || name[end] != '-' || name[:len(prefix)] != prefix {
+		return ""
+	}
+	return name[len(prefix):end]
+}

@@ -1,178 +1,240 @@
 package queue
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// AwaitAdmitted returns nil when the position is admitted: then the own node existed at
-// that moment, in the present session. ahead are the contenders of the first listing.
-// also is what the rule depends on besides them; nil for nothing. With atOnce it does
-// not wait: it returns ErrNotFree. It returns ErrEvicted if the own node was deleted.
-func (p *Position) AwaitAdmitted(ctx context.Context, ahead []znode.Name, also *Dependency, atOnce bool) error {
+// Listed waits for a listing that shows the own node, and returns the children that do
+// not contend. It returns ErrEvicted if the own node was deleted.
+func (p *Position) Listed(ctx context.Context) (others []string, err error) {
 	for {
-		policy, err := p.queue.Rule(ctx, p.client) // it is not older than the listing
-		if err != nil {
-			return err
+		listed, others, err := p.isListed()
+		if listed || err != nil {
+			return others, err
 		}
-		p.seen.Record(p.queue.Path, ahead)
-		others := policy(p.self, ahead)
-		if len(others) == 0 {
-			return nil
-		}
-		if atOnce {
-			return ErrNotFree
-		}
-		gone, err := p.AwaitChange(ctx, others, also)
-		if err != nil {
-			return err
-		}
-		if gone != nil && p.queue.admitsWithout(*gone, p.self, ahead, policy) {
-			p.unconfirmed = p.broken
-			return nil
-		}
-		if ahead, _, err = p.Ahead(ctx, nil); err != nil {
-			return err
+		if _, err := p.await(ctx, &Dependency{}); err != nil {
+			return nil, err
 		}
 	}
 }
 
-// AwaitChange waits until one of the other contenders may have been deleted, or also,
-// nil for nothing, may have changed. gone is a contender that was deleted while the own
-// node existed and no change of also was known.
-func (p *Position) AwaitChange(ctx context.Context, others []znode.Name, also *Dependency) (gone *znode.Name, err error) {
+func (p *Position) isListed() (listed bool, others []string, err error) {
+	p.view.mu.Lock()
+	defer p.view.mu.Unlock()
+	at, err := p.find()
+	return at >= 0, p.view.others, err
+}
+
+// AwaitAdmitted returns nil when the position is admitted: then the own node existed at
+// that moment, in the present session. also is what the rule depends on besides the
+// contenders ahead; nil for nothing. With atOnce it does not wait for other contenders:
+// it returns ErrNotFree. It returns ErrEvicted if the own node was deleted.
+func (p *Position) AwaitAdmitted(ctx context.Context, also *Dependency, atOnce bool) error {
 	if also == nil {
 		also = &Dependency{}
 	}
-	found, stop := p.lookAgain(ctx, others, also)
-	defer stop()
-	for again := true; again && err == nil; {
-		gone, again, err = p.awaitEvent(ctx, others, also, found)
-	}
-	return gone, err
-}
-
-// awaitEvent waits for the first event. If only the data of a node was set, as by a
-// request for revocation, again is true: the order of the queue has not changed.
-func (p *Position) awaitEvent(ctx context.Context, others []znode.Name, also *Dependency, found <-chan struct{}) (gone *znode.Name, again bool, err error) {
-	round, cancel := context.WithCancel(ctx)
-	defer cancel()
-	own, further := p.watchOwn(ctx), also.begin(ctx)
-	watches, err := p.watchOthers(round, others)
-	ownErr, changed := <-own, <-further
-	if err := cmp.Or(ownErr, changed.err, err); err != nil {
-		return nil, false, err
-	}
-	if watches == nil || changed.yes {
-		p.seen.Notify()
-		return nil, false, nil
-	}
-	which, ev, ok := firstEvent(ctx, found, append(watches, also.watch, p.ownWatch))
-	p.seen.Notify()
-	switch {
-	case which < 0:
-		also.watch = nil // its event may be the one that was missed
-		return nil, false, nil
-	case !ok:
-		return nil, false, context.Cause(ctx)
-	case ev.Type == framework.EventSessionEnded:
-		return nil, false, ev.Err
-	case which == len(others):
-		also.watch = nil
-		return nil, false, nil
-	case which > len(others): // the own node
-		p.ownWatch = nil
-		if ev.Type == framework.EventDeleted {
-			return nil, false, ErrEvicted
+	p.dependOn(also)
+	for {
+		before := p.view.now()
+		policy, err := p.queue.Rule(ctx, p.client)
+		if err != nil {
+			return err
 		}
-		return nil, ev.Type == framework.EventDataChanged, nil // watch again
-	}
-	if ev.Type == framework.EventDeleted && p.ownIntact() && also.stands() {
-		return &others[which], false, nil
-	}
-	return nil, ev.Type == framework.EventDataChanged, nil
-}
-
-// watchOthers reads other contenders' nodes, with a watch each, all at once. It returns
-// nil if one of them was deleted.
-func (p *Position) watchOthers(ctx context.Context, others []znode.Name) ([]*framework.Watch, error) {
-	watches := make([]*framework.Watch, len(others), len(others)+2)
-	read := func(i int) error {
-		data, _, w, err := p.client.GetWatch(ctx, p.queue.Node(others[i].Node))
-		if err == nil && others[i].Node == p.seen.HeadNode() {
-			p.seen.OnData(data)
-		}
-		watches[i] = w
-		if errors.Is(err, framework.ErrNoAuth) { // its deletion would send no event
-			err = fmt.Errorf("the contender ahead cannot be waited for, its acl must let others read: %w", err)
-		}
-		return err
-	}
-	results := make(chan error, len(others))
-	for i := 1; i < len(others); i++ {
-		go func() { results <- read(i) }()
-	}
-	if len(others) > 0 {
-		results <- read(0)
-	}
-	var errs []error
-	missing := false
-	for range others {
-		switch err := <-results; {
-		case errors.Is(err, framework.ErrNoNode):
-			missing = true
-		case err != nil:
-			errs = append(errs, err)
-		}
-	}
-	if err := errors.Join(errs...); err != nil || missing {
-		return nil, err
-	}
-	return watches, nil
-}
-
-// watchOwn sets a watch on the own node, if there is none, in another goroutine.
-func (p *Position) watchOwn(ctx context.Context) <-chan error {
-	done := make(chan error, 1)
-	if p.ownWatch != nil {
-		done <- nil
-		return done
-	}
-	p.broken = p.session.Suspended()
-	if p.ownLife == nil {
-		p.ownLife = within(ctx)
-	}
-	go func() {
-		data, stat, w, err := p.client.GetWatch(p.ownLife.ctx, p.path)
+		admitted, err := p.decide(policy, atOnce)
 		switch {
-		case errors.Is(err, framework.ErrNoNode), err == nil && stat.EphemeralOwner != p.session.ID():
-			err = ErrEvicted
-		case err == nil:
-			p.ownWatch, p.token, p.revocationRequested = w, stat.Czxid, znode.RevocationRequested(data)
+		case err != nil:
+			return err
+		case admitted && also.decides(p.view.now() == before):
+			return nil
 		}
-		done <- err
-	}()
-	return done
+		if changed, err := also.begin(ctx); err != nil {
+			return err
+		} else if admitted || changed {
+			continue
+		}
+		if again, err := p.await(ctx, also); err != nil {
+			return err
+		} else if again {
+			also.watch = nil // its event may be the one that was missed
+		}
+	}
 }
 
-// ownIntact reports whether the watch on the own node has not fired, over one and the
-// same connection. There, events arrive in the order of the changes: if it has not
-// fired when the deletion of another node is known, the own node existed then. After a
-// reconnect, missed events arrive in no defined order.
-func (p *Position) ownIntact() bool {
+// await waits until something has changed. again says that what the position depends on
+// is to be looked at again.
+func (p *Position) await(ctx context.Context, also *Dependency) (again bool, err error) {
 	select {
-	case <-p.ownWatch.Events():
-		p.ownWatch = nil
+	case <-p.wake:
+	case <-also.events():
+		also.watch = nil
+	case <-ctx.Done():
+		return false, p.interrupted(context.Cause(ctx))
+	case <-p.session.Done():
+		return false, p.session.Err()
+	}
+	p.seen.Notify()
+	if !p.takeLookDue() {
+		return false, nil
+	}
+	return also.Changed(ctx), nil
+}
+
+// dependOn has the position woken for slow looks.
+func (p *Position) dependOn(also *Dependency) {
+	if also.Changed == nil {
+		return
+	}
+	v := p.view
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.dependents == nil {
+		v.dependents = map[*Position]struct{}{}
+	}
+	v.dependents[p] = struct{}{}
+}
+
+// takeLookDue reports whether a slow look at what the position depends on is due.
+func (p *Position) takeLookDue() bool {
+	p.view.mu.Lock()
+	defer p.view.mu.Unlock()
+	due := p.lookDue
+	p.lookDue = false
+	return due
+}
+
+// find returns the index of the own node in the listing. It is -1 if a listing has to
+// come first, which wakes the position. The caller has the lock of the view.
+func (p *Position) find() (at int, err error) {
+	v := p.view
+	at, found := v.find(p.self)
+	switch {
+	case p.evicted:
+		return -1, ErrEvicted
+	case p.failed != nil:
+		err, p.failed = p.failed, nil
+		return -1, err
+	case !v.valid():
+		v.want(p, v.voided)
+		return -1, nil
+	case found && !v.isGone(p.self):
+		return at, nil
+	case v.listed > p.answered:
+		return -1, ErrEvicted
+	}
+	v.want(p, max(p.sent, v.listed)) // there is none, or it may have overtaken the create
+	return -1, nil
+}
+
+// decide decides by what is known. If the position is not admitted, and no error is
+// returned, it is woken when that may have changed.
+func (p *Position) decide(policy Policy, atOnce bool) (admitted bool, err error) {
+	v := p.view
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at, err := p.find()
+	if at < 0 {
+		return false, err
+	}
+	p.record(at)
+	wait := policy(p.self, v.ahead(at))
+	p.admissible = len(wait) == 0
+	switch {
+	case len(wait) == 0:
+		return p.admit(), nil
+	case atOnce:
+		return false, ErrNotFree
+	}
+	p.watchOwn()
+	p.waitFor(at, wait, policy)
+	v.slowly()
+	return false, nil
+}
+
+// admit reports whether a position that has nothing to wait for is admitted: see view.
+// The caller has the lock of the view.
+func (p *Position) admit() bool {
+	v := p.view
+	if when := p.recheckDue(); when > 0 {
+		v.want(p, when)
 		return false
-	case <-p.broken:
-		p.ownWatch = nil // set it again, over the next connection
-		return false
-	default:
+	}
+	if v.learned < v.listed {
+		p.unconfirmed = nil
 		return true
 	}
+	p.watchOwn()
+	p.unconfirmed = v.broken
+	return p.node.watch == watched
+}
+
+// recheckDue returns when a deletion was learned of that another listing has to follow;
+// 0 if there is none. The caller has the lock of the view.
+func (p *Position) recheckDue() (when uint64) {
+	for _, r := range p.view.rechecks {
+		if r.gone.Before(p.self) && p.mustRecheck(r.gone) {
+			when = r.when // the latest is the last
+		}
+	}
+	return when
+}
+
+// mustRecheck reports whether another listing has to follow the deletion of a node.
+func (p *Position) mustRecheck(gone znode.Name) bool {
+	return p.queue.Recheck != nil && p.queue.Recheck(p.self, gone)
+}
+
+// watchOwn has the own node watched. The caller has the lock of the view.
+func (p *Position) watchOwn() {
+	if p.node == nil {
+		p.node = p.view.node(p.self)
+		p.node.owner = p
+	}
+	p.node.read()
+}
+
+// onOwnData records what a read of the own node has shown. The caller has the lock of
+// the view.
+func (p *Position) onOwnData(data []byte, stat framework.Stat) {
+	if stat.EphemeralOwner != p.sessionID {
+		p.evicted = true
+		p.notify()
+		return
+	}
+	p.token, p.revocationRequested = stat.Czxid, znode.RevocationRequested(data)
+	if p.admissible {
+		p.notify()
+	}
+}
+
+// record records the contenders ahead, for the error. The caller has the lock of the
+// view.
+func (p *Position) record(at int) {
+	v := p.view
+	head := ""
+	if at > 0 {
+		head = v.names[0].Node
+	}
+	if head != p.head {
+		p.head, p.data = head, nil
+	}
+	p.seen.record(p.queue.Path, v.count(at), head)
+}
+
+// interrupted returns the error of a wait that was interrupted. It records the data of
+// the head, if they were read.
+func (p *Position) interrupted(cause error) error {
+	v := p.view
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if p.data != nil && p.head == p.seen.HeadNode() {
+		p.seen.OnData(p.data)
+	}
+	if _, wants := v.wanting[p]; wants && v.failure != nil {
+		return fmt.Errorf("%w; before that: %w", cause, v.failure)
+	}
+	return cause
 }

@@ -44,7 +44,7 @@ func (q *Queue) Contenders(ctx context.Context) (found []lease.Contender, err er
 		if i > 0 && names[i-1].Sequence == name.Sequence {
 			ahead = slices.DeleteFunc(slices.Clone(ahead), name.SharesPosition)
 		}
-		all[i].Holding = len(policy(name, ahead)) == 0
+		all[i].Holding = len(policy(name, Before(ahead))) == 0
 		found = append(found, *all[i])
 	}
 	return found, nil

@@ -13,36 +13,43 @@ type Dependency struct {
 	// that it differs from what the last decision was based on. An error ends the wait.
 	Watch func(ctx context.Context) (w *framework.Watch, changed bool, err error)
 	// Changed reports, about once per session timeout and without a watch, whether it
-	// has changed without an event. Nil if that does not matter.
+	// has changed without an event. Nil if the rule does not depend on it.
 	Changed func(ctx context.Context) bool
 
 	watch *framework.Watch
 }
 
-// A change is the result of Dependency.Watch.
-type change struct {
-	yes bool
-	err error
+// begin calls Watch, if there is no watch.
+func (f *Dependency) begin(ctx context.Context) (changed bool, err error) {
+	if f.Watch == nil || f.watch != nil {
+		return false, nil
+	}
+	f.watch, changed, err = f.Watch(ctx)
+	return changed, err
 }
 
-// begin calls Watch, if there is no watch, in another goroutine.
-func (f *Dependency) begin(ctx context.Context) <-chan change {
-	done := make(chan change, 1)
-	if f.Watch == nil || f.watch != nil {
-		done <- change{}
-		return done
+// events returns the channel of the watch, nil without one.
+func (f *Dependency) events() <-chan framework.Event {
+	if f.watch == nil {
+		return nil
 	}
-	go func() {
-		var c change
-		f.watch, c.yes, c.err = f.Watch(ctx)
-		done <- c
-	}()
-	return done
+	return f.watch.Events()
 }
 
 // Stands reports whether it is watched and no change is known: then the last result of
 // Watch is valid.
 func (f *Dependency) Stands() bool { return f.watch != nil && f.stands() }
+
+// decides reports whether a decision may admit that was made by what the rule has
+// returned. A rule that depends on it must be as new as what is known of the queue:
+// nothing was learned since the rule was called, or no change is known. The latter is
+// looked for after the decision.
+func (f *Dependency) decides(newest bool) bool {
+	if f.watch != nil {
+		return f.stands()
+	}
+	return f.Changed == nil || newest
+}
 
 // stands reports whether no change is known. A goroutine receives events that are ready
 // together in any order, so a change has to be looked for before an older result admits

@@ -62,8 +62,8 @@ func TestSecondNodeUnderTheOwnIDIsRemoved(t *testing.T) {
 				if !ahead {
 					second = create(own)
 				}
-				w.Remove(operator, others[1]) // not the only one ahead: it lists again
-				w.After(time.Second)
+				w.Remove(operator, others[1])
+				w.After(2 * conformance.SessionTimeout) // until it lists again
 				require.Empty(t, granted)
 				require.NotContains(t, w.Ephemerals("/"), second)
 				require.Contains(t, w.Ephemerals("/"), others[0])

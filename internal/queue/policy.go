@@ -2,24 +2,26 @@ package queue
 
 import (
 	"context"
-	"slices"
+	"iter"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// A Policy decides whether a contender is admitted. ahead are the contenders before
-// self, the nearest last. It returns none if self is admitted, and otherwise some of
-// those ahead, at least one of which must leave before self can be admitted.
+// Ahead are the contenders before another, the nearest first.
+type Ahead = iter.Seq[znode.Name]
+
+// A Policy decides whether a contender is admitted. It returns none if self is
+// admitted, and otherwise some of those ahead, at least one of which must leave before
+// self can be admitted.
 //
 // It must be a pure function, and more contenders ahead must not make it admit earlier.
 // Then no contender waits for ever: those it names are ahead, so there are no cycles,
 // and one of them leaves before self is admitted, so no wake-up is missed.
-type Policy func(self znode.Name, ahead []znode.Name) (wait []znode.Name)
+type Policy func(self znode.Name, ahead Ahead) (wait []znode.Name)
 
-// A Rule returns the policy for one listing of a queue. It is called after each, so
-// that what the policy depends on, such as a stored size, is not older than the
-// listing.
+// A Rule returns the policy for a decision. It is called before each, so that what the
+// policy depends on, such as a stored size, is not older than the listing.
 type Rule func(ctx context.Context, c *framework.Client) (Policy, error)
 
 // Always is the rule with one policy.
@@ -29,17 +31,17 @@ func Always(p Policy) Rule {
 
 // Exclusive is the policy that admits one contender at a time: each waits for the
 // nearest ahead. So a release wakes one waiter.
-func Exclusive(_ znode.Name, ahead []znode.Name) (wait []znode.Name) {
-	return ahead[max(len(ahead)-1, 0):]
+func Exclusive(_ znode.Name, ahead Ahead) (wait []znode.Name) {
+	for nearest := range ahead {
+		return []znode.Name{nearest}
+	}
+	return nil
 }
 
-// admitsWithout reports whether the deletion of one contender ahead admits self without
-// another listing: no node can be created ahead of one that exists, unless Recheck says
-// so.
-func (q *Queue) admitsWithout(gone, self znode.Name, ahead []znode.Name, policy Policy) bool {
-	if q.Recheck != nil && q.Recheck(self, gone) {
-		return false
+// Before returns the contenders in a part of a queue, the nearest first.
+func Before(names []znode.Name) Ahead {
+	return func(yield func(znode.Name) bool) {
+		for i := len(names) - 1; i >= 0 && yield(names[i]); i-- {
+		}
 	}
-	rest := slices.DeleteFunc(slices.Clone(ahead), func(name znode.Name) bool { return name.Node == gone.Node })
-	return len(policy(self, rest)) == 0
 }

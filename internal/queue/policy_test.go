@@ -24,7 +24,7 @@ func TestPolicies(t *testing.T) {
 func TestExclusiveWaitsForTheNearest(t *testing.T) {
 	t.Parallel()
 	names := []znode.Name{{Node: "a"}, {Node: "b"}, {Node: "c"}}
-	require.Empty(t, queue.Exclusive(names[0], nil))
-	require.Equal(t, names[:1], queue.Exclusive(names[1], names[:1]))
-	require.Equal(t, names[1:2], queue.Exclusive(names[2], names[:2]))
+	require.Empty(t, queue.Exclusive(names[0], queue.Before(nil)))
+	require.Equal(t, names[:1], queue.Exclusive(names[1], queue.Before(names[:1])))
+	require.Equal(t, names[1:2], queue.Exclusive(names[2], queue.Before(names[:2])))
 }

@@ -2,8 +2,8 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -17,27 +17,39 @@ import (
 // A Position is one node of a queue, in one session. It is for one goroutine. It
 // reports facts; its caller decides how long that may take, and what to do.
 type Position struct {
-	queue   *Queue
-	client  *framework.Client // pinned to session
-	session *framework.Session
-	seen    *Seen
+	queue     *Queue
+	client    *framework.Client // pinned to session
+	session   *framework.Session
+	sessionID int64
+	seen      *Seen
+	view      *view // nil when the wait is over
+	wake      chan struct{}
 
-	joined              context.Context // with which it was created
-	path                string
-	self                znode.Name
-	id                  protection.ID
-	token               int64 // czxid
-	ownWatch            *framework.Watch
-	ownLife             *lifetime       // of each ownWatch
-	broken              <-chan struct{} // closed if the connection broke since ownWatch was asked for
-	revocationRequested bool            // when ownWatch was set
-	unconfirmed         <-chan struct{} // broken, if an event admitted the position
+	joined      context.Context // with which it was created
+	path        string
+	self        znode.Name
+	token       int64           // czxid
+	unconfirmed <-chan struct{} // closed if the connection broke, if a deletion admitted the position
+
+	// Guarded by view.mu.
+	sent, answered      uint64 // when the create was, the last attempt
+	node                *node  // its own; nil until it waits for others
+	waits               []*node
+	basis               uint64 // the listing of the last decision
+	admissible          bool   // but for the watch on its node
+	unlisted            bool   // the last one that it has waited for has failed
+	evicted             bool   // its node is deleted
+	failed              error  // a request that it needs has
+	lookDue             bool   // its dependency is to be looked at again
+	head                string // the first ahead
+	data                []byte // of that, if it was read
+	revocationRequested bool   // by the data of its node when that was last read
 }
 
 // Position returns a position in a session, which has no node before Join. It records
 // what it reads in seen.
 func (q *Queue) Position(s *framework.Session, seen *Seen) *Position {
-	return &Position{queue: q, client: q.Client.In(s), session: s, seen: seen}
+	return &Position{queue: q, client: q.Client.In(s), session: s, sessionID: s.ID(), seen: seen}
 }
 
 // Name returns that of the node.
@@ -50,129 +62,143 @@ func (p *Position) Path() string { return p.path }
 func (p *Position) Token() int64 { return p.token }
 
 // RevocationRequested reports whether the data of the node, when it was last read,
-// requested revocation.
+// requested revocation. It is called when the wait is over.
 func (p *Position) RevocationRequested() bool { return p.revocationRequested }
 
-// Unconfirmed is closed if the connection has broken since an event admitted the
+// Unconfirmed is closed if the connection has broken since a deletion admitted the
 // position: another server may not know that change yet, nor earlier ones. It is nil if
 // a listing admitted it: the session attaches to no server that is behind a listing.
 func (p *Position) Unconfirmed() <-chan struct{} { return p.unconfirmed }
 
-// Join creates the node at the end of the queue, and lists the children behind it. The
-// listing is nil if it is unknown. On failure no node remains, or it is being deleted.
-func (p *Position) Join(ctx context.Context) (listing []string, err error) {
-	err = kit.Of(p.client).WithParents(ctx, p.queue.Path, func() (err error) {
-		listing, err = p.create(ctx, p.queue.Kind, framework.EphemeralSequential)
+// Join creates the node at the end of the queue, and has the children listed behind it.
+// On failure no node remains, or it is being deleted.
+func (p *Position) Join(ctx context.Context) error {
+	p.joined, p.wake = ctx, make(chan struct{}, 1)
+	p.view = p.queue.use(p.client, p.session)
+	err := kit.Of(p.client).WithParents(ctx, p.queue.Path, func() error { return p.create(ctx) })
+	if err != nil {
+		p.End()
 		return err
-	})
-	if err != nil {
-		return nil, err
 	}
-	var ok bool
-	if p.self, ok = znode.Parse(path.Base(p.path), p.queue.Kinds...); !ok || !p.self.Ordered() {
+	if !p.self.Ordered() {
 		p.Leave()
-		return nil, lease.ErrSequenceExhausted
+		return lease.ErrSequenceExhausted
 	}
-	return listing, nil
+	return nil
 }
 
-// JoinAt is Join with a given number, in a queue whose parent exists.
-func (p *Position) JoinAt(ctx context.Context, number string) (listing []string, err error) {
-	return p.create(ctx, p.queue.Kind+number, framework.Ephemeral)
-}
-
-func (p *Position) create(ctx context.Context, name string, mode framework.Mode) (children []string, err error) {
-	p.joined = ctx
-	made, listing, err := kit.Of(p.client).CreateListed(ctx, p.queue.Node(name), p.queue.Data(), mode)
+// create creates the node. A listing follows every attempt over the same connection, so
+// that it costs no round trip of its own.
+func (p *Position) create(ctx context.Context) error {
+	v := p.view
+	sent := func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		p.sent = v.tick()
+		v.want(p, p.sent)
+	}
+	made, err := kit.Of(p.client).CreateSent(ctx, p.queue.Node(p.queue.Kind), p.queue.Data(), framework.EphemeralSequential, sent)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.path, p.token = made.Path, made.Czxid
-	p.id, _ = protection.Of(path.Base(made.Path))
-	p.seen.Unlisted = listing.Err
-	if errors.Is(listing.Err, framework.ErrReplyTooLarge) {
-		p.Leave()
-		return nil, listing.Err // the next listing would be too large as well
+	var ok bool
+	if p.self, ok = znode.Parse(path.Base(made.Path), p.queue.Kinds...); !ok {
+		p.self.Sequence = -1 // not ordered
 	}
-	return listing.Children, nil
-}
-
-// Ahead returns the contenders ahead, and the listing that shows them: the given one,
-// from the create, if it shows the own node, and otherwise a new one. It returns
-// ErrEvicted if that does not show it either.
-func (p *Position) Ahead(ctx context.Context, listing []string) (ahead []znode.Name, children []string, err error) {
-	ahead, present := p.split(listing)
-	if present {
-		return ahead, listing, nil
-	}
-	// There is no listing, or it may have overtaken the create.
-	if listing, _, err = znode.Children(ctx, p.client, p.queue.Path); err != nil {
-		return nil, nil, err
-	}
-	if ahead, present = p.split(listing); !present { // also without a parent, which is deleted after its children only
-		return nil, nil, ErrEvicted
-	}
-	return ahead, listing, nil
-}
-
-// split finds the own node in a listing and returns the contenders ahead of it. A
-// second node with the own id can only come from a create that was taken for dropped
-// and was carried out after all; it is deleted.
-func (p *Position) split(children []string) (ahead []znode.Name, present bool) {
-	for _, name := range p.queue.Among(children) {
-		switch {
-		case name.Node == p.self.Node:
-			present = true
-		case p.id != "" && p.id.Marks(name.Node):
-			kit.Of(p.client).DeleteInBackground(p.queue.Node(name.Node))
-		case name.Before(p.self):
-			ahead = append(ahead, name)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p.answered = v.tick()
+	if id := protection.Cut(p.self.Node); id != "" {
+		if v.own == nil {
+			v.own = map[string]*Position{}
 		}
+		v.own[id] = p
 	}
-	return ahead, present
+	return nil
 }
 
-// DetachWatch returns the watch on the own node, nil if there is none, to the hold. Two
-// deletions in one transaction come as two events: the first may have admitted the
-// position, and the second, of its own node, must not be missed then.
-func (p *Position) DetachWatch() hold.Watch {
-	if p.ownWatch == nil || !p.ownLife.detach() {
-		return nil
-	}
-	return detachedWatch{p.session, p.ownWatch, p.ownLife.cancel}
+// JoinAt creates the node with a given number, in a queue whose parent exists. Such a
+// position does not wait.
+func (p *Position) JoinAt(ctx context.Context, number string) error {
+	p.joined = ctx
+	made, err := kit.Of(p.client).CreateSent(ctx, p.queue.Node(p.queue.Kind+number), p.queue.Data(), framework.Ephemeral, func() {})
+	p.path, p.token = made.Path, made.Czxid
+	return err
 }
 
-// A detachedWatch gives its event to a function.
-type detachedWatch struct {
-	session *framework.Session
-	watch   *framework.Watch
-	cancel  context.CancelFunc
-}
-
-// Take has the event given to notify.
-func (w detachedWatch) Take(notify func(framework.Event)) (before framework.Event, fired bool) {
+// notify wakes the position. It needs no lock.
+func (p *Position) notify() {
 	select {
-	case ev := <-w.watch.Events():
-		return ev, true
+	case p.wake <- struct{}{}:
 	default:
 	}
-	w.session.Go(func(context.Context) {
-		if ev, ok := <-w.watch.Events(); ok {
-			notify(ev)
-		}
-	})
-	return framework.Event{}, false
 }
 
-// Stop ends the watch.
-func (w detachedWatch) Stop() { w.cancel() }
+// End ends the wait. It leaves the node as it is. It is idempotent.
+func (p *Position) End() {
+	v := p.view
+	if v == nil {
+		return
+	}
+	p.view = nil
+	v.mu.Lock()
+	p.waitAt(nil)
+	delete(v.wanting, p)
+	delete(v.own, protection.Cut(p.self.Node))
+	delete(v.dependents, p)
+	if p.node != nil {
+		p.node.owner = nil
+		v.dropUnused(p.node)
+	}
+	v.mu.Unlock()
+	v.leave()
+}
+
+// waitAt has the position wait for these nodes only. The caller has the lock.
+func (p *Position) waitAt(nodes []*node) {
+	for _, n := range nodes {
+		if !slices.Contains(p.waits, n) {
+			n.waiters = append(n.waiters, p)
+		}
+		n.read()
+	}
+	before := p.waits
+	p.waits = nodes
+	for _, n := range before {
+		if !slices.Contains(nodes, n) {
+			n.leave(p)
+		}
+	}
+}
+
+// DetachWatch ends the wait of a position that is admitted, and returns the watch on
+// its own node, nil if there is none, for the hold. It returns ErrEvicted if the node
+// was deleted meanwhile: two deletions in one transaction come as two events, and the
+// first may have admitted the position.
+func (p *Position) DetachWatch() (hold.Watch, error) {
+	defer p.End()
+	p.view.mu.Lock()
+	defer p.view.mu.Unlock()
+	switch {
+	case p.evicted:
+		return nil, ErrEvicted
+	case p.node == nil:
+		return nil, nil
+	}
+	p.node.inherit(func(framework.Event) {})
+	return p.node, nil
+}
 
 // leaveLimit is how long a caller that gives up waits for the deletion of its node to
 // be confirmed. The background continues without it.
 const leaveLimit = 50 * time.Millisecond
 
 // Leave deletes the node. It does not end with the context of the wait.
-func (p *Position) Leave() { Leave(p.joined, p.client, p.path) }
+func (p *Position) Leave() {
+	Leave(p.joined, p.client, p.path)
+	p.End()
+}
 
 // Leave deletes nodes of the session that the client is pinned to. It does not end with
 // ctx.

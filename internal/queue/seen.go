@@ -17,9 +17,6 @@ type Seen struct {
 	Head string
 	// Holder is what its data say; zero if unknown.
 	Holder lease.Holder
-	// Unlisted is why the listing behind the create of a node is unknown, nil if it is
-	// known. The next listing fails for the same reason, unless the time is up.
-	Unlisted error
 	// Notified is when a wait for others last ended, if Timed is set. It is zero if
 	// there was none.
 	Notified time.Time
@@ -36,9 +33,18 @@ func (s *Seen) Notify() {
 
 // Record records the contenders ahead, among the children of a node.
 func (s *Seen) Record(dir string, ahead []znode.Name) {
-	s.Ahead = len(ahead)
-	if len(ahead) > 0 && ahead[0].Node != s.HeadNode() {
-		s.Head, s.Holder = dir+"/"+ahead[0].Node, lease.Holder{}
+	head := ""
+	if len(ahead) > 0 {
+		head = ahead[0].Node
+	}
+	s.record(dir, len(ahead), head)
+}
+
+// record records how many contenders are ahead, and the first of them.
+func (s *Seen) record(dir string, ahead int, head string) {
+	s.Ahead = ahead
+	if ahead > 0 && head != s.HeadNode() {
+		s.Head, s.Holder = dir+"/"+head, lease.Holder{}
 	}
 }
 

@@ -80,9 +80,9 @@ func (s side) takeDowngraded(ctx context.Context, t *acquire.Try, writing *hold.
 // failure no node stays, or it is being removed.
 func (s side) joinAtWriter(ctx context.Context, c *framework.Client, p *queue.Position, writing *hold.Hold) error {
 	other := path.Base(writing.Path)
-	children, err := p.JoinAt(ctx, other[max(0, len(other)-znode.SequenceDigits):])
+	err := p.JoinAt(ctx, other[max(0, len(other)-znode.SequenceDigits):])
 	if err == nil {
-		if err = s.checkWriter(ctx, c, path.Base(p.Path()), other, children); err != nil {
+		if err = s.checkWriter(ctx, c, path.Base(p.Path()), other); err != nil {
 			p.Leave()
 		}
 	}
@@ -95,13 +95,11 @@ func (s side) joinAtWriter(ctx context.Context, c *framework.Client, p *queue.Po
 	return err
 }
 
-// checkWriter fails unless a listing that shows the own node shows the other one.
-func (s side) checkWriter(ctx context.Context, c *framework.Client, own, other string, children []string) error {
-	if !slices.Contains(children, own) { // the listing may have overtaken the create
-		var err error
-		if children, _, err = c.Children(ctx, s.queue.Path); err != nil {
-			return err
-		}
+// checkWriter fails unless a listing shows both nodes.
+func (s side) checkWriter(ctx context.Context, c *framework.Client, own, other string) error {
+	children, _, err := c.Children(ctx, s.queue.Path)
+	if err != nil {
+		return err
 	}
 	switch {
 	case !slices.Contains(children, other):

@@ -131,7 +131,6 @@ func TestDowngradeLeavesNothingInTheContext(t *testing.T) {
 
 			writing = acquire(l.Write(), ctx)
 			w.Server.On(zktest.OpGetChildren2, path).Fail(zktest.NoAuth)
-			w.Server.On(zktest.OpGetChildren2, path).Fail(zktest.NoAuth)
 			_, err := l.Read().Acquire(writing.Context(), time.Minute)
 			require.ErrorIs(t, err, framework.ErrNoAuth)
 			require.NoError(t, writing.Release())

@@ -57,12 +57,14 @@ func (s *Semaphore) curatorTaker(n int) acquire.Taker {
 		if err != nil {
 			return nil, err
 		}
+		defer position.End()
 		a.position = position
 		made, err := a.admit(ctx)
 		if err != nil {
 			t.GiveUp(position)
 			return nil, err
 		}
+		position.End()
 		grant := hold.Grant{
 			Path: made[0].Path, Token: lease.Token(made[0].Czxid), Permits: n,
 			RevocationRequested: a.revocationRequested || position.RevocationRequested(),

@@ -12,23 +12,24 @@ import (
 )
 
 // admitAll is the policy of nodes that wait for no other.
-func admitAll(znode.Name, []znode.Name) (wait []znode.Name) { return nil }
+func admitAll(znode.Name, queue.Ahead) (wait []znode.Name) { return nil }
 
 // fitting admits a node if its weight and the weights of all ahead of it do not exceed
 // the size. Any other node waits for the nearest ones ahead that already leave too
 // little for it: while all of those stand it cannot be admitted. A node that is too
 // heavy even alone waits for itself.
 func fitting(size int) queue.Policy {
-	return func(self znode.Name, ahead []znode.Name) (wait []znode.Name) {
+	return func(self znode.Name, ahead queue.Ahead) (wait []znode.Name) {
 		if self.Weight > size {
 			return []znode.Name{self}
 		}
 		left := size - self.Weight // a sum could overflow where an int has 32 bits
-		for i := len(ahead) - 1; i >= 0; i-- {
-			if ahead[i].Weight > left {
-				return ahead[i:]
+		for other := range ahead {
+			wait = append(wait, other)
+			if other.Weight > left {
+				return wait
 			}
-			left -= ahead[i].Weight
+			left -= other.Weight
 		}
 		return nil
 	}

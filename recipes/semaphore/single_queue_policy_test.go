@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
@@ -32,10 +33,10 @@ func TestPolicyRefusesTooHeavyNodes(t *testing.T) {
 	t.Parallel()
 	ahead := []znode.Name{{Node: "a", Weight: 3}}
 	self := znode.Name{Node: "b", Weight: 4}
-	require.Equal(t, []znode.Name{self}, semaphore.Fitting(3)(self, ahead))
-	require.Equal(t, []znode.Name{self}, semaphore.Fitting(3)(self, nil))
-	require.Equal(t, ahead, semaphore.Fitting(4)(self, ahead))
-	require.Empty(t, semaphore.Fitting(4)(self, nil))
+	require.Equal(t, []znode.Name{self}, semaphore.Fitting(3)(self, queue.Before(ahead)))
+	require.Equal(t, []znode.Name{self}, semaphore.Fitting(3)(self, queue.Before(nil)))
+	require.Equal(t, ahead, semaphore.Fitting(4)(self, queue.Before(ahead)))
+	require.Empty(t, semaphore.Fitting(4)(self, queue.Before(nil)))
 }
 
 // Also where an int has 32 bits.
@@ -43,7 +44,7 @@ func TestPolicyAddsUpWithoutOverflow(t *testing.T) {
 	t.Parallel()
 	fitting := semaphore.Fitting(math.MaxInt32)
 	ahead := []znode.Name{{Node: "a", Weight: math.MaxInt32}, {Node: "b", Weight: math.MaxInt32}, {Node: "c", Weight: 1}}
-	require.Equal(t, ahead[1:], fitting(znode.Name{Node: "d", Weight: 1}, ahead))
-	require.Equal(t, ahead[:1], fitting(znode.Name{Node: "d", Weight: 1}, ahead[:1]))
-	require.Empty(t, fitting(znode.Name{Node: "d", Weight: math.MaxInt32 - 1}, ahead[2:]))
+	require.ElementsMatch(t, ahead[1:], fitting(znode.Name{Node: "d", Weight: 1}, queue.Before(ahead)))
+	require.Equal(t, ahead[:1], fitting(znode.Name{Node: "d", Weight: 1}, queue.Before(ahead[:1])))
+	require.Empty(t, fitting(znode.Name{Node: "d", Weight: math.MaxInt32 - 1}, queue.Before(ahead[2:])))
 }

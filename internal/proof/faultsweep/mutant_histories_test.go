@@ -9,10 +9,10 @@ func HistoryMutants() []Mutant {
 		File: "framework/internal/guard/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
 	}, {
 		Name: "readers see only the first writer ahead", Package: histories, Tests: "TestReadWriteLock",
-		File: "internal/locks/locks.go", Old: "if ahead[i].Kind != znode.Reader {\n\t\t\treturn ahead[i : i+1]", New: "if ahead[i].Kind != znode.Reader && i == 0 {\n\t\t\treturn ahead[i : i+1]",
+		File: "internal/locks/locks.go", Old: "if other.Kind != znode.Reader {\n", New: "if other.Kind != znode.Reader && other.Sequence == 0 {\n",
 	}, {
 		Name: "one permit too many, seen in histories", Package: histories, Tests: "TestSemaphoreWithSingleQueue",
-		File: "recipes/semaphore/single_queue.go", Old: "if ahead[i].Weight > left {", New: "if ahead[i].Weight > left+1 {",
+		File: "recipes/semaphore/single_queue.go", Old: "if other.Weight > left {", New: "if other.Weight > left+1 {",
 	}, {
 		Name: "a release returns one permit of several", Package: histories, Tests: "TestSemaphore$",
 		File: "internal/hold/release.go", Old: "ops = append(ops, framework.DeleteOp(path, framework.AnyVersion))", New: "if len(ops) == 0 {\n\t\t\tops = append(ops, framework.DeleteOp(path, framework.AnyVersion))\n\t\t}",

@@ -27,7 +27,7 @@ const (
 func Mutants() []Mutant {
 	return []Mutant{{
 		Name: "a contender is granted when second in the queue", Package: sweeps, Tests: sweepTest,
-		File: "internal/queue/policy.go", Old: "return ahead[max(len(ahead)-1, 0):]", New: "return ahead[min(len(ahead), max(len(ahead)-1, 1)):]",
+		File: "internal/queue/policy.go", Old: "for nearest := range ahead {", New: "n := 0\n\tfor nearest := range ahead {\n\t\tif n++; n < 2 {\n\t\t\tcontinue\n\t\t}",
 	}, {
 		Name: "a writer is admitted beside a downgraded writer", Package: rwScenarios, Tests: "Curator621",
 		File: "internal/locks/locks.go", Old: "return gone.Kind == znode.Writer && self.Kind != znode.Reader", New: "return false",
@@ -39,10 +39,10 @@ func Mutants() []Mutant {
 		File: "recipes/rwlock/downgrade.go", Old: "other[max(0, len(other)-znode.SequenceDigits):]", New: "\"0999999999\"[:znode.SequenceDigits]",
 	}, {
 		Name: "a reader waits for the first writer", Package: rwScenarios, Tests: "CuratorR8|Kazoo2",
-		File: "internal/locks/locks.go", Old: "for i := len(ahead) - 1; i >= 0; i-- {\n\t\tif ahead[i].Kind", New: "for i := range ahead {\n\t\tif ahead[i].Kind",
+		File: "internal/locks/locks.go", Old: "return []znode.Name{other}\n\t\t}\n\t}\n\treturn nil", New: "wait = []znode.Name{other}\n\t\t}\n\t}\n\treturn wait",
 	}, {
 		Name: "a reader is granted behind a writer", Package: sweeps, Tests: "^TestEveryCallFails$/^aReadWriteLock$",
-		File: "internal/locks/locks.go", Old: "if ahead[i].Kind != znode.Reader {", New: "if ahead[i].Kind == znode.Mutex {",
+		File: "internal/locks/locks.go", Old: "if other.Kind != znode.Reader {", New: "if other.Kind == znode.Mutex {",
 	}, {
 		Name: "every reader looks again when a writer has gone", Package: rwScenarios, Tests: "CuratorR8",
 		File: "internal/locks/locks.go", Old: "return gone.Kind == znode.Writer && self.Kind != znode.Reader", New: "return gone.Kind == znode.Writer",
@@ -57,7 +57,7 @@ func Mutants() []Mutant {
 		File: "internal/znode/name.go", Old: "return n.Sequence < other.Sequence", New: "return n.Sequence > other.Sequence",
 	}, {
 		Name: "granted although the own node is not listed", Package: suites, Tests: "^TestMutex$/the_own_node",
-		File: "internal/queue/position.go", Old: "!present {", New: "!present && false {",
+		File: "internal/queue/admission.go", Old: "case v.listed > p.answered:\n\t\treturn -1, ErrEvicted", New: "case v.listed > p.answered:\n\t\treturn at, nil",
 	}, {
 		Name: "a wait that ends leaves its node", Package: sweeps, Tests: sweepTest,
 		File: "internal/acquire/try.go", Old: "t.askHead()\n\tp.Leave()", New: "t.askHead()",
@@ -66,10 +66,10 @@ func Mutants() []Mutant {
 		File: "internal/queue/position.go", Old: "_ = client.DeleteGuaranteed(ctx, paths[0])", New: "cancel()\n\t_ = client.Delete(ctx, paths[0], framework.AnyVersion)",
 	}, {
 		Name: "a hand-over trusts the order of events across a reconnect", Package: suites, Tests: "^TestMutex$/the_own_node_and_those_ahead",
-		File: "internal/queue/admission.go", Old: "p.broken = p.session.Suspended()", New: "p.broken = nil",
+		File: "internal/queue/view.go", Old: "return v.listed > v.voided && !closed(v.broken)", New: "return v.listed > v.voided",
 	}, {
 		Name: "the end of one node ahead admits although more are ahead", Package: sweeps, Tests: sweepTest,
-		File: "internal/queue/policy.go", Old: "return name.Node == gone.Node", New: "return name.Node != \"\"",
+		File: "internal/queue/view.go", Old: "len(v.names) > 0 && v.isGone(v.names[0]);", New: "len(v.names) > 1;",
 	}, {
 		Name: "a lease does not check its session", Package: scenarios, Tests: "LeaseOfLostSessionIsNotValid_Kazoo15",
 		File: "internal/hold/hold.go", Old: "if err := h.Session.Err(); err != nil {", New: "if err := h.Session.Err(); err != nil && false {",
@@ -113,7 +113,7 @@ func Mutants() []Mutant {
 		File: "recipes/semaphore/curator_head.go", Old: "case len(now.holders)+a.n <= now.size:", New: "case len(now.holders)+a.n <= now.size+1:",
 	}, {
 		Name: "one permit too many in a single queue", Package: sweeps, Tests: "^TestEveryCallFails$/^aMixedSingleQueue$",
-		File: "recipes/semaphore/single_queue.go", Old: "if ahead[i].Weight > left {", New: "if ahead[i].Weight > left+1 {",
+		File: "recipes/semaphore/single_queue.go", Old: "if other.Weight > left {", New: "if other.Weight > left+1 {",
 	}, {
 		Name: "a permit is made although the queue position is gone", Package: permits, Tests: "PositionIsDeletedBefore",
 		File: "recipes/semaphore/curator_head.go", Old: "framework.DeleteOp(a.position.Path(), framework.AnyVersion),", New: "",
@@ -122,13 +122,13 @@ func Mutants() []Mutant {
 		File: "recipes/semaphore/curator_head.go", Old: "framework.CheckOp(a.s.recipe.Path, now.record.stat.Version))", New: ")",
 	}, {
 		Name: "an event about the head is trusted across a reconnect", Package: permits, Tests: "UnconfirmedHead",
-		File: "internal/queue/admission.go", Old: "p.unconfirmed = p.broken", New: "p.unconfirmed = nil",
+		File: "internal/queue/admission.go", Old: "p.unconfirmed = v.broken", New: "p.unconfirmed = nil",
 	}, {
 		Name: "the head does not see the size change", Package: permits, Tests: "Curator75",
 		File: "recipes/semaphore/curator_head.go", Old: "case <-now.record.watch.Events():\n", New: "",
 	}, {
 		Name: "waiters behind the head do not see the size change", Package: permits, Tests: "ResizeMakesItTooMany",
-		File: "internal/queue/admission.go", Old: "append(watches, also.watch, p.ownWatch)", New: "append(watches, nil, p.ownWatch)",
+		File: "internal/queue/admission.go", Old: "case <-also.events():\n\t\talso.watch = nil\n", New: "",
 	}, {
 		Name: "a cancelled request for several permits is cleaned up in part", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_create_is_cancelled",
 		File: "framework/cleanup.go", Old: "for _, node := range all {", New: "for _, node := range all[:min(len(all), 1)] {",

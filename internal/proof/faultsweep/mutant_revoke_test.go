@@ -15,7 +15,7 @@ func RevocationMutants() []Mutant {
 		File: "internal/znode/revocation.go", Old: "!keep || len(data) == 0", New: "!keep || true",
 	}, {
 		Name: "a waiter does not see a revocation request", Package: leases, Tests: "RevocationOfAContenderThatWaits",
-		File: "internal/queue/admission.go", Old: "w, stat.Czxid, znode.RevocationRequested(data)", New: "w, stat.Czxid, znode.RevocationRequested(data[:0])",
+		File: "internal/queue/admission.go", Old: "= stat.Czxid, znode.RevocationRequested(data)", New: "= stat.Czxid, znode.RevocationRequested(data[:0])",
 	}, {
 		Name: "no holder sees a revocation request", Package: leases, Tests: "RevocationReachesAllLeases",
 		File: "internal/hold/look.go", Old: "&& znode.RevocationRequested(data) {", New: "&& znode.RevocationRequested(data[:0]) {",

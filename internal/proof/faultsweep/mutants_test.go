@@ -24,7 +24,7 @@ import (
 func TestMutantsAreFound(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
-	for _, m := range slices.Concat(Mutants(), RevocationMutants(), InspectMutants(), HistoryMutants(), TrustMutants(), ObserverMutants(), RequestMutants(), HoldMutants(), ParentMutants()) {
+	for _, m := range slices.Concat(Mutants(), RevocationMutants(), InspectMutants(), HistoryMutants(), TrustMutants(), ObserverMutants(), RequestMutants(), HoldMutants(), ParentMutants(), ViewMutants()) {
 		t.Run(m.Name, func(t *testing.T) {
 			overlay := m.plant(t, root)
 			m.requireTests(t, root)

@@ -1,0 +1,151 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/protection"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+)
+
+// want has the position woken by a listing that is sent after a moment. The caller has
+// the lock.
+func (v *view) want(p *Position, after uint64) {
+	if v.wanting == nil {
+		v.wanting = map[*Position]uint64{}
+	}
+	v.wanting[p] = after
+	v.list()
+}
+
+// list begins a listing, unless one is under way: there is one at a time. The caller
+// has the lock.
+func (v *view) list() {
+	if !v.listing && !v.closed {
+		v.listing = true
+		v.run(v.keepListing)
+	}
+}
+
+// keepListing lists until no position needs another listing.
+func (v *view) keepListing(ctx context.Context) {
+	for sync := v.isBroken(); ; sync = v.isBroken() {
+		var err error
+		if sync {
+			err = v.lister.Sync(ctx, v.path)
+		}
+		broken := v.session.Suspended()
+		v.begin()
+		var children []string
+		if err == nil {
+			children, _, err = znode.Children(ctx, v.lister, v.path)
+		}
+		if again := v.onListed(ctx, children, broken, err); !again {
+			return
+		}
+	}
+}
+
+// isBroken reports whether the connection of the last listing has broken.
+func (v *view) isBroken() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.listed > 0 && closed(v.broken)
+}
+
+// begin records that a listing is sent now: what is learned from here on is to be taken
+// out of it.
+func (v *view) begin() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.sent, v.facts = v.tick(), nil
+}
+
+// onListed records the answer. again says that another listing is needed.
+func (v *view) onListed(ctx context.Context, children []string, broken <-chan struct{}, err error) (again bool) {
+	names, others := v.parse(children)
+	names, duplicates := v.withoutDuplicates(names)
+	for _, name := range duplicates {
+		kit.Of(v.client).DeleteInBackground(v.path + "/" + name.Node)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case v.closed || ctx.Err() != nil:
+	case err != nil:
+		v.fail(err)
+	case closed(broken):
+		v.listed, v.broken = v.sent, broken
+	default:
+		v.accept(names, others, broken)
+	}
+	v.listing = !v.closed && ctx.Err() == nil && len(v.wanting) > 0
+	return v.listing
+}
+
+// fail has the listing tried again for those that wait for it, once: the first one is
+// sent behind a create, which has not failed. The caller has the lock.
+func (v *view) fail(err error) {
+	v.failure = err
+	for p := range v.wanting {
+		if p.unlisted || errors.Is(err, framework.ErrReplyTooLarge) { // the next one would be too large as well
+			delete(v.wanting, p)
+			p.failed = err
+			p.notify()
+		}
+		p.unlisted = true
+	}
+}
+
+// onFailure keeps the error of an attempt that is repeated.
+func (v *view) onFailure(err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.failure = err
+}
+
+// accept replaces the listing. The caller has the lock.
+func (v *view) accept(names []znode.Name, others []string, broken <-chan struct{}) {
+	v.tick()
+	v.failure = nil
+	v.listed, v.broken, v.gone = v.sent, broken, nil
+	v.names, v.others = names, others
+	v.rechecks = slices.DeleteFunc(v.rechecks, func(r recheck) bool { return r.when < v.listed })
+	for child := range v.facts {
+		if name, ok := znode.Parse(child, v.kinds...); ok {
+			v.remove(name)
+		}
+	}
+	for _, n := range v.nodes {
+		if _, found := v.find(n.name); !found || v.isGone(n.name) {
+			v.forget(n)
+		}
+	}
+	for p, after := range v.wanting {
+		if v.listed > after {
+			delete(v.wanting, p)
+			p.unlisted = false
+			p.notify()
+		}
+	}
+}
+
+// withoutDuplicates takes out of a listing the nodes that have the id of a position of
+// this session, but are not its node. They can only come from creates that were taken
+// for dropped and were carried out after all, and have to be deleted.
+func (v *view) withoutDuplicates(names []znode.Name) (kept, duplicates []znode.Name) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	kept = names[:0]
+	for _, name := range names {
+		if p := v.own[protection.Cut(name.Node)]; p != nil && p.self.Node != name.Node {
+			duplicates = append(duplicates, name)
+		} else {
+			kept = append(kept, name)
+		}
+	}
+	return kept, duplicates
+}

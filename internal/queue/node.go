@@ -1,0 +1,221 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+)
+
+// A node is one node of a queue that a session watches. There is one watch for all its
+// positions: for those that wait for the node, and for the one whose node it is.
+type node struct {
+	view *view
+	name znode.Name
+
+	// Guarded by view.mu.
+	owner   *Position   // whose node it is, while that waits
+	waiters []*Position // woken when it is deleted
+	watch   watchState
+	stop    func() // ends the watch
+	dead    bool   // it is deleted
+
+	heir atomic.Pointer[func(framework.Event)] // the hold that has taken over the watch of its node
+}
+
+type watchState int
+
+const (
+	unwatched watchState = iota
+	setting              // the read that sets the watch is under way
+	fired                // the event came before the answer to that read
+	watched              // it is set and has not fired
+)
+
+// node returns the entry of a name, which it makes if there is none. The caller has the
+// lock.
+func (v *view) node(name znode.Name) *node {
+	n := v.nodes[name.Node]
+	if n == nil {
+		if v.nodes == nil {
+			v.nodes = map[string]*node{}
+		}
+		n = &node{view: v, name: name}
+		v.nodes[name.Node] = n
+	}
+	return n
+}
+
+// known reports whether a node is watched, or about to be. The caller has the lock.
+func (v *view) known(name znode.Name) bool {
+	n := v.nodes[name.Node]
+	return n != nil && n.watch != unwatched
+}
+
+// read sets the watch on a node, unless there is one. The caller has the lock.
+func (n *node) read() {
+	if n.watch == unwatched && !n.dead {
+		n.watch = setting
+		n.view.run(n.set)
+	}
+}
+
+// set reads the node with a watch.
+func (n *node) set(ctx context.Context) {
+	v := n.view
+	data, stat, stop, err := kit.Of(v.client).GetNotify(ctx, v.path+"/"+n.name.Node, n.onEvent)
+	unused := n.onRead(data, stat, stop, err)
+	if unused != nil {
+		unused()
+	}
+}
+
+// onRead records the answer. It returns the function that ends the watch if nothing
+// needs it.
+func (n *node) onRead(data []byte, stat framework.Stat, stop func(), err error) (unused func()) {
+	v := n.view
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case n.dead:
+		return stop
+	case errors.Is(err, framework.ErrNoNode):
+		n.watch = unwatched
+		v.learn(n.name.Node)
+		return nil
+	case err != nil:
+		n.fail(err)
+		return nil
+	case n.watch == setting:
+		n.watch, n.stop = watched, stop
+	default:
+		n.watch, unused = unwatched, stop
+	}
+	if p := n.owner; p != nil {
+		p.onOwnData(data, stat)
+	}
+	for _, p := range n.waiters {
+		if p.head == n.name.Node {
+			p.data = data
+		}
+	}
+	n.renew()
+	v.dropUnused(n)
+	return unused
+}
+
+// fail gives the positions the error of the read.
+func (n *node) fail(err error) {
+	n.watch = unwatched
+	if p := n.owner; p != nil {
+		p.failed = err
+		p.notify()
+	}
+	if errors.Is(err, framework.ErrNoAuth) { // its deletion would send no event
+		err = fmt.Errorf("the contender ahead cannot be waited for, its acl must let others read: %w", err)
+	}
+	for _, p := range n.waiters {
+		p.failed = err
+		p.notify()
+	}
+	n.view.dropUnused(n)
+}
+
+// onEvent gets the event of the watch. A deletion reaches the view in another way.
+func (n *node) onEvent(ev framework.Event) {
+	if heir := n.heir.Load(); heir != nil {
+		(*heir)(ev)
+	}
+	if ev.Type == framework.EventSessionEnded { // may come under any lock; the positions wait for that themselves
+		return
+	}
+	n.view.mu.Lock()
+	defer n.view.mu.Unlock()
+	if n.watch == setting {
+		n.watch = fired // the answer comes next
+		return
+	}
+	n.watch, n.stop = unwatched, nil
+	n.renew()
+}
+
+// renew sets a watch that has fired again, if a position needs it: only data has
+// changed, or the watch could not be kept. The caller has the lock.
+func (n *node) renew() {
+	if n.owner != nil || len(n.waiters) > 0 {
+		n.read()
+	}
+}
+
+// forget removes the entry of a node that is deleted, and wakes all that it concerns.
+// The caller has the lock.
+func (v *view) forget(n *node) {
+	n.dead = true
+	delete(v.nodes, n.name.Node)
+	if p := n.owner; p != nil {
+		p.evicted = true
+		p.notify()
+	}
+	for _, p := range n.waiters {
+		p.notify()
+	}
+	n.owner, n.waiters = nil, nil
+}
+
+// dropUnused removes the entry of a node that nothing needs. The caller has the lock.
+func (v *view) dropUnused(n *node) {
+	if n.owner != nil || len(n.waiters) > 0 || n.watch == setting || n.watch == fired || n.heir.Load() != nil {
+		return
+	}
+	n.dead = true
+	if v.nodes[n.name.Node] == n {
+		delete(v.nodes, n.name.Node)
+	}
+	if n.stop != nil {
+		n.stop()
+		n.stop = nil
+	}
+}
+
+// leave ends the wait of a position for the node. The caller has the lock.
+func (n *node) leave(p *Position) {
+	if i := slices.Index(n.waiters, p); i >= 0 {
+		n.waiters = slices.Delete(n.waiters, i, i+1)
+	}
+	if !n.dead {
+		n.view.dropUnused(n)
+	}
+}
+
+// inherit delivers further events of the watch to a function as well.
+func (n *node) inherit(notify func(framework.Event)) { n.heir.Store(&notify) }
+
+// Take makes a function the one that gets further events. If there was one before, or
+// may have been, it returns one.
+func (n *node) Take(notify func(framework.Event)) (before framework.Event, fired bool) {
+	n.inherit(notify)
+	n.view.mu.Lock()
+	defer n.view.mu.Unlock()
+	switch {
+	case n.dead:
+		return framework.Event{Type: framework.EventDeleted}, true
+	case n.watch != watched:
+		return framework.Event{Type: framework.EventRecheck}, true
+	}
+	return framework.Event{}, false
+}
+
+// Stop says that the hold needs the watch no more.
+func (n *node) Stop() {
+	n.heir.Store(nil)
+	n.view.mu.Lock()
+	defer n.view.mu.Unlock()
+	if !n.dead {
+		n.view.dropUnused(n)
+	}
+}

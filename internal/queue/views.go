@@ -1,0 +1,111 @@
+package queue
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+)
+
+// views are the views of one session. A view lasts while a position uses it.
+type views struct {
+	mu  sync.Mutex
+	all map[viewKey]*view
+}
+
+// A viewKey identifies a queue in a session: equal full paths are the same node.
+type viewKey struct{ path, kinds string }
+
+type viewsKey struct{}
+
+// use returns the view of a queue in the session of the client, which is pinned to it.
+func (q *Queue) use(client *framework.Client, s *framework.Session) *view {
+	all := kit.Of(client).Kept(s, viewsKey{}, func() any { return &views{all: map[viewKey]*view{}} }).(*views) //nolint:forcetypeassert // made here
+	key := viewKey{client.FullPath(q.Path), strings.Join(q.Kinds, "\x00")}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	v := all.all[key]
+	if v == nil {
+		v = &view{all: all, key: key, client: client, session: s, path: q.Path, kinds: q.Kinds, recheck: q.Recheck}
+		v.open()
+		all.all[key] = v
+	}
+	v.users++
+	return v
+}
+
+// leave ends one use of the view.
+func (v *view) leave() {
+	v.all.mu.Lock()
+	defer v.all.mu.Unlock()
+	if v.users--; v.users == 0 {
+		delete(v.all.all, v.key)
+		v.close()
+	}
+}
+
+// open begins to learn of deletions.
+func (v *view) open() {
+	v.pause = hold.LookInterval(v.session, v.key.path)
+	v.lister = kit.Of(v.client).Failing(v.onFailure)
+	v.unlisten = kit.Of(v.client).OnDeleted(v.session, v.path, v.onDeleted)
+}
+
+// close ends all that the view does. A request that is under way ends with its answer.
+func (v *view) close() {
+	v.unlisten()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.closed = true
+	if v.slow != nil {
+		v.slow.Stop()
+	}
+	for _, n := range v.nodes {
+		v.dropUnused(n)
+	}
+	v.names, v.gone, v.others, v.rechecks = nil, nil, nil, nil // a hold may still have one of the nodes
+}
+
+// slowly lists again about once per session timeout, while a position waits: see
+// hold.LookAgain. What that finds wakes those that wait for a node that is gone. The
+// caller has the lock.
+func (v *view) slowly() {
+	if v.slow != nil || v.closed {
+		return
+	}
+	v.slow = time.AfterFunc(v.pause, func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.closed {
+			return
+		}
+		for p := range v.dependents {
+			p.lookDue = true
+			p.notify()
+		}
+		v.list()
+		v.slow.Reset(v.pause)
+	})
+}
+
+// run carries out requests in a goroutine of the session. They end with the session
+// only: other positions than the one that needs them first use what comes of them.
+func (v *view) run(f func(ctx context.Context)) { v.session.Go(f) }
+
+// parse returns the contenders among the children of the queue, in order, and the rest.
+func (v *view) parse(children []string) (names []znode.Name, others []string) {
+	names = znode.Contenders(children, v.kinds...)
+	if len(names) < len(children) {
+		for _, child := range children {
+			if _, ok := znode.Parse(child, v.kinds...); !ok {
+				others = append(others, child)
+			}
+		}
+	}
+	return names, others
+}
