@@ -11,13 +11,37 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// want has the position woken by a listing that is sent after a moment. The caller has
-// the lock.
-func (v *view) want(p *Position, after uint64) {
+// listBehind has the position woken by a listing that is sent behind its create. broken
+// was taken before the create. The caller has the lock.
+func (v *view) listBehind(p *Position, broken <-chan struct{}) {
+	if v.listing || v.closed || v.listed > 0 && closed(v.broken) {
+		v.want(p, p.sent)
+		return
+	}
+	v.await(p, p.sent)
+	v.sent, v.facts = v.tick(), nil
+	v.listing = kit.Of(v.client).GoChildren(context.Background(), v.path, func(children []string, err error) {
+		if errors.Is(err, framework.ErrNoNode) {
+			err = nil
+		}
+		if v.onListed(children, broken, err) {
+			v.run(v.keepListing)
+		}
+	})
+}
+
+// await has the position woken by a listing that is sent after a moment.
+func (v *view) await(p *Position, after uint64) {
 	if v.wanting == nil {
 		v.wanting = map[*Position]uint64{}
 	}
 	v.wanting[p] = after
+}
+
+// want has the position woken by a listing that is sent after a moment. The caller has
+// the lock.
+func (v *view) want(p *Position, after uint64) {
+	v.await(p, after)
 	v.list()
 }
 
@@ -43,7 +67,7 @@ func (v *view) keepListing(ctx context.Context) {
 		if err == nil {
 			children, _, err = znode.Children(ctx, v.lister, v.path)
 		}
-		if again := v.onListed(ctx, children, broken, err); !again {
+		if again := v.onListed(children, broken, err); !again {
 			return
 		}
 	}
@@ -65,7 +89,7 @@ func (v *view) begin() {
 }
 
 // onListed records the answer. again says that another listing is needed.
-func (v *view) onListed(ctx context.Context, children []string, broken <-chan struct{}, err error) (again bool) {
+func (v *view) onListed(children []string, broken <-chan struct{}, err error) (again bool) {
 	names, others := v.parse(children)
 	names, duplicates := v.withoutDuplicates(names)
 	for _, name := range duplicates {
@@ -74,7 +98,7 @@ func (v *view) onListed(ctx context.Context, children []string, broken <-chan st
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
-	case v.closed || ctx.Err() != nil:
+	case v.closed || closed(v.session.Done()):
 	case err != nil:
 		v.fail(err)
 	case closed(broken):
@@ -82,7 +106,7 @@ func (v *view) onListed(ctx context.Context, children []string, broken <-chan st
 	default:
 		v.accept(names, others, broken)
 	}
-	v.listing = !v.closed && ctx.Err() == nil && len(v.wanting) > 0
+	v.listing = !v.closed && !closed(v.session.Done()) && len(v.wanting) > 0
 	return v.listing
 }
 

@@ -24,6 +24,7 @@ type node struct {
 	watch   watchState
 	stop    func() // ends the watch
 	dead    bool   // it is deleted
+	missed  bool   // an event came that its hold has not received
 
 	heir atomic.Pointer[func(framework.Event)] // the hold that has taken over the watch of its node
 }
@@ -136,6 +137,7 @@ func (n *node) onEvent(ev framework.Event) {
 	}
 	n.view.mu.Lock()
 	defer n.view.mu.Unlock()
+	n.missed = true
 	if n.watch == setting {
 		n.watch = fired // the answer comes next
 		return
@@ -157,6 +159,10 @@ func (n *node) renew() {
 func (v *view) forget(n *node) {
 	n.dead = true
 	delete(v.nodes, n.name.Node)
+	if n.stop != nil { // its event may never come
+		n.stop()
+		n.stop = nil
+	}
 	if p := n.owner; p != nil {
 		p.evicted = true
 		p.notify()
@@ -204,7 +210,7 @@ func (n *node) Take(notify func(framework.Event)) (before framework.Event, fired
 	switch {
 	case n.dead:
 		return framework.Event{Type: framework.EventDeleted}, true
-	case n.watch != watched:
+	case n.watch != watched || n.missed:
 		return framework.Event{Type: framework.EventRecheck}, true
 	}
 	return framework.Event{}, false

@@ -90,12 +90,12 @@ func (p *Position) Join(ctx context.Context) error {
 // create creates the node. A listing follows every attempt over the same connection, so
 // that it costs no round trip of its own.
 func (p *Position) create(ctx context.Context) error {
-	v := p.view
+	v, broken := p.view, p.session.Suspended()
 	sent := func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		p.sent = v.tick()
-		v.want(p, p.sent)
+		v.listBehind(p, broken)
 	}
 	made, err := kit.Of(p.client).CreateSent(ctx, p.queue.Node(p.queue.Kind), p.queue.Data(), framework.EphemeralSequential, sent)
 	if err != nil {
@@ -186,6 +186,7 @@ func (p *Position) DetachWatch() (hold.Watch, error) {
 	case p.node == nil:
 		return nil, nil
 	}
+	p.node.missed = false
 	p.node.inherit(func(framework.Event) {})
 	return p.node, nil
 }
