@@ -80,7 +80,7 @@ func (t *Try) CheckFree(ctx context.Context, q *queue.Queue) error {
 // Await joins the queue, and waits until the position is admitted: see
 // Position.AwaitAdmitted. On failure no node remains, or it is being deleted.
 func (t *Try) Await(ctx context.Context, q *queue.Queue, also *queue.Dependency) (*queue.Position, error) {
-	p := q.Position(t.Session, t.Seen)
+	p := q.Position(t.Client, t.Seen)
 	if err := p.Join(ctx); err != nil {
 		return nil, err
 	}

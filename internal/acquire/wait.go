@@ -78,13 +78,10 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 	}
 }
 
-// try acquires in one session. The watches of its positions end with it, because the
-// wait may continue for long.
+// try acquires in one session.
 func (w *wait) try(session *framework.Session, take Taker) (*lease.Lease, error) {
-	ctx, cancel := context.WithCancel(w.ctx)
-	defer cancel()
 	w.seen.Notified = time.Time{}
-	return take(ctx, &Try{
+	return take(w.ctx, &Try{
 		Client: w.recipe.Client.In(session), Session: session, AtOnce: w.atOnce, Work: w.work, Seen: &w.seen, wait: w,
 	})
 }

@@ -146,6 +146,10 @@ func (v *view) accept(names []znode.Name, others []string, broken <-chan struct{
 	for _, n := range v.nodes {
 		if _, found := v.find(n.name); !found || v.isGone(n.name) {
 			v.forget(n)
+			v.dropUnused(n) // its event may never come
+			if heir := n.heir.Load(); heir != nil {
+				(*heir)(framework.Event{Type: framework.EventDeleted})
+			}
 		}
 	}
 	for p, after := range v.wanting {

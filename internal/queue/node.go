@@ -129,12 +129,16 @@ func (n *node) fail(err error) {
 
 // onEvent gets the event of the watch. A deletion reaches the view in another way.
 func (n *node) onEvent(ev framework.Event) {
-	if heir := n.heir.Load(); heir != nil {
+	if ev.Type != framework.EventSessionEnded { // may come under any lock; the positions wait for that themselves
+		n.onChange()
+	}
+	if heir := n.heir.Load(); heir != nil { // after that: see Take
 		(*heir)(ev)
 	}
-	if ev.Type == framework.EventSessionEnded { // may come under any lock; the positions wait for that themselves
-		return
-	}
+}
+
+// onChange records that the watch has fired.
+func (n *node) onChange() {
 	n.view.mu.Lock()
 	defer n.view.mu.Unlock()
 	n.missed = true
@@ -159,10 +163,6 @@ func (n *node) renew() {
 func (v *view) forget(n *node) {
 	n.dead = true
 	delete(v.nodes, n.name.Node)
-	if n.stop != nil { // its event may never come
-		n.stop()
-		n.stop = nil
-	}
 	if p := n.owner; p != nil {
 		p.evicted = true
 		p.notify()
@@ -202,7 +202,8 @@ func (n *node) leave(p *Position) {
 func (n *node) inherit(notify func(framework.Event)) { n.heir.Store(&notify) }
 
 // Take makes a function the one that gets further events. If there was one before, or
-// may have been, it returns one.
+// may have been, it returns one: an event looks for the function after it was recorded,
+// and Take asks for a record after it has set the function.
 func (n *node) Take(notify func(framework.Event)) (before framework.Event, fired bool) {
 	n.inherit(notify)
 	n.view.mu.Lock()
@@ -221,7 +222,5 @@ func (n *node) Stop() {
 	n.heir.Store(nil)
 	n.view.mu.Lock()
 	defer n.view.mu.Unlock()
-	if !n.dead {
-		n.view.dropUnused(n)
-	}
+	n.view.dropUnused(n)
 }

@@ -46,10 +46,11 @@ type Position struct {
 	revocationRequested bool   // by the data of its node when that was last read
 }
 
-// Position returns a position in a session, which has no node before Join. It records
-// what it reads in seen.
-func (q *Queue) Position(s *framework.Session, seen *Seen) *Position {
-	return &Position{queue: q, client: q.Client.In(s), session: s, sessionID: s.ID(), seen: seen}
+// Position returns a position in the session that the client is pinned to, which has no
+// node before Join. It records what it reads in seen.
+func (q *Queue) Position(client *framework.Client, seen *Seen) *Position {
+	s := client.Session()
+	return &Position{queue: q, client: client, session: s, sessionID: s.ID(), seen: seen}
 }
 
 // Name returns that of the node.

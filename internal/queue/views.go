@@ -12,30 +12,41 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// views are the views of one session. A view lasts while a position uses it.
+// views are the views of one session. One that no position uses knows nothing of the
+// queue, but for nodes that are held; a few are kept, so that the next position need not
+// make one.
 type views struct {
 	mu  sync.Mutex
 	all map[viewKey]*view
 }
+
+// unusedViews is how many views may be there before one that is not used is removed.
+const unusedViews = 256
 
 // A viewKey identifies a queue in a session: equal full paths are the same node.
 type viewKey struct{ path, kinds string }
 
 type viewsKey struct{}
 
+func newViews() any { return &views{all: map[viewKey]*view{}} }
+
 // use returns the view of a queue in the session of the client, which is pinned to it.
 func (q *Queue) use(client *framework.Client, s *framework.Session) *view {
-	all := kit.Of(client).Kept(s, viewsKey{}, func() any { return &views{all: map[viewKey]*view{}} }).(*views) //nolint:forcetypeassert // made here
-	key := viewKey{client.FullPath(q.Path), strings.Join(q.Kinds, "\x00")}
+	all := kit.Of(client).Kept(s, viewsKey{}, newViews).(*views) //nolint:forcetypeassert // of newViews
+	key := viewKey{client.FullPath(q.Path), strings.Join(q.Kinds, " ")}
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	v := all.all[key]
 	if v == nil {
 		v = &view{all: all, key: key, client: client, session: s, path: q.Path, kinds: q.Kinds, recheck: q.Recheck}
-		v.open()
+		v.pause = hold.LookInterval(s, key.path)
+		v.lister = kit.Of(client).Failing(v.onFailure)
+		v.unlisten = kit.Of(client).OnDeleted(s, v.path, v.onDeleted)
 		all.all[key] = v
 	}
-	v.users++
+	if v.users++; v.users == 1 {
+		v.open()
+	}
 	return v
 }
 
@@ -43,32 +54,35 @@ func (q *Queue) use(client *framework.Client, s *framework.Session) *view {
 func (v *view) leave() {
 	v.all.mu.Lock()
 	defer v.all.mu.Unlock()
-	if v.users--; v.users == 0 {
+	if v.users--; v.users > 0 {
+		return
+	}
+	v.close()
+	if len(v.all.all) > unusedViews {
 		delete(v.all.all, v.key)
-		v.close()
+		v.unlisten()
 	}
 }
 
-// open begins to learn of deletions.
 func (v *view) open() {
-	v.pause = hold.LookInterval(v.session, v.key.path)
-	v.lister = kit.Of(v.client).Failing(v.onFailure)
-	v.unlisten = kit.Of(v.client).OnDeleted(v.session, v.path, v.onDeleted)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.closed = false
 }
 
 // close ends all that the view does. A request that is under way ends with its answer.
 func (v *view) close() {
-	v.unlisten()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.closed = true
 	if v.slow != nil {
 		v.slow.Stop()
+		v.slow = nil
 	}
 	for _, n := range v.nodes {
 		v.dropUnused(n)
 	}
-	v.names, v.gone, v.others, v.rechecks = nil, nil, nil, nil // a hold may still have one of the nodes
+	v.listed, v.names, v.gone, v.others, v.rechecks, v.failure = 0, nil, nil, nil, nil, nil
 }
 
 // slowly lists again about once per session timeout, while a position waits: see
@@ -78,10 +92,11 @@ func (v *view) slowly() {
 	if v.slow != nil || v.closed {
 		return
 	}
-	v.slow = time.AfterFunc(v.pause, func() {
+	var timer *time.Timer
+	timer = time.AfterFunc(v.pause, func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		if v.closed {
+		if v.slow != timer {
 			return
 		}
 		for p := range v.dependents {
@@ -89,8 +104,9 @@ func (v *view) slowly() {
 			p.notify()
 		}
 		v.list()
-		v.slow.Reset(v.pause)
+		timer.Reset(v.pause)
 	})
+	v.slow = timer
 }
 
 // run carries out requests in a goroutine of the session. They end with the session

@@ -60,7 +60,7 @@ func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hol
 
 // takeDowngraded takes the read lock, in the session of the write lock.
 func (s side) takeDowngraded(ctx context.Context, t *acquire.Try, writing *hold.Hold) (*lease.Lease, error) {
-	p := s.queue.Position(t.Session, t.Seen)
+	p := s.queue.Position(t.Client, t.Seen)
 	if err := s.joinAtWriter(ctx, t.Client, p, writing); err != nil {
 		return nil, err
 	}

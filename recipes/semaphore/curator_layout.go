@@ -44,6 +44,8 @@ import (
 func (s *Semaphore) curatorTaker(n int) acquire.Taker {
 	checked := n > 1 || !s.agreed.Load() // else only the head of the queue has to know the size
 	return func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel() // of the watches that were set for it
 		a := &admission{s: s, n: n, try: t}
 		t.Ask = a.findHolder
 		if err := a.checkFree(ctx, checked); err != nil {

@@ -48,6 +48,8 @@ func (s *Semaphore) singleQueueTaker(n int) acquire.Taker {
 	q := *s.queue
 	q.Kind = znode.PermitsOf(n)
 	return func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel() // of the watches that were set for it
 		size := &positionSize{s: s, n: n, client: t.Client}
 		q.Rule = bySize(size.peek)
 		if err := t.CheckFree(ctx, &q); err != nil {

@@ -21,7 +21,7 @@ func ViewMutants() []Mutant {
 		File: "internal/queue/admission.go", Old: "case v.listed > p.answered:\n\t\treturn -1,", New: "case v.listed > 0:\n\t\treturn -1,",
 	}, {
 		Name: "each waiter lists for itself", Package: waits, Tests: "TestCrowdSharesItsLooks",
-		File: "internal/queue/listing.go", Old: "if !v.listing && !v.closed {", New: "if !v.closed {",
+		File: "internal/queue/listing.go", Old: "if v.listing || v.closed || v.listed > 0 && closed(v.broken) {", New: "if v.closed || v.listed > 0 && closed(v.broken) {",
 	}, {
 		Name: "waiters do not learn of deletes of their own session", Package: waits, Tests: "TestCrowdSharesItsLooks",
 		File: "internal/queue/node.go", Old: "p.notify()\n\t}\n\tn.owner, n.waiters = nil, nil", New: "_ = p\n\t}\n\tn.owner, n.waiters = nil, nil",
@@ -30,7 +30,7 @@ func ViewMutants() []Mutant {
 		File: "internal/queue/admission.go", Old: "if r.gone.Before(p.self) && p.mustRecheck(r.gone) {", New: "if false {",
 	}, {
 		Name: "only events wake a waiter, no slow look does", Package: suites, Tests: "^TestMutex$/the_node_ahead_is_deleted_without",
-		File: "internal/queue/views.go", Old: "v.list()\n\t\tv.slow", New: "v.slow",
+		File: "internal/queue/views.go", Old: "v.list()\n\t\ttimer", New: "timer",
 	}, {
 		Name: "a queue of readers looks ahead as one", Package: rwScenarios, Tests: "Kazoo2",
 		File: "internal/queue/lookahead.go", Old: "wait[0].Node != nearest[0].Node ||", New: "",
