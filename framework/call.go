@@ -105,6 +105,7 @@ func once[T any](ctx context.Context, c *Client, r request[T], number int) (T, e
 	var value T
 	outcome, session := Failed, int64(0)
 	if err == nil {
+		r.inTask = c.inTask
 		value, outcome, err = send(ctx, s, c.full(r.path), r)
 		session = s.ID()
 	}

@@ -15,7 +15,7 @@ func (v recipeView) CreateSent(ctx context.Context, path string, data []byte, mo
 // GoChildren lists children in a task of the session.
 func (v recipeView) GoChildren(ctx context.Context, path string, done func(children []string, err error)) bool {
 	l := &listing{ctx, *v.Client, path, done}
-	l.client.pinned, l.client.once = v.Session(), true
+	l.client.pinned, l.client.once, l.client.inTask = v.Session(), true, true
 	return l.client.pinned.tasks.do(l)
 }
 
@@ -28,7 +28,7 @@ type listing struct {
 }
 
 func (l *listing) run() {
-	children, _, err := childrenReading.with(l.ctx, &l.client, request[watched[[]string]]{path: l.path, inTask: true})
+	children, _, err := childrenReading.with(l.ctx, &l.client, request[watched[[]string]]{path: l.path})
 	l.done(children, err)
 }
 

@@ -30,10 +30,10 @@ func (v recipeView) Once() *Client {
 	return &view
 }
 
-// Failing tells which attempts have failed.
-func (v recipeView) Failing(failed func(err error)) *Client {
+// ForTask makes requests in the goroutine that asks for them.
+func (v recipeView) ForTask(failed func(err error)) *Client {
 	view := *v.Client
-	view.failing = failed
+	view.inTask, view.failing = true, failed
 	return &view
 }
 

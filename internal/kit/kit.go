@@ -34,9 +34,11 @@ type Kit interface {
 	// again, nor are reads whose answer is dropped.
 	Once() *framework.Client
 
-	// Failing returns a view of the client that calls a function with the error of each
-	// attempt of a request that it will repeat.
-	Failing(failed func(err error)) *framework.Client
+	// ForTask returns a view of the client for a goroutine of the session, started by
+	// its Go: requests need no other goroutine, and are waited for until they are
+	// answered or the connection breaks. failed is called with the error of each attempt
+	// that will be repeated; nil for nothing.
+	ForTask(failed func(err error)) *framework.Client
 
 	// SameClient reports whether other is a view of the same client, so that equal full
 	// paths name the same znode, in the same session.

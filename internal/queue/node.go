@@ -69,7 +69,7 @@ func (n *node) read() {
 // set reads the node with a watch.
 func (n *node) set(ctx context.Context) {
 	v := n.view
-	data, stat, stop, err := kit.Of(v.client).GetNotify(ctx, v.path+"/"+n.name.Node, n.onEvent)
+	data, stat, stop, err := kit.Of(v.reader).GetNotify(ctx, v.path+"/"+n.name.Node, n.onEvent)
 	unused := n.onRead(data, stat, stop, err)
 	if unused != nil {
 		unused()

@@ -40,7 +40,8 @@ func (q *Queue) use(client *framework.Client, s *framework.Session) *view {
 	if v == nil {
 		v = &view{all: all, key: key, client: client, session: s, path: q.Path, kinds: q.Kinds, recheck: q.Recheck}
 		v.pause = hold.LookInterval(s, key.path)
-		v.lister = kit.Of(client).Failing(v.onFailure)
+		v.reader = kit.Of(client).ForTask(nil)
+		v.lister = kit.Of(client).ForTask(v.onFailure)
 		v.unlisten = kit.Of(client).OnDeleted(s, v.path, v.onDeleted)
 		all.all[key] = v
 	}
