@@ -1,11 +1,6 @@
 package framework
 
-import (
-	"context"
-	"sync"
-
-	"github.com/zkrecipes/zkrecipes/internal/kit/bridge"
-)
+import "context"
 
 // CreateSent tells when a protected create is sent.
 func (v recipeView) CreateSent(ctx context.Context, path string, data []byte, mode Mode, sent func(), opts ...CreateOption) (Created, error) {
@@ -30,36 +25,4 @@ type listing struct {
 func (l *listing) run() {
 	children, _, err := childrenReading.with(l.ctx, &l.client, request[watched[[]string]]{path: l.path})
 	l.done(children, err)
-}
-
-// CreateListed lists the parent's children behind a protected create.
-func (v recipeView) CreateListed(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, bridge.Listing, error) {
-	s, err := v.AwaitSession(ctx)
-	if err != nil {
-		return Created{}, bridge.Listing{}, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
-	}
-	if v.pinned != s {
-		v = recipeView{v.In(s)}
-	}
-	listed := make(chan bridge.Listing, 1)
-	list := sync.OnceFunc(func() {
-		started := v.GoChildren(s.ctx, parentOf(path), func(children []string, err error) { listed <- bridge.Listing{Children: children, Err: err} })
-		if !started {
-			listed <- bridge.Listing{Err: context.Cause(s.ctx)}
-		}
-	})
-	made, err := v.createProtected(ctx, path, data, mode, list, opts)
-	if err != nil {
-		return Created{}, bridge.Listing{}, err
-	}
-	list() // a node that was found again was perhaps never seen being sent
-	select {
-	case l := <-listed:
-		return made, l, nil
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	case <-s.ctx.Done():
-		err = context.Cause(s.ctx)
-	}
-	return made, bridge.Listing{Err: &OpError{Op: "children", Path: parentOf(path), Session: s.ID(), Outcome: Unknown, Err: err}}, nil
 }

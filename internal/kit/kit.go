@@ -50,13 +50,6 @@ type Kit interface {
 	// Logger returns the one of the configuration.
 	Logger() *slog.Logger
 
-	// CreateListed is CreateProtected, and lists the parent's children behind the
-	// create, over the same connection, so that the listing costs no round trip of its
-	// own. It shows the children as they were when the request of the create had
-	// reached the server. The node itself is missing if that request was refused at
-	// first and had to be repeated. A listing that fails does not make the create fail.
-	CreateListed(ctx context.Context, path string, data []byte, mode framework.Mode, opts ...framework.CreateOption) (framework.Created, Listing, error)
-
 	// CreateSent is CreateProtected, and calls sent when the request is about to be
 	// written: for every attempt, and one after the other. What is given to the same
 	// session after that call, or after the return of CreateSent, is written behind the
@@ -184,6 +177,3 @@ type Kit interface {
 
 // A Reliance says that work relies on nodes of a session: see Kit.Rely.
 type Reliance = bridge.Reliance
-
-// A Listing is the children of a parent, listed behind a create: see Kit.CreateListed.
-type Listing = bridge.Listing

@@ -190,7 +190,7 @@ func TestWriteLeaseIsReleasedDuringADowngrade(t *testing.T) {
 				return
 			}
 			got := down.Granted()
-			require.Greater(t, got.Token(), writing.Token(), "the lease is a new one")
+			require.GreaterOrEqual(t, got.Token(), writing.Token(), "the lease is a new one, unless the node was made before the other was deleted")
 			require.NoError(t, got.Release())
 		})
 	}

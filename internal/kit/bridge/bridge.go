@@ -28,12 +28,3 @@ type Reliance interface {
 	// session.
 	OnFailure(failed func(error))
 }
-
-// A Listing is the children of a parent, listed behind a create: see
-// internal/kit.Kit.CreateListed.
-type Listing struct {
-	// Children are the names of the nodes, nil if they are not known.
-	Children []string
-	// Err says why they are not known.
-	Err error
-}

@@ -24,7 +24,7 @@ func RequestMutants() []Mutant {
 		Name: "goroutines that are needed end", Package: client, Tests: trim,
 		File: "framework/tasks.go", Old: "t.end(int(t.spare.Load()))", New: "t.end(idleTasks)",
 	}, {
-		Name: "a listing is sent before the create", Package: client, Tests: "^TestListingBehindACreate$",
+		Name: "a listing is sent before the create", Package: client, Tests: "^TestAListingBehindSeveralCreates$",
 		File: "framework/create.go", Old: "s.guard.ExpectCreate(path, o.onSent)", New: "if o.onSent != nil {\n\t\to.onSent()\n\t\ttime.Sleep(time.Millisecond)\n\t}",
 	}, {
 		Name: "a late answer reaches another caller", Package: client, Tests: "^TestALateAnswerReachesNoOtherRequest$",
