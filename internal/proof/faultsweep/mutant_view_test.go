@@ -34,5 +34,32 @@ func ViewMutants() []Mutant {
 	}, {
 		Name: "a queue of readers looks ahead as one", Package: rwScenarios, Tests: "Kazoo2",
 		File: "internal/queue/lookahead.go", Old: "wait[0].Node != nearest[0].Node ||", New: "",
+	}, {
+		Name: "an event before the answer of its read is forgotten", Package: waits, Tests: "TestWatchThatFiresBeforeItsReadIsAnswered",
+		File: "internal/queue/node.go", Old: "n.watch = fired // the answer comes next", New: "",
+	}, {
+		Name: "events do not reach the hold that has taken the watch", Package: waits, Tests: "TestHoldIsNotifiedByTheWatchOfItsPosition",
+		File: "internal/queue/node.go", Old: "\tn.inherit(notify)\n", New: "",
+	}, {
+		Name: "an event looks for its hold before it is recorded", Package: waits, Tests: "TestEventDuringTheHandoverOfTheWatch",
+		File: "internal/queue/node.go", Old: "\t\tn.onChange()\n", New: "\t\tdefer n.onChange()\n",
+	}, {
+		Name: "a hold does not ask for events before it", Package: "./internal/acquire", Tests: "TestRevocationAtTheMomentOfTheGrant",
+		File: "internal/queue/node.go", Old: "n.watch != watched || n.missed", New: "n.watch != watched",
+	}, {
+		Name: "a node that is known to be deleted is granted", Package: scenarios, Tests: "TestNodeDeletedBeforeTheGrant",
+		File: "internal/queue/position.go", Old: "case p.evicted:\n\t\treturn nil, ErrEvicted\n\tcase p.node", New: "case p.node",
+	}, {
+		Name: "the error of a wait has the data of an earlier head", Package: scenarios, Tests: "TestTimeoutErrorNamesThePresentHolder",
+		File: "internal/queue/admission.go", Old: "p.head, p.data = head, nil", New: "p.head = head",
+	}, {
+		Name: "the error of a wait has the path of another client", Package: scenarios, Tests: "TestTimeoutErrorNamesTheHolderBesideANamespace",
+		File: "internal/queue/admission.go", Old: "p.seen.record(p.queue.Path,", New: "p.seen.record(v.path,",
+	}, {
+		Name: "writers that leave behind a waiter have it list again", Package: rwScenarios, Tests: "TestWritersThatGiveUpDelayNoWriterAhead",
+		File: "internal/queue/admission.go", Old: "if r.gone.Before(p.self) && p.mustRecheck", New: "if p.mustRecheck",
+	}, {
+		Name: "a crowd does not list again after a writer has left", Package: waits, Tests: "TestCrowdsUnderFaults",
+		File: "internal/queue/admission.go", Old: "when = r.when // the latest is the last", New: "",
 	}}
 }
