@@ -148,7 +148,7 @@ func (p *Position) decide(policy Policy, atOnce bool) (admitted bool, err error)
 	case atOnce:
 		return false, ErrNotFree
 	}
-	p.watchOwn()
+	p.watchOwn(false)
 	p.waitFor(at, wait, policy)
 	v.slowly()
 	return false, nil
@@ -166,7 +166,7 @@ func (p *Position) admit() bool {
 		p.unconfirmed = nil
 		return true
 	}
-	p.watchOwn()
+	p.watchOwn(true)
 	p.unconfirmed = v.broken
 	return p.node.watch == watched
 }
@@ -188,12 +188,12 @@ func (p *Position) mustRecheck(gone znode.Name) bool {
 }
 
 // watchOwn has the own node watched. The caller has the lock of the view.
-func (p *Position) watchOwn() {
+func (p *Position) watchOwn(urgent bool) {
 	if p.node == nil {
 		p.node = p.view.node(p.self)
 		p.node.owner = p
 	}
-	p.node.read()
+	p.node.read(urgent)
 }
 
 // onOwnData records what a read of the own node has shown. The caller has the lock of

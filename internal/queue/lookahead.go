@@ -32,11 +32,11 @@ func (p *Position) waitFor(at int, wait []znode.Name, policy Policy) {
 	switch {
 	case fresh:
 	case !v.knowsAll(wait):
-		if p.recheckDue() > 0 || !p.readUnknown(at, max(fewReads, at/namesPerRead), policy) {
+		if p.recheckDue() > 0 || !p.readUnknown(at, max(fewReads, at/namesPerRead), policy, true) {
 			v.want(p, max(v.listed, p.recheckDue()))
 			return
 		}
-	case !v.knowsAll(next) && !p.readUnknown(at, fewReads, policy):
+	case !v.knowsAll(next) && !p.readUnknown(at, fewReads, policy, false):
 		next = nil
 	}
 	var nodes []*node
@@ -53,13 +53,13 @@ func (v *view) knowsAll(names []znode.Name) bool {
 
 // readUnknown reads the contenders ahead that keep the position out and may be deleted,
 // if there are not too many.
-func (p *Position) readUnknown(at, limit int, policy Policy) bool {
+func (p *Position) readUnknown(at, limit int, policy Policy, urgent bool) bool {
 	unknown := p.unknown(at, limit+1, policy)
 	if len(unknown) > limit {
 		return false
 	}
 	for _, name := range unknown {
-		p.view.node(name).read()
+		p.view.node(name).read(urgent)
 	}
 	return true
 }

@@ -33,6 +33,7 @@ type watchState int
 
 const (
 	unwatched watchState = iota
+	queued               // it is to be read
 	setting              // the read that sets the watch is under way
 	fired                // the event came before the answer to that read
 	watched              // it is set and has not fired
@@ -58,22 +59,54 @@ func (v *view) known(name znode.Name) bool {
 	return n != nil && n.watch != unwatched
 }
 
-// read sets the watch on a node, unless there is one. The caller has the lock.
-func (n *node) read() {
-	if n.watch == unwatched && !n.dead {
-		n.watch = setting
-		n.view.run(n.set)
+// read sets the watch on a node, unless there is one. It is urgent if a position may be
+// admitted by it. The caller has the lock.
+func (n *node) read(urgent bool) {
+	v := n.view
+	switch {
+	case n.dead || n.watch > queued || n.watch == queued && !urgent:
+		return
+	case urgent:
+		v.urgent = append(v.urgent, n)
+	default:
+		v.toRead = append(v.toRead, n)
+	}
+	if n.watch = queued; v.readers < maxReaders {
+		v.readers++
+		v.run(v.readAll)
 	}
 }
 
-// set reads the node with a watch.
-func (n *node) set(ctx context.Context) {
-	v := n.view
-	data, stat, stop, err := kit.Of(v.reader).GetNotify(ctx, v.path+"/"+n.name.Node, n.onEvent)
-	unused := n.onRead(data, stat, stop, err)
-	if unused != nil {
-		unused()
+// maxReaders is how many nodes are read at once. So a crowd that joins does not keep other
+// requests of the session waiting.
+const maxReaders = 32
+
+// readAll reads nodes until none is left.
+func (v *view) readAll(ctx context.Context) {
+	for n := v.nextRead(); n != nil; n = v.nextRead() {
+		data, stat, stop, err := kit.Of(v.reader).GetNotify(ctx, v.path+"/"+n.name.Node, n.onEvent)
+		if unused := n.onRead(data, stat, stop, err); unused != nil {
+			unused()
+		}
 	}
+}
+
+// nextRead returns the next node to read.
+func (v *view) nextRead() *node {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, from := range []*[]*node{&v.urgent, &v.toRead} {
+		for len(*from) > 0 {
+			n := (*from)[0]
+			if *from = (*from)[1:]; n.watch == queued && !n.dead {
+				n.watch = setting
+				return n
+			}
+		}
+	}
+	v.urgent, v.toRead = nil, nil
+	v.readers--
+	return nil
 }
 
 // onRead records the answer. It returns the function that ends the watch if nothing
@@ -154,7 +187,7 @@ func (n *node) onChange() {
 // changed, or the watch could not be kept. The caller has the lock.
 func (n *node) renew() {
 	if n.owner != nil || len(n.waiters) > 0 {
-		n.read()
+		n.read(true)
 	}
 }
 

@@ -162,7 +162,7 @@ func (p *Position) waitAt(nodes []*node) {
 		if !slices.Contains(p.waits, n) {
 			n.waiters = append(n.waiters, p)
 		}
-		n.read()
+		n.read(false)
 	}
 	before := p.waits
 	p.waits = nodes

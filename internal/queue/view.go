@@ -48,21 +48,23 @@ type view struct {
 	pause    time.Duration     // between slow looks
 	users    int               // guarded by all.mu
 
-	mu         sync.Mutex // guards what follows. Nothing of the session is called under it, but Go
-	closed     bool
-	clock      uint64                 // counts what happens, to order it
-	listed     uint64                 // when the listing was sent; 0: there is none
-	broken     <-chan struct{}        // closed if the connection of the listing broke
-	names      []znode.Name           // contenders, in order
-	gone       map[string]struct{}    // of those, the ones that are deleted; never the first
-	others     []string               // children that do not contend
-	learned    uint64                 // when a deletion was last learned of
-	rechecks   []recheck              // oldest first
-	voided     uint64                 // the listing counts only if it was sent after this
-	nodes      map[string]*node       // which are watched or waited for
-	own        map[string]*Position   // by the id in the name of the node
-	dependents map[*Position]struct{} // which depend on something outside the queue
-	slow       *time.Timer            // until the next slow look
+	mu             sync.Mutex // guards what follows. Nothing of the session is called under it, but Go
+	closed         bool
+	clock          uint64                 // counts what happens, to order it
+	listed         uint64                 // when the listing was sent; 0: there is none
+	broken         <-chan struct{}        // closed if the connection of the listing broke
+	names          []znode.Name           // contenders, in order
+	gone           map[string]struct{}    // of those, the ones that are deleted; never the first
+	others         []string               // children that do not contend
+	learned        uint64                 // when a deletion was last learned of
+	rechecks       []recheck              // oldest first
+	voided         uint64                 // the listing counts only if it was sent after this
+	nodes          map[string]*node       // which are watched or waited for
+	urgent, toRead []*node                // to be read, in order
+	readers        int                    // goroutines that do
+	own            map[string]*Position   // by the id in the name of the node
+	dependents     map[*Position]struct{} // which depend on something outside the queue
+	slow           *time.Timer            // until the next slow look
 
 	// Of the listing that is under way.
 	listing bool
