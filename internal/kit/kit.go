@@ -36,8 +36,8 @@ type Kit interface {
 
 	// ForTask returns a view of the client for a goroutine of the session, started by
 	// its Go: requests need no other goroutine, and are waited for until they are
-	// answered or the connection breaks. failed is called with the error of each attempt
-	// that will be repeated; nil for nothing.
+	// answered or the connection breaks. failed is called with the error of each
+	// attempt that will be repeated; nil for nothing.
 	ForTask(failed func(err error)) *framework.Client
 
 	// SameClient reports whether other is a view of the same client, so that equal full

@@ -77,8 +77,8 @@ func (n *node) read(urgent bool) {
 	}
 }
 
-// maxReaders is how many nodes are read at once. So a crowd that joins does not keep other
-// requests of the session waiting.
+// maxReaders is how many nodes are read at once. So a crowd that joins does not keep
+// other requests of the session waiting.
 const maxReaders = 32
 
 // readAll reads nodes until none is left.

@@ -13,8 +13,8 @@ import (
 )
 
 // views are the views of one session. One that no position uses knows nothing of the
-// queue, but for nodes that are held; a few are kept, so that the next position need not
-// make one.
+// queue, but for nodes that are held; a few are kept, so that the next position need
+// not make one.
 type views struct {
 	mu  sync.Mutex
 	all map[viewKey]*view
