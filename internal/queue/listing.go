@@ -103,6 +103,7 @@ func (v *view) onListed(children []string, broken <-chan struct{}, err error) (a
 		v.fail(err)
 	case closed(broken):
 		v.listed, v.broken = v.sent, broken
+		v.dropJoining()
 	default:
 		v.accept(names, others, broken)
 	}
@@ -114,6 +115,7 @@ func (v *view) onListed(children []string, broken <-chan struct{}, err error) (a
 // sent behind a create, which has not failed. The caller has the lock.
 func (v *view) fail(err error) {
 	v.failure = err
+	v.dropJoining()
 	for p := range v.wanting {
 		if p.unlisted || errors.Is(err, framework.ErrReplyTooLarge) { // the next one would be too large as well
 			delete(v.wanting, p)
@@ -121,6 +123,17 @@ func (v *view) fail(err error) {
 			p.notify()
 		}
 		p.unlisted = true
+	}
+}
+
+// dropJoining drops the positions whose create has not been answered. It was on the
+// connection that the listing failed on, and is sent again with a listing behind it, or
+// found; then the position asks for one. The caller has the lock.
+func (v *view) dropJoining() {
+	for p := range v.wanting {
+		if p.answered == 0 {
+			delete(v.wanting, p)
+		}
 	}
 }
 
