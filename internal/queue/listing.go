@@ -115,9 +115,12 @@ func (v *view) onListed(children []string, broken <-chan struct{}, err error) (a
 // sent behind a create, which has not failed. The caller has the lock.
 func (v *view) fail(err error) {
 	v.failure = err
-	v.dropJoining()
+	tooLarge := errors.Is(err, framework.ErrReplyTooLarge) // the next one would be, too
+	if !tooLarge {
+		v.dropJoining()
+	}
 	for p := range v.wanting {
-		if p.unlisted || errors.Is(err, framework.ErrReplyTooLarge) { // the next one would be too large as well
+		if p.unlisted || tooLarge {
 			delete(v.wanting, p)
 			p.failed = err
 			p.notify()
