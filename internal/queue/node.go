@@ -206,8 +206,13 @@ func (v *view) forget(n *node) {
 	n.owner, n.waiters = nil, nil
 }
 
-// dropUnused removes the entry of a node that nothing needs. The caller has the lock.
+// dropUnused removes the entry of a node that nothing needs. While the view is used and
+// the node exists, the next position to wait may need the watch. The caller has the
+// lock.
 func (v *view) dropUnused(n *node) {
+	if _, listed := v.find(n.name); n.watch == watched && listed && !v.closed && !n.dead {
+		return
+	}
 	if n.owner != nil || len(n.waiters) > 0 || n.watch == setting || n.watch == fired || n.heir.Load() != nil {
 		return
 	}
