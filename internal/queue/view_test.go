@@ -106,7 +106,7 @@ func TestADeletionAheadWaitsForTheWatchOnTheOwnNode(t *testing.T) {
 		before := w.Ephemerals("/")
 		w.Server.SetFaults(func(c zktest.Call) zktest.Action {
 			if c.Client == "a" && c.Op == zktest.OpGetData && c.Phase == zktest.PhaseBeforeApply && c.Path != held.Path() {
-				return zktest.Delay(500 * time.Millisecond)
+				return zktest.Fail(zktest.ThrottledOp) // it is read again later
 			}
 			return zktest.Pass
 		})

@@ -62,6 +62,7 @@ func foundNodeIsOfAnotherSession(t *testing.T, w *World, r Recipe) {
 // that has not seen the node.
 func lookupOnLaggingServer(t *testing.T, w *World, r Recipe) {
 	c := w.Client("a", w.Elsewhere("a", "a, elsewhere"))
+	release(t, w.Acquire(r.New(c, path))) // it knows the parents, so the create is the first that it sends
 	held := fill(w, r)
 	before := len(w.Ephemerals("/"))
 	w.Server.Lag("a, elsewhere", true)

@@ -104,7 +104,7 @@ func Mutants() []Mutant {
 		File: "framework/protected.go", Old: "(mode.ephemeral() && stat.EphemeralOwner != c.pinned.ID())", New: "(mode.ephemeral() && stat.EphemeralOwner == 0)",
 	}, {
 		Name: "deletions wake no waiter", Package: scenarios, Tests: "CostOfHandOver",
-		File: "framework/watch.go", Old: "{EventDeleted, []watchKind{dataWatch, ", New: "{EventDeleted, []watchKind{",
+		File: "framework/session.go", Old: "s.gone(ev.Path)", New: "s.quota.gone(ev.Path)",
 	}, {
 		Name: "a session is trusted for too long", Package: sweeps, Tests: sweepTest,
 		File: "framework/internal/guard/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",
