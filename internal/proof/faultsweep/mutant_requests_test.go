@@ -30,7 +30,7 @@ func RequestMutants() []Mutant {
 		Name: "a late answer reaches another caller", Package: client, Tests: "^TestALateAnswerReachesNoOtherRequest$",
 		File: "framework/call.go", Old: "if c.decided.CompareAndSwap(false, true) {\n\t\t\treturn value, Unknown, err", New: "if s.answers.give(c.answer); true {\n\t\t\treturn value, Unknown, err",
 	}, {
-		Name: "a request in flight is forgotten", Package: client, Tests: "^TestAListingBehindSeveralCreates$",
+		Name: "a request in flight is forgotten", Package: client, Tests: "^(TestAListingBehindSeveralCreates|TestRequestsUnderWayAreLimited|TestParentWhoseCreateFails)$",
 		File: "framework/internal/guard/conn.go", Old: "c.sent = append(c.room[:0], c.sent...)", New: "c.sent = c.room[:0]",
 	}, {
 		Name: "the czxid is looked for under the name that was asked for", Package: "./framework/internal/guard", Tests: "^TestGuardRemembersTheZxidOfCreates$",
