@@ -122,7 +122,7 @@ func (v *view) learn(child string) {
 		v.forget(n)
 	}
 	name, ok := znode.Parse(child, v.kinds...)
-	if !ok || v.closed {
+	if !ok || v.closed || v.knowsOf(name) {
 		return
 	}
 	v.learned = v.tick()
@@ -140,6 +140,15 @@ func (v *view) learn(child string) {
 		v.facts[child] = struct{}{}
 	}
 	v.remove(name)
+}
+
+// knowsOf reports whether it was known already that a node is deleted: a deletion is
+// learned of twice where an answer follows the event. The caller has the lock.
+func (v *view) knowsOf(name znode.Name) bool {
+	if _, listed := v.find(name); listed {
+		return v.isGone(name)
+	}
+	return !v.listing || slices.ContainsFunc(v.rechecks, func(r recheck) bool { return r.gone == name })
 }
 
 // isUnique reports whether a name has a random id before its kind: then it is used
