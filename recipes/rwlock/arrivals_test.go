@@ -20,7 +20,7 @@ func TestWritersThatGiveUpDelayNoWriterAhead(t *testing.T) {
 		b := w.Client("b")
 		held := w.Acquire(newLock(t, w.Client("a")).Write())
 		first := w.Start(newLock(t, b).Write(), lease.Forever)
-		w.Server.On(zktest.OpGetChildren2, path).Client("b").After().Always().Delay(20 * time.Millisecond)
+		w.Server.On(zktest.OpGetChildren2, path).Client("b").After().Always().Delay(100 * time.Millisecond)
 		ctx, cancel := context.WithCancel(t.Context())
 		var others sync.WaitGroup
 		for i := range 100 {
