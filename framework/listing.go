@@ -3,8 +3,8 @@ package framework
 import "context"
 
 // CreateSent tells when a protected create is sent.
-func (v recipeView) CreateSent(ctx context.Context, path string, data []byte, mode Mode, sent func(), opts ...CreateOption) (Created, error) {
-	return v.createProtected(ctx, path, data, mode, sent, opts)
+func (v recipeView) CreateSent(ctx context.Context, path string, data []byte, mode Mode, sent func()) (Created, error) {
+	return v.createProtected(ctx, path, data, mode, sent, nil)
 }
 
 // GoChildren lists children in a task of the session.

@@ -59,7 +59,7 @@ type Kit interface {
 	// runs where the library writes: it must not block nor call an operation; s.Go is
 	// possible. It may also be called when CreateSent has returned because of ctx or
 	// the session's end.
-	CreateSent(ctx context.Context, path string, data []byte, mode framework.Mode, sent func(), opts ...framework.CreateOption) (framework.Created, error)
+	CreateSent(ctx context.Context, path string, data []byte, mode framework.Mode, sent func()) (framework.Created, error)
 
 	// GoChildren is Children in a goroutine of the session, the present one or that of
 	// the view, which calls done in the end. It does not block, so that sent of

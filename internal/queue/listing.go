@@ -90,7 +90,7 @@ func (v *view) begin() {
 
 // onListed records the answer. again says that another listing is needed.
 func (v *view) onListed(children []string, broken <-chan struct{}, err error) (again bool) {
-	names, others := v.parse(children)
+	names, others := znode.Split(children, v.kinds...)
 	names, duplicates := v.withoutDuplicates(names)
 	for _, name := range duplicates {
 		kit.Of(v.client).DeleteInBackground(v.path + "/" + name.Node)
@@ -154,10 +154,8 @@ func (v *view) accept(names []znode.Name, others []string, broken <-chan struct{
 	v.listed, v.broken, v.gone = v.sent, broken, nil
 	v.names, v.others = names, others
 	v.rechecks = slices.DeleteFunc(v.rechecks, func(r recheck) bool { return r.when < v.listed })
-	for child := range v.facts {
-		if name, ok := znode.Parse(child, v.kinds...); ok {
-			v.remove(name)
-		}
+	for _, name := range v.facts {
+		v.remove(name)
 	}
 	for _, n := range v.nodes {
 		if _, found := v.find(n.name); !found || v.isGone(n.name) {

@@ -32,8 +32,9 @@ func (p *Position) waitFor(at int, wait []znode.Name, policy Policy) {
 	switch {
 	case fresh:
 	case !v.knowsAll(wait):
-		if p.recheckDue() > 0 || !p.readUnknown(at, max(fewReads, at/namesPerRead), policy, true) {
-			v.want(p, max(v.listed, p.recheckDue()))
+		due := p.recheckDue()
+		if due > 0 || !p.readUnknown(at, max(fewReads, at/namesPerRead), policy, true) {
+			v.want(p, max(v.listed, due))
 			return
 		}
 	case !v.knowsAll(next) && !p.readUnknown(at, fewReads, policy, false):

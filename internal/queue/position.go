@@ -123,7 +123,7 @@ func (p *Position) create(ctx context.Context) error {
 // position does not wait.
 func (p *Position) JoinAt(ctx context.Context, number string) error {
 	p.joined = ctx
-	made, err := kit.Of(p.client).CreateSent(ctx, p.queue.Node(p.queue.Kind+number), p.queue.Data(), framework.Ephemeral, func() {})
+	made, err := p.client.CreateProtected(ctx, p.queue.Node(p.queue.Kind+number), p.queue.Data(), framework.Ephemeral)
 	p.path, p.token = made.Path, made.Czxid
 	return err
 }

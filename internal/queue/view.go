@@ -54,7 +54,7 @@ type view struct {
 	listed         uint64                 // when the listing was sent; 0: there is none
 	broken         <-chan struct{}        // closed if the connection of the listing broke
 	names          []znode.Name           // contenders, in order
-	gone           map[string]struct{}    // of those, the ones that are deleted; never the first
+	gone           map[string]znode.Name  // of those, the ones that are deleted; never the first
 	others         []string               // children that do not contend
 	learned        uint64                 // when a deletion was last learned of
 	rechecks       []recheck              // oldest first
@@ -70,7 +70,7 @@ type view struct {
 	listing bool
 	sent    uint64               // when
 	failure error                // of its last attempt; nil if none has failed
-	facts   map[string]struct{}  // which deletions were learned of since then
+	facts   []znode.Name         // which deletions were learned of since then
 	wanting map[*Position]uint64 // woken when a listing is answered that was sent after that
 }
 
@@ -134,10 +134,7 @@ func (v *view) learn(child string) {
 		v.rechecks = append(v.rechecks, recheck{name, v.learned})
 	}
 	if v.listing {
-		if v.facts == nil {
-			v.facts = map[string]struct{}{}
-		}
-		v.facts[child] = struct{}{}
+		v.facts = append(v.facts, name)
 	}
 	v.remove(name)
 }
@@ -166,9 +163,9 @@ func (v *view) remove(name znode.Name) {
 	case !found:
 	case at > 0:
 		if v.gone == nil {
-			v.gone = map[string]struct{}{}
+			v.gone = map[string]znode.Name{}
 		}
-		v.gone[name.Node] = struct{}{}
+		v.gone[name.Node] = name
 		if len(v.gone) > goneLimit {
 			v.names, v.gone = slices.DeleteFunc(slices.Clone(v.names), v.isGone), nil
 		}
@@ -209,11 +206,9 @@ func (v *view) ahead(at int) Ahead {
 // count returns how many there are.
 func (v *view) count(at int) int {
 	n := at
-	for gone := range v.gone {
-		if name, ok := znode.Parse(gone, v.kinds...); ok {
-			if i, found := v.find(name); found && i < at {
-				n--
-			}
+	for _, gone := range v.gone {
+		if gone.Before(v.names[at]) {
+			n--
 		}
 	}
 	return n

@@ -9,7 +9,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
-	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // views are the views of one session. One that no position uses knows nothing of the
@@ -113,16 +112,3 @@ func (v *view) slowly() {
 // run carries out requests in a goroutine of the session. They end with the session
 // only: other positions than the one that needs them first use what comes of them.
 func (v *view) run(f func(ctx context.Context)) { v.session.Go(f) }
-
-// parse returns the contenders among the children of the queue, in order, and the rest.
-func (v *view) parse(children []string) (names []znode.Name, others []string) {
-	names = znode.Contenders(children, v.kinds...)
-	if len(names) < len(children) {
-		for _, child := range children {
-			if _, ok := znode.Parse(child, v.kinds...); !ok {
-				others = append(others, child)
-			}
-		}
-	}
-	return names, others
-}

@@ -154,14 +154,23 @@ func (n Name) SharesPosition(other Name) bool {
 
 // Contenders returns the contenders of the given kinds in a listing, in order.
 func Contenders(children []string, kinds ...string) []Name {
-	names := make([]Name, 0, len(children))
+	names, _ := Split(children, kinds...)
+	return names
+}
+
+// Split returns the contenders of the given kinds in a listing, in order, and the other
+// children.
+func Split(children []string, kinds ...string) (names []Name, others []string) {
+	names = make([]Name, 0, len(children))
 	for _, child := range children {
 		if name, ok := Parse(child, kinds...); ok {
 			names = append(names, name)
+		} else {
+			others = append(others, child)
 		}
 	}
 	slices.SortFunc(names, Compare)
-	return names
+	return names, others
 }
 
 // Compare orders names as Before does, for slices.SortFunc.
