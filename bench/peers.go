@@ -12,20 +12,11 @@ import (
 
 // peers measures some systems with some workloads, and prints the table.
 func peers(ctx context.Context, o options, some []system, todo []workload) error {
-	if err := installed(some); err != nil {
-		return err
-	}
-	r, err := newRun(o)
+	r, err := started(ctx, o, some)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	if err := r.serve(ctx, some); err != nil {
-		return err
-	}
-	if err := r.warm(ctx, some); err != nil {
-		return err
-	}
 	var rows []row
 	for _, w := range todo {
 		of, err := r.compare(ctx, w, some)
@@ -35,6 +26,25 @@ func peers(ctx context.Context, o options, some []system, todo []workload) error
 		rows = append(rows, of...)
 	}
 	return tabulate(os.Stdout, o, rows)
+}
+
+// started starts a run: the servers of some systems are up and warm.
+func started(ctx context.Context, o options, some []system) (*run, error) {
+	if err := installed(some); err != nil {
+		return nil, err
+	}
+	r, err := newRun(o)
+	if err != nil {
+		return nil, err
+	}
+	if err = r.serve(ctx, some); err == nil {
+		err = r.warm(ctx, some)
+	}
+	if err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
 }
 
 // warm lets each server, and each Java program, do some work that does not count.

@@ -47,20 +47,11 @@ func scaleCommand(ctx context.Context, args []string) error {
 
 // scale measures crowds, and prints a table of each kind.
 func scale(ctx context.Context, o options, some []system, much size, out io.Writer) error {
-	if err := installed(some); err != nil {
-		return err
-	}
-	r, err := newRun(o)
+	r, err := started(ctx, o, some)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	if err := r.serve(ctx, some); err != nil {
-		return err
-	}
-	if err := r.warm(ctx, some); err != nil {
-		return err
-	}
 	stop, err := keepBusy(much.busy)
 	if err != nil {
 		return err
@@ -90,9 +81,8 @@ func (r *run) crowds(ctx context.Context, some []system, much size, out io.Write
 			if !w.by(s) {
 				continue
 			}
-			f := r.measure(ctx, w, s, fmt.Sprint(pathOf(w, s), "-", round), r.route(w, s))
-			r.dismiss(berth{s.name, r.route(w, s), w.session()})
-			if err := cmp.Or(ctx.Err(), fatal(f)); err != nil {
+			f, err := r.once(ctx, w, s, round)
+			if err != nil {
 				return err
 			}
 			if f.err != nil {
@@ -108,6 +98,13 @@ func (r *run) crowds(ctx context.Context, some []system, much size, out io.Write
 	}
 	fmt.Fprintln(table)
 	return table.Flush()
+}
+
+// once lets a system do a workload with processes of its own. An error ends the run.
+func (r *run) once(ctx context.Context, w workload, s system, round int) (figure, error) {
+	f := r.measure(ctx, w, s, fmt.Sprint(pathOf(w, s), "-", round), r.route(w, s))
+	r.dismiss(berth{s.name, r.route(w, s), w.session()})
+	return f, cmp.Or(ctx.Err(), fatal(f))
 }
 
 // ratio is a rate related to another.
@@ -129,9 +126,8 @@ func (r *run) holds(ctx context.Context, some []system, much size, out io.Writer
 			if !w.by(s) {
 				continue
 			}
-			f := r.measure(ctx, w, s, fmt.Sprint(pathOf(w, s), "-", round), r.route(w, s))
-			r.dismiss(berth{s.name, r.route(w, s), w.session()})
-			if err := cmp.Or(ctx.Err(), fatal(f)); err != nil {
+			f, err := r.once(ctx, w, s, round)
+			if err != nil {
 				return err
 			}
 			if f.err != nil {
