@@ -24,7 +24,7 @@ func policy(self znode.Name, ahead queue.Ahead) (wait []znode.Name) {
 	if self.Kind != znode.Reader {
 		return queue.Exclusive(self, ahead)
 	}
-	for other := range ahead {
+	for other := range ahead.All {
 		if other.Kind != znode.Reader {
 			return []znode.Name{other}
 		}

@@ -2,14 +2,25 @@ package queue
 
 import (
 	"context"
-	"iter"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// Ahead are the contenders before another, the nearest first.
-type Ahead = iter.Seq[znode.Name]
+// Ahead are the contenders before another.
+type Ahead struct {
+	names []znode.Name          // in order
+	gone  map[string]znode.Name // of those, the ones that do not count
+}
+
+// All yields them, the nearest first.
+func (a Ahead) All(yield func(znode.Name) bool) {
+	for i := len(a.names) - 1; i >= 0; i-- {
+		if _, gone := a.gone[a.names[i].Node]; !gone && !yield(a.names[i]) {
+			return
+		}
+	}
+}
 
 // A Policy decides whether a contender is admitted. It returns none if self is
 // admitted, and otherwise some of those ahead, at least one of which must leave before
@@ -32,16 +43,11 @@ func Always(p Policy) Rule {
 // Exclusive is the policy that admits one contender at a time: each waits for the
 // nearest ahead. So a release wakes one waiter.
 func Exclusive(_ znode.Name, ahead Ahead) (wait []znode.Name) {
-	for nearest := range ahead {
+	for nearest := range ahead.All {
 		return []znode.Name{nearest}
 	}
 	return nil
 }
 
-// Before returns the contenders in a part of a queue, the nearest first.
-func Before(names []znode.Name) Ahead {
-	return func(yield func(znode.Name) bool) {
-		for i := len(names) - 1; i >= 0 && yield(names[i]); i-- {
-		}
-	}
-}
+// Before returns the contenders in a part of a queue.
+func Before(names []znode.Name) Ahead { return Ahead{names: names} }

@@ -192,16 +192,8 @@ func (v *view) find(name znode.Name) (at int, found bool) {
 	return slices.BinarySearchFunc(v.names, name, znode.Compare)
 }
 
-// ahead yields the contenders before an index that are not known to be deleted.
-func (v *view) ahead(at int) Ahead {
-	return func(yield func(znode.Name) bool) {
-		for i := at - 1; i >= 0; i-- {
-			if !v.isGone(v.names[i]) && !yield(v.names[i]) {
-				return
-			}
-		}
-	}
-}
+// ahead returns the contenders before an index that are not known to be deleted.
+func (v *view) ahead(at int) Ahead { return Ahead{v.names[:at], v.gone} }
 
 // count returns how many there are.
 func (v *view) count(at int) int {

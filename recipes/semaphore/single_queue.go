@@ -24,7 +24,7 @@ func fitting(size int) queue.Policy {
 			return []znode.Name{self}
 		}
 		left := size - self.Weight // a sum could overflow where an int has 32 bits
-		for other := range ahead {
+		for other := range ahead.All {
 			wait = append(wait, other)
 			if other.Weight > left {
 				return wait
