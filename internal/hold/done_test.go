@@ -56,3 +56,28 @@ func TestDoneIsClosedByALoss(t *testing.T) {
 		require.True(t, done(h))
 	})
 }
+
+// The context of a lease is made when it is first asked for, which may be after the end
+// of the lease, or at that moment.
+func TestContextThatIsFirstAskedForAtTheEnd(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
+		released := p.grant(t, t.Context())
+		require.NoError(t, released.Release())
+		require.ErrorIs(t, context.Cause(released.Context()), lease.ErrReleased)
+
+		lost := p.grant(t, t.Context(), maxHold(time.Minute))
+		<-lost.Done()
+		require.Equal(t, lost.Err(), context.Cause(lost.Context()))
+		require.ErrorIs(t, lost.Release(), lease.ErrMaxHold)
+
+		for range 100 {
+			h := p.grant(t, t.Context())
+			asked := make(chan context.Context)
+			go func() { asked <- h.Context() }()
+			require.NoError(t, h.Release())
+			ctx := <-asked
+			require.ErrorIs(t, context.Cause(ctx), lease.ErrReleased)
+			require.Equal(t, ctx, h.Context())
+		}
+	})
+}

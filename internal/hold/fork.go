@@ -42,7 +42,6 @@ func (h *Hold) enter(ctx context.Context, o *claimant, forks bool) (*Handle, *Fo
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.loss; err != nil || o.claims == 0 { // lost, or the last claim was released, perhaps just now
-		handle.cancel(err)
 		return nil, nil, err
 	}
 	if forks && !h.Key.Shared {
@@ -132,13 +131,11 @@ func (t *ForkWait) Await(ctx context.Context) (*lease.Lease, error) {
 	loss := h.Loss() // after leave: an admitted fork learns of a loss by its handle. It also compares the clock
 	if !left {
 		if loss == nil {
-			return lease.New(t.handle), nil
+			return &t.handle.lease, nil
 		}
 		_ = t.handle.Release()
 	}
-	loss = cmp.Or(loss, context.Cause(ctx))
-	t.handle.cancel(loss)
-	return nil, loss
+	return nil, cmp.Or(loss, context.Cause(ctx))
 }
 
 // leave ends the wait. It returns false if the fork is admitted already.

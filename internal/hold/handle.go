@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/owner"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
@@ -17,19 +19,33 @@ import (
 // A Handle is one claim on a hold, and implements lease.Claim, which says what its
 // methods do.
 type Handle struct {
-	hold   *Hold
-	owner  *claimant
-	outer  context.Context // with which it was made
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	over   signal.Signal // the claim was released or lost
+	hold  *Hold
+	owner *claimant
+	lease lease.Lease
+	outer context.Context // with which it was made
+	over  signal.Signal   // the claim was released or lost
 
 	next, prev *Handle // in Hold.handles; Hold.mu guards them
 	open       bool
+
+	mu     sync.Mutex      // guards what follows
+	ctx    context.Context // derived from outer when it is first asked for; it owns the hold
+	cancel context.CancelCauseFunc
+	why    error // the claim is over
 }
 
 // Context ends with the claim, and with the caller's context.
-func (h *Handle) Context() context.Context { return h.ctx }
+func (h *Handle) Context() context.Context {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ctx == nil {
+		h.ctx, h.cancel = context.WithCancelCause(owner.Bind(h.outer, h))
+		if h.why != nil {
+			h.cancel(h.why)
+		}
+	}
+	return h.ctx
+}
 
 // Done is closed when the claim is over.
 func (h *Handle) Done() <-chan struct{} { return h.over.Done() }
@@ -85,8 +101,14 @@ func (h *Handle) leave() error {
 }
 
 // end says that the claim is over. It is idempotent.
-func (h *Handle) end(cause error) {
-	h.cancel(cause)
+func (h *Handle) end(why error) {
+	h.mu.Lock()
+	cancel := h.cancel
+	h.why = cmp.Or(h.why, why)
+	h.mu.Unlock()
+	if cancel != nil {
+		cancel(why)
+	}
 	h.over.Give()
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
-	"github.com/zkrecipes/zkrecipes/internal/owner"
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -98,7 +97,7 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	h.bind(h.observed(ctx), handle, &h.root)
 	h.admit(handle)
 	h.watch()
-	return lease.New(handle)
+	return &handle.lease
 }
 
 // watch has the table look after the hold.
@@ -120,10 +119,9 @@ func (h *Hold) watch() {
 	}
 }
 
-// bind completes a new handle of an owner. Its context owns the hold.
+// bind completes a new handle of an owner.
 func (h *Hold) bind(ctx context.Context, handle *Handle, o *claimant) {
-	handle.hold, handle.owner, handle.outer = h, o, ctx
-	handle.ctx, handle.cancel = context.WithCancelCause(owner.Bind(ctx, handle))
+	handle.hold, handle.owner, handle.outer, handle.lease = h, o, ctx, *lease.New(handle)
 }
 
 // err returns nil while the hold lasts. It compares the clock.

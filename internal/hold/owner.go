@@ -39,7 +39,7 @@ func Enter(ctx context.Context, key Key) (*lease.Lease, *ForkWait, error) {
 		}
 		switch handle, wait, err := claim.hold.enter(ctx, claim.owner, forked); {
 		case handle != nil:
-			return lease.New(handle), nil, nil
+			return &handle.lease, nil, nil
 		case wait != nil || err != nil:
 			return nil, wait, err
 		}

@@ -5,6 +5,9 @@ package faultsweep
 func HoldMutants() []Mutant {
 	const holding = "./internal/hold"
 	return []Mutant{{
+		Name: "a context that is asked for after the end of its lease goes on", Package: holding, Tests: "TestContextThatIsFirstAskedForAtTheEnd",
+		File: "internal/hold/handle.go", Old: "if h.why != nil {", New: "if false {",
+	}, {
 		Name: "a hold is looked at once", Package: holding, Tests: "LookedAtAgainAndAgain",
 		File: "internal/hold/look.go", Old: "if n.look = t.now() + next; n.changed {", New: "if n.look = never; n.changed {",
 	}, {
