@@ -46,9 +46,10 @@ func (v recipeView) StopOnSuspend() bool { return v.core.cfg.StopOnSuspend }
 // Logger returns the one of the configuration.
 func (v recipeView) Logger() *slog.Logger { return v.core.cfg.Logger }
 
-// WhileOpen returns a context that also ends when Close begins.
-func (v recipeView) WhileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
-	return v.In(nil).lifetime(ctx)
+// OnClose calls a function when Close begins.
+func (v recipeView) OnClose(begun func(cause error)) (stop func() bool) {
+	ctx := v.core.ctx
+	return context.AfterFunc(ctx, func() { begun(context.Cause(ctx)) })
 }
 
 // DeleteInBackground removes a node without waiting for anything.

@@ -59,8 +59,8 @@ func (r *Recipe) AcquireN(ctx context.Context, n int, timeout time.Duration, tak
 // Take is Acquire for a ctx that owns no hold, without notifying observers: see
 // Observed.
 func (r *Recipe) Take(ctx context.Context, timeout time.Duration, take Taker) (*lease.Lease, error) {
-	w, cancel := r.begin(ctx, timeout)
-	defer cancel()
+	w := r.begin(ctx, timeout)
+	defer w.end()
 	if ctx.Err() != nil {
 		return nil, w.explain(context.Cause(ctx))
 	}
@@ -84,17 +84,17 @@ func (r *Recipe) Enter(ctx context.Context, timeout time.Duration) (*lease.Lease
 		return held, err
 	}
 	_ = held.Release() // an ended context enters no hold
-	w, cancel := r.begin(ctx, timeout)
-	defer cancel()
+	w := r.begin(ctx, timeout)
+	defer w.end()
 	return nil, w.explain(context.Cause(ctx))
 }
 
 // await waits until a fork is admitted.
 func (r *Recipe) await(ctx context.Context, timeout time.Duration, fork *hold.ForkWait) (*lease.Lease, error) {
-	w, cancel := r.begin(ctx, timeout)
-	defer cancel()
+	w := r.begin(ctx, timeout)
+	defer w.end()
 	if w.atOnce {
-		cancel()
+		w.end()
 	}
 	held, err := fork.Await(w.ctx)
 	if err == nil {

@@ -21,31 +21,39 @@ type wait struct {
 	recipe   *Recipe
 	work     context.Context // the caller's
 	requests context.Context // the same with what observers add to it
-	ctx      context.Context // derived from that, bounded by the timeout
+	ctx      context.Context // derived from that; it also ends with the time, and when Close begins
+	cancel   context.CancelCauseFunc
+	stop     func() bool // that Close ends it
+	timer    *time.Timer // that ends it; nil without a timeout
 	start    time.Time
 	atOnce   bool       // it must not wait for other contenders
 	failed   error      // why the last position was lost
 	seen     queue.Seen // for the error
+	try      Try        // the present one
 }
 
-// begin starts the clock of a wait.
-func (r *Recipe) begin(ctx context.Context, timeout time.Duration) (*wait, context.CancelFunc) {
+// begin starts the clock of a wait, which has to be ended.
+func (r *Recipe) begin(ctx context.Context, timeout time.Duration) *wait {
 	o := observing(ctx)
 	w := &wait{recipe: r, work: ctx, requests: o.forRequests(ctx), start: time.Now(), seen: queue.Seen{Ahead: -1, Timed: o != nil}}
-	ctx, stop := kit.Of(r.Client).WhileOpen(w.requests)
-	cancel := context.CancelFunc(func() {})
-	switch {
-	case timeout <= 0:
-		w.atOnce = true
-		ctx, cancel = context.WithTimeoutCause(ctx, r.atOnceLimit(), errWaitOver)
-	case timeout != lease.Forever:
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errWaitOver)
+	w.ctx, w.cancel = context.WithCancelCause(w.requests)
+	w.stop = kit.Of(r.Client).OnClose(w.cancel)
+	if timeout <= 0 {
+		w.atOnce, timeout = true, r.atOnceLimit()
 	}
-	w.ctx = ctx
-	return w, func() {
-		cancel()
-		stop()
+	if timeout != lease.Forever {
+		w.timer = time.AfterFunc(timeout, func() { w.cancel(errWaitOver) })
 	}
+	return w
+}
+
+// end ends the context of the wait, and what would end it later.
+func (w *wait) end() {
+	w.stop()
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.cancel(nil)
 }
 
 // atOnceLimit bounds an acquire that must not wait for other contenders: it still has
@@ -64,7 +72,7 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 		if err != nil { // also for a view of the client that is pinned to a session
 			return nil, w.explain(err)
 		}
-		held, err := w.try(session, take)
+		held, err := w.tryIn(session, take)
 		switch {
 		case err == nil:
 			return held, nil
@@ -78,12 +86,11 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 	}
 }
 
-// try acquires in one session.
-func (w *wait) try(session *framework.Session, take Taker) (*lease.Lease, error) {
+// tryIn acquires in one session.
+func (w *wait) tryIn(session *framework.Session, take Taker) (*lease.Lease, error) {
 	w.seen.Notified = time.Time{}
-	return take(w.ctx, &Try{
-		Client: w.recipe.Client.In(session), Session: session, AtOnce: w.atOnce, Work: w.work, Seen: &w.seen, wait: w,
-	})
+	w.try = Try{Client: w.recipe.Client.In(session), Session: session, AtOnce: w.atOnce, Work: w.work, Seen: &w.seen, wait: w}
+	return take(w.ctx, &w.try)
 }
 
 // session returns the session to wait in. An acquire that must not wait for other
@@ -101,5 +108,6 @@ func (w *wait) session() (*framework.Session, error) {
 // timedOut reports whether the time of the wait is up: the timeout, or the deadline of
 // the caller's context.
 func (w *wait) timedOut() bool {
-	return errors.Is(w.ctx.Err(), context.DeadlineExceeded) && !errors.Is(w.work.Err(), context.Canceled)
+	over := errors.Is(context.Cause(w.ctx), errWaitOver) || errors.Is(w.ctx.Err(), context.DeadlineExceeded)
+	return over && !errors.Is(w.work.Err(), context.Canceled)
 }

@@ -144,10 +144,10 @@ type Kit interface {
 	// ExistsNotify is ExistsWatch in the same way.
 	ExistsNotify(ctx context.Context, path string, notify func(framework.Event)) (exists bool, stat framework.Stat, stop func(), err error)
 
-	// WhileOpen returns a context that also ends when Close begins, with ErrClosed, for
-	// what must not go on while leases are ended. The function must be called when the
-	// context is no longer used.
-	WhileOpen(ctx context.Context) (context.Context, context.CancelFunc)
+	// OnClose calls a function with ErrClosed when Close begins, in a goroutine of its
+	// own, for what must not go on while leases are ended. stop must be called when
+	// that is over, as that of context.AfterFunc.
+	OnClose(begun func(cause error)) (stop func() bool)
 
 	// OpenEntries reads the ACL of a node and returns the entries that permit any of
 	// perms to a client without credentials: to anyone, or to all from some address.

@@ -62,6 +62,12 @@ func Mutants() []Mutant {
 		Name: "a wait that ends leaves its node", Package: sweeps, Tests: sweepTest,
 		File: "internal/acquire/try.go", Old: "t.askHead()\n\tp.Leave()", New: "t.askHead()",
 	}, {
+		Name: "a wait goes on while Close waits for leases", Package: suites, Tests: "^TestMutex$/a_closing_client_waits_for_releases",
+		File: "internal/acquire/wait.go", Old: "OnClose(w.cancel)", New: "OnClose(func(error) {})",
+	}, {
+		Name: "a wait whose time is up was cancelled", Package: scenarios, Tests: "TestTimeoutErrorNamesThePresentHolder",
+		File: "internal/acquire/wait.go", Old: "errors.Is(context.Cause(w.ctx), errWaitOver) ||", New: "",
+	}, {
 		Name: "a node is removed under a cancelled context", Package: sweeps, Tests: sweepTest,
 		File: "internal/queue/position.go", Old: "_ = client.DeleteGuaranteed(ctx, paths[0])", New: "cancel()\n\t_ = client.Delete(ctx, paths[0], framework.AnyVersion)",
 	}, {
