@@ -48,9 +48,9 @@ func TestLookupDoesNotAdoptTheNodeOfAnotherSession(t *testing.T) {
 	t.Parallel()
 	lookup(t, func(t *testing.T, _ *zktest.Server, mine, other *Client) {
 		id := newTestID(t)
-		_, err := other.Create(t.Context(), "/q/_c_"+string(id)+"-n-0000000000", nil, Ephemeral)
+		_, err := other.Create(t.Context(), "/q/_c_"+string(id[:])+"-n-0000000000", nil, Ephemeral)
 		require.NoError(t, err)
-		_, err = mine.Create(t.Context(), "/q/_c_"+string(id)+"-n-0000000001", nil, Persistent)
+		_, err = mine.Create(t.Context(), "/q/_c_"+string(id[:])+"-n-0000000001", nil, Persistent)
 		require.NoError(t, err)
 		found, err := mine.listProtected(t.Context(), "/q", id, EphemeralSequential)
 		require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestLookupKeepsTheFirstOfSeveralAndSweepsTheOthers(t *testing.T) {
 		id := newTestID(t)
 		var made []Created
 		for _, number := range []string{"0000000007", "0000000003", "0000000005"} { // names do not tell the order
-			created, err := mine.Create(t.Context(), "/q/_c_"+string(id)+"-n-"+number, nil, Ephemeral)
+			created, err := mine.Create(t.Context(), "/q/_c_"+string(id[:])+"-n-"+number, nil, Ephemeral)
 			require.NoError(t, err)
 			made = append(made, created)
 		}
@@ -74,7 +74,7 @@ func TestLookupKeepsTheFirstOfSeveralAndSweepsTheOthers(t *testing.T) {
 		p := protected{client: mine, id: id, parent: "/q", mode: EphemeralSequential}
 		assert.Equal(t, made[0], p.first(found))
 		time.Sleep(time.Second)
-		assert.Equal(t, []string{"_c_" + string(id) + "-n-0000000007"}, s.Children("/q"))
+		assert.Equal(t, []string{"_c_" + string(id[:]) + "-n-0000000007"}, s.Children("/q"))
 	})
 }
 
@@ -82,7 +82,7 @@ func TestLookupIgnoresHostileSiblings(t *testing.T) {
 	t.Parallel()
 	lookup(t, func(t *testing.T, s *zktest.Server, mine, other *Client) {
 		id := newTestID(t)
-		for _, name := range []string{"_c_", "_c_x", "x", "_c_" + string(id), "_c_-", "_c_0123456789012345678901234567890123456789"} {
+		for _, name := range []string{"_c_", "_c_x", "x", "_c_" + string(id[:]), "_c_-", "_c_0123456789012345678901234567890123456789"} {
 			_, err := other.Create(t.Context(), "/q/"+name, nil, Persistent)
 			require.NoError(t, err)
 		}

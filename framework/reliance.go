@@ -21,10 +21,7 @@ type reliance struct {
 }
 
 // Rely has the guard make a quorum vouch for the session until the reliance ends.
-func (v recipeView) Rely(ctx context.Context, nodes ...string) (bridge.Reliance, error) {
-	if len(nodes) == 0 {
-		return nil, invalid("no node to rely on")
-	}
+func (v recipeView) Rely(ctx context.Context, node string, also ...string) (bridge.Reliance, error) {
 	c := v.Client
 	if c.pinned == nil {
 		s, err := c.AwaitSession(ctx)
@@ -35,7 +32,8 @@ func (v recipeView) Rely(ctx context.Context, nodes ...string) (bridge.Reliance,
 	}
 	s := c.pinned
 	r := new(reliance)
-	for _, node := range nodes {
+	r.relied.Add(c.full(node))
+	for _, node := range also {
 		r.relied.Add(c.full(node))
 	}
 	for {
@@ -49,7 +47,7 @@ func (v recipeView) Rely(ctx context.Context, nodes ...string) (bridge.Reliance,
 		if s.guard.IsVouched() {
 			err = c.awaitRoundTrip(ctx)
 		} else {
-			err = c.makeVouch(ctx, nodes)
+			err = c.makeVouch(ctx, node, also)
 		}
 		if err != nil {
 			return nil, err
@@ -66,7 +64,7 @@ func (c *Client) awaitRoundTrip(ctx context.Context) error {
 
 // makeVouch has a transaction committed, unless another call has meanwhile: many may be
 // granted their slots at once.
-func (c *Client) makeVouch(ctx context.Context, nodes []string) error {
+func (c *Client) makeVouch(ctx context.Context, node string, also []string) error {
 	s := c.pinned
 	if err := s.take(ctx, s.vouching); err != nil {
 		return err
@@ -75,9 +73,9 @@ func (c *Client) makeVouch(ctx context.Context, nodes []string) error {
 	if s.guard.IsVouched() {
 		return nil
 	}
-	checks := make([]Op, len(nodes))
-	for i, node := range nodes {
-		checks[i] = CheckOp(node, AnyVersion)
+	checks := []Op{CheckOp(node, AnyVersion)}
+	for _, node := range also {
+		checks = append(checks, CheckOp(node, AnyVersion))
 	}
 	_, err := c.Multi(ctx, checks...)
 	return err

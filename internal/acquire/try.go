@@ -3,7 +3,6 @@ package acquire
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -164,9 +163,8 @@ func (t *Try) Rely(g *hold.Grant) (err error) {
 		ctx, cancel = context.WithTimeoutCause(t.wait.requests, t.Session.Timeout()/2, errWaitOver)
 		defer cancel()
 	}
-	nodes := append(slices.Clip(g.Also), g.Path)
-	if g.Reliance, err = kit.Of(t.Client).Rely(ctx, nodes...); err != nil {
-		queue.Leave(ctx, t.Client, nodes...)
+	if g.Reliance, err = kit.Of(t.Client).Rely(ctx, g.Path, g.Also...); err != nil {
+		queue.Leave(ctx, t.Client, g.Path, g.Also...)
 	}
 	if errors.Is(err, framework.ErrNoNode) {
 		return queue.ErrEvicted

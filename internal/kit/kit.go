@@ -108,7 +108,7 @@ type Kit interface {
 	// it may not be read. Rely also fails when ctx ends, with its cause, and when the
 	// session is over, with an ErrSessionLost. Recipes call it on a view that is pinned
 	// to the session that has made the nodes.
-	Rely(ctx context.Context, nodes ...string) (Reliance, error)
+	Rely(ctx context.Context, node string, also ...string) (Reliance, error)
 
 	// GoHolding is s.Go for the goroutine that looks after what is held in a session of
 	// the client, such as the nodes of leases: Client.Close calls end before it closes

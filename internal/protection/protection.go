@@ -13,30 +13,29 @@ import (
 
 const prefix = "_c_"
 
-// An ID marks the nodes of one protected create, of which only one ever counts.
-type ID string
-
-// New returns a random UUID of version 4.
-func New(random io.Reader) (ID, error) {
-	b, err := read(random)
-	if err != nil {
-		return "", fmt.Errorf("random id: %w", err)
-	}
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	var text [idLength]byte
-	id := hex.AppendEncode(text[:0], b[:4])
-	for _, part := range [][]byte{b[4:6], b[6:8], b[8:10], b[10:]} {
-		id = hex.AppendEncode(append(id, '-'), part)
-	}
-	return ID(id), nil
-}
-
 // idLength is that of a UUID as text.
 const idLength = 36
 
+// An ID marks the nodes of one protected create, of which only one ever counts.
+type ID [idLength]byte
+
+// New returns a random UUID of version 4.
+func New(random io.Reader) (id ID, err error) {
+	b, err := read(random)
+	if err != nil {
+		return id, fmt.Errorf("random id: %w", err)
+	}
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	text := hex.AppendEncode(id[:0], b[:4])
+	for _, part := range [][]byte{b[4:6], b[6:8], b[8:10], b[10:]} {
+		text = hex.AppendEncode(append(text, '-'), part)
+	}
+	return id, nil
+}
+
 // Path returns the path of a node that is marked with the id: dir ends with a slash.
-func (id ID) Path(dir, name string) string { return dir + prefix + string(id) + "-" + name }
+func (id ID) Path(dir, name string) string { return dir + prefix + string(id[:]) + "-" + name }
 
 // read reads the random bytes of an id. Those of crypto/rand cost no allocation.
 func read(random io.Reader) (b [16]byte, err error) {
@@ -58,7 +57,7 @@ func (id ID) Name(name string) string { return id.Path("", name) }
 // Marks reports whether a node of that name was made under this id.
 func (id ID) Marks(name string) bool {
 	rest, protected := strings.CutPrefix(name, prefix)
-	rest, mine := strings.CutPrefix(rest, string(id))
+	rest, mine := strings.CutPrefix(rest, string(id[:]))
 	return protected && mine && strings.HasPrefix(rest, "-")
 }
 
@@ -66,15 +65,15 @@ func (id ID) Marks(name string) bool {
 func Of(name string) (ID, bool) {
 	rest, ok := strings.CutPrefix(name, prefix)
 	if !ok || len(rest) <= idLength || rest[idLength] != '-' {
-		return "", false
+		return ID{}, false
 	}
 	for i, r := range rest[:idLength] {
 		hyphen := i == 8 || i == 13 || i == 18 || i == 23
 		if hyphen != (r == '-') || (!hyphen && !strings.ContainsRune("0123456789abcdefABCDEF", r)) {
-			return "", false
+			return ID{}, false
 		}
 	}
-	return ID(rest[:idLength]), true
+	return ID([]byte(rest[:idLength])), true
 }
 
 // Cut returns the part of a node's name in which the id would be, "" if there is none.

@@ -21,23 +21,23 @@ func newID(t *testing.T) protection.ID {
 func TestIDMarksItsOwnNamesOnly(t *testing.T) {
 	t.Parallel()
 	id, other := newID(t), newID(t)
-	name := "_c_" + string(id) + "-lock-0000000001"
+	name := "_c_" + string(id[:]) + "-lock-0000000001"
 	assert.True(t, id.Marks(name))
 	assert.False(t, other.Marks(name))
 	got, ok := protection.Of(name)
 	assert.True(t, ok)
 	assert.Equal(t, id, got)
 	// Curator's class for ids writes them in lower case, others need not.
-	_, ok = protection.Of("_c_" + strings.ToUpper(string(id)) + "-lock-0000000001")
+	_, ok = protection.Of("_c_" + strings.ToUpper(string(id[:])) + "-lock-0000000001")
 	assert.True(t, ok)
 
 	for _, foreign := range []string{
-		"", "_c_", "_c_x", "lock-0000000001", "_c_" + string(id), "_c_" + string(id) + "lock", "_c_" + string(id)[1:] + "-lock",
-		"_c_" + string(id) + "x-lock", string(id) + "-lock", "x_c_" + string(id) + "-lock",
-		"_c_" + strings.ReplaceAll(string(id), "-", "") + "-lock-0000000001", // go-zookeeper's own form
+		"", "_c_", "_c_x", "lock-0000000001", "_c_" + string(id[:]), "_c_" + string(id[:]) + "lock", "_c_" + string(id[1:]) + "-lock",
+		"_c_" + string(id[:]) + "x-lock", string(id[:]) + "-lock", "x_c_" + string(id[:]) + "-lock",
+		"_c_" + strings.ReplaceAll(string(id[:]), "-", "") + "-lock-0000000001", // go-zookeeper's own form
 	} {
 		assert.False(t, id.Marks(foreign), foreign)
-		if foreign != "_c_"+string(id)+"-lock" {
+		if foreign != "_c_"+string(id[:])+"-lock" {
 			_, ok := protection.Of(foreign)
 			assert.False(t, ok, foreign)
 		}
@@ -51,7 +51,7 @@ func FuzzOf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		if id, ok := protection.Of(name); ok {
 			assert.True(t, id.Marks(name))
-			assert.Len(t, string(id), 36)
+			assert.Len(t, string(id[:]), 36)
 		}
 	})
 }

@@ -204,15 +204,15 @@ func (p *Position) Leave() {
 
 // Leave deletes nodes of the session that the client is pinned to. It does not end with
 // ctx.
-func Leave(ctx context.Context, client *framework.Client, paths ...string) {
+func Leave(ctx context.Context, client *framework.Client, node string, also ...string) {
 	session := client.Session()
 	if session.Err() != nil {
 		return
 	}
 	ctx, cancel := hold.RemovalContext(ctx, session, leaveLimit)
 	defer cancel()
-	for _, path := range paths[1:] {
+	for _, path := range also {
 		kit.Of(client).DeleteInBackground(path)
 	}
-	_ = client.DeleteGuaranteed(ctx, paths[0]) // the background deletes what is uncertain
+	_ = client.DeleteGuaranteed(ctx, node) // the background deletes what is uncertain
 }
