@@ -2,6 +2,7 @@ package hold_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -184,6 +185,29 @@ func TestReleaseIsBounded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Releases share what bounds them. A later one does not end an earlier one, and none is
+// much shorter than others.
+func TestEachReleaseIsBoundedByItself(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
+		const n, limit = 100, timeout / 3
+		shared := map[context.Context]struct{}{}
+		var releases sync.WaitGroup
+		for range n {
+			ctx, begun := hold.Removal(p.Client), time.Now()
+			shared[ctx] = struct{}{}
+			releases.Go(func() {
+				<-ctx.Done()
+				assert.LessOrEqual(t, time.Since(begun), limit)
+				assert.GreaterOrEqual(t, time.Since(begun), limit-limit/8)
+				assert.ErrorIs(t, context.Cause(ctx), context.DeadlineExceeded)
+			})
+			time.Sleep(timeout / n)
+		}
+		releases.Wait()
+		assert.Less(t, len(shared), n/3)
+	})
 }
 
 func TestReleaseAfterTheClientWasClosed(t *testing.T) {

@@ -36,3 +36,8 @@ func Looking(c *framework.Client) (looking, holds int) {
 
 // BeginClose does to the holds of a client what Close does first.
 func BeginClose(c *framework.Client) { tableOf(c, c.Session()).close() }
+
+// Removal returns the context for the removal of a node that begins now.
+func Removal(c *framework.Client) context.Context {
+	return tableOf(c, c.Session()).removal(c.Session().Timeout() / 3)
+}

@@ -83,7 +83,7 @@ func (h *Hold) close() error {
 // free removes the znodes of a hold that is released. It returns an error if the slot
 // was not its own any more, or if it remains taken.
 func (h *Hold) free() error {
-	ctx, cancel := RemovalContext(h.work, h.Session, h.Session.Timeout()/3)
+	ctx, cancel := h.removal()
 	defer cancel()
 	err := h.removeNow(ctx)
 	h.unwatch()
@@ -99,6 +99,32 @@ func (h *Hold) free() error {
 		return fmt.Errorf("release %s: %w", quote.Path(h.Client.FullPath(h.Path)), err)
 	}
 	return nil // the background removes them
+}
+
+// removal returns the context for the removal of the znodes.
+func (h *Hold) removal() (context.Context, context.CancelFunc) {
+	limit := h.Session.Timeout() / 3
+	select {
+	case <-h.Session.Suspended():
+	default:
+		if h.work == nil {
+			return h.table.removal(limit), func() {}
+		}
+	}
+	return RemovalContext(h.work, h.Session, limit)
+}
+
+// removal returns a context that ends within a limit, and not much sooner. The removals
+// that begin within an eighth of that share one.
+func (t *table) removal(limit time.Duration) context.Context {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := t.now(); t.removing == nil || now >= t.renewal {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
+		t.removing, t.renewal = ctx, now+limit/8
+	}
+	return t.removing
 }
 
 // letGo ends the vouching for the znodes, which are deleted next, and takes the hold

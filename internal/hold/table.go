@@ -33,6 +33,8 @@ type table struct {
 	suspended <-chan struct{} // of the newest hold
 	closing   bool            // Close has begun
 	over      bool            // the goroutine has ended, or will not start
+	removing  context.Context // for the removals that begin now
+	renewal   time.Duration   // when they need another
 
 	begin sync.Once // starts it
 }

@@ -5,6 +5,12 @@ package faultsweep
 func HoldMutants() []Mutant {
 	const holding = "./internal/hold"
 	return []Mutant{{
+		Name: "all releases share one bound", Package: holding, Tests: "TestEachReleaseIsBoundedByItself",
+		File: "internal/hold/release.go", Old: "t.removing == nil || now >= t.renewal {", New: "t.removing == nil || now < 0 {",
+	}, {
+		Name: "a new bound ends the releases before it", Package: holding, Tests: "TestEachReleaseIsBoundedByItself",
+		File: "internal/hold/release.go", Old: "t.removing, t.renewal = ctx, now+limit/8", New: "time.AfterFunc(limit/8, func() { cancel(nil) })\n\t\tt.removing, t.renewal = ctx, now+limit/8",
+	}, {
 		Name: "a context that is asked for after the end of its lease goes on", Package: holding, Tests: "TestContextThatIsFirstAskedForAtTheEnd",
 		File: "internal/hold/handle.go", Old: "if h.why != nil {", New: "if false {",
 	}, {
