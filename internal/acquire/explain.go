@@ -24,7 +24,7 @@ func (w *wait) explain(err error) error {
 
 func (w *wait) timeoutError(err error) error {
 	timeout := &lease.TimeoutError{
-		Path: w.recipe.Client.FullPath(w.recipe.Path), Waited: time.Since(w.start), Ahead: w.seen.Ahead, Node: w.seen.HeadNode(), Holder: w.seen.Holder,
+		Path: w.recipe.Client.FullPath(w.recipe.Path), Waited: time.Since(w.start), Ahead: w.seen.Ahead, Node: w.seen.Head, Holder: w.seen.Holder,
 		Err: w.lastFailure(err), Cause: context.Cause(w.work),
 	}
 	if now := w.recipe.Client.Reachable(); errors.Is(now, framework.ErrNotConnected) && !errors.Is(err, framework.ErrNotConnected) {

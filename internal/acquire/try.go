@@ -121,7 +121,7 @@ func (t *Try) askHead() {
 	if t.Seen.Head == "" || t.Seen.Holder != (lease.Holder{}) {
 		return
 	}
-	if data, _, err := t.Client.Get(ctx, t.Seen.Head); err == nil {
+	if data, _, err := t.Client.Get(ctx, t.Seen.Dir+"/"+t.Seen.Head); err == nil {
 		t.Seen.OnData(data)
 	}
 }

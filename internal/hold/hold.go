@@ -177,9 +177,14 @@ func (h *Hold) lose(reason error) {
 }
 
 // doom ends the hold from where nothing can be ended: where events come from. Err knows
-// it at once; the table's goroutine ends the contexts.
+// it at once; the table's goroutine ends the contexts. It does nothing for one that is
+// over already: the event of a release comes here, too.
 func (h *Hold) doom(reason error) {
-	h.doomed.CompareAndSwap(nil, &reason)
+	if h.over.Given() {
+		return
+	}
+	why := reason
+	h.doomed.CompareAndSwap(nil, &why)
 	h.table.mark(h)
 }
 

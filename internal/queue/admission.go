@@ -230,7 +230,7 @@ func (p *Position) interrupted(cause error) error {
 	v := p.view
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if p.data != nil && p.head == p.seen.HeadNode() {
+	if p.data != nil && p.head == p.seen.Head {
 		p.seen.OnData(p.data)
 	}
 	if _, wants := v.wanting[p]; wants && v.failure != nil {

@@ -40,9 +40,11 @@ func (p *Position) waitFor(at int, wait []znode.Name, policy Policy) {
 	case !v.knowsAll(next) && !p.readUnknown(at, fewReads, policy, false):
 		next = nil
 	}
-	var nodes []*node
-	for _, name := range append(wait, next...) {
-		nodes = append(nodes, v.node(name))
+	nodes := make([]*node, 0, len(wait)+len(next))
+	for _, names := range [][]znode.Name{wait, next} {
+		for _, name := range names {
+			nodes = append(nodes, v.node(name))
+		}
 	}
 	p.waitAt(nodes)
 }
@@ -70,13 +72,14 @@ func (p *Position) readUnknown(at, limit int, policy Policy, urgent bool) bool {
 // the other: so at most one position more is told of a deletion than those that wait
 // for it.
 func (p *Position) next(at int, wait []znode.Name, policy Policy) []znode.Name {
-	nearest := Exclusive(p.self, p.view.ahead(at))
-	if len(wait) != 1 || len(nearest) == 0 || wait[0].Node != nearest[0].Node || p.isLocal(wait[0]) || p.mustRecheck(wait[0]) {
+	nearest, _ := p.view.ahead(at).nearest()
+	if len(wait) != 1 || wait[0].Node != nearest.Node || p.isLocal(wait[0]) || p.mustRecheck(wait[0]) {
 		return nil
 	}
 	at, _ = p.view.find(wait[0])
-	nearest, next := Exclusive(p.self, p.view.ahead(at)), policy(p.self, p.view.ahead(at))
-	if len(next) != 1 || next[0].Node != nearest[0].Node || p.isLocal(next[0]) {
+	nearest, _ = p.view.ahead(at).nearest()
+	next := policy(p.self, p.view.ahead(at))
+	if len(next) != 1 || next[0].Node != nearest.Node || p.isLocal(next[0]) {
 		return nil
 	}
 	return next

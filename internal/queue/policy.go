@@ -35,6 +35,14 @@ type Policy func(self znode.Name, ahead Ahead) (wait []znode.Name)
 // policy depends on, such as a stored size, is not older than the listing.
 type Rule func(ctx context.Context, c *framework.Client) (Policy, error)
 
+// nearest returns the nearest of them, if there is one.
+func (a Ahead) nearest() (name znode.Name, some bool) {
+	for nearest := range a.All {
+		return nearest, true
+	}
+	return name, false
+}
+
 // Always is the rule with one policy.
 func Always(p Policy) Rule {
 	return func(context.Context, *framework.Client) (Policy, error) { return p, nil }
@@ -43,7 +51,7 @@ func Always(p Policy) Rule {
 // Exclusive is the policy that admits one contender at a time: each waits for the
 // nearest ahead. So a release wakes one waiter.
 func Exclusive(_ znode.Name, ahead Ahead) (wait []znode.Name) {
-	for nearest := range ahead.All {
+	if nearest, some := ahead.nearest(); some {
 		return []znode.Name{nearest}
 	}
 	return nil

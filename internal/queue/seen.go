@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"path"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/znode"
@@ -13,8 +12,9 @@ import (
 type Seen struct {
 	// Ahead is the number of contenders ahead; -1 if there was no listing.
 	Ahead int
-	// Head is the path of the first of them, "" if unknown.
-	Head string
+	// Head is the name of the first of them, "" if unknown, and Dir the path of its
+	// parent.
+	Dir, Head string
 	// Holder is what its data say; zero if unknown.
 	Holder lease.Holder
 	// Notified is when a wait for others last ended, if Timed is set. It is zero if
@@ -43,18 +43,10 @@ func (s *Seen) Record(dir string, ahead []znode.Name) {
 // record records how many contenders are ahead, and the first of them.
 func (s *Seen) record(dir string, ahead int, head string) {
 	s.Ahead = ahead
-	if ahead > 0 && head != s.HeadNode() {
-		s.Head, s.Holder = dir+"/"+head, lease.Holder{}
+	if ahead > 0 && head != s.Head {
+		s.Dir, s.Head, s.Holder = dir, head, lease.Holder{}
 	}
-}
-
-// HeadNode returns the name of the first node, "" if unknown.
-func (s *Seen) HeadNode() string {
-	if s.Head == "" {
-		return ""
-	}
-	return path.Base(s.Head)
 }
 
 // OnData records the data of the first node.
-func (s *Seen) OnData(data []byte) { s.Holder = holderOf(s.HeadNode(), data) }
+func (s *Seen) OnData(data []byte) { s.Holder = holderOf(s.Head, data) }

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +22,10 @@ type views struct {
 const unusedViews = 256
 
 // A viewKey identifies a queue in a session: equal full paths are the same node.
-type viewKey struct{ path, kinds string }
+type viewKey struct {
+	path  string
+	kinds [6]string // as many as there are in all
+}
 
 type viewsKey struct{}
 
@@ -32,7 +34,8 @@ func newViews() any { return &views{all: map[viewKey]*view{}} }
 // use returns the view of a queue in the session of the client, which is pinned to it.
 func (q *Queue) use(client *framework.Client, s *framework.Session) *view {
 	all := kit.Of(client).Kept(s, viewsKey{}, newViews).(*views) //nolint:forcetypeassert // of newViews
-	key := viewKey{client.FullPath(q.Path), strings.Join(q.Kinds, " ")}
+	key := viewKey{path: client.FullPath(q.Path)}
+	copy(key.kinds[:], q.Kinds)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	v := all.all[key]

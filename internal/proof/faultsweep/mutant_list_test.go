@@ -27,7 +27,7 @@ const (
 func Mutants() []Mutant {
 	return []Mutant{{
 		Name: "a contender is granted when second in the queue", Package: sweeps, Tests: sweepTest,
-		File: "internal/queue/policy.go", Old: "for nearest := range ahead.All {", New: "n := 0\n\tfor nearest := range ahead.All {\n\t\tif n++; n < 2 {\n\t\t\tcontinue\n\t\t}",
+		File: "internal/queue/policy.go", Old: "for nearest := range a.All {", New: "n := 0\n\tfor nearest := range a.All {\n\t\tif n++; n < 2 {\n\t\t\tcontinue\n\t\t}",
 	}, {
 		Name: "a writer is admitted beside a downgraded writer", Package: rwScenarios, Tests: "Curator621",
 		File: "internal/locks/locks.go", Old: "return gone.Kind == znode.Writer && self.Kind != znode.Reader", New: "return false",

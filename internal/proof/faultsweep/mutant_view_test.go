@@ -33,7 +33,7 @@ func ViewMutants() []Mutant {
 		File: "internal/queue/views.go", Old: "v.list()\n\t\ttimer", New: "timer",
 	}, {
 		Name: "a queue of readers looks ahead as one", Package: rwScenarios, Tests: "Kazoo2",
-		File: "internal/queue/lookahead.go", Old: "wait[0].Node != nearest[0].Node ||", New: "",
+		File: "internal/queue/lookahead.go", Old: "wait[0].Node != nearest.Node ||", New: "",
 	}, {
 		Name: "an event before the answer of its read is forgotten", Package: waits, Tests: "TestWatchThatFiresBeforeItsReadIsAnswered",
 		File: "internal/queue/node.go", Old: "n.watch = fired // the answer comes next", New: "",
