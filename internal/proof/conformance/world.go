@@ -43,11 +43,11 @@ func InWorld(t *testing.T, test func(t *testing.T, w *World), opts ...zktest.Opt
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.NewServer(t, append([]zktest.Option{zktest.WithNetwork(new(zktest.Network))}, opts...)...)
 		w := &World{T: t, Server: server}
-		t.Cleanup(w.end)
-		// Pings go on for ever, so nothing else would notice a test that waits for
-		// ever.
+		// Pings go on for ever, so nothing else would notice a test, or its end, that
+		// waits for ever.
 		watchdog := time.AfterFunc(tooLong, func() { panic("still running after hours of virtual time\n" + server.Dump()) })
 		t.Cleanup(func() { watchdog.Stop() })
+		t.Cleanup(w.end)
 		test(t, w)
 	})
 }
