@@ -33,7 +33,7 @@ test: ## everything that needs only Go
 
 .PHONY: long
 long: ## the long forms of the tests that have one
-	ZKRECIPES_LONG=1 $(GO) test -timeout 20m ./internal/proof/faultsweep ./internal/proof/histories ./internal/queue
+	ZKRECIPES_LONG=1 $(GO) test -timeout 20m ./internal/proof/faultsweep ./internal/proof/histories ./internal/proof/queuemodel ./internal/queue
 
 .PHONY: race
 race: ## the same with the race detector

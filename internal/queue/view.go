@@ -34,6 +34,8 @@ import (
 //
 // A position knows that its node is deleted only by the event, by a read, or by a
 // listing that was sent after the answer to its create.
+//
+// Package queuemodel of internal/proof searches all states of a model of this.
 type view struct {
 	all      *views
 	key      viewKey

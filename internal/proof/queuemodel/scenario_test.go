@@ -1,0 +1,91 @@
+package queuemodel
+
+// A scenario says who there is and what may happen, each kind of thing so many times.
+type scenario struct {
+	locals  int    // waiters of the one session, up to 3
+	foreign int    // contenders of other sessions, up to 2
+	kinds   string // of W0 W1 W2 F0 F1 D: M mutex, W writer, R reader, S permit
+	permits int
+
+	deletes    uint8 // by an operator
+	changes    uint8 // of data
+	breaks     uint8 // of the connection
+	unkept     uint8 // connections on which watches are not set again
+	failures   uint8 // listings that are answered by an error
+	leaves     uint8 // waiters that give up
+	losses     uint8 // leases that are lost while their nodes stand
+	reaps      uint8 // parents that are made anew
+	downgrades uint8 // of the foreign writer F0
+
+	lagging   bool // servers are behind the leader
+	late      bool // answers are handled later than the events that follow them
+	recurring bool // foreign names have no id, and are used again with their number
+	noReads   bool // nothing is read in place of a listing
+
+	first   []string // steps that come first, each with all that follows from it, in one order
+	without condition
+}
+
+// A condition is one that the code of internal/queue checks, or one thing that it does.
+// These are sets of them.
+type condition uint64
+
+const (
+	// Without one of these, what must not happen does.
+	ownWatch condition = 1 << iota
+	settledWatch
+	firedWatch
+	learnedSince
+	voidByBreak
+	discardBroken
+	momentOfSending
+	factsSince
+	showsOwn
+	recheckWriters
+	recheckSentAfter
+	voidNameless
+	evictAfterAnswer
+	ownReadWakes
+	deletionWakes
+	listingWakes
+	retryFailed
+	repeatBroken
+	renewFired
+	watchOwnEarly
+	holdLooks
+	missedWhileTaken
+	heirNotified
+	brokenFirst
+	readLearns
+
+	// Without one of these, nothing does: they save requests.
+	facts
+	syncFirst
+	wantAfter
+	inherit
+	lookAhead
+	listingForgets
+	eventEvicts
+	learnOnce
+	dropJoining
+)
+
+// keeps reports whether a condition is not left out.
+func (s *scenario) keeps(c condition) bool { return s.without&c == 0 }
+
+// start returns the model before anything has happened.
+func (s *scenario) start() *model {
+	if s.kinds == "" {
+		s.kinds = "MMMMMM"
+	}
+	s.permits = max(s.permits, 1)
+	m := &model{steps: &steps{scenario: s}}
+	m.attached, m.open = true, true
+	m.left = budgets{
+		s.deletes, s.changes, s.breaks, s.unkept, s.failures, s.leaves, s.losses, s.reaps, s.downgrades,
+	}
+	for _, text := range s.first {
+		m.state = m.followed(text)
+	}
+	return m
+}
