@@ -157,8 +157,13 @@ func (v *view) accept(names []znode.Name, others []string, broken <-chan struct{
 	for _, name := range v.facts {
 		v.remove(name)
 	}
+	for _, name := range v.names {
+		if n := v.nodes[name.Node]; n != nil {
+			n.listed = v.listed
+		}
+	}
 	for _, n := range v.nodes {
-		if _, found := v.find(n.name); !found || v.isGone(n.name) {
+		if n.listed != v.listed || v.isGone(n.name) {
 			v.forget(n)
 			v.dropUnused(n) // its event may never come
 			if heir := n.heir.Load(); heir != nil {

@@ -24,6 +24,7 @@ type node struct {
 	watch   watchState
 	stop    func() // ends the watch
 	dead    bool   // it is deleted
+	listed  uint64 // the last listing that has shown it
 	missed  bool   // an event came that its hold has not received
 
 	heir atomic.Pointer[func(framework.Event)] // the hold that has taken over the watch of its node

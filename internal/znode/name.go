@@ -135,15 +135,7 @@ func (n Name) Ordered() bool { return n.Sequence >= 0 && n.Sequence < math.MaxIn
 // Before reports whether n is ahead of other. Nodes that are not Ordered are behind all
 // others: we grant nothing on them, but other clients may have made some. Equal numbers
 // are ordered by name, so that all clients agree.
-func (n Name) Before(other Name) bool {
-	if n.Ordered() != other.Ordered() {
-		return n.Ordered()
-	}
-	if n.Sequence != other.Sequence {
-		return n.Sequence < other.Sequence
-	}
-	return n.Node < other.Node
-}
+func (n Name) Before(other Name) bool { return Compare(n, other) < 0 }
 
 // SharesPosition reports whether two nodes have the same position: a writer's, and that
 // of the reader that it becomes.
@@ -176,10 +168,12 @@ func Split(children []string, kinds ...string) (names []Name, others []string) {
 // Compare orders names as Before does, for slices.SortFunc.
 func Compare(a, b Name) int {
 	switch {
-	case a.Before(b):
+	case a.Ordered() && !b.Ordered():
 		return -1
-	case b.Before(a):
+	case b.Ordered() && !a.Ordered():
 		return 1
+	case a.Sequence != b.Sequence:
+		return cmp.Compare(a.Sequence, b.Sequence)
 	}
-	return cmp.Compare(a.Node, b.Node)
+	return strings.Compare(a.Node, b.Node)
 }

@@ -54,7 +54,7 @@ func Mutants() []Mutant {
 		File: "internal/hold/owner.go", Old: "if !errors.Is(cause, releasedError{h}) {", New: "if true {",
 	}, {
 		Name: "the last in the queue is admitted first", Package: sweeps, Tests: sweepTest,
-		File: "internal/znode/name.go", Old: "return n.Sequence < other.Sequence", New: "return n.Sequence > other.Sequence",
+		File: "internal/znode/name.go", Old: "return cmp.Compare(a.Sequence, b.Sequence)", New: "return cmp.Compare(b.Sequence, a.Sequence)",
 	}, {
 		Name: "granted although the own node is not listed", Package: suites, Tests: "^TestMutex$/the_own_node",
 		File: "internal/queue/admission.go", Old: "case v.listed > p.answered:\n\t\treturn -1, ErrEvicted", New: "case v.listed > p.answered:\n\t\treturn at, nil",

@@ -32,6 +32,9 @@ func ViewMutants() []Mutant {
 		Name: "only events wake a waiter, no slow look does", Package: suites, Tests: "^TestMutex$/the_node_ahead_is_deleted_without",
 		File: "internal/queue/views.go", Old: "v.list()\n\t\ttimer", New: "timer",
 	}, {
+		Name: "a listing tells of no deletion", Package: suites, Tests: "^TestMutex$/the_node_ahead_is_deleted_without",
+		File: "internal/queue/listing.go", Old: "if n.listed != v.listed || v.isGone(n.name) {", New: "if v.isGone(n.name) {",
+	}, {
 		Name: "a queue of readers looks ahead as one", Package: rwScenarios, Tests: "Kazoo2",
 		File: "internal/queue/lookahead.go", Old: "wait[0].Node != nearest.Node ||", New: "",
 	}, {
