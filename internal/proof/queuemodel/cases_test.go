@@ -26,7 +26,7 @@ func cases() []searched {
 			locals: 1, foreign: 1, deletes: 1}},
 		{20474, "one waits, and nodes may be changed and deleted", scenario{
 			locals: 1, foreign: 1, deletes: 1, changes: 1, lagging: true, late: true}},
-		{18186, "one waits, over a break", scenario{
+		{18191, "one waits, over a break", scenario{
 			locals: 1, foreign: 1, deletes: 1, breaks: 1, lagging: true}},
 		{3826, "a writer waits for one that becomes a reader", scenario{
 			locals: 1, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true, late: true}},
@@ -36,26 +36,26 @@ func cases() []searched {
 			locals: 2, deletes: 1}},
 		{438363, "two in turn, and a lease may be lost", scenario{
 			locals: 2, deletes: 1, losses: 1, late: true}},
-		{824785, "two in turn, over a break", scenario{
+		{825484, "two in turn, over a break", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true}},
-		{39490, "one joins behind one that holds, over a break", scenario{
+		{39612, "one joins behind one that holds, over a break", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true, first: behind}},
 		{165034, "names are used again", scenario{
 			locals: 2, foreign: 2, recurring: true, reaps: 1, deletes: 1, first: waits}},
 
-		{33200, "watches are not set again", scenario{
+		{33205, "watches are not set again", scenario{
 			locals: 1, foreign: 1, deletes: 1, breaks: 1, unkept: 1, lagging: true}},
 		{43580, "one waits for two", scenario{
 			locals: 1, foreign: 2, deletes: 1, lagging: true}},
 		{19599, "listings fail", scenario{
 			locals: 2, failures: 2}},
-		{175869, "a listing fails, and the connection breaks", scenario{
+		{176056, "a listing fails, and the connection breaks", scenario{
 			locals: 2, breaks: 1, failures: 1}},
 		{93440, "names are used again, one waits for two", scenario{
 			locals: 1, foreign: 2, recurring: true, reaps: 1, deletes: 1, late: true}},
 		{158682, "two wait for one", scenario{
 			locals: 2, foreign: 1}},
-		{113835, "two wait for one, over a break", scenario{
+		{114551, "two wait for one, over a break", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, lagging: true, first: waits}},
 		{87681, "one gives up", scenario{
 			locals: 2, foreign: 1, deletes: 1, leaves: 1, lagging: true, first: waits}},
@@ -67,7 +67,7 @@ func cases() []searched {
 			locals: 2, foreign: 1, kinds: "SSSSSS", permits: 2, deletes: 1, first: waits}},
 		{133812, "two wait behind two", scenario{
 			locals: 2, foreign: 2, deletes: 1, lagging: true, first: waits}},
-		{190022, "two wait for one, over a break, and answers are late", scenario{
+		{190754, "two wait for one, over a break, and answers are late", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, lagging: true, late: true, first: waits}},
 		{6670, "listings in place of reads", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true, noReads: true, first: waits}},
@@ -78,31 +78,31 @@ func cases() []searched {
 func longCases() []searched {
 	waits := []string{"F0 joins", "W0 joins"}
 	return []searched{
-		{450806, "one waits, over two breaks", scenario{
+		{450815, "one waits, over two breaks", scenario{
 			locals: 1, foreign: 1, deletes: 1, changes: 1, breaks: 2, lagging: true, late: true}},
-		{528301, "one waits, and all may happen", scenario{
+		{528310, "one waits, and all may happen", scenario{
 			locals: 1, foreign: 1, deletes: 2, changes: 1, breaks: 1, unkept: 1, losses: 1, lagging: true, late: true}},
-		{3970660, "names are used again, over a break", scenario{
+		{3970707, "names are used again, over a break", scenario{
 			locals: 1, foreign: 2, recurring: true, reaps: 1, deletes: 2, breaks: 1, lagging: true, late: true}},
-		{2383331, "two in turn, over a break, and answers are late", scenario{
+		{2384247, "two in turn, over a break, and answers are late", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true, late: true}},
-		{2413975, "two in turn, over two breaks", scenario{
+		{2414834, "two in turn, over two breaks", scenario{
 			locals: 2, deletes: 1, breaks: 2, lagging: true}},
-		{1337511, "two in turn, a break, and a listing that fails", scenario{
+		{1338011, "two in turn, a break, and a listing that fails", scenario{
 			locals: 2, deletes: 1, breaks: 1, failures: 1}},
-		{1380256, "two in turn, and watches are not set again", scenario{
+		{1381030, "two in turn, and watches are not set again", scenario{
 			locals: 2, deletes: 1, breaks: 1, unkept: 1}},
-		{1874724, "two in turn, a break, and one gives up", scenario{
+		{1876154, "two in turn, a break, and one gives up", scenario{
 			locals: 2, deletes: 1, breaks: 1, leaves: 1}},
 		{3452303, "two wait for one that may be deleted", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true}},
-		{5008584, "two join behind a foreign holder, over a break", scenario{
+		{5013988, "two join behind a foreign holder, over a break", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, first: []string{"F0 joins"}}},
 		{1775064, "two join behind a foreign holder, and answers are late", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true, late: true, first: []string{"F0 joins"}}},
-		{401727, "two wait for one, over two breaks", scenario{
+		{403526, "two wait for one, over two breaks", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 2, lagging: true, first: waits}},
-		{731599, "three wait for one, over a break", scenario{
+		{742093, "three wait for one, over a break", scenario{
 			locals: 3, foreign: 1, deletes: 1, breaks: 1, lagging: true, first: append(waits, "W1 joins")}},
 		{296480, "names are used again, and answers are late", scenario{
 			locals: 2, foreign: 2, recurring: true, reaps: 1, deletes: 1, late: true, first: waits}},

@@ -88,8 +88,8 @@
 //
 // The end of the session; several nodes under one id, and nodes that are replaced; slow
 // looks, which would hide that something waits for ever; a semaphore whose size
-// changes, and weights; downgrades of the own session; a limit of reads at once, and
-// their order; joins without a connection; watches that are taken back because they are
+// changes, and weights; downgrades of the own session; answers that are too large; a
+// limit of reads at once, and their order; watches that are taken back because they are
 // idle.
 //
 // # When the code changes

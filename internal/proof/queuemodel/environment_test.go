@@ -50,11 +50,18 @@ func (m *model) failListing() {
 func (m *model) callers(w int) {
 	switch m.phase[w] {
 	case outside:
-		if m.canSend() && (w == 0 || m.phase[w-1] != outside || m.kinds[w-1] != m.kinds[w]) {
-			n := *m
-			n.phase[w] = creating
+		if w > 0 && m.phase[w-1] == outside && m.kinds[w-1] == m.kinds[w] {
+			return
+		}
+		n := *m
+		n.phase[w] = creating
+		if m.canSend() {
 			n.sendCreate(w)
 			m.may(&n, "joins", w)
+		} else if !m.open {
+			n.toCreate.add(w)
+			n.brokenJoin.add(w)
+			m.may(&n, "joins without a connection", w)
 		}
 	case creating, waiting:
 		if m.left.leaves > 0 {

@@ -142,10 +142,10 @@ type state struct {
 	// Positions.
 	phase      [maxLocals]uint8
 	removal    [maxLocals]uint8
-	toCreate   nodeSet // the create is to be sent again
+	toCreate   nodeSet // the create is to be sent when there is a connection
 	unknown    nodeSet // its outcome is
 	beingFound nodeSet // a search for the node is under way
-	brokenJoin nodeSet // the connection has broken since the create began
+	brokenJoin nodeSet // the create has begun without the present connection
 	unjust     nodeSet // were granted so
 
 	// Holds.

@@ -216,7 +216,7 @@ func (m *model) cleanUp(w int) {
 		n := *m
 		n.toCreate.drop(w)
 		n.sendCreate(w)
-		m.will(&n, "send create again", w)
+		m.will(&n, "send create", w)
 	}
 	if m.unknown.has(w) && !m.beingFound.has(w) {
 		n := *m
