@@ -5,10 +5,7 @@ import (
 	"crypto/sha1"
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // Permissions of an ACL entry; combine them with |.
@@ -63,34 +60,9 @@ func validateACL(acl []ACL) error {
 	return nil
 }
 
-// convertACL converts our entries to the library's, or the reverse.
-func convertACL[To, From ACL | zk.ACL](acl []From) []To {
-	out := make([]To, len(acl))
-	for i, a := range acl {
-		out[i] = To(a)
-	}
-	return out
-}
-
-// convertACL returns the list for the library. Most creates have the same as the one
-// before.
-func (s *Session) convertACL(acl []ACL) []zk.ACL {
-	same := func(theirs zk.ACL, ours ACL) bool { return ACL(theirs) == ours }
-	if last := s.acl.Load(); last != nil && slices.EqualFunc(*last, acl, same) {
-		return *last
-	}
-	converted := convertACL[zk.ACL](acl)
-	s.acl.Store(&converted)
-	return converted
-}
-
 // GetACL returns a node's ACL and Stat.
 func (c *Client) GetACL(ctx context.Context, path string) ([]ACL, Stat, error) {
-	theirs, stat, err := aclReading.plain(ctx, c, path)
-	if err != nil {
-		return nil, stat, err
-	}
-	return convertACL[ACL](theirs), stat, nil
+	return aclReading.plain(ctx, c, path)
 }
 
 // SetACL replaces a node's ACL if its ACL version is aversion, or any if that is
@@ -99,7 +71,10 @@ func (c *Client) SetACL(ctx context.Context, path string, acl []ACL, aversion in
 	if err := validateACL(acl); err != nil {
 		return Stat{}, &OpError{Op: "setACL", Path: path, Outcome: Failed, Err: err}
 	}
-	return c.change(ctx, "setACL", path, func(conn *zk.Conn, path string) (*zk.Stat, error) {
-		return conn.SetACL(path, convertACL[zk.ACL](acl), aversion)
+	return c.change(ctx, "setACL", path, func(path string) (int32, []byte) {
+		e := record(path, 8+64*len(acl))
+		encodeACL(e, acl)
+		e.Int32(aversion)
+		return codeSetACL, e.Bytes()
 	})
 }

@@ -18,7 +18,6 @@ type Client struct {
 	prefix  string      // chroot and namespace
 	pinned  *Session    // nil: the present session
 	once    bool        // nothing is repeated
-	inTask  bool        // requests are made in the goroutine that asks for them
 	failing func(error) // is called for each attempt that is repeated; nil for nothing
 }
 

@@ -246,8 +246,12 @@ func (cfg Config) withDefaults() Config {
 
 // forGuard returns what the guard of a session has to know.
 func (cfg Config) forGuard() guard.Config {
+	auth := make([]guard.Credential, len(cfg.Auth))
+	for i, cred := range cfg.Auth {
+		auth[i] = guard.Credential(cred)
+	}
 	return guard.Config{
-		SessionTimeout: cfg.SessionTimeout, RequestTimeout: cfg.RequestTimeout,
+		Auth: auth, SessionTimeout: cfg.SessionTimeout, RequestTimeout: cfg.RequestTimeout,
 		MaxRequestBytes: cfg.MaxRequestBytes, MaxReplyBytes: cfg.MaxReplyBytes,
 		Dial: cfg.Dial, TLS: cfg.tlsFor, Reconnect: cfg.Reconnect, Logger: cfg.Logger,
 	}

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+	"github.com/zkrecipes/zkrecipes/internal/jute"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
@@ -53,7 +53,7 @@ type CreateOption func(*createOptions)
 type createOptions struct {
 	acl    []ACL
 	ttl    time.Duration
-	onSent func() // called when the request is about to be written, for every attempt
+	onSent func() // called when the request has its place among others, for every attempt
 }
 
 func chosen(opts []CreateOption) createOptions {
@@ -80,14 +80,14 @@ func WithTTL(ttl time.Duration) CreateOption { return func(o *createOptions) { o
 // ErrUnsupported. After an unknown outcome the node may exist; CreateProtected finds
 // out for ephemeral and sequential ones.
 func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
-	o, err := c.createOptions(path, data, mode, false, opts)
+	o, err := c.createOptions(path, mode, false, opts)
 	if err != nil {
 		return Created{}, err
 	}
 	return c.create(ctx, path, data, mode, o, nil)
 }
 
-func (c *Client) createOptions(path string, data []byte, mode Mode, protected bool, opts []CreateOption) (createOptions, error) {
+func (c *Client) createOptions(path string, mode Mode, protected bool, opts []CreateOption) (createOptions, error) {
 	o := chosen(opts)
 	err := cmp.Or(c.usable(), validatePath(path, mode.sequential()))
 	switch {
@@ -100,7 +100,7 @@ func (c *Client) createOptions(path string, data []byte, mode Mode, protected bo
 	if err = cmp.Or(err, validateACL(o.acl), o.validate(mode)); err != nil {
 		return o, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
 	}
-	return o, c.checkSize("create", path, data, o.acl)
+	return o, nil
 }
 
 func (o createOptions) validate(mode Mode) error {
@@ -121,10 +121,10 @@ const maxTTLMillis = 0x00ffffffffff
 
 // create sends one create request, and repeats it only if it certainly had no effect.
 // late gets the node, by its path on the server, if the call has returned already.
-func (c *Client) create(ctx context.Context, path string, data []byte, mode Mode, o createOptions, late func(made Created, err error)) (Created, error) {
+func (c *Client) create(ctx context.Context, path string, data []byte, mode Mode, o createOptions, late func(made Created, outcome Outcome)) (Created, error) {
 	made, err := do(ctx, c, request[Created]{
 		op: "create", path: path, sequential: mode.sequential(), late: late,
-		send: func(s *Session, path string) (Created, error) { return s.create(path, data, mode, o) },
+		start: func(s *Session, path string) (attempt[Created], error) { return s.create(path, data, mode, o) },
 	})
 	if err != nil {
 		var op *OpError
@@ -137,45 +137,46 @@ func (c *Client) create(ctx context.Context, path string, data []byte, mode Mode
 	return made, nil
 }
 
-// create makes the library's call, and counts the node if it is ephemeral.
-func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (Created, error) {
+// create is an attempt to create a node, which counts if it is ephemeral.
+func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (a attempt[Created], err error) {
 	if mode.ephemeral() {
 		if err := s.quota.reserve(path); err != nil {
-			return Created{}, err
+			return a, err
 		}
 	}
-	s.guard.ExpectCreate(path, o.onSent)
-	made, err := sendCreate(s.conn, path, data, mode, o, s.convertACL(o.acl))
-	zxid := s.guard.CreateEnded(path, made)
-	if err != nil {
-		made = ""
+	a.code, a.record = createRequest(path, data, mode, o)
+	a.sent = o.onSent
+	a.finish = func(a guard.Answer, err error) (made Created, _ error) {
+		if err == nil {
+			made = Created{Path: jute.NewDecoder(a.Body).String(), Czxid: a.Zxid, Session: s.ID()}
+		}
+		if mode.ephemeral() {
+			s.quota.replace(path, made.Path)
+		}
+		return made, err
 	}
-	if mode.ephemeral() {
-		s.quota.replace(path, made)
-	}
-	return Created{Path: made, Czxid: zxid, Session: s.ID()}, err
+	return a, nil
 }
 
-// sendCreate chooses the library's call. Its Create silently makes a persistent node
-// when asked for a container.
-func sendCreate(conn *zk.Conn, path string, data []byte, mode Mode, o createOptions, acl []zk.ACL) (string, error) {
+// createRequest returns the operation and the record of a create.
+func createRequest(path string, data []byte, mode Mode, o createOptions) (code int32, record []byte) {
+	e := createRecord(path, data, o.acl, createFlags[mode])
 	switch {
-	case o.ttl != 0 && mode == PersistentSequential:
-		return conn.CreateTTL(path, data, zk.FlagPersistentSequentialWithTTL, acl, o.ttl)
 	case o.ttl != 0:
-		return conn.CreateTTL(path, data, zk.FlagTTL, acl, o.ttl)
+		e = createRecord(path, data, o.acl, ttlFlags[mode])
+		e.Int64(o.ttl.Milliseconds())
+		return codeCreateTTL, e.Bytes()
 	case mode == Container:
-		return conn.CreateContainer(path, data, zk.FlagContainer, acl)
+		return codeContainer, e.Bytes()
 	}
-	return conn.Create(path, data, createFlags[mode], acl)
+	return codeCreate, e.Bytes()
 }
 
-var createFlags = map[Mode]int32{
-	Persistent:           zk.FlagPersistent,
-	PersistentSequential: zk.FlagSequence,
-	Ephemeral:            zk.FlagEphemeral,
-	EphemeralSequential:  zk.FlagEphemeralSequential,
-}
+// The numbers of the protocol for what is created.
+var (
+	createFlags = map[Mode]int32{Persistent: 0, Ephemeral: 1, PersistentSequential: 2, EphemeralSequential: 3, Container: 4}
+	ttlFlags    = map[Mode]int32{Persistent: 5, PersistentSequential: 6}
+)
 
 // CreateParents makes all missing nodes above path, as containers if the server knows
 // them, so that they go when they are not used any more.

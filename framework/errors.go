@@ -57,7 +57,7 @@ var (
 	// error names both sizes. The request was carried out, but its answer was not read:
 	// a write has an unknown outcome, and a read is not repeated, because its answer
 	// would be as large again. The connection goes on.
-	ErrReplyTooLarge = errors.New("answer too large")
+	ErrReplyTooLarge = guard.ErrLargeAnswer
 	// ErrTooManyEphemerals means that the session owns as many ephemeral nodes as
 	// Config.MaxEphemeralBytes allows. Nothing was sent.
 	ErrTooManyEphemerals = errors.New("too many ephemeral nodes in one session")

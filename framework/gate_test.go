@@ -2,14 +2,10 @@ package framework
 
 import (
 	"context"
-	"encoding/binary"
 	"io"
 	"log/slog"
 	"net"
-	"reflect"
-	"slices"
-	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,78 +18,19 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A frailConn ends behind the connect reply; one that is not frail notes what is
-// written to it.
+// A frailConn ends behind the connect reply.
 type frailConn struct {
 	net.Conn
-	frail bool
-
-	mu      sync.Mutex
-	greeted bool
-	sent    []sentFrame
-}
-
-type sentFrame struct {
-	op uint32
-	at time.Time
+	greeted atomic.Bool
 }
 
 func (c *frailConn) Read(p []byte) (int, error) {
-	c.mu.Lock()
-	over := c.frail && c.greeted
-	c.mu.Unlock()
-	if over {
+	if c.greeted.Load() {
 		return 0, io.EOF
 	}
 	n, err := c.Conn.Read(p) // all of the reply: there is nothing else to come
-	c.mu.Lock()
-	c.greeted = true
-	c.mu.Unlock()
+	c.greeted.Store(true)
 	return n, err
-}
-
-func (c *frailConn) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	c.sent = append(c.sent, sentFrame{binary.BigEndian.Uint32(p[8:]), time.Now()})
-	c.mu.Unlock()
-	return c.Conn.Write(p)
-}
-
-// The library may leave a request to set watches in its queue when a connection ends as
-// soon as it is made. The next one begins with that, while the library still reads the
-// zxid of the last answer for one more: no answer may come that early.
-func TestRequestsToSetWatchesThatMayBeStaleAreHeld(t *testing.T) {
-	t.Parallel()
-	session := scripted()
-	attach := func(watchesSet int) (held bool) {
-		c := greet(t, session)
-		held = reflect.ValueOf(c).Elem().FieldByName("holdingAll").Bool()
-		for range watchesSet {
-			setWatches(t, c)
-		}
-		return held
-	}
-	require.False(t, attach(0), "nothing can be left over")
-	require.True(t, attach(0), "from the first")
-	require.True(t, attach(1), "from both")
-	require.True(t, attach(2), "from the second or third")
-	require.True(t, attach(2))
-	require.False(t, attach(1), "all were seen")
-	require.False(t, attach(0))
-	require.True(t, attach(0))
-	session.gate.handle(gateAnswered)
-	require.False(t, attach(0), "the library had all the time it needs")
-
-	// The gate opens as soon as those that were held are sent. Of several the library
-	// sends the second when the first is answered, be it on the next connection.
-	several := func() { session.watch.join(watchKey{dataWatch, "/" + strings.Repeat("x", onePacket)}, newWatch()) }
-	several()
-	require.True(t, attach(2))
-	openGate(session, session.guard.Live(), false)
-	require.True(t, session.gate.isOpen())
-	several()
-	session.suspended()
-	require.True(t, attach(1), "the second of several")
 }
 
 // Connections that end as soon as they are made, several in a row.
@@ -101,21 +38,17 @@ func TestWatchesSurviveConnectionsThatEndAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
-		var mu sync.Mutex
-		frail := 0 // connections that are still to be bad
-		var last *frailConn
-		var dialed time.Time
+		var frail atomic.Int32 // connections that are still to be bad
 		dial := server.Dial("client")
 		client, err := Connect(t.Context(), Config{
 			Servers: []string{server.Addr()}, SessionTimeout: 9 * time.Second, Logger: slog.New(slog.DiscardHandler),
 			Reconnect: retry.Constant(10 * time.Millisecond),
 			Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 				conn, err := dial(ctx, network, addr)
-				mu.Lock()
-				defer mu.Unlock()
-				last, dialed = &frailConn{Conn: conn, frail: frail > 0}, time.Now()
-				frail--
-				return last, err
+				if frail.Add(-1) >= 0 {
+					conn = &frailConn{Conn: conn}
+				}
+				return conn, err
 			},
 		})
 		require.NoError(t, err)
@@ -126,22 +59,12 @@ func TestWatchesSurviveConnectionsThatEndAtOnce(t *testing.T) {
 		_, _, _, err = client.GetWatch(t.Context(), "/node")
 		require.NoError(t, err)
 
-		for range 20 { // whether something is left over is a matter of luck
-			mu.Lock()
-			frail = 4
-			mu.Unlock()
+		for range 20 {
+			frail.Store(4)
 			server.DropConnections("client")
 			time.Sleep(time.Second)
 			require.NoError(t, session.Err())
-			mu.Lock()
-			require.Negative(t, frail, "all of the bad connections were used")
-			last.mu.Lock()
-			sets := slices.DeleteFunc(slices.Clone(last.sent), func(f sentFrame) bool { return f.op != opSetWatches })
-			last.mu.Unlock()
-			if len(sets) > 1 {
-				assert.GreaterOrEqual(t, sets[0].at.Sub(dialed), watchGrace)
-			}
-			mu.Unlock()
+			require.Negative(t, frail.Load(), "all of the bad connections were used")
 			_, _, _, err = client.GetWatch(t.Context(), "/node")
 			require.NoError(t, err)
 		}
@@ -158,54 +81,71 @@ func TestWatchesSurviveConnectionsThatEndAtOnce(t *testing.T) {
 	})
 }
 
-// attachedAgain is a session that has attached with a watch to be set again, the watch,
-// and the connection.
-func attachedAgain(t *testing.T) (*Session, *Watch, *guard.Conn) {
-	t.Helper()
+// The gate is open while the client has the session, a connection is attached that is
+// not gone, and the session is not over; in whatever order that comes.
+func TestGateIsOpenWhileRequestsMayBeSent(t *testing.T) {
+	t.Parallel()
 	session := scripted()
-	w := &Watch{events: make(chan Event, 1)}
-	own, _ := session.watch.join(watchKey{dataWatch, "/a"}, w)
-	own.entry.arm()
-	return session, w, greet(t, session)
+	session.gate.published = false
+	up, down := session.gate.signals()
+	open := func(want bool) {
+		t.Helper()
+		conn, _ := session.gate.present()
+		assert.Equal(t, want, conn != nil)
+		assert.Equal(t, want, session.gate.isOpen())
+		up, down = session.gate.signals()
+		assert.Equal(t, want, up.Given())
+		assert.Equal(t, !want, down.Given())
+	}
+	open(false)
+	first := greet(t, session)
+	assert.True(t, session.gate.first.Given())
+	open(false)
+	session.gate.publish()
+	open(true)
+	wasDown := down
+	second := greet(t, session) // the guard ends the first before
+	open(true)
+	assert.True(t, wasDown.Given())
+	session.gate.attached(first) // which is gone
+	conn, _ := session.gate.present()
+	assert.Same(t, second, conn)
+	wasUp := up
+	session.suspended()
+	open(false)
+	assert.True(t, wasUp.Given())
+	session.gate.attached(second)
+	open(true)
+	session.over(ErrClosed)
+	open(false)
 }
 
-// openGate lets requests through on a connection when the library has had its time.
-func openGate(session *Session, c *guard.Conn, restored bool) {
-	session.gate.handle(gateDue)
-	session.release(c, restored)
-}
-
-// The library drops its request to set watches when the connection breaks before it was
-// sent. Then no event comes: all who wait have to read again.
-func TestWatchesThatTheLibraryDidNotSetAgainAskForARecheck(t *testing.T) {
+// A request that was about to be sent when the connection broke is sent over the next.
+func TestRequestThatComesTooLateForAConnectionTakesTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		session, w, _ := attachedAgain(t)
-		<-time.After(session.checkGate(time.Now()))
-		session.checkGate(time.Now())
-		session.tasks.wait()
-		require.True(t, session.gate.isOpen())
-		require.Equal(t, Event{Type: EventRecheck}, <-w.Events())
-
-		session, w, c := attachedAgain(t)
-		setWatches(t, c)
-		session.watchesRestored(true)
-		session.gate.due = time.Now() // more packets might have come
-		session.checkGate(time.Now())
-		session.tasks.wait()
-		require.True(t, session.gate.isOpen())
-		require.Empty(t, w.Events(), "it was set again")
+		server := zktest.NewServer(t, zktest.WithNetwork(new(zktest.Network)))
+		client, err := Connect(t.Context(), Config{
+			Servers: []string{server.Addr()}, SessionTimeout: 9 * time.Second, Logger: slog.New(slog.DiscardHandler),
+			Dial: server.Dial("client"),
+		})
+		require.NoError(t, err)
+		defer client.Close()
+		session := client.Session()
+		attempts, finished := 0, []error(nil)
+		_, outcome, err := send(t.Context(), session, "/node", request[struct{}]{start: func(*Session, string) (attempt[struct{}], error) {
+			if attempts++; attempts == 1 {
+				session.guard.Seal()
+			}
+			return attempt[struct{}]{code: codeSync, record: pathRecord("/node"), finish: func(_ guard.Answer, err error) (none struct{}, _ error) {
+				finished = append(finished, err)
+				return none, err
+			}}, nil
+		}})
+		require.NoError(t, err)
+		assert.Equal(t, Done, outcome)
+		assert.Equal(t, 2, attempts)
+		assert.Equal(t, []error{guard.ErrConnectionClosed, nil}, finished)
+		assert.Empty(t, session.slots)
 	})
-}
-
-// While the gate opens, which takes a write, another connection may have taken the
-// place of the one that it opens for. Its watches are not set yet.
-func TestGateIsNotOpenedForAnOlderConnection(t *testing.T) {
-	t.Parallel()
-	session, _, old := attachedAgain(t)
-	c := greet(t, session)
-	openGate(session, old, true)
-	require.False(t, session.gate.isOpen())
-	openGate(session, c, true)
-	require.True(t, session.gate.isOpen())
 }

@@ -3,36 +3,16 @@ package framework
 import (
 	"fmt"
 	"sync"
+
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 )
 
-// The server closes a connection that sends a frame larger than it accepts. That looks
-// like any other break, and the request would be repeated for ever. And the library
-// panics for some requests that just exceed its buffer. So sizes are checked before
-// anything is sent.
-
-// requestOverhead is a bound on what frame, header, version and flags need.
-const requestOverhead = 64
-
-// requestSize is a bound on the size of a request. Only a create has an ACL.
-func (c *Client) requestSize(path string, data []byte, acl []ACL) int {
-	n := requestOverhead + len(c.prefix) + len(path) + len(data)
-	for _, a := range acl {
-		n += 12 + len(a.Scheme) + len(a.ID)
-	}
-	return n
-}
-
-// checkSize returns an error for a request that is too large.
-func (c *Client) checkSize(op, path string, data []byte, acl []ACL) error {
-	if err := c.usable(); err != nil {
-		return &OpError{Op: op, Path: path, Outcome: Failed, Err: err}
-	}
-	return c.checkBytes(op, path, c.requestSize(path, data, acl))
-}
-
-func (c *Client) checkBytes(op, path string, bytes int) error {
-	if limit := c.core.cfg.MaxRequestBytes; bytes > limit {
-		return &OpError{Op: op, Path: path, Outcome: Failed, Err: fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, bytes, limit)}
+// checkSize returns an error for a request that is too large. The server closes a
+// connection that sends a frame larger than it accepts. That looks like any other
+// break, and the request would be repeated for ever.
+func (s *Session) checkSize(record []byte) error {
+	if bytes, limit := guard.HeaderBytes+len(record), s.core.cfg.MaxRequestBytes; bytes > limit {
+		return fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, bytes, limit)
 	}
 	return nil
 }

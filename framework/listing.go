@@ -7,14 +7,14 @@ func (v recipeView) CreateSent(ctx context.Context, path string, data []byte, mo
 	return v.createProtected(ctx, path, data, mode, sent, nil)
 }
 
-// GoChildren lists children in a task of the session.
+// GoChildren lists children in a goroutine of the session.
 func (v recipeView) GoChildren(ctx context.Context, path string, done func(children []string, err error)) bool {
 	l := &listing{ctx, *v.Client, path, done}
-	l.client.pinned, l.client.once, l.client.inTask = v.Session(), true, true
+	l.client.pinned, l.client.once = v.Session(), true
 	return l.client.pinned.tasks.do(l)
 }
 
-// A listing is the task of listing children.
+// A listing is what such a goroutine does.
 type listing struct {
 	ctx    context.Context
 	client Client
@@ -23,6 +23,6 @@ type listing struct {
 }
 
 func (l *listing) run() {
-	children, _, err := childrenReading.with(l.ctx, &l.client, request[watched[[]string]]{path: l.path})
+	children, _, err := childrenReading.plain(l.ctx, &l.client, l.path)
 	l.done(children, err)
 }

@@ -1,19 +1,22 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/go-zookeeper/zk"
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
 // An Op is one operation of a Multi.
 type Op struct {
 	kind     opKind
 	path     string
-	absolute bool // path is the one on the server
+	given    string // the path as the caller gave it
+	absolute bool   // path is the one on the server
 	data     []byte
 	mode     Mode
 	create   createOptions
@@ -31,7 +34,7 @@ const (
 )
 
 // CreateOp creates a node. A Multi cannot make containers and nodes with a time to
-// live: the library cannot read the answer.
+// live.
 func CreateOp(path string, data []byte, mode Mode, opts ...CreateOption) Op {
 	return Op{kind: opMakes, path: path, data: data, mode: mode, create: chosen(opts)}
 }
@@ -91,29 +94,35 @@ func (c *Client) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	return results, err
 }
 
-// A multiReply is what the library says of a Multi, and its zxid.
+// A multiReply is what the server says of a Multi: of each operation, and the id of the
+// transaction.
 type multiReply struct {
-	results []zk.MultiResponse
+	results []opReply
 	zxid    int64
 }
 
-// multi also returns the id of the transaction, if its first operation was a create,
-// and 0 if that is not known.
-func (c *Client) multi(ctx context.Context, ops []Op, late func(made []string, err error)) (zxid int64, results []OpResult, err error) {
+// An opReply is what the server says of one operation.
+type opReply struct {
+	path string // on the server
+	stat Stat
+	code int32 // why it failed
+}
+
+// multi also returns the id of the transaction.
+func (c *Client) multi(ctx context.Context, ops []Op, late func(made []string, outcome Outcome)) (zxid int64, results []OpResult, err error) {
 	if err := c.usable(); err != nil {
 		return 0, nil, &OpError{Op: "multi", Outcome: Failed, Err: err}
 	}
 	ops = slices.Clone(ops)
-	requests, err := c.multiRequests(ops)
-	if err != nil {
+	if err := c.completeOps(ops); err != nil {
 		return 0, nil, err
 	}
 	// Without a change it may be repeated as reads are.
 	reads := !slices.ContainsFunc(ops, func(op Op) bool { return op.kind != opChecks })
 	r := request[multiReply]{op: "multi", path: "/", idempotent: reads, reads: reads}
-	r.send = func(s *Session, _ string) (multiReply, error) { return s.multi(requests) }
+	r.start = func(s *Session, _ string) (attempt[multiReply], error) { return s.multi(ops) }
 	if late != nil {
-		r.late = func(v multiReply, err error) { late(madeBy(v.results), err) }
+		r.late = func(v multiReply, outcome Outcome) { late(madeBy(v.results), outcome) }
 	}
 	v, err := do(ctx, c, r)
 	var opErr *OpError
@@ -134,107 +143,105 @@ func (c *Client) multi(ctx context.Context, ops []Op, late func(made []string, e
 // failedOp is the error of a Multi that certainly failed, because of one operation.
 func failedOp(ops []Op, i int, session int64, err error) error {
 	op := nameOf(ops[i].kind, "operation", "empty operation", "create", "set", "delete", "check")
-	return &MultiError{Index: i, Err: &OpError{Op: op, Path: ops[i].path, Session: session, Outcome: Failed, Err: err}}
+	return &MultiError{Index: i, Err: &OpError{Op: op, Path: cmp.Or(ops[i].given, ops[i].path), Session: session, Outcome: Failed, Err: err}}
 }
 
-// multi makes the library's call, and counts the ephemeral nodes.
-func (s *Session) multi(requests []any) (v multiReply, err error) {
-	reserved := map[int]string{}
-	defer func() { // creates first: what one has made another operation may have removed
-		for i, asked := range reserved {
-			made := ""
-			if err == nil {
-				made = v.results[i].String
-			}
-			s.quota.replace(asked, made)
-		}
-		for _, r := range requests {
-			if d, ok := r.(*zk.DeleteRequest); ok && err == nil {
-				s.gone(d.Path)
+// multi is an attempt, and counts the ephemeral nodes.
+func (s *Session) multi(ops []Op) (a attempt[multiReply], err error) {
+	for i, op := range ops {
+		if op.kind == opMakes && op.mode.ephemeral() {
+			if err = s.quota.reserve(op.path); err != nil {
+				s.countMulti(ops[:i], nil)
+				return a, err
 			}
 		}
-	}()
-	for i, r := range requests {
-		create, ok := r.(*zk.CreateRequest)
-		if !ok || create.Flags&zk.FlagEphemeral == 0 {
+	}
+	a.code, a.record = codeMulti, multiRecord(ops)
+	a.finish = func(a guard.Answer, err error) (v multiReply, _ error) {
+		if err == nil {
+			v.results, err = decodeMulti(jute.NewDecoder(a.Body), len(ops))
+		}
+		if err == nil {
+			v.zxid = a.Zxid
+			s.countMulti(ops, v.results)
+		} else {
+			s.countMulti(ops, nil)
+		}
+		return v, err
+	}
+	return a, nil
+}
+
+// countMulti replaces what was reserved by what the operations have done, nil for
+// nothing; creates first: what one has made another may have removed.
+func (s *Session) countMulti(ops []Op, did []opReply) {
+	for i, op := range ops {
+		if op.kind != opMakes || !op.mode.ephemeral() {
 			continue
 		}
-		if err := s.quota.reserve(create.Path); err != nil {
-			return v, err
+		made := ""
+		if did != nil {
+			made = did[i].path
 		}
-		reserved[i] = create.Path
+		s.quota.replace(op.path, made)
 	}
-	v.results, err = s.conn.Multi(requests...)
-	if err == nil && len(v.results) != len(requests) {
-		err = errMalformedAnswer
+	for _, op := range ops {
+		if op.kind == opRemoves && did != nil {
+			s.gone(op.path)
+		}
 	}
-	if len(v.results) > 0 && err == nil {
-		v.zxid = s.guard.TakeZxid(v.results[0].String)
-	}
-	return v, err
 }
 
 // madeBy returns the paths of all nodes that a Multi made.
-func madeBy(results []zk.MultiResponse) (paths []string) {
+func madeBy(results []opReply) (paths []string) {
 	for _, r := range results {
-		if r.String != "" {
-			paths = append(paths, r.String)
+		if r.path != "" {
+			paths = append(paths, r.path)
 		}
 	}
 	return paths
 }
 
-// multiRequests translates the operations for the library, and completes their ACLs.
-func (c *Client) multiRequests(ops []Op) (requests []any, err error) {
-	size := requestOverhead
+// completeOps checks the operations, and gives them their paths on the server and their
+// ACLs.
+func (c *Client) completeOps(ops []Op) error {
 	for i := range ops {
-		request, bytes, err := c.multiRequest(&ops[i])
-		if err != nil {
-			return nil, failedOp(ops, i, 0, err)
+		if err := c.completeOp(&ops[i]); err != nil {
+			return failedOp(ops, i, 0, err)
 		}
-		requests = append(requests, request)
-		size += bytes
 	}
-	return requests, c.checkBytes("multi", "", size)
+	return nil
 }
 
-func (c *Client) multiRequest(op *Op) (request any, size int, err error) {
+func (c *Client) completeOp(op *Op) error {
 	if err := validatePath(op.path, op.mode.sequential()); err != nil {
-		return nil, 0, err
+		return err
 	}
-	path := op.path
-	if !op.absolute {
-		path = c.full(path)
+	if op.given = op.path; !op.absolute {
+		op.path = c.full(op.path)
 	}
 	switch op.kind {
 	case opMakes:
-		flags, ok := createFlags[op.mode]
-		if !ok {
-			return nil, 0, invalid("a %v node cannot be made in a multi", op.mode)
+		if op.mode < Persistent || op.mode >= Container {
+			return invalid("a %v node cannot be made in a multi", op.mode)
 		}
 		if op.create.ttl != 0 {
-			return nil, 0, invalid("a node with a time to live cannot be made in a multi")
+			return invalid("a node with a time to live cannot be made in a multi")
 		}
 		if op.create.acl == nil {
-			op.create.acl = c.core.cfg.ACL(path)
+			op.create.acl = c.core.cfg.ACL(op.path)
 		}
-		request = &zk.CreateRequest{Path: path, Data: op.data, Acl: convertACL[zk.ACL](op.create.acl), Flags: flags}
-		err = validateACL(op.create.acl)
-	case opSets:
-		request = &zk.SetDataRequest{Path: path, Data: op.data, Version: op.version}
-	case opRemoves:
-		request = &zk.DeleteRequest{Path: path, Version: op.version}
-	case opChecks:
-		request = &zk.CheckVersionRequest{Path: path, Version: op.version}
+		return validateACL(op.create.acl)
+	case opSets, opRemoves, opChecks:
+		return nil
 	default:
-		err = invalid("empty operation")
+		return invalid("empty operation")
 	}
-	return request, c.requestSize(path, op.data, op.create.acl), err
 }
 
-// multiResults translates the library's results and finds the operation that failed, -1
+// multiResults translates the server's results and finds the operation that failed, -1
 // if none did. Those behind it have a code that means "rolled back".
-func (c *Client) multiResults(ops []Op, theirs []zk.MultiResponse, err error) (results []OpResult, failed int) {
+func (c *Client) multiResults(ops []Op, theirs []opReply, err error) (results []OpResult, failed int) {
 	failed = -1
 	if len(theirs) != len(ops) {
 		return nil, failed
@@ -244,14 +251,14 @@ func (c *Client) multiResults(ops []Op, theirs []zk.MultiResponse, err error) (r
 		switch {
 		case failed >= 0:
 			results[i].Err = ErrNotTried
-		case r.Error != nil:
-			_, results[i].Err = classify(r.Error)
+		case r.code != 0:
+			_, results[i].Err = outcomeOf(guard.Answer{Code: r.code})
 			failed = i
 		case err == nil:
-			if r.String != "" {
-				results[i].Path = c.local(r.String)
+			if r.path != "" {
+				results[i].Path = c.local(r.path)
 			}
-			results[i].Stat = toStat(r.Stat)
+			results[i].Stat = r.stat
 		}
 	}
 	return results, failed

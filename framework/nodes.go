@@ -1,11 +1,13 @@
 package framework
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
 
-	"github.com/go-zookeeper/zk"
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
 // AnyVersion makes a set or delete unconditional.
@@ -29,10 +31,8 @@ type Stat struct {
 	NumChildren int32
 }
 
-func toStat(s *zk.Stat) Stat {
-	if s == nil {
-		return Stat{}
-	}
+func decodeStat(d *jute.Decoder) Stat {
+	s := d.Stat()
 	return Stat{
 		Czxid: s.Czxid, Mzxid: s.Mzxid, Pzxid: s.Pzxid,
 		Ctime: time.UnixMilli(s.Ctime), Mtime: time.UnixMilli(s.Mtime),
@@ -41,43 +41,59 @@ func toStat(s *zk.Stat) Stat {
 	}
 }
 
-// A reading is one kind of read, as the library makes it: alone, and with a watch.
+// A reading is one kind of read.
 type reading[T any] struct {
-	op   string
-	kind watchKind
-	read func(conn *zk.Conn, path string) (T, *zk.Stat, error)
-	set  func(conn *zk.Conn, path string) (T, *zk.Stat, <-chan zk.Event, error)
-
-	send func(s *Session, path string) (watched[T], error) // read in a session
+	op     string
+	code   int32
+	kind   watchKind
+	decode func(d *jute.Decoder) T // what comes before the Stat
 }
 
 var (
-	dataReading      = newReading("get", dataWatch, (*zk.Conn).Get, (*zk.Conn).GetW)
-	existenceReading = newReading("exists", existsWatch, (*zk.Conn).Exists, (*zk.Conn).ExistsW)
-	childrenReading  = newReading("children", childWatch, (*zk.Conn).Children, (*zk.Conn).ChildrenW)
-	aclReading       = newReading("getACL", 0, (*zk.Conn).GetACL, nil)
+	dataReading = &reading[[]byte]{"get", codeGetData, dataWatch, func(d *jute.Decoder) []byte { return bytes.Clone(d.Buffer()) }}
+
+	existenceReading = &reading[bool]{"exists", codeExists, existsWatch, func(*jute.Decoder) bool { return true }}
+	childrenReading  = &reading[[]string]{"children", codeGetChildren, childWatch, decodeNames}
+	aclReading       = &reading[[]ACL]{op: "getACL", code: codeGetACL, decode: decodeACL}
 )
 
-func newReading[T any](op string, kind watchKind, read func(*zk.Conn, string) (T, *zk.Stat, error), set func(*zk.Conn, string) (T, *zk.Stat, <-chan zk.Event, error)) *reading[T] {
-	return &reading[T]{op, kind, read, set, func(s *Session, path string) (v watched[T], err error) {
-		v.value, v.stat, err = read(s.conn, path)
-		return v, err
-	}}
+// A found is what a read has found. own is nil if it left no watch.
+type found[T any] struct {
+	value T
+	stat  Stat
+	own   *waiter
+}
+
+// record is what to send for the read.
+func (r *reading[T]) record(path string, watch bool) []byte {
+	if r.code == codeGetACL {
+		return pathRecord(path)
+	}
+	return readRecord(path, watch)
+}
+
+// find reads an answer. That there is no node is one for some reads.
+func (r *reading[T]) find(a guard.Answer, err error) (f found[T], _ error) {
+	if errors.Is(err, ErrNoNode) && r.code == codeExists {
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	d := jute.NewDecoder(a.Body)
+	f.value, f.stat = r.decode(d), decodeStat(d)
+	return f, nil
+}
+
+// start is an attempt without a watch.
+func (r *reading[T]) start(_ *Session, path string) (attempt[found[T]], error) { //nolint:unparam // as a request wants it
+	return attempt[found[T]]{code: r.code, record: r.record(path, false), finish: r.find}, nil
 }
 
 // plain reads without a watch.
 func (r *reading[T]) plain(ctx context.Context, c *Client, path string) (value T, stat Stat, err error) {
-	return r.with(ctx, c, request[watched[T]]{path: path})
-}
-
-// with makes a request a plain read, and sends it.
-func (r *reading[T]) with(ctx context.Context, c *Client, how request[watched[T]]) (value T, stat Stat, err error) {
-	how.op, how.idempotent, how.reads, how.send = r.op, true, true, r.send
-	v, err := do(ctx, c, how)
-	if err != nil {
-		return value, stat, err
-	}
-	return v.value, toStat(v.stat), nil
+	f, err := do(ctx, c, request[found[T]]{op: r.op, path: path, idempotent: true, reads: true, start: r.start})
+	return f.value, f.stat, err
 }
 
 // Get returns a node's data and Stat, or ErrNoNode. The data may lag behind the
@@ -88,11 +104,7 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 
 // Exists reports whether a node exists and returns its Stat if it does.
 func (c *Client) Exists(ctx context.Context, path string) (bool, Stat, error) {
-	exists, stat, err := existenceReading.plain(ctx, c, path)
-	if !exists {
-		stat = Stat{}
-	}
-	return exists, stat, err
+	return existenceReading.plain(ctx, c, path)
 }
 
 // Children returns the names of a node's children, in no order, and the node's Stat, or
@@ -105,23 +117,21 @@ func (c *Client) Children(ctx context.Context, path string) ([]string, Stat, err
 // AnyVersion, and returns the new Stat. Errors: ErrNoNode, ErrBadVersion. Update is a
 // compare-and-set that also knows its own write when the answer is dropped.
 func (c *Client) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
-	if err := c.checkSize("set", path, data, nil); err != nil {
-		return Stat{}, err
-	}
-	return c.change(ctx, "set", path, func(conn *zk.Conn, path string) (*zk.Stat, error) {
-		return conn.Set(path, data, version)
-	})
+	return c.change(ctx, "set", path, func(path string) (int32, []byte) { return codeSetData, dataRecord(path, data, version) })
 }
 
 // change runs a write whose answer is the node's new Stat.
-func (c *Client) change(ctx context.Context, op, path string, send func(conn *zk.Conn, path string) (*zk.Stat, error)) (Stat, error) {
-	stat, err := do(ctx, c, request[*zk.Stat]{op: op, path: path, send: func(s *Session, path string) (*zk.Stat, error) {
-		return send(s.conn, path)
+func (c *Client) change(ctx context.Context, op, path string, record func(path string) (code int32, record []byte)) (Stat, error) {
+	return do(ctx, c, request[Stat]{op: op, path: path, start: func(_ *Session, path string) (a attempt[Stat], _ error) {
+		a.code, a.record = record(path)
+		a.finish = func(a guard.Answer, err error) (stat Stat, _ error) {
+			if err == nil {
+				stat = decodeStat(jute.NewDecoder(a.Body))
+			}
+			return stat, err
+		}
+		return a, nil
 	}})
-	if err != nil {
-		return Stat{}, err
-	}
-	return toStat(stat), nil
 }
 
 // Delete removes a node without children if its version is the one given, or any if
@@ -134,29 +144,21 @@ func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 
 // deleteRequest returns the request of a delete.
 func deleteRequest(path string, version int32) request[struct{}] {
-	r := request[struct{}]{op: "delete", path: path, send: sendDelete}
-	if version != AnyVersion {
-		r.send = func(s *Session, path string) (struct{}, error) { return s.delete(path, version) }
-	}
-	return r
-}
-
-func sendDelete(s *Session, path string) (struct{}, error) { return s.delete(path, AnyVersion) }
-
-// delete makes the library's call, and counts the node no longer.
-func (s *Session) delete(path string, version int32) (none struct{}, err error) {
-	err = s.conn.Delete(path, version)
-	if err == nil || errors.Is(err, zk.ErrNoNode) {
-		s.gone(path)
-	}
-	return none, err
+	return request[struct{}]{op: "delete", path: path, start: func(s *Session, path string) (attempt[struct{}], error) {
+		return attempt[struct{}]{code: codeDelete, record: versionRecord(path, version), finish: func(_ guard.Answer, err error) (none struct{}, _ error) {
+			if err == nil || errors.Is(err, ErrNoNode) {
+				s.gone(path)
+			}
+			return none, err
+		}}, nil
+	}}
 }
 
 // Sync waits until the server that the session is attached to has caught up with the
 // leader: reads that follow see every write that was complete before.
 func (c *Client) Sync(ctx context.Context, path string) error {
-	_, err := do(ctx, c, request[string]{op: "sync", path: path, idempotent: true, reads: true, send: func(s *Session, path string) (string, error) {
-		return s.conn.Sync(path)
+	_, err := do(ctx, c, request[struct{}]{op: "sync", path: path, idempotent: true, reads: true, start: func(_ *Session, path string) (attempt[struct{}], error) {
+		return attempt[struct{}]{code: codeSync, record: pathRecord(path), finish: func(_ guard.Answer, err error) (none struct{}, _ error) { return none, err }}, nil
 	}})
 	return err
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
@@ -57,59 +55,43 @@ var neverSent = []error{
 	ErrClosed, ErrSessionLost, context.Canceled, context.DeadlineExceeded,
 }
 
-// answers maps the server's answers, as errors of the client library, to the errors of
-// this package. Each means that the server refused the request, so it certainly had no
-// effect.
-//
-// For a code that the library does not know it makes an error that only its text
-// distinguishes. Where the code matters the guard substitutes one that the library
-// knows and a server never sends (see substituteCodes); the last two entries are those.
-// The size of an answer that was too large is taken from a text (see
-// guard.RefusedSize).
-var answers = map[error]error{
-	zk.ErrNoNode:                  ErrNoNode,
-	zk.ErrNodeExists:              ErrNodeExists,
-	zk.ErrNotEmpty:                ErrNotEmpty,
-	zk.ErrBadVersion:              ErrBadVersion,
-	zk.ErrNoChildrenForEphemerals: ErrNoChildrenForEphemerals,
-	zk.ErrNoAuth:                  ErrNoAuth,
-	zk.ErrInvalidACL:              ErrInvalidACL,
-	zk.ErrAuthFailed:              ErrAuthFailed,
-	zk.ErrBadArguments:            ErrInvalidArgument,
-	zk.ErrInvalidFlags:            ErrInvalidArgument,
-	zk.ErrInvalidPath:             ErrInvalidPath,
-	zk.ErrShortBuffer:             ErrTooLarge,
-	zk.ErrSessionExpired:          ErrSessionExpired,
-	zk.ErrSessionMoved:            errMoved,
-	zk.ErrNoServer:                ErrNotConnected,
-	zk.ErrNothing:                 ErrUnsupported,
-	zk.ErrReconfigDisabled:        ErrThrottled,
+// refusals maps the error codes of servers to the errors of this package. Each means
+// that the server refused the request, so it certainly had no effect.
+var refusals = map[int32]error{
+	-6:   ErrUnsupported,
+	-8:   ErrInvalidArgument,
+	-101: ErrNoNode,
+	-102: ErrNoAuth,
+	-103: ErrBadVersion,
+	-108: ErrNoChildrenForEphemerals,
+	-110: ErrNodeExists,
+	-111: ErrNotEmpty,
+	-112: ErrSessionExpired,
+	-114: ErrInvalidACL,
+	-115: ErrAuthFailed,
+	-118: errMoved,
+	-119: errors.New("server is read-only"),
+	-120: errors.New("no ephemeral nodes in a local session"),
+	-124: errors.New("server wants sasl authentication"),
+	-125: errors.New("quota exceeded"),
+	-127: ErrThrottled,
 }
 
-// classify turns an error of the client library into one of ours and says whether the
-// request may have taken effect. All but a plain answer of the server is unknown: a
-// closed connection does not show whether the request was sent, a write that failed may
-// have been partial, and a reply that cannot be decoded belongs to a request that was
-// carried out.
-func classify(err error) (Outcome, error) {
-	if err == nil {
-		return Done, nil
-	}
-	for theirs, ours := range answers {
-		if errors.Is(err, theirs) {
-			return Failed, ours
-		}
-	}
-	if errors.Is(err, ErrTooManyEphemerals) {
-		return Failed, err
-	}
-	if errors.Is(err, zk.ErrAPIError) {
+// outcomeOf says how a request ended that was sent. All but success and a plain refusal
+// is unknown: a closed connection does not show whether the request arrived, and an
+// answer that cannot be read belongs to a request that was carried out.
+func outcomeOf(a guard.Answer) (Outcome, error) {
+	switch refused := refusals[a.Code]; {
+	case errors.Is(a.Err, guard.ErrMalformed):
 		return Unknown, errMalformedAnswer
+	case a.Err != nil:
+		return Unknown, a.Err
+	case a.Code == 0:
+		return Done, nil
+	case refused != nil:
+		return Failed, refused
 	}
-	if size, ok := guard.RefusedSize(err); ok {
-		return Unknown, fmt.Errorf("%w: %d bytes", ErrReplyTooLarge, size)
-	}
-	return Unknown, err
+	return Unknown, fmt.Errorf("unknown error code %d", a.Code)
 }
 
 // verdict decides whether an operation is tried again: only if it certainly had no

@@ -37,7 +37,7 @@ func (c *Client) createProtected(ctx context.Context, path string, data []byte, 
 	if err != nil {
 		return Created{}, err
 	}
-	o, err := c.createOptions(p.path, data, mode, true, opts)
+	o, err := c.createOptions(p.path, mode, true, opts)
 	if err != nil {
 		return Created{}, err
 	}
@@ -181,11 +181,10 @@ func (p *protected) first(all []Created) Created {
 }
 
 // lateNode removes the node that was made for a call that has returned already.
-func (p *protected) lateNode(made Created, err error) { p.late([]string{made.Path}, err) }
+func (p *protected) lateNode(made Created, outcome Outcome) { p.late([]string{made.Path}, outcome) }
 
 // late does that for several nodes.
-func (p *protected) late(made []string, err error) {
-	outcome, _ := classify(err)
+func (p *protected) late(made []string, outcome Outcome) {
 	switch outcome {
 	case Done:
 		for _, path := range made {

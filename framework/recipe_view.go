@@ -30,10 +30,10 @@ func (v recipeView) Once() *Client {
 	return &view
 }
 
-// ForTask makes requests in the goroutine that asks for them.
-func (v recipeView) ForTask(failed func(err error)) *Client {
+// Reporting reports attempts that failed.
+func (v recipeView) Reporting(failed func(err error)) *Client {
 	view := *v.Client
-	view.inTask, view.failing = true, failed
+	view.failing = failed
 	return &view
 }
 

@@ -93,13 +93,13 @@ func (r *reliance) OnFailure(failed func(error)) {
 }
 
 // fail is called by the guard with what a check of a node has found.
-func (r *reliance) fail(err error) {
+func (r *reliance) fail(code int32) {
 	r.mu.Lock()
 	if r.failure != nil {
 		r.mu.Unlock()
 		return
 	}
-	_, r.failure = classify(err)
+	r.failure = refusals[code]
 	failed := r.failed
 	r.mu.Unlock()
 	if failed != nil {

@@ -31,8 +31,8 @@ func (s *script) SetDeadline(time.Time) error      { return nil }
 func (s *script) SetReadDeadline(time.Time) error  { return nil }
 func (s *script) SetWriteDeadline(time.Time) error { return nil }
 
-// scripted returns a session that has set a watch, without its library. The servers
-// grant it nine seconds and send no more.
+// scripted returns a session without its library. The servers grant it nine seconds and
+// send no more.
 func scripted() *Session {
 	reply := append(make([]byte, 4), 0, 0, 0x23, 0x28) // no version; 9000
 	reply = binary.BigEndian.AppendUint64(reply, 17)
@@ -49,8 +49,7 @@ func scripted() *Session {
 	s.gate = newGate(s)
 	s.guard = guard.New(servers, s.guardEvents())
 	s.ctx = s.guard.Context()
-	s.gate.handle(gatePresented)
-	s.gate.expectWatches()
+	s.gate.publish()
 	return s
 }
 
@@ -63,25 +62,18 @@ func greet(t *testing.T, s *Session) *guard.Conn {
 	require.NoError(t, err)
 	_, err = conn.Read(make([]byte, 100))
 	require.NoError(t, err)
-	s.gate.attached()
+	t.Cleanup(func() {
+		_ = conn.Close()
+		s.core.servers.AwaitCallbacks()
+	})
 	return conn.(*guard.Conn)
 }
-
-// setWatches sends a request to set watches again.
-func setWatches(t *testing.T, c *guard.Conn) {
-	t.Helper()
-	_, err := c.Write([]byte{0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, opSetWatches})
-	require.NoError(t, err)
-}
-
-const opSetWatches = 101
 
 // Requests must not go out in a session that is over, however that is noticed.
 func TestAwaitChecksTheClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		session := scripted()
-		session.gate.watching = false
 		greet(t, session)
 		<-time.After(9*time.Second*5/6 - 1)
 		require.NoError(t, session.await(t.Context()))

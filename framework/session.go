@@ -2,10 +2,7 @@ package framework
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 )
@@ -18,7 +15,6 @@ type Session struct {
 	core      *core
 	guard     *guard.Guard
 	gate      *gate
-	conn      *zk.Conn
 	slots     chan struct{} // one per request that may await its answer
 	answers   answerChannels
 	watch     watchTable
@@ -26,13 +22,13 @@ type Session struct {
 	holders   holders
 	quota     ephemeralQuota
 	checked   checkedPaths
-	acl       atomic.Pointer[[]zk.ACL] // the last one of a create
 	kept      kept
 	deletions deletions
 
 	ctx   context.Context // the guard's; ends with the session, with the reason as cause
 	tasks tasks
 
+	refused  chan error    // takes why a server has refused a credential
 	disposed chan struct{} // closed when it is over on the server too, if that could be done
 
 	nudge chan struct{} // wakes supervise
@@ -93,7 +89,7 @@ func (s *Session) Go(f func(ctx context.Context)) bool {
 func newSession(c *core) (*Session, error) {
 	s := &Session{
 		core: c, slots: make(chan struct{}, c.cfg.MaxOutstanding),
-		nudge: make(chan struct{}, 1), disposed: make(chan struct{}), vouching: make(chan struct{}, 1),
+		nudge: make(chan struct{}, 1), refused: make(chan error, 1), disposed: make(chan struct{}), vouching: make(chan struct{}, 1),
 	}
 	s.tasks.idle = make(chan *worker, idleTasks)
 	s.gate = newGate(s)
@@ -101,68 +97,43 @@ func newSession(c *core) (*Session, error) {
 	s.watch.limit, s.watch.full = idleLimit, s.wake
 	s.guard = guard.New(c.servers, s.guardEvents())
 	s.ctx = s.guard.Context()
-	var err error
-	s.conn, err = s.guard.Open(s.onEvent)
-	return s, err
+	return s, s.guard.Open()
 }
 
 func (s *Session) guardEvents() guard.Events {
 	return guard.Events{
-		Ended: s.end, Suspended: s.suspended, SettingWatches: s.gate.settingWatches, WatchesRestored: s.watchesRestored,
-		Wake: s.wake, IsOpen: s.gate.isOpen, Start: s.tasks.start,
+		Ended: s.end, Refused: func(err error) { offer(s.refused, err) }, Watched: s.watch.watched, WatchesLost: s.watchesLost,
+		Attached: s.gate.attached, Suspended: s.suspended, Event: s.onEvent, Wake: s.wake, IsOpen: s.gate.isOpen,
 	}
 }
 
-// onEvent is the library's event callback. It runs on the library's goroutines,
-// sometimes under the library's locks: it must not block or call an operation.
-func (s *Session) onEvent(ev zk.Event) {
-	switch {
-	case ev.Type == zk.EventSession && ev.State == zk.StateHasSession:
-		s.gate.attached()
-	case ev.Type > 0:
-		if ev.Type == zk.EventNodeDeleted {
-			s.gone(ev.Path) // also if another client deleted it
-		}
-		s.watch.fire(ev)
+// onEvent is called for each event of a server, in order.
+func (s *Session) onEvent(kind int32, path string) {
+	event := EventType(kind)
+	if event == EventDeleted {
+		s.gone(path) // also if another client deleted it
 	}
+	s.watch.fire(event, path)
 }
 
 // suspended is called when the connection is gone.
 func (s *Session) suspended() { s.gate.broke(s.core.lastFailure()) }
 
-// watchesRestored is called when the request to set watches again was answered.
-func (s *Session) watchesRestored(ok bool) {
-	if !ok { // no event will come any more: all who wait must read again
-		s.watch.fireAll(Event{Type: EventRecheck})
-	}
-	s.gate.watchesSet(ok)
-}
+// watchesLost is called when a server has refused to set watches again. No event will
+// come any more: all who wait must read again.
+func (s *Session) watchesLost() { s.watch.fireAll(Event{Type: EventRecheck}) }
 
 // wake needs no lock.
 func (s *Session) wake() { offer(s.nudge, struct{}{}) }
 
-// await waits until requests may be sent. It fails when the session or ctx ends.
-func (s *Session) await(ctx context.Context) error {
-	for {
-		if err := s.Err(); err != nil {
-			return err
-		}
-		up, _ := s.gate.signals()
-		if up.Given() {
-			return context.Cause(ctx)
-		}
-		select {
-		case <-up.Done():
-		case <-s.ctx.Done():
-		case <-ctx.Done():
-			return s.core.waitEnded(ctx)
-		}
-	}
-}
-
-// supervise has the guard keep the session trusted, opens the gate if no watches had to
-// be set again, has idle watches removed, and ends goroutines that are not needed.
+// supervise has the guard keep the session trusted, has idle watches removed, and ends
+// goroutines that are not needed.
 func (s *Session) supervise(ctx context.Context) {
+	select {
+	case <-s.nudge: // there is a connection
+	case <-ctx.Done():
+		return
+	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for trimmed := time.Now(); ; {
@@ -171,7 +142,7 @@ func (s *Session) supervise(ctx context.Context) {
 			trimmed = now
 			s.tasks.trim()
 		}
-		timer.Reset(max(min(s.guard.Supervise(now), s.checkGate(now), s.checkIdle(now)), time.Millisecond))
+		timer.Reset(max(min(s.guard.Supervise(now), s.checkIdle(now)), time.Millisecond))
 		select {
 		case <-timer.C:
 		case <-s.nudge:
@@ -191,6 +162,6 @@ func (s *Session) end(cause error) {
 // deadline has passed, which was before that.
 func (s *Session) over(cause error) {
 	s.guard.End(cause)
-	s.gate.handle(gateEnded)
+	s.gate.end()
 	s.watch.fireAll(Event{Type: EventSessionEnded, Err: context.Cause(s.ctx)})
 }

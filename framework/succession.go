@@ -112,7 +112,7 @@ func (c *core) publish(s *Session) {
 	close(c.changed)
 	c.changed = make(chan struct{})
 	c.mu.Unlock()
-	s.gate.handle(gatePresented)
+	s.gate.publish()
 }
 
 // await waits for a session to which requests may be sent.

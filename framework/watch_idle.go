@@ -11,15 +11,10 @@ import (
 // those that were idle for a session timeout, and of more than idleLimit those that
 // were idle for longest. Each removal costs a request.
 //
-// The library cannot remove watches, so the guard asks the server; see
-// guard.RemoveWatch.
-//
 // No watch that is needed can be dropped. Which one to remove is decided while nothing
-// else can be written to the connection. One that has a waiter then stays. A later read
-// sets the watch again, behind the request that removes it; the server carries them out
-// in that order, and the library gets the answers in that order. If the connection
-// breaks before the answer, the library sets the watch again on the next one in any
-// case, and it is idle as before.
+// else can be sent. One that has a waiter then stays. A later read sets the watch
+// again, behind the request that removes it; the server carries them out in that order,
+// and the answers come in that order. A new connection begins without the idle ones.
 
 // idleLimit is how many idle watches are kept in a session.
 const idleLimit = 64
@@ -117,8 +112,12 @@ func (s *Session) checkIdle(now time.Time) time.Duration {
 	return time.Hour // the answer wakes
 }
 
-// nextIdle takes the watch that is to be removed next out of the table.
+// nextIdle takes the watch that is to be removed next out of the table. The server may
+// just have said that it cannot remove any.
 func (s *Session) nextIdle() (guard.IdleWatch, bool) {
+	if s.core.keepsWatches.Load() {
+		return guard.IdleWatch{}, false
+	}
 	key, ok := s.watch.takeIdle(time.Now(), s.Timeout())
 	return guard.IdleWatch{Path: key.path, Children: key.kind == childWatch, Kept: func(always bool) {
 		if always { // by a server of before 3.5, which does not know the request

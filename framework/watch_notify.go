@@ -25,23 +25,19 @@ func (v recipeView) GetNotify(ctx context.Context, path string, notify func(Even
 
 // ExistsNotify is ExistsWatch with a function in place of a channel.
 func (v recipeView) ExistsNotify(ctx context.Context, path string, notify func(Event)) (exists bool, stat Stat, stop func(), err error) {
-	if exists, stat, stop, err = existenceReading.notifies(ctx, v.Client, path, notify); !exists {
-		stat = Stat{}
-	}
-	return exists, stat, stop, err
+	return existenceReading.notifies(ctx, v.Client, path, notify)
 }
 
 // notifies reads together with a watch whose event goes to a function.
 func (r *reading[T]) notifies(ctx context.Context, c *Client, path string, notify func(Event)) (value T, stat Stat, stop func(), err error) {
 	n := &notified{notify: notify}
-	read, err := r.watchFor(ctx, c, path, func() recipient { return n })
+	f, err := r.watchFor(ctx, c, path, func() recipient { return n })
 	if err != nil {
 		n.over.Store(true) // the read may be under way
 		return value, Stat{}, nil, err
 	}
-	own := read.own
-	return read.value, toStat(read.stat), func() {
+	return f.value, f.stat, func() {
 		n.over.Store(true)
-		own.drop()
+		f.own.drop()
 	}, nil
 }

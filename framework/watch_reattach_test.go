@@ -218,37 +218,3 @@ func TestWatchesUnderReconnectsAndLoad(t *testing.T) {
 		cfg.Auth = []framework.Credential{framework.DigestAuth("user", "password")}
 	})
 }
-
-// When it has attached, the library checks which watches to set again, and reads the
-// last zxid without a lock if there are any. A first watch must not come before.
-func TestFirstWatchComesAfterTheLibraryHasCheckedForWatches(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T, s *zktest.Server) {
-		var attached, asked time.Time
-		s.SetFaults(func(call zktest.Call) zktest.Action {
-			switch {
-			case call.Phase == zktest.PhaseConnect:
-				attached = time.Now()
-			case call.Phase == zktest.PhaseBeforeApply && call.Op == zktest.OpGetData:
-				asked = time.Now()
-			}
-			return zktest.Pass
-		})
-		c := connect(t, s)
-		for again := range 2 {
-			if again > 0 {
-				s.ExpireSession(c.Session().ID()) // the next session has no watch yet
-				time.Sleep(5 * time.Second)
-				s.DropConnections("client")
-				synctest.Wait()
-			}
-			_, _, _, err := c.GetWatch(t.Context(), "/")
-			require.NoError(t, err)
-			assert.GreaterOrEqual(t, asked.Sub(attached), 20*time.Millisecond)
-			before := time.Now()
-			_, _, _, err = c.GetWatch(t.Context(), "/")
-			require.NoError(t, err)
-			assert.Equal(t, before, time.Now(), "only the first has to wait")
-		}
-	})
-}

@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/internal/jute"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -60,7 +60,7 @@ func (m *tableModel) answer(r *tableReader, ok bool) {
 	case !ok:
 		m.leave(r)
 	case !r.armed:
-		r.own.entry.arm()
+		r.own.entry.arm(true)
 	}
 }
 
@@ -80,7 +80,7 @@ func (m *tableModel) change() {
 	for _, r := range m.readers {
 		r.due = r.due || r.asked
 	}
-	m.fire(zk.Event{Type: zk.EventNodeDataChanged, Path: m.key.path})
+	m.fire(EventDataChanged, m.key.path)
 }
 
 // recheck is the event when watches cannot be kept.
@@ -177,7 +177,7 @@ func (c *countedContext) AfterFunc(f func()) func() bool {
 func TestWatchThatIsOverIsForgottenByItsContext(t *testing.T) {
 	t.Parallel()
 	for name, event := range map[string]func(table *watchTable){
-		"fired":   func(table *watchTable) { table.fire(zk.Event{Type: zk.EventNodeDeleted, Path: "/a"}) },
+		"fired":   func(table *watchTable) { table.fire(EventDeleted, "/a") },
 		"recheck": func(table *watchTable) { table.fireAll(Event{Type: EventRecheck}) },
 	} {
 		for _, early := range []bool{false, true} {
@@ -185,7 +185,7 @@ func TestWatchThatIsOverIsForgottenByItsContext(t *testing.T) {
 			var table watchTable
 			w := &Watch{events: make(chan Event, 1)}
 			own, _ := table.join(watchKey{dataWatch, "/a"}, w)
-			own.entry.arm()
+			own.entry.arm(true)
 			if early { // before the read has returned
 				event(&table)
 			}
@@ -225,14 +225,14 @@ func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
 		defer c.Close()
 		for range 20 { // which comes first, the answer or the end, is chance
 			session := c.Session()
-			read := func(*zk.Conn, string) (int, *zk.Stat, <-chan zk.Event, error) {
+			ends := func(*jute.Decoder) int {
 				session.end(ErrSessionExpired)
-				return 1, nil, nil, nil
+				return 1
 			}
-			_, _, w, err := (&reading[int]{op: "get", set: read}).watched(t.Context(), c.In(session), "/")
+			_, _, w, err := (&reading[int]{op: "exists", code: codeExists, decode: ends}).watched(t.Context(), c.In(session), "/")
 			require.ErrorIs(t, err, ErrSessionLost)
 			require.Nil(t, w)
-			synctest.Wait() // for the task of the read, if its caller was first
+			synctest.Wait() // for the answer, if the caller was first
 			entries, _ := occupied(&session.watch)
 			require.Zero(t, entries)
 			time.Sleep(time.Minute)

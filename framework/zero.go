@@ -9,7 +9,7 @@ var (
 )
 
 // usable returns an error for a zero or nil client. All operations come through do,
-// multi, createOptions, checkSize or AwaitSession, which ask.
+// multi, createOptions or AwaitSession, which ask.
 func (c *Client) usable() error {
 	if c == nil || c.core == nil {
 		return errZeroClient

@@ -10,6 +10,9 @@ type Encoder struct {
 	buf []byte
 }
 
+// NewEncoder returns an Encoder with space for so many bytes.
+func NewEncoder(capacity int) *Encoder { return &Encoder{buf: make([]byte, 0, capacity)} }
+
 // NewFrame returns an Encoder for a frame, with space for the frame's length. Finish
 // the frame with [Encoder.Frame].
 func NewFrame(capacity int) *Encoder {

@@ -34,11 +34,9 @@ type Kit interface {
 	// again, nor are reads whose answer is dropped.
 	Once() *framework.Client
 
-	// ForTask returns a view of the client for a goroutine of the session, started by
-	// its Go: requests need no other goroutine, and are waited for until they are
-	// answered or the connection breaks. failed is called with the error of each
-	// attempt that will be repeated; nil for nothing.
-	ForTask(failed func(err error)) *framework.Client
+	// Reporting returns a view of the client that calls a function with the error of
+	// each attempt that will be repeated.
+	Reporting(failed func(err error)) *framework.Client
 
 	// SameClient reports whether other is a view of the same client, so that equal full
 	// paths name the same znode, in the same session.
@@ -50,22 +48,21 @@ type Kit interface {
 	// Logger returns the one of the configuration.
 	Logger() *slog.Logger
 
-	// CreateSent is CreateProtected, and calls sent when the request is about to be
-	// written: for every attempt, and one after the other. What is given to the same
-	// session after that call, or after the return of CreateSent, is written behind the
-	// create, over the same connection. Else that connection has ended, and with it the
-	// attempt: it has failed, or its outcome is unknown. So a listing that is asked for
-	// then shows the node if the attempt was carried out, and is answered at once. It
-	// runs where the library writes: it must not block nor call an operation; s.Go is
-	// possible. It may also be called when CreateSent has returned because of ctx or
-	// the session's end.
+	// CreateSent is CreateProtected, and calls sent when the request has its place
+	// among those of the connection: for every attempt, and one after the other. What
+	// is given to the same session after that call, or after the return of CreateSent,
+	// comes behind the create, over the same connection. Else that connection has
+	// ended, and with it the attempt: it has failed, or its outcome is unknown. So a
+	// listing that is asked for then shows the node if the attempt was carried out, and
+	// is answered at once. It runs under a lock: it must not block nor call an
+	// operation; s.Go is possible. It may also be called when CreateSent has returned
+	// because of ctx, or the end of the connection or the session.
 	CreateSent(ctx context.Context, path string, data []byte, mode framework.Mode, sent func()) (framework.Created, error)
 
 	// GoChildren is Children in a goroutine of the session, the present one or that of
 	// the view, which calls done in the end. It does not block, so that sent of
 	// CreateSent may call it. It repeats nothing. It reports false, and does not call
-	// done, if the session is over. If ctx or the session ends later, done may still
-	// have to wait until the connection breaks: it must not be waited for then.
+	// done, if the session is over.
 	GoChildren(ctx context.Context, path string, done func(children []string, err error)) bool
 
 	// CreateProtectedAll makes n ephemeral sequential nodes, all under one random id,

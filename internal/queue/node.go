@@ -85,7 +85,7 @@ const maxReaders = 32
 // readAll reads nodes until none is left.
 func (v *view) readAll(ctx context.Context) {
 	for n := v.nextRead(); n != nil; n = v.nextRead() {
-		data, stat, stop, err := kit.Of(v.reader).GetNotify(ctx, v.path+"/"+n.name.Node, n.onEvent)
+		data, stat, stop, err := kit.Of(v.client).GetNotify(ctx, v.path+"/"+n.name.Node, n.onEvent)
 		if unused := n.onRead(data, stat, stop, err); unused != nil {
 			unused()
 		}

@@ -45,7 +45,6 @@ type view struct {
 	recheck  func(self, gone znode.Name) bool // may be nil
 	kinds    []string
 	unlisten func()
-	reader   *framework.Client // the same, for goroutines of the session
 	lister   *framework.Client // the same, which says what fails
 	pause    time.Duration     // between slow looks
 	users    int               // guarded by all.mu

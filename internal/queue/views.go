@@ -42,8 +42,7 @@ func (q *Queue) use(client *framework.Client, s *framework.Session) *view {
 	if v == nil {
 		v = &view{all: all, key: key, client: client, session: s, path: q.Path, kinds: q.Kinds, recheck: q.Recheck}
 		v.pause = hold.LookInterval(s, key.path)
-		v.reader = kit.Of(client).ForTask(nil)
-		v.lister = kit.Of(client).ForTask(v.onFailure)
+		v.lister = kit.Of(client).Reporting(v.onFailure)
 		v.unlisten = kit.Of(client).OnDeleted(s, v.path, v.onDeleted)
 		all.all[key] = v
 	}

@@ -35,7 +35,7 @@ func TestWritersThatGiveUpDelayNoWriterAhead(t *testing.T) {
 		w.After(2 * time.Second)
 		require.True(t, first.Waiting())
 		require.NoError(t, held.Release())
-		w.After(time.Second)
+		w.After(500 * time.Millisecond)
 		granted := !first.Waiting()
 		cancel()
 		others.Wait()

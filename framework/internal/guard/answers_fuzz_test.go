@@ -20,7 +20,7 @@ import (
 // It neither crashes the process, nor takes more memory than its bytes justify, nor
 // keeps the caller waiting.
 func FuzzAnswers(f *testing.F) {
-	s := &hostileServer{say: func(xid, _ int32) []byte { return guard.Answer(xid, 1, 0, guard.Text("/")...) }}
+	s := &hostileServer{say: func(xid, _ int32) []byte { return guard.AnswerFrame(xid, 1, 0, guard.Text("/")...) }}
 	c := s.connect(f, func(cfg *framework.Config) {
 		cfg.MaxReplyBytes = 8 << 10
 		cfg.Reconnect = retry.Constant(100 * time.Microsecond)
@@ -56,11 +56,11 @@ func FuzzAnswers(f *testing.F) {
 		s.say = func(xid, op int32) []byte {
 			switch {
 			case which == event:
-				return append(guard.Answer(guard.XidEvent, 0, 0, body...), guard.Answer(xid, 1, guard.CodeNoNode)...)
+				return append(guard.AnswerFrame(guard.XidEvent, 0, 0, body...), guard.AnswerFrame(xid, 1, guard.CodeNoNode)...)
 			case op == request.op:
-				return guard.Answer(xid, 1, code, body...)
+				return guard.AnswerFrame(xid, 1, code, body...)
 			}
-			return guard.Answer(xid, 1, 0, guard.Text("/")...) // the client's own syncs
+			return guard.AnswerFrame(xid, 1, 0, guard.Text("/")...) // the client's own syncs
 		}
 		s.mu.Unlock()
 		var before, after runtime.MemStats

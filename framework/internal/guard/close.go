@@ -1,27 +1,6 @@
 package guard
 
-import (
-	"context"
-	"fmt"
-	"io"
-)
-
-// sendClose sends the guard's own close request. Nothing else is sent after it.
-func (c *Conn) sendClose(ctx context.Context) error {
-	if !c.acquire(ctx.Done()) {
-		return io.ErrClosedPipe
-	}
-	defer c.release()
-	request := newMessage(xidClose, opClose).done()
-	if !c.isAttached() || !c.record(request) {
-		return io.ErrClosedPipe
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		_ = c.Conn.SetWriteDeadline(deadline)
-	}
-	_, err := c.Conn.Write(request)
-	return err
-}
+import "fmt"
 
 // drop breaks the connection; the library attaches again.
 func (c *Conn) drop(cause error) {
@@ -57,14 +36,10 @@ func (c *Conn) Close() error {
 		return nil
 	}
 	c.gone.Give()
-	taken := c.taken
-	c.taken = nil
 	c.mu.Unlock()
-	if taken != nil {
-		taken.Kept(false)
-	}
 	c.ended = c.guard.servers.closeAside(c.Conn)
 	c.guard.detached(c)
+	c.abandon()
 	c.notified.Give()
 	return nil
 }

@@ -19,8 +19,10 @@ type Config struct {
 	RequestTimeout time.Duration
 	// MaxRequestBytes is the size of the largest request.
 	MaxRequestBytes int
-	// MaxReplyBytes is the size of the largest answer that is handed to the library.
+	// MaxReplyBytes is the size of the largest answer that is read.
 	MaxReplyBytes int
+	// Auth is presented on each connection.
+	Auth []Credential
 
 	// Dial opens connections, to names as well as addresses. If it is nil, a net.Dialer
 	// does, and the guard looks names up.

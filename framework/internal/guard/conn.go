@@ -11,30 +11,34 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
-// A Conn stands between the client library and a network connection. It sees every
-// frame, and learns from them what the library does not report: when each request was
-// sent and answered (for the trust deadline and the request timeout), the negotiated
-// timeout, the session's id and password, the zxids of creates, and whether the watches
-// were set again. It limits the time of the handshake. It swallows write errors,
-// because the library deadlocks on some of them; the broken socket shows on the reading
-// side at once.
+// A Conn stands between the client library and a network connection, and sends the
+// requests of package framework itself. It sees every frame, and learns from them when
+// each request was sent and answered (for the trust deadline and the request timeout),
+// the negotiated timeout, and the session's id and password. It limits the time of the
+// handshake.
 //
 // The library writes each frame with one Write, from one goroutine at a time.
 type Conn struct {
 	net.Conn
 	guard *Guard
 	addr  string
-	slot  chan struct{} // held while writing; a channel, so that waiting for it can end
 	read  *bufio.Reader
 
+	order   sync.Mutex    // held while a frame is put behind those that were before
+	out     []byte        // frames that are not written yet
+	written chan struct{} // wakes the goroutine that writes
+
 	// Used by the reading goroutine only.
-	frame   []byte // the rest of the present frame, for the library
-	buffer  []byte // for all frames that fit into it
-	skip    int    // bytes to discard behind that
-	readErr error  // ends the reading after that
+	frame  []byte // the rest of the connect reply, for the library
+	buffer []byte // for all frames that fit into it
+	skip   int    // bytes to discard behind the present frame
+
+	accepted int      // how many credentials the server has answered
+	toSet    [][]byte // requests that set watches: the one under way, and those behind it
 
 	mu         sync.Mutex
 	sent       []inFlight // requests and the connect request, oldest first
+	answering  Request    // the one whose answer is being read
 	room       []inFlight // what sent is a part of
 	first      time.Time  // when the oldest of them could be answered next
 	inFrame    bool       // the rest of a frame has not arrived yet
@@ -42,24 +46,22 @@ type Conn struct {
 	receivedAt time.Time     // when the newest bytes arrived
 	attached   bool          // handshake complete
 	closing    bool          // our close request was sent
-	begun      atomic.Bool   // the library has sent a request behind the credentials
 	vouching   []*reliedNode // nodes of the check under way; nil if there is none
+	awaited    int           // how many answers must come before requests may be sent
 
-	removing atomic.Bool // a watch is being removed
-	taken    *IdleWatch  // the one, once the request was sent
+	removing atomic.Bool           // a watch is being removed
+	writeErr atomic.Pointer[error] // why nothing can be written
 
-	holding    bool            // requests wait until watches were set again
-	holdingAll bool            // requests to set watches wait as well
-	held       [][]byte        // the requests that wait
-	gone       *signal.Signal  // nothing passes through the connection any more
-	notified   *signal.Signal  // the session knows that, too
-	ended      <-chan struct{} // closed when the connection is closed, which may take long; set before notified is given
+	gone     *signal.Signal  // nothing passes through the connection any more
+	notified *signal.Signal  // the session knows that, too
+	ended    <-chan struct{} // closed when the connection is closed, which may take long; set before notified is given
 }
 
 type inFlight struct {
-	xid int32
-	op  int32
-	at  time.Time
+	xid     int32
+	op      int32
+	at      time.Time
+	request Request // nil if it is not one of package framework
 }
 
 // readAhead is how much of a frame can be inspected before the rest has arrived. Most
@@ -68,30 +70,20 @@ const readAhead = 16 << 10
 
 func newConn(g *Guard, addr string, conn net.Conn, deadline time.Time) *Conn {
 	c := &Conn{
-		Conn: conn, guard: g, addr: addr, slot: make(chan struct{}, 1),
+		Conn: conn, guard: g, addr: addr, written: make(chan struct{}, 1),
 		read: bufio.NewReaderSize(conn, readAhead), buffer: make([]byte, readAhead), gone: signal.New(), notified: signal.New(),
 	}
 	_ = conn.SetDeadline(deadline) // for the handshake
 	return c
 }
 
-// SetReadDeadline does nothing before the end of the handshake, for which the library
-// would wait up to 6.67 session timeouts.
-func (c *Conn) SetReadDeadline(t time.Time) error {
-	return c.obey(c.Conn.SetReadDeadline, t)
-}
+// SetReadDeadline does nothing: what is read is mostly not for the library, which would
+// wait for the handshake up to 6.67 session timeouts. Supervise limits how long a
+// server is silent.
+func (c *Conn) SetReadDeadline(time.Time) error { return nil }
 
-// SetWriteDeadline does the same for writes.
-func (c *Conn) SetWriteDeadline(t time.Time) error {
-	return c.obey(c.Conn.SetWriteDeadline, t)
-}
-
-func (c *Conn) obey(set func(time.Time) error, t time.Time) error {
-	if !c.isAttached() {
-		return nil
-	}
-	return set(t)
-}
+// SetWriteDeadline does nothing, for the same reason.
+func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
 
 func (c *Conn) isAttached() bool {
 	c.mu.Lock()
@@ -99,81 +91,22 @@ func (c *Conn) isAttached() bool {
 	return c.attached
 }
 
-// acquire waits for the right to write, the slot. It returns false if the connection
-// ends first, or over is closed.
-func (c *Conn) acquire(over <-chan struct{}) bool {
-	select {
-	case c.slot <- struct{}{}:
-		return true
-	case <-c.gone.Done():
-	case <-over:
-	}
-	return false
-}
-
-func (c *Conn) release() { <-c.slot }
-
-// Write sends one frame of the library.
-func (c *Conn) Write(frame []byte) (int, error) {
-	if !c.acquire(nil) {
-		return len(frame), nil
-	}
-	defer c.release()
-	op, attached := operation(frame), c.isAttached()
-	switch {
-	case !attached:
-		frame = withZxid(frame, c.guard.zxid.Load())
-	case op != opSetAuth && op != opPing:
-		c.beforeFirst()
-	}
-	setsWatches := attached && op == opSetWatches
-	if setsWatches {
-		c.guard.events.SettingWatches()
-	}
-	if c.hold(frame) {
-		return len(frame), nil
-	}
-	c.write(frame)
-	if setsWatches {
-		c.writeHeld()
-	}
-	return len(frame), nil
-}
-
-// write sends a frame. The caller has the slot.
-func (c *Conn) write(frame []byte) {
-	if !c.record(frame) {
-		return
-	}
-	if path, ok := createPath(frame); ok {
-		c.guard.sending(path)
-	}
-	if _, err := c.Conn.Write(frame); err != nil {
-		c.drop(err)
-	}
-}
-
 // record records a frame before it is sent: the send time must not be later than the
 // moment at which the server can have seen the frame. It returns false if the
 // connection is over and nothing may be sent any more.
-func (c *Conn) record(frame []byte) bool {
-	now := time.Now()
+func (c *Conn) record(f inFlight) bool {
+	f.at = time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.gone.Given(), c.closing:
 		return false
-	case !c.attached:
-		c.await(inFlight{at: now})
-		return true
-	case len(frame) < frameHeader+8:
-		return true
-	}
-	f := inFlight{xid: be32(frame[4:]), op: be32(frame[8:]), at: now}
-	c.closing = f.xid == xidClose
-	if f.xid == xidPing {
-		c.pings = append(c.pings, now)
-	} else {
+	case !c.attached: // the connect request
+		c.await(inFlight{at: f.at})
+	case f.xid == xidPing:
+		c.pings = append(c.pings, f.at)
+	default:
+		c.closing = f.xid == xidClose
 		c.await(f)
 	}
 	return true
@@ -183,7 +116,7 @@ func (c *Conn) record(frame []byte) bool {
 // the front, which is used when there is none behind. The caller has the lock.
 func (c *Conn) await(f inFlight) {
 	if len(c.sent) == cap(c.sent) {
-		if len(c.sent) > cap(c.room)/2 {
+		if len(c.sent) >= cap(c.room)/2 {
 			c.room = make([]inFlight, 2*len(c.sent)+8)
 		}
 		c.sent = append(c.room[:0], c.sent...)
@@ -204,20 +137,13 @@ func (c *Conn) answered(xid int32) (inFlight, bool) {
 	}
 	for i, f := range c.sent {
 		if f.xid == xid {
-			if i == 0 {
+			if c.sent[i].request = nil; i == 0 { // it may hold much memory
 				c.sent, c.first = c.sent[1:], time.Now()
 			} else {
-				c.sent = append(c.sent[:i], c.sent[i+1:]...)
+				c.sent = slices.Delete(c.sent, i, i+1)
 			}
 			return f, true
 		}
 	}
 	return inFlight{}, false
-}
-
-// SettingWatches reports whether a request to set watches again is under way.
-func (c *Conn) SettingWatches() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.sent, func(f inFlight) bool { return f.op == opSetWatches })
 }

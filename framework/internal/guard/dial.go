@@ -34,6 +34,7 @@ func (g *Guard) Dial(_, _ string, _ time.Duration) (net.Conn, error) {
 		return nil, err
 	}
 	gc := newConn(g, addr.String(), conn, deadline)
+	g.servers.start(gc.writeAll)
 	if old := g.latest; old != nil { // only this goroutine writes it
 		// The library may dial again before it has closed the old connection. Session
 		// and server must learn of the end of one connection before the start of the

@@ -1,22 +1,22 @@
-// Package guard makes go-zookeeper safe to build on. The library speaks the protocol; a
-// [Guard] stands between it and the network, for one session. It is the library's
-// dialer, host provider and net.Conn at once, and it reads every frame. It promises:
+// Package guard makes go-zookeeper safe to build on. A [Guard] stands between it and
+// the network, for one session. It is the library's dialer, host provider and net.Conn
+// at once. The library attaches the session to servers, and pings them; the guard sends
+// all other requests, and reads every frame. It promises:
 //
 //   - The library serves this session and no other. After the session's end nothing is
 //     sent any more, and no other session reaches the library.
 //   - No server, name server or function of the caller blocks the client: dialing,
 //     handshakes and answers have time limits, and attempts to connect back off across
-//     sessions ([Servers]).
-//   - No write fails, and no malformed or huge answer reaches the library: it would not
-//     survive them.
-//   - The guard knows what the library does not report: the session's id and timeout,
-//     the zxids of creates, whether the watches were set again.
+//     sessions ([Servers]). Sending a request waits for nothing.
+//   - Each connection begins with the credentials and the watches of the session.
+//   - Requests are carried out in the order in which they were sent. Each gets one
+//     [Answer], also if the connection breaks; answers and events come in the order of
+//     the server, one at a time. No malformed or huge answer is handed over.
 //   - The session is over at its trust deadline at the latest. If it may live longer on
 //     the server, the guard closes it there.
 //
-// The guard knows nothing of operations, retries, watches and their waiters, nor of
-// when requests may be sent. That is the work of the session in package framework, to
-// which the guard reports ([Events]).
+// The guard knows nothing of operations, retries, and who waits for watches. That is
+// the work of the session in package framework, to which the guard reports ([Events]).
 //
 // # The trust deadline
 //

@@ -2,9 +2,9 @@ package guard
 
 // For tests that go through a whole client.
 var (
-	Answer, ConnectFrames, Text = answer, connectFrames, text
-	Be32                        = be32
-	WellFormed, Malformed       = wellFormed, malformed
+	AnswerFrame, ConnectFrames, Text = answer, connectFrames, text
+	Be32                             = be32
+	WellFormed, Malformed            = wellFormed, malformed
 )
 
 // The numbers that those tests use.

@@ -22,7 +22,6 @@ type Guard struct {
 	trust   trust
 	events  Events
 	relied  reliedNodes
-	creates creates
 
 	// For Supervise: the newest round trip through the leader.
 	roundTripAt   time.Time // when it began
@@ -33,7 +32,9 @@ type Guard struct {
 	stopped <-chan zk.Event // the library's event channel; its end is the library's end
 
 	zxid    atomic.Int64          // the greatest seen
+	told    atomic.Int64          // the newest of an answer to a request of package framework: all events until then have come
 	vouches atomic.Int32          // how many checks were sent
+	xids    atomic.Uint32         // how many requests of package framework
 	broken  atomic.Pointer[error] // why the last connection broke
 
 	mu       sync.Mutex
@@ -52,21 +53,22 @@ type Guard struct {
 // Events are how a guard notifies its session, and what it asks it. They must not
 // block.
 type Events struct {
-	Ended           func(cause error)   // the session is over; the session must call Guard.End
-	Suspended       func()              // the connection is gone
-	SettingWatches  func()              // the library sets watches again
-	WatchesRestored func(ok bool)       // the server has answered the request to set them
-	Wake            func()              // Supervise may have something to do
-	IsOpen          func() bool         // whether requests may be sent
-	Start           func(f func()) bool // runs f in a goroutine, unless the session is over
+	Ended       func(cause error)             // the session is over; the session must call Guard.End
+	Refused     func(err error)               // a server refuses a credential
+	Watched     func() Watched                // the watches to set on a new connection; called under a lock
+	WatchesLost func()                        // they are not set
+	Attached    func(c *Conn)                 // requests may be sent over a connection
+	Suspended   func()                        // the connection is gone
+	Event       func(kind int32, path string) // a watch has fired
+	Wake        func()                        // Supervise may have something to do
+	IsOpen      func() bool                   // whether requests may be sent
 }
 
 // New returns the guard of a new session. Open starts it.
 func New(servers *Servers, events Events) *Guard {
 	g := &Guard{
 		cfg: &servers.cfg, servers: servers, events: events,
-		creates: creates{sent: map[string]func(){}, zxids: map[string]int64{}},
-		parked:  signal.New(), release: signal.New(), closed: signal.New(),
+		parked: signal.New(), release: signal.New(), closed: signal.New(),
 	}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	return g

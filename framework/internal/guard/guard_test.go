@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net"
@@ -13,56 +12,52 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRequestsThatWereHeldFollowThoseThatSetWatches(t *testing.T) {
-	t.Parallel()
-	for name, all := range map[string]bool{"until watches are set": false, "those to set watches, too": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c, conn := connected(t)
-			before := conn.received.Len()
-
-			read, watches, again := ask(1, opSync), ask(2, opSetWatches), ask(3, opSetWatches)
-			c.HoldBack(all)
-			send(t, c, read)
-			require.Equal(t, before, conn.received.Len())
-			send(t, c, watches, again)
-			want := append(append(append([]byte{}, watches...), read...), again...)
-			if all {
-				require.Equal(t, before, conn.received.Len())
-				c.SendHeld()
-				want = append(append(append([]byte{}, watches...), again...), read...)
-			}
-			require.Equal(t, want, conn.received.Bytes()[before:])
-			send(t, c, ask(4, opSync))
-			require.Equal(t, append(want, ask(4, opSync)...), conn.received.Bytes()[before:], "nothing is held any more")
-		})
-	}
-}
-
 // The guard's own round trips wait, too, until requests may be sent. An answer before
 // the watches are set again would change the zxid from which they are set.
 func TestNoSyncIsSentBeforeRequestsMayBe(t *testing.T) {
 	t.Parallel()
-	c, _ := connected(t)
+	c := connected(t)
 	c.guard.roundTripAt = time.Time{}
 	c.guard.makeRoundTrip(time.Now())
 	assert.False(t, c.guard.underWay.Load())
 	assert.True(t, c.guard.roundTripAt.IsZero(), "it is still due")
 }
 
+// One round trip is under way at a time. It ends with the answer, or with the
+// connection, and the next connection begins with another.
+func TestOneRoundTripIsUnderWay(t *testing.T) {
+	t.Parallel()
+	c := connected(t, answer(number(1), 5, 0, text("/")...))
+	g := c.guard
+	g.events.IsOpen = func() bool { return true }
+	period, now := g.Timeout()/12, time.Now()
+	trip := func() int {
+		now = now.Add(period)
+		g.makeRoundTrip(now)
+		return len(frames(t, unwritten(g.Live())))
+	}
+	require.Equal(t, []int{1, 0}, []int{trip(), trip()})
+	readOne(t, c)
+	require.Equal(t, []int{1, 0}, []int{trip(), trip()})
+	require.NoError(t, c.Close())
+	c = again(t, g)
+	unwritten(c)
+	g.makeRoundTrip(now)
+	require.Len(t, frames(t, unwritten(c)), 1, "at once")
+	require.NoError(t, c.Close())
+	c = again(t, g)
+	unwritten(c)
+	require.True(t, c.post(newMessage(xidClose, opClose).done()))
+	g.makeRoundTrip(now.Add(period)) // it is not sent
+	require.False(t, g.underWay.Load())
+}
+
 // Pings are answered in order, and have no numbers: each answer is that to the oldest.
 func TestAnswerToAPingProvesTheOldest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		request, reply := connectFrames(17)
 		pong := answer(xidPing, 0, 0)
-		c, _ := scripted(bytes.Join([][]byte{reply, pong, pong}, nil))
-		read := func(frame []byte) {
-			_, err := io.ReadFull(c, make([]byte, len(frame)))
-			require.NoError(t, err)
-		}
-		send(t, c, request)
-		read(reply)
+		c := connected(t, pong, pong)
 		var sent []time.Time
 		for range 2 {
 			<-time.After(time.Second)
@@ -71,7 +66,7 @@ func TestAnswerToAPingProvesTheOldest(t *testing.T) {
 		}
 		for _, at := range sent {
 			<-time.After(time.Second)
-			read(pong)
+			readOne(t, c)
 			answered := c.guard.trust.answered
 			assert.Equal(t, at, answered[len(answered)-1].sent)
 		}
@@ -84,9 +79,8 @@ func TestAnswerToAPingProvesTheOldest(t *testing.T) {
 func TestDialingBetweenTwoConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		old, _ := scripted(nil)
+		old := scripted(nil)
 		g := old.guard
-		g.latest = old
 		near, far := net.Pipe()
 		defer far.Close()
 		during := func() {}
@@ -121,6 +115,7 @@ func TestDialingBetweenTwoConnections(t *testing.T) {
 		assert.Same(t, second, g.conn)
 		first.guard.detached(first)
 		assert.Same(t, second, g.conn, "the end of an older connection does not end this one")
+		require.NoError(t, second.Close())
 
 		near, far = net.Pipe()
 		during = func() { g.cancel(nil) }
@@ -137,11 +132,10 @@ func TestDialingBetweenTwoConnections(t *testing.T) {
 func TestHandshakeOfASessionThatIsOverDoesNotCount(t *testing.T) {
 	t.Parallel()
 	request, reply := connectFrames(17)
-	c, _ := scripted(reply)
+	c := scripted(reply)
 	send(t, c, request)
 	c.guard.cancel(nil)
-	_, err := io.ReadFull(c, make([]byte, len(reply)))
-	require.ErrorIs(t, err, errSealed)
+	require.ErrorIs(t, readAll(t, c), errSealed)
 	assert.Zero(t, c.guard.ID())
 	assert.Zero(t, c.guard.Timeout())
 	assert.Nil(t, c.guard.Live())

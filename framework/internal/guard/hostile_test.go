@@ -48,7 +48,7 @@ func (s *hostileServer) dial(context.Context, string, string) (net.Conn, error) 
 			}
 			xid, op := guard.Be32(body), guard.Be32(body[4:])
 			if op == guard.OpPing || op == guard.OpClose {
-				reply = guard.Answer(xid, 1, 0)
+				reply = guard.AnswerFrame(xid, 1, 0)
 				continue
 			}
 			s.mu.Lock()
@@ -65,7 +65,7 @@ func (s *hostileServer) dial(context.Context, string, string) (net.Conn, error) 
 func (s *hostileServer) connect(t testing.TB, set ...func(*framework.Config)) *framework.Client {
 	t.Helper()
 	say := s.say
-	s.asked, s.say = map[int32]int{}, func(xid, _ int32) []byte { return guard.Answer(xid, 1, 0, guard.Text("/")...) }
+	s.asked, s.say = map[int32]int{}, func(xid, _ int32) []byte { return guard.AnswerFrame(xid, 1, 0, guard.Text("/")...) }
 	cfg := framework.Config{Servers: []string{"hostile"}, Dial: s.dial, SessionTimeout: 9 * time.Second, Logger: slog.New(slog.DiscardHandler)}
 	for _, f := range set {
 		f(&cfg)
@@ -140,11 +140,11 @@ func TestMalformedAnswersFailTheirRequest(t *testing.T) {
 					s := &hostileServer{say: func(xid, asked int32) []byte {
 						switch asked {
 						case op:
-							return guard.Answer(xid, 2, 0, body...)
+							return guard.AnswerFrame(xid, 2, 0, body...)
 						case guard.OpSync:
-							return guard.Answer(xid, 2, 0, guard.Text("/")...)
+							return guard.AnswerFrame(xid, 2, 0, guard.Text("/")...)
 						}
-						return guard.Answer(xid, 2, guard.CodeNoNode)
+						return guard.AnswerFrame(xid, 2, guard.CodeNoNode)
 					}}
 					c := s.connect(t)
 					<-time.After(20 * time.Millisecond)
@@ -173,7 +173,7 @@ func TestMalformedAnswersFailTheirRequest(t *testing.T) {
 // dropped by that gets the reason.
 func TestMalformedFramesWithoutARequest(t *testing.T) {
 	event := func(body ...byte) func(xid, op int32) []byte {
-		return func(int32, int32) []byte { return guard.Answer(guard.XidEvent, 0, 0, body...) }
+		return func(int32, int32) []byte { return guard.AnswerFrame(guard.XidEvent, 0, 0, body...) }
 	}
 	for name, c := range map[string]struct {
 		say  func(xid, op int32) []byte
@@ -184,12 +184,12 @@ func TestMalformedFramesWithoutARequest(t *testing.T) {
 		"an event of a session":     {event(append([]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 101}, guard.Text("/")...)...), "malformed frame: an event of type -1"},
 		"an event with an error code": {
 			func(int32, int32) []byte {
-				return guard.Answer(guard.XidEvent, 0, -1, append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x90}, guard.Text("/")...)...)
+				return guard.AnswerFrame(guard.XidEvent, 0, -1, append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x90}, guard.Text("/")...)...)
 			},
 			"malformed frame: an event of type -1",
 		},
-		"an answer to no request":        {func(xid, _ int32) []byte { return guard.Answer(xid+100, 1, 0) }, "malformed frame: an answer to no request"},
-		"an error code that is a number": {func(xid, _ int32) []byte { return guard.Answer(xid, 1, 17) }, "malformed frame: error code 17"},
+		"an answer to no request":        {func(xid, _ int32) []byte { return guard.AnswerFrame(xid+100, 1, 0) }, "malformed frame: an answer to no request"},
+		"an error code that is a number": {func(xid, _ int32) []byte { return guard.AnswerFrame(xid, 1, 17) }, "malformed frame: error code 17"},
 		"a large event":                  {event(make([]byte, 70<<10)...), "malformed frame: 71696 bytes that no request asked for, the limit is 65536"},
 		"a length below zero":            {func(int32, int32) []byte { return []byte{0xff, 0xff, 0xff, 0xff} }, "malformed frame: a length of -1 bytes"},
 		"half a header":                  {func(int32, int32) []byte { return []byte{0, 0, 0, 15} }, "malformed frame: an answer of 15 bytes"},

@@ -11,40 +11,28 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// Open is the only place where a zk.Conn is made. The library gets a placeholder for an
-// address (the guard knows the real ones), buffers large enough for the requests and
-// answers that are allowed, and a callback for events, because its event channel drops
-// events that are not read at once. The callback runs on the library's goroutines,
-// sometimes under the library's locks: it must not block or call an operation.
-func (g *Guard) Open(onEvent func(zk.Event)) (*zk.Conn, error) {
+// Open is the only place where a zk.Conn is made. The library makes the connect
+// requests and the pings. It gets a placeholder for an address: the guard knows the
+// real ones.
+func (g *Guard) Open() error {
 	var err error
 	g.library, g.stopped, err = zk.Connect([]string{"zookeeper"}, g.cfg.SessionTimeout,
 		zk.WithDialer(g.Dial),
 		zk.WithHostProvider(g),
-		zk.WithEventCallback(func(ev zk.Event) {
-			if ev.State != stateForgotten { // that event is for the library
-				onEvent(ev)
-			}
-		}),
-		zk.WithMaxBufferSize(max(g.cfg.MaxReplyBytes, leastBuffer)), // the guard hands over no more
-		zk.WithMaxConnBufferSize(setWatchesBytes+g.cfg.MaxRequestBytes+8<<10),
+		zk.WithMaxBufferSize(libraryBuffer),
+		zk.WithMaxConnBufferSize(libraryBuffer),
 		zk.WithLogger(libraryLog{g.cfg.Logger}),
 		zk.WithLogInfo(false),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("start zookeeper client: %w", err)
+		return fmt.Errorf("start zookeeper client: %w", err)
 	}
-	return g.library, nil
+	return nil
 }
 
-// leastBuffer is enough for what MaxReplyBytes does not limit: a connect reply, the
-// header of an answer.
-const leastBuffer = 1 << 10
-
-// setWatchesBytes is enough for the library's own largest request, except one path: the
-// library stops adding paths of watches at 128 KiB. It would silently drop a request
-// that did not fit, and all those watches with it.
-const setWatchesBytes = 128 << 10
+// libraryBuffer is the size of the library's buffers for what it sends and receives, a
+// connect request and its reply at most. It would take 1.5 MiB for each.
+const libraryBuffer = 1 << 10
 
 // libraryLog logs the library's messages at debug level. What matters in them is
 // reported as state changes and errors.

@@ -14,7 +14,7 @@ import (
 // CloseOnServer closes the session, which is over in this process, on the server, until
 // ctx ends. It uses the present connection, or else a new one as CloseOrphan does.
 func (g *Guard) CloseOnServer(ctx context.Context) {
-	if c := g.Live(); c != nil && c.sendClose(ctx) == nil {
+	if c := g.Live(); c != nil && c.post(newMessage(xidClose, opClose).done()) { // nothing else is sent after it
 		select {
 		case <-g.closed.Done():
 		case <-c.gone.Done():

@@ -92,31 +92,39 @@ func TestWhatAnAnswerProves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				request, reply := connectFrames(17)
-				first, sync1, sync2 := answer(1, 5, c.code, c.body...), answer(2, 5, 0, text("/")...), answer(3, 5, 0, text("/")...)
-				conn, _ := scripted(bytes.Join([][]byte{reply, first, sync1, sync2}, nil))
-				read := func(frame []byte) {
-					_, err := io.ReadFull(conn, make([]byte, len(frame)))
-					require.NoError(t, err)
+				xid, isFirst := number(1), c.op == opSetWatches || c.op == opSetAuth
+				if isFirst {
+					xid = xidFirst
 				}
+				synced := text("/")
+				conn := scripted(bytes.Join([][]byte{reply, answer(xid, 5, c.code, c.body...), answer(number(2), 5, 0, synced...), answer(number(3), 5, 0, synced...)}, nil))
 				pass := func() { <-time.After(time.Second) }
 				begun := time.Now()
 				send(t, conn, request)
 				pass()
-				read(reply)
+				_, err := io.ReadFull(conn, make([]byte, len(reply)))
+				require.NoError(t, err)
 				trust := &conn.guard.trust
 				assert.Equal(t, begun, trust.vouched, "when the session was asked for")
 				assert.Equal(t, begun, trust.proved)
 
 				sent := time.Now()
-				send(t, conn, ask(1, c.op, text("/a")...))
+				var r recorder
+				if isFirst {
+					conn.guard.cfg.Auth = []Credential{{Scheme: "digest"}}
+					conn.guard.nextXid()
+					require.True(t, conn.post(ask(xid, c.op)))
+				} else {
+					r.ask(t, conn, 1, c.op)
+				}
 				pass()
-				read(first)
+				readOne(t, conn)
 				<-time.After(3 * time.Second) // more than a quarter of the 9 s
-				send(t, conn, ask(2, opSync))
-				read(sync1)
+				r.ask(t, conn, 2, opSync)
+				readOne(t, conn)
 				pass()
-				send(t, conn, ask(3, opSync))
-				read(sync2)
+				r.ask(t, conn, 3, opSync)
+				readOne(t, conn)
 				at := map[bool]time.Time{false: begun, true: sent}
 				assert.Equal(t, at[c.want.q], trust.vouched, "Q")
 				assert.Equal(t, at[c.want.a], trust.proved, "A")
@@ -129,20 +137,23 @@ func TestWhatAnAnswerProves(t *testing.T) {
 // library does not know.
 func TestConnectRequestHasTheGreatestZxid(t *testing.T) {
 	t.Parallel()
-	c, _ := connected(t, answer(1, 5, 0, text("/")...), answer(xidVouch, 99, 0, results([2]int32{opCheck, 0})...), answer(2, 7, 0, text("/")...), answer(xidEvent, -1, 0, append([]byte{0, 0, 0, 1, 0, 0, 0, 3}, text("/a")...)...), answer(xidPing, 0, 0))
-	send(t, c, ask(1, opSync), ask(xidVouch, opMulti), ask(2, opSync))
-	_, err := io.Copy(io.Discard, c)
-	require.NoError(t, err)
+	c := connected(t, answer(number(1), 5, 0, text("/")...), answer(xidVouch, 99, 0, results([2]int32{opCheck, 0})...), answer(number(2), 7, 0, text("/")...), happened(1, "/a"), answer(xidPing, 0, 0))
+	var r recorder
+	r.ask(t, c, 1, opSync)
+	relyingOn(t, c, "/a")
+	vouch(c)
+	r.ask(t, c, 2, opSync)
+	require.ErrorIs(t, readAll(t, c), io.EOF)
+	require.Len(t, r.answers, 2)
 	_, reply := connectFrames(17)
 
 	for theirs, want := range map[int64]int64{0: 99, 7: 99, 99: 99, 100: 100} {
 		request := connectRequest(17, make([]byte, 16), 9000, theirs)
 		before := bytes.Clone(request)
-		conn := &script{Reader: bytes.NewReader(reply)}
-		again := newConn(c.guard, "b", conn, time.Now().Add(time.Minute))
+		again := newConn(c.guard, "b", &script{bytes.NewReader(reply)}, time.Now().Add(time.Minute))
 		send(t, again, request)
 		assert.Equal(t, before, request, "the library's buffer is as it was")
-		assert.Equal(t, connectRequest(17, make([]byte, 16), 9000, want), conn.received.Bytes())
+		assert.Equal(t, connectRequest(17, make([]byte, 16), 9000, want), unwritten(again))
 	}
 }
 
@@ -159,16 +170,18 @@ func TestVouchingThatFindsNoSession(t *testing.T) {
 		"expired inside": {answer(xidVouch, 5, 0, results([2]int32{typeError, codeExpired})...), ErrSessionExpired, true},
 		"moved":          {answer(xidVouch, 5, codeMoved), errMoved, false},
 		"moved inside":   {answer(xidVouch, 5, 0, results([2]int32{typeError, codeMoved})...), errMoved, false},
-		"a caller's":     {answer(1, 5, 0, results([2]int32{typeError, codeMoved})...), errMoved, false},
+		"a caller's":     {answer(number(1), 5, 0, results([2]int32{typeError, codeMoved})...), errMoved, false},
 	} {
-		conn, _ := connected(t, c.answer)
+		conn := connected(t, c.answer)
 		session := conn.guard
 		relyingOn(t, conn, "/a")
 		proved, vouched := session.trust.proved, session.trust.vouched
-		send(t, conn, ask(1, opMulti))
+		vouch(conn)
 		require.NotNil(t, conn.vouching, name)
-		_, err := conn.Read(make([]byte, 100))
-		require.ErrorIs(t, err, c.want, name)
+		var r recorder
+		r.ask(t, conn, 1, opMulti)
+		require.ErrorIs(t, readAll(t, conn), c.want, name)
+		assert.Equal(t, Answer{Err: ErrConnectionClosed}, r.answer(1))
 		assert.Nil(t, conn.guard.Live(), "the connection is given up")
 		assert.Equal(t, []time.Time{proved, vouched}, []time.Time{session.trust.proved, session.trust.vouched}, name)
 		if c.ends {
@@ -186,10 +199,10 @@ func TestHandshakeAfterTheDeadlineDoesNotCount(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			request, reply := connectFrames(17)
-			c, _ := connected(t)
+			c := connected(t)
 			session := c.guard
 			until := session.TrustedUntil()
-			again := newConn(c.guard, "b", &script{Reader: bytes.NewReader(reply)}, time.Now().Add(time.Minute))
+			again := newConn(c.guard, "b", &script{bytes.NewReader(reply)}, time.Now().Add(time.Minute))
 			<-time.After(trustWindow(sessionLength) - 1)
 			send(t, again, request)
 			asked := time.Now()
@@ -211,21 +224,14 @@ func TestHandshakeAfterTheDeadlineDoesNotCount(t *testing.T) {
 // A server would take the commit of a request of an earlier connection for the answer.
 func TestNoNumberIsUsedTwiceInASession(t *testing.T) {
 	t.Parallel()
-	request, reply := connectFrames(17)
-	c, _ := scripted(reply)
-	session := c.guard
+	session := newTestGuard()
 	session.relied.add(relying([]string{"/a"}, nil))
 	var numbers []int32
 	for range 3 {
-		conn := &script{Reader: bytes.NewReader(reply)}
-		c = newConn(c.guard, "a", conn, time.Now().Add(time.Minute))
-		send(t, c, request)
-		_, err := io.ReadFull(c, make([]byte, len(reply)))
-		require.NoError(t, err)
-		before := conn.received.Len()
-		send(t, c, ask(1, opSync))
-		numbers = append(numbers, be32(conn.received.Bytes()[before+frameHeader:]))
-		assert.EqualValues(t, opMulti, be32(conn.received.Bytes()[before+frameHeader+4:]))
+		sent := frames(t, unwritten(again(t, session)))
+		require.Len(t, sent, 2)
+		numbers = append(numbers, be32(sent[1][frameHeader:]))
+		assert.EqualValues(t, opMulti, be32(sent[1][frameHeader+4:]))
 	}
 	assert.Equal(t, []int32{xidVouch, xidVouch - 1, xidVouch - 2}, numbers)
 }
@@ -236,13 +242,13 @@ func TestNoNumberIsUsedTwiceInASession(t *testing.T) {
 func TestGuardRemembersTheLeastTimeout(t *testing.T) {
 	t.Parallel()
 	request, reply := connectFrames(17)
-	c, _ := scripted(reply)
+	c := scripted(reply)
 	g := c.guard
 	var woken []time.Duration
 	g.events.Wake = func() { woken = append(woken, g.Timeout()) }
 	for _, millis := range []uint32{9000, 4000, 6000} {
 		binary.BigEndian.PutUint32(reply[frameHeader+4:], millis)
-		c = newConn(g, "a", &script{Reader: bytes.NewReader(reply)}, time.Now().Add(time.Minute))
+		c = newConn(g, "a", &script{bytes.NewReader(reply)}, time.Now().Add(time.Minute))
 		send(t, c, request)
 		_, err := io.ReadFull(c, make([]byte, len(reply)))
 		require.NoError(t, err)

@@ -1,19 +1,21 @@
 package guard
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
 )
 
-// Read hands the server's frames to the library, each after it has arrived completely
-// and was found to be well-formed. The library trusts the lengths in an answer, and
-// crashes the process on some that are wrong; see checkAnswer.
+// Read reads the server's frames, on the library's goroutine for that. The library gets
+// only the answer to its connect request. The others are answers to requests of package
+// framework and of the guard, events, and answers to the library's pings, which it
+// would ignore.
 func (c *Conn) Read(p []byte) (int, error) {
-	for len(c.frame) == 0 { // not every frame is for the library
-		c.frame = nil // it may have been large
+	for len(c.frame) == 0 {
 		if err := c.nextFrame(); err != nil {
+			if why := c.writeErr.Load(); why != nil {
+				err = *why
+			}
 			if !errors.Is(err, errCloseAnswered) {
 				c.broke(err)
 			}
@@ -31,9 +33,6 @@ var errCloseAnswered = errors.New("session closed")
 
 // nextFrame reads the next frame and leaves in c.frame the part for the library.
 func (c *Conn) nextFrame() error {
-	if c.readErr != nil {
-		return c.readErr
-	}
 	if err := c.discard(); err != nil {
 		return err
 	}
@@ -95,7 +94,6 @@ func (c *Conn) onConnectReply(size int) error {
 	}
 	asked := c.sent[0].at
 	c.sent = nil
-	c.attached = r.session != 0
 	c.mu.Unlock()
 	if err := c.guard.handshake(c, r, asked); err != nil {
 		return err
@@ -103,7 +101,9 @@ func (c *Conn) onConnectReply(size int) error {
 	if c.frame, err = c.load(frameHeader + size); err != nil {
 		return err
 	}
-	return c.Conn.SetDeadline(time.Time{})
+	err = c.Conn.SetDeadline(time.Time{}) // before anything is written that takes longer
+	c.attach()
+	return err
 }
 
 // onHeader inspects the header of an answer or event. It does what need not wait for
@@ -114,11 +114,13 @@ func (c *Conn) onHeader(a *inbound) error {
 	ok := false
 	if a.xid != xidEvent {
 		a.to, ok = c.answered(a.xid)
+		c.answering = a.to.request
 	}
+	settled := c.awaited == 0
 	c.inFrame = frameHeader+a.size > c.read.Buffered()
 	c.mu.Unlock()
 	switch {
-	case a.xid >= 0 && !ok: // the library may wait for this xid all the same
+	case a.xid >= 0 && !ok:
 		return fmt.Errorf("%w: an answer to no request", errShortFrame)
 	case a.code > 0:
 		return fmt.Errorf("%w: error code %d", errShortFrame, a.code)
@@ -126,6 +128,9 @@ func (c *Conn) onHeader(a *inbound) error {
 		return nil
 	}
 	c.guard.recordZxid(a.zxid)
+	if a.to.request != nil && settled {
+		c.guard.told.Store(max(a.zxid, c.guard.told.Load()))
+	}
 	end := multiEnd{committed: true}
 	if a.to.op == opMulti && a.code == 0 {
 		frame, err := c.read.Peek(min(frameHeader+a.size, readAhead))
@@ -140,8 +145,8 @@ func (c *Conn) onHeader(a *inbound) error {
 		return c.onVouchAnswer(a.code, end)
 	case end.code == codeMoved: // servers from 3.6 on close the connection themselves
 		return errMoved
-	case a.to.op == opSetWatches:
-		c.guard.events.WatchesRestored(a.code == 0)
+	case a.xid == xidFirst:
+		return c.onFirst(a.to.op, a.code)
 	case a.xid == xidClose:
 		c.guard.closed.Give()
 		return errCloseAnswered
@@ -149,21 +154,20 @@ func (c *Conn) onHeader(a *inbound) error {
 	return nil
 }
 
-// deliver reads the rest of a frame. The library gets the frame, or in place of it only
-// a header that says what is wrong with it.
+// deliver reads the rest of a frame, and hands it to whom it is for.
 func (c *Conn) deliver(a inbound) error {
 	limit := c.guard.cfg.MaxReplyBytes
-	request := a.xid >= 0 && a.to.op != opSetAuth && a.to.op != opSetWatches // a request of package framework
 	switch {
 	case a.size <= limit:
-	case !request:
+	case a.to.request == nil:
 		return fmt.Errorf("%w: %d bytes that no request asked for, the limit is %d", errShortFrame, a.size, limit)
 	default:
 		c.skip = frameHeader + a.size // Read discards it next
-		if a.code == 0 {              // else the code is all there is to know
-			a.code = int32(a.size) // see RefusedSize
+		err := largeAnswer(a.size)
+		if a.code != 0 { // which is all there is to know
+			err = nil
 		}
-		c.deliverHeader(a)
+		c.answer(Answer{Zxid: a.zxid, Code: a.code, Err: err})
 		return nil
 	}
 	frame, err := c.load(frameHeader + a.size)
@@ -172,35 +176,26 @@ func (c *Conn) deliver(a inbound) error {
 	}
 	body := frame[frameHeader+replyHeader:]
 	switch {
-	case a.xid == xidRemoveWatch:
-		c.onRemoved(a.code)
+	case a.xid == xidEvent:
+		return c.onEvent(a.zxid, body)
+	case a.to.request == nil:
 		return nil
-	case a.xid == xidEvent: // the library ignores its error code
-		if err := checkEvent(body); err != nil {
-			return err
-		}
-		c.guard.recordZxid(a.zxid)
-	case a.code != 0, a.xid < 0: // the library ignores the body
-	default:
-		if err := checkAnswer(a.to.op, body); err != nil {
-			if !request {
-				return err
-			}
-			c.readErr = err // ends the connection, after the caller has its error
-			a.code = codeMalformed
-			c.deliverHeader(a)
-			return nil
-		}
-		c.guard.created(a.to.op, a.zxid, body)
+	case a.code == 0:
+		err = checkAnswer(a.to.op, body) // which also ends the connection
 	}
-	binary.BigEndian.PutUint32(frame[frameHeader+replyHeader-4:], uint32(substituteCode(a.code)))
-	c.frame = frame
-	return nil
+	c.answer(Answer{Zxid: a.zxid, Code: a.code, Body: body, Err: err})
+	return err
 }
 
-// deliverHeader hands the library an answer that is only a header.
-func (c *Conn) deliverHeader(a inbound) {
-	c.frame = message(c.buffer[:0]).numbers(replyHeader, a.xid, int32(a.zxid>>32), int32(a.zxid), substituteCode(a.code))
+// onEvent reports what a watch has seen.
+func (c *Conn) onEvent(zxid int64, body []byte) error {
+	if err := checkEvent(body); err != nil {
+		return err
+	}
+	c.guard.recordZxid(zxid)
+	r := answerReader{rest: body[8:]}
+	c.guard.events.Event(be32(body), string(r.text()))
+	return nil
 }
 
 // keptBuffer is the largest buffer that is kept for the next frame. The library keeps
@@ -226,7 +221,7 @@ func (c *Conn) load(size int) ([]byte, error) {
 	return b, nil
 }
 
-// discard reads the rest of a frame that is not handed to the library.
+// discard reads the rest of a frame that is too large.
 func (c *Conn) discard() error {
 	for c.skip > 0 {
 		n, err := c.next(c.buffer[:min(c.skip, len(c.buffer))], c.skip)

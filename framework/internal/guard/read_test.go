@@ -14,53 +14,69 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// In place of an answer that is too large the library reads its size, or its error
-// code, and goes on with the next answer, however the bytes come and are read. The
-// answer proves what it would prove.
+// The caller of an answer that is too large gets its size, or its error code, and the
+// reading goes on behind it, however the bytes come. The answer proves what it would
+// prove.
 func TestGuardRefusesLargeAnswers(t *testing.T) {
 	t.Parallel()
 	const limit = 1000
 	large := make([]byte, 5*readAhead)
 	stream := bytes.Join([][]byte{
-		answer(1, 5, 0, text(strings.Repeat("/", 5*readAhead))...), answer(2, 6, codeNoNode, large...), answer(3, 7, -6, large...),
-		answer(4, 8, 0, text("/a")...), answer(5, 9, 0, large[:limit-replyHeader]...), answer(6, 10, 0, large[:limit-replyHeader+1]...),
-		answer(7, 11, 0, text("/b")...),
+		answer(number(1), 5, 0, text(strings.Repeat("/", 5*readAhead))...), answer(number(2), 6, codeNoNode, large...), answer(number(3), 7, -6, large...),
+		answer(number(4), 8, 0, text("/a")...), answer(number(5), 9, 0, large[:limit-replyHeader]...), answer(number(6), 10, 0, large[:limit-replyHeader+1]...),
+		answer(number(7), 11, 0, text("/b")...),
 	}, nil)
-	want := bytes.Join([][]byte{
-		answer(1, 5, replyHeader+4+5*readAhead), answer(2, 6, codeNoNode), answer(3, 7, -117),
-		answer(4, 8, 0, text("/a")...), answer(5, 9, 0, large[:limit-replyHeader]...), answer(6, 10, limit+1),
-		answer(7, 11, 0, text("/b")...),
-	}, nil)
+	want := map[int]Answer{
+		1: {Zxid: 5, Err: largeAnswer(replyHeader + 4 + 5*readAhead)}, 2: {Zxid: 6, Code: codeNoNode}, 3: {Zxid: 7, Code: -6},
+		4: {Zxid: 8, Body: text("/a")}, 5: {Zxid: 9, Body: large[:limit-replyHeader]}, 6: {Zxid: 10, Err: largeAnswer(limit + 1)},
+		7: {Zxid: 11, Body: text("/b")},
+	}
 	for _, pieces := range []bool{false, true} {
-		for _, size := range []int{1, 3, 20, 1 << 20} {
-			synctest.Test(t, func(t *testing.T) {
-				c, _ := connected(t)
-				c.guard.cfg.MaxReplyBytes = limit
-				<-time.After(time.Second)
-				sent := time.Now()
-				send(t, c, ask(1, opCreate, text("/")...), ask(2, opGetData), ask(3, opContainer, text("/")...), ask(4, opCreate, text("/a")...),
-					ask(5, opGetData), ask(6, opGetData), ask(7, opSync))
-				<-time.After(time.Second)
-				c.read.Reset(bytes.NewReader(stream))
-				if pieces {
-					c.read.Reset(iotest.OneByteReader(bytes.NewReader(stream)))
-				}
-				var got []byte
-				var err error
-				for buf := make([]byte, size); err == nil; {
-					var n int
-					n, err = c.Read(buf)
-					got = append(got, buf[:n]...)
-				}
-				require.ErrorIs(t, err, io.EOF)
-				require.Equal(t, want, got)
-				assert.Equal(t, sent, c.guard.trust.vouched)
-				assert.EqualValues(t, 8, c.guard.TakeZxid("/a"))
-				assert.Empty(t, c.guard.creates.zxids, "no caller will ask for what was refused")
-				assert.EqualValues(t, 11, c.guard.zxid.Load())
-				assert.False(t, c.inFrame)
-				assert.Empty(t, c.sent)
-			})
+		synctest.Test(t, func(t *testing.T) {
+			c := connected(t)
+			c.guard.cfg.MaxReplyBytes = limit
+			<-time.After(time.Second)
+			sent := time.Now()
+			var r recorder
+			r.ask(t, c, 1, opCreate, opGetData, opContainer, opCreate, opGetData, opGetData, opSync)
+			require.Len(t, r.took(), 7)
+			<-time.After(time.Second)
+			c.read.Reset(bytes.NewReader(stream))
+			if pieces {
+				c.read.Reset(iotest.OneByteReader(bytes.NewReader(stream)))
+			}
+			require.ErrorIs(t, readAll(t, c), io.EOF)
+			require.Equal(t, want, r.answers)
+			require.ErrorIs(t, r.answer(1).Err, ErrLargeAnswer)
+			require.EqualError(t, r.answer(6).Err, "answer too large: 1001 bytes")
+			require.Equal(t, []string{"answer 1", "answer 2", "answer 3", "answer 4", "answer 5", "answer 6", "answer 7"}, r.took())
+			assert.Equal(t, sent, c.guard.trust.vouched)
+			assert.EqualValues(t, 11, c.guard.zxid.Load())
+			assert.False(t, c.inFrame)
+			assert.Empty(t, c.sent)
+		})
+	}
+}
+
+// The caller of an answer that is malformed gets that, the connection ends, and what
+// comes behind it reaches nobody.
+func TestMalformedAnswersEndTheConnection(t *testing.T) {
+	t.Parallel()
+	for op, bodies := range malformed {
+		for kind, body := range bodies {
+			if checkAnswer(op, body) == nil {
+				continue // a multi of nothing
+			}
+			c := connected(t, answer(number(1), 5, codeNoNode, body...), answer(number(2), 6, 0, body...), answer(number(3), 7, 0, text("/")...))
+			var r recorder
+			r.listen(c.guard)
+			r.ask(t, c, 1, op, op, opSync)
+			require.ErrorIs(t, readAll(t, c), ErrMalformed, "%d, %s", op, kind)
+			require.Equal(t, []string{"sent 1", "sent 2", "sent 3", "answer 1", "answer 2", "suspended", "answer 3"}, r.took())
+			require.Equal(t, Answer{Zxid: 5, Code: codeNoNode, Body: append([]byte{}, body...)}, r.answer(1), "that of a refusal is not looked at")
+			require.ErrorIs(t, r.answer(2).Err, ErrMalformed)
+			require.Equal(t, Answer{Err: ErrConnectionClosed}, r.answer(3))
+			require.ErrorContains(t, c.guard.Broken(), "malformed frame: answer to operation")
 		}
 	}
 }
@@ -74,20 +90,21 @@ func (r slowly) Read(p []byte) (int, error) {
 }
 
 // The time that a server takes to ask its leader counts from the end of a slow frame
-// ahead of the answer, whether or not the library gets that frame.
+// ahead of the answer, whether or not the caller gets that frame.
 func TestGuardCountsFromTheEndOfAFrame(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]int{"handed over": 1 << 20, "refused": 1000} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const waitLimit = 3 * time.Second
-				c, _ := connected(t)
+				c := connected(t)
 				c.guard.cfg.MaxReplyBytes = limit
-				send(t, c, ask(1, opCreate, text("/")...), ask(2, opSync))
+				var r recorder
+				r.ask(t, c, 1, opCreate, opSync)
 				began := time.Now()
-				c.read.Reset(slowly{bytes.NewReader(answer(1, 5, 0, text(strings.Repeat("/", 5*readAhead))...))})
-				_, err := c.Read(make([]byte, 1))
-				require.NoError(t, err)
+				c.read.Reset(slowly{bytes.NewReader(answer(number(1), 5, 0, text(strings.Repeat("/", 5*readAhead))...))})
+				readOne(t, c)
+				require.Equal(t, name == "refused", r.answer(1).Err != nil)
 				require.NoError(t, c.discard(), "where there is something left")
 				now := time.Now()
 				require.Greater(t, now.Sub(began), 3*waitLimit)
@@ -108,16 +125,17 @@ func TestGuardTakesNothingLargeWithoutARequest(t *testing.T) {
 		"an event":                     answer(xidEvent, 0, 0, body...),
 		"a pong":                       answer(xidPing, 0, 0, body...),
 		"an answer to a vouching":      answer(xidVouch, 0, 0, body...),
-		"an answer about watches":      answer(1, 5, 0, body...),
-		"an answer about a credential": answer(2, 5, 0, body...),
-		"an answer to nothing":         answer(9, 5, 0, body...),
+		"an answer about a credential": answer(xidFirst, 5, 0, body...),
+		"an answer to nothing":         answer(number(9), 5, 0, body...),
 	} {
-		c, _ := connected(t, frame)
+		c := connected(t, frame)
 		c.guard.cfg.MaxReplyBytes = 1000
-		send(t, c, ask(1, opSetWatches), ask(2, opSetAuth), ask(xidPing, opPing), ask(xidVouch, opMulti))
-		n, err := c.Read(make([]byte, 100))
-		require.ErrorIs(t, err, errShortFrame, name)
-		require.Zero(t, n, name)
+		c.guard.cfg.Auth = []Credential{{Scheme: "digest"}}
+		require.True(t, c.post(ask(xidFirst, opSetAuth)))
+		relyingOn(t, c, "/a")
+		vouch(c)
+		send(t, c, ask(xidPing, opPing))
+		require.ErrorIs(t, readAll(t, c), errShortFrame, name)
 		require.Zero(t, c.guard.zxid.Load()&^5, name)
 	}
 }
@@ -126,16 +144,15 @@ func TestGuardTakesNothingLargeWithoutARequest(t *testing.T) {
 // is kept.
 func TestGuardTakesMemoryAsBytesCome(t *testing.T) {
 	const size = 12 << 20
-	data := answer(1, 5, 0, append(text(strings.Repeat("x", size)), make([]byte, statBytes)...)...)
+	data := answer(number(1), 5, 0, append(text(strings.Repeat("x", size)), make([]byte, statBytes)...)...)
 	taken := func(bytesCome int) (took, kept int) {
-		c, _ := connected(t, data[:bytesCome])
-		send(t, c, ask(1, opGetData))
+		c := connected(t, data[:bytesCome])
+		require.True(t, c.Send(opGetData, text("/a"), deaf{}))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := io.Copy(io.Discard, c)
+		_, err := c.Read(make([]byte, 1))
 		runtime.ReadMemStats(&after)
-		require.NoError(t, err, "the end")
-		require.Nil(t, c.frame)
+		require.ErrorIs(t, err, io.EOF)
 		return int(after.TotalAlloc - before.TotalAlloc), cap(c.buffer)
 	}
 	for come, most := range map[int]int{100: 256 << 10, 100 << 10: 1 << 20, len(data): 2 * len(data)} {

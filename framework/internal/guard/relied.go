@@ -11,7 +11,7 @@ type Relied struct {
 	guard  *Guard
 	nodes  []reliedNode
 	one    [1]reliedNode
-	failed func(error)
+	failed func(code int32)
 	ended  bool // nothing relies on them any more; reliedNodes.mu guards it
 }
 
@@ -26,9 +26,9 @@ func (r *Relied) Add(path string) {
 // Rely declares that work relies on nodes of the session, until End is called, once. It
 // returns false if a quorum has to vouch for the session first. IsVouched reports
 // whether a quorum has; if it has, round trips through the leader are missing. failed
-// is called under a lock when a node does not exist (zk.ErrNoNode) or may not be read
-// (zk.ErrNoAuth).
-func (g *Guard) Rely(r *Relied, failed func(error)) bool {
+// is called under a lock, with the error code, when a node does not exist or may not be
+// read.
+func (g *Guard) Rely(r *Relied, failed func(code int32)) bool {
 	if !g.trust.rely(time.Now()) {
 		return false
 	}
@@ -128,11 +128,11 @@ func (t *reliedNodes) next(many, bytes int) []*reliedNode {
 }
 
 // fail notifies the work that relies on a node that it no longer can.
-func (t *reliedNodes) fail(n *reliedNode, err error) {
+func (t *reliedNodes) fail(n *reliedNode, code int32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !n.of.ended { // else the work has ended meanwhile
 		t.unlink(n)
-		n.of.failed(err)
+		n.of.failed(code)
 	}
 }

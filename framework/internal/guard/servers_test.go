@@ -274,7 +274,7 @@ func TestFailuresAreRememberedOncePerAddress(t *testing.T) {
 // before it refuses them again.
 func TestARefusalIsNotForgottenBeforeASessionIsReady(t *testing.T) {
 	t.Parallel()
-	c, _ := scripted(nil)
+	c := scripted(nil)
 	servers := c.guard.servers
 	refused := fmt.Errorf("credential 1: %w", ErrAuthFailed)
 	servers.failed("a", refused)

@@ -36,12 +36,22 @@ func (g *Guard) makeRoundTrip(now time.Time) time.Duration {
 		return period / 2
 	}
 	g.roundTripAt, g.roundTripOver = now, c
-	g.events.Start(func() {
-		_, _ = g.library.Sync("/") // the guard sees what the answer proves
+	if !c.Send(opSync, syncRecord, syncing{g}) {
 		g.underWay.Store(false)
-	})
+	}
 	return period
 }
+
+var syncRecord = message{}.text("/")
+
+// A syncing is the request for a round trip.
+type syncing struct{ guard *Guard }
+
+// Sent does nothing.
+func (syncing) Sent() {}
+
+// Answered lets the next one be made.
+func (s syncing) Answered(Answer) { s.guard.underWay.Store(false) }
 
 // stuck reports whether the connection should be given up. It should if nothing at all
 // has arrived for silence although an answer is due, or if one answer has not come for

@@ -2,34 +2,22 @@ package guard
 
 import (
 	"time"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // The guard has a quorum vouch for the session with a transaction of its own, which
 // only checks nodes. On a new connection it is the first request, before watches are
-// set again; the library could not send it there. One is under way at a time. If its
-// answer does not come, the connection breaks, and the next connection sends another,
-// which does no harm.
+// set again. One is under way at a time. If its answer does not come, the connection
+// breaks, and the next connection sends another, which does no harm.
 
 // maxChecked is how many nodes one transaction checks at most.
 const maxChecked = 32
 
-// beforeFirst sends the check before the library's first request on this connection.
-// The library's pings come behind that request. The caller has the slot.
-func (c *Conn) beforeFirst() {
-	if !c.begun.Swap(true) {
-		c.sendCheck(c.startCheck())
-	}
-}
-
 // startCheck returns the nodes that the caller has to check, with sendCheck. There are
-// none while a check is under way, and before the server knows the credentials that may
-// be needed for it.
+// none while a check is under way.
 func (c *Conn) startCheck() []*reliedNode {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.begun.Load() || c.vouching != nil {
+	if c.vouching != nil {
 		return nil
 	}
 	c.vouching = c.guard.relied.next(maxChecked, c.guard.cfg.MaxRequestBytes-checkOverhead)
@@ -37,16 +25,12 @@ func (c *Conn) startCheck() []*reliedNode {
 }
 
 // sendCheck asks a quorum to vouch for the session, unless there are no nodes to check.
-// The caller has the slot.
+// The caller has the lock of the order.
 func (c *Conn) sendCheck(nodes []*reliedNode) {
-	if len(nodes) == 0 {
-		return
+	if len(nodes) > 0 {
+		c.append(checkRequest(xidVouch+1-c.guard.vouches.Add(1), nodes))
 	}
-	c.write(checkRequest(xidVouch+1-c.guard.vouches.Add(1), nodes))
 }
-
-// checkErrors are the errors that mean that a node can no longer be relied on.
-var checkErrors = map[int32]error{codeNoNode: zk.ErrNoNode, codeNoAuth: zk.ErrNoAuth}
 
 // onVouchAnswer handles the answer to the request of sendCheck.
 func (c *Conn) onVouchAnswer(code int32, end multiEnd) error {
@@ -54,13 +38,13 @@ func (c *Conn) onVouchAnswer(code int32, end multiEnd) error {
 	nodes := c.vouching
 	c.vouching = nil
 	c.mu.Unlock()
-	switch err := checkErrors[end.code]; {
+	switch {
 	case code == codeExpired, end.code == codeExpired:
 		return c.guard.endedByServer(ErrSessionExpired)
 	case noSession(code), noSession(end.code):
 		return errMoved // attaching again moves the session here again
-	case code == 0 && err != nil && end.failed < len(nodes):
-		c.guard.relied.fail(nodes[end.failed], err)
+	case code == 0 && (end.code == codeNoNode || end.code == codeNoAuth) && end.failed < len(nodes):
+		c.guard.relied.fail(nodes[end.failed], end.code)
 		c.guard.events.Wake() // check the others at once
 	}
 	return nil
@@ -77,8 +61,8 @@ func (g *Guard) checkVouch(now time.Time) time.Duration {
 	case wait > 0:
 		return wait
 	}
-	if nodes := c.startCheck(); nodes != nil {
-		g.events.Start(func() { c.send(func() { c.sendCheck(nodes) }) }) // in a goroutine, because it writes
-	}
+	c.order.Lock()
+	defer c.order.Unlock()
+	c.sendCheck(c.startCheck())
 	return g.Timeout() / 24
 }

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -25,7 +24,7 @@ func TestSizeOfACheck(t *testing.T) {
 		"short paths": {100, 10, 5*checkBytes("/123456789") + checkOverhead, 5},
 		"a long path": {3, 10_000, 1000 + checkOverhead, 1},
 	} {
-		conn, script := connected(t)
+		conn := connected(t)
 		session := conn.guard
 		session.cfg.MaxRequestBytes = c.limit
 		var paths []string
@@ -33,14 +32,12 @@ func TestSizeOfACheck(t *testing.T) {
 			paths = append(paths, fmt.Sprintf("/%03d%s", i, strings.Repeat("x", c.length-4)))
 		}
 		relyingOn(t, conn, paths...)
-		before := script.received.Len()
-		send(t, conn, ask(1, opSync))
-		sent := script.received.Bytes()[before:]
-		size := frameHeader + int(be32(sent))
+		vouch(conn)
+		sent := unwritten(conn)
 		assert.Len(t, conn.vouching, c.want, name)
-		assert.Equal(t, checkRequest(xidVouch, relied(paths[:c.want])), sent[:size], name)
+		assert.Equal(t, checkRequest(xidVouch, relied(paths[:c.want])), sent, name)
 		if c.want > 1 {
-			assert.LessOrEqual(t, size, c.limit, name)
+			assert.LessOrEqual(t, len(sent), c.limit, name)
 		}
 	}
 }
@@ -71,45 +68,53 @@ func TestDeadlineOfAAloneStaysReached(t *testing.T) {
 }
 
 // While a transaction is under way no other is sent. One that proved nothing is
-// repeated soon. The goroutine with the slot writes alone.
+// repeated soon. Nothing is sent over a connection that has no session yet.
 func TestWhenAQuorumIsAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		conn, script := connected(t, answer(xidVouch, 5, -127))
+		conn := connected(t, answer(xidVouch, 5, -127))
 		session := conn.guard
 		relyingOn(t, conn, "/a")
 		<-time.After(sessionLength / 16)
 		require.Equal(t, sessionLength*3/16, session.checkVouch(time.Now()))
+		require.Empty(t, unwritten(conn))
 		<-time.After(sessionLength * 3 / 16)
-		before := script.received.Len()
-		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()), "the credentials are not known yet")
-		synctest.Wait()
-		require.Equal(t, before, script.received.Len())
+		conn.attached = false
+		require.Equal(t, time.Hour, session.checkVouch(time.Now()))
+		conn.attached = true
+		require.Empty(t, unwritten(conn))
 
-		conn.begun.Store(true)
-		conn.slot <- struct{}{}
 		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()))
-		synctest.Wait()
-		require.Equal(t, before, script.received.Len(), "another goroutine is writing")
-		<-conn.slot
-		synctest.Wait()
-		asked := script.received.Len()
-		require.Greater(t, asked, before)
+		require.Equal(t, checkRequest(xidVouch, relied([]string{"/a"})), unwritten(conn))
 		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()))
-		synctest.Wait()
-		require.Equal(t, asked, script.received.Len(), "once")
+		require.Empty(t, unwritten(conn), "once")
 
-		_, err := io.ReadFull(conn, make([]byte, frameHeader+replyHeader))
-		require.NoError(t, err)
+		readOne(t, conn)
 		require.Equal(t, sessionLength/24, session.checkVouch(time.Now()))
-		synctest.Wait()
-		require.Greater(t, script.received.Len(), asked, "it was throttled")
-		synctest.Wait()
+		require.Equal(t, checkRequest(xidVouch-1, relied([]string{"/a"})), unwritten(conn), "it was throttled")
 	})
 }
 
+// A check is put behind a frame that is being put in order.
+func TestACheckWaitsForTheOrder(t *testing.T) {
+	t.Parallel()
+	c := connected(t)
+	relyingOn(t, c, "/a")
+	c.order.Lock()
+	checked := make(chan time.Duration)
+	go func() { checked <- c.guard.checkVouch(time.Now().Add(sessionLength / 2)) }()
+	select {
+	case <-checked:
+		t.Error("it has not waited")
+	case <-time.After(20 * time.Millisecond):
+		defer func() { <-checked }()
+	}
+	assert.Empty(t, c.out)
+	c.order.Unlock()
+}
+
 // relying returns the nodes that some work relies on.
-func relying(paths []string, failed func(error)) *Relied {
+func relying(paths []string, failed func(int32)) *Relied {
 	r := &Relied{failed: failed}
 	for _, path := range paths {
 		r.Add(path)

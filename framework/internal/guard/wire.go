@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -18,30 +17,25 @@ const (
 	codeUnimplemented = -6
 	codeNoWatcher     = -121
 
+	codeAuthFailed = -115
+
 	codeNoNode  = -101
 	codeNoAuth  = -102
 	codeExpired = -112
 	codeMoved   = -118
-
-	// codeMalformed replaces an answer that the library must not read; servers never
-	// send it.
-	codeMalformed = -100
 
 	xidEvent = -1
 	xidPing  = -2
 	// xidClose marks the guard's own close request. Servers do not interpret it, and
 	// the library numbers its requests from 1 up.
 	xidClose = -3
+	// xidFirst marks what is sent first over a connection, other than transactions.
+	xidFirst = -4
 	// xidVouch is the number of the guard's first transaction; each next one is one
-	// lower. No number is used twice in a session: if a request of an earlier
-	// connection had the same number, a server would take its commit for that of the
-	// present request. The library drops answers to negative numbers that it does not
-	// know, without recording their zxid. It must not record it while it sets watches
-	// again.
+	// lower. No number of a request that may still be under way is used again, also not
+	// on another connection: a server would take the commit of the earlier request for
+	// that of the present one.
 	xidVouch = -5
-	// xidRemoveWatch marks the guard's request to remove a watch. One is under way at a
-	// time, and it is no transaction.
-	xidRemoveWatch = -4
 
 	opCreate        = 1
 	opDelete        = 2
@@ -62,18 +56,6 @@ const (
 	opSetWatches    = 101
 	opClose         = -11
 )
-
-// substituteCodes maps error codes that the library has no name for to codes that it
-// knows and that servers never send, so that no error text has to be compared:
-// unimplemented becomes "nothing to process", throttled becomes "reconfig disabled"
-// (this module never asks for a reconfig).
-var substituteCodes = map[int32]int32{
-	-6:   -117,
-	-127: -123,
-}
-
-// substituteCode returns the error code that the library gets for a server's code.
-func substituteCode(code int32) int32 { return cmp.Or(substituteCodes[code], code) }
 
 // byQuorum holds the requests that are transactions: a server answers success only
 // after a quorum has acknowledged them.
@@ -144,24 +126,4 @@ func withZxid(frame []byte, zxid int64) []byte {
 	frame = slices.Clone(frame) // the buffer belongs to the library
 	binary.BigEndian.PutUint64(frame[at:], uint64(zxid))
 	return frame
-}
-
-// operation returns the operation code in a request's frame, 0 if it has none.
-func operation(frame []byte) int32 {
-	if len(frame) < frameHeader+8 {
-		return 0
-	}
-	return be32(frame[8:])
-}
-
-// createPath returns the path in a frame if it is a create request.
-func createPath(frame []byte) ([]byte, bool) {
-	switch operation(frame) {
-	case opCreate, opContainer, opCreateTTL:
-	default:
-		return nil, false
-	}
-	rest := answerReader{rest: frame[frameHeader+8:]}
-	path := rest.text()
-	return path, rest.fault == nil
 }

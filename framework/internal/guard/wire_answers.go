@@ -1,18 +1,10 @@
 package guard
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
+import "fmt"
 
-// What answers must look like for the library to read them. The library allocates as
-// many elements as a vector claims to have. It crashes the process when a length is
-// negative, or when an answer ends within the header of a multi's result. When an
-// answer is too short in another way, it reads what an earlier answer has left in its
-// buffer. So it gets only checked answers: nothing in them is longer than the rest of
-// the answer, and nothing but data is null. An answer may have more fields than are
-// known here, such as the Stat behind a new container.
+// What answers must look like. Nothing in them may be longer than the rest of the
+// answer, and nothing but data is null. An answer may have more fields than are known
+// here, such as the Stat behind a new container.
 
 const statBytes = 6*8 + 5*4
 
@@ -20,7 +12,7 @@ const statBytes = 6*8 + 5*4
 func checkAnswer(op int32, body []byte) error {
 	r := answerReader{rest: body}
 	switch op {
-	case opDelete, opSetAuth, opSetWatches, opClose: // nothing
+	case opDelete, opRemoveWatches: // nothing
 	case opCreate, opContainer, opCreateTTL, opSync:
 		r.text()
 	case opExists, opSetData, opSetACL:
@@ -46,7 +38,7 @@ func checkAnswer(op int32, body []byte) error {
 }
 
 // checkEvent returns what is wrong with the body of an event. Servers send events of
-// nodes only; the library would take others for its own.
+// nodes only.
 func checkEvent(body []byte) error {
 	r := answerReader{rest: body}
 	if kind := r.number("a type"); kind < 1 {
@@ -132,16 +124,4 @@ func (r *answerReader) results() {
 			r.fail("a result of type %d", kind)
 		}
 	}
-}
-
-// RefusedSize returns the size of an answer that was too large to be read. The library
-// gets the size as the error code in place of the answer; no server sends such codes.
-// The library has no name for it and puts it into an error text.
-func RefusedSize(err error) (bytes int, ok bool) {
-	digits, ok := strings.CutPrefix(err.Error(), "unknown error: ")
-	if !ok {
-		return 0, false
-	}
-	bytes, err = strconv.Atoi(digits)
-	return bytes, err == nil && bytes > 0
 }

@@ -2,194 +2,89 @@ package guard
 
 import (
 	"bytes"
-	"context"
-	"crypto/tls"
-	"encoding/binary"
 	"io"
-	"log/slog"
-	"net"
 	"strings"
 	"testing"
-	"time"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// A script is a connection on which the server sends fixed bytes, whatever it receives.
-type script struct {
-	io.Reader
-	received bytes.Buffer
-}
-
-func (s *script) Write(p []byte) (int, error)      { return s.received.Write(p) }
-func (s *script) Close() error                     { return nil }
-func (s *script) LocalAddr() net.Addr              { return nil }
-func (s *script) RemoteAddr() net.Addr             { return nil }
-func (s *script) SetDeadline(time.Time) error      { return nil }
-func (s *script) SetReadDeadline(time.Time) error  { return nil }
-func (s *script) SetWriteDeadline(time.Time) error { return nil }
-
-// testConfig is the configuration of guards in tests.
-func testConfig() Config {
-	return Config{
-		SessionTimeout: 15 * time.Second, MaxRequestBytes: 1 << 20, MaxReplyBytes: 16 << 20,
-		TLS:       func(context.Context, string) (*tls.Config, error) { return nil, nil }, //nolint:nilnil // as documented
-		Reconnect: retry.Constant(time.Millisecond), Logger: slog.New(slog.DiscardHandler),
-	}
-}
-
-// newTestGuard returns a guard whose session behaves as that of package framework.
-func newTestGuard() *Guard {
-	var g *Guard
-	g = New(NewServers(testConfig(), []string{"a"}), Events{
-		Ended:     func(cause error) { g.End(cause); g.Seal() },
-		Suspended: func() {}, SettingWatches: func() {}, WatchesRestored: func(bool) {}, Wake: func() {},
-		IsOpen: func() bool { return false },
-		Start:  func(f func()) bool { go f(); return true },
-	})
-	return g
-}
-
-// scripted returns a guarded connection on which the server will send these bytes.
-func scripted(says []byte) (*Conn, *script) {
-	conn := &script{Reader: bytes.NewReader(says)}
-	g := newTestGuard()
-	g.conn = newConn(g, "a", conn, time.Now().Add(time.Minute))
-	return g.conn, conn
-}
-
-// connected returns one that has a session, of 9 s.
-func connected(t testing.TB, says ...[]byte) (*Conn, *script) {
-	t.Helper()
-	request, reply := connectFrames(17)
-	c, conn := scripted(append(reply, bytes.Join(says, nil)...))
-	send(t, c, request)
-	_, err := io.ReadFull(c, make([]byte, len(reply)))
-	require.NoError(t, err)
-	return c, conn
-}
-
-// connectFrames is a connect request and the reply to it.
-func connectFrames(session int64) (request, reply []byte) {
-	body := binary.BigEndian.AppendUint32(nil, 0)
-	body = binary.BigEndian.AppendUint32(body, 9000)
-	body = binary.BigEndian.AppendUint64(body, uint64(session))
-	body = binary.BigEndian.AppendUint32(body, 16)
-	body = append(body, make([]byte, 16)...)
-	return connectRequest(0, make([]byte, 16), 9000, 0), framed(body)
-}
-
-func framed(body []byte) []byte {
-	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
-}
-
-func ask(xid, op int32, rest ...byte) []byte {
-	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
-	return framed(append(binary.BigEndian.AppendUint32(b, uint32(op)), rest...))
-}
-
-func answer(xid int32, zxid int64, code int32, rest ...byte) []byte {
-	b := binary.BigEndian.AppendUint32(nil, uint32(xid))
-	b = binary.BigEndian.AppendUint64(b, uint64(zxid))
-	return framed(append(binary.BigEndian.AppendUint32(b, uint32(code)), rest...))
-}
-
-func text(s string) []byte {
-	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...)
-}
-
-func send(t testing.TB, c *Conn, frames ...[]byte) {
-	t.Helper()
-	for _, frame := range frames {
-		n, err := c.Write(frame)
-		require.NoError(t, err)
-		require.Len(t, frame, n)
-	}
-}
-
-// The bytes that reach the library are those that the server sent, in whatever pieces,
-// except error codes that the library has no names for.
-func TestGuardPassesFramesOnAndReplacesCodes(t *testing.T) {
+// In whatever pieces the bytes come and are read: each request gets its answer, events
+// and answers come in order, and the library gets its connect reply and no more.
+func TestAnswersReachTheirRequests(t *testing.T) {
 	t.Parallel()
 	request, reply := connectFrames(7)
-	event := answer(xidEvent, 0, 0, append([]byte{0, 0, 0, 1, 0, 0, 0, 3}, text("/a")...)...)
-	large := answer(4, 9, 0, append(text(strings.Repeat("\xff", 300_000)), make([]byte, statBytes+2)...)...)
+	large := append(text(strings.Repeat("\xff", 300_000)), make([]byte, statBytes+2)...)
 	stream := bytes.Join([][]byte{
-		reply, answer(1, 5, -6, 1, 2, 3), answer(2, 6, -101), answer(3, 7, -127), event, answer(xidPing, 8, 0), large,
+		reply, answer(number(1), 5, -6, 1, 2, 3), answer(number(2), 6, codeNoNode), happened(3, "/b"), answer(number(3), 7, -127),
+		answer(xidPing, 8, 0), answer(number(4), 9, 0, large...), happened(2, "/a"), answer(number(5), 10, 0, text("/a0000000001")...),
 	}, nil)
-	want := bytes.Join([][]byte{
-		reply, answer(1, 5, -117, 1, 2, 3), answer(2, 6, -101), answer(3, 7, -123), event, answer(xidPing, 8, 0), large,
-	}, nil)
-	for _, size := range []int{1, 3, 4, 17, 1000, 1 << 20} {
-		c, _ := scripted(stream)
-		send(t, c, request)
-		var got []byte
-		buf := make([]byte, size)
-		for first := true; ; first = false {
-			n, err := c.Read(buf)
-			got = append(got, buf[:n]...)
-			if err != nil {
-				require.ErrorIs(t, err, io.EOF)
-				break
+	for _, pieces := range []bool{false, true} {
+		for _, size := range []int{1, 3, 4, 17, 1000, 1 << 20} {
+			c := scripted(stream)
+			if pieces {
+				c.read.Reset(iotest.OneByteReader(bytes.NewReader(stream)))
 			}
-			if first {
-				send(t, c, ask(1, 999), ask(2, 3), ask(3, 3), ask(xidPing, 11), ask(4, opGetData))
+			var r recorder
+			r.listen(c.guard)
+			send(t, c, request)
+			var got []byte
+			for len(got) < len(reply) {
+				buf := make([]byte, size)
+				n, err := c.Read(buf)
+				require.NoError(t, err)
+				got = append(got, buf[:n]...)
 			}
+			require.Equal(t, reply, got)
+			r.ask(t, c, 1, opGetData, opExists, opDelete)
+			send(t, c, ask(xidPing, opPing))
+			r.ask(t, c, 4, opGetData, opCreate)
+			require.ErrorIs(t, readAll(t, c), io.EOF)
+			require.Equal(t, []string{
+				"attached", "sent 1", "sent 2", "sent 3", "sent 4", "sent 5",
+				"answer 1", "answer 2", "event 3 /b", "answer 3", "answer 4", "event 2 /a", "answer 5", "suspended",
+			}, r.took())
+			require.Equal(t, map[int]Answer{
+				1: {Zxid: 5, Code: -6, Body: []byte{1, 2, 3}}, 2: {Zxid: 6, Code: codeNoNode, Body: []byte{}}, 3: {Zxid: 7, Code: -127, Body: []byte{}},
+				4: {Zxid: 9, Body: large}, 5: {Zxid: 10, Body: text("/a0000000001")},
+			}, r.answers)
 		}
-		require.True(t, bytes.Equal(want, got), "read in pieces of %d", size)
 	}
-}
-
-func TestGuardRemembersTheZxidOfCreates(t *testing.T) {
-	t.Parallel()
-	c, _ := connected(t,
-		answer(1, 5, 0, text("/a0000000001")...), answer(2, 6, -110), answer(3, 7, 0, text("/b")...),
-		answer(4, 8, 0, text("/"+strings.Repeat("x", 100<<10))...),
-	)
-	sent := 0
-	c.guard.ExpectCreate("/a", func() { sent++ })
-	send(t, c, ask(1, opCreate, text("/a")...), ask(2, opContainer, text("/c")...), ask(3, opDelete, text("/b")...), ask(4, opCreate, text("/x")...))
-	_, err := io.Copy(io.Discard, c)
-	require.NoError(t, err)
-	assert.Equal(t, 1, sent)
-	assert.EqualValues(t, 5, c.guard.CreateEnded("/a", "/a0000000001"))
-	assert.Empty(t, c.guard.creates.sent)
-	assert.Zero(t, c.guard.TakeZxid("/a0000000001"), "forgotten when taken")
-	assert.Zero(t, c.guard.TakeZxid("/c"))
-	assert.Zero(t, c.guard.TakeZxid("/b"), "not a create")
 }
 
 // Nothing is sent after the connection has ended, and no write ever fails: the library
 // deadlocks on some that do.
 func TestGuardSwallowsWritesToADeadConnection(t *testing.T) {
 	t.Parallel()
-	c, conn := connected(t)
+	var r recorder
+	c := connected(t)
 	require.NoError(t, c.Close())
 	require.NoError(t, c.Close(), "twice")
-	before := conn.received.Len()
-	send(t, c, ask(1, opCreate, text("/a")...), ask(xidPing, 11))
-	assert.Equal(t, before, conn.received.Len())
+	send(t, c, ask(1, opCreate, text("/a")...), ask(xidPing, opPing))
+	assert.False(t, c.Send(opSync, syncRecord, r.request(1)))
+	assert.Empty(t, unwritten(c))
 
-	c, conn = connected(t)
-	require.NoError(t, c.sendClose(t.Context()))
-	before = conn.received.Len()
-	send(t, c, ask(1, opCreate, text("/a")...))
-	assert.Equal(t, before, conn.received.Len(), "nothing comes after the close request")
+	c = connected(t)
+	over := newMessage(xidClose, opClose).done()
+	require.True(t, c.post(over))
+	send(t, c, ask(1, opCreate, text("/a")...), ask(xidPing, opPing))
+	assert.False(t, c.Send(opSync, syncRecord, r.request(2)))
+	assert.False(t, c.post(over))
+	assert.Equal(t, over, unwritten(c), "nothing comes after the close request")
+	require.NoError(t, c.Close())
+	assert.Empty(t, r.took(), "what is not sent is not answered")
 }
 
 func TestGuardRefusesASecondSession(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[int64]error{0: ErrSessionExpired, 8: ErrSessionReplaced} {
 		request, reply := connectFrames(id)
-		c, _ := scripted(reply)
+		c := scripted(reply)
 		c.guard.id = 7
 		send(t, c, request)
-		n, err := c.Read(make([]byte, 100))
-		require.ErrorIs(t, err, want)
-		assert.Zero(t, n, "the library gets nothing of it")
+		require.ErrorIs(t, readAll(t, c), want)
 		assert.Error(t, c.guard.ctx.Err(), "it is over")
 	}
 }
@@ -198,32 +93,42 @@ func FuzzGuardReadsAnything(f *testing.F) {
 	request, reply := connectFrames(7)
 	f.Add([]byte{})
 	f.Add(reply)
-	f.Add(append(bytes.Clone(reply), answer(1, 5, 0, text("/a")...)...))
-	f.Add(append(bytes.Clone(reply), answer(1, 5, -6)...))
-	f.Add(append(bytes.Clone(reply), answer(1, 5, 0, 0xff, 0xff, 0xff, 0xff)...))
+	f.Add(append(bytes.Clone(reply), answer(number(1), 5, 0, text("/a")...)...))
+	f.Add(append(bytes.Clone(reply), answer(number(1), 5, -6)...))
+	f.Add(append(bytes.Clone(reply), answer(number(1), 5, 0, 0xff, 0xff, 0xff, 0xff)...))
+	f.Add(append(bytes.Clone(reply), answer(number(1), 5, 0, make([]byte, 2000)...)...))
 	f.Add(append(bytes.Clone(reply), answer(xidClose, 5, 0)...))
+	f.Add(append(bytes.Clone(reply), append(happened(1, "/a"), answer(xidFirst, 5, -4)...)...))
+	f.Add(append(bytes.Clone(reply), answer(xidFirst, 5, 0)...))
 	f.Add(framed(nil))
 	f.Add([]byte{0x7f, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, says []byte) {
-		c, _ := scripted(says)
+		c := scripted(says)
+		c.guard.cfg.MaxReplyBytes = 1000
+		c.guard.cfg.Auth = []Credential{{Scheme: "digest"}}
+		c.guard.events.Watched = func() Watched { return Watched{Data: []string{"/a"}} }
 		send(t, c, request)
-		buf := make([]byte, 64)
-		total := 0
-		for first := true; ; first = false {
+		var r recorder
+		asked, total := false, 0
+		for buf := make([]byte, 64); ; {
 			n, err := c.Read(buf)
 			total += n
 			if err != nil {
 				break
 			}
-			if n == 0 {
-				t.Fatal("no progress")
-			}
-			if first {
-				send(t, c, ask(1, opCreate, text("/a")...), ask(2, opSync), ask(xidPing, 11), ask(3, opSetWatches))
+			require.Positive(t, n, "no progress")
+			if !asked {
+				r.ask(t, c, 1, opCreate, opSync)
+				send(t, c, ask(xidPing, opPing))
+				r.ask(t, c, 3, opGetData)
+				asked = true
 			}
 		}
-		if total > len(says) {
-			t.Fatalf("%d bytes out of %d", total, len(says))
+		require.LessOrEqual(t, total, min(len(says), frameHeader+1<<10), "more than the connect reply")
+		if asked {
+			log := r.took()
+			require.Len(t, log, 6, "each is sent and answered once")
+			require.Len(t, r.answers, 3)
 		}
 	})
 }
@@ -231,15 +136,15 @@ func FuzzGuardReadsAnything(f *testing.F) {
 func FuzzFramesOfTheLibrary(f *testing.F) {
 	f.Add(ask(1, opCreate, text("/a")...))
 	f.Add(ask(1, opCreate, 0xff, 0xff, 0xff, 0xff))
+	f.Add(ask(xidClose, opClose))
 	f.Add([]byte{0, 0, 0, 1})
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		if path, ok := createPath(frame); ok && !bytes.Contains(frame, path) {
-			t.Fatal("a path that is not in the frame")
-		}
 		if r, err := parseConnectReply(frame); err == nil && len(r.password) > len(frame) {
 			t.Fatal("a password that is not in the reply")
 		}
-		c, _ := scripted(nil)
-		c.record(frame)
+		send(t, scripted(nil), frame)
+		c := connected(t)
+		send(t, c, frame)
+		require.Equal(t, frame, append([]byte{}, unwritten(c)...))
 	})
 }

@@ -110,7 +110,7 @@ func Mutants() []Mutant {
 		File: "framework/protected.go", Old: "(mode.ephemeral() && stat.EphemeralOwner != c.pinned.ID())", New: "(mode.ephemeral() && stat.EphemeralOwner == 0)",
 	}, {
 		Name: "deletions wake no waiter", Package: scenarios, Tests: "CostOfHandOver",
-		File: "framework/session.go", Old: "s.gone(ev.Path)", New: "s.quota.gone(ev.Path)",
+		File: "framework/session.go", Old: "s.gone(path)", New: "s.quota.gone(path)",
 	}, {
 		Name: "a session is trusted for too long", Package: sweeps, Tests: sweepTest,
 		File: "framework/internal/guard/trust.go", Old: "{ return timeout - stopMargin(timeout) }", New: "{ return 2*timeout - stopMargin(timeout) }",

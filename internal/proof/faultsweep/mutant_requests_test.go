@@ -1,7 +1,7 @@
 package faultsweep
 
-// RequestMutants are bugs in how requests are given to the library, and their answers
-// to the callers.
+// RequestMutants are bugs in how requests wait for their answers, and in the goroutines
+// of a session.
 func RequestMutants() []Mutant {
 	const (
 		client = "./framework"
@@ -25,18 +25,12 @@ func RequestMutants() []Mutant {
 		File: "framework/tasks.go", Old: "t.end(int(t.spare.Load()))", New: "t.end(idleTasks)",
 	}, {
 		Name: "a listing is sent before the create", Package: client, Tests: "^TestAListingBehindSeveralCreates$",
-		File: "framework/create.go", Old: "s.guard.ExpectCreate(path, o.onSent)", New: "if o.onSent != nil {\n\t\to.onSent()\n\t\ttime.Sleep(time.Millisecond)\n\t}",
+		File: "framework/create.go", Old: "a.sent = o.onSent", New: "if o.onSent != nil {\n\t\to.onSent()\n\t\ttime.Sleep(time.Millisecond)\n\t}",
 	}, {
 		Name: "a late answer reaches another caller", Package: client, Tests: "^TestALateAnswerReachesNoOtherRequest$",
-		File: "framework/call.go", Old: "if c.decided.CompareAndSwap(false, true) {\n\t\t\treturn value, Unknown, err", New: "if s.answers.give(c.answer); true {\n\t\t\treturn value, Unknown, err",
+		File: "framework/attempt.go", Old: "if c.decided.CompareAndSwap(false, true) {\n\t\t\treturn value, Unknown, err", New: "if s.answers.give(c.answer); true {\n\t\t\treturn value, Unknown, err",
 	}, {
-		Name: "a request in flight is forgotten", Package: client, Tests: "^(TestAListingBehindSeveralCreates|TestRequestsUnderWayAreLimited|TestParentWhoseCreateFails)$",
+		Name: "a request in flight is forgotten", Package: trusting, Tests: "^(TestRequestsWhileAConnectionEnds|TestFramesAreWrittenInTheOrderInWhichTheyAreSent)$",
 		File: "framework/internal/guard/conn.go", Old: "c.sent = append(c.room[:0], c.sent...)", New: "c.sent = c.room[:0]",
-	}, {
-		Name: "the czxid is looked for under the name that was asked for", Package: "./framework/internal/guard", Tests: "^TestGuardRemembersTheZxidOfCreates$",
-		File: "framework/internal/guard/creates.go", Old: "return g.creates.take(made)", New: "return g.creates.take(asked)",
-	}, {
-		Name: "a node gets the acl of the one before", Package: client, Tests: "ACL|Owned",
-		File: "framework/acl.go", Old: "slices.EqualFunc(*last, acl, same)", New: "len(*last) == len(acl) || slices.EqualFunc(*last, acl, same)",
 	}}
 }

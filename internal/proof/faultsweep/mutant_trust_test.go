@@ -45,19 +45,19 @@ func TrustMutants() []Mutant {
 		File: "framework/internal/guard/trust.go", Old: "return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))", New: "return now.Sub(then)",
 	}, {
 		Name: "requests go out in a session that is over", Package: gating, Tests: "AwaitChecksTheClock",
-		File: "framework/session.go", Old: "for {\n\t\tif err := s.Err(); err != nil {", New: "for {\n\t\tif err := context.Cause(s.ctx); err != nil {",
+		File: "framework/gate.go", Old: "for {\n\t\tif err := s.Err(); err != nil {", New: "for {\n\t\tif err := context.Cause(s.ctx); err != nil {",
 	}, {
 		Name: "a request number is used twice in a session", Package: trusting, Tests: "NoNumberIsUsedTwice",
 		File: "framework/internal/guard/vouch.go", Old: "xidVouch+1-c.guard.vouches.Add(1)", New: "xidVouch",
 	}, {
 		Name: "a server of an earlier epoch is attached to", Package: trusting, Tests: "GreatestZxid",
-		File: "framework/internal/guard/conn.go", Old: "frame = withZxid(frame, c.guard.zxid.Load())", New: "frame = withZxid(frame, 0)",
+		File: "framework/internal/guard/writing.go", Old: "frame = withZxid(frame, c.guard.zxid.Load())", New: "frame = withZxid(frame, 0)",
 	}, {
-		Name: "watches that were not set again count", Package: gating, Tests: "DidNotSetAgain",
-		File: "framework/gate.go", Old: "if !restored {\n\t\t// The library", New: "if false {\n\t\t// The library",
+		Name: "watches that were not set again count", Package: trusting, Tests: "^TestWatchesThatAreRefused$",
+		File: "framework/internal/guard/attach.go", Old: "c.guard.events.WatchesLost()", New: "",
 	}, {
-		Name: "the gate opens for an older connection", Package: gating, Tests: "OlderConnection",
-		File: "framework/gate.go", Old: "if g.session.link() == c {", New: "if true {",
+		Name: "the gate opens for an older connection", Package: gating, Tests: "^TestGateIsOpenWhileRequestsMayBeSent$",
+		File: "framework/gate.go", Old: "if g.session.guard.Live() == c {", New: "if true {",
 	}, {
 		Name: "a lease is granted although no quorum vouches for its session", Package: trusting, Tests: "OlderProof",
 		File: "framework/internal/guard/trust.go", Old: "age(t.vouched, now) < t.timeout/2", New: "age(t.vouched, now) < trustWindow(t.timeout)*9/10",

@@ -1,0 +1,174 @@
+package framework
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+)
+
+// An attempt is what is sent for a request.
+type attempt[T any] struct {
+	code   int32 // of the operation
+	record []byte
+	sent   func() // see guard.Request; it may be nil
+	// finish returns the result of the request from the answer and its error, if it has
+	// one. It is called once, also if nothing was sent. It must not block.
+	finish func(a guard.Answer, err error) (T, error)
+}
+
+// send sends a request and waits for the answer, the end of ctx, or that of the
+// session. A request cannot be taken back: when ctx ends it may still be carried out,
+// and its outcome is unknown.
+func send[T any](ctx context.Context, s *Session, path string, r request[T]) (value T, outcome Outcome, err error) {
+	if err := s.take(ctx, s.slots); err != nil {
+		return value, Failed, err
+	}
+	c := &call[T]{session: s, late: r.late, answer: s.answers.take()}
+	if err := c.send(ctx, path, r.start); err != nil {
+		<-s.slots
+		s.answers.give(c.answer)
+		return value, Failed, err
+	}
+	select {
+	case <-c.answer:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-s.ctx.Done():
+		err = context.Cause(s.ctx)
+	}
+	if err != nil {
+		if c.decided.CompareAndSwap(false, true) {
+			return value, Unknown, err
+		}
+		<-c.answer
+	}
+	s.answers.give(c.answer)
+	return c.value, c.outcome, s.explain(c.err)
+}
+
+// A call is one request that is sent. It implements guard.Request.
+type call[T any] struct {
+	session *Session
+	attempt attempt[T]
+	late    func(v T, outcome Outcome)
+	decided atomic.Bool   // whether the caller gets the result, or late
+	answer  chan struct{} // receives once, if the caller gets the result, which is then there
+	value   T
+	outcome Outcome
+	err     error
+}
+
+// send sends the request over the connection for which the gate is open. An attempt
+// that comes too late for one connection waits for the next.
+func (c *call[T]) send(ctx context.Context, path string, start func(*Session, string) (attempt[T], error)) (err error) {
+	for {
+		conn, down := c.session.gate.present()
+		if conn != nil {
+			if c.attempt, err = start(c.session, path); err != nil {
+				return err
+			}
+			err = c.session.checkSize(c.attempt.record)
+			if err == nil && conn.Send(c.attempt.code, c.attempt.record, c) {
+				return nil
+			}
+			_, _ = c.attempt.finish(guard.Answer{}, cmp.Or(err, guard.ErrConnectionClosed))
+			if err != nil {
+				return err
+			}
+			select {
+			case <-down.Done():
+			case <-c.session.ctx.Done():
+			}
+		}
+		if err := c.session.await(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// Sent is called when the request has its place.
+func (c *call[T]) Sent() {
+	if c.attempt.sent != nil {
+		c.attempt.sent()
+	}
+}
+
+// Answered gives the result to the caller.
+func (c *call[T]) Answered(a guard.Answer) {
+	outcome, err := outcomeOf(a)
+	v, final := c.attempt.finish(a, err)
+	switch {
+	case final == nil:
+		outcome = Done
+	case errors.Is(final, errMalformedAnswer):
+		outcome = Unknown
+	case err == nil: // the answer shows a refusal
+		outcome = Failed
+	}
+	<-c.session.slots
+	wanted := c.decided.CompareAndSwap(false, true)
+	if errors.Is(final, ErrSessionExpired) { // also if the call has returned, or a multi says so
+		c.session.end(ErrSessionExpired)
+	}
+	switch {
+	case wanted:
+		c.value, c.outcome, c.err = v, outcome, final
+		c.answer <- struct{}{} // the caller may give it to another call at once
+	case c.late != nil:
+		c.late(v, outcome)
+	}
+}
+
+// answerChannels are used again and again, each by one call at a time: a call sends
+// once, or never if the caller has decided so.
+type answerChannels struct{ unused sync.Pool }
+
+func (a *answerChannels) take() chan struct{} {
+	if answer, ok := a.unused.Get().(chan struct{}); ok {
+		return answer
+	}
+	return make(chan struct{}, 1)
+}
+
+// give takes back a channel that the caller has received from.
+func (a *answerChannels) give(answer chan struct{}) { a.unused.Put(answer) }
+
+// take waits until a channel takes a value, or for the end of ctx or of the session.
+func (s *Session) take(ctx context.Context, slots chan<- struct{}) error {
+	select { // a select of one channel locks no other
+	case slots <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
+}
+
+// explain adds to the error of a request why it has it. If the session is over, that is
+// the reason to give; the other only says how it was noticed.
+func (s *Session) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if why := s.guard.Broken(); why != nil && errors.Is(err, guard.ErrConnectionClosed) {
+		err = why
+	}
+	if errors.Is(err, ErrReplyTooLarge) {
+		err = fmt.Errorf("%w, the limit is %d", err, s.core.cfg.MaxReplyBytes)
+	}
+	if over := context.Cause(s.ctx); over != nil && !errors.Is(err, over) {
+		err = fmt.Errorf("%w (%w)", over, err)
+	}
+	return err
+}
