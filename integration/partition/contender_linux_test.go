@@ -48,7 +48,7 @@ const (
 
 // The events of reports.
 const (
-	evState    = "state"    // the client's state has changed
+	evAttached = "attached" // a server has answered on a new connection
 	evGranted  = "granted"  // a lease is valid
 	evValid    = "valid"    // it is still valid
 	evLost     = "lost"     // it is not any more
@@ -65,7 +65,7 @@ type report struct {
 	Session int64         `json:",omitempty"`
 	Timeout time.Duration `json:",omitempty"`
 	Trusted time.Time     // also of evValid: how long it is valid without further answers
-	Text    string        `json:",omitempty"` // the state, or an error
+	Text    string        `json:",omitempty"` // an error
 }
 
 // contend runs a contender and returns its exit code.
@@ -97,9 +97,7 @@ func (c *contending) run(ctx context.Context) (err error) {
 	c.client, err = framework.Connect(ctx, framework.Config{
 		Servers: c.Servers, SessionTimeout: c.Session, Logger: slog.New(slog.DiscardHandler),
 		Reconnect: retry.Exponential(5*time.Millisecond, 100*time.Millisecond), // servers may be back for a moment only
-		Observers: []framework.Observer{{StateChanged: func(s framework.StateChange) {
-			c.tell(report{Event: evState, At: s.At, Session: s.Session, Text: s.State.String()})
-		}}},
+		Dial:      dial(func(at time.Time) { c.tell(report{Event: evAttached, At: at}) }),
 	})
 	if err != nil {
 		return err

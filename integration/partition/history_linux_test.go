@@ -56,7 +56,7 @@ func (h *history) add(who string, line []byte) {
 		switch {
 		case err != nil:
 			h.broken = fmt.Errorf("%s wrote %q: %w", who, line, err)
-		case r.Event == evState && r.Text == "connected":
+		case r.Event == evAttached:
 			h.attach[who] = append(h.attach[who], r.At)
 		case r.Event == evGranted:
 			s = &stay{Who: who, Token: r.Token, Session: r.Session, Timeout: r.Timeout, From: r.At, Until: r.At, Trusted: r.Trusted}
