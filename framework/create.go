@@ -160,16 +160,15 @@ func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (
 
 // createRequest returns the operation and the record of a create.
 func createRequest(path string, data []byte, mode Mode, o createOptions) (code int32, record []byte) {
-	e := createRecord(path, data, o.acl, createFlags[mode])
-	switch {
-	case o.ttl != 0:
-		e = createRecord(path, data, o.acl, ttlFlags[mode])
+	if o.ttl != 0 {
+		e := createRecord(path, data, o.acl, ttlFlags[mode])
 		e.Int64(o.ttl.Milliseconds())
 		return codeCreateTTL, e.Bytes()
-	case mode == Container:
-		return codeContainer, e.Bytes()
 	}
-	return codeCreate, e.Bytes()
+	if code = codeCreate; mode == Container {
+		code = codeContainer
+	}
+	return code, createRecord(path, data, o.acl, createFlags[mode]).Bytes()
 }
 
 // The numbers of the protocol for what is created.
