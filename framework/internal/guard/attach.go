@@ -38,14 +38,16 @@ func (c *Conn) attach() {
 	if len(c.toSet) > 0 {
 		c.append(c.toSet[0])
 	}
-	c.mu.Lock()
-	c.awaited = len(c.guard.cfg.Auth) + len(c.toSet)
-	ready := c.awaited == 0
-	c.mu.Unlock()
 	c.order.Unlock()
-	if ready {
+	if c.isSettled() {
 		c.guard.events.Attached(c)
 	}
+}
+
+// isSettled reports whether all was answered that comes first. The goroutine that reads
+// calls it.
+func (c *Conn) isSettled() bool {
+	return c.accepted == len(c.guard.cfg.Auth) && len(c.toSet) == 0
 }
 
 // onFirst handles an answer to what comes first.
@@ -57,11 +59,7 @@ func (c *Conn) onFirst(op, code int32) error {
 	} else {
 		c.onWatchesSet(code)
 	}
-	c.mu.Lock()
-	c.awaited--
-	ready := c.awaited == 0
-	c.mu.Unlock()
-	if ready {
+	if c.isSettled() {
 		c.guard.events.Attached(c)
 	}
 	return nil
@@ -88,13 +86,10 @@ func (c *Conn) onCredential(code int32) error {
 func (c *Conn) onWatchesSet(code int32) {
 	if code != 0 { // no event will come any more
 		c.guard.events.WatchesLost()
-		c.mu.Lock()
-		c.awaited -= max(0, len(c.toSet)-1)
-		c.mu.Unlock()
 		c.toSet = nil
+		return
 	}
-	if len(c.toSet) > 1 {
-		c.toSet = c.toSet[1:]
+	if c.toSet = c.toSet[min(1, len(c.toSet)):]; len(c.toSet) > 0 {
 		c.post(c.toSet[0])
 	}
 }

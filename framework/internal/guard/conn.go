@@ -47,7 +47,6 @@ type Conn struct {
 	attached   bool          // handshake complete
 	closing    bool          // our close request was sent
 	vouching   []*reliedNode // nodes of the check under way; nil if there is none
-	awaited    int           // how many answers must come before requests may be sent
 
 	removing atomic.Bool           // a watch is being removed
 	writeErr atomic.Pointer[error] // why nothing can be written

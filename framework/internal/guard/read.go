@@ -116,7 +116,6 @@ func (c *Conn) onHeader(a *inbound) error {
 		a.to, ok = c.answered(a.xid)
 		c.answering = a.to.request
 	}
-	settled := c.awaited == 0
 	c.inFrame = frameHeader+a.size > c.read.Buffered()
 	c.mu.Unlock()
 	switch {
@@ -128,7 +127,7 @@ func (c *Conn) onHeader(a *inbound) error {
 		return nil
 	}
 	c.guard.recordZxid(a.zxid)
-	if a.to.request != nil && settled {
+	if a.to.request != nil && c.isSettled() {
 		c.guard.told.Store(max(a.zxid, c.guard.told.Load()))
 	}
 	end := multiEnd{committed: true}

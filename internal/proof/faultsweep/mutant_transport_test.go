@@ -6,13 +6,13 @@ func TransportMutants() []Mutant {
 	const client = "./framework"
 	return []Mutant{{
 		Name: "reads are answered before the watches are set again", Package: client, Tests: "^TestNoReadIsAnsweredBefore",
-		File: "framework/internal/guard/attach.go", Old: "len(c.guard.cfg.Auth) + len(c.toSet)", New: "len(c.guard.cfg.Auth)",
+		File: "framework/internal/guard/attach.go", Old: "return c.accepted == len(c.guard.cfg.Auth) && len(c.toSet) == 0", New: "return c.accepted == len(c.guard.cfg.Auth)",
 	}, {
 		Name: "watches are set as of a zxid behind which events are missing", Package: trusting, Tests: "^TestWatchesAreSetAsOfTheNewestAnswer$",
 		File: "framework/internal/guard/attach.go", Old: "c.guard.told.Load()", New: "c.guard.zxid.Load()",
 	}, {
 		Name: "watches are set as of an answer that came before they were set", Package: trusting, Tests: "^TestAnswersBeforeAllWatchesAreSetDoNotCount$",
-		File: "framework/internal/guard/read.go", Old: "settled := c.awaited == 0", New: "settled := true",
+		File: "framework/internal/guard/read.go", Old: "if a.to.request != nil && c.isSettled() {", New: "if a.to.request != nil {",
 	}, {
 		Name: "a multi that finds no session leaves it", Package: client, Tests: "^TestMultiWhoseResultSaysThatTheSessionHasExpired$",
 		File: "framework/attempt.go", Old: "errors.Is(final, ErrSessionExpired)", New: "errors.Is(err, ErrSessionExpired)",
