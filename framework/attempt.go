@@ -16,6 +16,7 @@ type attempt[T any] struct {
 	code   int32 // of the operation
 	record []byte
 	sent   func() // see guard.Request; it may be nil
+	behind func() // called after that without a lock, to send more; it may be nil
 	// finish returns the result of the request from the answer and its error, if it has
 	// one. It is called once, also if nothing was sent. It must not block.
 	finish func(a guard.Answer, err error) (T, error)
@@ -74,6 +75,9 @@ func (c *call[T]) send(ctx context.Context, path string, start func(*Session, st
 			}
 			err = c.session.checkSize(c.attempt.record)
 			if err == nil && conn.Send(c.attempt.code, c.attempt.record, c) {
+				if c.attempt.behind != nil {
+					c.attempt.behind()
+				}
 				return nil
 			}
 			_, _ = c.attempt.finish(guard.Answer{}, cmp.Or(err, guard.ErrConnectionClosed))
@@ -100,8 +104,23 @@ func (c *call[T]) Sent() {
 
 // Answered gives the result to the caller.
 func (c *call[T]) Answered(a guard.Answer) {
-	outcome, err := outcomeOf(a)
-	v, final := c.attempt.finish(a, err)
+	v, outcome, err := c.attempt.read(a)
+	<-c.session.slots
+	wanted := c.decided.CompareAndSwap(false, true)
+	c.session.endIfExpired(err) // also if the call has returned
+	switch {
+	case wanted:
+		c.value, c.outcome, c.err = v, outcome, err
+		c.answer <- struct{}{} // the caller may give it to another call at once
+	case c.late != nil:
+		c.late(v, outcome)
+	}
+}
+
+// read reads the answer.
+func (a *attempt[T]) read(answer guard.Answer) (v T, outcome Outcome, err error) {
+	outcome, err = outcomeOf(answer)
+	v, final := a.finish(answer, err)
 	switch {
 	case final == nil:
 		outcome = Done
@@ -110,17 +129,13 @@ func (c *call[T]) Answered(a guard.Answer) {
 	case err == nil: // the answer shows a refusal
 		outcome = Failed
 	}
-	<-c.session.slots
-	wanted := c.decided.CompareAndSwap(false, true)
-	if errors.Is(final, ErrSessionExpired) { // also if the call has returned, or a multi says so
-		c.session.end(ErrSessionExpired)
-	}
-	switch {
-	case wanted:
-		c.value, c.outcome, c.err = v, outcome, final
-		c.answer <- struct{}{} // the caller may give it to another call at once
-	case c.late != nil:
-		c.late(v, outcome)
+	return v, outcome, final
+}
+
+// endIfExpired ends the session if an answer says so, also that to a multi.
+func (s *Session) endIfExpired(err error) {
+	if errors.Is(err, ErrSessionExpired) {
+		s.end(ErrSessionExpired)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/zkrecipes/zkrecipes/retry"
 )
@@ -92,11 +91,7 @@ func (c *Client) repeatable(err error, idempotent bool) bool {
 // once sends a request one time, in a session to which requests may be sent. number
 // counts these attempts.
 func once[T any](ctx context.Context, c *Client, r request[T], number int) (T, error) {
-	var start time.Time
-	ended := c.core.observers.requestEnded
-	if len(ended) > 0 {
-		start = time.Now()
-	}
+	begun := c.requestBegins()
 	s, err := c.AwaitSession(ctx)
 	var value T
 	outcome, session := Failed, int64(0)
@@ -104,16 +99,20 @@ func once[T any](ctx context.Context, c *Client, r request[T], number int) (T, e
 		value, outcome, err = send(ctx, s, c.full(r.path), r)
 		session = s.ID()
 	}
+	err = r.explain(err, outcome, session)
+	c.requestEnded(ctx, Request{Op: r.op, Path: r.path, Session: session, Attempt: number, Err: err}, begun)
+	return value, err
+}
+
+// explain adds to an error what has failed, and how.
+func (r *request[T]) explain(err error, outcome Outcome, session int64) error {
+	if err == nil {
+		return nil
+	}
 	if r.reads && outcome == Unknown && unreadable(err) {
 		outcome = Failed // the next answer would be the same
 	}
-	if err != nil {
-		err = &OpError{Op: r.op, Path: r.path, Session: session, Outcome: outcome, Err: err}
-	}
-	for _, f := range ended {
-		f(ctx, Request{Op: r.op, Path: c.full(r.path), Session: session, Attempt: number, Duration: time.Since(start), Err: err})
-	}
-	return value, err
+	return &OpError{Op: r.op, Path: r.path, Session: session, Outcome: outcome, Err: err}
 }
 
 // unreadable reports whether there was an answer that could not be read.

@@ -54,6 +54,7 @@ type createOptions struct {
 	acl    []ACL
 	ttl    time.Duration
 	onSent func() // called when the request has its place among others, for every attempt
+	behind func() // called after that, without a lock
 }
 
 func chosen(opts []CreateOption) createOptions {
@@ -145,7 +146,7 @@ func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (
 		}
 	}
 	a.code, a.record = createRequest(path, data, mode, o)
-	a.sent = o.onSent
+	a.sent, a.behind = o.onSent, o.behind
 	a.finish = func(a guard.Answer, err error) (made Created, _ error) {
 		if err == nil {
 			made = Created{Path: jute.NewDecoder(a.Body).String(), Czxid: a.Zxid, Session: s.ID()}

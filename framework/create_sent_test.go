@@ -12,22 +12,27 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// What is given to the session when a create was sent is behind it: one listing shows
-// the nodes of all creates that were sent before.
+// What is sent when a create was sent is behind it: one listing shows the nodes of all
+// creates that were sent before.
 func TestAListingBehindSeveralCreates(t *testing.T) {
 	protect(t, func(t *testing.T, p place) {
 		const many = 50
+		pinned := p.In(p.Session())
 		shown := make(chan []string, 1)
 		made := make(chan framework.Created, many)
-		sent := 0 // always on the goroutine that writes
+		sent := 0 // always under the lock of the connection
 		for range many {
 			go func() {
+				last := false
 				node, err := kit.Of(p.Client).CreateSent(t.Context(), "/queue/n-", nil, framework.EphemeralSequential, func() {
-					if sent++; sent == many {
-						kit.Of(p.Client).GoChildren(t.Context(), "/queue", func(names []string, err error) {
+					sent++
+					last = sent == many
+				}, func() {
+					if last {
+						assert.True(t, kit.Of(pinned).SendChildren("/queue", nil, func(names []string, err error) {
 							assert.NoError(t, err)
 							shown <- names
-						})
+						}))
 					}
 				})
 				assert.NoError(t, err)
@@ -56,30 +61,14 @@ func TestEveryAttemptOfACreateIsToldOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			protect(t, func(t *testing.T, p place) {
 				tc.fault(p.server.On(zktest.OpCreate, ""))
-				sent := 0
-				made, err := kit.Of(p.Client).CreateSent(t.Context(), "/queue/n-", []byte("me"), framework.EphemeralSequential, func() { sent++ })
+				var told []string
+				tells := func(what string) func() { return func() { told = append(told, what) } }
+				made, err := kit.Of(p.Client).CreateSent(t.Context(), "/queue/n-", []byte("me"), framework.EphemeralSequential, tells("sent"), tells("behind"))
 				require.NoError(t, err)
 				p.only(t, made)
-				assert.Equal(t, tc.sent, sent)
+				want := []string{"sent", "behind", "sent", "behind"}
+				assert.Equal(t, want[:2*tc.sent], told)
 			})
 		})
 	}
-}
-
-func TestChildrenInAGoroutineOfTheSession(t *testing.T) {
-	protect(t, func(t *testing.T, p place) {
-		errs := make(chan error, 1)
-		list := func() bool {
-			return kit.Of(p.Client).GoChildren(t.Context(), "/queue", func(_ []string, err error) { errs <- err })
-		}
-		p.server.On(zktest.OpGetChildren2, "").Fail(zktest.ThrottledOp)
-		require.True(t, list())
-		require.ErrorIs(t, <-errs, framework.ErrThrottled, "it is not repeated")
-		p.server.On(zktest.OpGetChildren2, "").Cut()
-		require.True(t, list())
-		require.ErrorIs(t, <-errs, framework.ErrUnknownOutcome, "nor then")
-		require.NoError(t, p.Close())
-		require.False(t, list())
-		require.Empty(t, errs)
-	})
 }

@@ -47,15 +47,22 @@ type reading[T any] struct {
 	code   int32
 	kind   watchKind
 	decode func(d *jute.Decoder) T // what comes before the Stat
+	finish func(a guard.Answer, err error) (found[T], error)
 }
 
 var (
-	dataReading = &reading[[]byte]{"get", codeGetData, dataWatch, func(d *jute.Decoder) []byte { return bytes.Clone(d.Buffer()) }}
+	dataReading = newReading("get", codeGetData, dataWatch, func(d *jute.Decoder) []byte { return bytes.Clone(d.Buffer()) })
 
-	existenceReading = &reading[bool]{"exists", codeExists, existsWatch, func(*jute.Decoder) bool { return true }}
-	childrenReading  = &reading[[]string]{"children", codeGetChildren, childWatch, decodeNames}
-	aclReading       = &reading[[]ACL]{op: "getACL", code: codeGetACL, decode: decodeACL}
+	existenceReading = newReading("exists", codeExists, existsWatch, func(*jute.Decoder) bool { return true })
+	childrenReading  = newReading("children", codeGetChildren, childWatch, decodeNames)
+	aclReading       = newReading("getACL", codeGetACL, 0, decodeACL)
 )
+
+func newReading[T any](op string, code int32, kind watchKind, decode func(d *jute.Decoder) T) *reading[T] {
+	r := &reading[T]{op: op, code: code, kind: kind, decode: decode}
+	r.finish = r.find
+	return r
+}
 
 // A found is what a read has found. own is nil if it left no watch.
 type found[T any] struct {
@@ -87,7 +94,7 @@ func (r *reading[T]) find(a guard.Answer, err error) (f found[T], _ error) {
 
 // start is an attempt without a watch.
 func (r *reading[T]) start(_ *Session, path string) (attempt[found[T]], error) { //nolint:unparam // as a request wants it
-	return attempt[found[T]]{code: r.code, record: r.record(path, false), finish: r.find}, nil
+	return attempt[found[T]]{code: r.code, record: r.record(path, false), finish: r.finish}, nil
 }
 
 // plain reads without a watch.

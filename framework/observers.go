@@ -1,6 +1,9 @@
 package framework
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // observers are the functions that are set, by event.
 type observers struct {
@@ -29,6 +32,25 @@ func newObservers(all []Observer) (o observers) {
 		o.holds = appendSet(o.holds, holds, holds.started != nil || holds.ended != nil)
 	}
 	return o
+}
+
+// requestBegins returns the time, if there is an observer of requests.
+func (c *Client) requestBegins() (begun time.Time) {
+	if len(c.core.observers.requestEnded) > 0 {
+		begun = time.Now()
+	}
+	return begun
+}
+
+// requestEnded completes the path, which is that of the view, and notifies observers.
+func (c *Client) requestEnded(ctx context.Context, r Request, begun time.Time) {
+	ended := c.core.observers.requestEnded
+	if len(ended) > 0 {
+		r.Path, r.Duration = c.full(r.Path), time.Since(begun)
+	}
+	for _, f := range ended {
+		f(ctx, r)
+	}
 }
 
 func appendSet[T any](all []T, one T, set bool) []T {

@@ -24,11 +24,16 @@ import (
 // With credentials in Config.Auth, and without Config.ACL, an ephemeral node belongs to
 // those credentials, and other clients may only read it.
 func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, mode Mode, opts ...CreateOption) (Created, error) {
-	return c.createProtected(ctx, path, data, mode, nil, opts)
+	return c.createProtected(ctx, path, data, mode, opts, nil, nil)
 }
 
-// createProtected calls sent for every attempt, unless it is nil.
-func (c *Client) createProtected(ctx context.Context, path string, data []byte, mode Mode, sent func(), opts []CreateOption) (Created, error) {
+// CreateSent is CreateProtected that says when each attempt is sent.
+func (v recipeView) CreateSent(ctx context.Context, path string, data []byte, mode Mode, sent, behind func()) (Created, error) {
+	return v.createProtected(ctx, path, data, mode, nil, sent, behind)
+}
+
+// createProtected calls sent and behind for every attempt, unless they are nil.
+func (c *Client) createProtected(ctx context.Context, path string, data []byte, mode Mode, opts []CreateOption, sent, behind func()) (Created, error) {
 	if !mode.sequential() && !mode.ephemeral() {
 		err := invalid("a protected node must be ephemeral or sequential")
 		return Created{}, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
@@ -41,7 +46,7 @@ func (c *Client) createProtected(ctx context.Context, path string, data []byte, 
 	if err != nil {
 		return Created{}, err
 	}
-	o.onSent = sent
+	o.onSent, o.behind = sent, behind
 	made, err := p.create(ctx, data, o)
 	if err == nil {
 		return made, nil

@@ -91,7 +91,6 @@ func newSession(c *core) (*Session, error) {
 		core: c, slots: make(chan struct{}, c.cfg.MaxOutstanding),
 		nudge: make(chan struct{}, 1), refused: make(chan error, 1), disposed: make(chan struct{}), vouching: make(chan struct{}, 1),
 	}
-	s.tasks.idle = make(chan *worker, idleTasks)
 	s.gate = newGate(s)
 	s.quota.limit, s.quota.paths = c.cfg.MaxEphemeralBytes, map[string]struct{}{}
 	s.watch.limit, s.watch.full = idleLimit, s.wake
@@ -126,8 +125,7 @@ func (s *Session) watchesLost() { s.watch.fireAll(Event{Type: EventRecheck}) }
 // wake needs no lock.
 func (s *Session) wake() { offer(s.nudge, struct{}{}) }
 
-// supervise has the guard keep the session trusted, has idle watches removed, and ends
-// goroutines that are not needed.
+// supervise has the guard keep the session trusted, and has idle watches removed.
 func (s *Session) supervise(ctx context.Context) {
 	select {
 	case <-s.nudge: // there is a connection
@@ -136,12 +134,8 @@ func (s *Session) supervise(ctx context.Context) {
 	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	for trimmed := time.Now(); ; {
+	for {
 		now := time.Now()
-		if now.Sub(trimmed) >= s.Timeout() {
-			trimmed = now
-			s.tasks.trim()
-		}
 		timer.Reset(max(min(s.guard.Supervise(now), s.checkIdle(now)), time.Millisecond))
 		select {
 		case <-timer.C:

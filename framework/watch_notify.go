@@ -36,8 +36,11 @@ func (r *reading[T]) notifies(ctx context.Context, c *Client, path string, notif
 		n.over.Store(true) // the read may be under way
 		return value, Stat{}, nil, err
 	}
-	return f.value, f.stat, func() {
-		n.over.Store(true)
-		f.own.drop()
-	}, nil
+	return f.value, f.stat, func() { n.stop(f.own) }, nil
+}
+
+// stop ends a watch that is set.
+func (n *notified) stop(own *waiter) {
+	n.over.Store(true)
+	own.drop()
 }

@@ -49,21 +49,32 @@ type Kit interface {
 	Logger() *slog.Logger
 
 	// CreateSent is CreateProtected, and calls sent when the request has its place
-	// among those of the connection: for every attempt, and one after the other. What
-	// is given to the same session after that call, or after the return of CreateSent,
-	// comes behind the create, over the same connection. Else that connection has
-	// ended, and with it the attempt: it has failed, or its outcome is unknown. So a
-	// listing that is asked for then shows the node if the attempt was carried out, and
-	// is answered at once. It runs under a lock: it must not block nor call an
-	// operation; s.Go is possible. It may also be called when CreateSent has returned
-	// because of ctx, or the end of the connection or the session.
-	CreateSent(ctx context.Context, path string, data []byte, mode framework.Mode, sent func()) (framework.Created, error)
+	// among those of the connection: for every attempt, and one after the other. It
+	// runs under a lock: it must not block, call an operation, nor send anything. Right
+	// after it behind is called, under no lock, on the goroutine of the caller, to send
+	// more. It must not wait either.
+	//
+	// What is sent in the same session after sent was called comes behind the create,
+	// over the same connection. Else that connection has ended, and with it the
+	// attempt: it has failed, or its outcome is unknown. So a listing that is sent then
+	// shows the node if the attempt was carried out.
+	CreateSent(ctx context.Context, path string, data []byte, mode framework.Mode, sent, behind func()) (framework.Created, error)
 
-	// GoChildren is Children in a goroutine of the session, the present one or that of
-	// the view, which calls done in the end. It does not block, so that sent of
-	// CreateSent may call it. It repeats nothing. It reports false, and does not call
-	// done, if the session is over.
-	GoChildren(ctx context.Context, path string, done func(children []string, err error)) bool
+	// SendChildren sends what Children sends, in the session that the view is pinned
+	// to, and does not wait for anything: answered gets the answer, or an error if there
+	// is none. sent is that of CreateSent. It reports false if the request cannot be
+	// sent now, because there is no connection or too many requests are under way; then
+	// answered is not called. It repeats nothing.
+	//
+	// Answers come under no lock, in the order of the server and of its events, on the
+	// goroutine that reads from the connection, or on the one that closes it, which may
+	// be any that uses the session or its client. answered must not block nor call an
+	// operation. It may send more, and call s.Go. It may be called before SendChildren
+	// returns.
+	SendChildren(path string, sent func(), answered func(children []string, err error)) bool
+
+	// SendGet is to GetNotify what SendChildren is to Children.
+	SendGet(path string, notify func(framework.Event), answered func(data []byte, stat framework.Stat, stop func(), err error)) bool
 
 	// CreateProtectedAll makes n ephemeral sequential nodes, all under one random id,
 	// and carries out the other operations in the same transaction, which happens as a

@@ -24,7 +24,7 @@ func (p *Position) Listed(ctx context.Context) (others []string, err error) {
 
 func (p *Position) isListed() (listed bool, others []string, err error) {
 	p.view.mu.Lock()
-	defer p.view.mu.Unlock()
+	defer p.view.unlock()
 	at, err := p.find()
 	return at >= 0, p.view.others, err
 }
@@ -134,7 +134,7 @@ func (p *Position) find() (at int, err error) {
 func (p *Position) decide(policy Policy, atOnce bool) (admitted bool, err error) {
 	v := p.view
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	at, err := p.find()
 	if at < 0 {
 		return false, err

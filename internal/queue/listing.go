@@ -11,66 +11,51 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// listBehind has the position woken by a listing that is sent behind its create. broken
-// was taken before the create. The caller has the lock.
-func (v *view) listBehind(p *Position, broken <-chan struct{}) {
-	if v.listing || v.closed || v.listed > 0 && closed(v.broken) {
-		v.want(p, p.sent)
-		return
-	}
-	v.await(p, p.sent)
-	v.sent, v.facts = v.tick(), nil
-	v.listing = kit.Of(v.client).GoChildren(context.Background(), v.path, func(children []string, err error) {
-		if errors.Is(err, framework.ErrNoNode) {
-			err = nil
-		}
-		if v.onListed(children, broken, err) {
-			v.run(v.keepListing)
-		}
-	})
-}
-
-// await has the position woken by a listing that is sent after a moment.
-func (v *view) await(p *Position, after uint64) {
+// want has the position woken by a listing that is sent after a moment. The caller has
+// the lock.
+func (v *view) want(p *Position, after uint64) {
 	if v.wanting == nil {
 		v.wanting = map[*Position]uint64{}
 	}
 	v.wanting[p] = after
-}
-
-// want has the position woken by a listing that is sent after a moment. The caller has
-// the lock.
-func (v *view) want(p *Position, after uint64) {
-	v.await(p, after)
 	v.list()
 }
 
-// list begins a listing, unless one is under way: there is one at a time. The caller
+// list has a listing sent, unless one is under way: there is one at a time. The caller
 // has the lock.
 func (v *view) list() {
 	if !v.listing && !v.closed {
-		v.listing = true
-		v.run(v.keepListing)
+		v.listing, v.listDue = true, true
 	}
 }
 
-// keepListing lists until no position needs another listing.
-func (v *view) keepListing(ctx context.Context) {
-	for sync := v.isBroken(); ; sync = v.isBroken() {
-		var err error
-		if sync {
-			err = v.lister.Sync(ctx, v.path)
+// sendListing sends it, or has a goroutine list.
+func (v *view) sendListing() {
+	broken := v.session.Suspended()
+	if v.isBroken() || !kit.Of(v.client).SendChildren(v.path, v.begin, func(children []string, err error) {
+		if errors.Is(err, framework.ErrNoNode) {
+			err = nil
 		}
-		broken := v.session.Suspended()
-		v.begin()
-		var children []string
-		if err == nil {
-			children, _, err = znode.Children(ctx, v.lister, v.path)
-		}
-		if again := v.onListed(children, broken, err); !again {
-			return
-		}
+		v.onListed(children, broken, err)
+	}) {
+		v.run(v.listAgain)
 	}
+}
+
+// listAgain lists where it takes longer: behind a sync, after a failure, or when there
+// is a connection.
+func (v *view) listAgain(ctx context.Context) {
+	var err error
+	if v.isBroken() {
+		err = v.lister.Sync(ctx, v.path)
+	}
+	broken := v.session.Suspended()
+	v.begin()
+	var children []string
+	if err == nil {
+		children, _, err = znode.Children(ctx, v.lister, v.path)
+	}
+	v.onListed(children, broken, err)
 }
 
 // isBroken reports whether the connection of the last listing has broken.
@@ -88,15 +73,16 @@ func (v *view) begin() {
 	v.sent, v.facts = v.tick(), nil
 }
 
-// onListed records the answer. again says that another listing is needed.
-func (v *view) onListed(children []string, broken <-chan struct{}, err error) (again bool) {
+// onListed records the answer to a listing. broken was taken before that was sent. If
+// another one is needed, it comes next.
+func (v *view) onListed(children []string, broken <-chan struct{}, err error) {
 	names, others := znode.Split(children, v.kinds...)
 	names, duplicates := v.withoutDuplicates(names)
 	for _, name := range duplicates {
 		kit.Of(v.client).DeleteInBackground(v.path + "/" + name.Node)
 	}
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	switch {
 	case v.closed || closed(v.session.Done()):
 	case err != nil:
@@ -108,7 +94,12 @@ func (v *view) onListed(children []string, broken <-chan struct{}, err error) (a
 		v.accept(names, others, broken)
 	}
 	v.listing = !v.closed && !closed(v.session.Done()) && len(v.wanting) > 0
-	return v.listing
+	switch {
+	case v.listing && err != nil:
+		v.run(v.listAgain)
+	case v.listing:
+		v.listDue = true
+	}
 }
 
 // fail has the listing tried again for those that wait for it, once: the first one is

@@ -72,50 +72,70 @@ func (n *node) read(urgent bool) {
 	default:
 		v.toRead = append(v.toRead, n)
 	}
-	if n.watch = queued; v.readers < maxReaders {
-		v.readers++
-		v.run(v.readAll)
-	}
+	n.watch = queued
 }
 
-// maxReaders is how many nodes are read at once. So a crowd that joins does not keep
-// other requests of the session waiting.
-const maxReaders = 32
+// maxReads is how many nodes are read at once. So a crowd that joins does not keep other
+// requests of the session waiting.
+const maxReads = 32
 
-// readAll reads nodes until none is left.
-func (v *view) readAll(ctx context.Context) {
-	for n := v.nextRead(); n != nil; n = v.nextRead() {
-		data, stat, stop, err := kit.Of(v.client).GetNotify(ctx, v.path+"/"+n.name.Node, n.onEvent)
-		if unused := n.onRead(data, stat, stop, err); unused != nil {
-			unused()
-		}
-	}
-}
-
-// nextRead returns the next node to read.
+// nextRead returns the next node to read, nil if there is none or enough are being read.
+// The caller has the lock.
 func (v *view) nextRead() *node {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	if v.reading == maxReads {
+		return nil
+	}
 	for _, from := range []*[]*node{&v.urgent, &v.toRead} {
 		for len(*from) > 0 {
 			n := (*from)[0]
 			if *from = (*from)[1:]; n.watch == queued && !n.dead {
 				n.watch = setting
+				v.reading++
 				return n
 			}
 		}
+		*from = nil
 	}
-	v.urgent, v.toRead = nil, nil
-	v.readers--
 	return nil
 }
 
-// onRead records the answer. It returns the function that ends the watch if nothing
-// needs it.
-func (n *node) onRead(data []byte, stat framework.Stat, stop func(), err error) (unused func()) {
+// send reads the node, or has a goroutine read it.
+func (n *node) send() {
+	if !kit.Of(n.view.client).SendGet(n.path(), n.onEvent, func(data []byte, stat framework.Stat, stop func(), err error) {
+		if err != nil && !errors.Is(err, framework.ErrNoNode) {
+			n.view.run(n.readAgain)
+			return
+		}
+		n.onRead(data, stat, stop, err)
+	}) {
+		n.view.run(n.readAgain)
+	}
+}
+
+// readAgain reads the node where it takes longer: after a failure, or when there is a
+// connection.
+func (n *node) readAgain(ctx context.Context) {
+	n.onRead(kit.Of(n.view.client).GetNotify(ctx, n.path(), n.onEvent))
+}
+
+func (n *node) path() string { return n.view.path + "/" + n.name.Node }
+
+// onRead records the answer.
+func (n *node) onRead(data []byte, stat framework.Stat, stop func(), err error) {
 	v := n.view
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.reading--
+	unused := n.record(data, stat, stop, err)
+	v.unlock()
+	if unused != nil {
+		unused()
+	}
+}
+
+// record is onRead for a caller that has the lock. It returns the function that ends the
+// watch if nothing needs it.
+func (n *node) record(data []byte, stat framework.Stat, stop func(), err error) (unused func()) {
+	v := n.view
 	switch {
 	case n.dead:
 		return stop
@@ -174,7 +194,7 @@ func (n *node) onEvent(ev framework.Event) {
 // onChange records that the watch has fired.
 func (n *node) onChange() {
 	n.view.mu.Lock()
-	defer n.view.mu.Unlock()
+	defer n.view.unlock()
 	n.missed = true
 	if n.watch == setting {
 		n.watch = fired // the answer comes next

@@ -91,14 +91,14 @@ func (p *Position) Join(ctx context.Context) error {
 // create creates the node. A listing follows every attempt over the same connection, so
 // that it costs no round trip of its own.
 func (p *Position) create(ctx context.Context) error {
-	v, broken := p.view, p.session.Suspended()
+	v := p.view
 	sent := func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		p.sent = v.tick()
-		v.listBehind(p, broken)
+		v.want(p, p.sent)
 	}
-	made, err := kit.Of(p.client).CreateSent(ctx, p.queue.Node(p.queue.Kind), p.queue.Data(), framework.EphemeralSequential, sent)
+	made, err := kit.Of(p.client).CreateSent(ctx, p.queue.Node(p.queue.Kind), p.queue.Data(), framework.EphemeralSequential, sent, v.flush)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ type view struct {
 	pause    time.Duration     // between slow looks
 	users    int               // guarded by all.mu
 
-	mu             sync.Mutex // guards what follows. Nothing of the session is called under it, but Go
+	mu             sync.Mutex // guards what follows. Nothing of the session is called under it, but Go: see unlock
 	closed         bool
 	clock          uint64                 // counts what happens, to order it
 	listed         uint64                 // when the listing was sent; 0: there is none
@@ -62,13 +62,14 @@ type view struct {
 	voided         uint64                 // the listing counts only if it was sent after this
 	nodes          map[string]*node       // which are watched or waited for
 	urgent, toRead []*node                // to be read, in order
-	readers        int                    // goroutines that do
+	reading        int                    // how many are being read
 	own            map[string]*Position   // by the id in the name of the node
 	dependents     map[*Position]struct{} // which depend on something outside the queue
 	slow           *time.Timer            // until the next slow look
 
 	// Of the listing that is under way.
 	listing bool
+	listDue bool                 // it is to be sent when the lock is given back
 	sent    uint64               // when
 	failure error                // of its last attempt; nil if none has failed
 	facts   []znode.Name         // which deletions were learned of since then

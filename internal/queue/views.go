@@ -97,7 +97,7 @@ func (v *view) slowly() {
 	var timer *time.Timer
 	timer = time.AfterFunc(v.pause, func() {
 		v.mu.Lock()
-		defer v.mu.Unlock()
+		defer v.unlock()
 		if v.slow != timer {
 			return
 		}
@@ -109,6 +109,31 @@ func (v *view) slowly() {
 		timer.Reset(v.pause)
 	})
 	v.slow = timer
+}
+
+// unlock gives the lock back, and sends what was found to be needed. Nothing is sent
+// under the lock: a request takes it when it gets its place among those of the
+// connection.
+func (v *view) unlock() {
+	list := v.listDue
+	v.listDue = false
+	n := v.nextRead()
+	v.mu.Unlock()
+	if list {
+		v.sendListing()
+	}
+	for n != nil {
+		n.send()
+		v.mu.Lock()
+		n = v.nextRead()
+		v.mu.Unlock()
+	}
+}
+
+// flush sends what was found to be needed by a caller that could not send it.
+func (v *view) flush() {
+	v.mu.Lock()
+	v.unlock()
 }
 
 // run carries out requests in a goroutine of the session. They end with the session

@@ -133,9 +133,6 @@ func (m *model) breakDown() {
 			m.beingFound.drop(x)
 		}
 	}
-	for w := range m.locals {
-		m.brokenJoin.put(w, m.phase[w] == creating)
-	}
 	clear(m.requests[:])
 	clear(m.inbox[:])
 	m.requested, m.received, m.replica = 0, 0, 0
@@ -155,7 +152,7 @@ func (m *model) breakView() {
 		if m.listing == listSent {
 			m.listing = sentAnother
 		}
-	case m.listing == listSent && m.behind:
+	case m.listing == listSent && !m.repeats:
 		m.listing = unanswered
 	case m.listing != unanswered:
 		m.listing, m.shows = broke, 0

@@ -60,7 +60,6 @@ func (m *model) callers(w int) {
 			m.may(&n, "joins", w)
 		} else if !m.open {
 			n.toCreate.add(w)
-			n.brokenJoin.add(w)
 			m.may(&n, "joins without a connection", w)
 		}
 	case creating, waiting:

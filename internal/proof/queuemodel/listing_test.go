@@ -2,20 +2,6 @@ package queuemodel
 
 // The steps of listing.go.
 
-// listBehind lists behind a create, unless another goroutine lists.
-func (m *model) listBehind(w int) {
-	if m.listing != noListing || m.listed == isBroken {
-		m.want(w, false)
-		return
-	}
-	m.wanting.add(w)
-	m.behind = true
-	if m.listing = listDue; m.brokenJoin.has(w) {
-		m.listing = broke
-	}
-	m.begin()
-}
-
 // want has a position woken by a listing. suffices says that its moment is late enough
 // if it has come.
 func (m *model) want(w int, suffices bool) {
@@ -48,33 +34,40 @@ func (m *model) begin() {
 	}
 }
 
-// listStep is the next step of the goroutine that lists, if it can make one.
+// listStep is the next step of what lists, if it can make one: a goroutine if the
+// listing is to be repeated or behind a sync.
 func (m *model) listStep() (verb string) {
 	switch {
 	case m.listing == begins && m.listed == isBroken && m.keeps(syncFirst):
-		m.listing = syncDue
+		m.listing, m.repeats = syncDue, true
 		return "lister begins with a sync"
-	case m.listing == begins:
-		m.listing = captures
-		return "lister begins without a sync"
 	case m.listing == syncDue && m.canSend():
 		m.send(message{kind: synchronise})
 		m.listing = syncSent
 		return "send sync"
-	case m.listing == captures && !m.open:
+	case (m.listing == begins || m.listing == captures) && !m.open:
 		m.listing = broke
 		return "lister takes a broken connection"
-	case m.listing == captures && m.canSend():
-		m.listing = listSent
-		if m.keeps(momentOfSending) {
+	case m.listing == begins || m.listing == captures:
+		if !m.keeps(brokenFirst) {
+			m.begin()
+		}
+		m.listing = listDue
+		return "lister takes the connection"
+	case m.listing == listDue && m.canSend():
+		if m.keeps(momentOfSending) && m.keeps(brokenFirst) {
 			m.begin()
 		}
 		m.send(message{kind: list})
-		return "lister takes the connection and the moment, send list"
-	case (m.listing == listDue || m.listing == sentAnother) && m.canSend():
+		m.listing = listSent
+		return "lister takes the moment, send list"
+	case m.listing == sentAnother && m.canSend():
 		m.send(message{kind: list})
 		m.listing = listSent
-		return "send list"
+		return "send list again"
+	case m.listing == broke && !m.open && !m.repeats:
+		m.listing, m.repeats = begins, true
+		return "list cannot be sent now"
 	case m.listing == broke && m.open:
 		m.onBroken()
 		return "answer of another connection to list"
@@ -119,6 +112,7 @@ func (m *model) onFailed() {
 	}
 	m.failedOnce |= m.wanting
 	m.endListing()
+	m.repeats = m.listing != noListing
 }
 
 func (m *model) dropJoining() {
@@ -131,7 +125,7 @@ func (m *model) dropJoining() {
 
 // endListing is what follows a listing, however it ended.
 func (m *model) endListing() {
-	m.listing, m.behind, m.shows = noListing, false, 0
+	m.listing, m.repeats, m.shows = noListing, false, 0
 	m.learnedNext, m.rechecksNext, m.voidedNext = false, 0, false
 	m.wantingNext, m.sentBefore, m.answeredBefore = 0, 0, 0
 	if m.keeps(factsSince) {

@@ -7,7 +7,7 @@ package queuemodel
 func (m *model) sendCreate(w int) {
 	m.send(message{kind: create, node: uint8(w)})
 	m.sentBefore.drop(w)
-	m.listBehind(w)
+	m.want(w, false)
 }
 
 func (m *model) created(w int) {
@@ -71,7 +71,7 @@ func (m *model) end(w int) {
 	m.waits[w] = 0
 	for _, of := range []*nodeSet{
 		&m.wanting, &m.wantingNext, &m.owned, &m.admissible, &m.woken, &m.evicted, &m.failedOnce, &m.failed,
-		&m.basis, &m.sentBefore, &m.answeredBefore, &m.listedAnswered, &m.brokenJoin,
+		&m.basis, &m.sentBefore, &m.answeredBefore, &m.listedAnswered,
 	} {
 		of.drop(w)
 	}

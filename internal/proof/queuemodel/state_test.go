@@ -75,14 +75,14 @@ type message struct {
 // phases of the listing under way
 const (
 	noListing   = iota
-	begins      // the goroutine finds out whether a sync is needed
+	begins      // it is found out whether a sync is needed
 	syncDue     // before the listing
 	syncSent    //
-	captures    // the goroutine takes the connection, and the moment
-	listDue     // to be sent
+	captures    // the connection is taken
+	listDue     // to be sent, which takes the moment
 	listSent    //
 	answered    // to be accepted
-	broke       // the answer comes, but the connection has broken
+	broke       // the connection has broken: it may be sent over another one
 	unanswered  // the connection broke, and the request is not repeated
 	sentAnother // without discardBroken: the answer of another connection counts
 )
@@ -145,7 +145,6 @@ type state struct {
 	toCreate   nodeSet // the create is to be sent when there is a connection
 	unknown    nodeSet // its outcome is
 	beingFound nodeSet // a search for the node is under way
-	brokenJoin nodeSet // the create has begun without the present connection
 	unjust     nodeSet // were granted so
 
 	// Holds.
@@ -163,7 +162,7 @@ type state struct {
 
 	// The view.
 	listed, listing            uint8
-	behind                     bool    // the listing under way was sent behind a create
+	repeats                    bool    // a goroutine lists, and repeats the request
 	shows                      nodeSet // its answer
 	names, gone                nodeSet // of the present one; those of them that are deleted
 	facts                      nodeSet
