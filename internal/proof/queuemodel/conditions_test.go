@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/zkrecipes/zkrecipes/internal/proof/extent"
 )
 
 // A leftOut is a condition that is left out: the line of the code that it models, and
@@ -37,7 +36,6 @@ const (
 	twoWriters  = "two writers wait for one that becomes a reader"
 	twoInTurn   = "two in turn, and a node may be deleted"
 	twoLate     = "two in turn, and a lease may be lost"
-	twoBreak    = "two in turn, over a break"
 	joinsBehind = "one joins behind one that holds, over a break"
 	namesAgain  = "names are used again"
 )
@@ -57,8 +55,8 @@ func needed() []leftOut {
 		{"voidByBreak", voidByBreak, "queue/view.go", "v.listed > v.voided && !closed(v.broken)", unjust, oneBreak},
 		{"voidNameless", voidNameless, "queue/view.go", "v.voided = v.learned", unjust, namesAgain},
 		{"discardBroken", discardBroken, "queue/listing.go", "case closed(broken):", unjust, joinsBehind},
-		{"brokenFirst", brokenFirst, "queue/position.go", "v, broken := p.view, p.session.Suspended()", unjust, joinsBehind},
-		{"momentOfSending", momentOfSending, "queue/listing.go", "broken := v.session.Suspended()\n\t\tv.begin()", unjust, twoBreak},
+		{"brokenFirst", brokenFirst, "queue/listing.go", "broken := v.session.Suspended()\n\tif v.isBroken() ||", unjust, joinsBehind},
+		{"momentOfSending", momentOfSending, "queue/listing.go", "SendChildren(v.path, v.begin,", unjust, joinsBehind},
 		{"factsSince", factsSince, "queue/listing.go", "v.sent, v.facts = v.tick(), nil", unjust, joinsBehind},
 		{"listingWakes", listingWakes, "queue/listing.go", "p.unlisted = false\n\t\t\tp.notify()", notGranted, oneWaits},
 		{"retryFailed", retryFailed, "queue/listing.go", "if p.unlisted || tooLarge {", notGranted, oneBreak},
@@ -104,9 +102,6 @@ func TestEachConditionIsOfTheCode(t *testing.T) {
 func TestEachConditionIsNeeded(t *testing.T) {
 	all := cases()
 	for _, c := range needed() {
-		if extent.Race && c.in == twoBreak {
-			continue // which has many states
-		}
 		t.Run(c.name, func(t *testing.T) {
 			i := slices.IndexFunc(all, func(s searched) bool { return s.name == c.in })
 			require.GreaterOrEqual(t, i, 0)

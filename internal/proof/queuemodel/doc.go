@@ -18,12 +18,12 @@
 // used again.
 //
 // The client is modelled as it is built: creates with a listing behind them, one
-// listing at a time, the moments that it is compared with, deletions that are learned
-// of, watches that positions share, reads in place of a listing, the look-ahead, holds
-// that take the watch over or set their own, and a view that is kept while unused. Each
-// step is what the code does under its lock. A decision and DetachWatch are one step,
-// and so are taking a moment and sending the listing, where a goroutine does both: what
-// comes between them does what it does before or after.
+// listing at a time, which a goroutine repeats after a failure or a break, the moments
+// that it is compared with, deletions that are learned of, watches that positions
+// share, reads in place of a listing, the look-ahead, holds that take the watch over or
+// set their own, and a view that is kept while unused. Each step is what the code does
+// under its lock. A decision and DetachWatch are one step, and so are taking a moment
+// and sending the listing: what comes between them does what it does before or after.
 //
 // # What must not happen
 //
