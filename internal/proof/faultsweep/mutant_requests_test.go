@@ -17,6 +17,18 @@ func RequestMutants() []Mutant {
 		Name: "a listing is sent before the create", Package: client, Tests: "^TestAListingBehindSeveralCreates$",
 		File: "framework/create.go", Old: "a.sent, a.behind = o.onSent, o.behind", New: "if a.behind = o.behind; o.onSent != nil {\n\t\to.onSent()\n\t\ttime.Sleep(time.Millisecond)\n\t}",
 	}, {
+		Name: "a read that is not sent keeps its slot", Package: client, Tests: "^TestReadsAtOnceDoNotWait$",
+		File: "framework/at_once.go", Old: "_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)\n\t<-s.slots", New: "_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)",
+	}, {
+		Name: "a read whose answer came keeps its slot", Package: client, Tests: "^TestReadsAtOnceDoNotWait$",
+		File: "framework/at_once.go", Old: "f, outcome, err := r.attempt.read(a)\n\t<-s.slots", New: "f, outcome, err := r.attempt.read(a)",
+	}, {
+		Name: "a read whose answer says that the session has expired leaves it", Package: client, Tests: "^TestReadsAtOnceAreNotRepeated$",
+		File: "framework/at_once.go", Old: "\ts.endIfExpired(err)\n", New: "",
+	}, {
+		Name: "a read that is stopped notifies", Package: client, Tests: "^TestReadsAtOnce$",
+		File: "framework/watch_notify.go", Old: "n.over.Store(true)\n\town.drop()", New: "_ = own",
+	}, {
 		Name: "a late answer reaches another caller", Package: client, Tests: "^TestALateAnswerReachesNoOtherRequest$",
 		File: "framework/attempt.go", Old: "if c.decided.CompareAndSwap(false, true) {\n\t\t\treturn value, Unknown, err", New: "if s.answers.give(c.answer); true {\n\t\t\treturn value, Unknown, err",
 	}, {

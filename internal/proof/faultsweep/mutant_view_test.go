@@ -20,6 +20,18 @@ func ViewMutants() []Mutant {
 		Name: "a listing from before the create evicts", Package: waits, Tests: "TestAnEarlierListingEvictsNoOne",
 		File: "internal/queue/admission.go", Old: "case v.listed > p.answered:\n\t\treturn -1,", New: "case v.listed > 0:\n\t\treturn -1,",
 	}, {
+		Name: "a listing that fails is not sent again", Package: waits, Tests: "TestListingsAndReadsThatFail",
+		File: "internal/queue/listing.go", Old: "case v.listing && err != nil:\n\t\tv.run(v.listAgain)", New: "case v.listing && err != nil:",
+	}, {
+		Name: "a read that fails ends the wait", Package: waits, Tests: "TestListingsAndReadsThatFail",
+		File: "internal/queue/node.go", Old: "if err != nil && !errors.Is(err, framework.ErrNoNode) {", New: "if false {",
+	}, {
+		Name: "reads make no room for others", Package: waits, Tests: "TestReadsOfACrowd",
+		File: "internal/queue/node.go", Old: "v.reading--\n", New: "",
+	}, {
+		Name: "a watch that has fired is set again when something else is sent", Package: waits, Tests: "TestWatchAheadIsSetAgain",
+		File: "internal/queue/node.go", Old: "defer n.view.unlock()", New: "defer n.view.mu.Unlock()",
+	}, {
 		Name: "each waiter lists for itself", Package: waits, Tests: "TestCrowdSharesItsLooks",
 		File: "internal/queue/listing.go", Old: "if !v.listing && !v.closed {", New: "if !v.closed {",
 	}, {
