@@ -2,6 +2,7 @@ package framework_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -87,7 +88,7 @@ func TestReadsAtOnceAreNotRepeated(t *testing.T) {
 			tc.fault(p.server.On(zktest.OpGetChildren2, p.FullPath("/queue")))
 			require.True(t, s.list("/queue"))
 			require.ErrorIs(t, <-s.lists, tc.err)
-			if tc.err == framework.ErrSessionExpired {
+			if errors.Is(tc.err, framework.ErrSessionExpired) {
 				break
 			}
 			require.NoError(t, p.Sync(t.Context(), "/"))

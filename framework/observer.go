@@ -40,9 +40,10 @@ import (
 //
 // # Functions
 //
-// Started functions, AcquireEnded and RequestEnded run on the goroutine that does what
-// they report, often one of the program; the other functions on one of the client,
-// except that HoldEnded runs on the goroutine that calls Release if that ends the hold.
+// Started functions and AcquireEnded run on the goroutine that does what they report,
+// often one of the program, and so does RequestEnded, except for what recipes send
+// without waiting for it; the other functions on one of the client, except that
+// HoldEnded runs on the goroutine that calls Release if that ends the hold.
 // All of them must be safe for concurrent use, must return at once, and must not panic,
 // call Close, or wait for an operation of the client.
 type Observer struct {

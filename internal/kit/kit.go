@@ -61,10 +61,10 @@ type Kit interface {
 	CreateSent(ctx context.Context, path string, data []byte, mode framework.Mode, sent, behind func()) (framework.Created, error)
 
 	// SendChildren sends what Children sends, in the session that the view is pinned
-	// to, and does not wait for anything: answered gets the answer, or an error if there
-	// is none. sent is that of CreateSent. It reports false if the request cannot be
-	// sent now, because there is no connection or too many requests are under way; then
-	// answered is not called. It repeats nothing.
+	// to, and does not wait for anything: answered gets the answer, or an error if
+	// there is none. sent is that of CreateSent; it may be nil. It reports false if the
+	// request cannot be sent now, because there is no connection or too many requests
+	// are under way; then answered is not called. It repeats nothing.
 	//
 	// Answers come under no lock, in the order of the server and of its events, on the
 	// goroutine that reads from the connection, or on the one that closes it, which may

@@ -75,12 +75,12 @@ func (n *node) read(urgent bool) {
 	n.watch = queued
 }
 
-// maxReads is how many nodes are read at once. So a crowd that joins does not keep other
-// requests of the session waiting.
+// maxReads is how many nodes are read at once. So a crowd that joins does not keep
+// other requests of the session waiting.
 const maxReads = 32
 
-// nextRead returns the next node to read, nil if there is none or enough are being read.
-// The caller has the lock.
+// nextRead returns the next node to read, nil if there is none or enough are being
+// read. The caller has the lock.
 func (v *view) nextRead() *node {
 	if v.reading == maxReads {
 		return nil
@@ -132,8 +132,8 @@ func (n *node) onRead(data []byte, stat framework.Stat, stop func(), err error) 
 	}
 }
 
-// record is onRead for a caller that has the lock. It returns the function that ends the
-// watch if nothing needs it.
+// record is onRead for a caller that has the lock. It returns the function that ends
+// the watch if nothing needs it.
 func (n *node) record(data []byte, stat framework.Stat, stop func(), err error) (unused func()) {
 	v := n.view
 	switch {
