@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 )
 
 // Permissions of an ACL entry; combine them with |.
@@ -75,6 +77,6 @@ func (c *Client) SetACL(ctx context.Context, path string, acl []ACL, aversion in
 		e := record(path, 8+64*len(acl))
 		encodeACL(e, acl)
 		e.Int32(aversion)
-		return codeSetACL, e.Bytes()
+		return guard.OpSetACL, e.Bytes()
 	})
 }

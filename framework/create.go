@@ -164,10 +164,10 @@ func createRequest(path string, data []byte, mode Mode, o createOptions) (code i
 	if o.ttl != 0 {
 		e := createRecord(path, data, o.acl, ttlFlags[mode])
 		e.Int64(o.ttl.Milliseconds())
-		return codeCreateTTL, e.Bytes()
+		return guard.OpCreateTTL, e.Bytes()
 	}
-	if code = codeCreate; mode == Container {
-		code = codeContainer
+	if code = guard.OpCreate; mode == Container {
+		code = guard.OpContainer
 	}
 	return code, createRecord(path, data, o.acl, createFlags[mode]).Bytes()
 }

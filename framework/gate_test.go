@@ -137,7 +137,7 @@ func TestRequestThatComesTooLateForAConnectionTakesTheNext(t *testing.T) {
 			if attempts++; attempts == 1 {
 				session.guard.Seal()
 			}
-			return attempt[struct{}]{code: codeSync, record: pathRecord("/node"), finish: func(_ guard.Answer, err error) (none struct{}, _ error) {
+			return attempt[struct{}]{code: guard.OpSync, record: pathRecord("/node"), finish: func(_ guard.Answer, err error) (none struct{}, _ error) {
 				finished = append(finished, err)
 				return none, err
 			}}, nil

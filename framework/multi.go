@@ -156,7 +156,7 @@ func (s *Session) multi(ops []Op) (a attempt[multiReply], err error) {
 			}
 		}
 	}
-	a.code, a.record = codeMulti, multiRecord(ops)
+	a.code, a.record = guard.OpMulti, multiRecord(ops)
 	a.finish = func(a guard.Answer, err error) (v multiReply, _ error) {
 		if err == nil {
 			v.results, err = decodeMulti(jute.NewDecoder(a.Body), len(ops))

@@ -27,11 +27,11 @@ func (op *Op) record() (code int32, record []byte) {
 	case opMakes:
 		return createRequest(op.path, op.data, op.mode, op.create)
 	case opSets:
-		return codeSetData, dataRecord(op.path, op.data, op.version)
+		return guard.OpSetData, dataRecord(op.path, op.data, op.version)
 	case opRemoves:
-		return codeDelete, versionRecord(op.path, op.version)
+		return guard.OpDelete, versionRecord(op.path, op.version)
 	default:
-		return codeCheck, versionRecord(op.path, op.version)
+		return guard.OpCheck, versionRecord(op.path, op.version)
 	}
 }
 
@@ -44,9 +44,9 @@ func decodeMulti(d *jute.Decoder, n int) (results []opReply, err error) {
 	for h := d.MultiHeader(); !h.Done && d.Err() == nil; h = d.MultiHeader() {
 		var r opReply
 		switch h.Type {
-		case codeCreate:
+		case guard.OpCreate:
 			r.path = d.String()
-		case codeSetData:
+		case guard.OpSetData:
 			r.stat = decodeStat(d)
 		case multiFailed:
 			r.code = d.Int32()

@@ -51,11 +51,11 @@ type reading[T any] struct {
 }
 
 var (
-	dataReading = newReading("get", codeGetData, dataWatch, func(d *jute.Decoder) []byte { return bytes.Clone(d.Buffer()) })
+	dataReading = newReading("get", guard.OpGetData, dataWatch, func(d *jute.Decoder) []byte { return bytes.Clone(d.Buffer()) })
 
-	existenceReading = newReading("exists", codeExists, existsWatch, func(*jute.Decoder) bool { return true })
-	childrenReading  = newReading("children", codeGetChildren, childWatch, decodeNames)
-	aclReading       = newReading("getACL", codeGetACL, 0, decodeACL)
+	existenceReading = newReading("exists", guard.OpExists, existsWatch, func(*jute.Decoder) bool { return true })
+	childrenReading  = newReading("children", guard.OpGetChildren2, childWatch, decodeNames)
+	aclReading       = newReading("getACL", guard.OpGetACL, 0, decodeACL)
 )
 
 func newReading[T any](op string, code int32, kind watchKind, decode func(d *jute.Decoder) T) *reading[T] {
@@ -73,7 +73,7 @@ type found[T any] struct {
 
 // record is what to send for the read.
 func (r *reading[T]) record(path string, watch bool) []byte {
-	if r.code == codeGetACL {
+	if r.code == guard.OpGetACL {
 		return pathRecord(path)
 	}
 	return readRecord(path, watch)
@@ -81,7 +81,7 @@ func (r *reading[T]) record(path string, watch bool) []byte {
 
 // find reads an answer. That there is no node is one for some reads.
 func (r *reading[T]) find(a guard.Answer, err error) (f found[T], _ error) {
-	if errors.Is(err, ErrNoNode) && r.code == codeExists {
+	if errors.Is(err, ErrNoNode) && r.code == guard.OpExists {
 		return f, nil
 	}
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *Client) Children(ctx context.Context, path string) ([]string, Stat, err
 // AnyVersion, and returns the new Stat. Errors: ErrNoNode, ErrBadVersion. Update is a
 // compare-and-set that also knows its own write when the answer is dropped.
 func (c *Client) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
-	return c.change(ctx, "set", path, func(path string) (int32, []byte) { return codeSetData, dataRecord(path, data, version) })
+	return c.change(ctx, "set", path, func(path string) (int32, []byte) { return guard.OpSetData, dataRecord(path, data, version) })
 }
 
 // change runs a write whose answer is the node's new Stat.
@@ -152,7 +152,7 @@ func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 // deleteRequest returns the request of a delete.
 func deleteRequest(path string, version int32) request[struct{}] {
 	return request[struct{}]{op: "delete", path: path, start: func(s *Session, path string) (attempt[struct{}], error) {
-		return attempt[struct{}]{code: codeDelete, record: versionRecord(path, version), finish: func(_ guard.Answer, err error) (none struct{}, _ error) {
+		return attempt[struct{}]{code: guard.OpDelete, record: versionRecord(path, version), finish: func(_ guard.Answer, err error) (none struct{}, _ error) {
 			if err == nil || errors.Is(err, ErrNoNode) {
 				s.gone(path)
 			}
@@ -165,7 +165,7 @@ func deleteRequest(path string, version int32) request[struct{}] {
 // leader: reads that follow see every write that was complete before.
 func (c *Client) Sync(ctx context.Context, path string) error {
 	_, err := do(ctx, c, request[struct{}]{op: "sync", path: path, idempotent: true, reads: true, start: func(_ *Session, path string) (attempt[struct{}], error) {
-		return attempt[struct{}]{code: codeSync, record: pathRecord(path), finish: func(_ guard.Answer, err error) (none struct{}, _ error) { return none, err }}, nil
+		return attempt[struct{}]{code: guard.OpSync, record: pathRecord(path), finish: func(_ guard.Answer, err error) (none struct{}, _ error) { return none, err }}, nil
 	}})
 	return err
 }

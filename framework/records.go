@@ -4,23 +4,6 @@ import "github.com/zkrecipes/zkrecipes/internal/jute"
 
 // The records of requests and answers. The guard has checked the answers.
 
-// The operation codes of the protocol.
-const (
-	codeCreate      = 1
-	codeDelete      = 2
-	codeExists      = 3
-	codeGetData     = 4
-	codeSetData     = 5
-	codeGetACL      = 6
-	codeSetACL      = 7
-	codeSync        = 9
-	codeGetChildren = 12 // with the Stat
-	codeCheck       = 13
-	codeMulti       = 14
-	codeContainer   = 19
-	codeCreateTTL   = 21
-)
-
 // record returns an encoder with space for a path and so many bytes.
 func record(path string, more int) *jute.Encoder {
 	e := jute.NewEncoder(4 + len(path) + more)

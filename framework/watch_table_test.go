@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -229,7 +230,7 @@ func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
 				session.end(ErrSessionExpired)
 				return 1
 			}
-			_, _, w, err := (&reading[int]{op: "exists", code: codeExists, decode: ends}).watched(t.Context(), c.In(session), "/")
+			_, _, w, err := (&reading[int]{op: "exists", code: guard.OpExists, decode: ends}).watched(t.Context(), c.In(session), "/")
 			require.ErrorIs(t, err, ErrSessionLost)
 			require.Nil(t, w)
 			synctest.Wait() // for the answer, if the caller was first

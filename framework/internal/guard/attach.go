@@ -52,7 +52,7 @@ func (c *Conn) isSettled() bool {
 
 // onFirst handles an answer to what comes first.
 func (c *Conn) onFirst(op, code int32) error {
-	if op == opSetAuth {
+	if op == OpSetAuth {
 		if err := c.onCredential(code); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (c *Conn) onWatchesSet(code int32) {
 }
 
 func authRequest(cred Credential) []byte {
-	return newMessage(xidFirst, opSetAuth).numbers(0).text(cred.Scheme).text(string(cred.Secret)).done()
+	return newMessage(xidFirst, OpSetAuth).numbers(0).text(cred.Scheme).text(string(cred.Secret)).done()
 }
 
 // watchesBytes is about how large a request to set watches becomes: servers limit the
@@ -106,7 +106,7 @@ const watchesBytes = 100 << 10
 func watchesRequests(zxid int64, w Watched) (frames [][]byte) {
 	lists := [...][]string{w.Data, w.Missing, w.Children}
 	for left := len(w.Data) + len(w.Missing) + len(w.Children); left > 0; {
-		m := newMessage(xidFirst, opSetWatches).numbers(int32(zxid>>32), int32(zxid))
+		m := newMessage(xidFirst, OpSetWatches).numbers(int32(zxid>>32), int32(zxid))
 		for i := range lists {
 			n, size := 0, 0
 			for ; n < len(lists[i]) && len(m)+size < watchesBytes; n++ {

@@ -27,14 +27,14 @@ func attaching(t testing.TB, r *recorder, says ...[]byte) *Conn {
 // first is what comes first on such a connection.
 func first(vouch int32, zxid byte) [][]byte {
 	return [][]byte{
-		ask(xidFirst, opSetAuth, bytes.Join([][]byte{{0, 0, 0, 0}, text("digest"), text("a:b")}, nil)...),
-		ask(xidFirst, opSetAuth, bytes.Join([][]byte{{0, 0, 0, 0}, text("x509"), text("")}, nil)...),
+		ask(xidFirst, OpSetAuth, bytes.Join([][]byte{{0, 0, 0, 0}, text("digest"), text("a:b")}, nil)...),
+		ask(xidFirst, OpSetAuth, bytes.Join([][]byte{{0, 0, 0, 0}, text("x509"), text("")}, nil)...),
 		checkRequest(vouch, relied([]string{"/held"})),
-		ask(xidFirst, opSetWatches, bytes.Join([][]byte{{0, 0, 0, 0, 0, 0, 0, zxid}, {0, 0, 0, 1}, text("/a"), {0, 0, 0, 0}, {0, 0, 0, 1}, text("/b")}, nil)...),
+		ask(xidFirst, OpSetWatches, bytes.Join([][]byte{{0, 0, 0, 0, 0, 0, 0, zxid}, {0, 0, 0, 1}, text("/a"), {0, 0, 0, 0}, {0, 0, 0, 1}, text("/b")}, nil)...),
 	}
 }
 
-var held = results([2]int32{opCheck, 0}) // that the nodes relied on exist
+var held = results([2]int32{OpCheck, 0}) // that the nodes relied on exist
 
 // Requests may be sent when all that comes first is answered, which is reported once.
 func TestWhatComesFirstOnAConnection(t *testing.T) {
@@ -52,7 +52,7 @@ func TestWhatComesFirstOnAConnection(t *testing.T) {
 	require.Equal(t, []string{"event 3 /a"}, r.took())
 	readOne(t, c)
 	require.Equal(t, []string{"attached"}, r.took())
-	r.ask(t, c, 1, opSync)
+	r.ask(t, c, 1, OpSync)
 	require.ErrorIs(t, readAll(t, c), io.EOF)
 	require.Equal(t, []string{"sent 1", "answer 1", "suspended"}, r.took())
 }
@@ -65,7 +65,7 @@ func TestNothingMustComeFirst(t *testing.T) {
 	r.listen(c.guard)
 	c.guard.events.Attached = func(of *Conn) {
 		require.Same(t, c, of)
-		r.ask(t, c, 1, opSync) // no lock is held
+		r.ask(t, c, 1, OpSync) // no lock is held
 	}
 	greet(t, c)
 	require.Equal(t, []string{"sent 1"}, r.took())
@@ -140,7 +140,7 @@ func TestNothingOvertakesWhatComesFirst(t *testing.T) {
 		g := c.guard
 		g.events.IsOpen = func() bool { return true }
 		senders := []func(){
-			func() { g.Live().Send(opSync, syncRecord, r.request(1)) },
+			func() { g.Live().Send(OpSync, syncRecord, r.request(1)) },
 			func() { g.makeRoundTrip(time.Now().Add(time.Hour)) },
 			func() { g.checkVouch(time.Now().Add(time.Hour)) },
 			func() { g.RemoveWatch(func() (IdleWatch, bool) { return IdleWatch{Path: "/idle"}, true }) },
@@ -192,7 +192,7 @@ func TestWatchesAreSetAsOfTheNewestAnswer(t *testing.T) {
 	before := bytes.Join([][]byte{answer(xidFirst, 0, 0), answer(xidFirst, 0, 0), answer(xidVouch, 7, 0, held...), answer(xidFirst, 8, 0)}, nil)
 	c := attaching(t, &r, before, answer(number(1), 9, 0, text("/")...), answer(number(2), 70, codeNoNode), answer(number(3), 39, codeNoNode), answer(number(4), 40, 0))
 	greet(t, c)
-	r.ask(t, c, 1, opSync, opExists, opExists, opDelete)
+	r.ask(t, c, 1, OpSync, OpExists, OpExists, OpDelete)
 	require.ErrorIs(t, readAll(t, c), io.EOF)
 
 	for i, zxid := range []int64{75, 80} {

@@ -37,7 +37,7 @@ func TestWatchesAreSetInRequestsOfLimitedSize(t *testing.T) {
 				head := r.skip(4+4+4+8, "the header")
 				require.EqualValues(t, len(frame)-frameHeader, be32(head), name)
 				require.EqualValues(t, xidFirst, be32(head[4:]), name)
-				require.EqualValues(t, opSetWatches, be32(head[8:]), name)
+				require.EqualValues(t, OpSetWatches, be32(head[8:]), name)
 				require.EqualValues(t, zxid, be64(head[12:]), name)
 				for kind := range got {
 					r.vector(func() { got[kind] = append(got[kind], string(r.text())) })

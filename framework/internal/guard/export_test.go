@@ -9,20 +9,6 @@ var (
 
 // The numbers that those tests use.
 const (
-	CodeNoNode     = codeNoNode
-	OpClose        = opClose
-	OpContainer    = opContainer
-	OpCreate       = opCreate
-	OpCreateTTL    = opCreateTTL
-	OpDelete       = opDelete
-	OpExists       = opExists
-	OpGetACL       = opGetACL
-	OpGetChildren2 = opGetChildren2
-	OpGetData      = opGetData
-	OpMulti        = opMulti
-	OpPing         = opPing
-	OpSetACL       = opSetACL
-	OpSetData      = opSetData
-	OpSync         = opSync
-	XidEvent       = xidEvent
+	CodeNoNode = codeNoNode
+	XidEvent   = xidEvent
 )

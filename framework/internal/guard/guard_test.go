@@ -47,7 +47,7 @@ func TestOneRoundTripIsUnderWay(t *testing.T) {
 	require.NoError(t, c.Close())
 	c = again(t, g)
 	unwritten(c)
-	require.True(t, c.post(newMessage(xidClose, opClose).done()))
+	require.True(t, c.post(newMessage(xidClose, OpClose).done()))
 	g.makeRoundTrip(now.Add(period)) // it is not sent
 	require.False(t, g.underWay.Load())
 }
@@ -62,7 +62,7 @@ func TestAnswerToAPingProvesTheOldest(t *testing.T) {
 		for range 2 {
 			<-time.After(time.Second)
 			sent = append(sent, time.Now())
-			send(t, c, ask(xidPing, opPing))
+			send(t, c, ask(xidPing, OpPing))
 		}
 		for _, at := range sent {
 			<-time.After(time.Second)

@@ -38,10 +38,10 @@ func TestMultiEnd(t *testing.T) {
 		want multiEnd
 	}{
 		"no body":           {nil, multiEnd{}},
-		"cut short":         {results([2]int32{opCheck, 0})[:8], multiEnd{}},
+		"cut short":         {results([2]int32{OpCheck, 0})[:8], multiEnd{}},
 		"empty":             {results(), multiEnd{}},
-		"checks":            {results([2]int32{opCheck, 0}, [2]int32{opCheck, 0}), multiEnd{committed: true}},
-		"deletes":           {results([2]int32{opDelete, 0}), multiEnd{committed: true}},
+		"checks":            {results([2]int32{OpCheck, 0}, [2]int32{OpCheck, 0}), multiEnd{committed: true}},
+		"deletes":           {results([2]int32{OpDelete, 0}), multiEnd{committed: true}},
 		"first failed":      {results([2]int32{typeError, codeNoNode}, [2]int32{typeError, notTried}), multiEnd{code: codeNoNode}},
 		"third failed":      {results([2]int32{typeError, 0}, [2]int32{typeError, 0}, [2]int32{typeError, codeNoAuth}, [2]int32{typeError, notTried}), multiEnd{failed: 2, code: codeNoAuth}},
 		"expired":           {results([2]int32{typeError, codeExpired}), multiEnd{code: codeExpired}},
@@ -65,34 +65,34 @@ func TestWhatAnAnswerProves(t *testing.T) {
 		body []byte
 		want proves
 	}{
-		"create":                     {opCreate, 0, text("/a"), committed},
-		"create container":           {opContainer, 0, text("/a"), committed},
-		"create with a time to live": {opCreateTTL, 0, text("/a"), committed},
-		"delete":                     {opDelete, 0, nil, committed},
-		"set":                        {opSetData, 0, make([]byte, statBytes), committed},
-		"set acl":                    {opSetACL, 0, make([]byte, statBytes), committed},
-		"multi":                      {opMulti, 0, results([2]int32{opCheck, 0}), committed},
-		"create that is refused":     {opCreate, -110, nil, received},
-		"set that is refused":        {opSetData, codeNoAuth, nil, received},
-		"throttled":                  {opDelete, -127, nil, received},
-		"multi that fails":           {opMulti, 0, fail(codeNoNode), received},
-		"multi that is refused":      {opMulti, codeNoAuth, nil, received},
-		"empty multi":                {opMulti, 0, results(), received},
-		"sync":                       {opSync, 0, text("/"), received},
-		"read":                       {opExists, 0, make([]byte, statBytes), received},
+		"create":                     {OpCreate, 0, text("/a"), committed},
+		"create container":           {OpContainer, 0, text("/a"), committed},
+		"create with a time to live": {OpCreateTTL, 0, text("/a"), committed},
+		"delete":                     {OpDelete, 0, nil, committed},
+		"set":                        {OpSetData, 0, make([]byte, statBytes), committed},
+		"set acl":                    {OpSetACL, 0, make([]byte, statBytes), committed},
+		"multi":                      {OpMulti, 0, results([2]int32{OpCheck, 0}), committed},
+		"create that is refused":     {OpCreate, -110, nil, received},
+		"set that is refused":        {OpSetData, codeNoAuth, nil, received},
+		"throttled":                  {OpDelete, -127, nil, received},
+		"multi that fails":           {OpMulti, 0, fail(codeNoNode), received},
+		"multi that is refused":      {OpMulti, codeNoAuth, nil, received},
+		"empty multi":                {OpMulti, 0, results(), received},
+		"sync":                       {OpSync, 0, text("/"), received},
+		"read":                       {OpExists, 0, make([]byte, statBytes), received},
 		"read of nothing":            {4, codeNoNode, nil, received},
-		"set watches":                {opSetWatches, 0, nil, received},
-		"credentials":                {opSetAuth, 0, nil, nothing},
-		"expired":                    {opCreate, codeExpired, nil, nothing},
-		"moved":                      {opSetData, codeMoved, nil, nothing},
+		"set watches":                {OpSetWatches, 0, nil, received},
+		"credentials":                {OpSetAuth, 0, nil, nothing},
+		"expired":                    {OpCreate, codeExpired, nil, nothing},
+		"moved":                      {OpSetData, codeMoved, nil, nothing},
 		"read, moved":                {4, codeMoved, nil, nothing},
-		"multi, expired":             {opMulti, codeExpired, nil, nothing},
-		"multi, expired inside":      {opMulti, 0, fail(codeExpired), nothing},
+		"multi, expired":             {OpMulti, codeExpired, nil, nothing},
+		"multi, expired inside":      {OpMulti, 0, fail(codeExpired), nothing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				request, reply := connectFrames(17)
-				xid, isFirst := number(1), c.op == opSetWatches || c.op == opSetAuth
+				xid, isFirst := number(1), c.op == OpSetWatches || c.op == OpSetAuth
 				if isFirst {
 					xid = xidFirst
 				}
@@ -120,10 +120,10 @@ func TestWhatAnAnswerProves(t *testing.T) {
 				pass()
 				readOne(t, conn)
 				<-time.After(3 * time.Second) // more than a quarter of the 9 s
-				r.ask(t, conn, 2, opSync)
+				r.ask(t, conn, 2, OpSync)
 				readOne(t, conn)
 				pass()
-				r.ask(t, conn, 3, opSync)
+				r.ask(t, conn, 3, OpSync)
 				readOne(t, conn)
 				at := map[bool]time.Time{false: begun, true: sent}
 				assert.Equal(t, at[c.want.q], trust.vouched, "Q")
@@ -137,12 +137,12 @@ func TestWhatAnAnswerProves(t *testing.T) {
 // library does not know.
 func TestConnectRequestHasTheGreatestZxid(t *testing.T) {
 	t.Parallel()
-	c := connected(t, answer(number(1), 5, 0, text("/")...), answer(xidVouch, 99, 0, results([2]int32{opCheck, 0})...), answer(number(2), 7, 0, text("/")...), happened(1, "/a"), answer(xidPing, 0, 0))
+	c := connected(t, answer(number(1), 5, 0, text("/")...), answer(xidVouch, 99, 0, results([2]int32{OpCheck, 0})...), answer(number(2), 7, 0, text("/")...), happened(1, "/a"), answer(xidPing, 0, 0))
 	var r recorder
-	r.ask(t, c, 1, opSync)
+	r.ask(t, c, 1, OpSync)
 	relyingOn(t, c, "/a")
 	vouch(c)
-	r.ask(t, c, 2, opSync)
+	r.ask(t, c, 2, OpSync)
 	require.ErrorIs(t, readAll(t, c), io.EOF)
 	require.Len(t, r.answers, 2)
 	_, reply := connectFrames(17)
@@ -179,7 +179,7 @@ func TestVouchingThatFindsNoSession(t *testing.T) {
 		vouch(conn)
 		require.NotNil(t, conn.vouching, name)
 		var r recorder
-		r.ask(t, conn, 1, opMulti)
+		r.ask(t, conn, 1, OpMulti)
 		require.ErrorIs(t, readAll(t, conn), c.want, name)
 		assert.Equal(t, Answer{Err: ErrConnectionClosed}, r.answer(1))
 		assert.Nil(t, conn.guard.Live(), "the connection is given up")
@@ -231,7 +231,7 @@ func TestNoNumberIsUsedTwiceInASession(t *testing.T) {
 		sent := frames(t, unwritten(again(t, session)))
 		require.Len(t, sent, 2)
 		numbers = append(numbers, be32(sent[1][frameHeader:]))
-		assert.EqualValues(t, opMulti, be32(sent[1][frameHeader+4:]))
+		assert.EqualValues(t, OpMulti, be32(sent[1][frameHeader+4:]))
 	}
 	assert.Equal(t, []int32{xidVouch, xidVouch - 1, xidVouch - 2}, numbers)
 }

@@ -131,7 +131,7 @@ func (c *Conn) onHeader(a *inbound) error {
 		c.guard.told.Store(max(a.zxid, c.guard.told.Load()))
 	}
 	end := multiEnd{committed: true}
-	if a.to.op == opMulti && a.code == 0 {
+	if a.to.op == OpMulti && a.code == 0 {
 		frame, err := c.read.Peek(min(frameHeader+a.size, readAhead))
 		if err != nil {
 			return err

@@ -33,8 +33,8 @@ func BenchmarkGuardReads(b *testing.B) {
 		op   int32
 		body []byte
 	}{
-		{"create", opCreate, text("/locks/orders/_c_0e1ab2c3-d4e5-46f7-8899-aabbccddeeff-lock-0000000001")},
-		{"delete", opDelete, nil},
+		{"create", OpCreate, text("/locks/orders/_c_0e1ab2c3-d4e5-46f7-8899-aabbccddeeff-lock-0000000001")},
+		{"delete", OpDelete, nil},
 		{"get", 4, append(text("data of a holder"), stat...)},
 		{"list of 3", 12, listing(3)},
 		{"list of 1000", 12, listing(1000)},

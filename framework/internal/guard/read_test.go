@@ -38,7 +38,7 @@ func TestGuardRefusesLargeAnswers(t *testing.T) {
 			<-time.After(time.Second)
 			sent := time.Now()
 			var r recorder
-			r.ask(t, c, 1, opCreate, opGetData, opContainer, opCreate, opGetData, opGetData, opSync)
+			r.ask(t, c, 1, OpCreate, OpGetData, OpContainer, OpCreate, OpGetData, OpGetData, OpSync)
 			require.Len(t, r.took(), 7)
 			<-time.After(time.Second)
 			c.read.Reset(bytes.NewReader(stream))
@@ -70,7 +70,7 @@ func TestMalformedAnswersEndTheConnection(t *testing.T) {
 			c := connected(t, answer(number(1), 5, codeNoNode, body...), answer(number(2), 6, 0, body...), answer(number(3), 7, 0, text("/")...))
 			var r recorder
 			r.listen(c.guard)
-			r.ask(t, c, 1, op, op, opSync)
+			r.ask(t, c, 1, op, op, OpSync)
 			require.ErrorIs(t, readAll(t, c), ErrMalformed, "%d, %s", op, kind)
 			require.Equal(t, []string{"sent 1", "sent 2", "sent 3", "answer 1", "answer 2", "suspended", "answer 3"}, r.took())
 			require.Equal(t, Answer{Zxid: 5, Code: codeNoNode, Body: append([]byte{}, body...)}, r.answer(1), "that of a refusal is not looked at")
@@ -100,7 +100,7 @@ func TestGuardCountsFromTheEndOfAFrame(t *testing.T) {
 				c := connected(t)
 				c.guard.cfg.MaxReplyBytes = limit
 				var r recorder
-				r.ask(t, c, 1, opCreate, opSync)
+				r.ask(t, c, 1, OpCreate, OpSync)
 				began := time.Now()
 				c.read.Reset(slowly{bytes.NewReader(answer(number(1), 5, 0, text(strings.Repeat("/", 5*readAhead))...))})
 				readOne(t, c)
@@ -131,10 +131,10 @@ func TestGuardTakesNothingLargeWithoutARequest(t *testing.T) {
 		c := connected(t, frame)
 		c.guard.cfg.MaxReplyBytes = 1000
 		c.guard.cfg.Auth = []Credential{{Scheme: "digest"}}
-		require.True(t, c.post(ask(xidFirst, opSetAuth)))
+		require.True(t, c.post(ask(xidFirst, OpSetAuth)))
 		relyingOn(t, c, "/a")
 		vouch(c)
-		send(t, c, ask(xidPing, opPing))
+		send(t, c, ask(xidPing, OpPing))
 		require.ErrorIs(t, readAll(t, c), errShortFrame, name)
 		require.Zero(t, c.guard.zxid.Load()&^5, name)
 	}
@@ -147,7 +147,7 @@ func TestGuardTakesMemoryAsBytesCome(t *testing.T) {
 	data := answer(number(1), 5, 0, append(text(strings.Repeat("x", size)), make([]byte, statBytes)...)...)
 	taken := func(bytesCome int) (took, kept int) {
 		c := connected(t, data[:bytesCome])
-		require.True(t, c.Send(opGetData, text("/a"), deaf{}))
+		require.True(t, c.Send(OpGetData, text("/a"), deaf{}))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := c.Read(make([]byte, 1))

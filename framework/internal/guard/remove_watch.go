@@ -16,7 +16,7 @@ func (g *Guard) RemoveWatch(next func() (IdleWatch, bool)) {
 		return
 	}
 	r := &removal{conn: c}
-	if !c.place(r.record(next), opRemoveWatches, r) {
+	if !c.place(r.record(next), OpRemoveWatches, r) {
 		c.removing.Store(false)
 	}
 }

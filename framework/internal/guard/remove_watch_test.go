@@ -34,8 +34,8 @@ func TestRemovingWatches(t *testing.T) {
 		require.Equal(t, []string{want}, r.took())
 		c.guard.RemoveWatch(r.idle("/b", true))
 		require.Equal(t, append(
-			ask(number(1), opRemoveWatches, append(text("/a"), 0, 0, 0, 2)...),
-			ask(number(2), opRemoveWatches, append(text("/b"), 0, 0, 0, 1)...)...), unwritten(c))
+			ask(number(1), OpRemoveWatches, append(text("/a"), 0, 0, 0, 2)...),
+			ask(number(2), OpRemoveWatches, append(text("/b"), 0, 0, 0, 1)...)...), unwritten(c))
 		require.ErrorIs(t, readAll(t, c), io.EOF)
 		require.Equal(t, []string{"chosen /b", "wake"}, r.took())
 		require.EqualValues(t, 6, c.guard.told.Load())

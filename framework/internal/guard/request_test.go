@@ -33,7 +33,7 @@ func TestAConnectionThatTheServerCutsOff(t *testing.T) {
 			}
 			var r recorder
 			r.listen(c.guard)
-			r.ask(t, c, 1, opSync, opCreate, opDelete)
+			r.ask(t, c, 1, OpSync, OpCreate, OpDelete)
 			require.ErrorIs(t, readAll(t, c), io.EOF)
 			want := []Answer{{Zxid: 5, Body: text("/")}, {Zxid: 6, Err: largeAnswer(80)}, {Zxid: 7, Code: codeNoNode, Body: []byte{}}}
 			for i, arrives := range []int{len(answers[0]), len(answers[0]) + frameHeader + replyHeader, len(all)} {
@@ -78,10 +78,10 @@ func TestAConnectionThatEndsDuringAnAnswer(t *testing.T) {
 					close(ended)
 				}()
 				<-ended
-				assert.False(t, c.Send(opSync, syncRecord, r.request(9)))
+				assert.False(t, c.Send(OpSync, syncRecord, r.request(9)))
 			}
-			require.True(t, c.Send(opSync, syncRecord, during))
-			r.ask(t, c, 2, opSync, opSync)
+			require.True(t, c.Send(OpSync, syncRecord, during))
+			r.ask(t, c, 2, OpSync, OpSync)
 			require.Error(t, readAll(t, c), name)
 			require.Equal(t, []string{"sent 1", "sent 2", "sent 3", "answer 1", "suspended", "answer 2", "answer 3"}, r.took(), name)
 			require.Equal(t, large, r.answer(1).Err != nil)
@@ -100,7 +100,7 @@ func TestAConnectionThatEndsInsideAnAnswer(t *testing.T) {
 		server, says := io.Pipe()
 		c.read.Reset(server)
 		var r recorder
-		r.ask(t, c, 1, opCreate, opSync)
+		r.ask(t, c, 1, OpCreate, OpSync)
 		read := make(chan error)
 		go func() {
 			_, err := c.Read(make([]byte, 1))
@@ -129,9 +129,9 @@ func TestRequestsAroundTheCloseRequest(t *testing.T) {
 	t.Parallel()
 	c := connected(t, answer(number(1), 5, 0, text("/")...), answer(xidClose, 6, 0), answer(number(2), 7, 0, text("/")...))
 	var r recorder
-	r.ask(t, c, 1, opSync, opSync)
-	require.True(t, c.post(newMessage(xidClose, opClose).done()))
-	require.False(t, c.Send(opSync, syncRecord, r.request(3)))
+	r.ask(t, c, 1, OpSync, OpSync)
+	require.True(t, c.post(newMessage(xidClose, OpClose).done()))
+	require.False(t, c.Send(OpSync, syncRecord, r.request(3)))
 	require.ErrorIs(t, readAll(t, c), errCloseAnswered)
 	require.True(t, c.guard.closed.Given())
 	require.NoError(t, c.guard.Broken(), "as it should")
@@ -162,7 +162,7 @@ func TestRequestsWhileAConnectionEnds(t *testing.T) {
 				for i := s * each; i < (s+1)*each; i++ {
 					request := r.request(i)
 					request.answered = func(Answer) { answered[i].Add(1) }
-					sent[i] = c.Send(opExists, text("/a"), request)
+					sent[i] = c.Send(OpExists, text("/a"), request)
 					asked.Add(1)
 				}
 			})
@@ -189,10 +189,10 @@ func TestNumbersOfRequests(t *testing.T) {
 	c := connected(t)
 	c.guard.xids.Store(firstXid - 3)
 	var r recorder
-	r.ask(t, c, 1, opSync, opSync, opSync, opSync)
+	r.ask(t, c, 1, OpSync, OpSync, OpSync, OpSync)
 	var got []int32
 	for _, frame := range frames(t, unwritten(c)) {
-		require.Equal(t, ask(be32(frame[4:]), opSync, text("/a")...), frame)
+		require.Equal(t, ask(be32(frame[4:]), OpSync, text("/a")...), frame)
 		got = append(got, be32(frame[4:]))
 	}
 	require.Equal(t, []int32{math.MaxInt32 - 1, math.MaxInt32, 1 << 30, 1<<30 + 1}, got)
@@ -207,7 +207,7 @@ func TestAnsweredRequestsAreForgotten(t *testing.T) {
 	t.Parallel()
 	c := connected(t, answer(number(3), 5, codeNoNode), answer(number(1), 5, codeNoNode), answer(number(2), 5, codeNoNode))
 	var r recorder
-	r.ask(t, c, 1, opSync, opSync, opSync)
+	r.ask(t, c, 1, OpSync, OpSync, OpSync)
 	for range 3 {
 		readOne(t, c)
 	}

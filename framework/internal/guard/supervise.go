@@ -36,7 +36,7 @@ func (g *Guard) makeRoundTrip(now time.Time) time.Duration {
 		return period / 2
 	}
 	g.roundTripAt, g.roundTripOver = now, c
-	if !c.Send(opSync, syncRecord, syncing{g}) {
+	if !c.Send(OpSync, syncRecord, syncing{g}) {
 		g.underWay.Store(false)
 	}
 	return period
@@ -79,7 +79,7 @@ func (c *Conn) stuck(now time.Time, silence, commit, limit time.Duration) bool {
 func (c *Conn) leaderless(now time.Time, limit time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.inFrame || len(c.sent) == 0 || (c.sent[0].op != opSync && c.sent[0].xid > xidVouch) {
+	if c.inFrame || len(c.sent) == 0 || (c.sent[0].op != OpSync && c.sent[0].xid > xidVouch) {
 		return false
 	}
 	return min(now.Sub(c.sent[0].at), now.Sub(c.first)) >= limit

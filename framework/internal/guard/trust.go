@@ -192,7 +192,7 @@ func (c *Conn) prove(f inFlight, code int32, end multiEnd) {
 	now := time.Now()
 	switch {
 	case noSession(code), noSession(end.code): // the server no longer has the session
-	case f.op == opSetAuth: // the server does not look for the session
+	case f.op == OpSetAuth: // the server does not look for the session
 	default:
 		// A refusal may come from the server itself, for example when it throttles.
 		c.guard.trust.answer(f.at, now, byLeader(f.op) && code == 0)

@@ -117,7 +117,7 @@ func (c *modelClient) established(a *attachment, ok bool) {
 	c.isMade, c.isAttached = true, true
 	switch {
 	case first:
-		c.request(opCreate, c.grant)
+		c.request(OpCreate, c.grant)
 	case c.trust.relied > 0 && !c.withoutQ:
 		c.vouch(func() {})
 	}
@@ -128,7 +128,7 @@ func (c *modelClient) established(a *attachment, ok bool) {
 func (c *modelClient) ping(a *attachment) {
 	c.schedule(c.now+c.timeout/3, func() {
 		if c.at == a {
-			c.request(opPing, func() {})
+			c.request(OpPing, func() {})
 			c.ping(a)
 		}
 	})
@@ -140,11 +140,11 @@ func (c *modelClient) request(op int32, then func()) {
 		return
 	}
 	q := &call{op: op, on: a, sent: c.time(), then: then}
-	if op != opPing {
+	if op != OpPing {
 		c.number++
 		q.number = c.number
 	}
-	if op == opMulti {
+	if op == OpMulti {
 		c.trigger(onSending)
 		if c.sameNumber {
 			q.number = xidVouch
@@ -178,14 +178,14 @@ func (c *modelClient) answered(q *call, zxid int64) {
 func (c *modelClient) sync() {
 	if !c.isSyncing {
 		c.isSyncing, c.synced = true, c.now
-		c.request(opSync, func() { c.isSyncing = false })
+		c.request(OpSync, func() { c.isSyncing = false })
 	}
 }
 
 func (c *modelClient) vouch(then func()) {
 	if !c.isAsked && c.isAttached {
 		c.isAsked = true
-		c.request(opMulti, func() {
+		c.request(OpMulti, func() {
 			c.isAsked = false
 			then()
 		})
@@ -238,7 +238,7 @@ func (c *modelClient) actAtRandom() {
 	switch {
 	case !c.isMade || c.isOver:
 	case kind < 2:
-		c.request(opGetData, func() {})
+		c.request(OpGetData, func() {})
 	case kind < 4:
 		c.lost(c.at)
 	case c.endsLeases && c.trust.relied == 0:
@@ -268,7 +268,7 @@ func (c *modelClient) begin(a *attachment) {
 func (c *modelClient) prove(q *call) {
 	for _, t := range []*trust{&c.trust, &c.alone} {
 		t.answer(q.sent, c.time(), byLeader(q.op))
-		if byQuorum[q.op] || (c.syncVouches && q.op == opSync) {
+		if byQuorum[q.op] || (c.syncVouches && q.op == OpSync) {
 			t.committed(q.sent, c.time())
 		}
 	}

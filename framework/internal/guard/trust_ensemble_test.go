@@ -268,7 +268,7 @@ func (v *voter) apply(p *proposal) {
 		v.heard = p.timeout
 	}
 	if i := slices.IndexFunc(v.waiting, func(q *call) bool { return !q.done }); i >= 0 {
-		if q := v.waiting[i]; q.op != opSync && q.number == p.number {
+		if q := v.waiting[i]; q.op != OpSync && q.number == p.number {
 			q.done, q.code = true, p.code
 			v.flush()
 		}

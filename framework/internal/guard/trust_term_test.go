@@ -273,7 +273,7 @@ func (v *voter) receive(q *call) {
 	switch {
 	case byQuorum[q.op]:
 		v.ask(func(t *leaderTerm, _ *learner) { t.transact(q) })
-	case q.op == opSync && v.link != nil:
+	case q.op == OpSync && v.link != nil:
 		v.ask(func(t *leaderTerm, l *learner) { t.sync(q, l) })
 	default:
 		q.done = true

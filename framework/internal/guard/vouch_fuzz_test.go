@@ -20,7 +20,7 @@ func relyingOn(t testing.TB, c *Conn, paths ...string) {
 // crashes the guard nor blocks it.
 func FuzzAnswerToAVouching(f *testing.F) {
 	f.Add([]byte{}, byte(0))
-	f.Add(answer(xidVouch, 5, 0, results([2]int32{opCheck, 0}, [2]int32{opCheck, 0})...), byte(1))
+	f.Add(answer(xidVouch, 5, 0, results([2]int32{OpCheck, 0}, [2]int32{OpCheck, 0})...), byte(1))
 	f.Add(answer(xidVouch, 5, 0, results([2]int32{typeError, codeNoNode}, [2]int32{typeError, notTried})...), byte(2))
 	f.Add(answer(xidVouch, 5, 0, results([2]int32{typeError, 0}, [2]int32{typeError, 0}, [2]int32{typeError, codeNoNode})...), byte(2))
 	f.Add(append(answer(number(1), 5, 0, make([]byte, 20<<10)...), answer(xidVouch, 5, codeExpired)...), byte(2))
@@ -33,7 +33,7 @@ func FuzzAnswerToAVouching(f *testing.F) {
 		relyingOn(t, c, "/a", "/b")
 		vouch(c)
 		var r recorder
-		r.ask(t, c, 1, opMulti)
+		r.ask(t, c, 1, OpMulti)
 		_ = readAll(t, c)
 		require.Equal(t, []string{"sent 1", "answer 1"}, r.took())
 		require.Nil(t, c.guard.Live())
@@ -44,7 +44,7 @@ func FuzzAnswerToAVouching(f *testing.F) {
 // beginning, and reaches the caller whole.
 func TestAnswerToALargeMulti(t *testing.T) {
 	t.Parallel()
-	for name, first := range map[string][2]int32{"committed": {opCheck, 0}, "failed": {typeError, codeNoNode}} {
+	for name, first := range map[string][2]int32{"committed": {OpCheck, 0}, "failed": {typeError, codeNoNode}} {
 		var ops [][2]int32
 		for range 4000 {
 			op := first
@@ -64,7 +64,7 @@ func TestAnswerToALargeMulti(t *testing.T) {
 			before := c.guard.trust.vouched
 			time.Sleep(time.Millisecond)
 			var r recorder
-			r.ask(t, c, 1, opMulti)
+			r.ask(t, c, 1, OpMulti)
 			readOne(t, c)
 			require.Equal(t, Answer{Zxid: 5, Body: results(ops...)}, r.answer(1))
 			require.Equal(t, name == "committed", c.guard.trust.vouched.After(before), name)

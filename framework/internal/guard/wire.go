@@ -36,36 +36,39 @@ const (
 	// on another connection: a server would take the commit of the earlier request for
 	// that of the present one.
 	xidVouch = -5
+)
 
-	opCreate        = 1
-	opDelete        = 2
-	opExists        = 3
-	opGetData       = 4
-	opSetData       = 5
-	opGetACL        = 6
-	opSetACL        = 7
-	opSync          = 9
-	opPing          = 11
-	opGetChildren2  = 12
-	opCheck         = 13
-	opMulti         = 14
-	opRemoveWatches = 18
-	opContainer     = 19
-	opCreateTTL     = 21
-	opSetAuth       = 100
-	opSetWatches    = 101
-	opClose         = -11
+// The operation codes of the protocol.
+const (
+	OpCreate        = 1
+	OpDelete        = 2
+	OpExists        = 3
+	OpGetData       = 4
+	OpSetData       = 5
+	OpGetACL        = 6
+	OpSetACL        = 7
+	OpSync          = 9
+	OpPing          = 11
+	OpGetChildren2  = 12 // with the Stat
+	OpCheck         = 13
+	OpMulti         = 14
+	OpRemoveWatches = 18
+	OpContainer     = 19
+	OpCreateTTL     = 21
+	OpSetAuth       = 100
+	OpSetWatches    = 101
+	OpClose         = -11
 )
 
 // byQuorum holds the requests that are transactions: a server answers success only
 // after a quorum has acknowledged them.
 var byQuorum = map[int32]bool{
-	opCreate: true, opContainer: true, opCreateTTL: true, opDelete: true,
-	opSetData: true, opSetACL: true, opMulti: true,
+	OpCreate: true, OpContainer: true, OpCreateTTL: true, OpDelete: true,
+	OpSetData: true, OpSetACL: true, OpMulti: true,
 }
 
 // byLeader reports whether only the leader can answer.
-func byLeader(op int32) bool { return op == opSync || byQuorum[op] }
+func byLeader(op int32) bool { return op == OpSync || byQuorum[op] }
 
 var errShortFrame = errors.New("malformed frame")
 

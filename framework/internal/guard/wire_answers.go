@@ -12,21 +12,21 @@ const statBytes = 6*8 + 5*4
 func checkAnswer(op int32, body []byte) error {
 	r := answerReader{rest: body}
 	switch op {
-	case opDelete, opRemoveWatches: // nothing
-	case opCreate, opContainer, opCreateTTL, opSync:
+	case OpDelete, OpRemoveWatches: // nothing
+	case OpCreate, OpContainer, OpCreateTTL, OpSync:
 		r.text()
-	case opExists, opSetData, opSetACL:
+	case OpExists, OpSetData, OpSetACL:
 		r.skip(statBytes, "a stat")
-	case opGetData:
+	case OpGetData:
 		r.data()
 		r.skip(statBytes, "a stat")
-	case opGetChildren2:
+	case OpGetChildren2:
 		r.vector(func() { r.text() })
 		r.skip(statBytes, "a stat")
-	case opGetACL:
+	case OpGetACL:
 		r.vector(func() { r.number("permissions"); r.text(); r.text() })
 		r.skip(statBytes, "a stat")
-	case opMulti:
+	case OpMulti:
 		r.results()
 	default:
 		r.fail("answers to this operation are not known")
@@ -111,10 +111,10 @@ func (r *answerReader) results() {
 			return
 		}
 		switch kind := be32(head); kind {
-		case opCheck, opDelete:
-		case opCreate:
+		case OpCheck, OpDelete:
+		case OpCreate:
 			r.text()
-		case opSetData:
+		case OpSetData:
 			r.skip(statBytes, "a stat")
 		case typeError:
 			if code := r.number("an error code"); code > 0 {

@@ -17,22 +17,22 @@ func wellFormed() map[int32][][]byte {
 	}
 	end := []byte{0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff}
 	return map[int32][][]byte{
-		opGetData:      {join(text("data"), stat), join([]byte{0xff, 0xff, 0xff, 0xff}, stat), join(text(""), stat)},
-		opExists:       {stat},
-		opGetChildren2: {join([]byte{0, 0, 0, 2}, text("a"), text(""), stat), join([]byte{0, 0, 0, 0}, stat)},
-		opGetACL:       {join([]byte{0, 0, 0, 1, 0, 0, 0, 31}, text("world"), text("anyone"), stat), join([]byte{0, 0, 0, 0}, stat)},
-		opSetACL:       {stat},
-		opSetData:      {stat},
-		opSync:         {text("/a")},
-		opCreate:       {text("/a"), text("")},
-		opContainer:    {join(text("/a"), stat), text("/a")}, // what follows is new in 3.5
-		opCreateTTL:    {text("/a")},
-		opMulti: {
-			join(result(opCheck), result(opCreate, text("/b")...), result(opSetData, stat...), result(opDelete), end),
+		OpGetData:      {join(text("data"), stat), join([]byte{0xff, 0xff, 0xff, 0xff}, stat), join(text(""), stat)},
+		OpExists:       {stat},
+		OpGetChildren2: {join([]byte{0, 0, 0, 2}, text("a"), text(""), stat), join([]byte{0, 0, 0, 0}, stat)},
+		OpGetACL:       {join([]byte{0, 0, 0, 1, 0, 0, 0, 31}, text("world"), text("anyone"), stat), join([]byte{0, 0, 0, 0}, stat)},
+		OpSetACL:       {stat},
+		OpSetData:      {stat},
+		OpSync:         {text("/a")},
+		OpCreate:       {text("/a"), text("")},
+		OpContainer:    {join(text("/a"), stat), text("/a")}, // what follows is new in 3.5
+		OpCreateTTL:    {text("/a")},
+		OpMulti: {
+			join(result(OpCheck), result(OpCreate, text("/b")...), result(OpSetData, stat...), result(OpDelete), end),
 			join(result(typeError, 0, 0, 0, 0), result(typeError, 0xff, 0xff, 0xff, 0x9b), result(typeError, 0xff, 0xff, 0xff, 0xfe), end),
 			end,
 		},
-		opDelete: {nil},
+		OpDelete: {nil},
 	}
 }
 
@@ -52,7 +52,7 @@ func TestAnswersCutShortAreNoticed(t *testing.T) {
 	t.Parallel()
 	for op, bodies := range wellFormed() {
 		for _, body := range bodies {
-			if op == opContainer {
+			if op == OpContainer {
 				body = text("/a")
 			}
 			for n := range body {
@@ -68,26 +68,26 @@ func TestAnswersCutShortAreNoticed(t *testing.T) {
 
 // malformed are answers that crash the library, or make it read old bytes.
 var malformed = map[int32]map[string][]byte{
-	opGetData: {
+	OpGetData: {
 		"two gigabytes": {0x7f, 0xff, 0xff, 0xf0}, "a stat cut short": append(text("x"), make([]byte, statBytes-1)...),
 	},
-	opExists: {"nothing": nil, "a stat cut short": make([]byte, statBytes-1)},
-	opGetChildren2: {
+	OpExists: {"nothing": nil, "a stat cut short": make([]byte, statBytes-1)},
+	OpGetChildren2: {
 		"four billion names": {0xff, 0xff, 0xff, 0xf0}, "a vector that is null": append([]byte{0xff, 0xff, 0xff, 0xff}, make([]byte, statBytes)...),
 		"two billion names": {0x7f, 0xff, 0xff, 0xff}, "a name that is null": append([]byte{0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff}, make([]byte, statBytes)...),
 		"a name too few": append(append([]byte{0, 0, 0, 2}, text("a")...), make([]byte, 3)...),
 	},
-	opGetACL:    {"four billion entries": {0xff, 0xff, 0xff, 0xf0}, "two billion entries": {0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 1}},
-	opSetACL:    {"nothing": nil},
-	opSetData:   {"nothing": nil},
-	opSync:      {"nothing": nil, "a path of two gigabytes": {0x7f, 0xff, 0xff, 0xf0}},
-	opCreate:    {"nothing": nil, "a path that is null": {0xff, 0xff, 0xff, 0xff}, "a path of two gigabytes": {0x7f, 0xff, 0xff, 0xf0}},
-	opContainer: {"nothing": nil},
-	opCreateTTL: {"nothing": nil},
-	opMulti: {
-		"half a header": {0, 0, 0, 13}, "nothing": nil, "no end": {0, 0, 0, opCheck, 0, 0, 0, 0, 0},
+	OpGetACL:    {"four billion entries": {0xff, 0xff, 0xff, 0xf0}, "two billion entries": {0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 1}},
+	OpSetACL:    {"nothing": nil},
+	OpSetData:   {"nothing": nil},
+	OpSync:      {"nothing": nil, "a path of two gigabytes": {0x7f, 0xff, 0xff, 0xf0}},
+	OpCreate:    {"nothing": nil, "a path that is null": {0xff, 0xff, 0xff, 0xff}, "a path of two gigabytes": {0x7f, 0xff, 0xff, 0xf0}},
+	OpContainer: {"nothing": nil},
+	OpCreateTTL: {"nothing": nil},
+	OpMulti: {
+		"half a header": {0, 0, 0, 13}, "nothing": nil, "no end": {0, 0, 0, OpCheck, 0, 0, 0, 0, 0},
 		"a result of no kind": {0, 0, 0, 99, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0},
-		"an end that creates": {0, 0, 0, opCreate, 1, 0, 0, 0, 0, 0xbb, 0xbb, 0xbb, 0xbb},
+		"an end that creates": {0, 0, 0, OpCreate, 1, 0, 0, 0, 0, 0xbb, 0xbb, 0xbb, 0xbb},
 		"no results":          {0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff},
 		"a code of no server": {0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 9, 0, 0, 0, 9, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0},
 	},

@@ -17,9 +17,9 @@ func checkBytes(path string) int { return multiHeader + 4 + len(path) + 4 }
 
 // checkRequest returns the frame of a multi that only checks that these nodes exist.
 func checkRequest(xid int32, nodes []*reliedNode) []byte {
-	f := newMessage(xid, opMulti)
+	f := newMessage(xid, OpMulti)
 	for _, n := range nodes {
-		f = append(f.numbers(opCheck), 0).numbers(-1).text(n.path).numbers(anyVersion)
+		f = append(f.numbers(OpCheck), 0).numbers(-1).text(n.path).numbers(anyVersion)
 	}
 	return append(f.numbers(-1), 1).numbers(-1).done()
 }

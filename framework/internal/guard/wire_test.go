@@ -38,9 +38,9 @@ func TestAnswersReachTheirRequests(t *testing.T) {
 				got = append(got, buf[:n]...)
 			}
 			require.Equal(t, reply, got)
-			r.ask(t, c, 1, opGetData, opExists, opDelete)
-			send(t, c, ask(xidPing, opPing))
-			r.ask(t, c, 4, opGetData, opCreate)
+			r.ask(t, c, 1, OpGetData, OpExists, OpDelete)
+			send(t, c, ask(xidPing, OpPing))
+			r.ask(t, c, 4, OpGetData, OpCreate)
 			require.ErrorIs(t, readAll(t, c), io.EOF)
 			require.Equal(t, []string{
 				"attached", "sent 1", "sent 2", "sent 3", "sent 4", "sent 5",
@@ -62,15 +62,15 @@ func TestGuardSwallowsWritesToADeadConnection(t *testing.T) {
 	c := connected(t)
 	require.NoError(t, c.Close())
 	require.NoError(t, c.Close(), "twice")
-	send(t, c, ask(1, opCreate, text("/a")...), ask(xidPing, opPing))
-	assert.False(t, c.Send(opSync, syncRecord, r.request(1)))
+	send(t, c, ask(1, OpCreate, text("/a")...), ask(xidPing, OpPing))
+	assert.False(t, c.Send(OpSync, syncRecord, r.request(1)))
 	assert.Empty(t, unwritten(c))
 
 	c = connected(t)
-	over := newMessage(xidClose, opClose).done()
+	over := newMessage(xidClose, OpClose).done()
 	require.True(t, c.post(over))
-	send(t, c, ask(1, opCreate, text("/a")...), ask(xidPing, opPing))
-	assert.False(t, c.Send(opSync, syncRecord, r.request(2)))
+	send(t, c, ask(1, OpCreate, text("/a")...), ask(xidPing, OpPing))
+	assert.False(t, c.Send(OpSync, syncRecord, r.request(2)))
 	assert.False(t, c.post(over))
 	assert.Equal(t, over, unwritten(c), "nothing comes after the close request")
 	require.NoError(t, c.Close())
@@ -118,9 +118,9 @@ func FuzzGuardReadsAnything(f *testing.F) {
 			}
 			require.Positive(t, n, "no progress")
 			if !asked {
-				r.ask(t, c, 1, opCreate, opSync)
-				send(t, c, ask(xidPing, opPing))
-				r.ask(t, c, 3, opGetData)
+				r.ask(t, c, 1, OpCreate, OpSync)
+				send(t, c, ask(xidPing, OpPing))
+				r.ask(t, c, 3, OpGetData)
 				asked = true
 			}
 		}
@@ -134,9 +134,9 @@ func FuzzGuardReadsAnything(f *testing.F) {
 }
 
 func FuzzFramesOfTheLibrary(f *testing.F) {
-	f.Add(ask(1, opCreate, text("/a")...))
-	f.Add(ask(1, opCreate, 0xff, 0xff, 0xff, 0xff))
-	f.Add(ask(xidClose, opClose))
+	f.Add(ask(1, OpCreate, text("/a")...))
+	f.Add(ask(1, OpCreate, 0xff, 0xff, 0xff, 0xff))
+	f.Add(ask(xidClose, OpClose))
 	f.Add([]byte{0, 0, 0, 1})
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		if r, err := parseConnectReply(frame); err == nil && len(r.password) > len(frame) {

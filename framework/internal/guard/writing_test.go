@@ -75,9 +75,9 @@ func TestFramesAreWrittenInTheOrderInWhichTheyAreSent(t *testing.T) {
 						order = append(order, n)
 						assert.True(t, bytes.HasSuffix(c.out, record), "nothing comes before it any more")
 					}
-					assert.True(t, c.Send(opExists, record, request))
+					assert.True(t, c.Send(OpExists, record, request))
 					if i%10 == 0 {
-						_, err := c.Write(ask(xidPing, opPing))
+						_, err := c.Write(ask(xidPing, OpPing))
 						assert.NoError(t, err)
 					}
 				}
@@ -89,7 +89,7 @@ func TestFramesAreWrittenInTheOrderInWhichTheyAreSent(t *testing.T) {
 			if be32(body) == xidPing {
 				continue
 			}
-			require.EqualValues(t, opExists, be32(body[4:]))
+			require.EqualValues(t, OpExists, be32(body[4:]))
 			got, xids = append(got, binary.BigEndian.Uint32(body[8:])), append(xids, be32(body))
 		}
 		synctest.Wait()
@@ -109,13 +109,13 @@ func TestAWriteThatBlocksBlocksNoSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, server := piped(t)
 		var r recorder
-		r.ask(t, c, 1, opSync)
+		r.ask(t, c, 1, OpSync)
 		synctest.Wait() // it is being written
 		began := time.Now()
 		for range 1000 {
-			require.True(t, c.Send(opSync, syncRecord, deaf{}))
+			require.True(t, c.Send(OpSync, syncRecord, deaf{}))
 		}
-		send(t, c, ask(xidPing, opPing))
+		send(t, c, ask(xidPing, OpPing))
 		require.Equal(t, began, time.Now())
 		for i, body := range receive(t, server, 1001) {
 			require.Equal(t, number(i+1), be32(body))
@@ -132,7 +132,7 @@ func TestAConnectionThatEndsDuringAWrite(t *testing.T) {
 		c, _ := piped(t)
 		var r recorder
 		r.listen(c.guard)
-		r.ask(t, c, 1, opSync)
+		r.ask(t, c, 1, OpSync)
 		synctest.Wait()
 		require.NoError(t, c.Close())
 		require.Equal(t, []string{"sent 1", "suspended", "answer 1"}, r.took())
@@ -153,14 +153,14 @@ func TestAWriteThatFails(t *testing.T) {
 		require.NoError(t, server.Close())
 		var r recorder
 		r.listen(c.guard)
-		require.True(t, c.Send(opSync, syncRecord, r.request(1)))
+		require.True(t, c.Send(OpSync, syncRecord, r.request(1)))
 		synctest.Wait()
 		require.Equal(t, []string{"sent 1"}, r.took())
 		_, err := c.Read(make([]byte, 1))
 		require.Error(t, err)
 		require.Equal(t, []string{"suspended", "answer 1"}, r.took())
 		require.Equal(t, Answer{Err: ErrConnectionClosed}, r.answer(1))
-		require.False(t, c.Send(opSync, syncRecord, r.request(2)))
+		require.False(t, c.Send(OpSync, syncRecord, r.request(2)))
 		require.EqualError(t, c.guard.Broken(), "connection to a broke: io: read/write on closed pipe")
 		require.Nil(t, c.guard.Live())
 	})
@@ -198,7 +198,7 @@ func TestAnswersAreReadWhenNothingCanBeWritten(t *testing.T) {
 		c, server := piped(t)
 		var r recorder
 		r.listen(c.guard)
-		require.True(t, c.Send(opSync, syncRecord, r.request(1)))
+		require.True(t, c.Send(OpSync, syncRecord, r.request(1)))
 		_, err := io.ReadFull(server, make([]byte, 4+HeaderBytes+len(syncRecord)))
 		require.NoError(t, err)
 		c.cannotWrite(errShort)
@@ -224,15 +224,15 @@ func TestBuffersOfWhatIsSent(t *testing.T) {
 		all.Go(func() { _, _ = io.Copy(io.Discard, server) })
 		most := func() (most int) {
 			for range 3 { // two buffers take turns
-				require.True(t, c.Send(opSync, syncRecord, deaf{}))
+				require.True(t, c.Send(OpSync, syncRecord, deaf{}))
 				synctest.Wait()
 				most = max(most, cap(c.out))
 			}
 			return most
 		}
 		for _, size := range []int{keptOut / 2, 4 << 20, 4 << 20} {
-			require.True(t, c.Send(opSetData, make([]byte, size), deaf{}))
-			require.True(t, c.Send(opSetData, make([]byte, size), deaf{}))
+			require.True(t, c.Send(OpSetData, make([]byte, size), deaf{}))
+			require.True(t, c.Send(OpSetData, make([]byte, size), deaf{}))
 			synctest.Wait()
 			require.LessOrEqual(t, most(), keptOut)
 		}
@@ -255,11 +255,11 @@ func TestWhatIsBeingWrittenStays(t *testing.T) {
 					synctest.Wait()
 				}
 				for range 3 {
-					require.True(t, c.Send(opSync, syncRecord, deaf{}))
+					require.True(t, c.Send(OpSync, syncRecord, deaf{}))
 					synctest.Wait() // the first is being written
 				}
 				for _, body := range receive(t, server, 3) {
-					require.Equal(t, ask(number(next), opSync, syncRecord...)[frameHeader:], body)
+					require.Equal(t, ask(number(next), OpSync, syncRecord...)[frameHeader:], body)
 					next++
 				}
 				synctest.Wait()
@@ -279,7 +279,7 @@ func TestBuffersAreUsedAgain(t *testing.T) {
 	}()
 	body := make([]byte, frameHeader+8+len(syncRecord))
 	exchange := func() {
-		c.Send(opSync, syncRecord, deaf{})
+		c.Send(OpSync, syncRecord, deaf{})
 		_, _ = io.ReadFull(far, body)
 		c.mu.Lock()
 		c.sent = c.sent[:0] // as if it were answered

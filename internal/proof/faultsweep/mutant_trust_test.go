@@ -12,7 +12,7 @@ func TrustMutants() []Mutant {
 	return []Mutant{{
 		Name: "a sync vouches for a session", Package: sweeps, Tests: oldLeader,
 		File: "framework/internal/guard/trust.go", Old: "if byQuorum[f.op] && code == 0 && end.committed {",
-		New: "if (byQuorum[f.op] || f.op == opSync) && code == 0 && end.committed {",
+		New: "if (byQuorum[f.op] || f.op == OpSync) && code == 0 && end.committed {",
 	}, {
 		Name: "a handshake that revalidates vouches for a session", Package: sweeps, Tests: oldLeader,
 		File: "framework/internal/guard/trust.go", Old: "t.timeout = min(t.timeout, timeout)", New: "t.timeout, t.vouched = min(t.timeout, timeout), sent",
