@@ -7,7 +7,7 @@ import (
 )
 
 // ErrMalformed is wrapped by every error of a [Decoder] and of [ReadFrame].
-var ErrMalformed = errors.New("jute: malformed input")
+var ErrMalformed = errors.New("malformed frame")
 
 // Decoder reads the fields of records from one frame. After the first fault every
 // method returns a zero value, and [Decoder.Err] returns the fault.
@@ -23,6 +23,15 @@ func NewDecoder(b []byte) *Decoder { return &Decoder{rest: b} }
 // Err returns the first fault, or nil.
 func (d *Decoder) Err() error { return d.err }
 
+// Fail records a fault that the caller has found, unless there was one, and leaves
+// nothing to read.
+func (d *Decoder) Fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+	}
+	d.rest = nil
+}
+
 // Len returns the number of unread bytes.
 func (d *Decoder) Len() int { return len(d.rest) }
 
@@ -31,12 +40,8 @@ func (d *Decoder) Rest() []byte { return d.rest }
 
 // take returns the next n bytes. If there are fewer it records a fault and returns nil.
 func (d *Decoder) take(n int, what string) []byte {
-	if d.err != nil {
-		return nil
-	}
 	if n > len(d.rest) {
-		d.err = fmt.Errorf("%w: %s needs %d bytes, %d are left", ErrMalformed, what, n, len(d.rest))
-		d.rest = nil
+		d.Fail("%s needs %d bytes, %d are left", what, n, len(d.rest))
 		return nil
 	}
 	b := d.rest[:n:n]
@@ -76,8 +81,7 @@ func (d *Decoder) length(what string) (n int, ok bool) {
 	case d.err != nil || v == nullLength:
 		return 0, false
 	case v < 0:
-		d.err = fmt.Errorf("%w: %s of length %d", ErrMalformed, what, v)
-		d.rest = nil
+		d.Fail("%s of length %d", what, v)
 		return 0, false
 	}
 	return int(v), true
@@ -114,8 +118,7 @@ func (d *Decoder) count(size int) int {
 		return 0
 	}
 	if n > len(d.rest)/size {
-		d.err = fmt.Errorf("%w: a vector of %d elements in %d bytes", ErrMalformed, n, len(d.rest))
-		d.rest = nil
+		d.Fail("a vector of %d elements in %d bytes", n, len(d.rest))
 		return 0
 	}
 	return n

@@ -95,7 +95,11 @@ func (c *Conn) onWatchesSet(code int32) {
 }
 
 func authRequest(cred Credential) []byte {
-	return newMessage(xidFirst, OpSetAuth).numbers(0).text(cred.Scheme).text(string(cred.Secret)).done()
+	e := newRequest(xidFirst, OpSetAuth)
+	e.Int32(0)
+	e.String(cred.Scheme)
+	e.String(string(cred.Secret))
+	return e.Frame()
 }
 
 // watchesBytes is about how large a request to set watches becomes: servers limit the
@@ -106,19 +110,17 @@ const watchesBytes = 100 << 10
 func watchesRequests(zxid int64, w Watched) (frames [][]byte) {
 	lists := [...][]string{w.Data, w.Missing, w.Children}
 	for left := len(w.Data) + len(w.Missing) + len(w.Children); left > 0; {
-		m := newMessage(xidFirst, OpSetWatches).numbers(int32(zxid>>32), int32(zxid))
+		e := newRequest(xidFirst, OpSetWatches)
+		e.Int64(zxid)
 		for i := range lists {
 			n, size := 0, 0
-			for ; n < len(lists[i]) && len(m)+size < watchesBytes; n++ {
+			for ; n < len(lists[i]) && len(e.Bytes())+size < watchesBytes; n++ {
 				size += 4 + len(lists[i][n])
 			}
-			m = m.numbers(int32(n))
-			for _, path := range lists[i][:n] {
-				m = m.text(path)
-			}
+			e.Strings(lists[i][:n])
 			lists[i], left = lists[i][n:], left-n
 		}
-		frames = append(frames, m.done())
+		frames = append(frames, e.Frame())
 	}
 	return frames
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
 // Servers limit the size of requests. Each watch is set once and as its kind, however
@@ -33,17 +35,16 @@ func TestWatchesAreSetInRequestsOfLimitedSize(t *testing.T) {
 			requests := watchesRequests(zxid, Watched{slices.Clone(w.Data), slices.Clone(w.Missing), slices.Clone(w.Children)})
 			var got [3][]string
 			for i, frame := range requests {
-				r := answerReader{rest: frame}
-				head := r.skip(4+4+4+8, "the header")
-				require.EqualValues(t, len(frame)-frameHeader, be32(head), name)
-				require.EqualValues(t, xidFirst, be32(head[4:]), name)
-				require.EqualValues(t, OpSetWatches, be32(head[8:]), name)
-				require.EqualValues(t, zxid, be64(head[12:]), name)
+				d := jute.NewDecoder(frame)
+				require.EqualValues(t, len(frame)-frameHeader, d.Int32(), name)
+				require.EqualValues(t, xidFirst, d.Int32(), name)
+				require.EqualValues(t, OpSetWatches, d.Int32(), name)
+				require.EqualValues(t, zxid, d.Int64(), name)
 				for kind := range got {
-					r.vector(func() { got[kind] = append(got[kind], string(r.text())) })
+					got[kind] = append(got[kind], d.Strings()...)
 				}
-				require.NoError(t, r.fault, name)
-				require.Empty(t, r.rest, name)
+				require.NoError(t, d.Err(), name)
+				require.Empty(t, d.Rest(), name)
 				require.LessOrEqual(t, len(frame), watchesBytes+4+c.length+12, name)
 				if i < len(requests)-1 {
 					require.Greater(t, len(frame), watchesBytes-12, "%s: it has room for more", name)

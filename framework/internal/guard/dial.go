@@ -94,7 +94,7 @@ func (g *Guard) endedByServer(cause error) error {
 func (g *Guard) handshake(c *Conn, r connectReply, asked time.Time) error {
 	timeout := time.Duration(r.timeoutMillis) * time.Millisecond
 	if r.session != 0 && timeout < leastTimeout {
-		return fmt.Errorf("%w: session timeout %v", errShortFrame, timeout)
+		return fmt.Errorf("%w: session timeout %v", ErrMalformed, timeout)
 	}
 	g.mu.Lock()
 	known, over := g.id, g.ctx.Err() != nil

@@ -47,7 +47,7 @@ func TestOneRoundTripIsUnderWay(t *testing.T) {
 	require.NoError(t, c.Close())
 	c = again(t, g)
 	unwritten(c)
-	require.True(t, c.post(newMessage(xidClose, OpClose).done()))
+	require.True(t, c.post(closeRequest()))
 	g.makeRoundTrip(now.Add(period)) // it is not sent
 	require.False(t, g.underWay.Load())
 }

@@ -179,8 +179,8 @@ func TestMalformedFramesWithoutARequest(t *testing.T) {
 		say  func(xid, op int32) []byte
 		tell string
 	}{
-		"an event that is empty":    {event(), "malformed frame: a type of 4 bytes where 0 are left"},
-		"an event of two gigabytes": {event(0, 0, 0, 1, 0, 0, 0, 3, 0x7f, 0xff, 0xff, 0xf0), "malformed frame: a string of 2147483632 bytes where 0 are left"},
+		"an event that is empty":    {event(), "malformed frame: an int needs 4 bytes, 0 are left"},
+		"an event of two gigabytes": {event(0, 0, 0, 1, 0, 0, 0, 3, 0x7f, 0xff, 0xff, 0xf0), "malformed frame: a buffer needs 2147483632 bytes, 0 are left"},
 		"an event of a session":     {event(append([]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 101}, guard.Text("/")...)...), "malformed frame: an event of type -1"},
 		"an event with an error code": {
 			func(int32, int32) []byte {

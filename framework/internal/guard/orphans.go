@@ -14,7 +14,7 @@ import (
 // CloseOnServer closes the session, which is over in this process, on the server, until
 // ctx ends. It uses the present connection, or else a new one as CloseOrphan does.
 func (g *Guard) CloseOnServer(ctx context.Context) {
-	if c := g.Live(); c != nil && c.post(newMessage(xidClose, OpClose).done()) { // nothing else is sent after it
+	if c := g.Live(); c != nil && c.post(closeRequest()) { // nothing else is sent after it
 		select {
 		case <-g.closed.Done():
 		case <-c.gone.Done():
@@ -81,7 +81,7 @@ func (g *Guard) closeOrphanAt(ctx context.Context, t target) (closed bool, err e
 	case r.session != g.ID():
 		return false, nil
 	}
-	_, err = exchangeFrames(conn, newMessage(xidClose, OpClose).done())
+	_, err = exchangeFrames(conn, closeRequest())
 	return true, err
 }
 

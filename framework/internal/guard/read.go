@@ -47,11 +47,11 @@ func (c *Conn) nextFrame() error {
 	size := int(be32(head))
 	switch {
 	case size < 0:
-		return fmt.Errorf("%w: a length of %d bytes", errShortFrame, size)
+		return fmt.Errorf("%w: a length of %d bytes", ErrMalformed, size)
 	case !attached:
 		return c.onConnectReply(size)
 	case size < replyHeader:
-		return fmt.Errorf("%w: an answer of %d bytes", errShortFrame, size)
+		return fmt.Errorf("%w: an answer of %d bytes", ErrMalformed, size)
 	}
 	head, err = c.read.Peek(frameHeader + replyHeader)
 	if err != nil {
@@ -77,7 +77,7 @@ type inbound struct {
 // reaches the library.
 func (c *Conn) onConnectReply(size int) error {
 	if size > 1<<10 {
-		return fmt.Errorf("%w: a connect reply of %d bytes", errShortFrame, size)
+		return fmt.Errorf("%w: a connect reply of %d bytes", ErrMalformed, size)
 	}
 	frame, err := c.read.Peek(frameHeader + size)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *Conn) onConnectReply(size int) error {
 	c.mu.Lock()
 	if len(c.sent) == 0 {
 		c.mu.Unlock()
-		return fmt.Errorf("%w: a connect reply before the request", errShortFrame)
+		return fmt.Errorf("%w: a connect reply before the request", ErrMalformed)
 	}
 	asked := c.sent[0].at
 	c.sent = nil
@@ -120,9 +120,9 @@ func (c *Conn) onHeader(a *inbound) error {
 	c.mu.Unlock()
 	switch {
 	case a.xid >= 0 && !ok:
-		return fmt.Errorf("%w: an answer to no request", errShortFrame)
+		return fmt.Errorf("%w: an answer to no request", ErrMalformed)
 	case a.code > 0:
-		return fmt.Errorf("%w: error code %d", errShortFrame, a.code)
+		return fmt.Errorf("%w: error code %d", ErrMalformed, a.code)
 	case !ok:
 		return nil
 	}
@@ -159,7 +159,7 @@ func (c *Conn) deliver(a inbound) error {
 	switch {
 	case a.size <= limit:
 	case a.to.request == nil:
-		return fmt.Errorf("%w: %d bytes that no request asked for, the limit is %d", errShortFrame, a.size, limit)
+		return fmt.Errorf("%w: %d bytes that no request asked for, the limit is %d", ErrMalformed, a.size, limit)
 	default:
 		c.skip = frameHeader + a.size // Read discards it next
 		err := largeAnswer(a.size)
@@ -188,12 +188,12 @@ func (c *Conn) deliver(a inbound) error {
 
 // onEvent reports what a watch has seen.
 func (c *Conn) onEvent(zxid int64, body []byte) error {
-	if err := checkEvent(body); err != nil {
+	kind, path, err := parseEvent(body)
+	if err != nil {
 		return err
 	}
 	c.guard.recordZxid(zxid)
-	r := answerReader{rest: body[8:]}
-	c.guard.events.Event(be32(body), string(r.text()))
+	c.guard.events.Event(kind, path)
 	return nil
 }
 

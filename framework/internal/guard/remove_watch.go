@@ -1,5 +1,7 @@
 package guard
 
+import "github.com/zkrecipes/zkrecipes/internal/jute"
+
 // An IdleWatch is a watch that no caller waits for any more.
 type IdleWatch struct {
 	Path     string            // of the node
@@ -37,7 +39,10 @@ func (r *removal) record(next func() (IdleWatch, bool)) func() []byte {
 		if r.watch, ok = next(); !ok {
 			return nil
 		}
-		return message{}.text(r.watch.Path).numbers(removedKind[r.watch.Children])
+		e := jute.NewEncoder(8 + len(r.watch.Path))
+		e.String(r.watch.Path)
+		e.Int32(removedKind[r.watch.Children])
+		return e.Bytes()
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
 // A Request is one that package framework makes over one connection.
@@ -40,7 +42,7 @@ type Answer struct {
 var (
 	ErrConnectionClosed = zk.ErrConnectionClosed
 	ErrLargeAnswer      = errors.New("answer too large")
-	ErrMalformed        = errShortFrame
+	ErrMalformed        = jute.ErrMalformed
 )
 
 // HeaderBytes is the size of what precedes the record in a request.

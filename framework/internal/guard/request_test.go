@@ -130,7 +130,7 @@ func TestRequestsAroundTheCloseRequest(t *testing.T) {
 	c := connected(t, answer(number(1), 5, 0, text("/")...), answer(xidClose, 6, 0), answer(number(2), 7, 0, text("/")...))
 	var r recorder
 	r.ask(t, c, 1, OpSync, OpSync)
-	require.True(t, c.post(newMessage(xidClose, OpClose).done()))
+	require.True(t, c.post(closeRequest()))
 	require.False(t, c.Send(OpSync, syncRecord, r.request(3)))
 	require.ErrorIs(t, readAll(t, c), errCloseAnswered)
 	require.True(t, c.guard.closed.Given())

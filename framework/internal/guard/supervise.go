@@ -42,7 +42,7 @@ func (g *Guard) makeRoundTrip(now time.Time) time.Duration {
 	return period
 }
 
-var syncRecord = message{}.text("/")
+var syncRecord = []byte{0, 0, 0, 1, '/'}
 
 // A syncing is the request for a round trip.
 type syncing struct{ guard *Guard }

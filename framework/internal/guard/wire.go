@@ -2,8 +2,9 @@ package guard
 
 import (
 	"encoding/binary"
-	"errors"
 	"slices"
+
+	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
 // The part of the protocol that the guard reads. Every message is a frame: a 4-byte
@@ -70,32 +71,19 @@ var byQuorum = map[int32]bool{
 // byLeader reports whether only the leader can answer.
 func byLeader(op int32) bool { return op == OpSync || byQuorum[op] }
 
-var errShortFrame = errors.New("malformed frame")
-
 func be32(b []byte) int32 { return int32(binary.BigEndian.Uint32(b)) }
 func be64(b []byte) int64 { return int64(binary.BigEndian.Uint64(b)) }
 
-// A message is a frame under construction. It begins with space for its length.
-type message []byte
-
-func newMessage(xid, op int32) message {
-	return make(message, frameHeader, 128).numbers(xid, op)
+// newRequest begins a frame.
+func newRequest(xid, op int32) *jute.Encoder {
+	e := jute.NewFrame(124)
+	e.Int32(xid)
+	e.Int32(op)
+	return e
 }
 
-func (m message) numbers(all ...int32) message {
-	for _, n := range all {
-		m = binary.BigEndian.AppendUint32(m, uint32(n))
-	}
-	return m
-}
-
-func (m message) text(s string) message { return append(m.numbers(int32(len(s))), s...) }
-
-// done fills in the length and returns the frame.
-func (m message) done() []byte {
-	binary.BigEndian.PutUint32(m, uint32(len(m)-frameHeader))
-	return m
-}
+// closeRequest returns the frame that closes the session.
+func closeRequest() []byte { return newRequest(xidClose, OpClose).Frame() }
 
 // connectReply is the server's answer to a connect request.
 type connectReply struct {
@@ -105,18 +93,17 @@ type connectReply struct {
 }
 
 func parseConnectReply(body []byte) (connectReply, error) {
-	r := answerReader{rest: body}
-	numbers, password := r.skip(4+4+8, "version, timeout and id"), r.text()
-	if r.fault != nil {
-		return connectReply{}, errShortFrame
-	}
-	return connectReply{timeoutMillis: be32(numbers[4:]), session: be64(numbers[8:]), password: slices.Clone(password)}, nil
+	d := jute.NewDecoder(body)
+	d.Int32() // the version
+	r := connectReply{timeoutMillis: d.Int32(), session: d.Int64(), password: slices.Clone(readString(d))}
+	return r, d.Err()
 }
 
 // connectRequest returns the frame that asks to re-attach a session.
 func connectRequest(session int64, password []byte, timeoutMillis int32, zxid int64) []byte {
-	f := newMessage(0, int32(zxid>>32)).numbers(int32(zxid), timeoutMillis) // protocol version 0
-	return f.numbers(int32(session>>32), int32(session)).text(string(password)).done()
+	e := jute.NewFrame(44)
+	e.ConnectRequest(jute.ConnectRequest{LastZxidSeen: zxid, TimeOut: timeoutMillis, SessionID: session, Password: password})
+	return e.Frame()
 }
 
 // withZxid returns the library's connect request with zxid as the newest that was seen,

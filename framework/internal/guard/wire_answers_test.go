@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+const statBytes = 6*8 + 5*4
+
 // wellFormed returns answers as servers give them, and the shortest of those.
 func wellFormed() map[int32][][]byte {
 	stat := make([]byte, statBytes)
@@ -44,7 +46,10 @@ func TestWellFormedAnswersPass(t *testing.T) {
 			require.NoError(t, checkAnswer(op, append(slices.Clone(body), 1, 2, 3)), "with more than is known here")
 		}
 	}
-	require.NoError(t, checkEvent(append([]byte{0, 0, 0, 2, 0, 0, 0, 3}, text("/a")...)))
+	kind, path, err := parseEvent(append([]byte{0, 0, 0, 2, 0, 0, 0, 3}, text("/a")...))
+	require.NoError(t, err)
+	require.EqualValues(t, 2, kind)
+	require.Equal(t, "/a", path)
 }
 
 // No answer may end before its parts do, wherever it is cut.
@@ -56,20 +61,22 @@ func TestAnswersCutShortAreNoticed(t *testing.T) {
 				body = text("/a")
 			}
 			for n := range body {
-				require.ErrorIs(t, checkAnswer(op, body[:n]), errShortFrame, "%d: %x, %d", op, body, n)
+				require.ErrorIs(t, checkAnswer(op, body[:n]), ErrMalformed, "%d: %x, %d", op, body, n)
 			}
 		}
 	}
 	event := append([]byte{0, 0, 0, 2, 0, 0, 0, 3}, text("/a")...)
 	for n := range event {
-		require.ErrorIs(t, checkEvent(event[:n]), errShortFrame)
+		_, _, err := parseEvent(event[:n])
+		require.ErrorIs(t, err, ErrMalformed)
 	}
 }
 
 // malformed are answers that crash the library, or make it read old bytes.
 var malformed = map[int32]map[string][]byte{
 	OpGetData: {
-		"two gigabytes": {0x7f, 0xff, 0xff, 0xf0}, "a stat cut short": append(text("x"), make([]byte, statBytes-1)...),
+		"two gigabytes": {0x7f, 0xff, 0xff, 0xf0}, "data of a length below zero": append([]byte{0xff, 0xff, 0xff, 0xfe}, make([]byte, statBytes)...),
+		"a stat cut short": append(text("x"), make([]byte, statBytes-1)...),
 	},
 	OpExists: {"nothing": nil, "a stat cut short": make([]byte, statBytes-1)},
 	OpGetChildren2: {

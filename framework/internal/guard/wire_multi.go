@@ -1,5 +1,7 @@
 package guard
 
+import "github.com/zkrecipes/zkrecipes/internal/jute"
+
 // Each operation of a multi, and each of its results, begins with a type, an end mark
 // and an error code.
 const (
@@ -17,11 +19,14 @@ func checkBytes(path string) int { return multiHeader + 4 + len(path) + 4 }
 
 // checkRequest returns the frame of a multi that only checks that these nodes exist.
 func checkRequest(xid int32, nodes []*reliedNode) []byte {
-	f := newMessage(xid, OpMulti)
+	e := newRequest(xid, OpMulti)
 	for _, n := range nodes {
-		f = append(f.numbers(OpCheck), 0).numbers(-1).text(n.path).numbers(anyVersion)
+		e.MultiHeader(jute.MultiHeader{Type: OpCheck, Err: -1})
+		e.String(n.path)
+		e.Int32(anyVersion)
 	}
-	return append(f.numbers(-1), 1).numbers(-1).done()
+	e.MultiHeader(jute.MultiHeader{Type: -1, Done: true, Err: -1})
+	return e.Frame()
 }
 
 // A multiEnd is how a multi ended. The header of the answer does not show it: it always

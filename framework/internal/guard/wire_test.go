@@ -67,7 +67,7 @@ func TestGuardSwallowsWritesToADeadConnection(t *testing.T) {
 	assert.Empty(t, unwritten(c))
 
 	c = connected(t)
-	over := newMessage(xidClose, OpClose).done()
+	over := closeRequest()
 	require.True(t, c.post(over))
 	send(t, c, ask(1, OpCreate, text("/a")...), ask(xidPing, OpPing))
 	assert.False(t, c.Send(OpSync, syncRecord, r.request(2)))
