@@ -104,6 +104,13 @@ func nextDelay(pauses *retry.Schedule) time.Duration {
 	return max(d, time.Millisecond)
 }
 
+// pause waits as a policy says, or until nothing can succeed any more, and says why.
+func (c *Client) pause(ctx context.Context, pauses *retry.Schedule) error {
+	ctx, cancel := c.lifetime(ctx)
+	defer cancel()
+	return retry.Sleep(ctx, nextDelay(pauses))
+}
+
 // background runs a clean-up until it succeeds, is refused, or has become pointless:
 // when the session is over, for nodes that end with it, and when the client is closed,
 // for others.

@@ -118,8 +118,9 @@ type Config struct {
 	// reads. The zero value repeats with growing delays until the context of the
 	// operation ends.
 	Retry retry.Policy
-	// Reconnect spaces attempts to reach a server, and those of clean-ups in the
-	// background. The zero value is 20 ms growing to 1 s, with jitter.
+	// Reconnect spaces attempts to reach a server, those of clean-ups in the
+	// background, and those of CreateProtected and CreateParents after an unknown
+	// outcome. The zero value is 20 ms growing to 1 s, with jitter.
 	Reconnect retry.Policy
 	// RequestTimeout is how long an answer may take before the connection is given up
 	// as broken. 0 means two thirds of the session timeout.

@@ -213,6 +213,7 @@ func (c *Client) makePath(ctx context.Context, path string, mode Mode) error {
 // makeNode creates a node without data unless it exists. A create whose outcome is
 // unknown may be repeated: that it exists is all that matters.
 func (c *Client) makeNode(ctx context.Context, path string, mode Mode) error {
+	pauses := c.core.cfg.Reconnect.Start()
 	for unknown := 0; ; {
 		if exists, _, err := c.Exists(ctx, path); err != nil || exists {
 			return err
@@ -230,6 +231,9 @@ func (c *Client) makeNode(ctx context.Context, path string, mode Mode) error {
 			// A server that does not know the operation may also just hang up.
 			if unknown++; unknown >= 3 && mode == Container {
 				mode = Persistent
+			}
+			if over := c.pause(ctx, pauses); over != nil {
+				return errors.Join(err, over)
 			}
 		default:
 			return err

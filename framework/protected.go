@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zkrecipes/zkrecipes/internal/protection"
+	"github.com/zkrecipes/zkrecipes/retry"
 )
 
 // CreateProtected makes an ephemeral or sequential node, and leaves none behind on
@@ -51,7 +52,7 @@ func (c *Client) createProtected(ctx context.Context, path string, data []byte, 
 	if err == nil {
 		return made, nil
 	}
-	all, err := p.untilKnown(ctx, nil, err, func() ([]Created, error) {
+	all, err := p.untilKnown(ctx, err, func() ([]Created, error) {
 		made, err := p.create(ctx, data, o)
 		return []Created{made}, err
 	})
@@ -90,7 +91,9 @@ func (v recipeView) CreateProtectedAll(ctx context.Context, path string, data []
 		return made, nil
 	}
 	made, err := attempt()
-	made, err = p.untilKnown(ctx, made, err, attempt)
+	if err != nil {
+		made, err = p.untilKnown(ctx, err, attempt)
+	}
 	if err == nil && len(made) != n { // found again, but not all of them
 		p.client.removeInBackground(p.parent, p.id, p.mode)
 		return nil, &OpError{Op: "create", Path: path, Session: p.session.ID(), Outcome: Failed, Err: ErrNoNode}
@@ -143,24 +146,30 @@ func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protecte
 	}, nil
 }
 
-// untilKnown attempts to make the nodes, after a first attempt, until it is known that
-// they are made, or that they are not and never will be, or leaves them to the
-// background.
-func (p *protected) untilKnown(ctx context.Context, made []Created, err error, attempt func() ([]Created, error)) ([]Created, error) {
-	for unknown := false; ; made, err = attempt() {
+// untilKnown attempts to make the nodes, after a first attempt that has failed, until
+// it is known that they are made, or that they are not and never will be, or leaves
+// them to the background.
+func (p *protected) untilKnown(ctx context.Context, err error, attempt func() ([]Created, error)) (made []Created, _ error) {
+	var pauses *retry.Schedule // nil until an attempt had an unknown outcome
+	for ; ; made, err = attempt() {
 		outcome := OutcomeOf(err)
-		if outcome == Done || outcome == Failed && !unknown {
+		if outcome == Done || outcome == Failed && pauses == nil {
 			return made, err
 		}
 		// After an attempt without an answer, a refusal may mean that the attempt was
 		// carried out: the name is taken, or what else it was to remove is gone.
-		unknown = true
-		if ctx.Err() != nil || p.session.Err() != nil {
+		over := p.session.Err()
+		if pauses == nil {
+			pauses = p.client.core.cfg.Reconnect.Start()
+		} else { // a server may answer at once, each time
+			over = p.client.pause(ctx, pauses)
+		}
+		if ctx.Err() != nil || over != nil {
 			// If the request is still under way, late removes what it makes. If the
 			// connection broke, only this does.
 			p.client.removeInBackground(p.parent, p.id, p.mode)
 			// The attempt may have ended before the session was known to be over.
-			return nil, errors.Join(err, p.session.Err())
+			return nil, errors.Join(err, over)
 		}
 		found, lookErr := p.client.listProtected(ctx, p.parent, p.id, p.mode)
 		switch {

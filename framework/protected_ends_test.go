@@ -3,6 +3,7 @@ package framework_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,11 +17,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// makers are the two ways to make protected nodes.
-var makers = map[string]struct {
+type maker struct {
 	op     zktest.Op
 	create func(ctx context.Context, p place) error
-}{
+}
+
+// makers are the two ways to make protected nodes.
+var makers = map[string]maker{
 	"one": {zktest.OpCreate, func(ctx context.Context, p place) error {
 		_, err := p.create(ctx)
 		return err
@@ -212,5 +215,33 @@ func TestProtectedCreateWhoseAnswerIsDroppedAtTheVeryEndLeavesNothing(t *testing
 				})
 			})
 		}
+	}
+}
+
+// A server that refuses each attempt at once, in a way that does not tell whether it
+// was carried out, is not flooded with others.
+func TestAttemptsWithUnknownOutcomeArePaused(t *testing.T) {
+	all := maps.Clone(makers)
+	all["parents"] = maker{zktest.OpCreateContainer, func(ctx context.Context, p place) error { return p.CreateParents(ctx, "/other/n-") }}
+	for name, m := range all {
+		t.Run(name, func(t *testing.T) {
+			protect(t, func(t *testing.T, p place) {
+				var sent atomic.Int32
+				p.server.SetFaults(func(call zktest.Call) zktest.Action {
+					if (call.Op == m.op || m.op == zktest.OpCreateContainer && call.Op == zktest.OpCreate) && call.Phase == zktest.PhaseBeforeApply && sent.Add(1) < 1000 {
+						return zktest.Fail(zktest.OperationTimeout)
+					}
+					return zktest.Pass
+				})
+				err := m.create(within(t, 10*time.Second), p)
+				require.ErrorIs(t, err, errStopped)
+				require.ErrorIs(t, err, framework.ErrUnknownOutcome)
+				require.ErrorContains(t, err, "unknown error code")
+				assert.Greater(t, sent.Load(), int32(10))
+				assert.Less(t, sent.Load(), int32(50))
+				time.Sleep(timeout)
+				assert.Empty(t, p.nodes())
+			})
+		})
 	}
 }

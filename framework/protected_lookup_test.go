@@ -112,7 +112,7 @@ func TestSessionEndsBetweenTheAttemptAndTheLookup(t *testing.T) {
 		lost := &OpError{Op: "create", Path: "/q/n-", Outcome: Unknown, Err: zk.ErrConnectionClosed}
 		s.ExpireSession(p.session.ID())
 		<-p.session.Done()
-		made, err := p.untilKnown(t.Context(), nil, lost, nil)
+		made, err := p.untilKnown(t.Context(), lost, nil)
 		assert.Empty(t, made)
 		require.ErrorIs(t, err, ErrSessionLost)
 		require.ErrorIs(t, err, zk.ErrConnectionClosed)

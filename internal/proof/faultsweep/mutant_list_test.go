@@ -98,7 +98,7 @@ func Mutants() []Mutant {
 		File: "framework/cleanup.go", Old: "if !errors.Is(err, ErrNoNode) && !refused(err) {", New: "if false {",
 	}, {
 		Name: "a create whose answer is dropped is not searched for", Package: sweeps, Tests: sweepTest,
-		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && !unknown {", New: "if outcome == Done || outcome == Failed && !unknown || true {",
+		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && pauses == nil {", New: "if outcome == Done || outcome == Failed && pauses == nil || true {",
 	}, {
 		Name: "a cancelled create is not cleaned up", Package: suites, Tests: "^TestMutex$/a_create_is_cancelled",
 		File: "framework/cleanup.go", Old: "path := join(parent, id.Name(\"\"))", New: "path := join(parent, id.Name(\"\"))\n\tif true {\n\t\treturn\n\t}",
@@ -140,7 +140,13 @@ func Mutants() []Mutant {
 		File: "framework/cleanup.go", Old: "for _, node := range all {", New: "for _, node := range all[:min(len(all), 1)] {",
 	}, {
 		Name: "a refusal counts although the first attempt took effect", Package: "./framework", Tests: "RefusedBecause",
-		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && !unknown {", New: "if outcome == Done || outcome == Failed && (!unknown || errors.Is(err, ErrNoNode)) {",
+		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && pauses == nil {", New: "if outcome == Done || outcome == Failed && (pauses == nil || errors.Is(err, ErrNoNode)) {",
+	}, {
+		Name: "a server that refuses at once is flooded with creates", Package: "./framework", Tests: "OutcomeArePaused",
+		File: "framework/protected.go", Old: "over = p.client.pause(ctx, pauses)", New: "",
+	}, {
+		Name: "a server that refuses at once is flooded with creates of parents", Package: "./framework", Tests: "OutcomeArePaused",
+		File: "framework/create.go", Old: "if over := c.pause(ctx, pauses); over != nil {", New: "if over := ctx.Err(); over != nil && pauses != nil {",
 	}, {
 		Name: "the rest of several permits stays", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_node_of_a_holder_changes",
 		File: "internal/hold/release.go", Old: "&& len(h.Also) == 0", New: "",
