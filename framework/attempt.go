@@ -44,13 +44,19 @@ func send[T any](ctx context.Context, s *Session, path string, r request[T]) (va
 	}
 	if err != nil {
 		if c.decided.CompareAndSwap(false, true) {
-			return value, Unknown, err
+			return value, Unknown, leftError{err}
 		}
 		<-c.answer
 	}
 	s.answers.give(c.answer)
 	return c.value, c.outcome, s.explain(c.err)
 }
+
+// A leftError is why a call has returned before its request was answered: late gets the
+// answer, whatever it is.
+type leftError struct{ error }
+
+func (e leftError) Unwrap() error { return e.error }
 
 // A call is one request that is sent. It implements guard.Request.
 type call[T any] struct {

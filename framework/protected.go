@@ -122,6 +122,7 @@ type protected struct {
 	parent  string
 	path    string // to ask for
 	mode    Mode
+	pauses  *retry.Schedule // nil until an attempt had an unknown outcome
 }
 
 func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protected, error) {
@@ -148,25 +149,22 @@ func (c *Client) protect(ctx context.Context, path string, mode Mode) (*protecte
 
 // untilKnown attempts to make the nodes, after a first attempt that has failed, until
 // it is known that they are made, or that they are not and never will be, or leaves
-// them to the background.
+// them to late or to the background.
 func (p *protected) untilKnown(ctx context.Context, err error, attempt func() ([]Created, error)) (made []Created, _ error) {
-	var pauses *retry.Schedule // nil until an attempt had an unknown outcome
-	for ; ; made, err = attempt() {
+	for left := (leftError{}); ; made, err = attempt() {
 		outcome := OutcomeOf(err)
-		if outcome == Done || outcome == Failed && pauses == nil {
+		if outcome == Done || outcome == Failed && p.pauses == nil || errors.As(err, &left) {
 			return made, err
 		}
 		// After an attempt without an answer, a refusal may mean that the attempt was
 		// carried out: the name is taken, or what else it was to remove is gone.
 		over := p.session.Err()
-		if pauses == nil {
-			pauses = p.client.core.cfg.Reconnect.Start()
+		if p.pauses == nil {
+			p.pauses = p.client.core.cfg.Reconnect.Start()
 		} else { // a server may answer at once, each time
-			over = p.client.pause(ctx, pauses)
+			over = p.client.pause(ctx, p.pauses)
 		}
 		if ctx.Err() != nil || over != nil {
-			// If the request is still under way, late removes what it makes. If the
-			// connection broke, only this does.
 			p.client.removeInBackground(p.parent, p.id, p.mode)
 			// The attempt may have ended before the session was known to be over.
 			return nil, errors.Join(err, over)
@@ -197,16 +195,18 @@ func (p *protected) first(all []Created) Created {
 // lateNode removes the node that was made for a call that has returned already.
 func (p *protected) lateNode(made Created, outcome Outcome) { p.late([]string{made.Path}, outcome) }
 
-// late does that for several nodes.
+// late does that for several nodes. If they may have been made without an answer, they
+// are searched for, and so are those that outlive the session: the deletion may end
+// with it.
 func (p *protected) late(made []string, outcome Outcome) {
-	switch outcome {
-	case Done:
+	switch {
+	case outcome == Failed && p.pauses == nil:
+	case outcome == Done && p.mode.ephemeral():
 		for _, path := range made {
 			p.client.deleteInBackground(p.client.local(path))
 		}
-	case Unknown:
+	default:
 		p.client.removeInBackground(p.parent, p.id, p.mode)
-	case Failed:
 	}
 }
 

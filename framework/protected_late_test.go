@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,5 +85,88 @@ func TestProtectedPersistentCreateCarriedOutAfterItsSessionWasGivenUp(t *testing
 		require.Len(t, s.Children("/queue"), 1, "it was carried out in the old session")
 		time.Sleep(2 * timeout)
 		assert.Empty(t, s.Children("/queue"))
+	})
+}
+
+// A crowd whose callers leave while their creates are under way has each node deleted
+// when the answer comes, and has nothing searched.
+func TestACrowdThatLeavesMakesNoSearch(t *testing.T) {
+	forEachMaker(t, func(t *testing.T, p place, op zktest.Op, create func(context.Context) error) {
+		const many = 50
+		var searches atomic.Int32
+		p.server.SetFaults(func(call zktest.Call) zktest.Action {
+			if call.Phase == zktest.PhaseBeforeApply && call.Path != "/" && (call.Op == zktest.OpSync || call.Op == zktest.OpGetChildren2 || call.Op == zktest.OpExists) {
+				searches.Add(1)
+			}
+			return zktest.Pass
+		})
+		p.server.Stall("client", true)
+		var calls []<-chan result[struct{}]
+		for range many {
+			calls = append(calls, startErr(func() error { return create(within(t, 500*time.Millisecond)) }))
+		}
+		for _, call := range calls {
+			r := <-call
+			require.ErrorIs(t, r.err, errStopped)
+			require.ErrorIs(t, r.err, framework.ErrUnknownOutcome)
+		}
+		p.server.Stall("client", false)
+		time.Sleep(time.Second)
+		assert.Empty(t, p.nodes())
+		assert.Equal(t, many, p.server.Count(op))
+		assert.Zero(t, searches.Load())
+	})
+}
+
+// The server is asked for what was made as long as it takes, also by later sessions.
+func TestProtectedPersistentCreateAnsweredLateWhoseSessionThenEnds(t *testing.T) {
+	protect(t, func(t *testing.T, p place) {
+		p.server.On(zktest.OpCreate, "").After().Delay(time.Second)
+		deletes := p.server.On(zktest.OpDelete, "").Always().Cut()
+		_, err := p.CreateProtected(within(t, 500*time.Millisecond), "/queue/n-", nil, framework.PersistentSequential)
+		require.ErrorIs(t, err, framework.ErrUnknownOutcome)
+		time.Sleep(2 * time.Second)
+		require.Len(t, p.nodes(), 1)
+		p.server.ExpireSession(p.Session().ID())
+		deletes.Remove()
+		time.Sleep(2 * timeout)
+		assert.Empty(t, p.nodes())
+	})
+}
+
+// The first attempt breaks the connection, and is carried out after the search behind
+// it. The caller leaves during the second, which is refused for that reason.
+func TestRefusalThatComesLateBecauseAnEarlierAttemptWasCarriedOut(t *testing.T) {
+	protect(t, func(t *testing.T, p place) {
+		var stage atomic.Int32
+		var asked string
+		looked := make(chan struct{})
+		p.server.SetFaults(func(c zktest.Call) zktest.Action {
+			switch {
+			case c.Op == zktest.OpCreate && c.Phase == zktest.PhaseBeforeApply && stage.CompareAndSwap(0, 1):
+				asked = c.Path[strings.LastIndexByte(c.Path, '/'):]
+				return zktest.CutConnection
+			case c.Op == zktest.OpGetChildren2 && c.Phase == zktest.PhaseAfterApply && stage.CompareAndSwap(1, 2):
+				close(looked) // and seen none
+				return zktest.Delay(time.Second)
+			case c.Op == zktest.OpCreate && c.Phase == zktest.PhaseAfterApply && stage.Load() == 3:
+				return zktest.Delay(time.Second)
+			}
+			return zktest.Pass
+		})
+		call := startErr(func() error {
+			_, err := p.CreateProtected(within(t, 2*time.Second), "/queue/n-0000000007", nil, framework.Ephemeral)
+			return err
+		})
+		<-looked
+		_, err := p.Create(t.Context(), "/queue"+asked, nil, framework.Ephemeral) // as the first attempt would have
+		require.NoError(t, err)
+		stage.Store(3)
+		r := <-call
+		require.ErrorIs(t, r.err, errStopped)
+		require.ErrorIs(t, r.err, framework.ErrUnknownOutcome)
+		require.Len(t, p.nodes(), 1)
+		time.Sleep(2 * time.Second)
+		assert.Empty(t, p.nodes())
 	})
 }

@@ -98,7 +98,7 @@ func Mutants() []Mutant {
 		File: "framework/cleanup.go", Old: "if !errors.Is(err, ErrNoNode) && !refused(err) {", New: "if false {",
 	}, {
 		Name: "a create whose answer is dropped is not searched for", Package: sweeps, Tests: sweepTest,
-		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && pauses == nil {", New: "if outcome == Done || outcome == Failed && pauses == nil || true {",
+		File: "framework/protected.go", Old: "outcome == Failed && p.pauses == nil ||", New: "true ||",
 	}, {
 		Name: "a cancelled create is not cleaned up", Package: suites, Tests: "^TestMutex$/a_create_is_cancelled",
 		File: "framework/cleanup.go", Old: "path := join(parent, id.Name(\"\"))", New: "path := join(parent, id.Name(\"\"))\n\tif true {\n\t\treturn\n\t}",
@@ -140,10 +140,10 @@ func Mutants() []Mutant {
 		File: "framework/cleanup.go", Old: "for _, node := range all {", New: "for _, node := range all[:min(len(all), 1)] {",
 	}, {
 		Name: "a refusal counts although the first attempt took effect", Package: "./framework", Tests: "RefusedBecause",
-		File: "framework/protected.go", Old: "if outcome == Done || outcome == Failed && pauses == nil {", New: "if outcome == Done || outcome == Failed && (pauses == nil || errors.Is(err, ErrNoNode)) {",
+		File: "framework/protected.go", Old: "outcome == Failed && p.pauses == nil ||", New: "outcome == Failed && (p.pauses == nil || errors.Is(err, ErrNoNode)) ||",
 	}, {
 		Name: "a server that refuses at once is flooded with creates", Package: "./framework", Tests: "OutcomeArePaused",
-		File: "framework/protected.go", Old: "over = p.client.pause(ctx, pauses)", New: "",
+		File: "framework/protected.go", Old: "over = p.client.pause(ctx, p.pauses)", New: "",
 	}, {
 		Name: "a server that refuses at once is flooded with creates of parents", Package: "./framework", Tests: "OutcomeArePaused",
 		File: "framework/create.go", Old: "if over := c.pause(ctx, pauses); over != nil {", New: "if over := ctx.Err(); over != nil && pauses != nil {",

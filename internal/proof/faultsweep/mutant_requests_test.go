@@ -30,7 +30,25 @@ func RequestMutants() []Mutant {
 		File: "framework/watch_notify.go", Old: "n.over.Store(true)\n\town.drop()", New: "_ = own",
 	}, {
 		Name: "a late answer reaches another caller", Package: client, Tests: "^TestALateAnswerReachesNoOtherRequest$",
-		File: "framework/attempt.go", Old: "if c.decided.CompareAndSwap(false, true) {\n\t\t\treturn value, Unknown, err", New: "if s.answers.give(c.answer); true {\n\t\t\treturn value, Unknown, err",
+		File: "framework/attempt.go", Old: "if c.decided.CompareAndSwap(false, true) {\n\t\t\treturn value, Unknown, leftError{err}", New: "if s.answers.give(c.answer); true {\n\t\t\treturn value, Unknown, leftError{err}",
+	}, {
+		Name: "a caller that has left its create searches for the node as well", Package: client, Tests: "^TestACrowdThatLeavesMakesNoSearch$",
+		File: "framework/protected.go", Old: "errors.As(err, &left)", New: "errors.As(err, &left) && outcome == Failed",
+	}, {
+		Name: "a node that is made late stays", Package: client, Tests: "^TestACrowdThatLeavesMakesNoSearch$",
+		File: "framework/protected.go", Old: "_, path := range made {", New: "_, path := range made[:0] {",
+	}, {
+		Name: "a node that may be made late is not searched for", Package: client, Tests: "CancelledInFlightAndThenCut",
+		File: "framework/protected.go", Old: "case outcome == Failed && p.pauses == nil:", New: "case outcome != Done:",
+	}, {
+		Name: "a late refusal hides that an earlier attempt was carried out", Package: client, Tests: "RefusalThatComesLate",
+		File: "framework/protected.go", Old: "case outcome == Failed && p.pauses == nil:", New: "case outcome == Failed:",
+	}, {
+		Name: "an unknown outcome that was answered is left to nobody", Package: client, Tests: "AnswerIsDroppedAtTheVeryEnd",
+		File: "framework/protected.go", Old: "errors.As(err, &left)", New: "(errors.As(err, &left) || ctx.Err() != nil)",
+	}, {
+		Name: "a node that outlives its session is removed in that only", Package: client, Tests: "WhoseSessionThenEnds",
+		File: "framework/protected.go", Old: "outcome == Done && p.mode.ephemeral()", New: "outcome == Done && len(made) > 0",
 	}, {
 		Name: "a request in flight is forgotten", Package: trusting, Tests: "^(TestRequestsWhileAConnectionEnds|TestFramesAreWrittenInTheOrderInWhichTheyAreSent)$",
 		File: "framework/internal/guard/conn.go", Old: "c.sent = append(c.room[:0], c.sent...)", New: "c.sent = c.room[:0]",
