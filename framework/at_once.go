@@ -79,7 +79,8 @@ func (v recipeView) SendGet(path string, notify func(Event), answered func(data 
 				answered(nil, Stat{}, nil, err)
 				return
 			}
-			answered(f.value, f.stat, func() { n.stop(f.own) }, nil)
+			own := f.own // not the value, which stop would keep
+			answered(f.value, f.stat, func() { n.stop(own) }, nil)
 		},
 	}
 	sent := r.send(func(s *Session, path string) attempt[found[[]byte]] { return dataReading.startWatch(s, path, n) })

@@ -36,7 +36,8 @@ func (r *reading[T]) notifies(ctx context.Context, c *Client, path string, notif
 		n.over.Store(true) // the read may be under way
 		return value, Stat{}, nil, err
 	}
-	return f.value, f.stat, func() { n.stop(f.own) }, nil
+	own := f.own // not the value, which stop would keep
+	return f.value, f.stat, func() { n.stop(own) }, nil
 }
 
 // stop ends a watch that is set.
