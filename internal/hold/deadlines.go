@@ -12,20 +12,20 @@ import (
 // same path.
 type node struct {
 	hold    *Hold
-	path    string
-	place   int                // in the deadlines, from 1 on; 0 if it is not there
-	at      time.Duration      // when something is due
+	path    string             // it does not change
 	look    time.Duration      // when it is to be looked at; never until a look that was due is over
 	cancel  context.CancelFunc // ends the look under way; nil without one
 	stop    func()             // ends the newest watch; nil without one
-	watched bool               // that has not fired
+	place   int32              // in the deadlines, from 1 on; 0 if it is not there
+	watched bool               // the watch has not fired
 	changed bool               // it has fired during the look
 }
 
 // in reports whether the hold is in the table.
 func (n *node) in() bool { return n.place > 0 }
 
-// next returns when something is due.
+// next returns when something is due. If that changes while the node is in the table,
+// moved has to follow.
 func (n *node) next() time.Duration {
 	if n == &n.hold.entry.own {
 		return min(n.look, n.hold.entry.ends)
@@ -53,18 +53,18 @@ type deadlines []*node
 
 // Len, Less, Swap, Push and Pop are for container/heap.
 func (d *deadlines) Len() int           { return len(*d) }
-func (d *deadlines) Less(i, j int) bool { return (*d)[i].at < (*d)[j].at }
+func (d *deadlines) Less(i, j int) bool { return (*d)[i].next() < (*d)[j].next() }
 
 func (d *deadlines) Swap(i, j int) {
 	all := *d
 	all[i], all[j] = all[j], all[i]
-	all[i].place, all[j].place = i+1, j+1
+	all[i].place, all[j].place = int32(i+1), int32(j+1) //nolint:gosec // fewer than 2^31
 }
 
 // Push adds a node at the end.
 func (d *deadlines) Push(n any) {
-	*d = append(*d, n.(*node)) //nolint:forcetypeassert // there are no others
-	(*d)[len(*d)-1].place = len(*d)
+	*d = append(*d, n.(*node))             //nolint:forcetypeassert // there are no others
+	(*d)[len(*d)-1].place = int32(len(*d)) //nolint:gosec // fewer than 2^31
 }
 
 // Pop removes the last node.
@@ -77,7 +77,4 @@ func (d *deadlines) Pop() any {
 }
 
 // moved restores the order after a deadline of a node has changed.
-func (d *deadlines) moved(n *node) {
-	n.at = n.next()
-	heap.Fix(d, n.place-1)
-}
+func (d *deadlines) moved(n *node) { heap.Fix(d, int(n.place-1)) }

@@ -16,7 +16,7 @@ type releasedError struct{ hold *Hold }
 
 // Error names the znode.
 func (e releasedError) Error() string {
-	return fmt.Sprintf("%s: %v", quote.Path(e.hold.Path), lease.ErrReleased)
+	return fmt.Sprintf("%s: %v", quote.Path(e.hold.Path()), lease.ErrReleased)
 }
 
 // Unwrap returns what the error is.

@@ -41,10 +41,13 @@ func (h *Hold) enter(ctx context.Context, o *claimant, forks bool) (*Handle, *Fo
 	h.bind(ctx, handle, owner)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.loss; err != nil || o.claims == 0 { // lost, or the last claim was released, perhaps just now
-		return nil, nil, err
+	switch {
+	case h.loss != nil:
+		return nil, nil, h.loss.why
+	case o.claims == 0: // the last claim was released, perhaps just now
+		return nil, nil, nil
 	}
-	if forks && !h.Key.Shared {
+	if forks && !h.shared {
 		wait := &ForkWait{handle: handle, ready: make(chan struct{}), ahead: len(o.forks)}
 		if o.forks = append(o.forks, wait); wait.ahead > 0 {
 			return nil, wait, nil
@@ -102,7 +105,7 @@ func (h *Hold) admitNext(left *claimant) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for above := left.parent; above != nil; above = above.parent {
-		if !h.Key.Shared {
+		if !h.shared {
 			above.forks = above.forks[1:]
 			if len(above.forks) > 0 {
 				next := above.forks[0]

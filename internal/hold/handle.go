@@ -26,13 +26,22 @@ type Handle struct {
 	over  signal.Signal   // the claim was released or lost
 
 	next, prev *Handle // in Hold.handles; Hold.mu guards them
-	open       bool
 
-	mu     sync.Mutex      // guards what follows
+	mu     sync.Mutex      // guards ctx, cancel and ended
 	ctx    context.Context // derived from outer when it is first asked for; it owns the hold
 	cancel context.CancelCauseFunc
-	why    error // the claim is over
+	ended  end
+	open   bool // it is in Hold.handles; Hold.mu guards it
 }
+
+// An end is how a claim has ended.
+type end uint8
+
+const (
+	notEnded end = iota
+	released
+	lost
+)
 
 // Context ends with the claim, and with the caller's context.
 func (h *Handle) Context() context.Context {
@@ -40,8 +49,8 @@ func (h *Handle) Context() context.Context {
 	defer h.mu.Unlock()
 	if h.ctx == nil {
 		h.ctx, h.cancel = context.WithCancelCause(owner.Bind(h.outer, h))
-		if h.why != nil {
-			h.cancel(h.why)
+		if h.ended != notEnded {
+			h.cancel(h.hold.reason(h.ended))
 		}
 	}
 	return h.ctx
@@ -51,10 +60,10 @@ func (h *Handle) Context() context.Context {
 func (h *Handle) Done() <-chan struct{} { return h.over.Done() }
 
 // Token returns the fencing token.
-func (h *Handle) Token() lease.Token { return h.hold.Token }
+func (h *Handle) Token() lease.Token { return h.hold.token }
 
 // Path returns the znode as the client that acquired it names it.
-func (h *Handle) Path() string { return h.hold.Path }
+func (h *Handle) Path() string { return h.hold.Path() }
 
 // TrustedUntil returns the time until which the hold is certain to last if no server
 // answers any more. After a loss it is what it was then.
@@ -62,7 +71,7 @@ func (h *Handle) TrustedUntil() time.Time {
 	h.hold.mu.Lock()
 	defer h.hold.mu.Unlock()
 	if h.hold.loss != nil {
-		return h.hold.trusted
+		return h.hold.loss.trusted
 	}
 	return h.hold.trustedUntil()
 }
@@ -93,7 +102,11 @@ func (h *Handle) Release() error {
 // leave is the rest of a release, after dismiss. Work under the claim ends before the
 // claim does, and with it before another fork or client is admitted.
 func (h *Handle) leave() error {
-	h.end(cmp.Or[error](h.hold.Loss(), releasedError{h.hold}))
+	how := released
+	if h.hold.Loss() != nil {
+		how = lost
+	}
+	h.end(how)
 	if !h.hold.endClaim(h.owner) || h.hold.admitNext(h.owner) {
 		return h.hold.Loss() // not the error of the last release, in another goroutine
 	}
@@ -101,15 +114,23 @@ func (h *Handle) leave() error {
 }
 
 // end says that the claim is over. It is idempotent.
-func (h *Handle) end(why error) {
+func (h *Handle) end(how end) {
 	h.mu.Lock()
 	cancel := h.cancel
-	h.why = cmp.Or(h.why, why)
+	h.ended = cmp.Or(h.ended, how)
 	h.mu.Unlock()
 	if cancel != nil {
-		cancel(why)
+		cancel(h.hold.reason(how))
 	}
 	h.over.Give()
+}
+
+// reason returns why a claim has ended.
+func (h *Hold) reason(how end) error {
+	if how == lost {
+		return h.lossNow()
+	}
+	return releasedError{h}
 }
 
 // Confirm asks the leader whether the znodes exist.
@@ -119,9 +140,9 @@ func (h *Handle) Confirm(ctx context.Context) error {
 	}
 	var ops []framework.Op
 	for _, path := range h.hold.paths() {
-		ops = append(ops, kit.Of(h.hold.Client).CheckExists(path))
+		ops = append(ops, kit.Of(h.hold.client).CheckExists(path))
 	}
-	_, err := h.hold.Client.Multi(ctx, ops...)
+	_, err := h.hold.client.Multi(ctx, ops...)
 	if errors.Is(err, framework.ErrNoNode) {
 		h.hold.lose(lease.ErrDeleted)
 	}
@@ -129,10 +150,10 @@ func (h *Handle) Confirm(ctx context.Context) error {
 		return own
 	}
 	if err != nil {
-		return fmt.Errorf("confirm %s: %w", quote.Path(h.hold.Path), err)
+		return fmt.Errorf("confirm %s: %w", quote.Path(h.hold.Path()), err)
 	}
 	return nil
 }
 
 // Check returns the operation that makes a Multi fail unless the znode exists.
-func (h *Handle) Check() framework.Op { return kit.Of(h.hold.Client).CheckExists(h.hold.Path) }
+func (h *Handle) Check() framework.Op { return kit.Of(h.hold.client).CheckExists(h.hold.Path()) }

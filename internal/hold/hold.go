@@ -55,18 +55,22 @@ type Watch interface {
 	Stop()
 }
 
-// A Hold is one granted slot.
+// A Hold is one granted slot. There may be very many, for a long time, so of its grant
+// it keeps only what is needed later.
 type Hold struct {
-	Grant
+	client       *framework.Client
+	reliance     kit.Reliance
+	recipe, kind string // Key.Path and Key.Kind
+	token        lease.Token
+	czxid        int64
+	maxHold      time.Duration
 
-	since               time.Time
-	over                signal.Signal           // it was released or lost
-	revocationRequested signal.Signal           // a client requested revocation
-	suspended           <-chan struct{}         // closed when the connection breaks; nil if that does not matter
-	doomed              atomic.Pointer[error]   // why it is lost, if that was found where nothing can be ended
-	cleanup             sync.Once               // the removal of the znodes is under way
-	work                context.Context         // of the first lease, if there are observers; nil if not
-	ended               func(framework.HoldEnd) // notifies them of the end
+	since               time.Duration         // by the clock of the table
+	over                signal.Signal         // it was released or lost
+	revocationRequested signal.Signal         // a client requested revocation
+	suspended           <-chan struct{}       // closed when the connection breaks; nil if that does not matter
+	doomed              atomic.Pointer[error] // why it is lost, if that was found where nothing can be ended
+	observers           *observers            // nil if there are none
 	table               *table
 	entry               entry // in the table
 
@@ -74,10 +78,17 @@ type Hold struct {
 	root  claimant   // the owner that it was granted to
 	mu    sync.Mutex // guards what follows, and all claimants
 
-	handles *Handle   // those that are not released
-	closed  bool      // the last handle was released
-	loss    error     // why it was lost; nil if it was not
-	trusted time.Time // until when it would have been, if it was lost
+	handles *Handle // those that are not released
+	loss    *loss   // nil if it was not lost
+	closed  bool    // the last handle was released
+	removed bool    // the removal of the znodes of a lost hold has begun
+	shared  bool    // Key.Shared; it does not change
+}
+
+// A loss is that of a hold.
+type loss struct {
+	why     error
+	trusted time.Time // until when the hold would have been
 }
 
 // Start starts the hold and returns its first lease, whose context derives from ctx. It
@@ -86,7 +97,11 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	if g.Czxid == 0 {
 		g.Czxid = int64(g.Token)
 	}
-	h := &Hold{Grant: g, since: time.Now(), table: tableOf(g.Client, g.Session)}
+	h := &Hold{
+		client: g.Client, reliance: g.Reliance, recipe: g.Key.Path, kind: g.Key.Kind, shared: g.Key.Shared,
+		token: g.Token, czxid: g.Czxid, maxHold: g.MaxHold, table: tableOf(g.Client, g.Session),
+	}
+	h.since = h.table.now()
 	if kit.Of(g.Client).StopOnSuspend() {
 		h.suspended = g.Session.Suspended()
 	}
@@ -94,27 +109,39 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 		h.revocationRequested.Give()
 	}
 	handle := &h.first
-	h.bind(h.observed(ctx), handle, &h.root)
+	h.bind(h.observed(ctx, &g), handle, &h.root)
 	h.admit(handle)
-	h.watch()
+	h.watch(&g)
 	return &handle.lease
 }
 
+// Session returns the session that owns the slot.
+func (h *Hold) Session() *framework.Session { return h.table.session }
+
+// Path returns the znode of the slot.
+func (h *Hold) Path() string { return h.entry.own.path }
+
+// Token returns the fencing token.
+func (h *Hold) Token() lease.Token { return h.token }
+
+// held returns how long it has been held.
+func (h *Hold) held() time.Duration { return h.table.now() - h.since }
+
 // watch has the table look after the hold.
-func (h *Hold) watch() {
-	if why := h.table.add(h); why != nil {
+func (h *Hold) watch(g *Grant) {
+	if why := h.table.add(h, g); why != nil {
 		// If the client is being closed the znodes remain until the session ends, or
 		// until the hold is released.
 		h.lose(why)
 		h.notifyLost()
 		return
 	}
-	h.Reliance.OnFailure(func(err error) { h.doom(missing(err)) })
-	if h.Watch == nil {
+	h.reliance.OnFailure(func(err error) { h.doom(missing(err)) })
+	if g.Watch == nil {
 		return
 	}
 	own := &h.entry.own // it is in the table, so that no event is missed
-	if ev, fired := h.Watch.Take(own.notify); fired {
+	if ev, fired := g.Watch.Take(own.notify); fired {
 		own.notify(ev)
 	}
 }
@@ -126,7 +153,7 @@ func (h *Hold) bind(ctx context.Context, handle *Handle, o *claimant) {
 
 // err returns nil while the hold lasts. It compares the clock.
 func (h *Hold) err() error {
-	if h.MaxHold > 0 && time.Since(h.since) >= h.MaxHold {
+	if h.maxHold > 0 && h.held() >= h.maxHold {
 		h.lose(lease.ErrMaxHold)
 	}
 	select {
@@ -134,7 +161,7 @@ func (h *Hold) err() error {
 		h.lose(lease.ErrSuspended)
 	default:
 	}
-	if err := h.Session.Err(); err != nil {
+	if err := h.Session().Err(); err != nil {
 		h.lose(err)
 	}
 	if why := h.doomed.Load(); why != nil {
@@ -144,7 +171,7 @@ func (h *Hold) err() error {
 	defer h.mu.Unlock()
 	switch {
 	case h.loss != nil:
-		return h.loss
+		return h.loss.why
 	case h.closed:
 		return releasedError{h}
 	}
@@ -155,7 +182,7 @@ func (h *Hold) err() error {
 // session sends the events of its znodes first: if the end of the session is known as
 // well, that is the reason.
 func (h *Hold) lose(reason error) {
-	if over := h.Session.Err(); over != nil && !errors.Is(reason, lease.ErrMaxHold) && !errors.Is(reason, lease.ErrSuspended) {
+	if over := h.Session().Err(); over != nil && !errors.Is(reason, lease.ErrMaxHold) && !errors.Is(reason, lease.ErrSuspended) {
 		reason = over
 	}
 	h.mu.Lock()
@@ -163,7 +190,7 @@ func (h *Hold) lose(reason error) {
 		h.mu.Unlock()
 		return
 	}
-	h.loss, h.trusted = h.lost(reason), h.trustedUntil()
+	h.loss = &loss{h.lost(reason), h.trustedUntil()}
 	var handles []*Handle
 	for handle := h.handles; handle != nil; handle = handle.next {
 		handles = append(handles, handle)
@@ -171,7 +198,7 @@ func (h *Hold) lose(reason error) {
 	h.mu.Unlock()
 	h.end()
 	for _, handle := range handles {
-		handle.end(h.loss)
+		handle.end(lost)
 	}
 	h.table.mark(h)
 }
@@ -190,15 +217,15 @@ func (h *Hold) doom(reason error) {
 
 // end ends the quorum's vouching for the znodes, when the hold is released or lost.
 func (h *Hold) end() {
-	h.Reliance.End()
+	h.reliance.End()
 	h.over.Give()
 }
 
 // trustedUntil is the time until which the hold is certain to last if no server answers
 // any more.
 func (h *Hold) trustedUntil() time.Time {
-	until := h.Session.TrustedUntil()
-	if end := h.since.Add(h.MaxHold); h.MaxHold > 0 && end.Before(until) {
+	until := h.Session().TrustedUntil()
+	if end := h.table.epoch.Add(h.since + h.maxHold); h.maxHold > 0 && end.Before(until) {
 		return end
 	}
 	return until
@@ -206,5 +233,5 @@ func (h *Hold) trustedUntil() time.Time {
 
 // lost returns the error for a hold that is lost at this moment.
 func (h *Hold) lost(reason error) error {
-	return &lease.LossError{Path: h.Client.FullPath(h.Path), Token: h.Token, Held: time.Since(h.since), Reason: reason}
+	return &lease.LossError{Path: h.client.FullPath(h.Path()), Token: h.token, Held: h.held(), Reason: reason}
 }

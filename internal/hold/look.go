@@ -25,7 +25,7 @@ const maxLooking = 16
 
 // pause returns how long it takes until a znode that is watched is looked at again,
 // because it may have been deleted without an event.
-func (h *Hold) pause(path string) time.Duration { return pause(h.Session, shareOf(path)) }
+func (h *Hold) pause(path string) time.Duration { return pause(h.Session(), shareOf(path)) }
 
 // notify gets the event of a watch on the node.
 func (n *node) notify(ev framework.Event) {
@@ -102,7 +102,7 @@ func (t *table) nextLook(ctx context.Context) (context.Context, *node, bool) {
 
 // lookAgain looks whether a watched node was deleted or replaced without an event.
 func (n *node) lookAgain(ctx context.Context) {
-	exists, stat, err := kit.Of(n.hold.Client).Once().Exists(ctx, n.path)
+	exists, stat, err := kit.Of(n.hold.client).Once().Exists(ctx, n.path)
 	if err == nil && !exists {
 		err = framework.ErrNoNode
 	}
@@ -113,10 +113,10 @@ func (n *node) lookAgain(ctx context.Context) {
 // lookAndWatch reads a node and watches it. Without an answer it looks again soon.
 func (n *node) lookAndWatch(ctx context.Context) {
 	h := n.hold
-	data, stat, stop, err := kit.Of(h.Client).GetNotify(ctx, n.path, n.notify)
+	data, stat, stop, err := kit.Of(h.client).GetNotify(ctx, n.path, n.notify)
 	if errors.Is(err, framework.ErrReplyTooLarge) { // the size of the data does not end a hold
 		var exists bool
-		if exists, stat, stop, err = kit.Of(h.Client).ExistsNotify(ctx, n.path, n.notify); err == nil && !exists {
+		if exists, stat, stop, err = kit.Of(h.client).ExistsNotify(ctx, n.path, n.notify); err == nil && !exists {
 			stop()
 			stop, err = nil, framework.ErrNoNode
 		}
@@ -144,7 +144,7 @@ func (t *table) looked(n *node, stop func(), next time.Duration) {
 		if n.look = t.now() + next; n.changed {
 			n.look = 0
 		}
-		if t.due.moved(n); n.at < t.armed {
+		if t.due.moved(n); n.next() < t.armed {
 			t.awake()
 		}
 	}
@@ -175,7 +175,7 @@ func (h *Hold) judge(stat framework.Stat, err error) (lost bool) {
 	switch {
 	case errors.Is(err, framework.ErrNoNode), framework.OutcomeOf(err) == framework.Failed && errors.Is(err, framework.ErrNoAuth):
 		h.lose(missing(err))
-	case err == nil && (stat.Czxid != h.Czxid || stat.EphemeralOwner != h.Session.ID()):
+	case err == nil && (stat.Czxid != h.czxid || stat.EphemeralOwner != h.Session().ID()):
 		h.lose(errReplaced)
 	default:
 		return false

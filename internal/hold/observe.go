@@ -11,17 +11,23 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
+// observers are those of a client, for one hold.
+type observers struct {
+	work  context.Context         // of the first lease
+	ended func(framework.HoldEnd) // notifies them of the end
+}
+
 // observed notifies the client's observers that the hold starts, before anything can
 // end it. It returns ctx with the values that they add; ownership remains that of ctx.
-func (h *Hold) observed(ctx context.Context) context.Context {
-	work, ended := kit.Of(h.Client).HoldStarted(ctx, framework.HoldInfo{
-		Recipe: h.Key.Kind, Path: h.Key.Path, Node: h.Path, Permits: max(h.Permits, 1), Session: h.Session.ID(), Token: int64(h.Token),
+func (h *Hold) observed(ctx context.Context, g *Grant) context.Context {
+	work, ended := kit.Of(h.client).HoldStarted(ctx, framework.HoldInfo{
+		Recipe: h.kind, Path: h.recipe, Node: g.Path, Permits: max(g.Permits, 1), Session: g.Session.ID(), Token: int64(h.token),
 	})
 	if ended == nil {
 		return ctx
 	}
-	h.work, h.ended = owner.Inherit(work, ctx), ended
-	return h.work
+	h.observers = &observers{owner.Inherit(work, ctx), ended}
+	return h.observers.work
 }
 
 // notifyLost notifies the observers that the hold is lost, unless it was released
@@ -29,7 +35,7 @@ func (h *Hold) observed(ctx context.Context) context.Context {
 func (h *Hold) notifyLost() {
 	var loss *lease.LossError
 	h.mu.Lock()
-	lost := errors.As(h.loss, &loss)
+	lost := h.loss != nil && errors.As(h.loss.why, &loss)
 	h.mu.Unlock()
 	if lost {
 		h.notifyEnd(loss.Held, loss)
@@ -37,7 +43,7 @@ func (h *Hold) notifyLost() {
 }
 
 func (h *Hold) notifyEnd(held time.Duration, err error) {
-	if h.ended != nil {
-		h.ended(framework.HoldEnd{Held: held, Err: err})
+	if h.observers != nil {
+		h.observers.ended(framework.HoldEnd{Held: held, Err: err})
 	}
 }

@@ -27,6 +27,9 @@ func (k Key) equal(other Key) bool {
 	return k.Path == other.Path && k.Kind == other.Kind && kit.Of(k.Client).SameClient(other.Client)
 }
 
+// key returns that of the hold.
+func (h *Hold) key() Key { return Key{h.client, h.recipe, h.kind, h.shared} }
+
 // Enter returns a new lease on the hold of that key that ctx owns, or a ForkWait if ctx
 // is a fork's that has to wait until the forks before it have left. It returns neither,
 // and no error, if ctx owns no such hold, or a released one. If the hold was lost that
@@ -34,7 +37,7 @@ func (k Key) equal(other Key) bool {
 // queue is not what it wants.
 func Enter(ctx context.Context, key Key) (*lease.Lease, *ForkWait, error) {
 	for claim, forked := range owner.Claims[*Handle](ctx) {
-		if !claim.hold.Key.equal(key) {
+		if !claim.hold.key().equal(key) {
 			continue
 		}
 		switch handle, wait, err := claim.hold.enter(ctx, claim.owner, forked); {
@@ -52,7 +55,7 @@ func Enter(ctx context.Context, key Key) (*lease.Lease, *ForkWait, error) {
 // fork, not the one that the slot was granted to.
 func Owner(ctx context.Context, key Key) (h *Hold, forked bool, err error) {
 	for claim, forked := range owner.Claims[*Handle](ctx) {
-		if !claim.hold.Key.equal(key) {
+		if !claim.hold.key().equal(key) {
 			continue
 		}
 		switch err := claim.hold.err(); {

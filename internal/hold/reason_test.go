@@ -35,15 +35,15 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 			"another's node":    func(h *Hold) { h.lose(errReplaced) },
 			"a refusal":         func(h *Hold) { h.lose(missing(framework.ErrNoAuth)) },
 		}
-		holds := map[string]*Hold{}
+		holds, table := map[string]*Hold{}, tableOf(c, session)
+		table.begin.Do(func() { table.session = session })
 		for name := range found {
 			relied, err := kit.Of(c).Rely(t.Context(), "/slot")
 			if err != nil {
 				t.Fatal(err)
 			}
-			holds[name] = &Hold{Grant: Grant{
-				Client: c.In(session), Session: session, Path: node.Path, Token: lease.Token(node.Czxid), Reliance: relied,
-			}, table: tableOf(c, session)}
+			holds[name] = &Hold{client: c.In(session), token: lease.Token(node.Czxid), reliance: relied, table: table}
+			holds[name].entry.own.path = node.Path
 		}
 		server.ExpireSession(session.ID())
 		<-session.Done()
@@ -63,12 +63,12 @@ func TestABreakIsKnownWhenAHoldBeginsAfterIt(t *testing.T) {
 	table.begin.Do(func() {})
 	first, second := make(chan struct{}), make(chan struct{})
 	h := &Hold{suspended: first, table: table}
-	if err := table.add(h); err != nil {
+	if err := table.add(h, &Grant{}); err != nil {
 		t.Fatal(err)
 	}
 	table.take(false)
 	close(first)
-	if err := table.add(&Hold{suspended: second, table: table}); err != nil {
+	if err := table.add(&Hold{suspended: second, table: table}, &Grant{}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Contains(table.take(false), h) {

@@ -16,7 +16,10 @@ import (
 func (h *Hold) lossNow() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.loss
+	if h.loss == nil {
+		return nil
+	}
+	return h.loss.why
 }
 
 // remains reports whether a znode of a lost hold may still exist: not after the end of
@@ -24,33 +27,43 @@ func (h *Hold) lossNow() error {
 func (h *Hold) remains() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	gone := errors.Is(h.loss, lease.ErrDeleted) && len(h.Also) == 0
-	return h.loss != nil && !gone && h.Session.Err() == nil
+	gone := h.loss != nil && errors.Is(h.loss.why, lease.ErrDeleted) && len(h.entry.also) == 0
+	return h.loss != nil && !gone && h.Session().Err() == nil
 }
 
 // remove deletes the znodes in the background, once.
 func (h *Hold) remove() {
-	h.cleanup.Do(func() {
-		for _, path := range h.paths() {
-			kit.Of(h.Client).DeleteInBackground(path)
-		}
-	})
+	h.mu.Lock()
+	begun := h.removed
+	h.removed = true
+	h.mu.Unlock()
+	if begun {
+		return
+	}
+	for _, path := range h.paths() {
+		kit.Of(h.client).DeleteInBackground(path)
+	}
 }
 
 // paths returns all znodes.
-func (h *Hold) paths() []string { return append([]string{h.Path}, h.Also...) }
+func (h *Hold) paths() (all []string) {
+	for n := range h.entry.nodes() {
+		all = append(all, n.path)
+	}
+	return all
+}
 
 // removeNow deletes all znodes at once. What is not certainly deleted is left to the
 // background.
 func (h *Hold) removeNow(ctx context.Context) error {
-	if len(h.Also) == 0 {
-		return h.Client.DeleteGuaranteed(ctx, h.Path)
+	if len(h.entry.also) == 0 {
+		return h.client.DeleteGuaranteed(ctx, h.Path())
 	}
 	var ops []framework.Op
 	for _, path := range h.paths() {
 		ops = append(ops, framework.DeleteOp(path, framework.AnyVersion))
 	}
-	_, err := h.Client.Multi(ctx, ops...)
+	_, err := h.client.Multi(ctx, ops...)
 	if err != nil {
 		h.remove()
 	}
@@ -71,10 +84,10 @@ func (h *Hold) close() error {
 	lost := h.loss != nil // just now: the table reports it
 	h.mu.Unlock()
 	h.letGo(lost)
-	if h.ended == nil || lost {
+	if h.observers == nil || lost {
 		return h.free()
 	}
-	held := time.Since(h.since)
+	held := h.held()
 	err := h.free()
 	h.notifyEnd(held, err)
 	return err
@@ -96,22 +109,26 @@ func (h *Hold) free() error {
 	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, framework.ErrClosed):
 		return h.lost(err)
 	case errors.Is(err, framework.ErrNoAuth): // an ACL that lets us create, but not delete
-		return fmt.Errorf("release %s: %w", quote.Path(h.Client.FullPath(h.Path)), err)
+		return fmt.Errorf("release %s: %w", quote.Path(h.client.FullPath(h.Path())), err)
 	}
 	return nil // the background removes them
 }
 
 // removal returns the context for the removal of the znodes.
 func (h *Hold) removal() (context.Context, context.CancelFunc) {
-	limit := h.Session.Timeout() / 3
+	limit := h.Session().Timeout() / 3
 	select {
-	case <-h.Session.Suspended():
+	case <-h.Session().Suspended():
 	default:
-		if h.work == nil {
+		if h.observers == nil {
 			return h.table.removal(limit), func() {}
 		}
 	}
-	return RemovalContext(h.work, h.Session, limit)
+	var values context.Context
+	if h.observers != nil {
+		values = h.observers.work
+	}
+	return RemovalContext(values, h.Session(), limit)
 }
 
 // removal returns a context that ends within a limit, and not much sooner. The removals

@@ -65,23 +65,23 @@ func (t *table) now() time.Duration { return time.Since(t.epoch) }
 
 // add adds a hold, unless it is too late for that; the error says why. The goroutine
 // was started before: so Close ends every hold that is in the table.
-func (t *table) add(h *Hold) error {
-	t.begin.Do(func() { t.start(h.Client, h.Session) })
+func (t *table) add(h *Hold, g *Grant) error {
+	t.begin.Do(func() { t.start(g.Client, g.Session) })
 	now := t.now()
 	e := &h.entry
-	e.ends = never
-	if len(h.Also) > 0 {
-		e.also = make([]node, len(h.Also))
+	e.ends, e.own.path = never, g.Path
+	for _, path := range g.Also {
+		e.also = append(e.also, node{path: path})
 	}
-	if h.MaxHold > 0 {
-		e.ends = h.since.Sub(t.epoch) + h.MaxHold
+	if h.maxHold > 0 {
+		e.ends = h.since + h.maxHold
 	}
 	look := now + lookDelay
-	if h.Watch != nil {
-		e.own.watched, e.own.stop, look = true, h.Watch.Stop, now+h.pause(h.Path)
+	if g.Watch != nil {
+		e.own.watched, e.own.stop, look = true, g.Watch.Stop, now+h.pause(g.Path)
 	}
 	if !t.enterAll(h, look, now+lookDelay) {
-		return cmp.Or(h.Session.Err(), framework.ErrClosed)
+		return cmp.Or(g.Session.Err(), framework.ErrClosed)
 	}
 	return nil
 }
@@ -93,11 +93,11 @@ func (t *table) enterAll(h *Hold, own, others time.Duration) bool {
 	if t.over || t.closing {
 		return false
 	}
-	t.enter(&h.entry.own, h, h.Path, own)
-	for i, path := range h.Also {
-		t.enter(&h.entry.also[i], h, path, others)
+	t.enter(&h.entry.own, h, own)
+	for i := range h.entry.also {
+		t.enter(&h.entry.also[i], h, others)
 	}
-	if t.due[0].at < t.armed {
+	if t.due[0].next() < t.armed {
 		t.awake()
 	}
 	if h.suspended != t.suspended { // the connection of the others has broken
@@ -117,9 +117,8 @@ func (t *table) start(c *framework.Client, s *framework.Session) {
 	}
 }
 
-func (t *table) enter(n *node, h *Hold, path string, look time.Duration) {
-	n.hold, n.path, n.look = h, path, look
-	n.at = n.next()
+func (t *table) enter(n *node, h *Hold, look time.Duration) {
+	n.hold, n.look = h, look
 	heap.Push(&t.due, n)
 }
 
@@ -142,7 +141,7 @@ func (t *table) drop(h *Hold) {
 	var cancels []context.CancelFunc
 	for n := range h.entry.nodes() {
 		if n.in() {
-			heap.Remove(&t.due, n.place-1)
+			heap.Remove(&t.due, int(n.place-1))
 		}
 		if n.cancel != nil {
 			cancels = append(cancels, n.cancel)

@@ -64,7 +64,7 @@ func (t *table) rest(over, idle bool) (wait time.Duration, suspended <-chan stru
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.armed = never; len(t.due) > 0 {
-		t.armed = t.due[0].at
+		t.armed = t.due[0].next()
 	} else if over || t.closing {
 		t.over = true
 		return 0, nil, false
@@ -95,7 +95,7 @@ func (t *table) take(all bool) []*Hold {
 		t.suspended, all = nil, true
 	default:
 	}
-	for now := t.now(); len(t.due) > 0 && t.due[0].at <= now; {
+	for now := t.now(); len(t.due) > 0 && t.due[0].next() <= now; {
 		n := t.due[0]
 		if n.look <= now {
 			n.look = never
@@ -126,7 +126,7 @@ func (t *table) attend(h *Hold) (report bool) {
 	if loss == nil {
 		return false
 	}
-	remains, grace := h.remains(), h.Session.Timeout()/6
+	remains, grace := h.remains(), h.Session().Timeout()/6
 	if errors.Is(loss, framework.ErrClosed) {
 		grace = never // Config.CloseGrace counts
 	}
@@ -168,7 +168,7 @@ func (t *table) windDown(h *Hold, grace time.Duration) {
 
 // report notifies observers of losses, in another goroutine: they may take their time.
 func (t *table) report(lost []*Hold) {
-	if len(lost) == 0 || lost[0].ended == nil {
+	if len(lost) == 0 || lost[0].observers == nil {
 		return
 	}
 	notify := func(context.Context) {

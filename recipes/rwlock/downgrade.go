@@ -35,7 +35,7 @@ var errWriterGone = errors.New("the writer's znode is gone")
 func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hold.Hold) (*lease.Lease, error) {
 	start := time.Now()
 	pinned := s.recipe
-	pinned.Client = pinned.Client.In(writing.Session)
+	pinned.Client = pinned.Client.In(writing.Session())
 	held, err := pinned.Take(ctx, timeout, func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
 		return s.takeDowngraded(ctx, t, writing)
 	})
@@ -64,7 +64,7 @@ func (s side) takeDowngraded(ctx context.Context, t *acquire.Try, writing *hold.
 	if err := s.joinAtWriter(ctx, t.Client, p, writing); err != nil {
 		return nil, err
 	}
-	grant := hold.Grant{Path: p.Path(), Token: writing.Token, Czxid: p.Token()}
+	grant := hold.Grant{Path: p.Path(), Token: writing.Token(), Czxid: p.Token()}
 	if err := t.Rely(&grant); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s side) takeDowngraded(ctx context.Context, t *acquire.Try, writing *hold.
 // joinAtWriter creates the node, and makes sure that the writer's node stood then. On
 // failure no node stays, or it is being removed.
 func (s side) joinAtWriter(ctx context.Context, c *framework.Client, p *queue.Position, writing *hold.Hold) error {
-	other := path.Base(writing.Path)
+	other := path.Base(writing.Path())
 	err := p.JoinAt(ctx, other[max(0, len(other)-znode.SequenceDigits):])
 	if err == nil {
 		if err = s.checkWriter(ctx, c, path.Base(p.Path()), other); err != nil {

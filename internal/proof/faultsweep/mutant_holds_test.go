@@ -12,7 +12,7 @@ func HoldMutants() []Mutant {
 		File: "internal/hold/release.go", Old: "t.removing, t.renewal = ctx, now+limit/8", New: "time.AfterFunc(limit/8, func() { cancel(nil) })\n\t\tt.removing, t.renewal = ctx, now+limit/8",
 	}, {
 		Name: "a context that is asked for after the end of its lease goes on", Package: holding, Tests: "TestContextThatIsFirstAskedForAtTheEnd",
-		File: "internal/hold/handle.go", Old: "if h.why != nil {", New: "if false {",
+		File: "internal/hold/handle.go", Old: "if h.ended != notEnded {", New: "if false {",
 	}, {
 		Name: "a hold is looked at once", Package: holding, Tests: "LookedAtAgainAndAgain",
 		File: "internal/hold/look.go", Old: "if n.look = t.now() + next; n.changed {", New: "if n.look = never; n.changed {",
@@ -21,7 +21,7 @@ func HoldMutants() []Mutant {
 		File: "internal/hold/watcher.go", Old: "} else if over || t.closing {", New: "} else if t.begin.Do(func() {}); true {",
 	}, {
 		Name: "a deadline of a new hold does not wake the table", Package: holding, Tests: "AfterAllOthersHaveEnded|MaxHold",
-		File: "internal/hold/table.go", Old: "if t.due[0].at < t.armed {", New: "if false {",
+		File: "internal/hold/table.go", Old: "if t.due[0].next() < t.armed {", New: "if false {",
 	}, {
 		Name: "an event ends a later hold of the same name", Package: holding, Tests: "LateEvent",
 		File: "internal/hold/look.go", Old: "n.hold.doom(lease.ErrDeleted)",
@@ -46,7 +46,7 @@ func HoldMutants() []Mutant {
 		File: "internal/hold/look.go", Old: "\t\tn.changed = true\n", New: "",
 	}, {
 		Name: "the event before a grant is forgotten", Package: holding, Tests: "EventBeforeTheGrant",
-		File: "internal/hold/hold.go", Old: "fired := h.Watch.Take(own.notify); fired {", New: "fired := h.Watch.Take(own.notify); fired && false {",
+		File: "internal/hold/hold.go", Old: "fired := g.Watch.Take(own.notify); fired {", New: "fired := g.Watch.Take(own.notify); fired && false {",
 	}, {
 		Name: "a lost hold ends its watch while its node exists", Package: holding, Tests: "GrantedWatchEndsWithTheNode",
 		File: "internal/hold/hold.go", Old: "func (h *Hold) end() {\n", New: "func (h *Hold) end() {\n\th.unwatch()\n",

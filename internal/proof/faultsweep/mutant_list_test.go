@@ -78,16 +78,16 @@ func Mutants() []Mutant {
 		File: "internal/queue/view.go", Old: "len(v.names) > 0 && v.isGone(v.names[0]);", New: "len(v.names) > 1;",
 	}, {
 		Name: "a lease does not check its session", Package: scenarios, Tests: "LeaseOfLostSessionIsNotValid_Kazoo15",
-		File: "internal/hold/hold.go", Old: "if err := h.Session.Err(); err != nil {", New: "if err := h.Session.Err(); err != nil && false {",
+		File: "internal/hold/hold.go", Old: "if err := h.Session().Err(); err != nil {", New: "if err := h.Session().Err(); err != nil && false {",
 	}, {
 		Name: "a hold does not take over the watch of its wait", Package: scenarios, Tests: "RightAfterHandOver",
-		File: "internal/hold/hold.go", Old: "if h.Watch == nil {", New: "if true {",
+		File: "internal/hold/hold.go", Old: "if g.Watch == nil {", New: "if true {",
 	}, {
 		Name: "a lost lease is re-entered", Package: suites, Tests: "^TestMutex$/a_lease_is_re-entered",
-		File: "internal/hold/fork.go", Old: "just now\n\t\treturn nil, nil, err", New: "just now\n\t\treturn nil, nil, nil",
+		File: "internal/hold/fork.go", Old: "return nil, nil, h.loss.why", New: "return nil, nil, nil",
 	}, {
 		Name: "a release ends the work last", Package: "./internal/hold", Tests: "TestContextEndsBeforeTheNodeGoes",
-		File: "internal/hold/handle.go", Old: "h.end(cmp.Or", New: "defer h.end(cmp.Or",
+		File: "internal/hold/handle.go", Old: "\th.end(how)", New: "\tdefer h.end(how)",
 	}, {
 		Name: "the next fork is admitted while a release goes on", Package: "./internal/hold", Tests: "TestClaimCountsUntilItsContextHasEnded",
 		File: "internal/hold/fork.go",
@@ -149,13 +149,13 @@ func Mutants() []Mutant {
 		File: "framework/create.go", Old: "if over := c.pause(ctx, pauses); over != nil {", New: "if over := ctx.Err(); over != nil && pauses != nil {",
 	}, {
 		Name: "the rest of several permits stays", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_node_of_a_holder_changes",
-		File: "internal/hold/release.go", Old: "&& len(h.Also) == 0", New: "",
+		File: "internal/hold/release.go", Old: "&& len(h.entry.also) == 0", New: "",
 	}, {
 		Name: "only the first of several permits is watched", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/a_node_of_a_holder_changes",
-		File: "internal/hold/table.go", Old: "for i, path := range h.Also {", New: "for i, path := range h.Also[:0] {",
+		File: "internal/hold/table.go", Old: "for i := range h.entry.also {", New: "for i := range h.entry.also[:0] {",
 	}, {
 		Name: "only the first of several permits is removed", Package: permits, Tests: "MaxHold",
-		File: "internal/hold/release.go", Old: "func (h *Hold) paths() []string { return append([]string{h.Path}, h.Also...) }", New: "func (h *Hold) paths() []string { return []string{h.Path} }",
+		File: "internal/hold/release.go", Old: "\t\tall = append(all, n.path)\n", New: "\t\tall = append(all, n.path)[:1]\n",
 	}, {
 		Name: "a leader resigns before its function has returned", Package: sweeps, Tests: "^TestEveryCallFails$/^aLeaderLeading$",
 		File: "recipes/leader/lead.go", Old: "failed = l.fn(ctx, term)",
