@@ -15,7 +15,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/locks"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
-	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -31,7 +30,7 @@ type moment func()
 
 // mutexes is a queue of mutexes.
 func mutexes(c *framework.Client) *queue.Queue {
-	return locks.Queue(c, path, znode.Mutex, lease.Holder{})
+	return locks.Queue(c, path, znode.Mutex, queue.Self(""))
 }
 
 // deciding calls at when the policy admits a position.
@@ -84,7 +83,7 @@ func TestEndAtTheMomentOfTheGrant(t *testing.T) {
 				t.Run(name+", "+end+", "+timeout.String(), func(t *testing.T) {
 					conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 						c := w.Client("a")
-						recipe := acquire.Recipe{Intent: recipepath.Intent{Client: c, Path: path}, NotReentrant: true}
+						recipe := acquire.Recipe{Client: c, Path: path, NotReentrant: true}
 						ctx, cancel := context.WithCancelCause(t.Context())
 						defer cancel(nil)
 						test(t, w, func(at moment) (*lease.Lease, error) { return recipe.Acquire(ctx, timeout, acquirer(c, at)) }, cancel)

@@ -10,7 +10,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
-	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -23,7 +22,7 @@ func TestAcquiresAndHoldsWithoutObserversCostNoAllocation(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer c.Close()
-	r := acquire.Recipe{Intent: recipepath.Intent{Client: c, Path: "/lock"}, Kind: lease.KindMutex}
+	r := acquire.Recipe{Client: c, Path: "/lock", Kind: lease.KindMutex}
 	ctx := t.Context()
 	nothing := func(context.Context) (*lease.Lease, error) { return nil, nil }
 	assert.Zero(t, testing.AllocsPerRun(100, func() { _, _ = r.Observed(ctx, 1, 0, nothing) }))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
@@ -15,8 +16,12 @@ import (
 
 // A Recipe describes what is acquired. It has no state, and is safe for concurrent use.
 type Recipe struct {
-	// Intent says for which client, and where.
-	recipepath.Intent
+	// Client is any client.
+	Client *framework.Client
+	// Path is that of the recipe.
+	Path string
+	// MaxHold bounds each hold; 0 is no limit.
+	MaxHold time.Duration
 	// Kind is what is acquired: lease.KindMutex and so on.
 	Kind string
 	// NotReentrant is set if a context that owns a slot does not re-enter it.
@@ -24,7 +29,7 @@ type Recipe struct {
 	// Shared is set if its slots do not exclude each other.
 	Shared bool
 	// Self describes the holder.
-	Self lease.Holder
+	Self *queue.Process
 	// ProtectedNodes are the nodes that credentials must protect.
 	ProtectedNodes []recipepath.ProtectedNode
 }
@@ -106,7 +111,7 @@ func (r *Recipe) await(ctx context.Context, timeout time.Duration, fork *hold.Fo
 	case w.atOnce && ctx.Err() == nil:
 		err = queue.ErrNotFree
 	}
-	w.seen.Ahead, w.seen.Holder = fork.Ahead(), r.Self
+	w.seen.Ahead, w.seen.Holder = fork.Ahead(), r.Self.Holder
 	return nil, w.explain(err)
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
-	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -22,7 +21,7 @@ type taking struct {
 }
 
 func takingBy(c *framework.Client, taker acquire.Taker) taking {
-	return taking{acquire.Recipe{Intent: recipepath.Intent{Client: c, Path: path}, NotReentrant: true}, taker}
+	return taking{acquire.Recipe{Client: c, Path: path, NotReentrant: true}, taker}
 }
 
 func (a taking) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {

@@ -6,16 +6,18 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
-	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // Queue returns the queue under a path, for contenders that join it as one kind.
-func Queue(client *framework.Client, path, kind string, self lease.Holder) *queue.Queue {
+func Queue(client *framework.Client, path, kind string, self *queue.Process) *queue.Queue {
 	return &queue.Queue{
-		Client: client, Path: path, Kind: kind, Kinds: znode.Locks, Data: queue.DataOf(self),
-		Rule: queue.Always(policy), Recheck: mayBeReader,
+		Client: client, Path: path, Kind: kind, Kinds: znode.Locks, Data: self.Data,
+		Rule: always, Recheck: mayBeReader,
 	}
 }
+
+// always is the rule of all of them.
+var always = queue.Always(policy)
 
 // policy has readers wait for the nearest contender ahead that is not a reader, and all
 // others for the nearest ahead. So a release wakes one waiter, or the readers that it

@@ -12,13 +12,12 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
-	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // queueOf returns a queue with its policy.
 func queueOf(t *testing.T) (*queue.Queue, queue.Policy) {
 	t.Helper()
-	q := locks.Queue(nil, "/x", znode.Mutex, lease.Holder{})
+	q := locks.Queue(nil, "/x", znode.Mutex, queue.Self(""))
 	policy, err := q.Rule(t.Context(), nil)
 	require.NoError(t, err)
 	return q, policy

@@ -4,25 +4,44 @@ import (
 	"encoding/json"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Self describes this process. The label is by default the program's name. Since is not
-// set.
-func Self(who string) lease.Holder {
+// A Process is this process as a contender, under a label.
+type Process struct {
+	// Holder describes it. Since is not set.
+	Holder lease.Holder
+	// Data returns the data of its nodes, for Queue.Data.
+	Data func() []byte
+
+	label string
+}
+
+// latest is what Self returned last: as a rule all locks of a process have one label.
+var latest atomic.Pointer[Process]
+
+// Self describes this process. The label is by default the program's name.
+func Self(label string) *Process {
+	if p := latest.Load(); p != nil && p.label == label {
+		return p
+	}
 	host, _ := os.Hostname() // unknown is as good as no name
+	who := label
 	if who == "" {
 		who = os.Args[0][strings.LastIndexByte(os.Args[0], '/')+1:]
 	}
-	return lease.Holder{Who: who, Host: host, PID: os.Getpid()}
+	h := lease.Holder{Who: who, Host: host, PID: os.Getpid()}
+	p := &Process{Holder: h, Data: dataOf(h), label: label}
+	latest.Store(p)
+	return p
 }
 
-// DataOf returns the data of a holder's nodes, for Queue.Data.
-func DataOf(h lease.Holder) func() []byte {
-	h.Since = time.Time{}
+// dataOf returns the data of a holder's nodes.
+func dataOf(h lease.Holder) func() []byte {
 	b, _ := json.Marshal(h) // strings and a number never fail
 	b = b[:len(b)-1]        // without the brace at the end
 	if h != (lease.Holder{}) {

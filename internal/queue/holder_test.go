@@ -15,9 +15,10 @@ import (
 func TestHolderRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, who := range []string{"", "nightly backup", `"quoted" \ and <html>`, "ünïcode 名", "\x00\xff"} {
-		h := Self(who)
+		self := Self(who)
+		h := self.Holder
 		before := time.Now().Add(-time.Millisecond)
-		data := DataOf(h)()
+		data := self.Data()
 		got := ParseHolder(data)
 		h.Since = got.Since
 		same, err := json.Marshal(h)
@@ -33,7 +34,7 @@ func TestHolderRoundTrip(t *testing.T) {
 		}
 		require.NotEmpty(t, got.Who)
 	}
-	require.Equal(t, filepath.Base(os.Args[0]), Self("").Who, "the program's name without its directory")
+	require.Equal(t, filepath.Base(os.Args[0]), Self("").Holder.Who, "the program's name without its directory")
 }
 
 // What other clients write makes no holder up.

@@ -66,8 +66,10 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.Exclusive),
 	}
 	return &Election{
-		recipe: acquire.Recipe{Intent: at, Kind: lease.KindLeader, Self: queue.Self(id), ProtectedNodes: recipepath.QueueNodes(path)},
-		queue:  q, path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,
+		recipe: acquire.Recipe{
+			Client: client, Path: path, MaxHold: o.maxHold, Kind: lease.KindLeader, Self: queue.Self(id), ProtectedNodes: recipepath.QueueNodes(path),
+		},
+		queue: q, path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,
 	}, nil
 }
 

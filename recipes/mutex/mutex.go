@@ -40,7 +40,9 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 		return nil, err
 	}
 	self := queue.Self(o.who)
-	recipe := acquire.Recipe{Intent: at, Kind: lease.KindMutex, Self: self, ProtectedNodes: recipepath.QueueNodes(path)}
+	recipe := acquire.Recipe{
+		Client: client, Path: path, MaxHold: o.maxHold, Kind: lease.KindMutex, Self: self, ProtectedNodes: recipepath.QueueNodes(path),
+	}
 	return &Mutex{recipe, locks.Queue(client, path, znode.Mutex, self)}, nil
 }
 

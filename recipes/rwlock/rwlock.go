@@ -50,7 +50,9 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 	self := queue.Self(o.who)
 	a := func(recipe, kind string, shared bool) side {
 		return side{
-			acquire.Recipe{Intent: at, Kind: recipe, Shared: shared, Self: self, ProtectedNodes: recipepath.QueueNodes(path)},
+			acquire.Recipe{
+				Client: client, Path: path, MaxHold: o.maxHold, Kind: recipe, Shared: shared, Self: self, ProtectedNodes: recipepath.QueueNodes(path),
+			},
 			locks.Queue(client, path, kind, self),
 		}
 	}

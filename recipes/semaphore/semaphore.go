@@ -69,9 +69,11 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 		return nil, fmt.Errorf("semaphore %s: %w", quote.Path(path), err)
 	}
 	self := queue.Self(o.who)
-	s := &Semaphore{permits: permits, single: o.single, recipe: acquire.Recipe{Intent: at, Kind: lease.KindSemaphore, NotReentrant: true, Self: self}}
+	s := &Semaphore{permits: permits, single: o.single, recipe: acquire.Recipe{
+		Client: client, Path: path, MaxHold: o.maxHold, Kind: lease.KindSemaphore, NotReentrant: true, Self: self,
+	}}
 	in := func(dir, kind string, kinds []string, rule queue.Rule) *queue.Queue {
-		return &queue.Queue{Client: client, Path: dir, Of: path, Kind: kind, Kinds: kinds, Data: queue.DataOf(self), Rule: rule}
+		return &queue.Queue{Client: client, Path: dir, Of: path, Kind: kind, Kinds: kinds, Data: self.Data, Rule: rule}
 	}
 	if o.single {
 		s.recipe.ProtectedNodes = recipepath.SizedNodes(path)
