@@ -144,8 +144,17 @@ func (c *Client) Reachable() error {
 // returns one that is not pinned.
 func (c *Client) In(s *Session) *Client {
 	c.mustBeUsable()
+	plain := s != nil && !c.once && c.failing == nil
+	if plain {
+		if view := s.view.Load(); view != nil && view.core == c.core && view.prefix == c.prefix {
+			return view
+		}
+	}
 	view := *c
 	view.pinned = s
+	if plain {
+		s.view.Store(&view)
+	}
 	return &view
 }
 
