@@ -3,7 +3,6 @@ package framework
 import (
 	"cmp"
 	"context"
-	"sync"
 
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/internal/kit/bridge"
@@ -11,14 +10,7 @@ import (
 )
 
 // A reliance is what Rely returns. It implements internal/kit.Reliance.
-type reliance struct {
-	relied guard.Relied
-	once   sync.Once
-
-	mu      sync.Mutex
-	failure error
-	failed  func(error)
-}
+type reliance struct{ guard.Relied }
 
 // Rely has the guard make a quorum vouch for the session until the reliance ends.
 func (v recipeView) Rely(ctx context.Context, node string, also ...string) (bridge.Reliance, error) {
@@ -32,15 +24,15 @@ func (v recipeView) Rely(ctx context.Context, node string, also ...string) (brid
 	}
 	s := c.pinned
 	r := new(reliance)
-	r.relied.Add(c.full(node))
+	r.Add(c.full(node))
 	for _, node := range also {
-		r.relied.Add(c.full(node))
+		r.Add(c.full(node))
 	}
 	for {
 		if err := cmp.Or(s.Err(), context.Cause(ctx)); err != nil {
 			return nil, err
 		}
-		if s.guard.Rely(&r.relied, r.fail) {
+		if s.guard.Rely(&r.Relied) {
 			return r, nil
 		}
 		var err error
@@ -83,29 +75,5 @@ func (c *Client) makeVouch(ctx context.Context, node string, also []string) erro
 
 // OnFailure sets the function that gets what a check has found.
 func (r *reliance) OnFailure(failed func(error)) {
-	r.mu.Lock()
-	r.failed = failed
-	failure := r.failure
-	r.mu.Unlock()
-	if failure != nil {
-		failed(failure)
-	}
+	r.Relied.OnFailure(func(code int32) { failed(refusals[code]) })
 }
-
-// fail is called by the guard with what a check of a node has found.
-func (r *reliance) fail(code int32) {
-	r.mu.Lock()
-	if r.failure != nil {
-		r.mu.Unlock()
-		return
-	}
-	r.failure = refusals[code]
-	failed := r.failed
-	r.mu.Unlock()
-	if failed != nil {
-		failed(r.failure)
-	}
-}
-
-// End says that nothing relies on the nodes any more. It is idempotent.
-func (r *reliance) End() { r.once.Do(r.relied.End) }

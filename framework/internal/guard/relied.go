@@ -8,31 +8,41 @@ import (
 // A Relied is the nodes of the session that some work relies on. Its zero value has
 // none.
 type Relied struct {
-	guard  *Guard
-	nodes  []reliedNode
-	one    [1]reliedNode
+	guard *Guard
+	first reliedNode
+	also  []reliedNode
+
+	// Guarded by reliedNodes.mu.
 	failed func(code int32)
-	ended  bool // nothing relies on them any more; reliedNodes.mu guards it
+	code   int32 // what was found of a node; 0 for nothing
+	ended  bool  // nothing relies on them any more
 }
 
 // Add adds a node, before Rely.
 func (r *Relied) Add(path string) {
-	if r.nodes == nil {
-		r.nodes = r.one[:0]
+	if n := (reliedNode{path: path, of: r}); r.first.of == nil {
+		r.first = n
+	} else {
+		r.also = append(r.also, n)
 	}
-	r.nodes = append(r.nodes, reliedNode{path: path, of: r})
 }
 
-// Rely declares that work relies on nodes of the session, until End is called, once. It
+// nodes yields the nodes.
+func (r *Relied) nodes(yield func(*reliedNode) bool) {
+	more := r.first.of != nil && yield(&r.first)
+	for i := 0; more && i < len(r.also); i++ {
+		more = yield(&r.also[i])
+	}
+}
+
+// Rely declares that work relies on nodes of the session, until End is called. It
 // returns false if a quorum has to vouch for the session first. IsVouched reports
-// whether a quorum has; if it has, round trips through the leader are missing. failed
-// is called under a lock, with the error code, when a node does not exist or may not be
-// read.
-func (g *Guard) Rely(r *Relied, failed func(code int32)) bool {
+// whether a quorum has; if it has, round trips through the leader are missing.
+func (g *Guard) Rely(r *Relied) bool {
 	if !g.trust.rely(time.Now()) {
 		return false
 	}
-	r.guard, r.failed = g, failed
+	r.guard = g
 	g.relied.add(r)
 	if due, _ := g.trust.vouchIn(time.Now()); due < g.Timeout()/12 { // sooner than Supervise is called anyway
 		g.events.Wake()
@@ -40,10 +50,23 @@ func (g *Guard) Rely(r *Relied, failed func(code int32)) bool {
 	return true
 }
 
-// End ends what Rely has declared.
+// OnFailure sets the function that is called, once, with the error code, when a node
+// does not exist or may not be read; at once if that was found before. It is called
+// under a lock.
+func (r *Relied) OnFailure(failed func(code int32)) {
+	all := &r.guard.relied
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if r.failed = failed; r.code != 0 {
+		failed(r.code)
+	}
+}
+
+// End ends what Rely has declared. It is idempotent.
 func (r *Relied) End() {
-	r.guard.relied.remove(r)
-	r.guard.trust.leave(time.Now())
+	if r.guard.relied.remove(r) {
+		r.guard.trust.leave(time.Now())
+	}
 }
 
 // IsVouched reports whether a quorum has recently vouched for the session.
@@ -66,18 +89,23 @@ type reliedNode struct {
 func (t *reliedNodes) add(r *Relied) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := range r.nodes {
-		t.append(&r.nodes[i])
+	for n := range r.nodes {
+		t.append(n)
 	}
 }
 
-func (t *reliedNodes) remove(r *Relied) {
+// remove takes the nodes out. It returns false if that was done before.
+func (t *reliedNodes) remove(r *Relied) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := range r.nodes {
-		t.unlink(&r.nodes[i])
+	if r.ended {
+		return false
 	}
 	r.ended = true
+	for n := range r.nodes {
+		t.unlink(n)
+	}
+	return true
 }
 
 // append appends a node that is not in the list. The caller has the lock.
@@ -131,8 +159,14 @@ func (t *reliedNodes) next(many, bytes int) []*reliedNode {
 func (t *reliedNodes) fail(n *reliedNode, code int32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !n.of.ended { // else the work has ended meanwhile
-		t.unlink(n)
+	if n.of.ended { // the work has ended meanwhile
+		return
+	}
+	t.unlink(n)
+	if n.of.code != 0 {
+		return
+	}
+	if n.of.code = code; n.of.failed != nil {
 		n.of.failed(code)
 	}
 }
