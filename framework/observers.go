@@ -121,13 +121,13 @@ func (v recipeView) AcquireStarted(ctx context.Context, a AcquireInfo) (context.
 	}
 }
 
-// HoldStarted completes the node's path: h.Node is that of the view.
+// HoldStarted completes the paths, which are those of the view.
 func (v recipeView) HoldStarted(ctx context.Context, h HoldInfo) (context.Context, func(HoldEnd)) {
 	all := v.core.observers.holds
 	if len(all) == 0 {
 		return ctx, nil
 	}
-	h.Node = v.full(h.Node)
+	h.Path, h.Node = v.full(h.Path), v.full(h.Node)
 	ctx, ended := start(ctx, all, h)
 	return ctx, func(end HoldEnd) {
 		end.HoldInfo = h

@@ -42,7 +42,7 @@ type Taker func(ctx context.Context, t *Try) (*lease.Lease, error)
 
 // Key identifies its holds for re-entry.
 func (r *Recipe) Key() hold.Key {
-	return hold.Key{Client: r.Client, Path: r.Client.FullPath(r.Path), Kind: r.Kind, Shared: r.Shared}
+	return hold.Key{Client: r.Client, Path: r.Path, Kind: r.Kind, Shared: r.Shared}
 }
 
 // Acquire re-enters the hold that ctx owns, or waits up to timeout for a slot; with 0

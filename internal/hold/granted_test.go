@@ -129,7 +129,7 @@ func (p world) watched(t *testing.T) (w *handed, change func(*hold.Grant)) {
 }
 
 func (p world) key() hold.Key {
-	return hold.Key{Client: p.Client, Path: p.FullPath("/lock"), Kind: "mutex"}
+	return hold.Key{Client: p.Client, Path: "/lock", Kind: "mutex"}
 }
 
 func maxHold(d time.Duration) func(*hold.Grant) { return func(g *hold.Grant) { g.MaxHold = d } }

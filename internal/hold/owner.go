@@ -14,7 +14,7 @@ import (
 type Key struct {
 	// Client is any view of the client.
 	Client *framework.Client
-	// Path is the full path of the recipe.
+	// Path is that of the recipe for this view.
 	Path string
 	// Kind distinguishes recipes on one path.
 	Kind string
@@ -24,7 +24,7 @@ type Key struct {
 }
 
 func (k Key) equal(other Key) bool {
-	return k.Path == other.Path && k.Kind == other.Kind && kit.Of(k.Client).SameClient(other.Client)
+	return k.Kind == other.Kind && kit.Of(k.Client).SameClient(other.Client) && k.Client.FullPath(k.Path) == other.Client.FullPath(other.Path)
 }
 
 // key returns that of the hold.

@@ -178,8 +178,7 @@ type Kit interface {
 	// observers. a.Path is that of the view.
 	AcquireStarted(ctx context.Context, a framework.AcquireInfo) (context.Context, func(framework.AcquireEnd))
 
-	// HoldStarted does the same for a hold. h.Node is that of the view, h.Path the
-	// whole path.
+	// HoldStarted does the same for a hold. h.Path and h.Node are those of the view.
 	HoldStarted(ctx context.Context, h framework.HoldInfo) (context.Context, func(framework.HoldEnd))
 }
 
