@@ -15,7 +15,7 @@ func TransportMutants() []Mutant {
 		File: "framework/internal/guard/read.go", Old: "if a.to.request != nil && c.isSettled() {", New: "if a.to.request != nil {",
 	}, {
 		Name: "a multi that finds no session leaves it", Package: client, Tests: "^TestMultiWhoseResultSaysThatTheSessionHasExpired$",
-		File: "framework/attempt.go", Old: "errors.Is(final, ErrSessionExpired)", New: "errors.Is(err, ErrSessionExpired)",
+		File: "framework/attempt.go", Old: "c.session.endIfExpired(err)", New: "if a.Code != 0 {\n\t\tc.session.endIfExpired(err)\n\t}",
 	}, {
 		Name: "answers are lost when nothing can be written", Package: trusting, Tests: "^TestAnswersAreReadWhenNothingCanBeWritten$",
 		File: "framework/internal/guard/writing.go", Old: "_ = c.Conn.SetReadDeadline(time.Now().Add(answersGrace))", New: "c.drop(err)",
