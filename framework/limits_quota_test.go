@@ -22,7 +22,7 @@ func TestQuotaCountsTheNodesThatExist(t *testing.T) {
 	}
 	lost := func(s *zktest.Server, op zktest.Op) { s.On(op, "").Client("client").After().Cut() }
 	exchange := func(x scene, others ...Op) error {
-		_, err := recipeView{x.c}.CreateProtectedAll(x.Context(), "/n-", nil, 3, others...)
+		_, err := recipeView{x.c}.CreateProtectedAll(x.Context(), "/n-", nil, 3, nil, others...)
 		return err
 	}
 	for name, happens := range map[string]func(x scene){

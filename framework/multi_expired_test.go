@@ -15,7 +15,7 @@ func TestMultiWhoseResultSaysThatTheSessionHasExpired(t *testing.T) {
 	s := scripted()
 	s.slots = make(chan struct{}, 1)
 	greet(t, s)
-	a, err := s.multi([]Op{CreateOp("/x", nil, Persistent)})
+	a, err := s.multi([]Op{CreateOp("/x", nil, Persistent)}, nil)
 	require.NoError(t, err)
 	s.slots <- struct{}{}
 	c := &call[multiReply]{session: s, attempt: a, answer: s.answers.take()}

@@ -117,7 +117,7 @@ func TestOwnersOfNodes(t *testing.T) {
 					one, err := c.CreateProtected(t.Context(), "/plain/x-", nil, mode)
 					require.Equal(t, test.contenders, aclOf(t, c, made(one.Path, err)))
 				}
-				all, err := kit.Of(c).CreateProtectedAll(t.Context(), "/plain/x-", nil, 2)
+				all, err := kit.Of(c).CreateProtectedAll(t.Context(), "/plain/x-", nil, 2, nil)
 				for _, one := range all {
 					require.Equal(t, test.contenders, aclOf(t, c, made(one.Path, err)))
 				}
@@ -142,7 +142,7 @@ func TestNodeThatNoIdentityCanOwn(t *testing.T) {
 			require.ErrorContains(t, err, "the session has proved no identity that an acl can name")
 			require.NotContains(t, err.Error(), "hunter2")
 			require.Equal(t, framework.Failed, framework.OutcomeOf(err))
-			_, err = kit.Of(c).CreateProtectedAll(t.Context(), "/x-", nil, 2)
+			_, err = kit.Of(c).CreateProtectedAll(t.Context(), "/x-", nil, 2, nil)
 			require.ErrorIs(t, err, framework.ErrInvalidACL, name)
 			require.ErrorContains(t, err, "the session has proved no identity that an acl can name")
 		}

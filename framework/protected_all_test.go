@@ -26,7 +26,7 @@ func (p place) makeOld(t *testing.T) string {
 
 // exchange makes three nodes and removes that one.
 func (p place) exchange(ctx context.Context, old string) ([]framework.Created, error) {
-	return kit.Of(p.Client).CreateProtectedAll(ctx, "/queue/n-", []byte("me"), 3, framework.DeleteOp(old, framework.AnyVersion))
+	return kit.Of(p.Client).CreateProtectedAll(ctx, "/queue/n-", []byte("me"), 3, nil, framework.DeleteOp(old, framework.AnyVersion))
 }
 
 // exchanged asserts that the transaction was carried out, once.
@@ -65,7 +65,7 @@ func TestProtectedCreateOfSeveralIsAllOrNothing(t *testing.T) {
 		require.ErrorIs(t, err, framework.ErrNoNode)
 		assert.Equal(t, framework.Failed, framework.OutcomeOf(err))
 		assert.Empty(t, p.nodes())
-		_, err = kit.Of(p.Client).CreateProtectedAll(t.Context(), "/queue/n-", nil, 0)
+		_, err = kit.Of(p.Client).CreateProtectedAll(t.Context(), "/queue/n-", nil, 0, nil)
 		require.ErrorIs(t, err, framework.ErrInvalidArgument)
 	})
 }

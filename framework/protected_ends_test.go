@@ -29,7 +29,7 @@ var makers = map[string]maker{
 		return err
 	}},
 	"several": {zktest.OpMulti, func(ctx context.Context, p place) error {
-		_, err := kit.Of(p.Client).CreateProtectedAll(ctx, "/queue/n-", []byte("me"), 3)
+		_, err := kit.Of(p.Client).CreateProtectedAll(ctx, "/queue/n-", []byte("me"), 3, nil)
 		return err
 	}},
 }

@@ -56,7 +56,7 @@ func exchanging(c *framework.Client, at moment) acquire.Taker {
 			return nil, err
 		}
 		defer p.End()
-		made, err := kit.Of(t.Client).CreateProtectedAll(ctx, path+"/in-", nil, 2, framework.DeleteOp(p.Path(), framework.AnyVersion))
+		made, err := kit.Of(t.Client).CreateProtectedAll(ctx, path+"/in-", nil, 2, nil, framework.DeleteOp(p.Path(), framework.AnyVersion))
 		at()
 		if err != nil {
 			t.GiveUp(p)

@@ -18,7 +18,7 @@ import (
 // pair makes two nodes in one transaction.
 func (p world) pair(t *testing.T) []framework.Created {
 	t.Helper()
-	made, err := kit.Of(p.In(p.Session())).CreateProtectedAll(t.Context(), "/lock/n-", nil, 2)
+	made, err := kit.Of(p.In(p.Session())).CreateProtectedAll(t.Context(), "/lock/n-", nil, 2, nil)
 	require.NoError(t, err)
 	return made
 }

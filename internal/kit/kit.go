@@ -81,8 +81,9 @@ type Kit interface {
 	// whole or not at all, and if it does exactly once. Otherwise it is like
 	// CreateProtected. The nodes are returned in the order of their numbers; they have
 	// the same czxid. ErrNoNode also means that another client deleted one of them
-	// before the call had returned; the others are then removed.
-	CreateProtectedAll(ctx context.Context, path string, data []byte, n int, others ...framework.Op) ([]framework.Created, error)
+	// before the call had returned; the others are then removed. sent, if it is not
+	// nil, is that of CreateSent.
+	CreateProtectedAll(ctx context.Context, path string, data []byte, n int, sent func(), others ...framework.Op) ([]framework.Created, error)
 
 	// WithParents carries out the creation of a node below path, and makes that and
 	// what is missing above it, as CreateParents does. While create returns an

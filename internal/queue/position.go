@@ -40,6 +40,7 @@ type Position struct {
 	unlisted            bool   // the last one that it has waited for has failed
 	evicted             bool   // its node is deleted
 	failed              error  // a request that it needs has
+	passed              any    // by the one directly ahead
 	lookDue             bool   // its dependency is to be looked at again
 	head                string // the first ahead
 	data                []byte // of that, if it was read

@@ -21,20 +21,31 @@ const ownChildren = 2
 // A snapshot is what the head of the queue sees.
 type snapshot struct {
 	made    bool         // the parent of the permits exists
-	czxid   int64        // of that parent
+	czxid   int64        // of that parent; 0 for a snapshot that was passed on
 	holders []znode.Name // the permits that are held
 	permits *framework.Watch
+	sized   uint64 // a moment before the size was read
 	record
 }
 
-// snapshot reads the size and the permits, with watches if there was no capacity.
-func (a *admission) snapshot(ctx context.Context, c *framework.Client) (now snapshot, err error) {
-	sized := make(chan error, 1)
-	go func() {
-		var err error
-		now.record, err = a.s.initialise(ctx, c, a.full)
-		sized <- err
-	}()
+// snapshot reads the size and the permits, with watches if there was no capacity. ctx
+// ends with the look, all with the acquire.
+func (a *admission) snapshot(ctx, all context.Context) (now snapshot, err error) {
+	if a.passed(ctx, &now) {
+		return now, checkCapacity(a.n, now.size)
+	}
+	c, sized := a.try.Client, make(chan error, 1)
+	if before := a.unchanged; before != nil && before.record.stands() {
+		now.record, now.sized = before.record, before.sized
+		sized <- nil
+	} else {
+		now.sized = a.position.Moment()
+		go func() {
+			var err error
+			now.record, err = a.s.initialise(all, c, a.full)
+			sized <- err
+		}()
+	}
 	var children []string
 	var stat framework.Stat
 	if a.full {
@@ -73,8 +84,8 @@ func (a *admission) attempt(ctx context.Context) ([]framework.Created, error) {
 	round, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := a.try.Client
-	now, err := a.snapshot(round, c)
-	if err != nil {
+	now, err := a.snapshot(round, ctx)
+	if a.unchanged = nil; err != nil {
 		return nil, err
 	}
 	select {
@@ -105,9 +116,11 @@ func (a *admission) attempt(ctx context.Context) ([]framework.Created, error) {
 
 // take makes the permits. It returns nothing if another look is due.
 func (a *admission) take(ctx context.Context, now snapshot) ([]framework.Created, error) {
-	made, err := kit.Of(a.try.Client).CreateProtectedAll(ctx, a.s.permitsPath()+"/"+znode.Permit, a.s.queue.Data(), a.n,
+	ahead, sent := a.passOn(now)
+	made, err := kit.Of(a.try.Client).CreateProtectedAll(ctx, a.s.permitsPath()+"/"+znode.Permit, a.s.queue.Data(), a.n, sent,
 		framework.DeleteOp(a.position.Path(), framework.AnyVersion),
 		framework.CheckOp(a.s.recipe.Path, now.record.stat.Version))
+	ahead.taken(made)
 	var op *framework.OpError
 	switch {
 	case framework.OutcomeOf(err) != framework.Failed:
@@ -124,16 +137,6 @@ func (a *admission) take(ctx context.Context, now snapshot) ([]framework.Created
 // meanwhile: then the client should join the queue again at once. A change without an
 // event is found by another look: see hold.LookAgain.
 func (a *admission) await(ctx context.Context, now snapshot) error {
-	if a.own == nil {
-		data, _, own, err := a.try.Client.GetWatch(ctx, a.position.Path())
-		if errors.Is(err, framework.ErrNoNode) {
-			return queue.ErrEvicted
-		} else if err != nil {
-			return err
-		}
-		a.own = own
-		a.revocationRequested = a.revocationRequested || znode.RevocationRequested(data)
-	}
 	evicted := false
 	due, stop := hold.LookAgain(ctx, a.try.Session, a.position.Path(), func(ctx context.Context) bool {
 		evicted = hold.Gone(ctx, a.try.Client, a.position.Path())
@@ -146,9 +149,13 @@ func (a *admission) await(ctx context.Context, now snapshot) error {
 			return queue.ErrEvicted
 		}
 	case <-now.permits.Events():
+		a.unchanged = &now
 	case <-now.record.watch.Events():
-	case <-a.own.Events():
-		a.own = nil // and look at it again
+	case <-a.position.Watched():
+		if err := a.position.Err(); err != nil {
+			return err
+		}
+		a.unchanged = &now
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -19,7 +19,9 @@ import (
 //     listing of the queue showed that, the session never again attaches to a server
 //     that knows less. If its predecessor's end showed it, and the connection breaks
 //     before L is answered, the next server may know less: then a sync and another look
-//     come first (Position.Unconfirmed).
+//     come first (Position.Unconfirmed). If its predecessor has passed L on, L shows
+//     the permits of the transaction by which that one has left the queue, and all
+//     others ahead of D were deleted before that was sent (Position.PassOn).
 //   - Once D is the head, it is so while it exists: numbers in the queue grow.
 //   - So between L and T no other client made permits: it would need a node in the
 //     queue that exists at its transaction and was the head before. Of two nodes that
@@ -69,7 +71,7 @@ func (s *Semaphore) curatorTaker(n int) acquire.Taker {
 		position.End()
 		grant := hold.Grant{
 			Path: made[0].Path, Token: lease.Token(made[0].Czxid), Permits: n,
-			RevocationRequested: a.revocationRequested || position.RevocationRequested(),
+			RevocationRequested: position.RevocationRequested(),
 		}
 		for _, also := range made[1:] {
 			grant.Also = append(grant.Also, also.Path)
@@ -88,10 +90,10 @@ type admission struct {
 	try      *acquire.Try
 	position *queue.Position // in the queue; nil until it is the head
 
-	unconfirmed         <-chan struct{}  // that of the position, until a sync has followed
-	full                bool             // there was no capacity
-	own                 *framework.Watch // on the position
-	revocationRequested bool             // when that watch was set
+	unconfirmed <-chan struct{} // that of the position, until a sync has followed
+	looked      bool            // at what the head before has passed on
+	full        bool            // there was no capacity
+	unchanged   *snapshot       // the last one, if only the permits have changed since
 }
 
 // checkFree finds out, with as few requests as possible, that a newcomer has to wait,

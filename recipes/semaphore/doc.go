@@ -54,6 +54,8 @@
 //
 // A free permit costs two writes to acquire, in three round trips, and one write to
 // return. Only the head of the queue watches the permits, so a return wakes one waiter.
+// Requests of one client that wait one behind the other, while there are permits, get
+// them at one round trip each.
 // With the single queue it is one write to acquire and one to return, and a return
 // wakes at most as many waiters as there are permits.
 package semaphore

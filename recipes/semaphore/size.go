@@ -40,6 +40,19 @@ func (r record) unset() bool {
 	return err == nil
 }
 
+// stands reports whether the path is watched and no change is known.
+func (r record) stands() bool {
+	if r.watch == nil {
+		return false
+	}
+	select {
+	case <-r.watch.Events():
+		return false
+	default:
+		return true
+	}
+}
+
 // foreign reports whether the path stores data that is not a size.
 func (r record) foreign() bool { return !r.unset() && (len(r.data) != sizeBytes || isText(r.data)) }
 

@@ -123,7 +123,7 @@ func calls(ctx context.Context, c *framework.Client) map[string]struct {
 			return err
 		}},
 		"multi of checks": {guard.OpMulti, func() error { _, err := c.Multi(ctx, framework.CheckOp("/a", framework.AnyVersion)); return err }},
-		"many at once":    {guard.OpMulti, func() error { _, err := kit.Of(c).CreateProtectedAll(ctx, "/a-", nil, 2); return err }},
+		"many at once":    {guard.OpMulti, func() error { _, err := kit.Of(c).CreateProtectedAll(ctx, "/a-", nil, 2, nil); return err }},
 		"delete":          {guard.OpDelete, func() error { return c.Delete(ctx, "/a", framework.AnyVersion) }},
 	}
 }

@@ -76,5 +76,14 @@ func ViewMutants() []Mutant {
 	}, {
 		Name: "a crowd does not list again after a writer has left", Package: waits, Tests: "TestCrowdsUnderFaults",
 		File: "internal/queue/admission.go", Old: "when = r.when // the latest is the last", New: "",
+	}, {
+		Name: "a look is passed on past another client", Package: permits, Tests: "TestPermitOfAnotherClientBetween",
+		File: "internal/queue/pass.go", Old: "next.self.Node != name.Node {\n\t\t\treturn false", New: "next.self.Node != name.Node {\n\t\t\tcontinue",
+	}, {
+		Name: "a look counts that does not show the permits of the head", Package: permits, Tests: "TestListingBeforeThePermitOfTheHead",
+		File: "recipes/semaphore/curator_next.go", Old: "!slices.Contains(l.found, l.made)", New: "slices.Contains(l.found, l.made+l.made)",
+	}, {
+		Name: "a size from before the create is passed on", Package: permits, Tests: "TestCostOfPermitsOneAfterAnother",
+		File: "internal/queue/pass.go", Old: "of(next.answered <= moment)", New: "of(true)",
 	}}
 }
