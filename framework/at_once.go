@@ -39,12 +39,8 @@ func (r *readAtOnce[T]) send(start func(s *Session, path string) attempt[found[T
 	return false
 }
 
-// Sent is called when the request has its place.
-func (r *readAtOnce[T]) Sent() {
-	if r.attempt.sent != nil {
-		r.attempt.sent()
-	}
-}
+// Sent does nothing.
+func (r *readAtOnce[T]) Sent() {}
 
 // Answered hands the result over.
 func (r *readAtOnce[T]) Answered(a guard.Answer) {
@@ -58,13 +54,13 @@ func (r *readAtOnce[T]) Answered(a guard.Answer) {
 }
 
 // SendChildren lists children.
-func (v recipeView) SendChildren(path string, sent func(), answered func(children []string, err error)) bool {
+func (v recipeView) SendChildren(path string, answered func(children []string, err error)) bool {
 	r := &readAtOnce[[]string]{
 		client: v.Client, request: request[found[[]string]]{op: childrenReading.op, path: path, reads: true},
 		answered: func(f found[[]string], err error) { answered(f.value, err) },
 	}
 	return r.send(func(_ *Session, path string) attempt[found[[]string]] {
-		return attempt[found[[]string]]{code: childrenReading.code, record: readRecord(path, false), sent: sent, finish: childrenReading.finish}
+		return attempt[found[[]string]]{code: childrenReading.code, record: readRecord(path, false), finish: childrenReading.finish}
 	})
 }
 

@@ -28,7 +28,7 @@ func newSender(p place) *sender {
 }
 
 func (s *sender) list(path string) bool {
-	return s.SendChildren(path, nil, func(_ []string, err error) { s.lists <- err })
+	return s.SendChildren(path, func(_ []string, err error) { s.lists <- err })
 }
 
 func (s *sender) get(path string) bool {
@@ -41,7 +41,7 @@ func TestReadsAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		view := kit.Of(p.In(p.Session()))
 		names := make(chan []string, 1)
-		require.True(t, view.SendChildren("/queue", nil, func(children []string, err error) {
+		require.True(t, view.SendChildren("/queue", func(children []string, err error) {
 			assert.NoError(t, err)
 			names <- children
 		}))

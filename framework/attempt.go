@@ -141,7 +141,7 @@ func (a *attempt[T]) read(answer guard.Answer) (v T, outcome Outcome, err error)
 // endIfExpired ends the session if an answer says so, also that to a multi.
 func (s *Session) endIfExpired(err error) {
 	if errors.Is(err, ErrSessionExpired) {
-		s.end(ErrSessionExpired)
+		s.over(ErrSessionExpired)
 	}
 }
 

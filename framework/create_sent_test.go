@@ -29,7 +29,7 @@ func TestAListingBehindSeveralCreates(t *testing.T) {
 					last = sent == many
 				}, func() {
 					if last {
-						assert.True(t, kit.Of(pinned).SendChildren("/queue", nil, func(names []string, err error) {
+						assert.True(t, kit.Of(pinned).SendChildren("/queue", func(names []string, err error) {
 							assert.NoError(t, err)
 							shown <- names
 						}))

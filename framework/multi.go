@@ -108,9 +108,9 @@ type opReply struct {
 	code int32 // why it failed
 }
 
-// multi also returns the id of the transaction. It calls sent for every attempt, unless
-// it is nil.
-func (c *Client) multi(ctx context.Context, ops []Op, sent func(), late func(made []string, outcome Outcome)) (zxid int64, results []OpResult, err error) {
+// multi also returns the id of the transaction. It calls behind for every attempt,
+// unless it is nil.
+func (c *Client) multi(ctx context.Context, ops []Op, behind func(), late func(made []string, outcome Outcome)) (zxid int64, results []OpResult, err error) {
 	if err := c.usable(); err != nil {
 		return 0, nil, &OpError{Op: "multi", Outcome: Failed, Err: err}
 	}
@@ -121,7 +121,7 @@ func (c *Client) multi(ctx context.Context, ops []Op, sent func(), late func(mad
 	// Without a change it may be repeated as reads are.
 	reads := !slices.ContainsFunc(ops, func(op Op) bool { return op.kind != opChecks })
 	r := request[multiReply]{op: "multi", path: "/", idempotent: reads, reads: reads}
-	r.start = func(s *Session, _ string) (attempt[multiReply], error) { return s.multi(ops, sent) }
+	r.start = func(s *Session, _ string) (attempt[multiReply], error) { return s.multi(ops, behind) }
 	if late != nil {
 		r.late = func(v multiReply, outcome Outcome) { late(madeBy(v.results), outcome) }
 	}
@@ -148,7 +148,7 @@ func failedOp(ops []Op, i int, session int64, err error) error {
 }
 
 // multi is an attempt, and counts the ephemeral nodes.
-func (s *Session) multi(ops []Op, sent func()) (a attempt[multiReply], err error) {
+func (s *Session) multi(ops []Op, behind func()) (a attempt[multiReply], err error) {
 	for i, op := range ops {
 		if op.kind == opMakes && op.mode.ephemeral() {
 			if err = s.quota.reserve(op.path); err != nil {
@@ -157,7 +157,7 @@ func (s *Session) multi(ops []Op, sent func()) (a attempt[multiReply], err error
 			}
 		}
 	}
-	a.code, a.record, a.sent = guard.OpMulti, multiRecord(ops), sent
+	a.code, a.record, a.behind = guard.OpMulti, multiRecord(ops), behind
 	a.finish = func(a guard.Answer, err error) (v multiReply, _ error) {
 		if err == nil {
 			v.results, err = decodeMulti(jute.NewDecoder(a.Body), len(ops))

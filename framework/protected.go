@@ -68,7 +68,7 @@ func (p *protected) create(ctx context.Context, data []byte, o createOptions) (C
 }
 
 // CreateProtectedAll makes n nodes under one random id, in one transaction.
-func (v recipeView) CreateProtectedAll(ctx context.Context, path string, data []byte, n int, sent func(), others ...Op) ([]Created, error) {
+func (v recipeView) CreateProtectedAll(ctx context.Context, path string, data []byte, n int, behind func(), others ...Op) ([]Created, error) {
 	if n < 1 {
 		err := invalid("%d nodes", n)
 		return nil, &OpError{Op: "create", Path: path, Outcome: Failed, Err: err}
@@ -80,7 +80,7 @@ func (v recipeView) CreateProtectedAll(ctx context.Context, path string, data []
 	each := CreateOp(p.path, data, EphemeralSequential, WithACL(v.core.cfg.protectedACL(v.full(p.path))))
 	ops := append(slices.Repeat([]Op{each}, n), others...)
 	attempt := func() ([]Created, error) {
-		zxid, results, err := p.client.multi(ctx, ops, sent, p.late)
+		zxid, results, err := p.client.multi(ctx, ops, behind, p.late)
 		if err != nil {
 			return nil, err
 		}

@@ -103,7 +103,7 @@ func newSession(c *core) (*Session, error) {
 
 func (s *Session) guardEvents() guard.Events {
 	return guard.Events{
-		Ended: s.end, Refused: func(err error) { offer(s.refused, err) }, Watched: s.watch.watched, WatchesLost: s.watchesLost,
+		Ended: s.over, Refused: func(err error) { offer(s.refused, err) }, Watched: s.watch.watched, WatchesLost: s.watchesLost,
 		Attached: s.gate.attached, Suspended: s.suspended, Event: s.onEvent, Wake: s.wake, IsOpen: s.gate.isOpen,
 	}
 }
@@ -148,14 +148,9 @@ func (s *Session) supervise(ctx context.Context) {
 	}
 }
 
-// end makes the session over for the given reason, and its connection.
-func (s *Session) end(cause error) {
-	s.over(cause)
-	s.guard.Seal()
-}
-
 // over makes the session over here, once, for the given reason, unless its trust
-// deadline has passed, which was before that.
+// deadline has passed, which was before that. It closes no connection: that answers
+// requests, which must not happen under the locks of a caller that asks for Err.
 func (s *Session) over(cause error) {
 	s.guard.End(cause)
 	s.gate.end()

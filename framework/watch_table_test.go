@@ -227,7 +227,7 @@ func TestReadThatIsAnsweredWhenItsSessionIsOverLeavesNoWatch(t *testing.T) {
 		for range 20 { // which comes first, the answer or the end, is chance
 			session := c.Session()
 			ends := func(*jute.Decoder) int {
-				session.end(ErrSessionExpired)
+				session.over(ErrSessionExpired)
 				return 1
 			}
 			_, _, w, err := (&reading[int]{op: "exists", code: guard.OpExists, decode: ends}).watched(t.Context(), c.In(session), "/")

@@ -62,16 +62,15 @@ type Kit interface {
 
 	// SendChildren sends what Children sends, in the session that the view is pinned
 	// to, and does not wait for anything: answered gets the answer, or an error if
-	// there is none. sent is that of CreateSent; it may be nil. It reports false if the
-	// request cannot be sent now, because there is no connection or too many requests
-	// are under way; then answered is not called. It repeats nothing.
+	// there is none. It reports false if the request cannot be sent now, because there
+	// is no connection or too many requests are under way; then answered is not called.
+	// It repeats nothing.
 	//
 	// Answers come under no lock, in the order of the server and of its events, on the
-	// goroutine that reads from the connection, or on the one that closes it, which may
-	// be any that uses the session or its client. answered must not block nor call an
-	// operation. It may send more, and call s.Go. It may be called before SendChildren
-	// returns.
-	SendChildren(path string, sent func(), answered func(children []string, err error)) bool
+	// goroutine that reads from the connection, or on one of the client that closes it.
+	// answered must not block nor call an operation. It may send more, and call s.Go.
+	// It may be called before SendChildren returns.
+	SendChildren(path string, answered func(children []string, err error)) bool
 
 	// SendGet is to GetNotify what SendChildren is to Children.
 	SendGet(path string, notify func(framework.Event), answered func(data []byte, stat framework.Stat, stop func(), err error)) bool
@@ -81,9 +80,9 @@ type Kit interface {
 	// whole or not at all, and if it does exactly once. Otherwise it is like
 	// CreateProtected. The nodes are returned in the order of their numbers; they have
 	// the same czxid. ErrNoNode also means that another client deleted one of them
-	// before the call had returned; the others are then removed. sent, if it is not
-	// nil, is that of CreateSent.
-	CreateProtectedAll(ctx context.Context, path string, data []byte, n int, sent func(), others ...framework.Op) ([]framework.Created, error)
+	// before the call had returned; the others are then removed. behind, if it is
+	// not nil, is that of CreateSent.
+	CreateProtectedAll(ctx context.Context, path string, data []byte, n int, behind func(), others ...framework.Op) ([]framework.Created, error)
 
 	// WithParents carries out the creation of a node below path, and makes that and
 	// what is missing above it, as CreateParents does. While create returns an

@@ -32,7 +32,8 @@ func (v *view) list() {
 // sendListing sends it, or has a goroutine list.
 func (v *view) sendListing() {
 	broken := v.session.Suspended()
-	if v.isBroken() || !kit.Of(v.client).SendChildren(v.path, v.begin, func(children []string, err error) {
+	v.begin()
+	if v.isBroken() || !kit.Of(v.client).SendChildren(v.path, func(children []string, err error) {
 		if errors.Is(err, framework.ErrNoNode) {
 			err = nil
 		}
@@ -66,7 +67,7 @@ func (v *view) isBroken() bool {
 }
 
 // begin records that a listing is sent now: what is learned from here on is to be taken
-// out of it.
+// out of it. The connection was taken before that.
 func (v *view) begin() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

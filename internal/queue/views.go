@@ -115,18 +115,18 @@ func (v *view) slowly() {
 // under the lock: a request takes it when it gets its place among those of the
 // connection.
 func (v *view) unlock() {
-	list := v.listDue
-	v.listDue = false
-	n := v.nextRead()
-	v.mu.Unlock()
-	if list {
-		v.sendListing()
-	}
-	for n != nil {
+	for {
+		list, n := v.listDue, v.nextRead()
+		v.listDue = false
+		v.mu.Unlock()
+		if list {
+			v.sendListing()
+		}
+		if n == nil {
+			return
+		}
 		n.send()
 		v.mu.Lock()
-		n = v.nextRead()
-		v.mu.Unlock()
 	}
 }
 

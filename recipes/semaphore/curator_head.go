@@ -116,11 +116,11 @@ func (a *admission) attempt(ctx context.Context) ([]framework.Created, error) {
 
 // take makes the permits. It returns nothing if another look is due.
 func (a *admission) take(ctx context.Context, now snapshot) ([]framework.Created, error) {
-	ahead, sent := a.passOn(now)
-	made, err := kit.Of(a.try.Client).CreateProtectedAll(ctx, a.s.permitsPath()+"/"+znode.Permit, a.s.queue.Data(), a.n, sent,
+	next, behind := a.passOn(now)
+	made, err := kit.Of(a.try.Client).CreateProtectedAll(ctx, a.s.permitsPath()+"/"+znode.Permit, a.s.queue.Data(), a.n, behind,
 		framework.DeleteOp(a.position.Path(), framework.AnyVersion),
 		framework.CheckOp(a.s.recipe.Path, now.record.stat.Version))
-	ahead.taken(made)
+	next.taken(made)
 	var op *framework.OpError
 	switch {
 	case framework.OutcomeOf(err) != framework.Failed:

@@ -25,8 +25,8 @@ type look struct {
 
 // passOn passes a look on to the next one in the queue. It is nil if that is of another
 // session. If it has joined since the size was read, it has to look for other recipes
-// itself: see package recipepath. sent is to be called when the transaction was sent.
-func (a *admission) passOn(now snapshot) (l *look, sent func()) {
+// itself: see package recipepath. behind is to be called behind the transaction.
+func (a *admission) passOn(now snapshot) (l *look, behind func()) {
 	full := len(now.holders)+a.n >= now.size
 	pass := func(joined bool) any {
 		lists := joined && !full && now.record.stat.NumChildren <= ownChildren
@@ -46,7 +46,7 @@ func (a *admission) passOn(now snapshot) (l *look, sent func()) {
 			l.found = children
 			close(l.listed)
 		}
-		if !kit.Of(a.try.Client).GoChildren(context.Background(), a.s.permitsPath(), done) {
+		if !kit.Of(a.try.Client).SendChildren(a.s.permitsPath(), done) {
 			done(nil, nil)
 		}
 	}

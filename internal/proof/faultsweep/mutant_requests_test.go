@@ -29,6 +29,9 @@ func RequestMutants() []Mutant {
 		Name: "a read that is stopped notifies", Package: client, Tests: "^TestReadsAtOnce$",
 		File: "framework/watch_notify.go", Old: "n.over.Store(true)\n\town.drop()", New: "_ = own",
 	}, {
+		Name: "requests are answered where Err is called", Package: client, Tests: "^TestErrCallsNoObserver$",
+		File: "framework/session.go", Old: "Ended: s.over,", New: "Ended: func(err error) { s.over(err); s.guard.Seal() },",
+	}, {
 		Name: "a late answer reaches another caller", Package: client, Tests: "^TestALateAnswerReachesNoOtherRequest$",
 		File: "framework/attempt.go", Old: "if c.decided.CompareAndSwap(false, true) {\n\t\t\treturn value, Unknown, leftError{err}", New: "if s.answers.give(c.answer); true {\n\t\t\treturn value, Unknown, leftError{err}",
 	}, {

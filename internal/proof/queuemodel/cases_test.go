@@ -22,54 +22,54 @@ type searched struct {
 func cases() []searched {
 	waits, behind := []string{"F0 joins", "W0 joins"}, []string{"W0 joins"}
 	return []searched{
-		{1961, "one waits, and its node may be deleted", scenario{
+		{2003, "one waits, and its node may be deleted", scenario{
 			locals: 1, foreign: 1, deletes: 1}},
-		{29852, "one waits, and nodes may be changed and deleted", scenario{
+		{30354, "one waits, and nodes may be changed and deleted", scenario{
 			locals: 1, foreign: 1, deletes: 1, changes: 1, lagging: true, late: true}},
-		{30816, "one waits, over a break", scenario{
+		{46987, "one waits, over a break", scenario{
 			locals: 1, foreign: 1, deletes: 1, breaks: 1, lagging: true}},
-		{6262, "a writer waits for one that becomes a reader", scenario{
+		{6328, "a writer waits for one that becomes a reader", scenario{
 			locals: 1, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true, late: true}},
-		{12834, "two writers wait for one that becomes a reader", scenario{
+		{21792, "two writers wait for one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true, late: true, first: waits}},
-		{15822, "two in turn, and a node may be deleted", scenario{
+		{72380, "two in turn, and a node may be deleted", scenario{
 			locals: 2, deletes: 1}},
-		{73531, "two in turn, and a lease may be lost", scenario{
+		{548711, "two in turn, and a lease may be lost", scenario{
 			locals: 2, deletes: 1, losses: 1, late: true}},
-		{296520, "two in turn, over a break", scenario{
+		{1361869, "two in turn, over a break", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true}},
-		{72758, "one joins behind one that holds, over a break", scenario{
+		{98399, "one joins behind one that holds, over a break", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true, first: behind}},
-		{227601, "names are used again", scenario{
+		{391068, "names are used again", scenario{
 			locals: 2, foreign: 2, recurring: true, reaps: 1, deletes: 1, first: waits}},
 
-		{57106, "watches are not set again", scenario{
+		{88912, "watches are not set again", scenario{
 			locals: 1, foreign: 1, deletes: 1, breaks: 1, unkept: 1, lagging: true}},
-		{73615, "one waits for two", scenario{
+		{74417, "one waits for two", scenario{
 			locals: 1, foreign: 2, deletes: 1, lagging: true}},
-		{6931, "listings fail", scenario{
+		{30667, "listings fail", scenario{
 			locals: 2, failures: 2}},
-		{72879, "a listing fails, and the connection breaks", scenario{
+		{312559, "a listing fails, and the connection breaks", scenario{
 			locals: 2, breaks: 1, failures: 1}},
-		{149900, "names are used again, one waits for two", scenario{
+		{151906, "names are used again, one waits for two", scenario{
 			locals: 1, foreign: 2, recurring: true, reaps: 1, deletes: 1, late: true}},
-		{45250, "two wait for one", scenario{
+		{178885, "two wait for one", scenario{
 			locals: 2, foreign: 1}},
-		{222498, "two wait for one, over a break", scenario{
+		{308155, "two wait for one, over a break", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, lagging: true, first: waits}},
-		{158840, "one gives up", scenario{
+		{163410, "one gives up", scenario{
 			locals: 2, foreign: 1, deletes: 1, leaves: 1, lagging: true, first: waits}},
-		{17427, "three in turn", scenario{
+		{18882, "three in turn", scenario{
 			locals: 3, deletes: 1, first: []string{"W0 joins", "W1 joins"}}},
-		{29357, "two join behind one that holds", scenario{
+		{87901, "two join behind one that holds", scenario{
 			locals: 3, first: behind}},
-		{94137, "permits", scenario{
+		{94788, "permits", scenario{
 			locals: 2, foreign: 1, kinds: "SSSSSS", permits: 2, deletes: 1, first: waits}},
-		{244529, "two wait behind two", scenario{
+		{258485, "two wait behind two", scenario{
 			locals: 2, foreign: 2, deletes: 1, lagging: true, first: waits}},
-		{374330, "two wait for one, over a break, and answers are late", scenario{
+		{504803, "two wait for one, over a break, and answers are late", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, lagging: true, late: true, first: waits}},
-		{11638, "listings in place of reads", scenario{
+		{12711, "listings in place of reads", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true, noReads: true, first: waits}},
 	}
 }
@@ -78,39 +78,39 @@ func cases() []searched {
 func longCases() []searched {
 	waits := []string{"F0 joins", "W0 joins"}
 	return []searched{
-		{822011, "one waits, over two breaks", scenario{
+		{2219857, "one waits, over two breaks", scenario{
 			locals: 1, foreign: 1, deletes: 1, changes: 1, breaks: 2, lagging: true, late: true}},
-		{811654, "one waits, and all may happen", scenario{
+		{1607042, "one waits, and all may happen", scenario{
 			locals: 1, foreign: 1, deletes: 2, changes: 1, breaks: 1, unkept: 1, losses: 1, lagging: true, late: true}},
-		{6061466, "names are used again, over a break", scenario{
+		{10913680, "names are used again, over a break", scenario{
 			locals: 1, foreign: 2, recurring: true, reaps: 1, deletes: 2, breaks: 1, lagging: true, late: true}},
-		{685604, "two in turn, over a break, and answers are late", scenario{
+		{3866655, "two in turn, over a break, and answers are late", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true, late: true}},
-		{1164403, "two in turn, over two breaks", scenario{
+		{5092720, "two in turn, over two breaks", scenario{
 			locals: 2, deletes: 1, breaks: 2, lagging: true}},
-		{423264, "two in turn, a break, and a listing that fails", scenario{
+		{2361669, "two in turn, a break, and a listing that fails", scenario{
 			locals: 2, deletes: 1, breaks: 1, failures: 1}},
-		{399849, "two in turn, and watches are not set again", scenario{
+		{2380488, "two in turn, and watches are not set again", scenario{
 			locals: 2, deletes: 1, breaks: 1, unkept: 1}},
-		{571084, "two in turn, a break, and one gives up", scenario{
+		{3096589, "two in turn, a break, and one gives up", scenario{
 			locals: 2, deletes: 1, breaks: 1, leaves: 1}},
-		{785876, "two wait for one that may be deleted", scenario{
+		{3812151, "two wait for one that may be deleted", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true}},
-		{2954735, "two join behind a foreign holder, over a break", scenario{
+		{11149250, "two join behind a foreign holder, over a break", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, first: []string{"F0 joins"}}},
-		{496480, "two join behind a foreign holder, and answers are late", scenario{
+		{2897386, "two join behind a foreign holder, and answers are late", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true, late: true, first: []string{"F0 joins"}}},
-		{807053, "two wait for one, over two breaks", scenario{
+		{1660413, "two wait for one, over two breaks", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 2, lagging: true, first: waits}},
-		{1484187, "three wait for one, over a break", scenario{
+		{2131423, "three wait for one, over a break", scenario{
 			locals: 3, foreign: 1, deletes: 1, breaks: 1, lagging: true, first: append(waits, "W1 joins")}},
-		{406606, "names are used again, and answers are late", scenario{
+		{941254, "names are used again, and answers are late", scenario{
 			locals: 2, foreign: 2, recurring: true, reaps: 1, deletes: 1, late: true, first: waits}},
-		{231728, "two writers and one that becomes a reader", scenario{
+		{479079, "two writers and one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true}},
-		{685560, "a reader, a writer, and one that becomes a reader", scenario{
+		{2414939, "a reader, a writer, and one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "RWWWMR", downgrades: 1, lagging: true}},
-		{115761, "permits for two of three", scenario{
+		{717824, "permits for two of three", scenario{
 			locals: 2, foreign: 1, kinds: "SSSSSS", permits: 2}},
 	}
 }

@@ -22,8 +22,9 @@
 // that it is compared with, deletions that are learned of, watches that positions
 // share, reads in place of a listing, the look-ahead, holds that take the watch over or
 // set their own, and a view that is kept while unused. Each step is what the code does
-// under its lock. A decision and DetachWatch are one step, and so are taking a moment
-// and sending the listing: what comes between them does what it does before or after.
+// under its lock. A decision and DetachWatch are one step, and so are taking the
+// connection and the moment of a listing: what comes between them does what it does
+// before or after.
 //
 // # What must not happen
 //
@@ -57,7 +58,7 @@
 //	voidNameless      view.go       a name without an id that is deleted voids the listing
 //	discardBroken     listing.go    the answer of another connection does not count
 //	brokenFirst       listing.go    the connection is taken before the moment of the listing
-//	momentOfSending   listing.go    and that moment is when the listing is sent, not when it is wanted
+//	momentOfSending   listing.go    and that moment is right before the listing is sent, not when it is wanted
 //	factsSince        listing.go    only deletions learned of since then are taken out of it
 //	listingWakes      listing.go    a listing wakes those that want it
 //	retryFailed       listing.go    one that fails is tried again

@@ -49,18 +49,15 @@ func (m *model) listStep() (verb string) {
 		m.listing = broke
 		return "lister takes a broken connection"
 	case m.listing == begins || m.listing == captures:
-		if !m.keeps(brokenFirst) {
+		if m.keeps(momentOfSending) {
 			m.begin()
 		}
 		m.listing = listDue
-		return "lister takes the connection"
+		return "lister takes the connection and the moment"
 	case m.listing == listDue && m.canSend():
-		if m.keeps(momentOfSending) && m.keeps(brokenFirst) {
-			m.begin()
-		}
 		m.send(message{kind: list})
 		m.listing = listSent
-		return "lister takes the moment, send list"
+		return "send list"
 	case m.listing == sentAnother && m.canSend():
 		m.send(message{kind: list})
 		m.listing = listSent

@@ -78,8 +78,8 @@ const (
 	begins      // it is found out whether a sync is needed
 	syncDue     // before the listing
 	syncSent    //
-	captures    // the connection is taken
-	listDue     // to be sent, which takes the moment
+	captures    // the connection is taken, and the moment
+	listDue     // to be sent
 	listSent    //
 	answered    // to be accepted
 	broke       // the connection has broken: it may be sent over another one

@@ -58,7 +58,7 @@ func (m *model) knowsOf(x int) bool {
 
 // begun reports whether the moment of the listing under way has come.
 func (m *model) begun() bool {
-	return m.listing >= listSent || m.listing == listDue && !m.keeps(brokenFirst) || m.listing != noListing && !m.keeps(momentOfSending)
+	return m.listing >= listDue || m.listing != noListing && !m.keeps(momentOfSending)
 }
 
 // remove takes a name out of the listing. Those that are gone leave it when they are at
