@@ -16,22 +16,29 @@ import (
 )
 
 // The watch on the own node fires, because data was set, before the answer to the read
-// that has set it arrives. Then it does not count as set: the node is deleted, and the
-// node ahead after that, and the event of the latter does not admit.
+// that has set it is handled: a goroutine made that read, because the first one has
+// failed. Then the watch does not count as set: the node is deleted, and the node ahead
+// after that, and the event of the latter does not admit.
 func TestWatchThatFiresBeforeItsReadIsAnsweredDoesNotCount(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, operator := w.Client("a"), w.Client("operator")
 		held := w.Acquire(mutexOf(t, w.Client("b")))
 		before := w.Ephemerals("/")
-		delayed := false
+		failed, delayed := false, false
 		w.Server.SetFaults(func(c zktest.Call) zktest.Action {
-			if c.Client == "a" && c.Op == zktest.OpGetData && c.Phase == zktest.PhaseAfterApply && c.Path != held.Path() && !delayed {
+			switch {
+			case c.Client != "a" || c.Op != zktest.OpGetData || c.Path == held.Path():
+			case c.Phase == zktest.PhaseBeforeApply && !failed:
+				failed = true
+				return zktest.Fail(zktest.ThrottledOp)
+			case c.Phase == zktest.PhaseAfterApply && failed && !delayed:
 				delayed = true
 				return zktest.Delay(500 * time.Millisecond)
 			}
 			return zktest.Pass
 		})
 		at := w.Start(mutexOf(t, a), lease.Forever)
+		w.After(100 * time.Millisecond)
 		require.True(t, delayed)
 		own := slices.DeleteFunc(w.Ephemerals("/"), func(node string) bool { return slices.Contains(before, node) })
 		require.Len(t, own, 1)

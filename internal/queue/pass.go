@@ -41,7 +41,7 @@ func (p *Position) Moment() uint64 { return p.view.now() }
 // channel that receives when Err may have changed.
 func (p *Position) Watched() <-chan struct{} {
 	p.view.mu.Lock()
-	defer p.view.mu.Unlock()
+	defer p.view.unlock()
 	p.watchOwn(false)
 	return p.wake
 }
