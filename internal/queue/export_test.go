@@ -3,6 +3,7 @@ package queue
 import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // DetachedWatch returns the watch of a position whose wait has ended, and what delivers
@@ -11,4 +12,16 @@ func DetachedWatch(untaken func()) (watch hold.Watch, event func(framework.Event
 	n := &node{view: &view{closed: true}, watch: watched}
 	n.inherit(func(framework.Event) { untaken() })
 	return n, n.onEvent
+}
+
+// FiresDuringItsRead returns whether a watch counts as set that fires before the answer
+// to the read that has set it is handled.
+func FiresDuringItsRead() bool {
+	name := znode.Name{Node: "_c_00000000000000000000000000000000-lock-0000000001", Kind: znode.Mutex, Sequence: 1}
+	v := &view{names: []znode.Name{name}, reading: 1}
+	n := v.node(name)
+	n.watch = setting
+	n.onEvent(framework.Event{Type: framework.EventDataChanged})
+	n.onRead(nil, framework.Stat{}, func() {}, nil)
+	return n.watch == watched
 }

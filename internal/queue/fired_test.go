@@ -15,8 +15,14 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
+// A goroutine handles the answer to a read later than an event that came behind it.
+func TestWatchThatFiresBeforeItsReadIsHandledIsNotSet(t *testing.T) {
+	t.Parallel()
+	require.False(t, queue.FiresDuringItsRead())
+}
+
 // The watch on the own node fires, because data was set, before the answer to the read
-// that has set it is handled: a goroutine made that read, because the first one has
+// that has set it may be handled: a goroutine made that read, because the first one has
 // failed. Then the watch does not count as set: the node is deleted, and the node ahead
 // after that, and the event of the latter does not admit.
 func TestWatchThatFiresBeforeItsReadIsAnsweredDoesNotCount(t *testing.T) {

@@ -50,7 +50,7 @@ func ViewMutants() []Mutant {
 		Name: "a queue of readers looks ahead as one", Package: rwScenarios, Tests: "Kazoo2",
 		File: "internal/queue/lookahead.go", Old: "wait[0].Node != nearest.Node ||", New: "",
 	}, {
-		Name: "an event before the answer of its read is forgotten", Package: waits, Tests: "TestWatchThatFiresBeforeItsReadIsAnswered",
+		Name: "an event before the answer of its read is forgotten", Package: waits, Tests: "TestWatchThatFiresBeforeItsReadIsHandled",
 		File: "internal/queue/node.go", Old: "n.watch = fired // the answer comes next", New: "",
 	}, {
 		Name: "events do not reach the hold that has taken the watch", Package: waits, Tests: "TestHoldIsNotifiedByTheWatchOfItsPosition",
