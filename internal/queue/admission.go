@@ -90,7 +90,7 @@ func (p *Position) dependOn(also *Dependency) {
 	}
 	v := p.view
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	if v.dependents == nil {
 		v.dependents = map[*Position]struct{}{}
 	}
@@ -100,7 +100,7 @@ func (p *Position) dependOn(also *Dependency) {
 // takeLookDue reports whether a slow look at what the position depends on is due.
 func (p *Position) takeLookDue() bool {
 	p.view.mu.Lock()
-	defer p.view.mu.Unlock()
+	defer p.view.unlock()
 	due := p.lookDue
 	p.lookDue = false
 	return due
@@ -229,7 +229,7 @@ func (p *Position) record(at int) {
 func (p *Position) interrupted(cause error) error {
 	v := p.view
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	if p.data != nil && p.head == p.seen.Head {
 		p.seen.OnData(p.data)
 	}

@@ -62,7 +62,7 @@ func (v *view) listAgain(ctx context.Context) {
 // isBroken reports whether the connection of the last listing has broken.
 func (v *view) isBroken() bool {
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	return v.listed > 0 && closed(v.broken)
 }
 
@@ -70,7 +70,7 @@ func (v *view) isBroken() bool {
 // out of it. The connection was taken before that.
 func (v *view) begin() {
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	v.sent, v.facts = v.tick(), nil
 }
 
@@ -135,7 +135,7 @@ func (v *view) dropJoining() {
 // onFailure keeps the error of an attempt that is repeated.
 func (v *view) onFailure(err error) {
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	v.failure = err
 }
 
@@ -177,7 +177,7 @@ func (v *view) accept(names []znode.Name, others []string, broken <-chan struct{
 // for dropped and were carried out after all, and have to be deleted.
 func (v *view) withoutDuplicates(names []znode.Name) (kept, duplicates []znode.Name) {
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	kept = names[:0]
 	for _, name := range names {
 		if p := v.own[protection.Cut(name.Node)]; p != nil && p.self.Node != name.Node {

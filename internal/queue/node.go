@@ -266,7 +266,7 @@ func (n *node) inherit(notify func(framework.Event)) { n.heir.Store(&notify) }
 func (n *node) Take(notify func(framework.Event)) (before framework.Event, fired bool) {
 	n.inherit(notify)
 	n.view.mu.Lock()
-	defer n.view.mu.Unlock()
+	defer n.view.unlock()
 	switch {
 	case n.dead:
 		return framework.Event{Type: framework.EventDeleted}, true
@@ -280,6 +280,6 @@ func (n *node) Take(notify func(framework.Event)) (before framework.Event, fired
 func (n *node) Stop() {
 	n.heir.Store(nil)
 	n.view.mu.Lock()
-	defer n.view.mu.Unlock()
+	defer n.view.unlock()
 	n.view.dropUnused(n)
 }

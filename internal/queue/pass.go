@@ -9,7 +9,7 @@ import "github.com/zkrecipes/zkrecipes/internal/protection"
 func (p *Position) PassOn(moment uint64, of func(joined bool) any) bool {
 	v := p.view
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	if len(v.names) == 0 || v.names[0].Node != p.self.Node || !v.valid() {
 		return false
 	}
@@ -30,7 +30,7 @@ func (p *Position) PassOn(moment uint64, of func(joined bool) any) bool {
 // Passed returns what a head has last passed on to the position, nil if nothing.
 func (p *Position) Passed() any {
 	p.view.mu.Lock()
-	defer p.view.mu.Unlock()
+	defer p.view.unlock()
 	return p.passed
 }
 
@@ -49,7 +49,7 @@ func (p *Position) Watched() <-chan struct{} {
 // Err returns ErrEvicted if the own node was deleted, or why it cannot be watched.
 func (p *Position) Err() error {
 	p.view.mu.Lock()
-	defer p.view.mu.Unlock()
+	defer p.view.unlock()
 	if p.evicted {
 		return ErrEvicted
 	}

@@ -95,7 +95,7 @@ func (p *Position) create(ctx context.Context) error {
 	v := p.view
 	sent := func() {
 		v.mu.Lock()
-		defer v.mu.Unlock()
+		defer v.mu.Unlock() // nothing may be sent: see flush
 		p.sent = v.tick()
 		v.want(p, p.sent)
 	}
@@ -109,7 +109,7 @@ func (p *Position) create(ctx context.Context) error {
 		p.self.Sequence = -1 // not ordered
 	}
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	p.answered = v.tick()
 	if id := protection.Cut(p.self.Node); id != "" {
 		if v.own == nil {
@@ -153,7 +153,7 @@ func (p *Position) End() {
 		p.node.owner = nil
 		v.dropUnused(p.node)
 	}
-	v.mu.Unlock()
+	v.unlock()
 	v.leave()
 }
 
@@ -181,7 +181,7 @@ func (p *Position) waitAt(nodes []*node) {
 func (p *Position) DetachWatch() (hold.Watch, error) {
 	defer p.End()
 	p.view.mu.Lock()
-	defer p.view.mu.Unlock()
+	defer p.view.unlock()
 	switch {
 	case p.evicted:
 		return nil, ErrEvicted

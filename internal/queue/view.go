@@ -92,7 +92,7 @@ func (v *view) tick() uint64 {
 // now returns the present moment.
 func (v *view) now() uint64 {
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	return v.clock
 }
 
@@ -112,7 +112,7 @@ func closed(ch <-chan struct{}) bool {
 // onDeleted learns that a child of the queue is deleted.
 func (v *view) onDeleted(child string) {
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	v.learn(child)
 }
 

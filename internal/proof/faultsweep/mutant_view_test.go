@@ -30,7 +30,7 @@ func ViewMutants() []Mutant {
 		File: "internal/queue/node.go", Old: "v.reading--\n", New: "",
 	}, {
 		Name: "a watch that has fired is set again when something else is sent", Package: waits, Tests: "TestWatchAheadIsSetAgain",
-		File: "internal/queue/node.go", Old: "defer n.view.unlock()", New: "defer n.view.mu.Unlock()",
+		File: "internal/queue/node.go", Old: "defer n.view.unlock()\n\tn.missed = true", New: "defer n.view.mu.Unlock()\n\tn.missed = true",
 	}, {
 		Name: "each waiter lists for itself", Package: waits, Tests: "TestCrowdSharesItsLooks",
 		File: "internal/queue/listing.go", Old: "if !v.listing && !v.closed {", New: "if !v.closed {",
