@@ -41,6 +41,21 @@ func TestMaxHoldWindsDownBeforeTheNodeIsDeleted(t *testing.T) {
 	})
 }
 
+// The greatest time there is bounds nothing.
+func TestMaxHoldThatNeverPasses(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
+		require.NoError(t, p.grant(t, t.Context()).Release())
+		time.Sleep(time.Second)
+		h := p.grant(t, t.Context(), maxHold(lease.Forever))
+		for range 3 {
+			require.NoError(t, h.Err())
+			assert.Equal(t, p.Session().TrustedUntil(), h.TrustedUntil())
+			time.Sleep(timeout)
+		}
+		require.NoError(t, h.Release())
+	})
+}
+
 func TestReleaseDuringTheWindDownFreesTheSlotAtOnce(t *testing.T) {
 	granting(t, func(t *testing.T, p world) {
 		h := p.grant(t, t.Context(), maxHold(5*time.Second))

@@ -225,7 +225,7 @@ func (h *Hold) end() {
 // any more.
 func (h *Hold) trustedUntil() time.Time {
 	until := h.Session().TrustedUntil()
-	if end := h.table.epoch.Add(h.since + h.maxHold); h.maxHold > 0 && end.Before(until) {
+	if end := h.table.epoch.Add(h.since).Add(h.maxHold); h.maxHold > 0 && end.Before(until) {
 		return end
 	}
 	return until
