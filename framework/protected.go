@@ -196,16 +196,18 @@ func (p *protected) first(all []Created) Created {
 func (p *protected) lateNode(made Created, outcome Outcome) { p.late([]string{made.Path}, outcome) }
 
 // late does that for several nodes. If they may have been made without an answer, they
-// are searched for, and so are those that outlive the session: the deletion may end
-// with it.
+// are searched for. So are those that outlive the session: their deletion may end with
+// it. But when Close has begun, only that deletion still works.
 func (p *protected) late(made []string, outcome Outcome) {
 	switch {
 	case outcome == Failed && p.pauses == nil:
-	case outcome == Done && p.mode.ephemeral():
+		return
+	case outcome == Done:
 		for _, path := range made {
 			p.client.deleteInBackground(p.client.local(path))
 		}
-	default:
+	}
+	if outcome != Done || !p.mode.ephemeral() {
 		p.client.removeInBackground(p.parent, p.id, p.mode)
 	}
 }

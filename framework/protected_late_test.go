@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/retry"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -132,6 +133,18 @@ func TestProtectedPersistentCreateAnsweredLateWhoseSessionThenEnds(t *testing.T)
 		time.Sleep(2 * timeout)
 		assert.Empty(t, p.nodes())
 	})
+}
+
+// When Close has begun, only the session of the create can still remove what was made.
+func TestProtectedPersistentCreateAnsweredLateWhileTheClientIsClosed(t *testing.T) {
+	protect(t, func(t *testing.T, p place) {
+		require.True(t, kit.Of(p.Client).GoHolding(p.Session(), func() {}, func(ctx context.Context) { <-ctx.Done() }))
+		p.server.On(zktest.OpCreate, "").After().Delay(time.Second)
+		_, err := p.CreateProtected(within(t, 500*time.Millisecond), "/queue/n-", nil, framework.PersistentSequential)
+		require.ErrorIs(t, err, framework.ErrUnknownOutcome)
+		require.NoError(t, p.Close())
+		assert.Empty(t, p.nodes())
+	}, func(cfg *framework.Config) { cfg.CloseGrace = 2 * time.Second })
 }
 
 // The first attempt breaks the connection, and is carried out after the search behind
