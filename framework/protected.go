@@ -195,9 +195,9 @@ func (p *protected) first(all []Created) Created {
 // lateNode removes the node that was made for a call that has returned already.
 func (p *protected) lateNode(made Created, outcome Outcome) { p.late([]string{made.Path}, outcome) }
 
-// late does that for several nodes. If they may have been made without an answer, they
-// are searched for. So are those that outlive the session: their deletion may end with
-// it. But when Close has begun, only that deletion still works.
+// late does that for several nodes. If any may have been made without an answer, also
+// by an earlier attempt, they are searched for. So are those that outlive the session:
+// their deletion may end with it. But when Close has begun, only that still works.
 func (p *protected) late(made []string, outcome Outcome) {
 	switch {
 	case outcome == Failed && p.pauses == nil:
@@ -207,7 +207,7 @@ func (p *protected) late(made []string, outcome Outcome) {
 			p.client.deleteInBackground(p.client.local(path))
 		}
 	}
-	if outcome != Done || !p.mode.ephemeral() {
+	if outcome != Done || p.pauses != nil || !p.mode.ephemeral() {
 		p.client.removeInBackground(p.parent, p.id, p.mode)
 	}
 }

@@ -148,39 +148,47 @@ func TestProtectedPersistentCreateAnsweredLateWhileTheClientIsClosed(t *testing.
 }
 
 // The first attempt breaks the connection, and is carried out after the search behind
-// it. The caller leaves during the second, which is refused for that reason.
-func TestRefusalThatComesLateBecauseAnEarlierAttemptWasCarriedOut(t *testing.T) {
-	protect(t, func(t *testing.T, p place) {
-		var stage atomic.Int32
-		var asked string
-		looked := make(chan struct{})
-		p.server.SetFaults(func(c zktest.Call) zktest.Action {
-			switch {
-			case c.Op == zktest.OpCreate && c.Phase == zktest.PhaseBeforeApply && stage.CompareAndSwap(0, 1):
-				asked = c.Path[strings.LastIndexByte(c.Path, '/'):]
-				return zktest.CutConnection
-			case c.Op == zktest.OpGetChildren2 && c.Phase == zktest.PhaseAfterApply && stage.CompareAndSwap(1, 2):
-				close(looked) // and seen none
-				return zktest.Delay(time.Second)
-			case c.Op == zktest.OpCreate && c.Phase == zktest.PhaseAfterApply && stage.CompareAndSwap(2, 3):
-				return zktest.Pass // made below
-			case c.Op == zktest.OpCreate && c.Phase == zktest.PhaseAfterApply && stage.Load() == 3:
-				return zktest.Delay(time.Second)
-			}
-			return zktest.Pass
+// it. The caller leaves during the second, which is refused for that reason, or is
+// carried out too.
+func TestAnswerThatComesLateAlthoughAnEarlierAttemptWasCarriedOut(t *testing.T) {
+	for mode, nodes := range map[framework.Mode]int{framework.Ephemeral: 1, framework.EphemeralSequential: 2} {
+		t.Run(mode.String(), func(t *testing.T) {
+			protect(t, func(t *testing.T, p place) { leaveSecondAttempt(t, p, mode, nodes) })
 		})
-		call := startErr(func() error {
-			_, err := p.CreateProtected(within(t, 2*time.Second), "/queue/n-0000000007", nil, framework.Ephemeral)
-			return err
-		})
-		<-looked
-		_, err := p.Create(t.Context(), "/queue"+asked, nil, framework.Ephemeral) // as the first attempt would have
-		require.NoError(t, err)
-		r := <-call
-		require.ErrorIs(t, r.err, errStopped)
-		require.ErrorIs(t, r.err, framework.ErrUnknownOutcome)
-		require.Len(t, p.nodes(), 1)
-		time.Sleep(2 * time.Second)
-		assert.Empty(t, p.nodes())
+	}
+}
+
+func leaveSecondAttempt(t *testing.T, p place, mode framework.Mode, nodes int) {
+	t.Helper()
+	var stage atomic.Int32
+	var asked string
+	looked := make(chan struct{})
+	p.server.SetFaults(func(c zktest.Call) zktest.Action {
+		switch {
+		case c.Op == zktest.OpCreate && c.Phase == zktest.PhaseBeforeApply && stage.CompareAndSwap(0, 1):
+			asked = c.Path[strings.LastIndexByte(c.Path, '/'):]
+			return zktest.CutConnection
+		case c.Op == zktest.OpGetChildren2 && c.Phase == zktest.PhaseAfterApply && stage.CompareAndSwap(1, 2):
+			close(looked) // and seen none
+			return zktest.Delay(time.Second)
+		case c.Op == zktest.OpCreate && c.Phase == zktest.PhaseAfterApply && stage.CompareAndSwap(2, 3):
+			return zktest.Pass // made below
+		case c.Op == zktest.OpCreate && c.Phase == zktest.PhaseAfterApply && stage.Load() == 3:
+			return zktest.Delay(time.Second)
+		}
+		return zktest.Pass
 	})
+	call := startErr(func() error {
+		_, err := p.CreateProtected(within(t, 2*time.Second), "/queue/n-0000000007", nil, mode)
+		return err
+	})
+	<-looked
+	_, err := p.Create(t.Context(), "/queue"+asked, nil, mode) // as the first attempt would have
+	require.NoError(t, err)
+	r := <-call
+	require.ErrorIs(t, r.err, errStopped)
+	require.ErrorIs(t, r.err, framework.ErrUnknownOutcome)
+	require.Len(t, p.nodes(), nodes)
+	time.Sleep(2 * time.Second)
+	assert.Empty(t, p.nodes())
 }

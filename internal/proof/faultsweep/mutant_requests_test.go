@@ -41,20 +41,23 @@ func RequestMutants() []Mutant {
 		Name: "a node that is made late stays", Package: client, Tests: "^TestACrowdThatLeavesMakesNoSearch$",
 		File: "framework/protected.go", Old: "_, path := range made {", New: "_, path := range made[:0] {",
 	}, {
+		Name: "a late answer hides that an earlier attempt was carried out", Package: client, Tests: "AnswerThatComesLate",
+		File: "framework/protected.go", Old: "p.pauses != nil || !p.mode.ephemeral()", New: "!p.mode.ephemeral()",
+	}, {
 		Name: "a node that outlives its session is only searched for", Package: client, Tests: "AnsweredLateWhileTheClientIsClosed",
 		File: "framework/protected.go", Old: "case outcome == Done:\n", New: "case outcome == Done && p.mode.ephemeral():\n",
 	}, {
 		Name: "a node that may be made late is not searched for", Package: client, Tests: "CancelledInFlightAndThenCut",
 		File: "framework/protected.go", Old: "case outcome == Failed && p.pauses == nil:", New: "case outcome != Done:",
 	}, {
-		Name: "a late refusal hides that an earlier attempt was carried out", Package: client, Tests: "RefusalThatComesLate",
+		Name: "a late refusal hides that an earlier attempt was carried out", Package: client, Tests: "AnswerThatComesLate",
 		File: "framework/protected.go", Old: "case outcome == Failed && p.pauses == nil:", New: "case outcome == Failed:",
 	}, {
 		Name: "an unknown outcome that was answered is left to nobody", Package: client, Tests: "AnswerIsDroppedAtTheVeryEnd",
 		File: "framework/protected.go", Old: "errors.As(err, &left)", New: "(errors.As(err, &left) || ctx.Err() != nil)",
 	}, {
 		Name: "a node that outlives its session is removed in that only", Package: client, Tests: "WhoseSessionThenEnds",
-		File: "framework/protected.go", Old: "outcome != Done || !p.mode.ephemeral()", New: "outcome != Done",
+		File: "framework/protected.go", Old: "p.pauses != nil || !p.mode.ephemeral()", New: "p.pauses != nil",
 	}, {
 		Name: "a request in flight is forgotten", Package: trusting, Tests: "^(TestRequestsWhileAConnectionEnds|TestFramesAreWrittenInTheOrderInWhichTheyAreSent)$",
 		File: "framework/internal/guard/conn.go", Old: "c.sent = append(c.room[:0], c.sent...)", New: "c.sent = c.room[:0]",
