@@ -34,6 +34,27 @@ func TestPositionIsDeletedBeforeThePermitIsMade(t *testing.T) {
 	})
 }
 
+// A head that has never waited for others notices at once that its position is deleted,
+// or that its revocation is requested.
+func TestPositionOfAWaitingHeadIsWatched(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		operator := w.Client("operator")
+		held := w.Acquire(newSemaphore(t, w.Client("a"), 1))
+		at := ask(w, newSemaphore(t, w.Client("b"), 1), 1)
+		old := waiting(w)
+		require.Len(t, old, 1)
+		w.Remove(operator, old[0])
+		w.Settle()
+		require.Len(t, waiting(w), 1, "a new one")
+		require.NoError(t, lease.RequestRevocation(t.Context(), operator, waiting(w)[0]))
+		w.Settle()
+		release(w, held)
+		got := at.Granted()
+		require.True(t, conformance.Closed(got.RevocationRequested()))
+		release(w, got)
+	})
+}
+
 // The size changes between the look and the transaction.
 func TestResizeWhileThePermitIsMade(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
