@@ -129,3 +129,18 @@ func TestCostOfHandOverInASingleQueue(t *testing.T) {
 		})
 	}
 }
+
+// A newcomer at the head of the queue that finds no capacity lists the permits again
+// with a watch, and then only reads its own position.
+func TestCostOfWaitingForCapacity(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := newSemaphore(t, w.Client("a"), 1), newSemaphore(t, w.Client("b"), 1)
+		warm(w, b)
+		held := w.Acquire(a)
+		var at *conformance.Attempt
+		require.Equal(t, counts{zktest.OpCreate: 1, zktest.OpGetChildren2: 3, zktest.OpGetData: 3},
+			w.Requests(func() { at = ask(w, b, 1) }))
+		release(w, held)
+		release(w, at.Granted())
+	})
+}

@@ -143,22 +143,24 @@ func (a *admission) await(ctx context.Context, now snapshot) error {
 		return false
 	})
 	defer stop()
-	select {
-	case <-due:
-		if evicted {
-			return queue.ErrEvicted
+	for {
+		select {
+		case <-due:
+			if evicted {
+				return queue.ErrEvicted
+			}
+		case <-now.permits.Events():
+			a.unchanged = &now
+		case <-now.record.watch.Events():
+		case <-a.position.Watched():
+			if err := a.position.Err(); err != nil {
+				return err
+			}
+			continue // the watch was set, or only the data have changed
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-	case <-now.permits.Events():
-		a.unchanged = &now
-	case <-now.record.watch.Events():
-	case <-a.position.Watched():
-		if err := a.position.Err(); err != nil {
-			return err
-		}
-		a.unchanged = &now
-	case <-ctx.Done():
-		return context.Cause(ctx)
+		a.try.Seen.Notify()
+		return nil
 	}
-	a.try.Seen.Notify()
-	return nil
 }
