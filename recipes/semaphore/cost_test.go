@@ -2,6 +2,7 @@ package semaphore_test
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -143,4 +144,24 @@ func TestCostOfWaitingForCapacity(t *testing.T) {
 		release(w, held)
 		release(w, at.Granted())
 	})
+}
+
+// The head of the queue reads the size again by and by, and keeps one watch on it.
+func TestWatchesOfALongWaitForCapacity(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		held := w.Acquire(newSemaphore(t, w.Client("a"), 1))
+		at := ask(w, newSemaphore(t, w.Client("b"), 1), 1)
+		objects := func() (n uint64) {
+			var all runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&all)
+			return all.HeapObjects
+		}
+		w.After(time.Minute)
+		before := objects()
+		w.After(2 * time.Hour)
+		require.Less(t, objects(), before+uint64(4*conformance.LooksAgain(2*time.Hour)), "more with each look")
+		release(w, held)
+		release(w, at.Granted())
+	}, zktest.WithTraceLimit(0))
 }

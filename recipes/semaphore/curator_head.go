@@ -40,9 +40,10 @@ func (a *admission) snapshot(ctx, all context.Context) (now snapshot, err error)
 		sized <- nil
 	} else {
 		now.sized = a.position.Moment()
+		watched := a.onlyWatch(all)
 		go func() {
 			var err error
-			now.record, err = a.s.initialise(all, c, a.full)
+			now.record, err = a.s.initialise(watched, c, a.full)
 			sized <- err
 		}()
 	}
@@ -64,6 +65,19 @@ func (a *admission) snapshot(ctx, all context.Context) (now snapshot, err error)
 	}
 	now.made, now.czxid, now.holders = true, stat.Czxid, a.s.holders.Among(children)
 	return now, checkCapacity(a.n, now.size)
+}
+
+// onlyWatch returns a context for a watch on the size, if there is to be one, and ends
+// the watch before.
+func (a *admission) onlyWatch(all context.Context) (ctx context.Context) {
+	if !a.full {
+		return all
+	}
+	if a.unwatch != nil {
+		a.unwatch()
+	}
+	ctx, a.unwatch = context.WithCancel(all)
+	return ctx
 }
 
 // admit waits until there is capacity, and then makes the permits and leaves the queue,

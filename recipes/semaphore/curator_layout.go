@@ -94,6 +94,7 @@ type admission struct {
 	looked      bool            // at what the head before has passed on
 	full        bool            // there was no capacity
 	unchanged   *snapshot       // the last one, if only the permits have changed since
+	unwatch     func()          // ends the last watch on the size
 }
 
 // checkFree finds out, with as few requests as possible, that a newcomer has to wait,
