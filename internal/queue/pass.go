@@ -27,11 +27,14 @@ func (p *Position) PassOn(moment uint64, of func(joined bool) any) bool {
 	return false
 }
 
-// Passed returns what a head has last passed on to the position, nil if nothing.
-func (p *Position) Passed() any {
+// TakePassed returns what a head has last passed on to the position, once; nil if there
+// is nothing.
+func (p *Position) TakePassed() any {
 	p.view.mu.Lock()
 	defer p.view.unlock()
-	return p.passed
+	passed := p.passed
+	p.passed = nil
+	return passed
 }
 
 // Moment returns the present one, for PassOn.

@@ -91,7 +91,6 @@ type admission struct {
 	position *queue.Position // in the queue; nil until it is the head
 
 	unconfirmed <-chan struct{} // that of the position, until a sync has followed
-	looked      bool            // at what the head before has passed on
 	full        bool            // there was no capacity
 	unchanged   *snapshot       // the last one, if only the permits have changed since
 	unwatch     func()          // ends the last watch on the size

@@ -66,11 +66,11 @@ func (l *look) taken(made []framework.Created) {
 // passed gets the snapshot that the head before has passed on, once. It counts if the
 // transaction of that one has succeeded, and the listing shows it: see curatorTaker.
 func (a *admission) passed(ctx context.Context, now *snapshot) bool {
-	l, _ := a.position.Passed().(*look)
-	if l == nil || a.looked {
+	l, _ := a.position.TakePassed().(*look)
+	if l == nil {
 		return false
 	}
-	a.looked, a.full = true, l.full
+	a.full = l.full
 	if !l.lists || !l.await(ctx) || !slices.Contains(l.found, l.made) {
 		return false
 	}
