@@ -21,6 +21,7 @@ type Op struct {
 	mode     Mode
 	create   createOptions
 	version  int32
+	unless   *func() error // a check fails if it returns an error; a pointer, so that copies are equal
 }
 
 type opKind int
@@ -149,6 +150,9 @@ func failedOp(ops []Op, i int, session int64, err error) error {
 
 // multi is an attempt, and counts the ephemeral nodes.
 func (s *Session) multi(ops []Op, behind func()) (a attempt[multiReply], err error) {
+	if err := refuseHere(ops); err != nil {
+		return a, err
+	}
 	for i, op := range ops {
 		if op.kind == opMakes && op.mode.ephemeral() {
 			if err = s.quota.reserve(op.path); err != nil {
@@ -244,6 +248,10 @@ func (c *Client) completeOp(op *Op) error {
 // if none did. Those behind it have a code that means "rolled back".
 func (c *Client) multiResults(ops []Op, theirs []opReply, err error) (results []OpResult, failed int) {
 	failed = -1
+	var here *refusedHereError
+	if errors.As(err, &here) {
+		return here.results(len(ops)), here.index
+	}
 	if len(theirs) != len(ops) {
 		return nil, failed
 	}

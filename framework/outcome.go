@@ -102,7 +102,7 @@ func (c *Client) verdict(err error) retry.Verdict {
 	switch {
 	case err == nil:
 		return retry.Done
-	case c.endedBy(err):
+	case c.endedBy(err), isRefusedHere(err):
 		return retry.Fatal
 	case errors.Is(err, ErrUnknownOutcome):
 		return retry.Unknown

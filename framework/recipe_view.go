@@ -55,11 +55,6 @@ func (v recipeView) OnClose(begun func(cause error)) (stop func() bool) {
 // DeleteInBackground removes a node without waiting for anything.
 func (v recipeView) DeleteInBackground(path string) { v.deleteInBackground(path) }
 
-// CheckExists checks a node on whichever view the Multi is run.
-func (v recipeView) CheckExists(path string) Op {
-	return Op{kind: opChecks, path: v.full(path), absolute: true, version: AnyVersion}
-}
-
 // GoHolding runs what looks after something that is held in a session.
 func (v recipeView) GoHolding(s *Session, end func(), f func(ctx context.Context)) bool {
 	return s.goHolding(end, f)

@@ -140,7 +140,7 @@ func (h *Handle) Confirm(ctx context.Context) error {
 	}
 	var ops []framework.Op
 	for _, path := range h.hold.paths() {
-		ops = append(ops, kit.Of(h.hold.client).CheckExists(path))
+		ops = append(ops, kit.Of(h.hold.client).CheckExists(path, nil))
 	}
 	_, err := h.hold.client.Multi(ctx, ops...)
 	if errors.Is(err, framework.ErrNoNode) {
@@ -156,4 +156,4 @@ func (h *Handle) Confirm(ctx context.Context) error {
 }
 
 // Check returns the operation that makes a Multi fail unless the znode exists.
-func (h *Handle) Check() framework.Op { return kit.Of(h.hold.client).CheckExists(h.hold.Path()) }
+func (h *Handle) Check() framework.Op { return kit.Of(h.hold.client).CheckExists(h.hold.Path(), nil) }

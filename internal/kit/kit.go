@@ -98,8 +98,12 @@ type Kit interface {
 	DeleteInBackground(path string)
 
 	// CheckExists is a CheckOp with AnyVersion for a path of this view, on whichever
-	// view of the client the Multi is run.
-	CheckExists(path string) framework.Op
+	// view of the client the Multi is run. If unless, which may be nil, returns an
+	// error, the Multi fails by this operation with that error, as if a server had
+	// refused it, and is not sent. Each attempt of a Multi calls it just before it
+	// sends, also that of another client of this process. It must not block, nor call
+	// the client or its session.
+	CheckExists(path string, unless func() error) framework.Op
 
 	// Rely says that work relies on nodes of the present session, or of that which the
 	// view is pinned to, as the work of a lock's holder does on its znode. From now

@@ -44,7 +44,7 @@ func TestEveryViewHasAKit(t *testing.T) {
 			again := k.Once()
 			assert.Equal(t, view.FullPath("/x"), again.FullPath("/x"), name)
 			assert.Same(t, view.Session(), again.Session(), name)
-			_, err := again.Multi(t.Context(), kit.Of(c).CheckExists("/"))
+			_, err := again.Multi(t.Context(), kit.Of(c).CheckExists("/", nil))
 			assert.NoError(t, err, name)
 		}
 	})
