@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
 // An attempt is what is sent for a request.
@@ -17,6 +18,9 @@ type attempt[T any] struct {
 	record []byte
 	sent   func() // see guard.Request; it may be nil
 	behind func() // called after that without a lock, to send more; it may be nil
+	// placed is called then, too, with the signal that the gate is not open any more
+	// for that connection. It may be nil.
+	placed func(down *signal.Signal)
 	// finish returns the result of the request from the answer and its error, if it has
 	// one. It is called once, also if nothing was sent. It must not block.
 	finish func(a guard.Answer, err error) (T, error)
@@ -81,9 +85,7 @@ func (c *call[T]) send(ctx context.Context, path string, start func(*Session, st
 			}
 			err = c.session.checkSize(c.attempt.record)
 			if err == nil && conn.Send(c.attempt.code, c.attempt.record, c) {
-				if c.attempt.behind != nil {
-					c.attempt.behind()
-				}
+				c.attempt.follow(down)
 				return nil
 			}
 			_, _ = c.attempt.finish(guard.Answer{}, cmp.Or(err, guard.ErrConnectionClosed))
@@ -98,6 +100,17 @@ func (c *call[T]) send(ctx context.Context, path string, start func(*Session, st
 		if err := c.session.await(ctx); err != nil {
 			return err
 		}
+	}
+}
+
+// follow calls what has to come behind the attempt, which has its place among the
+// requests of a connection.
+func (a *attempt[T]) follow(down *signal.Signal) {
+	if a.behind != nil {
+		a.behind()
+	}
+	if a.placed != nil {
+		a.placed(down)
 	}
 }
 

@@ -21,12 +21,17 @@ import (
 // A later node of the same name may be deleted then: use it only for names that are
 // never used twice, such as those of CreateProtected.
 func (c *Client) DeleteGuaranteed(ctx context.Context, path string) error {
-	_, err := do(ctx, c, deleteRequest(path, AnyVersion))
+	return c.deleteGuaranteed(ctx, deleteRequest(path, AnyVersion))
+}
+
+// deleteGuaranteed is DeleteGuaranteed whose first attempts are those of a request.
+func (c *Client) deleteGuaranteed(ctx context.Context, r request[struct{}]) error {
+	_, err := do(ctx, c, r)
 	if err == nil || c.endedBy(err) {
 		return err
 	}
 	if !errors.Is(err, ErrNoNode) && !refused(err) {
-		c.deleteInBackground(path)
+		c.deleteInBackground(r.path)
 	}
 	return err
 }

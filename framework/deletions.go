@@ -7,18 +7,22 @@ import (
 )
 
 // deletions tell recipes which nodes the session knows to be deleted: by the event of a
-// watch, or by the answer to a delete.
+// watch, or by the answer to a delete; and which ones it is deleting because their
+// slots are over.
 type deletions struct {
 	mu        sync.RWMutex
 	listeners map[string][]*deletionListener // by the parent, with its whole path
 }
 
-type deletionListener struct{ deleted func(name string) }
+type deletionListener struct {
+	deleted func(name string)
+	over    func(name string, broken <-chan struct{}) // may be nil
+}
 
-// listen calls deleted with the name of each child of a node that is deleted, until
-// stop.
-func (d *deletions) listen(parent string, deleted func(name string)) (stop func()) {
-	l := &deletionListener{deleted}
+// listen calls deleted with the name of each child of a node that is deleted, and over
+// with that of each whose slot is over, until stop.
+func (d *deletions) listen(parent string, deleted func(name string), over func(name string, broken <-chan struct{})) (stop func()) {
+	l := &deletionListener{deleted, over}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.listeners == nil {
@@ -37,17 +41,34 @@ func (d *deletions) listen(parent string, deleted func(name string)) (stop func(
 
 // of says that the node with that whole path is deleted.
 func (d *deletions) of(path string) {
+	listeners, name := d.listenersTo(path)
+	for _, l := range listeners {
+		l.deleted(name)
+	}
+}
+
+// over says that the slot of the node with that whole path is over, and that its delete
+// has its place on the connection for which broken is; nil if the server refuses it.
+func (d *deletions) over(path string, broken <-chan struct{}) {
+	listeners, name := d.listenersTo(path)
+	for _, l := range listeners {
+		if l.over != nil {
+			l.over(name, broken)
+		}
+	}
+}
+
+// listenersTo returns those that want to know of a node, and its name.
+func (d *deletions) listenersTo(path string) (listeners []*deletionListener, name string) {
 	slash := strings.LastIndexByte(path, '/')
 	d.mu.RLock()
-	listeners := d.listeners[path[:max(slash, 0)]]
-	d.mu.RUnlock()
-	for _, l := range listeners {
-		l.deleted(path[slash+1:])
-	}
+	defer d.mu.RUnlock()
+	return d.listeners[path[:max(slash, 0)]], path[slash+1:]
 }
 
 // gone records that a node is deleted.
 func (s *Session) gone(path string) {
 	s.quota.gone(path)
+	s.releases.settle(path, false)
 	s.deletions.of(path)
 }

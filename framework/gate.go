@@ -72,10 +72,13 @@ func (g *gate) change(f func()) {
 }
 
 // attached is called when requests may be sent over a connection. That may be gone: the
-// guard reports that once, before or after.
+// guard reports that once, before or after. The deletes of releases that an earlier
+// connection has left unconfirmed go first: the slots may be granted again already, and
+// what their new holders send has to come behind.
 func (g *gate) attached(c *guard.Conn) {
 	g.change(func() {
 		if g.session.guard.Live() == c {
+			g.session.releases.resend(c)
 			g.conn = c
 			g.first.Give()
 		}

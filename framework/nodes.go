@@ -153,9 +153,7 @@ func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 func deleteRequest(path string, version int32) request[struct{}] {
 	return request[struct{}]{op: "delete", path: path, start: func(s *Session, path string) (attempt[struct{}], error) {
 		return attempt[struct{}]{code: guard.OpDelete, record: versionRecord(path, version), finish: func(_ guard.Answer, err error) (none struct{}, _ error) {
-			if err == nil || errors.Is(err, ErrNoNode) {
-				s.gone(path)
-			}
+			s.deleteAnswered(path, err)
 			return none, err
 		}}, nil
 	}}

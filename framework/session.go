@@ -25,6 +25,7 @@ type Session struct {
 	checked   checkedPaths
 	kept      kept
 	deletions deletions
+	releases  releases
 	view      atomic.Pointer[Client] // the last plain one that In has made: holds share it
 
 	ctx   context.Context // the guard's; ends with the session, with the reason as cause

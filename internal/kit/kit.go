@@ -97,6 +97,25 @@ type Kit interface {
 	// DeleteInBackground is DeleteGuaranteed without waiting for anything.
 	DeleteInBackground(path string)
 
+	// Release is DeleteGuaranteed for a node whose slot is over, in the session that
+	// the view is pinned to, or the present one. As soon as the delete has its place
+	// among the requests of the connection, the listeners of OnDeleted are told so, and
+	// then it waits for the answer. Whatever the session sends from then on is carried
+	// out behind the delete: if the connection breaks first, the delete is sent again
+	// on the next one, before anything else. The exception is a server that is
+	// overloaded and refuses the delete alone (ErrThrottled): then it is repeated.
+	//
+	// At most 64 releases of a session are unconfirmed at a time. One more is a plain
+	// DeleteGuaranteed. If a break may have made it delete the node twice, Release
+	// returns nil, and no ErrNoNode.
+	Release(ctx context.Context, path string) error
+
+	// AwaitReleased returns when none of the releases of children of a node that were
+	// unconfirmed at the call still is: the node of each is known to be deleted, or the
+	// server refuses to delete it. If the session of the view is over before, it
+	// returns why; if ctx ends, the cause of that.
+	AwaitReleased(ctx context.Context, parent string) error
+
 	// CheckExists is a CheckOp with AnyVersion for a path of this view, on whichever
 	// view of the client the Multi is run. If unless, which may be nil, returns an
 	// error, the Multi fails by this operation with that error, as if a server had
@@ -140,7 +159,15 @@ type Kit interface {
 	// come on the goroutine that reads from the connection, in the order of the server;
 	// answers on others, after the events that the server sent before them. The
 	// function must not block, nor call the client or its session.
-	OnDeleted(s *framework.Session, parent string, deleted func(name string)) (stop func())
+	//
+	// It calls over, which may be nil, with the name of each child whose slot is over:
+	// Release was called, and the delete has its place among the requests of a
+	// connection. broken is what Session.Suspended returns for that connection. It is
+	// called on the goroutine of Release, for every attempt, and never begins when the
+	// node is known to be deleted; but the answer may come while over runs. If the
+	// server refuses the delete for good, over is called with a nil broken, and after
+	// that not again for the same call of Release.
+	OnDeleted(s *framework.Session, parent string, deleted func(name string), over func(name string, broken <-chan struct{})) (stop func())
 
 	// GetNotify is GetWatch with a function in place of a channel. It gets the event of
 	// the watch, in a single call; the context bounds the read only, and stop ends the

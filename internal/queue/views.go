@@ -43,7 +43,7 @@ func (q *Queue) use(client *framework.Client, s *framework.Session) *view {
 		v = &view{all: all, key: key, client: client, session: s, path: q.Path, kinds: q.Kinds, recheck: q.Recheck}
 		v.pause = hold.LookInterval(s, key.path)
 		v.lister = kit.Of(client).Reporting(v.onFailure)
-		v.unlisten = kit.Of(client).OnDeleted(s, v.path, v.onDeleted)
+		v.unlisten = kit.Of(client).OnDeleted(s, v.path, v.onDeleted, nil)
 		all.all[key] = v
 	}
 	if v.users++; v.users == 1 {

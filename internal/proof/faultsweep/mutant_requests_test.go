@@ -12,7 +12,7 @@ func RequestMutants() []Mutant {
 		File: "framework/tasks.go", Old: "t.closed = true", New: "",
 	}, {
 		Name: "what was sent behind a create has no place yet", Package: client, Tests: "^TestEveryAttemptOfACreateIsToldOf$",
-		File: "framework/attempt.go", Old: "if err == nil && conn.Send(c.attempt.code, c.attempt.record, c) {\n\t\t\t\tif c.attempt.behind != nil {\n\t\t\t\t\tc.attempt.behind()\n\t\t\t\t}", New: "if err == nil && c.attempt.behind != nil {\n\t\t\t\tc.attempt.behind()\n\t\t\t}\n\t\t\tif err == nil && conn.Send(c.attempt.code, c.attempt.record, c) {",
+		File: "framework/attempt.go", Old: "if err == nil && conn.Send(c.attempt.code, c.attempt.record, c) {\n\t\t\t\tc.attempt.follow(down)", New: "if err == nil {\n\t\t\t\tc.attempt.follow(down)\n\t\t\t}\n\t\t\tif err == nil && conn.Send(c.attempt.code, c.attempt.record, c) {",
 	}, {
 		Name: "a listing is sent before the create", Package: client, Tests: "^TestAListingBehindSeveralCreates$",
 		File: "framework/create.go", Old: "a.sent, a.behind = o.onSent, o.behind", New: "if a.behind = o.behind; o.onSent != nil {\n\t\to.onSent()\n\t\ttime.Sleep(time.Millisecond)\n\t}",

@@ -1,0 +1,201 @@
+package framework
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+	"github.com/zkrecipes/zkrecipes/internal/signal"
+)
+
+// maxUnconfirmed is how many releases of a session may be unconfirmed at a time. It
+// bounds what is sent on a new connection before anything else.
+const maxUnconfirmed = 64
+
+// releases are those of a session whose delete was sent, or is about to be, and is not
+// known to be carried out. Recipes grant the slots to others of the session already. So
+// whatever the session sends later has to come behind the deletes: on a new connection
+// they are sent again before the gate opens.
+type releases struct {
+	mu          sync.Mutex
+	unconfirmed []*release // in the order of their first attempts
+}
+
+// A release is the delete of a node whose slot is over. It implements guard.Request for
+// what is sent on a new connection.
+type release struct {
+	session *Session
+	path    string        // on the server
+	settled signal.Signal // the node is known to be deleted, or the server refuses that
+
+	// Guarded by releases.mu.
+	resent  bool // it was sent on a new connection
+	telling bool // listeners are being told that the slot is over
+	refused bool
+}
+
+// Release is DeleteGuaranteed for a node whose slot is over.
+func (v recipeView) Release(ctx context.Context, path string) error {
+	c := v.Client
+	if c.pinned == nil {
+		c = c.In(c.Session())
+	}
+	r := &release{session: c.pinned, path: c.full(path)}
+	return c.deleteGuaranteed(ctx, request[struct{}]{op: "delete", path: path, start: r.start})
+}
+
+// start is an attempt. The release is unconfirmed before it is sent: a connection that
+// is attached later than that sends it again, if the attempt has not failed.
+func (r *release) start(_ *Session, path string) (a attempt[struct{}], _ error) {
+	a.code, a.record, a.finish = guard.OpDelete, versionRecord(path, AnyVersion), r.finish
+	if r.session.releases.add(r) {
+		a.placed = r.tell
+	}
+	return a, nil
+}
+
+// finish reads the answer to an attempt. What was sent on a new connection may have
+// deleted the node before.
+func (r *release) finish(_ guard.Answer, err error) (none struct{}, _ error) {
+	r.session.deleteAnswered(r.path, err)
+	if errors.Is(err, ErrNoNode) && r.session.releases.wasResent(r) {
+		err = nil
+	}
+	return none, err
+}
+
+// tell tells the listeners that the slot is over, now that the delete has its place
+// among the requests of a connection. down is given when that breaks.
+func (r *release) tell(down *signal.Signal) {
+	s := r.session
+	if !s.releases.beginTelling(r) {
+		return
+	}
+	s.deletions.over(r.path, down.Done())
+	if s.releases.endTelling(r) {
+		s.deletions.over(r.path, nil)
+	}
+}
+
+// Sent does nothing.
+func (r *release) Sent() {}
+
+// Answered gets the answer to what was sent on a new connection. If it says nothing,
+// DeleteGuaranteed goes on in the background, and so does the next connection.
+func (r *release) Answered(a guard.Answer) {
+	_, err := outcomeOf(a)
+	r.session.deleteAnswered(r.path, err)
+	r.session.endIfExpired(err)
+}
+
+// deleteAnswered records what the answer to a delete says of the node.
+func (s *Session) deleteAnswered(path string, err error) {
+	switch {
+	case err == nil, errors.Is(err, ErrNoNode):
+		s.gone(path)
+	case refused(err):
+		if s.releases.settle(path, true) {
+			s.deletions.over(path, nil)
+		}
+	}
+}
+
+// add makes a release unconfirmed. It returns false if it is settled already, or if
+// there are too many.
+func (all *releases) add(r *release) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	switch {
+	case r.settled.Given():
+		return false
+	case slices.Contains(all.unconfirmed, r): // by an earlier attempt
+		return true
+	case len(all.unconfirmed) == maxUnconfirmed:
+		return false
+	}
+	all.unconfirmed = append(all.unconfirmed, r)
+	return true
+}
+
+// settle takes out the releases of a node that is deleted, or that the server refuses
+// to delete. It reports whether the caller has to tell the listeners of the refusal: a
+// release that is just telling them tells them next, so that they learn of it last.
+func (all *releases) settle(path string, refused bool) (tell bool) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.unconfirmed = slices.DeleteFunc(all.unconfirmed, func(r *release) bool {
+		if r.path != path {
+			return false
+		}
+		r.refused = refused
+		tell = tell || refused && !r.telling
+		r.settled.Give()
+		return true
+	})
+	return tell
+}
+
+func (all *releases) beginTelling(r *release) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	r.telling = !r.settled.Given()
+	return r.telling
+}
+
+func (all *releases) endTelling(r *release) (refused bool) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	r.telling = false
+	return r.refused
+}
+
+func (all *releases) wasResent(r *release) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return r.resent
+}
+
+// resend sends the deletes again over a new connection. The gate calls it under its
+// lock, before it lets other requests through.
+func (all *releases) resend(conn *guard.Conn) {
+	all.mu.Lock()
+	left := slices.Clone(all.unconfirmed)
+	for _, r := range left {
+		r.resent = true
+	}
+	all.mu.Unlock()
+	for _, r := range left {
+		if !conn.Send(guard.OpDelete, versionRecord(r.path, AnyVersion), r) {
+			return
+		}
+	}
+}
+
+// below returns those of children of a node.
+func (all *releases) below(parent string) (found []*release) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, r := range all.unconfirmed {
+		if parentOf(r.path) == parent {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// AwaitReleased waits until the releases of children of a node are confirmed.
+func (v recipeView) AwaitReleased(ctx context.Context, parent string) error {
+	s := v.Session()
+	for _, r := range s.releases.below(v.full(parent)) {
+		select {
+		case <-r.settled.Done():
+		case <-s.ctx.Done():
+			return context.Cause(s.ctx)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
