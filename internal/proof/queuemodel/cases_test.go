@@ -22,54 +22,60 @@ type searched struct {
 func cases() []searched {
 	waits, behind := []string{"F0 joins", "W0 joins"}, []string{"W0 joins"}
 	return []searched{
-		{2003, "one waits, and its node may be deleted", scenario{
+		{2051, "one waits, and its node may be deleted", scenario{
 			locals: 1, foreign: 1, deletes: 1}},
-		{30354, "one waits, and nodes may be changed and deleted", scenario{
+		{30976, "one waits, and nodes may be changed and deleted", scenario{
 			locals: 1, foreign: 1, deletes: 1, changes: 1, lagging: true, late: true}},
-		{46987, "one waits, over a break", scenario{
+		{48192, "one waits, over a break", scenario{
 			locals: 1, foreign: 1, deletes: 1, breaks: 1, lagging: true}},
-		{6328, "a writer waits for one that becomes a reader", scenario{
+		{6428, "a writer waits for one that becomes a reader", scenario{
 			locals: 1, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true, late: true}},
-		{21792, "two writers wait for one that becomes a reader", scenario{
+		{25084, "two writers wait for one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true, late: true, first: waits}},
-		{72380, "two in turn, and a node may be deleted", scenario{
+		{110828, "two in turn, and a node may be deleted", scenario{
 			locals: 2, deletes: 1}},
-		{548711, "two in turn, and a lease may be lost", scenario{
+		{722365, "two in turn, and a lease may be lost", scenario{
 			locals: 2, deletes: 1, losses: 1, late: true}},
-		{1361869, "two in turn, over a break", scenario{
+		{1908154, "two in turn, over a break", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true}},
-		{98399, "one joins behind one that holds, over a break", scenario{
+		{157342, "one joins behind one that holds, over a break", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true, first: behind}},
-		{391068, "names are used again", scenario{
+		{483644, "names are used again", scenario{
 			locals: 2, foreign: 2, recurring: true, reaps: 1, deletes: 1, first: waits}},
+		{374345, "one is next, and a holder writes late, over a break", scenario{
+			locals: 2, breaks: 1, lateWrites: 1, lagging: true, first: behind}},
 
-		{88912, "watches are not set again", scenario{
+		{90925, "watches are not set again", scenario{
 			locals: 1, foreign: 1, deletes: 1, breaks: 1, unkept: 1, lagging: true}},
-		{74417, "one waits for two", scenario{
+		{75299, "one waits for two", scenario{
 			locals: 1, foreign: 2, deletes: 1, lagging: true}},
-		{30667, "listings fail", scenario{
+		{48301, "listings fail", scenario{
 			locals: 2, failures: 2}},
-		{312559, "a listing fails, and the connection breaks", scenario{
+		{467710, "a listing fails, and the connection breaks", scenario{
 			locals: 2, breaks: 1, failures: 1}},
-		{151906, "names are used again, one waits for two", scenario{
+		{154501, "names are used again, one waits for two", scenario{
 			locals: 1, foreign: 2, recurring: true, reaps: 1, deletes: 1, late: true}},
-		{178885, "two wait for one", scenario{
+		{249410, "two wait for one", scenario{
 			locals: 2, foreign: 1}},
-		{308155, "two wait for one, over a break", scenario{
+		{415876, "two wait for one, over a break", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, lagging: true, first: waits}},
-		{163410, "one gives up", scenario{
+		{166828, "one gives up", scenario{
 			locals: 2, foreign: 1, deletes: 1, leaves: 1, lagging: true, first: waits}},
-		{18882, "three in turn", scenario{
+		{32145, "three in turn", scenario{
 			locals: 3, deletes: 1, first: []string{"W0 joins", "W1 joins"}}},
-		{87901, "two join behind one that holds", scenario{
+		{149149, "two join behind one that holds", scenario{
 			locals: 3, first: behind}},
 		{94788, "permits", scenario{
 			locals: 2, foreign: 1, kinds: "SSSSSS", permits: 2, deletes: 1, first: waits}},
-		{258485, "two wait behind two", scenario{
+		{329735, "two wait behind two", scenario{
 			locals: 2, foreign: 2, deletes: 1, lagging: true, first: waits}},
-		{504803, "two wait for one, over a break, and answers are late", scenario{
+		{685685, "two wait for one, over a break, and answers are late", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, lagging: true, late: true, first: waits}},
-		{12711, "listings in place of reads", scenario{
+		{186332, "two are next in turn, and nodes may be deleted", scenario{
+			locals: 3, deletes: 2, lagging: true, first: []string{"W0 joins", "W1 joins"}}},
+		{4377732, "two are next in turn, and one gives up", scenario{
+			locals: 3, foreign: 1, deletes: 1, leaves: 1, first: []string{"W0 joins", "W1 joins"}}},
+		{15326, "listings in place of reads", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true, noReads: true, first: waits}},
 	}
 }
@@ -78,39 +84,45 @@ func cases() []searched {
 func longCases() []searched {
 	waits := []string{"F0 joins", "W0 joins"}
 	return []searched{
-		{2219857, "one waits, over two breaks", scenario{
+		{2301273, "one waits, over two breaks", scenario{
 			locals: 1, foreign: 1, deletes: 1, changes: 1, breaks: 2, lagging: true, late: true}},
-		{1607042, "one waits, and all may happen", scenario{
+		{1635078, "one waits, and all may happen", scenario{
 			locals: 1, foreign: 1, deletes: 2, changes: 1, breaks: 1, unkept: 1, losses: 1, lagging: true, late: true}},
-		{10913680, "names are used again, over a break", scenario{
+		{11085035, "names are used again, over a break", scenario{
 			locals: 1, foreign: 2, recurring: true, reaps: 1, deletes: 2, breaks: 1, lagging: true, late: true}},
-		{3866655, "two in turn, over a break, and answers are late", scenario{
+		{5534346, "two in turn, over a break, and answers are late", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true, late: true}},
-		{5092720, "two in turn, over two breaks", scenario{
+		{6941782, "two in turn, over two breaks", scenario{
 			locals: 2, deletes: 1, breaks: 2, lagging: true}},
-		{2361669, "two in turn, a break, and a listing that fails", scenario{
+		{3540397, "two in turn, a break, and a listing that fails", scenario{
 			locals: 2, deletes: 1, breaks: 1, failures: 1}},
-		{2380488, "two in turn, and watches are not set again", scenario{
+		{3548206, "two in turn, and watches are not set again", scenario{
 			locals: 2, deletes: 1, breaks: 1, unkept: 1}},
-		{3096589, "two in turn, a break, and one gives up", scenario{
+		{3838872, "two in turn, a break, and one gives up", scenario{
 			locals: 2, deletes: 1, breaks: 1, leaves: 1}},
-		{3812151, "two wait for one that may be deleted", scenario{
+		{5428177, "two wait for one that may be deleted", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true}},
-		{11149250, "two join behind a foreign holder, over a break", scenario{
+		{11943499, "two join behind a foreign holder, over a break", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, first: []string{"F0 joins"}}},
-		{2897386, "two join behind a foreign holder, and answers are late", scenario{
+		{3083800, "two join behind a foreign holder, and answers are late", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true, late: true, first: []string{"F0 joins"}}},
-		{1660413, "two wait for one, over two breaks", scenario{
+		{2334635, "two wait for one, over two breaks", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 2, lagging: true, first: waits}},
-		{2131423, "three wait for one, over a break", scenario{
+		{4700372, "three wait for one, over a break", scenario{
 			locals: 3, foreign: 1, deletes: 1, breaks: 1, lagging: true, first: append(waits, "W1 joins")}},
-		{941254, "names are used again, and answers are late", scenario{
+		{1140553, "names are used again, and answers are late", scenario{
 			locals: 2, foreign: 2, recurring: true, reaps: 1, deletes: 1, late: true, first: waits}},
-		{479079, "two writers and one that becomes a reader", scenario{
+		{15514528, "one is next, and a holder writes late, over two breaks", scenario{
+			locals: 2, deletes: 1, breaks: 2, lateWrites: 1, lagging: true, first: []string{"W0 joins"}}},
+		{2768369, "two are next in turn, over a break", scenario{
+			locals: 3, deletes: 1, breaks: 1, lagging: true, first: []string{"W0 joins", "W1 joins"}}},
+		{1665319, "two are next in turn behind a reader, and answers are late", scenario{
+			locals: 3, foreign: 1, kinds: "WWRWMR", deletes: 1, downgrades: 1, lagging: true, late: true, first: []string{"F0 joins", "W0 joins", "W1 joins"}}},
+		{557431, "two writers and one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true}},
-		{2414939, "a reader, a writer, and one that becomes a reader", scenario{
+		{3015257, "a reader, a writer, and one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "RWWWMR", downgrades: 1, lagging: true}},
-		{717824, "permits for two of three", scenario{
+		{1107417, "permits for two of three", scenario{
 			locals: 2, foreign: 1, kinds: "SSSSSS", permits: 2}},
 	}
 }

@@ -27,6 +27,7 @@ const (
 	notGranted = "waits for ever although it is free"
 	noNode     = "waits for ever without a node"
 	notified   = "holds without a node, and is not notified"
+	lateWrote  = "an earlier holder writes after a later one"
 
 	oneWaits    = "one waits, and its node may be deleted"
 	oneChanged  = "one waits, and nodes may be changed and deleted"
@@ -37,6 +38,7 @@ const (
 	twoLate     = "two in turn, and a lease may be lost"
 	joinsBehind = "one joins behind one that holds, over a break"
 	namesAgain  = "names are used again"
+	writesLate  = "one is next, and a holder writes late, over a break"
 )
 
 // needed are the conditions that are needed.
@@ -66,6 +68,9 @@ func needed() []leftOut {
 		{"readLearns", readLearns, "queue/node.go", "v.learn(n.name.Node)", "livelock", oneWaits},
 		{"heirNotified", heirNotified, "queue/node.go", "(*heir)(ev)", notified, oneWaits},
 		{"missedWhileTaken", missedWhileTaken, "queue/node.go", "case n.watch != watched || n.missed:", notified, oneWaits},
+		{"watchOfNext", watchOfNext, "queue/handover.go", "return p.node.watch == watched", unjust, twoInTurn},
+		{"sentBeforeOver", sentBeforeOver, "../framework/releases.go", "a.placed = r.tell", lateWrote, writesLate},
+		{"sentAgainFirst", sentAgainFirst, "../framework/gate.go", "g.session.releases.resend(c)\n\t\t\tg.conn = c", lateWrote, writesLate},
 		{"holdLooks", holdLooks, "hold/table.go", "look := now + lookDelay", notified, oneWaits},
 	}
 }
@@ -81,6 +86,8 @@ func saving() []leftOut {
 		{name: "learnOnce", condition: learnOnce, file: "queue/view.go", line: "v.knowsOf(name)"},
 		{name: "eventEvicts", condition: eventEvicts, file: "queue/node.go", line: "p.evicted = true"},
 		{name: "inherit", condition: inherit, file: "queue/position.go", line: "return p.node, nil"},
+		{name: "overOfConnection", condition: overOfConnection, file: "queue/handover.go", line: "v.overOn != v.broken"},
+		{name: "noReaderBeside", condition: noReaderBeside, file: "queue/view.go", line: "&& !released"},
 		{name: "lookAhead", condition: lookAhead, file: "queue/lookahead.go", line: "next := p.next(at, wait, policy)"},
 	}
 }

@@ -90,6 +90,7 @@ func (m *model) handle(r message) {
 		m.removal[x] = done
 		m.endHold(x)
 		m.learn(x)
+		m.confirmed(x)
 	case get:
 		m.onRead(x, r.ok)
 	case look:
@@ -106,6 +107,7 @@ func (m *model) onEvent(kind uint8, x int) {
 	heir := m.heir.has(x) && !m.fresh.has(x)
 	if kind == deleted {
 		m.learn(x)
+		m.confirmed(x)
 	} else {
 		m.onChange(x)
 	}
@@ -136,6 +138,9 @@ func (m *model) breakDown() {
 	clear(m.requests[:])
 	clear(m.inbox[:])
 	m.requested, m.received, m.replica = 0, 0, 0
+	if m.keeps(overOfConnection) {
+		m.over = 0
+	}
 	m.breakView()
 }
 

@@ -23,9 +23,14 @@ func (m *model) decide(w int) (violation string) {
 	}
 	ahead := m.ahead(w)
 	wait := m.policy(w, ahead)
-	m.admissible.put(w, wait == 0)
+	m.admissible.put(w, wait == 0 || m.isNext(w, ahead))
 	if wait == 0 {
 		return m.admit(w)
+	}
+	if m.isNext(w, ahead) && !m.recheckDue(w, m.rechecks) {
+		if m.watchOwn(w); m.watched.has(w) || !m.keeps(watchOfNext) {
+			return m.handOver(w)
+		}
 	}
 	if m.keeps(watchOwnEarly) {
 		m.watchOwn(w)

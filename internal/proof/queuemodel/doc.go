@@ -22,7 +22,8 @@
 // that it is compared with, deletions that are learned of, watches that positions
 // share, reads in place of a listing, the look-ahead, holds that take the watch over or
 // set their own, and a view that is kept while unused. Each step is what the code does
-// under its lock. A decision and DetachWatch are one step, and so are taking the
+// under its lock. A slot that is released is handed over when its delete was sent. The
+// deletes are sent again before anything else on the next connection. A decision and DetachWatch are one step, and so are taking the
 // connection and the moment of a listing: what comes between them does what it does
 // before or after.
 //
@@ -30,6 +31,8 @@
 //
 //	unjust grant                               at no moment did the own node stand with nothing ahead
 //	                                           that conflicts, by the history of the leader
+//	                                           or, handed over, with nothing that is not being deleted
+//	an earlier holder writes after a later one over the same session, and checks its node
 //	two holders, too many holders              an operator may delete the node of a just grant: its
 //	                                           hold is notified
 //	evicted though its node stands
@@ -70,6 +73,9 @@
 //	heirNotified      node.go       an event reaches the hold that has taken the watch
 //	missedWhileTaken  node.go       which asks what came before
 //	holdLooks         hold/table.go a hold without a watch sets one
+//	watchOfNext       handover.go   a slot is handed over only to one with a watch on its own node
+//	sentBeforeOver    releases.go   and only when the delete has its place
+//	sentAgainFirst    gate.go       which goes first on the next connection, too
 //
 // These save requests or time. The long form leaves each out, and expects nothing.
 //
@@ -83,6 +89,8 @@
 //	learnOnce         view.go       a deletion that is known is not learned of again
 //	eventEvicts       node.go       an event evicts: else the next listing does
 //	inherit           position.go   a hold takes the watch over: else it reads
+//	overOfConnection  handover.go   what is over counts while the connection lasts
+//	noReaderBeside    view.go       no listing follows the deletion of a writer that was handed over
 //	lookAhead         lookahead.go  a position waits for the second contender ahead as well
 //
 // # What is not in the model

@@ -113,7 +113,7 @@ func (m *model) free(w int) bool {
 }
 
 // serve has the server carry out the first request.
-func (m *model) serve() {
+func (m *model) serve() (violation string) {
 	r := m.requests[0]
 	copy(m.requests[:], m.requests[1:])
 	m.requested--
@@ -141,7 +141,16 @@ func (m *model) serve() {
 		if r.ok = m.aliases(m.at(m.replica)).has(x); r.ok && r.sets {
 			m.armed.add(x)
 		}
+	case work:
+		m.catchUp(m.logged)
+		m.worked.add(x)
+		r.dead = true
+	case lateWrite:
+		m.catchUp(m.logged)
+		violation = m.writesLate(x)
+		r.dead = true
 	}
 	r.position = m.replica
 	m.push(r)
+	return violation
 }

@@ -7,6 +7,7 @@ func (m *model) environment() {
 	}
 	for w := range m.locals {
 		m.callers(w)
+		m.writers(w)
 	}
 	for f := range m.foreign {
 		m.foreigner(f)
@@ -25,7 +26,7 @@ func (m *model) environment() {
 	if m.left.reaps > 0 && m.nextNumber > 0 && m.standing == 0 {
 		n := *m
 		n.left.reaps--
-		n.nextNumber = 0
+		n.nextNumber, n.reaped = 0, n.made
 		m.may(&n, "the parent is made anew", nobody)
 	}
 }
@@ -71,8 +72,7 @@ func (m *model) callers(w int) {
 		}
 	case holding:
 		n := *m
-		n.phase[w], n.removal[w] = released, due
-		n.endHold(w)
+		n.release(w)
 		m.may(&n, "releases", w)
 		if m.left.losses > 0 {
 			n := *m

@@ -5,17 +5,22 @@ package queuemodel
 
 // grant makes a position a holder. Its hold takes the watch a little later.
 func (m *model) grant(w int) (violation string) {
+	m.becomeHolder(w)
+	if !m.entitled.has(w) {
+		m.unjust.add(w)
+		return "unjust grant"
+	}
+	return ""
+}
+
+// becomeHolder is what a grant does.
+func (m *model) becomeHolder(w int) {
 	m.phase[w] = holding
 	m.fresh.add(w)
 	if m.owned.has(w) && m.keeps(inherit) {
 		m.heir.add(w)
 	}
 	m.end(w)
-	if !m.entitled.has(w) {
-		m.unjust.add(w)
-		return "unjust grant"
-	}
-	return ""
 }
 
 // take has the hold get what comes, and ask what came before.

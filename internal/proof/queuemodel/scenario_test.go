@@ -16,6 +16,7 @@ type scenario struct {
 	losses     uint8 // leases that are lost while their nodes stand
 	reaps      uint8 // parents that are made anew
 	downgrades uint8 // of the foreign writer F0
+	lateWrites uint8 // transactions that an earlier holder begins after its release
 
 	lagging   bool // servers are behind the leader
 	late      bool // answers are handled later than the events that follow them
@@ -57,6 +58,9 @@ const (
 	heirNotified
 	brokenFirst
 	readLearns
+	watchOfNext
+	sentBeforeOver
+	sentAgainFirst
 
 	// Without one of these, nothing does: they save requests.
 	facts
@@ -68,6 +72,8 @@ const (
 	eventEvicts
 	learnOnce
 	dropJoining
+	overOfConnection
+	noReaderBeside
 )
 
 // keeps reports whether a condition is not left out.
@@ -82,7 +88,7 @@ func (s *scenario) start() *model {
 	m := &model{steps: &steps{scenario: s}}
 	m.attached, m.open = true, true
 	m.left = budgets{
-		s.deletes, s.changes, s.breaks, s.unkept, s.failures, s.leaves, s.losses, s.reaps, s.downgrades,
+		s.deletes, s.changes, s.breaks, s.unkept, s.failures, s.leaves, s.losses, s.reaps, s.downgrades, s.lateWrites,
 	}
 	for _, text := range s.first {
 		m.state = m.followed(text)

@@ -55,11 +55,13 @@ const (
 	remove
 	synchronise
 	list
-	get     // by the view
-	look    // by a hold
-	find    // of a create whose outcome is unknown
-	deleted // an event
-	changed // an event
+	get       // by the view
+	look      // by a hold
+	find      // of a create whose outcome is unknown
+	work      // of a holder, in the session
+	lateWrite // of an earlier holder: a transaction that checks its node
+	deleted   // an event
+	changed   // an event
 )
 
 // A message is a request, an answer or an event.
@@ -102,7 +104,7 @@ type change struct{ kind, node uint8 }
 
 // budgets are what may still happen: see scenario.
 type budgets struct {
-	deletes, changes, breaks, unkept, failures, leaves, losses, reaps, downgrades uint8
+	deletes, changes, breaks, unkept, failures, leaves, losses, reaps, downgrades, lateWrites uint8
 }
 
 // A state has only bytes, so that it can be hashed as memory. The clock of the view is
@@ -117,6 +119,7 @@ type state struct {
 	replica    uint8 // how many of them the client's server has
 	standing   nodeSet
 	made       nodeSet
+	reaped     nodeSet // made before the parent was made anew
 	byOperator nodeSet // deleted by one
 	entitled   nodeSet // at some moment they stood, and nothing that conflicts was ahead
 	number     [maxNodes]uint8
@@ -146,6 +149,12 @@ type state struct {
 	unknown    nodeSet // its outcome is
 	beingFound nodeSet // a search for the node is under way
 	unjust     nodeSet // were granted so
+
+	// Hand-overs.
+	toHand      nodeSet // released, and the delete is to be sent
+	over        nodeSet // it is sent, over this connection
+	unconfirmed nodeSet // it was sent, and the deletion is not known
+	worked      nodeSet // holders whose work the server has carried out
 
 	// Holds.
 	heir         nodeSet // have the watch of their position

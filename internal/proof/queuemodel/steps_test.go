@@ -57,8 +57,8 @@ func (m *model) will(n *model, verb string, who int) { m.record(n, verb, who, ""
 func (m *model) may(n *model, verb string, who int)  { m.record(n, verb, who, "", false) }
 
 func (m *model) record(n *model, verb string, who int, violation string, byItself bool) {
-	if n.attached && n.missedDeleted|n.missedChanged == 0 {
-		n.open = true
+	if n.attached && !n.open && n.missedDeleted|n.missedChanged == 0 {
+		n.opens()
 	}
 	n.closeUnused()
 	if violation == "" {
@@ -71,8 +71,8 @@ func (m *model) record(n *model, verb string, who int, violation string, byItsel
 func (m *model) network() {
 	if m.requested > 0 && m.received < maxInbox-4 {
 		n := *m
-		n.serve()
-		m.will(&n, served[m.requests[0].kind], int(m.requests[0].node))
+		violation := n.serve()
+		m.record(&n, served[m.requests[0].kind], int(m.requests[0].node), violation, true)
 	}
 	if m.replica < m.logged {
 		n := *m
@@ -102,12 +102,13 @@ func (m *model) network() {
 
 var served = [...]string{
 	create: "create is served", remove: "delete is served", synchronise: "sync is served", list: "list is served",
-	get: "get is served", look: "get of the hold is served", find: "is looked for",
+	get: "get is served", look: "get of the hold is served", find: "is looked for", work: "works", lateWrite: "writes late",
 }
 
 var receives = [...]string{
 	create: "answer to create", remove: "answer to delete", synchronise: "answer to sync", list: "answer to list",
 	get: "answer to get", look: "answer to get of the hold", find: "answer to the search",
+	work: "answer to work", lateWrite: "answer to the late write",
 	deleted: "was deleted: event", changed: "was changed: event",
 }
 
@@ -208,8 +209,7 @@ func (m *model) cleanUp(w int) {
 	}
 	n := *m
 	if m.removal[w] == due {
-		n.removal[w] = sent
-		n.send(message{kind: remove, node: uint8(w)})
+		n.sendDelete(w)
 		m.will(&n, "send delete", w)
 	}
 	if m.toCreate.has(w) {
