@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/zkrecipes/zkrecipes/internal/kit/bridge"
 )
 
 // deletions tell recipes which nodes the session knows to be deleted: by the event of a
@@ -11,28 +13,25 @@ import (
 // slots are over.
 type deletions struct {
 	mu        sync.RWMutex
-	listeners map[string][]*deletionListener // by the parent, with its whole path
+	listeners map[string][]*listening // by the parent, with its whole path
 }
 
-type deletionListener struct {
-	deleted func(name string)
-	over    func(name string, broken <-chan struct{}) // may be nil
-}
+// A listening is one call of listen.
+type listening struct{ bridge.DeletionListener }
 
-// listen calls deleted with the name of each child of a node that is deleted, and over
-// with that of each whose slot is over, until stop.
-func (d *deletions) listen(parent string, deleted func(name string), over func(name string, broken <-chan struct{})) (stop func()) {
-	l := &deletionListener{deleted, over}
+// listen tells a listener of the children of a node, until stop.
+func (d *deletions) listen(parent string, listener bridge.DeletionListener) (stop func()) {
+	l := &listening{listener}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.listeners == nil {
-		d.listeners = map[string][]*deletionListener{}
+		d.listeners = map[string][]*listening{}
 	}
 	d.listeners[parent] = append(slices.Clip(d.listeners[parent]), l)
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		left := slices.DeleteFunc(slices.Clone(d.listeners[parent]), func(other *deletionListener) bool { return other == l })
+		left := slices.DeleteFunc(slices.Clone(d.listeners[parent]), func(other *listening) bool { return other == l })
 		if d.listeners[parent] = left; len(left) == 0 {
 			delete(d.listeners, parent)
 		}
@@ -43,7 +42,7 @@ func (d *deletions) listen(parent string, deleted func(name string), over func(n
 func (d *deletions) of(path string) {
 	listeners, name := d.listenersTo(path)
 	for _, l := range listeners {
-		l.deleted(name)
+		l.Deleted(name)
 	}
 }
 
@@ -52,14 +51,18 @@ func (d *deletions) of(path string) {
 func (d *deletions) over(path string, broken <-chan struct{}) {
 	listeners, name := d.listenersTo(path)
 	for _, l := range listeners {
-		if l.over != nil {
-			l.over(name, broken)
-		}
+		l.Over(name, broken)
 	}
 }
 
+// awaits reports whether it matters that the slot of a node is over.
+func (d *deletions) awaits(path string) bool {
+	listeners, _ := d.listenersTo(path)
+	return slices.ContainsFunc(listeners, func(l *listening) bool { return l.Waits() })
+}
+
 // listenersTo returns those that want to know of a node, and its name.
-func (d *deletions) listenersTo(path string) (listeners []*deletionListener, name string) {
+func (d *deletions) listenersTo(path string) (listeners []*listening, name string) {
 	slash := strings.LastIndexByte(path, '/')
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -64,6 +64,6 @@ func (v recipeView) GoHolding(s *Session, end func(), f func(ctx context.Context
 func (v recipeView) Kept(s *Session, key any, make func() any) any { return s.kept.get(key, make) }
 
 // OnDeleted tells which children of a node are deleted, or about to be.
-func (v recipeView) OnDeleted(s *Session, parent string, deleted func(name string), over func(name string, broken <-chan struct{})) (stop func()) {
-	return s.deletions.listen(v.full(parent), deleted, over)
+func (v recipeView) OnDeleted(s *Session, parent string, listener bridge.DeletionListener) (stop func()) {
+	return s.deletions.listen(v.full(parent), listener)
 }

@@ -43,6 +43,9 @@ func (v recipeView) Release(ctx context.Context, path string) error {
 		c = c.In(c.Session())
 	}
 	r := &release{session: c.pinned, path: c.full(path)}
+	if !r.session.deletions.awaits(r.path) {
+		return c.DeleteGuaranteed(ctx, path)
+	}
 	return c.deleteGuaranteed(ctx, request[struct{}]{op: "delete", path: path, start: r.start})
 }
 

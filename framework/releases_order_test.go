@@ -34,12 +34,20 @@ func withRelease(t *testing.T, test func(t *testing.T, server *zktest.Server, s 
 	})
 }
 
+// An overTold is told that slots are over.
+type overTold func(broken <-chan struct{})
+
+// Deleted, Waits and Over are for bridge.DeletionListener.
+func (o overTold) Deleted(string)                        {}
+func (o overTold) Waits() bool                           { return true }
+func (o overTold) Over(_ string, broken <-chan struct{}) { o(broken) }
+
 // The next connection may be attached at any moment after the delete has its place. So
 // the release is unconfirmed before, and nobody is told before.
 func TestReleaseIsUnconfirmedBeforeItIsSent(t *testing.T) {
 	withRelease(t, func(t *testing.T, _ *zktest.Server, s *Session, r *release) {
 		told := false
-		stop := s.deletions.listen("/queue", func(string) {}, func(string, <-chan struct{}) { told = true })
+		stop := s.deletions.listen("/queue", overTold(func(<-chan struct{}) { told = true }))
 		defer stop()
 		sent := false
 		_, _, err := send(t.Context(), s, r.path, request[struct{}]{start: func(s *Session, path string) (attempt[struct{}], error) {
@@ -64,7 +72,7 @@ func TestReleaseIsUnconfirmedBeforeItIsSent(t *testing.T) {
 func TestReleaseThatComesTooLateForAConnection(t *testing.T) {
 	withRelease(t, func(t *testing.T, server *zktest.Server, s *Session, r *release) {
 		var told []<-chan struct{}
-		stop := s.deletions.listen("/queue", func(string) {}, func(_ string, broken <-chan struct{}) { told = append(told, broken) })
+		stop := s.deletions.listen("/queue", overTold(func(broken <-chan struct{}) { told = append(told, broken) }))
 		defer stop()
 		attempts := 0
 		_, outcome, err := send(t.Context(), s, r.path, request[struct{}]{start: func(s *Session, path string) (attempt[struct{}], error) {
@@ -90,7 +98,7 @@ func TestReleaseThatComesTooLateForAConnection(t *testing.T) {
 func TestReleaseTellsOfItsOwnConnection(t *testing.T) {
 	withRelease(t, func(t *testing.T, server *zktest.Server, s *Session, r *release) {
 		var told []<-chan struct{}
-		stop := s.deletions.listen("/queue", func(string) {}, func(_ string, broken <-chan struct{}) { told = append(told, broken) })
+		stop := s.deletions.listen("/queue", overTold(func(broken <-chan struct{}) { told = append(told, broken) }))
 		defer stop()
 		suspended := s.Suspended()
 		a, err := r.start(s, r.path)

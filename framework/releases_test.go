@@ -27,6 +27,27 @@ type releaser struct {
 	told []string // what the listener was told
 }
 
+// A listener is told of deletions. It waits unless it has no use for over.
+type listener struct {
+	deleted func(name string)
+	over    func(name string, broken <-chan struct{})
+}
+
+// Deleted, Waits and Over are for kit.DeletionListener.
+func (l listener) Deleted(name string) {
+	if l.deleted != nil {
+		l.deleted(name)
+	}
+}
+
+func (l listener) Waits() bool { return l.over != nil }
+
+func (l listener) Over(name string, broken <-chan struct{}) {
+	if l.over != nil {
+		l.over(name, broken)
+	}
+}
+
 // releasing runs a test with the given ephemeral nodes in /queue.
 func releasing(t *testing.T, nodes string, test func(t *testing.T, r *releaser), settings ...setting) {
 	t.Helper()
@@ -37,7 +58,7 @@ func releasing(t *testing.T, nodes string, test func(t *testing.T, r *releaser),
 			require.NoError(t, err)
 		}
 		broken := r.session.Suspended()
-		stop := r.OnDeleted(r.session, "/queue", func(name string) { r.tell("deleted " + name) }, func(name string, of <-chan struct{}) {
+		stop := r.OnDeleted(r.session, "/queue", listener{deleted: func(name string) { r.tell("deleted " + name) }, over: func(name string, of <-chan struct{}) {
 			switch of {
 			case broken:
 				r.tell("over " + name)
@@ -46,7 +67,7 @@ func releasing(t *testing.T, nodes string, test func(t *testing.T, r *releaser),
 			default:
 				r.tell("over later " + name)
 			}
-		})
+		}})
 		defer stop()
 		p.server.ResetCounts()
 		test(t, r)
@@ -112,15 +133,13 @@ func (r *releaser) applied() string {
 func TestReleaseTellsBeforeTheAnswer(t *testing.T) {
 	releasing(t, "a", func(t *testing.T, r *releaser) {
 		r.server.On(zktest.OpDelete, "").Delay(time.Second)
-		stop := r.OnDeleted(r.session, "/queue", func(string) {}, func(string, <-chan struct{}) {
+		stop := r.OnDeleted(r.session, "/queue", listener{over: func(string, <-chan struct{}) {
 			assert.True(t, r.SendChildren("/queue", func(names []string, err error) {
 				assert.NoError(t, err)
 				assert.Empty(t, names)
 			}))
-		})
+		}})
 		defer stop()
-		without := r.OnDeleted(r.session, "/queue", func(string) {}, nil)
-		defer without()
 		calls := r.release(t, "a")
 		require.Equal(t, "over a", r.heard())
 		require.False(t, r.confirmed(t))
@@ -204,11 +223,11 @@ func TestReleaseThatIsRepeated(t *testing.T) {
 func TestReleaseThatIsRefused(t *testing.T) {
 	releasing(t, "a", func(t *testing.T, r *releaser) {
 		r.server.On(zktest.OpDelete, "").Always().Fail(zktest.NoAuth)
-		stop := r.OnDeleted(r.session, "/queue", func(string) {}, func(_ string, broken <-chan struct{}) {
+		stop := r.OnDeleted(r.session, "/queue", listener{over: func(_ string, broken <-chan struct{}) {
 			if broken != nil {
 				assert.Equal(t, "over a", r.heard(), "the refusal, which has come by now, waits for this")
 			}
-		})
+		}})
 		defer stop()
 		require.ErrorIs(t, r.Release(t.Context(), "/queue/a"), framework.ErrNoAuth)
 		require.Equal(t, "refused a", r.heard())

@@ -3,15 +3,10 @@ package hold
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/owner"
-	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -132,28 +127,3 @@ func (h *Hold) reason(how end) error {
 	}
 	return releasedError{h}
 }
-
-// Confirm asks the leader whether the znodes exist.
-func (h *Handle) Confirm(ctx context.Context) error {
-	if err := h.Err(); err != nil {
-		return err
-	}
-	var ops []framework.Op
-	for _, path := range h.hold.paths() {
-		ops = append(ops, kit.Of(h.hold.client).CheckExists(path, nil))
-	}
-	_, err := h.hold.client.Multi(ctx, ops...)
-	if errors.Is(err, framework.ErrNoNode) {
-		h.hold.lose(lease.ErrDeleted)
-	}
-	if own := h.Err(); own != nil {
-		return own
-	}
-	if err != nil {
-		return fmt.Errorf("confirm %s: %w", quote.Path(h.hold.Path()), err)
-	}
-	return nil
-}
-
-// Check returns the operation that makes a Multi fail unless the znode exists.
-func (h *Handle) Check() framework.Op { return kit.Of(h.hold.client).CheckExists(h.hold.Path(), nil) }

@@ -39,6 +39,9 @@ type Grant struct {
 	Watch Watch
 	// Permits is how many are held of a semaphore; 0 is 1.
 	Permits int
+	// HandsOver is set if the slot may be handed over within the session, when it is
+	// released, before its znode is deleted.
+	HandsOver bool
 	// RevocationRequested is set if revocation was requested before Watch was set.
 	RevocationRequested bool
 }
@@ -83,6 +86,7 @@ type Hold struct {
 	closed  bool    // the last handle was released
 	removed bool    // the removal of the znodes of a lost hold has begun
 	shared  bool    // Key.Shared; it does not change
+	keeps   bool    // the slot, until the znode is known to be deleted
 }
 
 // A loss is that of a hold.
@@ -99,7 +103,7 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	}
 	h := &Hold{
 		client: g.Client, reliance: g.Reliance, recipe: g.Key.Path, kind: g.Key.Kind, shared: g.Key.Shared,
-		token: g.Token, czxid: g.Czxid, maxHold: g.MaxHold, table: tableOf(g.Client, g.Session),
+		token: g.Token, czxid: g.Czxid, maxHold: g.MaxHold, keeps: !g.HandsOver, table: tableOf(g.Client, g.Session),
 	}
 	h.since = h.table.now()
 	if kit.Of(g.Client).StopOnSuspend() {

@@ -68,6 +68,16 @@ func Owner(ctx context.Context, key Key) (h *Hold, forked bool, err error) {
 	return nil, false, nil
 }
 
+// KeepUntilDeleted has the slot be free only when its znode is known to be deleted: it
+// is not handed over within the session before that. It reports false if the hold is
+// over.
+func (h *Hold) KeepUntilDeleted() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.keeps = true
+	return h.loss == nil && !h.closed
+}
+
 // MarkDeleted ends the hold because its znode was deleted. It does nothing after a
 // release, which ends the hold before it deletes the znode.
 func (h *Hold) MarkDeleted() { h.lose(lease.ErrDeleted) }

@@ -55,8 +55,11 @@ func (h *Hold) paths() (all []string) {
 
 // removeNow deletes all znodes at once. What is not certainly deleted is left to the
 // background.
-func (h *Hold) removeNow(ctx context.Context) error {
-	if len(h.entry.also) == 0 {
+func (h *Hold) removeNow(ctx context.Context, handsOver bool) error {
+	switch {
+	case handsOver:
+		return kit.Of(h.client).Release(ctx, h.Path())
+	case len(h.entry.also) == 0:
 		return h.client.DeleteGuaranteed(ctx, h.Path())
 	}
 	var ops []framework.Op
@@ -82,23 +85,24 @@ func (h *Hold) close() error {
 	h.mu.Lock()
 	h.closed = true
 	lost := h.loss != nil // just now: the table reports it
+	handsOver := !lost && !h.keeps
 	h.mu.Unlock()
 	h.letGo(lost)
 	if h.observers == nil || lost {
-		return h.free()
+		return h.free(handsOver)
 	}
 	held := h.held()
-	err := h.free()
+	err := h.free(handsOver)
 	h.notifyEnd(held, err)
 	return err
 }
 
 // free removes the znodes of a hold that is released. It returns an error if the slot
 // was not its own any more, or if it remains taken.
-func (h *Hold) free() error {
+func (h *Hold) free(handsOver bool) error {
 	ctx, cancel := h.removal()
 	defer cancel()
-	err := h.removeNow(ctx)
+	err := h.removeNow(ctx, handsOver)
 	h.unwatch()
 	switch {
 	case errors.Is(err, framework.ErrNoNode):

@@ -106,8 +106,8 @@ type Kit interface {
 	// overloaded and refuses the delete alone (ErrThrottled): then it is repeated.
 	//
 	// At most 64 releases of a session are unconfirmed at a time. One more is a plain
-	// DeleteGuaranteed. If a break may have made it delete the node twice, Release
-	// returns nil, and no ErrNoNode.
+	// DeleteGuaranteed, and so is one for which no listener waits. If a break may have
+	// made it delete the node twice, Release returns nil, and no ErrNoNode.
 	Release(ctx context.Context, path string) error
 
 	// AwaitReleased returns when none of the releases of children of a node that were
@@ -153,21 +153,17 @@ type Kit interface {
 	// must not call Kept.
 	Kept(s *framework.Session, key any, make func() any) any
 
-	// OnDeleted calls a function, until stop, with the name of each child of a node of
-	// which a session of the client learns that it is deleted: by the answer to a
-	// delete, which has deleted it or found none, or by the event of a watch. Events
-	// come on the goroutine that reads from the connection, in the order of the server;
-	// answers on others, after the events that the server sent before them. The
-	// function must not block, nor call the client or its session.
+	// OnDeleted tells a listener, until stop, of which children of a node a session of
+	// the client learns that they are deleted: by the answer to a delete, which has
+	// deleted one or found none, or by the event of a watch. Events come on the
+	// goroutine that reads from the connection, in the order of the server; answers on
+	// others, after the events that the server sent before them.
 	//
-	// It calls over, which may be nil, with the name of each child whose slot is over:
-	// Release was called, and the delete has its place among the requests of a
-	// connection. broken is what Session.Suspended returns for that connection. It is
-	// called on the goroutine of Release, for every attempt, and never begins when the
-	// node is known to be deleted; but the answer may come while over runs. If the
-	// server refuses the delete for good, over is called with a nil broken, and after
-	// that not again for the same call of Release.
-	OnDeleted(s *framework.Session, parent string, deleted func(name string), over func(name string, broken <-chan struct{})) (stop func())
+	// Over is called on the goroutine of Release, for every attempt, and never begins
+	// when the node is known to be deleted; but Deleted may be called while it runs. If
+	// the server refuses the delete, that is told last. The methods must not block, nor
+	// call the client or its session.
+	OnDeleted(s *framework.Session, parent string, listener DeletionListener) (stop func())
 
 	// GetNotify is GetWatch with a function in place of a channel. It gets the event of
 	// the watch, in a single call; the context bounds the read only, and stop ends the
@@ -215,3 +211,6 @@ type Kit interface {
 
 // A Reliance says that work relies on nodes of a session: see Kit.Rely.
 type Reliance = bridge.Reliance
+
+// A DeletionListener is told of deletions: see Kit.OnDeleted.
+type DeletionListener = bridge.DeletionListener

@@ -12,7 +12,7 @@ import (
 func Queue(client *framework.Client, path, kind string, self *queue.Process) *queue.Queue {
 	return &queue.Queue{
 		Client: client, Path: path, Kind: kind, Kinds: znode.Locks, Data: self.Data,
-		Rule: always, Recheck: mayBeReader,
+		Rule: always, Recheck: mayBeReader, HandsOver: excludesAll,
 	}
 }
 
@@ -33,6 +33,9 @@ func policy(self znode.Name, ahead queue.Ahead) (wait []znode.Name) {
 	}
 	return nil
 }
+
+// excludesAll reports whether nobody has a lock beside the holder with that node.
+func excludesAll(of znode.Name) bool { return of.Kind != znode.Reader }
 
 // mayBeReader reports the one case in which a node is created ahead of one that exists:
 // the holder of a write lock may have created a reader's node with its own number

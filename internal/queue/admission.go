@@ -141,12 +141,15 @@ func (p *Position) decide(policy Policy, atOnce bool) (admitted bool, err error)
 	}
 	p.record(at)
 	wait := policy(p.self, v.ahead(at))
-	p.admissible = len(wait) == 0
+	isNext := len(wait) > 0 && p.isNext(at, policy)
+	p.admissible = len(wait) == 0 || isNext
 	switch {
 	case len(wait) == 0:
 		return p.admit(), nil
 	case atOnce:
 		return false, ErrNotFree
+	case isNext && p.takeOver():
+		return true, nil
 	}
 	p.watchOwn(false)
 	p.waitFor(at, wait, policy)

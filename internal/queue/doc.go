@@ -20,7 +20,9 @@
 //     no node. If nothing keeps the position out any more, it is admitted without
 //     another request: no node can be created ahead of one that exists, and the watch
 //     on the own node would have fired first if that had been deleted.
-//  5. Hold: the watch on the own node continues under the hold. It fires when another
+//  5. Hand over: if the last holder is a position of this session, the next one need
+//     not wait for the answer to its delete.
+//  6. Hold: the watch on the own node continues under the hold. It fires when another
 //     client deletes the node, also in the transaction that deleted the predecessor:
 //     that is the next event.
 //

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -149,6 +150,10 @@ func (v *view) accept(names []znode.Name, others []string, broken <-chan struct{
 	for _, name := range v.facts {
 		v.remove(name)
 	}
+	maps.DeleteFunc(v.over, func(_ string, name znode.Name) bool { // its deletion may have been known before
+		_, listed := v.find(name)
+		return !listed
+	})
 	for _, name := range v.names {
 		if n := v.nodes[name.Node]; n != nil {
 			n.listed = v.listed

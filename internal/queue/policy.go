@@ -11,12 +11,20 @@ import (
 type Ahead struct {
 	names []znode.Name          // in order
 	gone  map[string]znode.Name // of those, the ones that do not count
+	over  map[string]znode.Name // nor do these
+}
+
+// counts reports whether one of them does.
+func (a Ahead) counts(name znode.Name) bool {
+	_, gone := a.gone[name.Node]
+	_, over := a.over[name.Node]
+	return !gone && !over
 }
 
 // All yields them, the nearest first.
 func (a Ahead) All(yield func(znode.Name) bool) {
 	for i := len(a.names) - 1; i >= 0; i-- {
-		if _, gone := a.gone[a.names[i].Node]; !gone && !yield(a.names[i]) {
+		if a.counts(a.names[i]) && !yield(a.names[i]) {
 			return
 		}
 	}

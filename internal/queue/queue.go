@@ -27,6 +27,9 @@ type Queue struct {
 	Data func() []byte
 	// Rule decides which contenders are admitted.
 	Rule Rule
+	// HandsOver reports whether the slot of a node, when it is released, may be handed
+	// over within a session before the node is deleted: see view. Nil is never.
+	HandsOver func(znode.Name) bool
 	// Recheck, if it is not nil, reports that after the deletion of gone, which was
 	// waited for, self must not be admitted without another listing.
 	Recheck func(self, gone znode.Name) bool

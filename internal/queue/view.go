@@ -32,6 +32,8 @@ import (
 //     view is void. The next listing is behind a sync, and shows W again. The watch on
 //     W was set again before that, on the same connection, if it has not fired.
 //
+// Besides, a node of this session may count before its deletion is known: see Over.
+//
 // A position knows that its node is deleted only by the event, by a read, or by a
 // listing that was sent after the answer to its create.
 //
@@ -60,6 +62,9 @@ type view struct {
 	learned        uint64                 // when a deletion was last learned of
 	rechecks       []recheck              // oldest first
 	voided         uint64                 // the listing counts only if it was sent after this
+	over           map[string]znode.Name  // nodes of this session that were released, and their deletes sent
+	overOn         <-chan struct{}        // closed if the connection of those broke
+	confirms       bool                   // the server has refused such a delete: there is no hand-over any more
 	nodes          map[string]*node       // which are watched or waited for
 	urgent, toRead []*node                // to be read, in order
 	reading        int                    // how many are being read
@@ -109,8 +114,8 @@ func closed(ch <-chan struct{}) bool {
 	}
 }
 
-// onDeleted learns that a child of the queue is deleted.
-func (v *view) onDeleted(child string) {
+// Deleted learns that a child of the queue is deleted.
+func (v *view) Deleted(child string) {
 	v.mu.Lock()
 	defer v.unlock()
 	v.learn(child)
@@ -120,6 +125,8 @@ func (v *view) onDeleted(child string) {
 // without a random id may be in use again already, so it takes another listing to say.
 // The caller has the lock.
 func (v *view) learn(child string) {
+	_, released := v.over[child]
+	delete(v.over, child)
 	if n := v.nodes[child]; n != nil {
 		v.forget(n)
 	}
@@ -132,7 +139,7 @@ func (v *view) learn(child string) {
 		v.voided = v.learned
 		return
 	}
-	if v.recheck != nil && v.recheck(name, name) {
+	if v.recheck != nil && v.recheck(name, name) && !released {
 		v.rechecks = append(v.rechecks, recheck{name, v.learned})
 	}
 	if v.listing {
@@ -195,7 +202,7 @@ func (v *view) find(name znode.Name) (at int, found bool) {
 }
 
 // ahead returns the contenders before an index that are not known to be deleted.
-func (v *view) ahead(at int) Ahead { return Ahead{v.names[:at], v.gone} }
+func (v *view) ahead(at int) Ahead { return Ahead{names: v.names[:at], gone: v.gone} }
 
 // count returns how many there are.
 func (v *view) count(at int) int {

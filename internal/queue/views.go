@@ -43,7 +43,7 @@ func (q *Queue) use(client *framework.Client, s *framework.Session) *view {
 		v = &view{all: all, key: key, client: client, session: s, path: q.Path, kinds: q.Kinds, recheck: q.Recheck}
 		v.pause = hold.LookInterval(s, key.path)
 		v.lister = kit.Of(client).Reporting(v.onFailure)
-		v.unlisten = kit.Of(client).OnDeleted(s, v.path, v.onDeleted, nil)
+		v.unlisten = kit.Of(client).OnDeleted(s, v.path, v)
 		all.all[key] = v
 	}
 	if v.users++; v.users == 1 {
@@ -84,7 +84,7 @@ func (v *view) close() {
 	for _, n := range v.nodes {
 		v.dropUnused(n)
 	}
-	v.listed, v.names, v.gone, v.others, v.rechecks, v.failure = 0, nil, nil, nil, nil, nil
+	v.listed, v.names, v.gone, v.others, v.rechecks, v.over, v.failure = 0, nil, nil, nil, nil, nil, nil
 }
 
 // slowly lists again about once per session timeout, while a position waits: see

@@ -63,7 +63,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 	}
 	q := &queue.Queue{
 		Client: client, Path: path, Kind: znode.Latch, Kinds: []string{znode.Latch},
-		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.Exclusive),
+		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.Exclusive), HandsOver: everyTerm,
 	}
 	return &Election{
 		recipe: acquire.Recipe{
@@ -72,6 +72,9 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 		queue: q, path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,
 	}, nil
 }
+
+// everyTerm may be handed over within a client: there is no other leader then.
+func everyTerm(znode.Name) bool { return true }
 
 // ownID is the text that the candidate's znodes store.
 func (o options) ownID() string {

@@ -79,13 +79,19 @@ func (l *Lease) Path() string { return l.must().Path() }
 // Check returns an operation for framework.Client.Multi, on any view of the same
 // client, that makes the whole transaction fail with framework.ErrNoNode unless the
 // lease's znode exists when it commits. Writes to ZooKeeper itself are then safe even
-// from a holder that does not know that it lost its lease.
+// from a holder that does not know that it lost its lease. When the lease on the lock
+// was released the transaction fails, without being sent, in this process.
 func (l *Lease) Check() framework.Op { return l.must().Check() }
 
 // Confirm asks the ensemble, through its leader, whether the lease is valid; it costs
 // one round trip. nil means that it was valid at some moment during the call. ErrLost
 // and ErrReleased mean that it was not; any other error, such as the cause of ctx, that
 // there was no answer.
+//
+// A client hands a lock over to its own next waiter while the znode of the last holder
+// is being deleted. Until it is, a transaction with Check of that holder's lease may
+// still commit if another process sends it, or if it was under way. After Confirm it
+// cannot.
 func (l *Lease) Confirm(ctx context.Context) error {
 	claim, err := l.made()
 	if err != nil {

@@ -60,6 +60,9 @@ func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hol
 
 // takeDowngraded takes the read lock, in the session of the write lock.
 func (s side) takeDowngraded(ctx context.Context, t *acquire.Try, writing *hold.Hold) (*lease.Lease, error) {
+	if !writing.KeepUntilDeleted() { // else the next writer would not see the reader's node
+		return nil, errWriterGone
+	}
 	p := s.queue.Position(t.Client, t.Seen)
 	if err := s.joinAtWriter(ctx, t.Client, p, writing); err != nil {
 		return nil, err

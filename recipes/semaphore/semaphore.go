@@ -82,7 +82,7 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 	}
 	s.recipe.ProtectedNodes = recipepath.SemaphoreNodes(path)
 	s.queue = locks.Queue(client, s.queuePath(), znode.Mutex, self) // which respects locks of any kind there
-	s.queue.Of = path
+	s.queue.Of, s.queue.HandsOver = path, nil
 	s.holders = in(s.permitsPath(), znode.Permit, []string{znode.Permit}, queue.Always(admitAll))
 	return s, nil
 }

@@ -28,3 +28,19 @@ type Reliance interface {
 	// session.
 	OnFailure(failed func(error))
 }
+
+// A DeletionListener is told what a session knows of the deletions of the children of a
+// node: see internal/kit.Kit.OnDeleted.
+type DeletionListener interface {
+	// Deleted says that a child is deleted.
+	Deleted(name string)
+
+	// Waits reports whether it matters that a slot is over.
+	Waits() bool
+
+	// Over says that the slot of a child is over: Release was called, and the delete
+	// has its place among the requests of a connection. broken is what
+	// Session.Suspended returns for that connection; nil says that the server refuses
+	// the delete for good.
+	Over(name string, broken <-chan struct{})
+}

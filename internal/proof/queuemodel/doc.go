@@ -23,9 +23,9 @@
 // share, reads in place of a listing, the look-ahead, holds that take the watch over or
 // set their own, and a view that is kept while unused. Each step is what the code does
 // under its lock. A slot that is released is handed over when its delete was sent. The
-// deletes are sent again before anything else on the next connection. A decision and DetachWatch are one step, and so are taking the
-// connection and the moment of a listing: what comes between them does what it does
-// before or after.
+// deletes are sent again before anything else on the next connection. A decision and
+// DetachWatch are one step, and so are taking the connection and the moment of a
+// listing: what comes between them does what it does before or after.
 //
 // # What must not happen
 //

@@ -1,0 +1,33 @@
+package framework_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Without a listener that waits a release is a plain delete.
+func TestReleaseThatNobodyWaitsFor(t *testing.T) {
+	protect(t, func(t *testing.T, p place) {
+		k, told := kit.Of(p.In(p.Session())), 0
+		_, err := p.Create(t.Context(), "/queue/a", nil, framework.Ephemeral)
+		require.NoError(t, err)
+		stop := k.OnDeleted(p.Session(), "/queue", listener{deleted: func(string) { told++ }})
+		defer stop()
+		p.server.On(zktest.OpDelete, "").Delay(time.Second)
+		done := make(chan error, 1)
+		go func() { done <- k.Release(context.Background(), "/queue/a") }()
+		synctest.Wait()
+		require.NoError(t, k.AwaitReleased(t.Context(), "/queue"))
+		require.Zero(t, told)
+		require.NoError(t, <-done)
+		require.Equal(t, 1, told)
+	})
+}

@@ -1,0 +1,93 @@
+package queue
+
+import "github.com/zkrecipes/zkrecipes/internal/znode"
+
+// A hand-over in memory admits the next position of a queue before the node of the last
+// holder is known to be deleted, if both are of one session. A node P is over when its
+// lease, which was valid until then, was released, and its delete has its place among
+// the requests of a connection. A position W then counts P as deleted, if nothing else
+// keeps it out, and if L, its listing, the watch on W, which is set and has not fired,
+// and the delete of P belong to one connection that has not broken.
+//
+// Why that is right:
+//
+//   - As long as P is not deleted nobody else gets past W: it stands behind P, and
+//     ahead of all that wait. If P is never deleted, then both nodes end with the
+//     session, and so does what relies on W.
+//   - Whatever the session sends from then on is carried out behind the delete, over
+//     the next connection, too: see kit.Release. So the next holder sees all that
+//     holders did before it, and no later request of an earlier holder that checks its
+//     node has an effect.
+//   - Somebody else may just have deleted W. The event for that comes before the answer
+//     to the delete of P, or when watches are set again on the next connection. Two
+//     leases can be valid until then, as when the node of a holder is deleted.
+//   - No reader's node stands beside P, as it may beside that of a writer: a downgrade
+//     has the hold keep its slot until the deletion is known.
+//
+// Permits are not handed over: their number may have been changed by a client that has
+// had its answer, while the event for that is on its way. It comes before the answer to
+// the delete.
+//
+// P is not gone: nothing but the decision of a position looks at what is over. A lease
+// that was lost, and a position that is given up, are never over.
+
+// Waits reports whether a position may be the next one.
+func (v *view) Waits() bool {
+	v.mu.Lock()
+	defer v.unlock()
+	return !v.closed && !v.confirms
+}
+
+// Over learns that a child of the queue was released, and its delete sent over the
+// connection that broken belongs to. nil says that the server has refused the delete.
+func (v *view) Over(child string, broken <-chan struct{}) {
+	name, ok := znode.Parse(child, v.kinds...)
+	v.mu.Lock()
+	defer v.unlock()
+	switch {
+	case broken == nil:
+		v.confirms = true
+		delete(v.over, child)
+		return
+	case !ok || v.closed || v.confirms:
+		return
+	case v.over == nil || v.overOn != broken:
+		v.over, v.overOn = map[string]znode.Name{}, broken
+	}
+	v.over[child] = name
+	if n := v.nodes[child]; n != nil {
+		for _, p := range n.waiters {
+			p.notify()
+		}
+	}
+}
+
+// isNext reports whether the position, which some ahead of it keep out, would be
+// admitted without those that are over. at is its index. The caller has the lock of the
+// view.
+func (p *Position) isNext(at int, policy Policy) bool {
+	v := p.view
+	if len(v.over) == 0 || v.overOn != v.broken || p.queue.HandsOver == nil {
+		return false
+	}
+	ahead := v.ahead(at)
+	ahead.over = v.over
+	return len(policy(p.self, ahead)) == 0
+}
+
+// takeOver reports whether a position that is next is admitted: no listing has to
+// follow a deletion, and the watch on its own node is set and has not fired. The caller
+// has the lock of the view.
+func (p *Position) takeOver() bool {
+	if p.recheckDue() > 0 {
+		return false
+	}
+	p.watchOwn(true)
+	p.unconfirmed = p.view.broken
+	return p.node.watch == watched
+}
+
+// HandsOver reports whether the slot of the node may be handed over within the session.
+func (p *Position) HandsOver() bool {
+	return p.queue.HandsOver != nil && p.queue.HandsOver(p.self)
+}
