@@ -11,10 +11,11 @@ import (
 
 func TestLeader(t *testing.T) {
 	conformance.Run(t, conformance.Recipe{
-		Name:    "leader",
-		Slots:   1,
-		Foreign: map[string][]string{"": {"x-lock-0000000000"}},
-		Zero:    new(leader.Election),
-		New:     func(c *framework.Client, path string) lease.Acquirer { return must(leader.New(c, path)) },
+		Name:      "leader",
+		Slots:     1,
+		HandsOver: true,
+		Foreign:   map[string][]string{"": {"x-lock-0000000000"}},
+		Zero:      new(leader.Election),
+		New:       func(c *framework.Client, path string) lease.Acquirer { return must(leader.New(c, path)) },
 	})
 }

@@ -17,16 +17,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMutex(t *testing.T) {
 	conformance.Run(t, conformance.Recipe{
-		Name:    "mutex",
-		Slots:   1,
-		Foreign: latches,
-		Zero:    new(mutex.Mutex),
-		New:     func(c *framework.Client, path string) lease.Acquirer { return must(mutex.New(c, path)) },
+		Name:      "mutex",
+		Slots:     1,
+		HandsOver: true,
+		Foreign:   latches,
+		Zero:      new(mutex.Mutex),
+		New:       func(c *framework.Client, path string) lease.Acquirer { return must(mutex.New(c, path)) },
 	})
 }
 
 func TestWriters(t *testing.T) {
-	conformance.Run(t, conformance.Recipe{Name: "write lock", Slots: 1, Zero: new(rwlock.Lock), New: write, Readers: read, Foreign: latches})
+	conformance.Run(t, conformance.Recipe{Name: "write lock", Slots: 1, HandsOver: true, Zero: new(rwlock.Lock), New: write, Readers: read, Foreign: latches})
 }
 
 // Writers that readers and mutexes keep out.
@@ -38,7 +39,7 @@ func TestWritersBehindOthers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conformance.Run(t, conformance.Recipe{Name: "write lock", Slots: 1, Zero: new(rwlock.Lock), New: write, Block: block, Shares: shares})
+			conformance.Run(t, conformance.Recipe{Name: "write lock", Slots: 1, HandsOver: true, Zero: new(rwlock.Lock), New: write, Block: block, Shares: shares})
 		})
 	}
 }

@@ -38,6 +38,9 @@ type Recipe struct {
 	// Nodes is how many nodes a lease has, made and removed by one Multi. 0 means one
 	// node, made by a create.
 	Nodes int
+	// HandsOver is true if a released slot is granted to the next waiter of the same
+	// session before its node is known to be deleted.
+	HandsOver bool
 	// Foreign lists node names of other recipes that this one must ignore, by their
 	// parent below the recipe's path.
 	Foreign map[string][]string
@@ -73,7 +76,10 @@ func suite(r Recipe) []rows {
 	if !r.NotReentrant {
 		all = append(all, entries, forks)
 	}
-	return all
+	if r.HandsOver {
+		return append(all, handovers, handoverEnds, handoverBreaks, handoverWrites, handoverCrowds)
+	}
+	return append(all, confirmedOnly)
 }
 
 // Run runs the suite, each test in a World of its own.
