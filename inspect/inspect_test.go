@@ -197,3 +197,25 @@ func TestSurveyThatFails(t *testing.T) {
 		require.ErrorIs(t, err, framework.ErrClosed)
 	})
 }
+
+// A slot that was handed over within a session shows as before until its node is
+// deleted.
+func TestSurveyOfASlotThatIsHandedOver(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		m, err := mutex.New(w.Client("a"), path)
+		require.NoError(t, err)
+		held := w.Acquire(m)
+		next := w.Start(m, lease.Forever)
+		w.After(100 * time.Millisecond)
+		w.Server.On(zktest.OpDelete, held.Path()).Client("a").Delay(500 * time.Millisecond)
+		freed := make(chan error, 1)
+		go func() { freed <- held.Release() }()
+		got := next.Granted()
+		s := survey(t, w.Client("b"))
+		require.Equal(t, []string{"lock 1 mutex held", "lock 2 mutex waiting"}, states(s))
+		require.Equal(t, held.Path(), s.Queues[0].Contenders[0].Path)
+		require.NoError(t, <-freed)
+		require.Equal(t, []string{"lock 1 mutex held"}, states(survey(t, w.Known("b"))))
+		require.NoError(t, got.Release())
+	})
+}
