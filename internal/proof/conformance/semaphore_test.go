@@ -13,7 +13,7 @@ func TestSemaphore(t *testing.T) {
 	layouts := map[string][]semaphore.Option{"in Curator's layout": nil, "with a single queue": {semaphore.WithSingleQueue()}}
 	for layout, opts := range layouts {
 		for _, size := range []struct{ permits, each int }{{3, 1}, {1, 1}, {7, 3}} {
-			r := conformance.Recipe{Name: "semaphore", Zero: new(semaphore.Semaphore), Slots: size.permits / size.each, HandsOver: opts != nil, NotReentrant: true}
+			r := conformance.Recipe{Name: "semaphore", Zero: new(semaphore.Semaphore), Slots: size.permits / size.each, NotReentrant: true}
 			r.New = func(c *framework.Client, path string) lease.Acquirer {
 				return must(semaphore.New(c, path, size.permits, opts...)).Weight(size.each)
 			}

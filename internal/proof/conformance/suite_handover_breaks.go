@@ -20,7 +20,6 @@ var handoverBreaks = rows{
 	"the next one is deleted without knowing it":            deletedUnknown,
 	"the next one is deleted before the release":            deletedFirst,
 	"the server refuses the delete of a slot that is over":  deleteIsRefused,
-	"slots of one session are released in their order":      inOrder,
 }
 
 // breaksAtDelete breaks the connection when the server gets the delete, or when it has
@@ -208,24 +207,4 @@ func deleteIsRefused(t *testing.T, w *World, r Recipe) {
 	}
 	require.NoError(t, <-freed)
 	release(t, append(c.held[1:], again.Granted())...)
-}
-
-// inOrder releases all slots, the oldest first, while no delete is answered.
-func inOrder(t *testing.T, w *World, r Recipe) {
-	c := newHolders(w, r)
-	var waiting []*Attempt
-	for range r.Slots {
-		waiting = append(waiting, w.Start(c.a, lease.Forever))
-	}
-	w.After(100 * time.Millisecond)
-	w.Server.On(zktest.OpDelete, path).Client("a").Delay(900 * time.Millisecond)
-	var freed []<-chan error
-	for i, l := range c.held {
-		freed = append(freed, w.freeing(l))
-		require.False(t, waiting[i].Waiting())
-	}
-	for i, f := range freed {
-		require.NoError(t, <-f)
-		release(t, waiting[i].Granted())
-	}
 }
