@@ -21,3 +21,27 @@ func HistoryMutants() []Mutant {
 		File: "recipes/leader/observe.go", Old: "if !o.begun || head.Node != o.node {", New: "if !o.begun {",
 	}}
 }
+
+// HandOverHistoryMutants are bugs in the hand-over within a session, before the delete is
+// answered. They must show in histories with several threads in each client.
+func HandOverHistoryMutants() []Mutant {
+	return []Mutant{{
+		Name: "releases are not sent again before the gate opens", Package: histories, Tests: "TestHandOver/mutex",
+		File: "framework/gate.go", Old: "\t\t\tg.session.releases.resend(c)\n", New: "",
+	}, {
+		Name: "a slot is handed over without a watch on the own node", Package: histories, Tests: "TestHandOver/mutex",
+		File: "internal/queue/handover.go", Old: "\treturn p.node.watch == watched\n", New: "\treturn true\n",
+	}, {
+		Name: "the slot of a lost lease is handed over", Package: histories, Tests: "TestHandOver/mutex",
+		File: "internal/hold/release.go", Old: "kit.Of(h.client).DeleteInBackground(path)", New: "go func() { _ = kit.Of(h.client).Release(context.Background(), path) }()",
+	}, {
+		Name: "a downgrade does not bar the hand-over", Package: histories, Tests: "TestHandOver/rwlock",
+		File: "internal/hold/owner.go", Old: "\th.keeps = true\n", New: "",
+	}, {
+		Name: "the Check of a released lease is not refused", Package: histories, Tests: "TestHandOver/mutex",
+		File: "internal/hold/check.go", Old: "if h.loss == nil && h.closed {", New: "if h.loss == nil && h.closed && h.removed {",
+	}, {
+		Name: "the position of a waiter that gives up is handed over", Package: histories, Tests: "TestHandOver/mutex",
+		File: "internal/queue/position.go", Old: "_ = client.DeleteGuaranteed(ctx, node)", New: "_ = kit.Of(client).Release(ctx, node)",
+	}}
+}

@@ -25,7 +25,7 @@ func TestMutantsAreFound(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
 	together, passing := newPlanting(t, root), map[string]bool{}
-	for _, m := range slices.Concat(Mutants(), RevocationMutants(), InspectMutants(), HistoryMutants(), TrustMutants(), ObserverMutants(), RequestMutants(), TransportMutants(), HoldMutants(), ParentMutants(), ViewMutants(), HandOverMutants(), FrameworkHandOverMutants()) {
+	for _, m := range slices.Concat(Mutants(), RevocationMutants(), InspectMutants(), HistoryMutants(), TrustMutants(), ObserverMutants(), RequestMutants(), TransportMutants(), HoldMutants(), ParentMutants(), ViewMutants(), HandOverMutants(), FrameworkHandOverMutants(), HandOverHistoryMutants()) {
 		t.Run(m.Name, func(t *testing.T) {
 			text, changed := m.change(t, root)
 			m.requireTests(t, root)
@@ -89,7 +89,7 @@ func (m Mutant) requireTests(t *testing.T, root string) {
 }
 
 // complaints are lines of tests that fail.
-var complaints = regexp.MustCompile(`^\s*Error:  |^panic: |^fatal error: |\bI[1-5]( to I3)?: `)
+var complaints = regexp.MustCompile(`^\s*Error:  |^panic: |^fatal error: |\bI[1-6]( to I3)?: `)
 
 // test runs the tests that must find the mutant until one complains, and returns the
 // complaint.

@@ -1,6 +1,6 @@
 // Package histories checks random histories of the recipes against models.
 //
-// A scenario is a function of a seed: three to eight clients, a program for each of
+// A scenario is a function of a seed: one to eight clients, a program for each of
 // their threads, and faults. It runs in virtual time. A history lists what was
 // acquired, held, confirmed and lost. Each operation took effect at one moment within
 // an interval; porcupine searches for an order of these moments that the model of the
@@ -8,9 +8,12 @@
 //
 //	I1  a granted lease has a node, and a lease that is over stays over
 //	I2  a lease has the token of its node
-//	I3  at a grant, no contender is left ahead that had to be granted first
+//	I3  at a grant, no contender is left ahead that had to be granted first; the
+//	    node of a holder of the same session may stand, if it was released while valid
 //	I4  every client is granted its leases, and gets answers, in bounded time
 //	I5  no node is left, not even while the clients live on
+//	I6  once a holder has written or read through its client, or has confirmed its
+//	    lease, nothing is written any more for a holder before it, by any client
 //
 // A scenario that fails is made smaller and printed as Go, with its history. The
 // package is test code only.

@@ -13,40 +13,54 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-func TestMutex(t *testing.T) { explore(t, "mutex") }
+func TestMutex(t *testing.T) { exploreAlone(t, "mutex") }
 
-func TestReadWriteLock(t *testing.T) { explore(t, "rwlock") }
+func TestReadWriteLock(t *testing.T) { exploreAlone(t, "rwlock") }
 
-func TestSemaphore(t *testing.T) { explore(t, "semaphore") }
+func TestSemaphore(t *testing.T) { exploreAlone(t, "semaphore") }
 
-func TestSemaphoreWithSingleQueue(t *testing.T) { explore(t, "single queue") }
+func TestSemaphoreWithSingleQueue(t *testing.T) { exploreAlone(t, "single queue") }
 
-func TestLeaderElection(t *testing.T) { explore(t, "leader") }
+func TestLeaderElection(t *testing.T) { exploreAlone(t, "leader") }
 
 // seeds is the number of histories of each recipe in the long form.
 const seeds = 600
 
+// A tally is what many histories have reached.
+type tally struct {
+	runs, operations, calls, grants, lost, struck, failed int
+
+	handedOver handOvers
+}
+
+func (n *tally) add(r Report) {
+	n.runs++
+	n.operations += len(r.History)
+	n.calls += r.Calls
+	n.grants += r.Grants
+	n.lost += r.Lost
+	n.struck += min(r.Struck, 1)
+	n.failed += min(len(r.Broken), 1)
+	n.handedOver.All += r.HandOvers.All
+	n.handedOver.Under += r.HandOvers.Under
+}
+
 // explore makes random histories of a recipe and checks them. ZKRECIPES_SCHEDULES is
-// their number, and ZKRECIPES_SEED the first seed.
-func explore(t *testing.T, name string) {
+// their number, and ZKRECIPES_SEED the first seed. It ends before the time of go test
+// is up.
+func explore(t *testing.T, name string, scenario func(*subject, uint64) Scenario) (n tally) {
+	t.Helper()
 	first, runs := extent.Amount(t, "ZKRECIPES_SEED", 1), extent.Amount(t, "ZKRECIPES_SCHEDULES", seeds/extent.Slowdown())
 	began := time.Now()
-	grants, lost, struck, calls, ops, failed := 0, 0, 0, 0, 0, 0
-	for seed := first; seed < first+runs && failed < 3; seed++ {
+	for seed := first; seed < first+runs && n.failed < 3; seed++ {
 		if deadline, ok := t.Deadline(); ok && time.Until(deadline) < 2*hungAfter {
-			runs = seed - first
-			t.Logf("no time for more than %d", runs)
+			t.Logf("no time for more than %d", n.runs)
 			break
 		}
-		s := random(subjects[name], uint64(seed))
+		s := scenario(subjects[name], uint64(seed))
 		report := s.Run(t)
-		grants += report.Grants
-		lost += report.Lost
-		struck += min(report.Struck, 1)
-		calls += report.Calls
-		ops += len(report.History)
+		n.add(report)
 		if len(report.Broken) > 0 {
-			failed++
 			t.Logf("seed %d: %s", seed, strings.Join(report.Broken, "\n"))
 			if flag.Lookup("test.failfast").Value.String() == "true" {
 				t.FailNow() // the first failure is enough, as for the test with mutants
@@ -55,10 +69,17 @@ func explore(t *testing.T, name string) {
 			reportFailure(t, s, report)
 		}
 	}
-	t.Logf("%d histories, %d operations, %d calls, %d grants, %d leases lost, %d holders struck while cut off from the majority, %.0f histories a minute",
-		runs, ops, calls, grants, lost, struck, float64(runs)/time.Since(began).Minutes())
-	require.Positive(t, lost, "no fault hit a holder")
-	require.True(t, struck > 0 || failed > 0 || runs < 100, "no lease was held by a client that was cut off from the majority")
+	t.Logf("%d histories, %d operations, %d calls, %d grants, %d leases lost, %d holders struck while cut off from the majority, %d slots handed over before the delete, %d of these when the connection broke before its answer, %.0f histories a minute",
+		n.runs, n.operations, n.calls, n.grants, n.lost, n.struck, n.handedOver.All, n.handedOver.Under, float64(n.runs)/time.Since(began).Minutes())
+	require.Positive(t, n.lost, "no fault hit a holder")
+	return n
+}
+
+// exploreAlone is explore with scenarios that cut holders off from the majority.
+func exploreAlone(t *testing.T, name string) {
+	t.Helper()
+	n := explore(t, name, random)
+	require.True(t, n.struck > 0 || n.failed > 0 || n.runs < 100, "no lease was held by a client that was cut off from the majority")
 }
 
 // reportFailure reports a history that breaks an invariant, and how to repeat it.

@@ -21,7 +21,7 @@ func leaderSubject() *subject {
 	return &subject{
 		name: "leader", model: exclusiveModel, nests: true, queues: []string{""}, names: []string{znode.Latch},
 		open: func(c *framework.Client, th *thread) player {
-			return candidate{must(leader.New(c, path, leader.WithID(th.station.name), leader.WithBackoff(retry.Constant(70*time.Millisecond))))}
+			return candidate{must(leader.New(c, path, leader.WithID(th.station.name), leader.WithBackoff(retry.Constant(70*time.Millisecond)), leader.WithMaxHold(th.scenario.MaxHold)))}
 		},
 		choose: func(d die, st, outer *Step) {
 			if outer != nil {
@@ -37,8 +37,9 @@ func leaderSubject() *subject {
 				st.Do = Observing
 			}
 		},
-		blocked: func(_ Scenario, ahead []znode.Name, _ znode.Name) bool { return len(ahead) > 0 },
-		watch:   func(r *run, c zktest.Call) { r.recordHead(c.Op == zktest.OpPing) },
+		excludes: differentTokens,
+		blocked:  func(_ Scenario, ahead []znode.Name, _ znode.Name) bool { return len(ahead) > 0 },
+		watch:    func(r *run, c zktest.Call) { r.recordHead(c.Op == zktest.OpPing) },
 	}
 }
 
@@ -131,6 +132,7 @@ func (c candidate) campaign(ctx context.Context, th *thread, st Step) {
 		case <-time.After(st.Hold / 2):
 		}
 		th.look()
+		th.leave(t)
 		o = th.call(op{Thread: th.number, What: opAcquire})
 		if terms++; terms%3 == 1 {
 			return errFailed

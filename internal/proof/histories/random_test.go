@@ -12,6 +12,8 @@ import (
 // A die is a source of random programs.
 type die struct{ *rand.Rand }
 
+func newDie(seed, purpose uint64) die { return die{rand.New(rand.NewPCG(seed, purpose))} }
+
 // chance is true in that percentage of cases.
 func (d die) chance(percent int) bool { return d.IntN(100) < percent }
 
@@ -26,7 +28,7 @@ const callsPerStep = 14
 // random makes a scenario as a function of its seed. In every third, sessions may be
 // ended by force.
 func random(s *subject, seed uint64) Scenario {
-	d := die{rand.New(rand.NewPCG(seed, 0x686973746f7279))}
+	d := newDie(seed, 0x686973746f7279)
 	clients := 3 + d.IntN(6)
 	sc := Scenario{Recipe: s.name, Seed: seed}
 	steps := 0
@@ -65,7 +67,7 @@ func random(s *subject, seed uint64) Scenario {
 		d.isolateHolder(s, &sc, partitioned, stalled)
 	}
 	// This has its own die, so that the rest of the scenario does not depend on it.
-	if split := (die{rand.New(rand.NewPCG(seed, 0x73706c6974))}); split.chance(15) {
+	if split := newDie(seed, 0x73706c6974); split.chance(15) {
 		split.isolateHolder(s, &sc, cutOff)
 	}
 	return sc

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/anishathalye/porcupine"
 
@@ -37,6 +36,9 @@ type subject struct {
 	// blocked tells whether a contender must not be granted because of those ahead of
 	// it in the first queue. It may be nil.
 	blocked func(s Scenario, ahead []znode.Name, own znode.Name) bool
+	// excludes tells whether two leases may not be valid at the same time. nil is for a
+	// recipe of several slots.
+	excludes func(a, b op) bool
 	// watch is called for each call to the server. It may be nil.
 	watch func(r *run, c zktest.Call)
 	// allowed tells whether an acquire may fail with an error of this recipe.
@@ -55,6 +57,8 @@ func (r *run) contenders() []string {
 	}
 	return found
 }
+
+func differentTokens(a, b op) bool { return a.Token != b.Token }
 
 // A player is a recipe, as a thread uses it.
 type player interface {
@@ -83,18 +87,20 @@ func must[T any](value T, err error) T {
 var subjects = map[string]*subject{
 	"mutex": {
 		name: "mutex", model: exclusiveModel, nests: true, queues: []string{""}, names: znode.Locks,
-		open: func(c *framework.Client, _ *thread) player {
-			return plain{"": must(mutex.New(c, path))}
+		open: func(c *framework.Client, th *thread) player {
+			return plain{"": must(mutex.New(c, path, mutex.WithMaxHold(th.scenario.MaxHold)))}
 		},
-		choose:  func(die, *Step, *Step) {},
-		blocked: func(_ Scenario, ahead []znode.Name, _ znode.Name) bool { return len(ahead) > 0 },
+		excludes: differentTokens,
+		choose:   func(die, *Step, *Step) {},
+		blocked:  func(_ Scenario, ahead []znode.Name, _ znode.Name) bool { return len(ahead) > 0 },
 	},
 	"rwlock": {
 		name: "rwlock", model: sharedModel, nests: true, queues: []string{""}, names: znode.Locks,
-		open: func(c *framework.Client, _ *thread) player {
-			l := must(rwlock.New(c, path))
+		open: func(c *framework.Client, th *thread) player {
+			l := must(rwlock.New(c, path, rwlock.WithMaxHold(th.scenario.MaxHold)))
 			return plain{read: l.Read(), write: l.Write()}
 		},
+		excludes: func(a, b op) bool { return differentTokens(a, b) && (a.Side == write || b.Side == write) },
 		choose: func(d die, st, outer *Step) {
 			writes := 45
 			switch {
@@ -136,6 +142,8 @@ func (th *thread) recordGrant(o op, l *lease.Lease, outer *tenure, st Step) *ten
 	t := th.granted(o, l, info.EphemeralOwner)
 	switch {
 	case !ok && l.Err() != nil:
+	case !ok && th.isEvicted(l.Path()):
+		th.checkEvicted(t)
 	case !ok && th.anyExpired():
 		th.excuse(t)
 	case !ok:
@@ -143,25 +151,10 @@ func (th *thread) recordGrant(o op, l *lease.Lease, outer *tenure, st Step) *ten
 	case info.Czxid != int64(l.Token()):
 		th.brokenf("I2: thread %d has token %d, its node %d", th.number, l.Token(), info.Czxid)
 	case th.subject.blocked != nil:
-		th.checkOrder(l.Path())
+		th.mu.Lock()
+		t.ordered = true
+		th.mu.Unlock()
+		th.checkOrder(t)
 	}
 	return t
-}
-
-// checkOrder checks that no contender is left ahead that had to be granted first.
-func (th *thread) checkOrder(node string) {
-	own, ok := znode.Parse(node[strings.LastIndexByte(node, '/')+1:], th.subject.names...)
-	if !ok {
-		th.brokenf("I3: %s is not a contender's name", node)
-		return
-	}
-	var ahead []znode.Name
-	for _, child := range th.server.Children(path + th.subject.queues[0]) {
-		if name, ok := znode.Parse(child, th.subject.names...); ok && name.Before(own) {
-			ahead = append(ahead, name)
-		}
-	}
-	if th.subject.blocked(th.scenario, ahead, own) {
-		th.brokenf("I3: thread %d was granted %s although these are ahead of it: %v", th.number, own.Node, ahead)
-	}
 }

@@ -46,10 +46,14 @@ const never = math.MaxInt64
 
 // A tenure is a lease and the record of its end.
 type tenure struct {
-	op      op // the acquire
-	lease   *lease.Lease
-	session int64
-	excused bool // it may have been over at the grant
+	op       op // the acquire
+	lease    *lease.Lease
+	session  int64
+	excused  bool // it may have been over at the grant
+	ordered  bool // no contender that excludes it may be ahead of its node
+	leaving  bool // it was valid just before its release
+	released bool // it was released
+	used     bool // the server has carried out a request of its holder since the grant
 
 	valid, over     int64 // when it was last seen valid and first seen over; 0 if never
 	validAt, overAt time.Duration
@@ -63,10 +67,15 @@ type record struct {
 	ops     []op
 	tenures []*tenure
 	broken  []string
-	expired map[int64]int64 // sessions that were ended by force, and when
+	expired map[int64]int64  // sessions that were ended by force, and when
+	evicted map[string]int64 // the same of nodes that an operator deletes
+	written []*written
+	commits int
 }
 
-func newRecord() *record { return &record{began: time.Now(), expired: map[int64]int64{}} }
+func newRecord() *record {
+	return &record{began: time.Now(), expired: map[int64]int64{}, evicted: map[string]int64{}}
+}
 
 func (r *record) nextLocked() (seq int64, at time.Duration) {
 	r.seq++
@@ -164,6 +173,30 @@ func (r *record) anyExpired() bool {
 	return len(r.expired) > 0
 }
 
+// evict records that an operator deletes a node.
+func (r *record) evict(node string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.evicted[node] == 0 {
+		r.evicted[node], _ = r.nextLocked()
+	}
+}
+
+func (r *record) isEvicted(node string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.evicted[node] != 0
+}
+
+// forcedLocked returns when the session or the node of a lease was ended by force.
+func (r *record) forcedLocked(t *tenure) (when int64, ok bool) {
+	when, ok = r.expired[t.session]
+	if node, too := r.evicted[t.lease.Path()]; too && (!ok || node < when) {
+		return node, true
+	}
+	return when, ok
+}
+
 // history returns all ops, with the ends of the leases. If a session was ended by
 // force, its leases may have been over from then on without knowing it. A re-entry
 // after that is left out.
@@ -172,7 +205,7 @@ func (r *record) history() []op {
 	defer r.mu.Unlock()
 	leftOut := map[int]bool{}
 	for _, t := range r.tenures {
-		if forced, ok := r.expired[t.session]; ok && t.op.Inner && forced < t.op.Call {
+		if forced, ok := r.forcedLocked(t); ok && t.op.Inner && forced < t.op.Call {
 			leftOut[t.op.Lease] = true
 		}
 	}
@@ -187,7 +220,7 @@ func (r *record) history() []op {
 		if t.over == 0 {
 			end.Return = never
 		}
-		if forced, ok := r.expired[t.session]; ok {
+		if forced, ok := r.forcedLocked(t); ok {
 			end.Call = min(end.Call, forced)
 		}
 		if t.excused {

@@ -20,7 +20,8 @@ type Report struct {
 	Broken       []string // the broken invariants, and how they were broken
 	Grants, Lost int      // leases granted, and how many of them were lost
 	Calls        int      // calls that a fault could have struck
-	Struck       int      // leases held by clients cut off from the majority when it expired their session
+	HandOvers    handOvers
+	Struck       int // leases held by clients cut off from the majority when it expired their session
 	Trace        []zktest.Event
 }
 
@@ -75,6 +76,7 @@ func (r *run) report() (report Report) {
 	report.Broken = r.broken
 	report.Calls = r.calls
 	report.Struck = r.struck
+	report.HandOvers = r.handedOver.counts
 	report.Trace = r.server.Trace()
 	return report
 }
@@ -89,9 +91,11 @@ type run struct {
 	notified conformance.ObserverLog // the events of all clients
 	ctx      context.Context         // of all threads; it ends when every client must have been granted
 	ending   chan struct{}           // closed when the threads are done
+	created  chan struct{}           // receives when a node is created
 
-	absences []absence // from the majority
-	struck   int
+	handedOver handedOver
+	absences   []absence // from the majority
+	struck     int
 
 	faultLock sync.Mutex
 	calls     int
@@ -139,7 +143,7 @@ func (r *run) carryOut() {
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), longest, errTooLong)
 	defer cancel()
-	r.ctx, r.ending = ctx, make(chan struct{})
+	r.ctx, r.ending, r.created = ctx, make(chan struct{}), make(chan struct{}, 1)
 	r.observersEnd, r.endObserving = context.WithCancel(context.Background())
 	defer r.endObserving()
 
@@ -160,41 +164,20 @@ func (r *run) carryOut() {
 
 // prepare prepares the path for the recipe.
 func (r *run) prepare() error {
-	if r.subject.prepare == nil {
+	if r.subject.prepare == nil && !r.scenario.writes() {
 		return nil
 	}
-	c, err := framework.Connect(context.Background(), conformance.Config(r.server, "operator"))
+	c, err := framework.Connect(context.Background(), conformance.Config(r.server, operator))
 	if err != nil {
 		return err
 	}
-	err = r.subject.prepare(context.Background(), c, r.scenario)
-	return errors.Join(err, c.Close())
-}
-
-// faults returns the function that decides what happens to each call.
-func (r *run) faults() func(zktest.Call) zktest.Action {
-	scheduled := r.scenario.Faults.Faults()
-	return func(c zktest.Call) zktest.Action {
-		r.recordExpiry(c)
-		if r.subject.watch != nil {
-			r.subject.watch(r, c)
-		}
-		if c.Op == zktest.OpPing || c.Op == zktest.OpSync && c.Path == "/" || time.Since(r.began) > faultsEnd {
-			return zktest.Pass // calls that keep sessions alive are not counted; troubles strike those
-		}
-		r.faultLock.Lock()
-		r.calls++
-		c.N = r.calls
-		r.faultLock.Unlock()
-		action := scheduled(c)
-		switch {
-		case action == zktest.DropReply && c.Phase == zktest.PhaseEvent:
-			action = zktest.CutConnection // no connection drops an event and then goes on
-		case action == zktest.ExpireSession:
-			r.expire(c.Session)
-		}
-		return action
+	if r.subject.prepare != nil {
+		err = r.subject.prepare(context.Background(), c, r.scenario)
 	}
+	if err == nil && r.scenario.writes() {
+		_, err = c.Create(context.Background(), register, nil, framework.Persistent)
+	}
+	return errors.Join(err, c.Close())
 }
 
 // watch checks all leases again and again.
@@ -220,45 +203,6 @@ func (r *run) sleep(d time.Duration) bool {
 		return true
 	case <-r.ending:
 		return false
-	}
-}
-
-// trouble runs a trouble.
-func (r *run) trouble(tr Trouble) {
-	if !r.sleep(tr.At) {
-		return
-	}
-	lasts := func(alter func(string, bool)) {
-		alter(tr.Client, true)
-		r.sleep(tr.For)
-		alter(tr.Client, false)
-	}
-	switch tr.What {
-	case partitioned:
-		lasts(r.server.Partition)
-	case stalled:
-		lasts(r.server.Stall)
-	case refused:
-		lasts(r.server.RefuseConnections)
-	case lagging:
-		lasts(r.server.Lag)
-	case cutOff:
-		r.cutOff(tr)
-	case paused:
-		r.server.Pause()
-		r.sleep(tr.For)
-		r.server.Resume()
-	case restarted:
-		r.server.Restart(true)
-	case dropped:
-		r.server.DropConnections(tr.Client)
-	case expired:
-		for _, s := range r.server.Sessions() {
-			if s.Client == tr.Client {
-				r.expire(s.ID)
-				r.server.ExpireSession(s.ID)
-			}
-		}
 	}
 }
 

@@ -16,6 +16,8 @@ type Scenario struct {
 	Threads  []Thread        // the programs
 	Faults   zktest.Schedule // strike at calls, numbered as in faultsweep
 	Troubles []Trouble       // strike at times
+	Deletes  zktest.Schedule // strike at deletes, which have numbers of their own
+	MaxHold  time.Duration   // of each lease; 0 is no limit
 }
 
 // A Thread does its steps, one after the other, through one client. Several threads may
@@ -39,6 +41,9 @@ type Step struct {
 	Early    bool          // release the outer lease once this one is granted
 	Abandon  bool          // close the client instead of releasing
 	Detached bool          // with the outer lease's context, but without its end
+	Write    bool          // at the grant, with the lease's Check, and then read
+	Late     string        // write about when it is released: see late
+	LateBy   time.Duration // how much later than the release; negative is earlier
 	Inner    []Step        // in the middle of the hold, with the lease's context
 }
 
@@ -73,6 +78,7 @@ const (
 	restarted   = "restart"
 	dropped     = "drop"
 	cutOff      = "cut off" // left with a leader without a quorum
+	operated    = "operate" // an operator deletes contenders
 	expired     = "expire"
 )
 
@@ -95,6 +101,16 @@ func (s Scenario) String() string {
 			fmt.Fprintf(&b, "{N: %d, Action: %#v}, ", f.N, f.Action)
 		}
 		b.WriteString("},")
+	}
+	if len(s.Deletes) > 0 {
+		b.WriteString("\n\tDeletes: zktest.Schedule{")
+		for _, f := range s.Deletes {
+			fmt.Fprintf(&b, "{N: %d, Action: %#v}, ", f.N, f.Action)
+		}
+		b.WriteString("},")
+	}
+	if s.MaxHold > 0 {
+		fmt.Fprintf(&b, "\n\tMaxHold: %d,", s.MaxHold)
 	}
 	if len(s.Troubles) > 0 {
 		b.WriteString("\n\tTroubles: []Trouble{")
@@ -143,6 +159,9 @@ func (st Step) String() string {
 	add(st.Early, "Early: %v", true)
 	add(st.Detached, "Detached: %v", true)
 	add(st.Abandon, "Abandon: %v", true)
+	add(st.Write, "Write: %v", true)
+	add(st.Late != "", "Late: %q", st.Late)
+	add(st.LateBy != 0, "LateBy: %d", st.LateBy)
 	if len(st.Inner) > 0 {
 		parts = append(parts, "Inner: "+source(st.Inner))
 	}

@@ -174,7 +174,7 @@ func (th *thread) checkFree(o op) {
 	th.mu.Lock()
 	defer th.mu.Unlock()
 	for _, t := range th.tenures {
-		if t.op.Return < o.Call && t.valid > o.Return && th.expired[t.session] == 0 {
+		if t.op.Return < o.Call && t.valid > o.Return && th.expired[t.session] == 0 && th.evicted[t.lease.Path()] == 0 {
 			held += t.op.N
 		}
 	}

@@ -39,7 +39,7 @@ func alike(a, b Report) bool {
 
 // invariant is the name of the broken invariant.
 func invariant(broken string) string {
-	for _, name := range []string{"I1", "I2", "I3", "I4", "I5", "errors", "model"} {
+	for _, name := range []string{"I1", "I2", "I3", "I4", "I5", "I6", "errors", "model"} {
 		if strings.Contains(broken, name+":") {
 			return name
 		}
@@ -55,6 +55,7 @@ func smaller(s Scenario) []Scenario {
 		made.Threads = slices.Clone(s.Threads)
 		made.Troubles = slices.Clone(s.Troubles)
 		made.Faults = slices.Clone(s.Faults)
+		made.Deletes = slices.Clone(s.Deletes)
 		change(&made)
 		all = append(all, made)
 	}
@@ -68,6 +69,12 @@ func smaller(s Scenario) []Scenario {
 	}
 	for i := range s.Faults {
 		add(func(m *Scenario) { m.Faults = slices.Delete(m.Faults, i, i+1) })
+	}
+	for i := range s.Deletes {
+		add(func(m *Scenario) { m.Deletes = slices.Delete(m.Deletes, i, i+1) })
+	}
+	if s.MaxHold > 0 {
+		add(func(m *Scenario) { m.MaxHold = 0 })
 	}
 	for i, th := range s.Threads {
 		for _, steps := range smallerSteps(th.Steps) {
@@ -111,6 +118,8 @@ func simpler(st Step) []Step {
 	add(st.Confirm, func(m *Step) { m.Confirm = false })
 	add(st.Abandon, func(m *Step) { m.Abandon = false })
 	add(st.Detached, func(m *Step) { m.Detached = false })
+	add(st.Write, func(m *Step) { m.Write = false })
+	add(st.Late != "", func(m *Step) { m.Late, m.LateBy = "", 0 })
 	add(st.Early, func(m *Step) { m.Early = false })
 	add(st.Wait != lease.Forever && st.Do == Acquire, func(m *Step) { m.Wait = lease.Forever })
 	add(st.Pause != 0, func(m *Step) { m.Pause = 0 })

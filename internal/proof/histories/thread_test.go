@@ -158,6 +158,9 @@ func (th *thread) checkError(ctx context.Context, outer *tenure, st Step, err er
 // hold holds a lease for the step's time, and releases it.
 func (th *thread) hold(o op, l *lease.Lease, outer *tenure, st Step) {
 	t := th.recordGrant(o, l, outer, st)
+	if st.Write {
+		th.use(t)
+	}
 	if st.Early && outer != nil {
 		th.release(outer, Step{})
 	}
@@ -170,7 +173,9 @@ func (th *thread) hold(o op, l *lease.Lease, outer *tenure, st Step) {
 	}
 	th.keep(l, st.Hold/2)
 	th.look()
+	late := th.writeLate(t, st)
 	th.release(t, st)
+	late.Wait()
 }
 
 // keep waits for that time, or until the lease ends.
@@ -203,8 +208,12 @@ func (th *thread) release(t *tenure, st Step) {
 		}
 	}
 	began := time.Now()
+	th.leave(t)
 	err := t.lease.Release()
 	th.look()
+	if err == nil {
+		th.left(t)
+	}
 	switch {
 	case early && errors.Is(err, lease.ErrReleased), !early && (err == nil || errors.Is(err, lease.ErrLost)):
 	default:
@@ -222,7 +231,9 @@ func (th *thread) confirm(t *tenure, st Step) {
 	o := th.call(op{Thread: th.number, What: opConfirm, Side: st.Side, N: st.N, Lease: t.op.Lease, Token: t.op.Token})
 	o.Err = t.lease.Confirm(ctx)
 	switch {
-	case o.Err == nil, errors.Is(o.Err, errCancelled), errors.Is(o.Err, framework.ErrUnknownOutcome):
+	case o.Err == nil:
+		th.recordUse(t)
+	case errors.Is(o.Err, errCancelled), errors.Is(o.Err, framework.ErrUnknownOutcome):
 		// The lease is valid, or there was no answer.
 	case errors.Is(o.Err, lease.ErrLost), errors.Is(o.Err, lease.ErrReleased):
 		if t.lease.Err() == nil {

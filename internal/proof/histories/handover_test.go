@@ -1,0 +1,224 @@
+package histories
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// handOvers count the leases that were granted while the node of the holder before
+// still stood.
+type handOvers struct {
+	All   int
+	Under int // of these, the connection broke before the delete was answered
+}
+
+// handedOver is what is known of them.
+type handedOver struct {
+	mu          sync.Mutex
+	counts      handOvers
+	pending     map[string]string // the nodes of the holders before, and their clients
+	connections map[string]int    // of each client, how many it had
+	deleting    map[string]int    // nodes whose delete has arrived, and over which connection
+	watched     map[string]bool   // nodes on which their own client has set a watch
+}
+
+// onCall records a call and what happens to it.
+func (h *handedOver) onCall(c zktest.Call, action zktest.Action) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.pending == nil {
+		h.pending, h.connections, h.deleting, h.watched = map[string]string{}, map[string]int{}, map[string]int{}, map[string]bool{}
+	}
+	switch {
+	case c.Phase == zktest.PhaseConnect:
+		h.connections[c.Client]++
+		for node, client := range h.pending {
+			if client == c.Client {
+				h.counts.Under++
+				delete(h.pending, node)
+			}
+		}
+	case c.Op == zktest.OpDelete && c.Client != operator && c.Phase == zktest.PhaseBeforeApply:
+		if h.deleting[c.Path] == 0 {
+			h.deleting[c.Path] = h.connections[c.Client]
+		}
+	case c.Op == zktest.OpDelete && c.Client != operator && c.Phase == zktest.PhaseAfterApply:
+		if action != zktest.CutConnection && action != zktest.DropReply && action != zktest.Mute {
+			delete(h.pending, c.Path)
+		}
+	case c.Watch && c.Phase == zktest.PhaseAfterApply:
+		h.watched[c.Client+c.Path] = true
+	}
+}
+
+// leave records that a lease is about to be released.
+func (r *record) leave(t *tenure) {
+	valid := t.lease.Err() == nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.leaving = t.leaving || valid
+}
+
+// left records that it was released.
+func (r *record) left(t *tenure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.released = true
+}
+
+// aheadLocked returns the contenders in the server's tree that are ahead of a node. The
+// reader's node of a downgrade has the number of the writer's. It is no contender for
+// that writer, nor for others until it was granted.
+func (r *run) aheadLocked(node string) (own znode.Name, ahead []znode.Name) {
+	parse := func(node string) znode.Name {
+		name, _ := znode.Parse(node[strings.LastIndexByte(node, '/')+1:], r.subject.names...)
+		return name
+	}
+	own = parse(node)
+	for _, child := range r.server.Children(path + r.subject.queues[0]) {
+		name := parse(child)
+		if name.Node == "" || !name.Before(own) || name.Sequence == own.Sequence {
+			continue
+		}
+		granted, downgrade := false, false
+		for _, t := range r.tenures {
+			holder := parse(t.lease.Path())
+			granted = granted || holder.Node == child
+			downgrade = downgrade || name.Kind == znode.Reader && holder.Kind == znode.Writer && holder.Sequence == name.Sequence
+		}
+		if granted || !downgrade {
+			ahead = append(ahead, name)
+		}
+	}
+	return own, ahead
+}
+
+func (r *run) ahead(node string) (own znode.Name, ahead []znode.Name) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.aheadLocked(node)
+}
+
+// checkOrder checks at a grant that no contender is left ahead that had to be granted
+// first. The node of a holder of the same session may still stand, if the holder has
+// released while its lease was valid, and if its delete was sent over the present
+// connection.
+func (th *thread) checkOrder(t *tenure) {
+	own, ahead := th.ahead(t.lease.Path())
+	if own.Node == "" {
+		th.brokenf("I3: %s is not a contender's name", t.lease.Path())
+		return
+	}
+	if !th.subject.blocked(th.scenario, ahead, own) {
+		return
+	}
+	left := slices.DeleteFunc(slices.Clone(ahead), func(n znode.Name) bool { return th.isHandedOver(n, t) })
+	if th.subject.blocked(th.scenario, left, own) {
+		th.brokenf("I3: thread %d was granted %s although these are ahead of it: %v", th.number, own.Node, left)
+		return
+	}
+	for _, name := range ahead {
+		if !slices.Contains(left, name) {
+			th.handedOver.grant(th.run, th.station.name, name.Node)
+		}
+	}
+}
+
+// isHandedOver tells whether the slot of a node may be handed over to a lease.
+func (th *thread) isHandedOver(name znode.Name, to *tenure) bool {
+	node := path + th.subject.queues[0] + "/" + name.Node
+	info, ok := th.server.Node(node)
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	held := false
+	for _, t := range th.tenures {
+		if t.lease.Path() == node {
+			held = true
+			if !t.leaving || t.lease.Err() == nil {
+				return false
+			}
+		}
+	}
+	return held && name.Kind != znode.Reader && (!ok || info.EphemeralOwner == to.session)
+}
+
+// grant records a hand-over.
+func (h *handedOver) grant(r *run, client, name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	node := path + r.subject.queues[0] + "/" + name
+	if at := h.deleting[node]; at > 0 && at < h.connections[client] {
+		r.brokenf("I3: the slot of %s was handed over although its delete was sent over a connection that has broken", name)
+	}
+	h.counts.All++
+	h.pending[node] = client
+}
+
+// checkEvicted checks a lease whose node an operator has deleted before the grant. It
+// is excused, as the event for that may not have come. If the slot was handed over,
+// there must be such an event, so the watch was set.
+func (th *thread) checkEvicted(t *tenure) {
+	th.excuse(t)
+	if th.subject.blocked == nil {
+		return
+	}
+	own, ahead := th.ahead(t.lease.Path())
+	h := &th.handedOver
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if th.subject.blocked(th.scenario, ahead, own) && !h.watched[th.station.name+t.lease.Path()] {
+		th.brokenf("I3: thread %d was handed over a slot while it had no watch on its node %s, which is deleted", th.number, own.Node)
+	}
+}
+
+// operator is the client that deletes nodes of others.
+const operator = "operator"
+
+// operate deletes contenders for a time.
+func (r *run) operate(tr Trouble) {
+	c, err := framework.Connect(r.ctx, conformance.Config(r.server, operator))
+	if err != nil {
+		r.brokenf("I4: the operator could not connect: %v", err)
+		return
+	}
+	defer func() { _ = c.Close() }()
+	d := newDie(r.scenario.Seed, 0x6f70)
+	ctx, cancel := context.WithTimeout(context.Background(), tr.For)
+	defer cancel()
+	for ctx.Err() == nil {
+		select {
+		case <-r.created:
+		case <-time.After(d.upTo(30 * time.Millisecond)):
+		}
+		nodes := r.contenders()
+		if len(nodes) == 0 || d.chance(60) {
+			continue
+		}
+		at := len(nodes) - 1 // the one that was created last
+		if d.chance(40) {
+			at = d.IntN(len(nodes))
+		}
+		node := path + r.subject.queues[0] + "/" + nodes[at]
+		r.evict(node)
+		_ = c.Delete(ctx, node, framework.AnyVersion)
+	}
+}
+
+// onCreate wakes the operator.
+func (r *run) onCreate(c zktest.Call) {
+	if c.Op != zktest.OpCreate || c.Phase != zktest.PhaseAfterApply {
+		return
+	}
+	select {
+	case r.created <- struct{}{}:
+	default:
+	}
+}
