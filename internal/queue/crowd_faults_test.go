@@ -18,34 +18,73 @@ type kind struct {
 	slots     int
 	dir       string // of the queue, below the path
 	writers   bool   // the first acquirer is that of writers, the second that of readers
+	weighted  bool   // the leases of each acquirer take one slot more than those of the one before
+	curator   bool   // a client that does what Curator does contends as well
 	acquirers func(t *testing.T, c *framework.Client) []lease.Acquirer
+	resize    func(t *testing.T, c *framework.Client, slots int) error // nil if the number of slots does not change
 }
 
 var kinds = []kind{
-	{slots: 1, acquirers: func(t *testing.T, c *framework.Client) []lease.Acquirer { return []lease.Acquirer{mutexOf(t, c)} }},
+	{slots: 1, curator: true, acquirers: func(t *testing.T, c *framework.Client) []lease.Acquirer { return []lease.Acquirer{mutexOf(t, c)} }},
 	{slots: 1, writers: true, acquirers: func(t *testing.T, c *framework.Client) []lease.Acquirer {
 		l, err := rwlock.New(c, path)
 		require.NoError(t, err)
 		return []lease.Acquirer{l.Write(), l.Read()}
 	}},
 	{slots: 2, acquirers: func(t *testing.T, c *framework.Client) []lease.Acquirer {
-		return semaphoreOf(t, c, semaphore.WithSingleQueue())
+		return []lease.Acquirer{semaphoreOf(t, c, 2, semaphore.WithSingleQueue())}
 	}},
-	{slots: 2, dir: "/locks", acquirers: func(t *testing.T, c *framework.Client) []lease.Acquirer { return semaphoreOf(t, c) }},
+	{slots: 4, weighted: true, acquirers: func(t *testing.T, c *framework.Client) []lease.Acquirer {
+		s := semaphoreOf(t, c, 0, semaphore.WithSingleQueue())
+		return []lease.Acquirer{s.Weight(1), s.Weight(2), s.Weight(3)}
+	}, resize: func(t *testing.T, c *framework.Client, slots int) error {
+		return semaphoreOf(t, c, 0, semaphore.WithSingleQueue()).Resize(t.Context(), slots)
+	}},
+	{slots: 2, dir: "/locks", acquirers: func(t *testing.T, c *framework.Client) []lease.Acquirer {
+		return []lease.Acquirer{semaphoreOf(t, c, 2)}
+	}},
 }
 
-func semaphoreOf(t *testing.T, c *framework.Client, opts ...semaphore.Option) []lease.Acquirer {
+func semaphoreOf(t *testing.T, c *framework.Client, permits int, opts ...semaphore.Option) *semaphore.Semaphore {
 	t.Helper()
-	s, err := semaphore.New(c, path, 2, opts...)
+	s, err := semaphore.New(c, path, permits, opts...)
 	require.NoError(t, err)
-	return []lease.Acquirer{s}
+	return s
+}
+
+// weight is how many slots the leases of an acquirer take.
+func (k *kind) weight(acquirer int) int {
+	if k.weighted {
+		return acquirer + 1
+	}
+	return 1
+}
+
+// resize changes the size, to no less than the heaviest waiter needs.
+func (c *crowd) resize(operator *framework.Client) {
+	slots := 3 + c.random(3)
+	c.mu.Lock()
+	c.sizes = append(c.sizes, size{c.now(), slots}) // it may already count
+	c.mu.Unlock()
+	require.NoError(c.t, c.kind.resize(c.t, operator, slots))
+}
+
+// slotsAt returns how many may hold by a decision that is known at some time.
+func (c *crowd) slotsAt(at time.Duration) (slots int) {
+	for i, s := range c.sizes {
+		over := i+1 < len(c.sizes) && c.sizes[i+1].from+sizeIsNew < at
+		if s.from <= at && !over {
+			slots = max(slots, s.slots)
+		}
+	}
+	return slots
 }
 
 // disturb delays requests and answers, and now and then breaks the connection or drops
 // the answer.
 func (c *crowd) disturb(call zktest.Call) zktest.Action {
 	c.mu.Lock()
-	quiet := c.quiet || c.operated || call.Client == "operator" || call.Client == ""
+	quiet := c.quiet || c.operated || call.Client == "operator" || call.Client == curator || call.Client == ""
 	c.mu.Unlock()
 	if quiet {
 		return zktest.Pass
@@ -56,6 +95,9 @@ func (c *crowd) disturb(call zktest.Call) zktest.Action {
 	case x < 303:
 		return zktest.CutConnection
 	case x < 306:
+		if call.Phase == zktest.PhaseBeforeApply {
+			return zktest.Mute // no connection drops a request and carries out those behind it
+		}
 		return zktest.DropReply
 	case x < 307:
 		return zktest.Delay(c.upTo(3 * time.Second))

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,24 +19,36 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Several waiters in each of three sessions share one path, with each kind of queue in
-// turn. Connections break, answers are late or dropped and waits end; in a third of the
-// runs an operator deletes nodes instead. At no time more of them hold than may, and
-// when the faults are over nobody waits longer than those ahead hold. ZKRECIPES_SEED is
-// the first seed, ZKRECIPES_CROWDS the number of runs.
+// Several waiters in each of one to three sessions share one path, with each kind of
+// queue in turn, and a mutex with a client that does what Curator does. Connections
+// break, answers are late or dropped and waits end; in a third of the runs an operator
+// deletes nodes instead. At no time more of them hold than may, and when the faults are
+// over nobody waits longer than those ahead hold. ZKRECIPES_SEED is the first seed,
+// ZKRECIPES_CROWDS the number of runs.
 func TestCrowdsUnderFaults(t *testing.T) {
-	first, runs := extent.Amount(t, "ZKRECIPES_SEED", 1), extent.Amount(t, "ZKRECIPES_CROWDS", 48/extent.Slowdown())
+	first, runs := extent.Amount(t, "ZKRECIPES_SEED", 1), extent.Amount(t, "ZKRECIPES_CROWDS", 60/extent.Slowdown())
+	grants, early := 0, 0
 	for seed := first; seed < first+runs && !t.Failed(); seed++ {
-		conformance.InWorld(t, func(t *testing.T, w *conformance.World) { newCrowd(t, w, seed).run() })
+		if deadline, ok := t.Deadline(); ok && time.Until(deadline) < time.Minute {
+			t.Logf("no time for more than %d", seed-first)
+			break
+		}
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			c := newCrowd(t, w, seed)
+			c.run()
+			grants, early = grants+len(c.holds), early+c.early
+		})
 	}
+	t.Logf("%d grants, %d of them while the node of the holder before still stood", grants, early)
+	require.True(t, early > 0 || runs < len(kinds), "no slot was handed over before the delete")
 }
 
 const (
-	sessions   = 3
-	perSession = 4
+	contenders = 12                          // in all sessions
 	faultsEnd  = 30 * time.Second            // since the start
 	quietFrom  = faultsEnd + 40*time.Second  // all sessions that were lost have ended
 	holdsAtAll = 20 * 6 * time.Millisecond   // the longest hold
+	sizeIsNew  = 4 * time.Second             // for so long, a decision by the size before may be on its way
 	stuck      = quietFrom + 600*time.Second // nobody waits as long
 )
 
@@ -44,6 +57,7 @@ type crowd struct {
 	w        *conformance.World
 	seed     int
 	kind     kind
+	sessions int
 	operated bool // nodes are deleted, requests do not fail
 	start    time.Time
 
@@ -51,12 +65,21 @@ type crowd struct {
 	rand  *rand.Rand
 	quiet bool
 	holds []held
+	sizes []size
+	early int // grants while the node of the holder before stood
+}
+
+// A size is how many may hold from a time on.
+type size struct {
+	from  time.Duration
+	slots int
 }
 
 // held is what is known of one hold. All times are since the start.
 type held struct {
 	who      string
 	reading  bool
+	weight   int
 	from, to time.Duration // to is when the lease was last seen valid
 	waited   time.Duration
 	node     string
@@ -64,8 +87,8 @@ type held struct {
 
 func newCrowd(t *testing.T, w *conformance.World, seed int) *crowd {
 	return &crowd{
-		t: t, w: w, seed: seed, kind: kinds[seed%len(kinds)], operated: seed%3 == 2,
-		start: time.Now(), rand: rand.New(rand.NewPCG(uint64(seed), 7)),
+		t: t, w: w, seed: seed, kind: kinds[seed%len(kinds)], sessions: 1 + seed/len(kinds)%3, operated: seed%3 == 2,
+		start: time.Now(), rand: rand.New(rand.NewPCG(uint64(seed), 7)), sizes: []size{{0, kinds[seed%len(kinds)].slots}},
 	}
 }
 
@@ -84,13 +107,21 @@ func pass(d time.Duration) { <-time.After(d) }
 
 func (c *crowd) run() {
 	operator := c.w.Client("operator")
+	if c.kind.resize != nil { // a container would be removed, and the size with it
+		_, err := operator.Create(c.t.Context(), path, binary.BigEndian.AppendUint32(nil, uint32(c.kind.slots)), framework.Persistent)
+		require.NoError(c.t, err)
+	}
 	ctx, cancel := context.WithCancel(c.t.Context())
 	defer cancel()
 	var group sync.WaitGroup
-	for i := range sessions * perSession {
-		who := fmt.Sprintf("%c%d", 'a'+i%sessions, i/sessions)
+	for i := range contenders {
+		who := fmt.Sprintf("%c%d", 'a'+i%c.sessions, i/c.sessions)
 		acquirers := c.kind.acquirers(c.t, c.w.Named(who[:1]))
 		group.Go(func() { c.work(ctx, who, acquirers) })
+	}
+	if c.kind.curator && !c.operated {
+		java := c.w.Client(curator)
+		group.Go(func() { c.contendLikeCurator(ctx, java) })
 	}
 	c.w.Server.SetFaults(c.disturb)
 	for c.now() < faultsEnd {
@@ -98,7 +129,10 @@ func (c *crowd) run() {
 		if c.operated {
 			c.operate(operator)
 		} else {
-			c.strike(string(rune('a' + c.random(sessions))))
+			c.strike(string(rune('a' + c.random(c.sessions))))
+		}
+		if c.kind.resize != nil && c.random(4) == 0 {
+			c.resize(operator)
 		}
 	}
 	c.mu.Lock()
@@ -141,11 +175,11 @@ func (c *crowd) acquire(ctx context.Context, limit time.Duration, who string, ac
 	if err != nil {
 		return err
 	}
-	c.keep(handle, held{who: who, reading: side > 0, waited: c.now() - began})
+	c.keep(handle, held{who: who, reading: c.kind.writers && side > 0, weight: c.kind.weight(side), waited: c.now() - began})
 	if c.kind.writers && side == 0 && c.random(2) == 0 && handle.Err() == nil {
 		if reading, err := acquirers[1].Acquire(handle.Context(), time.Minute); err == nil {
 			_ = handle.Release()
-			c.keep(reading, held{who: who, reading: true})
+			c.keep(reading, held{who: who, reading: true, weight: 1})
 			_ = reading.Release()
 		}
 	}
@@ -157,6 +191,11 @@ func (c *crowd) acquire(ctx context.Context, limit time.Duration, who string, ac
 func (c *crowd) keep(handle *lease.Lease, h held) {
 	h.from, h.node = c.now(), handle.Path()
 	h.to = h.from
+	if _, nodes := c.children(); c.kind.curator && len(nodes) > 0 && number(nodes[0]) < number(h.node) {
+		c.mu.Lock()
+		c.early++
+		c.mu.Unlock()
+	}
 	for range c.random(20) {
 		pass(time.Millisecond + c.upTo(5*time.Millisecond))
 		if handle.Err() != nil {
@@ -174,15 +213,17 @@ func (c *crowd) check() {
 	slices.SortFunc(c.holds, func(a, b held) int { return cmp.Compare(a.from, b.from) })
 	for i, h := range c.holds {
 		var others []held
+		taken := h.weight
 		for _, other := range c.holds[:i] {
 			if c.excludes(other, h) {
 				others = append(others, other)
+				taken += other.weight
 			}
 		}
-		if len(others) >= c.kind.slots {
+		if taken > c.slotsAt(h.from) {
 			c.t.Errorf("seed %d: %+v while others hold: %+v", c.seed, h, others)
 		}
-		if longest := sessions * perSession * 2 * holdsAtAll; h.from > quietFrom && h.waited > longest {
+		if longest := contenders * 2 * holdsAtAll; h.from > quietFrom && h.waited > longest {
 			c.t.Errorf("seed %d: without faults %s has waited for %v", c.seed, h.who, h.waited)
 		}
 	}
@@ -207,9 +248,11 @@ func (c *crowd) excludes(earlier, later held) bool {
 func (c *crowd) children() (dir string, nodes []string) {
 	dir = path + c.kind.dir
 	nodes = c.w.Server.Children(dir)
-	slices.SortFunc(nodes, func(a, b string) int { return cmp.Compare(number(a), number(b)) })
+	slices.SortFunc(nodes, byNumber)
 	return dir, nodes
 }
+
+func byNumber(a, b string) int { return cmp.Compare(number(a), number(b)) }
 
 func number(node string) string { return node[max(0, len(node)-10):] }
 
