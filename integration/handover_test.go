@@ -1,0 +1,183 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+
+	"github.com/zkrecipes/zkrecipes/integration/ensemble"
+	"github.com/zkrecipes/zkrecipes/integration/proxy"
+)
+
+const (
+	teamPath = "/locks/team"
+	counter  = "/counter" // which each holder reads and increments
+	lateNode = "/late"    // which holders write that have released
+)
+
+// Clients with many goroutines each contend for one mutex, so that most slots are
+// handed over within a session, before the delete is answered. Meanwhile connections
+// break, stall and are slow, many of them at a delete, and servers are killed, paused
+// and restarted. No two leases are valid at once, no increment of a counter is lost, no
+// holder reads an old one, no late write of an earlier holder comes behind a write of a
+// later one, and in the end each goroutine is granted the mutex.
+//
+// ZKRECIPES_CONTEST sets another time, ZKRECIPES_SEED another seed.
+func TestHandOverUnderFaults(t *testing.T) {
+	span, seed := teamPlan(t)
+	servers := ensemble.New(t, ensemble.Options{Nodes: 3, NoSync: true})
+	setUp := connect(t, servers.Servers()...)
+	for _, node := range []string{counter, lateNode} {
+		_, err := setUp.Create(within(t, limit), node, []byte("0"), framework.Persistent)
+		require.NoError(t, err)
+	}
+	s := &storm{servers: servers, referee: newReferee(), rng: rand.New(rand.NewPCG(seed, 1))}
+	ctx, cancel := context.WithTimeout(context.Background(), span+2*limit)
+	defer cancel()
+	over := make(chan struct{})
+	var group sync.WaitGroup
+	for i := range 3 {
+		client := s.connect(t)
+		for n := range 8 {
+			w := &teamWorker{t, i, client, newMutex(t, client, teamPath), s.referee, rand.New(rand.NewPCG(seed, uint64(100*i+n)))}
+			group.Go(func() { w.work(ctx, over) })
+		}
+	}
+	s.rage(t, span)
+	close(over)
+	group.Wait()
+	require.NoError(t, ctx.Err(), "a goroutine was never granted the mutex")
+	data, _, err := setUp.Get(within(t, limit), counter)
+	require.NoError(t, err)
+	s.referee.end(t, string(data))
+	t.Logf("faults: %v", s.counts)
+	requireEmpty(t, servers.Servers()[0], teamPath, limit)
+}
+
+// teamPlan returns how long there are faults, and the seed.
+func teamPlan(t *testing.T) (span time.Duration, seed uint64) {
+	t.Helper()
+	span, seed = 8*time.Second, 1
+	var err error
+	if text := os.Getenv("ZKRECIPES_CONTEST"); text != "" {
+		span, err = time.ParseDuration(text)
+		require.NoError(t, err)
+	}
+	switch text := os.Getenv("ZKRECIPES_SEED"); text {
+	case "":
+	case "random":
+		seed = rand.Uint64()
+	default:
+		seed, err = strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err)
+	}
+	t.Logf("%v, ZKRECIPES_SEED=%d", span, seed)
+	return span, seed
+}
+
+// connect returns a client that reaches each server through a proxy of its own.
+func (s *storm) connect(t *testing.T) *framework.Client {
+	t.Helper()
+	var addrs []string
+	var mine []*proxy.Proxy
+	for _, server := range s.servers.Servers() {
+		p := proxy.New(t, server)
+		mine, addrs = append(mine, p), append(addrs, p.Addr())
+	}
+	s.proxies = append(s.proxies, mine)
+	return connectWith(t, framework.Config{Servers: addrs, SessionTimeout: 5 * time.Second})
+}
+
+// A teamWorker is one goroutine.
+type teamWorker struct {
+	t       *testing.T
+	team    int // its client's number
+	client  *framework.Client
+	mutex   lease.Acquirer
+	referee *referee
+	rng     *rand.Rand
+}
+
+// work acquires the mutex until there are no more faults, and then twice more.
+func (w *teamWorker) work(ctx context.Context, over <-chan struct{}) {
+	for left := 2; left > 0 && ctx.Err() == nil; {
+		wait := lease.Forever
+		if ended(over) {
+			left--
+		} else if w.rng.IntN(5) == 0 {
+			wait = time.Duration(w.rng.IntN(300)) * time.Millisecond
+		}
+		held, err := w.mutex.Acquire(ctx, wait)
+		switch {
+		case err == nil:
+			w.hold(ctx, held)
+		case errors.Is(err, lease.ErrTimeout) && wait != lease.Forever, ctx.Err() != nil:
+		default:
+			w.t.Errorf("acquire: %v", err)
+			return
+		}
+	}
+}
+
+// hold uses a lease and releases it. Now and then a late write follows.
+func (w *teamWorker) hold(ctx context.Context, held *lease.Lease) {
+	w.referee.grant(w.team, held)
+	w.increment(ctx, held)
+	if w.rng.IntN(4) == 0 {
+		<-time.After(time.Duration(w.rng.IntN(3000)) * time.Microsecond)
+	}
+	w.referee.release(w.team, held)
+	if w.rng.IntN(4) > 0 {
+		_ = held.Release()
+		w.referee.released(w.team)
+		return
+	}
+	var late sync.WaitGroup
+	late.Go(func() { w.writeLate(ctx, held) })
+	_ = held.Release()
+	w.referee.released(w.team)
+	late.Wait()
+}
+
+// increment reads the counter and writes the next number, which only the lock protects.
+func (w *teamWorker) increment(ctx context.Context, held *lease.Lease) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	data, _, err := w.client.Get(ctx, counter)
+	if err != nil || held.Err() != nil {
+		return
+	}
+	n, err := strconv.Atoi(string(data))
+	if err != nil {
+		w.t.Errorf("the counter is %q", data)
+		return
+	}
+	w.referee.read(held, n)
+	_, err = w.client.Multi(ctx, held.Check(), framework.SetOp(counter, []byte(strconv.Itoa(n+1)), framework.AnyVersion))
+	w.referee.wrote(held, n+1, err)
+}
+
+// writeLate writes with a check that the client does not know to be that of a lease.
+func (w *teamWorker) writeLate(ctx context.Context, held *lease.Lease) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	before := w.referee.lastWriter()
+	_, err := w.client.Multi(ctx, framework.CheckOp(held.Path(), framework.AnyVersion),
+		framework.SetOp(lateNode, []byte(fmt.Sprint(held.Token())), framework.AnyVersion))
+	if err == nil && before > held.Token() {
+		w.referee.faultf("token %d has written late, %d had written before", held.Token(), before)
+	}
+	if _, err := w.client.Multi(ctx, held.Check(), framework.SetOp(lateNode, nil, framework.AnyVersion)); err == nil {
+		w.referee.faultf("the Check of token %d passes after its release", held.Token())
+	}
+}
