@@ -78,7 +78,7 @@ func (d die) strike(sc *Scenario, clients int) {
 		add(lagging, 3*time.Second)
 	case 3:
 		add(expired, time.Millisecond)
-	case 4, 5, 6:
+	case 4, 5, 6, 7:
 		add(operated, time.Second)
 	}
 }

@@ -24,10 +24,10 @@ type handOvers struct {
 type handedOver struct {
 	mu          sync.Mutex
 	counts      handOvers
-	pending     map[string]string // the nodes of the holders before, and their clients
-	connections map[string]int    // of each client, how many it had
-	deleting    map[string]int    // nodes whose delete has arrived, and over which connection
-	watched     map[string]bool   // nodes on which their own client has set a watch
+	pending     map[string]int64 // the nodes of the holders before, and their sessions
+	connections map[int64]int    // of each session, how many it had
+	deleting    map[string]int   // nodes whose delete has arrived, and over which connection
+	watched     map[string]bool  // nodes on which a client has set a watch
 }
 
 // onCall records a call and what happens to it.
@@ -35,20 +35,20 @@ func (h *handedOver) onCall(c zktest.Call, action zktest.Action) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.pending == nil {
-		h.pending, h.connections, h.deleting, h.watched = map[string]string{}, map[string]int{}, map[string]int{}, map[string]bool{}
+		h.pending, h.connections, h.deleting, h.watched = map[string]int64{}, map[int64]int{}, map[string]int{}, map[string]bool{}
 	}
 	switch {
-	case c.Phase == zktest.PhaseConnect:
-		h.connections[c.Client]++
-		for node, client := range h.pending {
-			if client == c.Client {
+	case c.Op == zktest.OpConnect && c.Phase == zktest.PhaseAfterApply:
+		h.connections[c.Session]++
+		for node, session := range h.pending {
+			if session == c.Session {
 				h.counts.Under++
 				delete(h.pending, node)
 			}
 		}
 	case c.Op == zktest.OpDelete && c.Client != operator && c.Phase == zktest.PhaseBeforeApply:
 		if h.deleting[c.Path] == 0 {
-			h.deleting[c.Path] = h.connections[c.Client]
+			h.deleting[c.Path] = h.connections[c.Session]
 		}
 	case c.Op == zktest.OpDelete && c.Client != operator && c.Phase == zktest.PhaseAfterApply:
 		if action != zktest.CutConnection && action != zktest.DropReply && action != zktest.Mute {
@@ -127,7 +127,7 @@ func (th *thread) checkOrder(t *tenure) {
 	}
 	for _, name := range ahead {
 		if !slices.Contains(left, name) {
-			th.handedOver.grant(th.run, th.station.name, name.Node)
+			th.handedOver.grant(th.run, t.session, name.Node)
 		}
 	}
 }
@@ -151,15 +151,15 @@ func (th *thread) isHandedOver(name znode.Name, to *tenure) bool {
 }
 
 // grant records a hand-over.
-func (h *handedOver) grant(r *run, client, name string) {
+func (h *handedOver) grant(r *run, session int64, name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	node := path + r.subject.queues[0] + "/" + name
-	if at := h.deleting[node]; at > 0 && at < h.connections[client] {
+	if at := h.deleting[node]; at > 0 && at < h.connections[session] {
 		r.brokenf("I3: the slot of %s was handed over although its delete was sent over a connection that has broken", name)
 	}
 	h.counts.All++
-	h.pending[node] = client
+	h.pending[node] = session
 }
 
 // checkEvicted checks a lease whose node an operator has deleted before the grant. It
@@ -191,15 +191,17 @@ func (r *run) operate(tr Trouble) {
 	}
 	defer func() { _ = c.Close() }()
 	d := newDie(r.scenario.Seed, 0x6f70)
+	r.operating.Store(true)
+	defer r.operating.Store(false)
 	ctx, cancel := context.WithTimeout(context.Background(), tr.For)
 	defer cancel()
 	for ctx.Err() == nil {
 		select {
-		case <-r.created:
+		case <-r.listed:
 		case <-time.After(d.upTo(30 * time.Millisecond)):
 		}
 		nodes := r.contenders()
-		if len(nodes) == 0 || d.chance(60) {
+		if len(nodes) == 0 || d.chance(40) {
 			continue
 		}
 		at := len(nodes) - 1 // the one that was created last
@@ -212,13 +214,19 @@ func (r *run) operate(tr Trouble) {
 	}
 }
 
-// onCreate wakes the operator.
-func (r *run) onCreate(c zktest.Call) {
-	if c.Op != zktest.OpCreate || c.Phase != zktest.PhaseAfterApply {
-		return
+// onListing wakes the operator when a contender has listed the queue. It may delay the
+// answer: then the contender learns of its place when the operator has deleted its node
+// and the holder has released.
+func (r *run) onListing(d die, c zktest.Call) zktest.Action {
+	if !r.operating.Load() || c.Op != zktest.OpGetChildren2 || c.Phase != zktest.PhaseAfterApply {
+		return zktest.Pass
 	}
 	select {
-	case r.created <- struct{}{}:
+	case r.listed <- struct{}{}:
 	default:
 	}
+	if d.chance(50) {
+		return zktest.Delay(d.upTo(10 * time.Millisecond))
+	}
+	return zktest.Pass
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -91,7 +92,9 @@ type run struct {
 	notified conformance.ObserverLog // the events of all clients
 	ctx      context.Context         // of all threads; it ends when every client must have been granted
 	ending   chan struct{}           // closed when the threads are done
-	created  chan struct{}           // receives when a node is created
+	listed   chan struct{}           // receives when a contender has listed the queue
+
+	operating atomic.Bool // the operator is
 
 	handedOver handedOver
 	absences   []absence // from the majority
@@ -143,7 +146,7 @@ func (r *run) carryOut() {
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), longest, errTooLong)
 	defer cancel()
-	r.ctx, r.ending, r.created = ctx, make(chan struct{}), make(chan struct{}, 1)
+	r.ctx, r.ending, r.listed = ctx, make(chan struct{}), make(chan struct{}, 1)
 	r.observersEnd, r.endObserving = context.WithCancel(context.Background())
 	defer r.endObserving()
 

@@ -19,11 +19,11 @@ func (r *run) faults() func(zktest.Call) zktest.Action {
 
 // strikes returns the function that decides by the schedules of the scenario.
 func (r *run) strikes() func(zktest.Call) zktest.Action {
+	slow := newDie(r.scenario.Seed, 0x736c6f77)
 	scheduled, deletes := r.scenario.Faults.Faults(), numbered(r.scenario.Deletes)
 	return func(c zktest.Call) zktest.Action {
 		r.recordExpiry(c)
 		r.recordCommit(c)
-		r.onCreate(c)
 		if r.subject.watch != nil {
 			r.subject.watch(r, c)
 		}
@@ -35,6 +35,7 @@ func (r *run) strikes() func(zktest.Call) zktest.Action {
 		c.N = r.calls
 		r.faultLock.Unlock()
 		action := scheduled(c)
+		action = cmp.Or(action, r.onListing(slow, c))
 		if c.Op == zktest.OpDelete && c.Client != operator {
 			action = cmp.Or(action, deletes(c))
 		}
