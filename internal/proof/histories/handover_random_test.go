@@ -22,7 +22,7 @@ func TestHandOver(t *testing.T) {
 	for _, name := range []string{"mutex", "rwlock", "single queue", "leader"} {
 		t.Run(name, func(t *testing.T) {
 			n := explore(t, name, handingOver)
-			require.Greater(t, n.handedOver.All, n.runs, "too few slots were handed over")
+			require.True(t, n.handedOver.All > n.runs || n.runs < 50, "too few slots were handed over")
 			require.True(t, n.handedOver.Under > n.runs/20 || n.runs < 50, "too few connections broke at a hand-over")
 		})
 	}
