@@ -126,7 +126,8 @@ func (th *thread) checkOrder(t *tenure) {
 		return
 	}
 	for _, name := range ahead {
-		if !slices.Contains(left, name) {
+		needed := append(slices.Clone(left), name) // else it may have been granted beside that one
+		if !slices.Contains(left, name) && th.subject.blocked(th.scenario, needed, own) {
 			th.handedOver.grant(th.run, t.session, name.Node)
 		}
 	}
