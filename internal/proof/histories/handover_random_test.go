@@ -12,7 +12,7 @@ import (
 )
 
 // A slot that is released is handed over to the next position of the same session
-// before the delete is answered. So these histories have several threads in each
+// before the delete is answered; permits are not. So these histories have several threads in each
 // client, which hold for a short time, write when they are granted and about when they
 // release, and whose connections break at deletes. To run them for half an hour:
 //
@@ -22,6 +22,10 @@ func TestHandOver(t *testing.T) {
 	for _, name := range []string{"mutex", "rwlock", "single queue", "leader"} {
 		t.Run(name, func(t *testing.T) {
 			n := explore(t, name, handingOver)
+			if name == "single queue" {
+				require.Zero(t, n.handedOver.All, "their number may have changed unseen")
+				return
+			}
 			require.True(t, n.handedOver.All > n.runs || n.runs < 50, "too few slots were handed over")
 			require.True(t, n.handedOver.Under > n.runs/20 || n.runs < 50, "too few connections broke at a hand-over")
 		})
