@@ -12,9 +12,10 @@ import (
 )
 
 // A slot that is released is handed over to the next position of the same session
-// before the delete is answered; permits are not. So these histories have several threads in each
-// client, which hold for a short time, write when they are granted and about when they
-// release, and whose connections break at deletes. To run them for half an hour:
+// before the delete is answered; permits are not. So these histories have several
+// threads in each client, which hold for a short time, write when they are granted and
+// about when they release, and whose connections break at deletes. To run them for half
+// an hour:
 //
 //	ZKRECIPES_SEED=100001 ZKRECIPES_SCHEDULES=10000000 go test -timeout 30m -v \
 //		-run 'TestHandOver/mutex' ./internal/proof/histories
