@@ -72,6 +72,6 @@ func (d *deletions) listenersTo(path string) (listeners []*listening, name strin
 // gone records that a node is deleted.
 func (s *Session) gone(path string) {
 	s.quota.gone(path)
-	s.releases.settle(path, false)
+	s.releases.deleted(path)
 	s.deletions.of(path)
 }

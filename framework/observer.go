@@ -66,7 +66,8 @@ type Observer struct {
 	// HoldStarted is called when an acquire was granted, before Acquire returns.
 	HoldStarted func(ctx context.Context, h HoldInfo) context.Context
 	// HoldEnded is called when a hold is over. The end of the caller's context does not
-	// end it.
+	// end it. After a Release it is called when that returns; the next hold of the same
+	// client may start before.
 	HoldEnded func(ctx context.Context, e HoldEnd)
 }
 

@@ -3,8 +3,10 @@ package framework
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/internal/signal"
@@ -17,23 +19,25 @@ const maxUnconfirmed = 64
 // releases are those of a session whose delete was sent, or is about to be, and is not
 // known to be carried out. Recipes grant the slots to others of the session already. So
 // whatever the session sends later has to come behind the deletes: on a new connection
-// they are sent again before the gate opens.
+// they are sent again before the gate opens. Before them the guard sends a transaction
+// that checks what is relied on: a leader may refuse the first write of a session that
+// moves, and accept the next.
 type releases struct {
 	mu          sync.Mutex
 	unconfirmed []*release // in the order of their first attempts
 }
 
-// A release is the delete of a node whose slot is over. It implements guard.Request for
-// what is sent on a new connection.
+// A release is the delete of a node whose slot is over.
 type release struct {
+	client  *Client // pinned to session
 	session *Session
 	path    string        // on the server
 	settled signal.Signal // the node is known to be deleted, or the server refuses that
 
 	// Guarded by releases.mu.
-	resent  bool // it was sent on a new connection
-	telling bool // listeners are being told that the slot is over
-	refused bool
+	resent  int   // how often it was sent on a new connection
+	telling bool  // listeners are being told that the slot is over
+	refused error // why the server refuses it
 }
 
 // Release is DeleteGuaranteed for a node whose slot is over.
@@ -42,7 +46,7 @@ func (v recipeView) Release(ctx context.Context, path string) error {
 	if c.pinned == nil {
 		c = c.In(c.Session())
 	}
-	r := &release{session: c.pinned, path: c.full(path)}
+	r := &release{client: c, session: c.pinned, path: c.full(path)}
 	if !r.session.deletions.awaits(r.path) {
 		return c.DeleteGuaranteed(ctx, path)
 	}
@@ -82,24 +86,14 @@ func (r *release) tell(down *signal.Signal) {
 	}
 }
 
-// Sent does nothing.
-func (r *release) Sent() {}
-
-// Answered gets the answer to what was sent on a new connection. If it says nothing,
-// DeleteGuaranteed goes on in the background, and so does the next connection.
-func (r *release) Answered(a guard.Answer) {
-	_, err := outcomeOf(a)
-	r.session.deleteAnswered(r.path, err)
-	r.session.endIfExpired(err)
-}
-
 // deleteAnswered records what the answer to a delete says of the node.
 func (s *Session) deleteAnswered(path string, err error) {
 	switch {
 	case err == nil, errors.Is(err, ErrNoNode):
+		s.releases.answered(path)
 		s.gone(path)
 	case refused(err):
-		if s.releases.settle(path, true) {
+		if s.releases.refuse(path, err) {
 			s.deletions.over(path, nil)
 		}
 	}
@@ -122,21 +116,51 @@ func (all *releases) add(r *release) bool {
 	return true
 }
 
-// settle takes out the releases of a node that is deleted, or that the server refuses
-// to delete. It reports whether the caller has to tell the listeners of the refusal: a
-// release that is just telling them tells them next, so that they learn of it last.
-func (all *releases) settle(path string, refused bool) (tell bool) {
+// of returns those of a node. The caller has the lock.
+func (all *releases) of(path string) iter.Seq[*release] {
+	return func(yield func(*release) bool) {
+		for _, r := range all.unconfirmed {
+			if r.path == path && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// deleted settles the releases of a node whose deletion is known. The next server may
+// not know it, so only an answer takes them out.
+func (all *releases) deleted(path string) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.unconfirmed = slices.DeleteFunc(all.unconfirmed, func(r *release) bool {
-		if r.path != path {
-			return false
-		}
-		r.refused = refused
-		tell = tell || refused && !r.telling
+	for r := range all.of(path) {
+		r.refused = nil
 		r.settled.Give()
-		return true
-	})
+	}
+}
+
+// answered takes out the releases of a node that a delete has deleted, or not found.
+func (all *releases) answered(path string) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for r := range all.of(path) {
+		r.settled.Give()
+	}
+	all.unconfirmed = slices.DeleteFunc(all.unconfirmed, func(r *release) bool { return r.path == path })
+}
+
+// refuse settles the releases of a node that the server refuses to delete. It reports
+// whether the caller has to tell the listeners: a release that is just telling them
+// tells them next, so that they learn of it last.
+func (all *releases) refuse(path string, why error) (tell bool) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for r := range all.of(path) {
+		if !r.settled.Given() {
+			r.refused = why
+			r.settled.Give()
+			tell = !r.telling
+		}
+	}
 	return tell
 }
 
@@ -151,29 +175,55 @@ func (all *releases) endTelling(r *release) (refused bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	r.telling = false
-	return r.refused
+	return r.refused != nil
 }
 
 func (all *releases) wasResent(r *release) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return r.resent
+	return r.resent > 0
 }
 
 // resend sends the deletes again over a new connection. The gate calls it under its
 // lock, before it lets other requests through.
 func (all *releases) resend(conn *guard.Conn) {
 	all.mu.Lock()
-	left := slices.Clone(all.unconfirmed)
-	for _, r := range left {
-		r.resent = true
+	var again []*resentDelete
+	for _, r := range all.unconfirmed {
+		if r.refused == nil {
+			r.resent++
+			again = append(again, &resentDelete{r, r.resent + 1, r.client.requestBegins()})
+		}
 	}
 	all.mu.Unlock()
-	for _, r := range left {
+	for _, r := range again {
 		if !conn.Send(guard.OpDelete, versionRecord(r.path, AnyVersion), r) {
 			return
 		}
 	}
+}
+
+// A resentDelete is what is sent for a release on a new connection. It implements
+// guard.Request.
+type resentDelete struct {
+	*release
+	number int
+	begun  time.Time
+}
+
+// Sent does nothing.
+func (r *resentDelete) Sent() {}
+
+// Answered gets the answer. If it says nothing, DeleteGuaranteed goes on in the
+// background, and so does the next connection.
+func (r *resentDelete) Answered(a guard.Answer) {
+	outcome, err := outcomeOf(a)
+	r.session.deleteAnswered(r.path, err)
+	r.session.endIfExpired(err)
+	if err != nil {
+		err = &OpError{Op: "delete", Path: r.client.local(r.path), Session: r.session.ID(), Outcome: outcome, Err: r.session.explain(err)}
+	}
+	r.client.requestEnded(context.Background(), Request{Op: "delete", Path: r.client.local(r.path), Session: r.session.ID(), Attempt: r.number, Err: err}, r.begun)
 }
 
 // below returns those of children of a node.
@@ -188,12 +238,22 @@ func (all *releases) below(parent string) (found []*release) {
 	return found
 }
 
+// refusal returns why a server refuses to delete the node of a release.
+func (all *releases) refusal(r *release) error {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return r.refused
+}
+
 // AwaitReleased waits until the releases of children of a node are confirmed.
 func (v recipeView) AwaitReleased(ctx context.Context, parent string) error {
 	s := v.Session()
 	for _, r := range s.releases.below(v.full(parent)) {
 		select {
 		case <-r.settled.Done():
+			if err := s.releases.refusal(r); err != nil {
+				return &OpError{Op: "delete", Path: v.local(r.path), Session: s.ID(), Outcome: Failed, Err: err}
+			}
 		case <-s.ctx.Done():
 			return context.Cause(s.ctx)
 		case <-ctx.Done():

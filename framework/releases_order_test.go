@@ -30,7 +30,7 @@ func withRelease(t *testing.T, test func(t *testing.T, server *zktest.Server, s 
 		_, err = client.Create(t.Context(), "/queue/a", nil, Ephemeral)
 		require.NoError(t, err)
 		s := client.Session()
-		test(t, server, s, &release{session: s, path: "/queue/a"})
+		test(t, server, s, &release{client: client.In(s), session: s, path: "/queue/a"})
 	})
 }
 

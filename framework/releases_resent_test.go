@@ -99,13 +99,47 @@ func TestReleaseThatIsRefusedWhenItIsSentAgain(t *testing.T) {
 		r.server.On(zktest.OpDelete, "").Cut()
 		r.server.On(zktest.OpDelete, "").Nth(2).Always().Fail(zktest.NoAuth)
 		require.ErrorIs(t, r.Release(t.Context(), "/queue/a"), framework.ErrUnknownOutcome)
-		require.NoError(t, r.AwaitReleased(within(t, timeout/2), "/queue"))
+		require.ErrorIs(t, r.AwaitReleased(within(t, timeout/2), "/queue"), framework.ErrNoAuth)
 		require.Equal(t, "over a, refused a", r.heard())
 		count := r.server.Count(zktest.OpDelete)
 		r.server.DropConnections("client")
 		synctest.Wait()
 		require.NoError(t, r.Sync(t.Context(), "/"))
 		require.Equal(t, count, r.server.Count(zktest.OpDelete), "it is not sent on one more connection")
+	})
+}
+
+// After a refusal another client may delete the node.
+func TestRefusedReleaseWhoseNodeIsDeleted(t *testing.T) {
+	releasing(t, "a", func(t *testing.T, r *releaser) {
+		r.server.On(zktest.OpDelete, "").Fail(zktest.NoAuth)
+		require.ErrorIs(t, r.Release(t.Context(), "/queue/a"), framework.ErrNoAuth)
+		require.ErrorIs(t, r.AwaitReleased(t.Context(), "/queue"), framework.ErrNoAuth)
+		_, _, _, err := r.GetWatch(t.Context(), "/queue/a")
+		require.NoError(t, err)
+		other := connectAs(t, r.server, "other")
+		require.NoError(t, other.Delete(t.Context(), r.FullPath("/queue/a"), framework.AnyVersion))
+		require.Contains(t, r.heard(), "refused a, deleted a")
+		require.NoError(t, r.AwaitReleased(t.Context(), "/queue"))
+	})
+}
+
+// An event says that the node is deleted. The next server may not know that: the delete
+// goes first there, too.
+func TestReleaseIsSentAgainAfterTheEvent(t *testing.T) {
+	releasing(t, "a", func(t *testing.T, r *releaser) {
+		_, _, _, err := r.GetWatch(t.Context(), "/queue/a")
+		require.NoError(t, err)
+		r.server.On(zktest.OpDelete, "").After().DropReply()
+		calls := r.release(t, "a")
+		require.Equal(t, "over a, deleted a", r.heard())
+		require.True(t, r.confirmed(t))
+		r.server.DropConnections("client")
+		require.ErrorIs(t, (<-calls[0]).err, framework.ErrUnknownOutcome)
+		_, err = r.Set(t.Context(), "/queue", nil, framework.AnyVersion)
+		require.NoError(t, err)
+		r.requireResent(t, "delete a, delete a: no node, ")
+		require.Equal(t, 3, r.server.Count(zktest.OpDelete), "the last one is that of the background")
 	})
 }
 

@@ -231,7 +231,7 @@ func TestReleaseThatIsRefused(t *testing.T) {
 		defer stop()
 		require.ErrorIs(t, r.Release(t.Context(), "/queue/a"), framework.ErrNoAuth)
 		require.Equal(t, "refused a", r.heard())
-		require.True(t, r.confirmed(t))
+		require.ErrorIs(t, r.AwaitReleased(t.Context(), "/queue"), framework.ErrNoAuth)
 		stop()
 
 		r.server.On(zktest.OpDelete, "").Optional().Delay(time.Second)

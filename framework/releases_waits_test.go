@@ -2,6 +2,7 @@ package framework_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,18 +17,19 @@ import (
 // Without a listener that waits a release is a plain delete.
 func TestReleaseThatNobodyWaitsFor(t *testing.T) {
 	protect(t, func(t *testing.T, p place) {
-		k, told := kit.Of(p.In(p.Session())), 0
+		k := kit.Of(p.In(p.Session()))
+		var told atomic.Int32
 		_, err := p.Create(t.Context(), "/queue/a", nil, framework.Ephemeral)
 		require.NoError(t, err)
-		stop := k.OnDeleted(p.Session(), "/queue", listener{deleted: func(string) { told++ }})
+		stop := k.OnDeleted(p.Session(), "/queue", listener{deleted: func(string) { told.Add(1) }})
 		defer stop()
 		p.server.On(zktest.OpDelete, "").Delay(time.Second)
 		done := make(chan error, 1)
 		go func() { done <- k.Release(context.Background(), "/queue/a") }()
 		synctest.Wait()
 		require.NoError(t, k.AwaitReleased(t.Context(), "/queue"))
-		require.Zero(t, told)
+		require.Zero(t, told.Load())
 		require.NoError(t, <-done)
-		require.Equal(t, 1, told)
+		require.EqualValues(t, 1, told.Load())
 	})
 }

@@ -110,10 +110,11 @@ type Kit interface {
 	// made it delete the node twice, Release returns nil, and no ErrNoNode.
 	Release(ctx context.Context, path string) error
 
-	// AwaitReleased returns when none of the releases of children of a node that were
-	// unconfirmed at the call still is: the node of each is known to be deleted, or the
-	// server refuses to delete it. If the session of the view is over before, it
-	// returns why; if ctx ends, the cause of that.
+	// AwaitReleased returns nil when the nodes of all releases of children of a node
+	// that were unconfirmed at the call are known to be deleted. If the server has
+	// refused to delete one, and it is not known to be deleted since, it returns why.
+	// If the session of the view is over before, it returns why; if ctx ends, the cause
+	// of that.
 	AwaitReleased(ctx context.Context, parent string) error
 
 	// CheckExists is a CheckOp with AnyVersion for a path of this view, on whichever
@@ -161,8 +162,8 @@ type Kit interface {
 	//
 	// Over is called on the goroutine of Release, for every attempt, and never begins
 	// when the node is known to be deleted; but Deleted may be called while it runs. If
-	// the server refuses the delete, that is told last. The methods must not block, nor
-	// call the client or its session.
+	// the server refuses the delete, that is told last, also where answers come. The
+	// methods must not block, nor call the client or its session.
 	OnDeleted(s *framework.Session, parent string, listener DeletionListener) (stop func())
 
 	// GetNotify is GetWatch with a function in place of a channel. It gets the event of

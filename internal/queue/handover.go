@@ -17,7 +17,7 @@ import "github.com/zkrecipes/zkrecipes/internal/znode"
 //   - Whatever the session sends from then on is carried out behind the delete, over
 //     the next connection, too: see kit.Release. So the next holder sees all that
 //     holders did before it, and no later request of an earlier holder that checks its
-//     node has an effect.
+//     node has an effect. (A server that refuses just the delete is the exception.)
 //   - Somebody else may just have deleted W. The event for that comes before the answer
 //     to the delete of P, or when watches are set again on the next connection. Two
 //     leases can be valid until then, as when the node of a holder is deleted.
@@ -49,7 +49,7 @@ func (v *view) Over(child string, broken <-chan struct{}) {
 		v.confirms = true
 		delete(v.over, child)
 		return
-	case !ok || v.closed || v.confirms:
+	case !ok || v.closed:
 		return
 	case v.over == nil || v.overOn != broken:
 		v.over, v.overOn = map[string]znode.Name{}, broken

@@ -61,7 +61,7 @@ func (l *Lease) Err() error {
 // most a third of the session timeout. If the server does not confirm the removal of
 // the znode in that time, it goes on in the background until it is confirmed or the
 // session is over. A framework.ErrNoAuth means that the path's ACL does not allow the
-// removal, so that the lock stays taken.
+// removal, so that the lock stays taken, at least for other clients.
 func (l *Lease) Release() error {
 	claim, err := l.made()
 	if err != nil {
@@ -90,8 +90,9 @@ func (l *Lease) Check() framework.Op { return l.must().Check() }
 //
 // A client hands a lock over to its own next waiter while the znode of the last holder
 // is being deleted. Until it is, a transaction with Check of that holder's lease may
-// still commit if another process sends it, or if it was under way. After Confirm it
-// cannot.
+// still commit if another process sends it, or if it was under way. When Confirm has
+// returned nil it cannot: Confirm waits for the deletions first. If a server refuses
+// one, that is the error.
 func (l *Lease) Confirm(ctx context.Context) error {
 	claim, err := l.made()
 	if err != nil {

@@ -28,13 +28,13 @@ func FrameworkHandOverMutants() []Mutant {
 		New: "\t\t\tg.conn = c\n\t\t\tg.first.Give()\n\t\t}\n\t})\n\tlater, stop := context.WithTimeout(context.Background(), 1e6)\n\t<-later.Done()\n\tstop()\n\tg.session.releases.resend(c)\n",
 	}, {
 		Name: "releases are sent again in the wrong order", Package: client, Tests: "^TestReleasesAreSentAgainBeforeAnythingElse$",
-		File: "framework/releases.go", Old: "left := slices.Clone(all.unconfirmed)\n", New: "left := slices.Clone(all.unconfirmed)\n\tslices.Reverse(left)\n",
+		File: "framework/releases.go", Old: "\tall.mu.Unlock()\n\tfor _, r := range again {", New: "\tall.mu.Unlock()\n\tslices.Reverse(again)\n\tfor _, r := range again {",
 	}, {
 		Name: "releases are sent again once", Package: client, Tests: "^TestReleaseWhoseConnectionBreaks$/^twice",
-		File: "framework/releases.go", Old: "\tfor _, r := range left {\n\t\tr.resent = true\n", New: "\tleft = slices.DeleteFunc(left, func(r *release) bool { return r.resent })\n\tfor _, r := range left {\n\t\tr.resent = true\n",
+		File: "framework/releases.go", Old: "if r.refused == nil {\n", New: "if r.refused == nil && r.resent == 0 {\n",
 	}, {
 		Name: "what is sent again is not known when it is answered", Package: client, Tests: "^TestReleasesSentAgainNeedNoSlot$",
-		File: "framework/releases.go", Old: "\t_, err := outcomeOf(a)\n\tr.session.deleteAnswered(r.path, err)\n", New: "\t_, err := outcomeOf(a)\n",
+		File: "framework/releases.go", Old: "\toutcome, err := outcomeOf(a)\n\tr.session.deleteAnswered(r.path, err)\n", New: "\toutcome, err := outcomeOf(a)\n",
 	}, {
 		Name: "a release that has deleted its node twice finds it deleted by another client", Package: client, Tests: "^(TestReleaseThatIsRepeatedAfterABreak|TestReleaseThatComesTooLateForAConnection)$",
 		File: "framework/releases.go", Old: "if errors.Is(err, ErrNoNode) && r.session.releases.wasResent(r) {", New: "if false {",
@@ -45,11 +45,11 @@ func FrameworkHandOverMutants() []Mutant {
 		Name: "a release that is repeated is confirmed", Package: client, Tests: "^TestReleaseThatIsRepeated$",
 		File: "framework/releases.go", Old: "\tcase refused(err):\n", New: "\tcase refused(err), isAny(err, ErrThrottled, errMoved):\n",
 	}, {
-		Name: "a release that is refused stays unconfirmed", Package: client, Tests: "^TestReleaseThatIsRefused",
-		File: "framework/releases.go", Old: "if s.releases.settle(path, true) {", New: "if true {",
+		Name: "a release that is refused is sent again", Package: client, Tests: "^TestReleaseThatIsRefused",
+		File: "framework/releases.go", Old: "if r.refused == nil {\n", New: "if true {\n",
 	}, {
 		Name: "a refusal is told before what it refuses", Package: client, Tests: "^TestReleaseThatIsRefused$",
-		File: "framework/releases.go", Old: "tell = tell || refused && !r.telling", New: "tell = tell || refused",
+		File: "framework/releases.go", Old: "tell = !r.telling", New: "tell = true",
 	}, {
 		Name: "releases that are unconfirmed are not limited", Package: client, Tests: "^TestReleasesThatAreUnconfirmedAreLimited$",
 		File: "framework/releases.go", Old: "case len(all.unconfirmed) == maxUnconfirmed:", New: "case false:",
@@ -66,5 +66,14 @@ func FrameworkHandOverMutants() []Mutant {
 	}, {
 		Name: "a check that is known to fail is repeated", Package: client, Tests: "^TestConditionOfACheck$",
 		File: "framework/outcome.go", Old: "case c.endedBy(err), isRefusedHere(err):", New: "case c.endedBy(err):",
+	}, {
+		Name: "an event settles what is to be sent again", Package: client, Tests: "TestReleaseIsSentAgainAfterTheEvent",
+		File: "framework/deletions.go", Old: "s.releases.deleted(path)", New: "s.releases.answered(path)",
+	}, {
+		Name: "a refused delete is as good as a deletion", Package: client, Tests: "TestReleaseThatIsRefused",
+		File: "framework/releases.go", Old: "r.refused = why", New: "r.refused = nil",
+	}, {
+		Name: "a refusal outlives the node", Package: client, Tests: "TestRefusedReleaseWhoseNodeIsDeleted",
+		File: "framework/releases.go", Old: "\t\tr.refused = nil\n", New: "",
 	}}
 }

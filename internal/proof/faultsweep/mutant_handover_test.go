@@ -37,7 +37,7 @@ func HandOverMutants() []Mutant {
 		File: "framework/releases.go", Old: "case len(all.unconfirmed) == maxUnconfirmed:", New: "case false:",
 	}, {
 		Name: "slots are handed over after a refused delete", Package: suites, Tests: "^TestMutex$/^the_server_refuses_the_delete",
-		File: "internal/queue/handover.go", Old: "case !ok || v.closed || v.confirms:", New: "case !ok || v.closed:",
+		File: "internal/queue/handover.go", Old: "return !v.closed && !v.confirms", New: "return !v.closed",
 	}, {
 		Name: "unconfirmed deletes are not sent again first", Package: suites, Tests: "^TestMutex$/^a_late_write_is_sent_over",
 		File: "framework/gate.go", Old: "\t\t\tg.session.releases.resend(c)\n", New: "",

@@ -6,7 +6,7 @@ const waits = "./internal/queue"
 func ViewMutants() []Mutant {
 	return []Mutant{{
 		Name: "a refused delete counts as a deletion", Package: waits, Tests: "TestOnlyADeleteThatWasAnsweredAdmits",
-		File: "framework/nodes.go", Old: "if err == nil || errors.Is(err, ErrNoNode) {", New: "if err != nil || !errors.Is(err, ErrNoNode) {",
+		File: "framework/releases.go", Old: "case err == nil, errors.Is(err, ErrNoNode):\n", New: "case err != nil || !errors.Is(err, ErrNoNode):\n",
 	}, {
 		Name: "a name without an id is used once", Package: waits, Tests: "TestANameThatIsUsedAgainCounts",
 		File: "internal/queue/view.go", Old: "if !isUnique(name) {", New: "if false {",
