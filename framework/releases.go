@@ -90,8 +90,9 @@ func (r *release) tell(down *signal.Signal) {
 func (s *Session) deleteAnswered(path string, err error) {
 	switch {
 	case err == nil, errors.Is(err, ErrNoNode):
-		s.releases.answered(path)
-		s.gone(path)
+		if !s.releases.answered(path) {
+			s.gone(path)
+		}
 	case refused(err):
 		if s.releases.refuse(path, err) {
 			s.deletions.over(path, nil)
@@ -138,14 +139,17 @@ func (all *releases) deleted(path string) {
 	}
 }
 
-// answered takes out the releases of a node that a delete has deleted, or not found.
-func (all *releases) answered(path string) {
+// answered takes out the releases of a node that a delete has deleted, or not found. It
+// reports whether an event has said so before, which listeners need not hear again.
+func (all *releases) answered(path string) (known bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for r := range all.of(path) {
+		known = r.settled.Given() && r.refused == nil
 		r.settled.Give()
 	}
 	all.unconfirmed = slices.DeleteFunc(all.unconfirmed, func(r *release) bool { return r.path == path })
+	return known
 }
 
 // refuse settles the releases of a node that the server refuses to delete. It reports

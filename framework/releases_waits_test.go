@@ -2,6 +2,7 @@ package framework_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -31,5 +32,17 @@ func TestReleaseThatNobodyWaitsFor(t *testing.T) {
 		require.Zero(t, told.Load())
 		require.NoError(t, <-done)
 		require.EqualValues(t, 1, told.Load())
+	})
+}
+
+// A release that deletes a watched node is answered behind the event, and that is no
+// news.
+func TestReleaseTellsOfADeletionOnce(t *testing.T) {
+	releasing(t, "a", func(t *testing.T, r *releaser) {
+		_, _, _, err := r.GetWatch(t.Context(), "/queue/a")
+		require.NoError(t, err)
+		require.NoError(t, r.Release(t.Context(), "/queue/a"))
+		require.Equal(t, 1, strings.Count(r.heard(), "deleted a"))
+		require.True(t, r.confirmed(t))
 	})
 }

@@ -75,5 +75,8 @@ func FrameworkHandOverMutants() []Mutant {
 	}, {
 		Name: "a refusal outlives the node", Package: client, Tests: "TestRefusedReleaseWhoseNodeIsDeleted",
 		File: "framework/releases.go", Old: "\t\tr.refused = nil\n", New: "",
+	}, {
+		Name: "a deletion is told by the event and by the answer", Package: client, Tests: "TestReleaseTellsOfADeletionOnce",
+		File: "framework/releases.go", Old: "if !s.releases.answered(path) {", New: "if s.releases.answered(path); true {",
 	}}
 }
