@@ -55,10 +55,13 @@ func (d *deletions) over(path string, broken <-chan struct{}) {
 	}
 }
 
-// awaits reports whether it matters that the slot of a node is over.
-func (d *deletions) awaits(path string) bool {
-	listeners, _ := d.listenersTo(path)
-	return slices.ContainsFunc(listeners, func(l *listening) bool { return l.Waits() })
+// awaits says that the slot of a node is over, and reports whether that matters.
+func (d *deletions) awaits(path string) (matters bool) {
+	listeners, name := d.listenersTo(path)
+	for _, l := range listeners {
+		matters = l.Waits(name) || matters
+	}
+	return matters
 }
 
 // listenersTo returns those that want to know of a node, and its name.

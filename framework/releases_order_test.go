@@ -39,7 +39,7 @@ type overTold func(broken <-chan struct{})
 
 // Deleted, Waits and Over are for bridge.DeletionListener.
 func (o overTold) Deleted(string)                        {}
-func (o overTold) Waits() bool                           { return true }
+func (o overTold) Waits(string) bool                     { return true }
 func (o overTold) Over(_ string, broken <-chan struct{}) { o(broken) }
 
 // The next connection may be attached at any moment after the delete has its place. So

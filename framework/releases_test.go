@@ -40,7 +40,7 @@ func (l listener) Deleted(name string) {
 	}
 }
 
-func (l listener) Waits() bool { return l.over != nil }
+func (l listener) Waits(string) bool { return l.over != nil }
 
 func (l listener) Over(name string, broken <-chan struct{}) {
 	if l.over != nil {

@@ -160,9 +160,10 @@ type Kit interface {
 	// goroutine that reads from the connection, in the order of the server; answers on
 	// others, after the events that the server sent before them.
 	//
-	// Over is called on the goroutine of Release, for every attempt, and never begins
-	// when the node is known to be deleted; but Deleted may be called while it runs. If
-	// the server refuses the delete, that is told last, also where answers come. The
+	// Waits and Over are called on the goroutine of Release: Waits once, before
+	// anything is sent, and Over for every attempt that is. Over never begins when the
+	// node is known to be deleted; but Deleted may be called while it runs. If the
+	// server refuses the delete, that is told last, also where answers come. The
 	// methods must not block, nor call the client or its session.
 	OnDeleted(s *framework.Session, parent string, listener DeletionListener) (stop func())
 

@@ -31,17 +31,27 @@ import "github.com/zkrecipes/zkrecipes/internal/znode"
 // P is not gone: nothing but the decision of a position looks at what is over. A lease
 // that was lost, and a position that is given up, are never over.
 
-// Waits reports whether a position may be the next one.
-func (v *view) Waits() bool {
-	v.mu.Lock()
-	defer v.unlock()
-	return !v.closed && !v.confirms
+// A slotOver is the node of a lease that was released.
+type slotOver struct {
+	name znode.Name
+	on   <-chan struct{} // of the connection over which the delete was sent; nil until then
 }
 
-// Over learns that a child of the queue was released, and its delete sent over the
+// Waits learns that a child of the queue is released, and reports whether a position
+// may be the next one.
+func (v *view) Waits(child string) bool {
+	v.mu.Lock()
+	defer v.unlock()
+	if v.closed || v.confirms {
+		return false
+	}
+	v.isOver(child, nil)
+	return true
+}
+
+// Over learns that the delete of a child that was released has its place on the
 // connection that broken belongs to. nil says that the server has refused the delete.
 func (v *view) Over(child string, broken <-chan struct{}) {
-	name, ok := znode.Parse(child, v.kinds...)
 	v.mu.Lock()
 	defer v.unlock()
 	switch {
@@ -49,12 +59,10 @@ func (v *view) Over(child string, broken <-chan struct{}) {
 		v.confirms = true
 		delete(v.over, child)
 		return
-	case !ok || v.closed:
+	case v.closed:
 		return
-	case v.over == nil || v.overOn != broken:
-		v.over, v.overOn = map[string]znode.Name{}, broken
 	}
-	v.over[child] = name
+	v.isOver(child, broken)
 	if n := v.nodes[child]; n != nil {
 		for _, p := range n.waiters {
 			p.notify()
@@ -62,16 +70,27 @@ func (v *view) Over(child string, broken <-chan struct{}) {
 	}
 }
 
+func (v *view) isOver(child string, on <-chan struct{}) {
+	name, ok := znode.Parse(child, v.kinds...)
+	if !ok {
+		return
+	}
+	if v.over == nil {
+		v.over = map[string]slotOver{}
+	}
+	v.over[child] = slotOver{name, on}
+}
+
 // isNext reports whether the position, which some ahead of it keep out, would be
 // admitted without those that are over. at is its index. The caller has the lock of the
 // view.
 func (p *Position) isNext(at int, policy Policy) bool {
 	v := p.view
-	if len(v.over) == 0 || v.overOn != v.broken || p.queue.HandsOver == nil {
+	if len(v.over) == 0 || p.queue.HandsOver == nil {
 		return false
 	}
 	ahead := v.ahead(at)
-	ahead.over = v.over
+	ahead.over, ahead.on = v.over, v.broken
 	return len(policy(p.self, ahead)) == 0
 }
 

@@ -150,8 +150,8 @@ func (v *view) accept(names []znode.Name, others []string, broken <-chan struct{
 	for _, name := range v.facts {
 		v.remove(name)
 	}
-	maps.DeleteFunc(v.over, func(_ string, name znode.Name) bool { // its deletion may have been known before
-		_, listed := v.find(name)
+	maps.DeleteFunc(v.over, func(_ string, slot slotOver) bool { // its deletion may have been known before
+		_, listed := v.find(slot.name)
 		return !listed
 	})
 	for _, name := range v.names {

@@ -11,14 +11,15 @@ import (
 type Ahead struct {
 	names []znode.Name          // in order
 	gone  map[string]znode.Name // of those, the ones that do not count
-	over  map[string]znode.Name // nor do these
+	over  map[string]slotOver   // nor do those whose deletes were sent
+	on    <-chan struct{}       // over this connection
 }
 
 // counts reports whether one of them does.
 func (a Ahead) counts(name znode.Name) bool {
 	_, gone := a.gone[name.Node]
-	_, over := a.over[name.Node]
-	return !gone && !over
+	slot, over := a.over[name.Node]
+	return !gone && (!over || slot.on != a.on)
 }
 
 // All yields them, the nearest first.

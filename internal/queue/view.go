@@ -62,8 +62,7 @@ type view struct {
 	learned        uint64                 // when a deletion was last learned of
 	rechecks       []recheck              // oldest first
 	voided         uint64                 // the listing counts only if it was sent after this
-	over           map[string]znode.Name  // nodes of this session that were released, and their deletes sent
-	overOn         <-chan struct{}        // closed if the connection of those broke
+	over           map[string]slotOver    // nodes of this session that were released
 	confirms       bool                   // the server has refused such a delete: there is no hand-over any more
 	nodes          map[string]*node       // which are watched or waited for
 	urgent, toRead []*node                // to be read, in order

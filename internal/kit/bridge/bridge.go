@@ -35,11 +35,12 @@ type DeletionListener interface {
 	// Deleted says that a child is deleted.
 	Deleted(name string)
 
-	// Waits reports whether it matters that a slot is over.
-	Waits() bool
+	// Waits says that the slot of a child is over, and that its delete will be sent. It
+	// reports whether that matters.
+	Waits(name string) bool
 
-	// Over says that the slot of a child is over: Release was called, and the delete
-	// has its place among the requests of a connection. broken is what
+	// Over says that the delete of such a child has its place among the requests of a
+	// connection. broken is what
 	// Session.Suspended returns for that connection; nil says that the server refuses
 	// the delete for good.
 	Over(name string, broken <-chan struct{})

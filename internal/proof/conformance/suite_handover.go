@@ -66,10 +66,11 @@ func (c *party) drain(left ...*lease.Lease) {
 	}
 	for waiting := []*Attempt{c.next, c.other, c.last}; len(waiting) > 0; c.w.After(5 * time.Millisecond) {
 		waiting = slices.DeleteFunc(waiting, func(at *Attempt) bool {
-			if !at.Waiting() && at.Granted().Err() == nil {
+			ended := !at.Waiting()
+			if ended && at.Granted().Err() == nil {
 				release(c.w.T, at.Lease)
 			}
-			return !at.Waiting()
+			return ended
 		})
 	}
 	c.w.After(SessionTimeout)

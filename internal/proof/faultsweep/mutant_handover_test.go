@@ -10,13 +10,13 @@ func HandOverMutants() []Mutant {
 		File: "internal/hold/release.go", Old: "\t\tif h.remains() {\n\t\t\th.remove()\n\t\t}\n\t\treturn err\n", New: "\t\t_ = h.free(true)\n\t\treturn err\n",
 	}, {
 		Name: "a release of an earlier connection hands over", Package: suites, Tests: "^TestMutex$/^an_earlier_connection_hands",
-		File: "internal/queue/handover.go", Old: "len(v.over) == 0 || v.overOn != v.broken ||", New: "len(v.over) == 0 ||",
+		File: "internal/queue/policy.go", Old: "(!over || slot.on != a.on)", New: "(!over || slot.on == nil)",
 	}, {
 		Name: "the own watch is not needed for a hand-over", Package: suites, Tests: "^TestMutex$/^the_own_watch_comes_after",
 		File: "internal/queue/handover.go", Old: "return p.node.watch == watched", New: "return true",
 	}, {
 		Name: "a slot is over before its delete is sent", Package: suites, Tests: "^TestMutex$/^a_release_that_cannot_be_sent",
-		File: "framework/releases.go", Old: "path: c.full(path)}\n", New: "path: c.full(path)}\n\t_, down := c.pinned.gate.present()\n\tr.tell(down)\n",
+		File: "framework/releases.go", Old: "\treturn c.deleteGuaranteed(ctx, request", New: "\t_, down := c.pinned.gate.present()\n\tr.tell(down)\n\treturn c.deleteGuaranteed(ctx, request",
 	}, {
 		Name: "a downgrade does not bar the hand-over", Package: rwScenarios, Tests: "TestWriterThatHasDowngradedIsNotHandedOver",
 		File: "internal/hold/owner.go", Old: "h.keeps = true", New: "",
@@ -37,7 +37,7 @@ func HandOverMutants() []Mutant {
 		File: "framework/releases.go", Old: "case len(all.unconfirmed) == maxUnconfirmed:", New: "case false:",
 	}, {
 		Name: "slots are handed over after a refused delete", Package: suites, Tests: "^TestMutex$/^the_server_refuses_the_delete",
-		File: "internal/queue/handover.go", Old: "return !v.closed && !v.confirms", New: "return !v.closed",
+		File: "internal/queue/handover.go", Old: "if v.closed || v.confirms {", New: "if v.closed {",
 	}, {
 		Name: "unconfirmed deletes are not sent again first", Package: suites, Tests: "^TestMutex$/^a_late_write_is_sent_over",
 		File: "framework/gate.go", Old: "\t\t\tg.session.releases.resend(c)\n", New: "",

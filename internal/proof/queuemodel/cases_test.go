@@ -116,7 +116,7 @@ func longCases() []searched {
 			locals: 2, deletes: 1, breaks: 2, lateWrites: 1, lagging: true, first: []string{"W0 joins"}}},
 		{2768369, "two are next in turn, over a break", scenario{
 			locals: 3, deletes: 1, breaks: 1, lagging: true, first: []string{"W0 joins", "W1 joins"}}},
-		{1660919, "two are next in turn behind a reader, and answers are late", scenario{
+		{1814784, "two are next in turn behind a reader, and answers are late", scenario{
 			locals: 3, foreign: 1, kinds: "WWRWMR", deletes: 1, downgrades: 1, lagging: true, late: true, first: []string{"F0 joins", "W0 joins", "W1 joins"}}},
 		{557431, "two writers and one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true}},

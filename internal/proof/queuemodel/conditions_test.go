@@ -86,7 +86,7 @@ func saving() []leftOut {
 		{name: "learnOnce", condition: learnOnce, file: "queue/view.go", line: "v.knowsOf(name)"},
 		{name: "eventEvicts", condition: eventEvicts, file: "queue/node.go", line: "p.evicted = true"},
 		{name: "inherit", condition: inherit, file: "queue/position.go", line: "return p.node, nil"},
-		{name: "overOfConnection", condition: overOfConnection, file: "queue/handover.go", line: "v.overOn != v.broken"},
+		{name: "overOfConnection", condition: overOfConnection, file: "queue/policy.go", line: "slot.on != a.on"},
 		{name: "noReaderBeside", condition: noReaderBeside, file: "queue/view.go", line: "&& !released"},
 		{name: "lookAhead", condition: lookAhead, file: "queue/lookahead.go", line: "next := p.next(at, wait, policy)"},
 	}

@@ -89,7 +89,7 @@
 //	learnOnce         view.go       a deletion that is known is not learned of again
 //	eventEvicts       node.go       an event evicts: else the next listing does
 //	inherit           position.go   a hold takes the watch over: else it reads
-//	overOfConnection  handover.go   what is over counts while the connection lasts
+//	overOfConnection  policy.go     what is over counts while the connection lasts
 //	noReaderBeside    view.go       no listing follows the deletion of a writer that was handed over
 //	lookAhead         lookahead.go  a position waits for the second contender ahead as well
 //

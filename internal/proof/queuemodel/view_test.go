@@ -38,7 +38,7 @@ func (m *model) learn(x int) {
 		m.voidedNext = m.voidedNext || m.begun()
 		return
 	}
-	if m.kinds[x] == 'W' && (!m.over.has(x) || !m.keeps(noReaderBeside)) {
+	if m.kinds[x] == 'W' && (!(m.toHand | m.over | m.unconfirmed).has(x) || !m.keeps(noReaderBeside)) {
 		m.rechecks.add(x)
 		m.rechecksNext.put(x, m.rechecksNext.has(x) || m.begun())
 	}
