@@ -7,20 +7,21 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 )
 
-// A readAtOnce is a read that is sent without waiting for anything, in the session of a
+// A requestAtOnce is one that is sent without waiting for anything, in the session of a
 // view that is pinned to one. It implements guard.Request.
-type readAtOnce[T any] struct {
+type requestAtOnce[T any] struct {
+	ctx      context.Context // with what observers have added to it
 	client   *Client
-	request  request[found[T]]
-	attempt  attempt[found[T]]
+	request  request[T]
+	attempt  attempt[T]
 	begun    time.Time
-	answered func(f found[T], err error)
+	answered func(v T, err error) // where answers come
 }
 
 // send sends it, unless that cannot be done now. Nothing is repeated.
-func (r *readAtOnce[T]) send(start func(s *Session, path string) attempt[found[T]]) bool {
+func (r *requestAtOnce[T]) send() bool {
 	s := r.client.pinned
-	conn, _ := s.gate.present()
+	conn, down := s.gate.present()
 	if conn == nil {
 		return false
 	}
@@ -30,45 +31,59 @@ func (r *readAtOnce[T]) send(start func(s *Session, path string) attempt[found[T
 		return false
 	}
 	r.begun = r.client.requestBegins()
-	r.attempt = start(s, r.client.full(r.request.path))
-	if s.checkSize(r.attempt.record) == nil && conn.Send(r.attempt.code, r.attempt.record, r) {
+	if r.place(s, conn) {
+		r.attempt.follow(down)
 		return true
 	}
-	_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)
 	<-s.slots
 	return false
 }
 
+// place gives it its place among the requests of a connection.
+func (r *requestAtOnce[T]) place(s *Session, conn *guard.Conn) (placed bool) {
+	var err error
+	if r.attempt, err = r.request.start(s, r.client.full(r.request.path)); err != nil {
+		return false
+	}
+	if s.checkSize(r.attempt.record) == nil && conn.Send(r.attempt.code, r.attempt.record, r) {
+		return true
+	}
+	_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)
+	return false
+}
+
 // Sent does nothing.
-func (r *readAtOnce[T]) Sent() {}
+func (r *requestAtOnce[T]) Sent() {}
 
 // Answered hands the result over.
-func (r *readAtOnce[T]) Answered(a guard.Answer) {
+func (r *requestAtOnce[T]) Answered(a guard.Answer) {
 	s := r.client.pinned
-	f, outcome, err := r.attempt.read(a)
+	v, outcome, err := r.attempt.read(a)
 	<-s.slots
 	s.endIfExpired(err)
 	err = r.request.explain(s.explain(err), outcome, s.ID())
-	r.client.requestEnded(context.Background(), Request{Op: r.request.op, Path: r.request.path, Session: s.ID(), Attempt: 1, Err: err}, r.begun)
-	r.answered(f, err)
+	r.client.requestEnded(r.ctx, Request{Op: r.request.op, Path: r.request.path, Session: s.ID(), Attempt: 1, Err: err}, r.begun)
+	r.answered(v, err)
 }
 
 // SendChildren lists children.
 func (v recipeView) SendChildren(path string, answered func(children []string, err error)) bool {
-	r := &readAtOnce[[]string]{
-		client: v.Client, request: request[found[[]string]]{op: childrenReading.op, path: path, reads: true},
+	r := &requestAtOnce[found[[]string]]{
+		ctx: context.Background(), client: v.Client,
+		request:  request[found[[]string]]{op: childrenReading.op, path: path, reads: true, start: childrenReading.start},
 		answered: func(f found[[]string], err error) { answered(f.value, err) },
 	}
-	return r.send(func(_ *Session, path string) attempt[found[[]string]] {
-		return attempt[found[[]string]]{code: childrenReading.code, record: readRecord(path, false), finish: childrenReading.finish}
-	})
+	return r.send()
 }
 
 // SendGet reads a node together with a watch.
 func (v recipeView) SendGet(path string, notify func(Event), answered func(data []byte, stat Stat, stop func(), err error)) bool {
 	n := &notified{notify: notify}
-	r := &readAtOnce[[]byte]{
-		client: v.Client, request: request[found[[]byte]]{op: dataReading.op, path: path, reads: true},
+	r := &requestAtOnce[found[[]byte]]{
+		ctx: context.Background(), client: v.Client,
+		request: request[found[[]byte]]{op: dataReading.op, path: path, reads: true, start: func(s *Session, path string) (attempt[found[[]byte]], error) {
+			return dataReading.startWatch(s, path, n), nil
+		}},
 		answered: func(f found[[]byte], err error) {
 			if err != nil {
 				n.over.Store(true)
@@ -79,9 +94,22 @@ func (v recipeView) SendGet(path string, notify func(Event), answered func(data 
 			answered(f.value, f.stat, func() { n.stop(own) }, nil)
 		},
 	}
-	sent := r.send(func(s *Session, path string) attempt[found[[]byte]] { return dataReading.startWatch(s, path, n) })
+	sent := r.send()
 	if !sent {
 		n.over.Store(true)
 	}
 	return sent
+}
+
+// SendDelete sends the delete of DeleteGuaranteed or Release.
+func (v recipeView) SendDelete(ctx context.Context, path string, over bool, answered func(err error)) bool {
+	r := &requestAtOnce[struct{}]{ctx: ctx, client: v.Client, request: deleteRequest(path, AnyVersion)}
+	if over {
+		r.request = v.releaseRequest(path)
+	}
+	r.answered = func(_ struct{}, err error) {
+		v.goOnDeleting(path, err)
+		answered(err)
+	}
+	return r.send()
 }

@@ -27,13 +27,16 @@ func (c *Client) DeleteGuaranteed(ctx context.Context, path string) error {
 // deleteGuaranteed is DeleteGuaranteed whose first attempts are those of a request.
 func (c *Client) deleteGuaranteed(ctx context.Context, r request[struct{}]) error {
 	_, err := do(ctx, c, r)
-	if err == nil || c.endedBy(err) {
-		return err
-	}
-	if !errors.Is(err, ErrNoNode) && !refused(err) {
-		c.deleteInBackground(r.path)
-	}
+	c.goOnDeleting(r.path, err)
 	return err
+}
+
+// goOnDeleting is called when a delete was answered or given up. If it is not known
+// what became of the node, the delete is repeated in the background.
+func (c *Client) goOnDeleting(path string, err error) {
+	if err != nil && !c.endedBy(err) && !errors.Is(err, ErrNoNode) && !refused(err) {
+		c.deleteInBackground(path)
+	}
 }
 
 // deleteInBackground is DeleteGuaranteed without waiting for anything.

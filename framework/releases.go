@@ -46,11 +46,17 @@ func (v recipeView) Release(ctx context.Context, path string) error {
 	if c.pinned == nil {
 		c = c.In(c.Session())
 	}
+	return c.deleteGuaranteed(ctx, c.releaseRequest(path))
+}
+
+// releaseRequest is a delete that is registered as a release, if a listener waits for
+// that. The view is pinned to a session.
+func (c *Client) releaseRequest(path string) request[struct{}] {
 	r := &release{client: c, session: c.pinned, path: c.full(path)}
 	if !r.session.deletions.awaits(r.path) {
-		return c.DeleteGuaranteed(ctx, path)
+		return deleteRequest(path, AnyVersion)
 	}
-	return c.deleteGuaranteed(ctx, request[struct{}]{op: "delete", path: path, start: r.start})
+	return request[struct{}]{op: "delete", path: path, start: r.start}
 }
 
 // start is an attempt. The release is unconfirmed before it is sent: a connection that

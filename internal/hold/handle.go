@@ -87,16 +87,22 @@ func (h *Handle) RevocationRequested() <-chan struct{} { return h.hold.revocatio
 
 // Release ends the claim. The last claim of an owner admits the next fork; the last
 // claim of all ends the hold.
-func (h *Handle) Release() error {
+func (h *Handle) Release() error { return h.release((*Hold).free) }
+
+// ReleaseAsync is Release that does not wait for the server.
+func (h *Handle) ReleaseAsync() error { return h.release((*Hold).freeAsync) }
+
+// release ends the claim; free removes the znodes, if it was the last of all.
+func (h *Handle) release(free func(h *Hold, handsOver bool) error) error {
 	if !h.hold.dismiss(h) {
 		return releasedError{h.hold}
 	}
-	return h.leave()
+	return h.leave(free)
 }
 
 // leave is the rest of a release, after dismiss. Work under the claim ends before the
 // claim does, and with it before another fork or client is admitted.
-func (h *Handle) leave() error {
+func (h *Handle) leave(free func(h *Hold, handsOver bool) error) error {
 	how := released
 	if h.hold.Loss() != nil {
 		how = lost
@@ -105,7 +111,7 @@ func (h *Handle) leave() error {
 	if !h.hold.endClaim(h.owner) || h.hold.admitNext(h.owner) {
 		return h.hold.Loss() // not the error of the last release, in another goroutine
 	}
-	return h.hold.close()
+	return h.hold.close(free)
 }
 
 // end says that the claim is over. It is idempotent.

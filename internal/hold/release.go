@@ -73,8 +73,8 @@ func (h *Hold) removeNow(ctx context.Context, handsOver bool) error {
 	return err
 }
 
-// close releases the slot: the last handle was released.
-func (h *Hold) close() error {
+// close releases the slot: the last handle was released. free removes the znodes.
+func (h *Hold) close(free func(h *Hold, handsOver bool) error) error {
 	if err := h.err(); err != nil {
 		h.letGo(true)
 		if h.remains() {
@@ -89,10 +89,10 @@ func (h *Hold) close() error {
 	h.mu.Unlock()
 	h.letGo(lost)
 	if h.observers == nil || lost {
-		return h.free(handsOver)
+		return free(h, handsOver)
 	}
 	held := h.held()
-	err := h.free(handsOver)
+	err := free(h, handsOver)
 	h.notifyEnd(held, err)
 	return err
 }
@@ -104,10 +104,35 @@ func (h *Hold) free(handsOver bool) error {
 	defer cancel()
 	err := h.removeNow(ctx, handsOver)
 	h.unwatch()
+	return h.freed(err, ctx.Err() != nil)
+}
+
+// freeAsync is free that does not wait, if the delete can be sent at once.
+func (h *Hold) freeAsync(handsOver bool) error {
+	ctx := context.Background()
+	if h.observers != nil {
+		ctx = context.WithoutCancel(h.observers.work)
+	}
+	sent := len(h.entry.also) == 0 && kit.Of(h.client).SendDelete(ctx, h.Path(), handsOver, func(err error) {
+		h.unwatch()
+		if err = h.freed(err, false); err != nil {
+			h.Session().Go(func(context.Context) { // a logger may block
+				kit.Of(h.client).Logger().Warn("release failed after it had returned", "error", err)
+			})
+		}
+	})
+	if !sent {
+		return h.free(handsOver)
+	}
+	return nil
+}
+
+// freed returns the error of a release whose removal has ended with an error.
+func (h *Hold) freed(err error, late bool) error {
 	switch {
 	case errors.Is(err, framework.ErrNoNode):
 		return h.lost(lease.ErrDeleted)
-	case framework.OutcomeOf(err) == framework.Unknown, ctx.Err() != nil:
+	case framework.OutcomeOf(err) == framework.Unknown, late:
 		// It stood when it was released, and the framework does the rest.
 		return nil
 	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, framework.ErrClosed):

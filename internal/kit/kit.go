@@ -110,6 +110,15 @@ type Kit interface {
 	// made it delete the node twice, Release returns nil, and no ErrNoNode.
 	Release(ctx context.Context, path string) error
 
+	// SendDelete sends what DeleteGuaranteed sends, or Release if the node's slot is
+	// over, in the session that the view is pinned to, and does not wait for anything.
+	// answered gets what the other would return, where answers come, as that of
+	// SendChildren; if no answer has come by then, it goes on in the background. ctx is
+	// for observers, and bounds nothing. SendDelete reports false if the delete cannot
+	// be sent now, because there is no connection or too many requests are under way;
+	// then answered is not called, and the caller has to call the other.
+	SendDelete(ctx context.Context, path string, over bool, answered func(err error)) bool
+
 	// AwaitReleased returns nil when the nodes of all releases of children of a node
 	// that were unconfirmed at the call are known to be deleted. If the server has
 	// refused to delete one, and it is not known to be deleted since, it returns why.

@@ -45,6 +45,8 @@ type Claim interface {
 	// Release ends the claim before another client is admitted. It takes a bounded
 	// time, and returns ErrReleased when called again.
 	Release() error
+	// ReleaseAsync is Release, but need not wait for a server.
+	ReleaseAsync() error
 }
 
 // New returns the lease on a claim. It is for implementers: users get leases from

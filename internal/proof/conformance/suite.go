@@ -41,6 +41,8 @@ type Recipe struct {
 	// HandsOver is true if a released slot is granted to the next waiter of the same
 	// session before its node is known to be deleted.
 	HandsOver bool
+	// Async is set by Async.
+	Async bool
 	// Foreign lists node names of other recipes that this one must ignore, by their
 	// parent below the recipe's path.
 	Foreign map[string][]string
@@ -72,7 +74,7 @@ type rows = map[string]row
 
 // suite returns all rows for a recipe.
 func suite(r Recipe) []rows {
-	all := []rows{slots, costs, creates, lookups, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, nodes, missedEvents, credentials, closings, observers, zeros}
+	all := []rows{slots, costs, creates, lookups, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, nodes, missedEvents, credentials, closings, observers, zeros, asyncReleases}
 	if !r.NotReentrant {
 		all = append(all, entries, forks)
 	}

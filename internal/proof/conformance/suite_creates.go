@@ -145,6 +145,7 @@ func createIsNotAnswered(t *testing.T, w *World, r Recipe) {
 		c, other := in(w, r, "a", namespace), r.New(in(w, r, "b", namespace), path)
 		for _, step := range r.steps() {
 			for timeout, outage := range map[time.Duration]time.Duration{0: time.Second, time.Second: time.Second, 500 * time.Millisecond: 2 * SessionTimeout} {
+				w.Settle()
 				session := c.Session()
 				lost := w.Server.On(step, c.FullPath(path)).Client("a").After().Cut()
 				w.Server.RefuseConnections("a", true)

@@ -76,6 +76,7 @@ func forksAreAdmittedInOrder(t *testing.T, w *World, r Recipe) {
 	require.Len(t, w.Ephemerals("/"), 1)
 	require.NoError(t, held.Err())
 	release(t, held)
+	w.Settle()
 	require.Empty(t, w.Ephemerals("/"))
 }
 
@@ -126,6 +127,7 @@ func forksKeepTheSlot(t *testing.T, w *World, r Recipe) {
 		release(t, at.Granted())
 		require.Error(t, at.Granted().Context().Err())
 	}
+	w.Settle()
 	require.Empty(t, w.Ephemerals("/"), "the last fork has freed the slot")
 	_, err := r.New(c, path).Acquire(lease.Fork(held.Context()), 0)
 	require.ErrorIs(t, err, lease.ErrReleased, "its context has ended")
@@ -209,6 +211,7 @@ func forkOfAFork(t *testing.T, w *World, r Recipe) {
 	release(t, second.Granted())
 	w.Settle()
 	release(t, sibling.Granted(), held)
+	w.Settle()
 	require.Empty(t, w.Ephemerals("/"))
 }
 

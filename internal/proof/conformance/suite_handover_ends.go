@@ -160,7 +160,7 @@ func deletedIsNotHandedOver(t *testing.T, w *World, r Recipe) {
 		freed := w.freeing(c.held[0])
 		got := c.next.Granted()
 		require.NoError(t, got.Confirm(t.Context()))
-		require.ErrorIs(t, <-freed, lease.ErrLost)
+		r.requireAnswer(t, <-freed, lease.ErrLost)
 		require.True(t, c.other.Waiting())
 		c.drain(append(c.held[1:], got)...)
 	}

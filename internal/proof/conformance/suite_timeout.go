@@ -185,6 +185,7 @@ func waitEndsAtAnyMoment(t *testing.T, w *World, r Recipe) {
 		if !free {
 			held = fill(w, r)
 		}
+		w.After(time.Second)
 		nodes, granted := w.Ephemerals("/"), 0
 		for limit := time.Millisecond; limit < 60*time.Millisecond; limit += time.Millisecond {
 			timed, cancelled := w.Start(a, limit), w.Start(a, lease.Forever)

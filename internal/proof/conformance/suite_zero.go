@@ -29,7 +29,11 @@ func noClient(t *testing.T, _ *World, r Recipe) {
 // pointer.
 func zeroValue(t *testing.T, w *World, r Recipe) {
 	require.NotNil(t, r.Zero, "Recipe.Zero is required")
-	made := reflect.TypeOf(r.New(w.Client("a"), path))
+	a := r.New(w.Client("a"), path)
+	if async, ok := a.(asyncAcquirer); ok {
+		a = async.Acquirer
+	}
+	made := reflect.TypeOf(a)
 	for _, v := range []reflect.Value{reflect.ValueOf(r.Zero), reflect.Zero(reflect.TypeOf(r.Zero)), reflect.Zero(made)} {
 		for i := range v.NumMethod() {
 			method := v.Method(i)

@@ -131,3 +131,6 @@ func (c *claim) Release() error {
 	c.drop()
 	return c.contender.hold.loss
 }
+
+// ReleaseAsync implements lease.Claim.
+func (c *claim) ReleaseAsync() error { return c.Release() }
