@@ -21,6 +21,7 @@ func (s system) String() string { return s.name }
 var systems = []system{
 	{"bare", "zookeeper", []string{"mutex", "semaphore", "readwrite", "leader"}},
 	{"ours", "zookeeper", []string{"mutex", "semaphore", "readwrite", "leader"}},
+	{"ours-async", "zookeeper", []string{"mutex", "semaphore", "readwrite"}},
 	{"ours-single", "zookeeper", []string{"semaphore"}},
 	{"gozk", "zookeeper", []string{"mutex", "leader"}},
 	{"curator", "zookeeper", []string{"mutex", "semaphore", "readwrite", "leader"}},

@@ -41,6 +41,7 @@ type system interface {
 var systems = map[string]func(Config) (system, error){
 	"bare":        openBare,
 	"ours":        openOurs,
+	"ours-async":  openOursAsync,
 	"ours-single": openOursSingle,
 	"gozk":        openGozk,
 	"etcd":        openEtcd,

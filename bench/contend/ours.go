@@ -17,6 +17,7 @@ import (
 type ours struct {
 	client *framework.Client
 	single bool // the semaphore's layout
+	async  bool // it does not wait for the answer to a release
 	crowd
 }
 
@@ -35,6 +36,14 @@ func openOursSingle(config Config) (system, error) {
 	return s, err
 }
 
+func openOursAsync(config Config) (system, error) {
+	s, err := openOurs(config)
+	if err == nil {
+		s.(*ours).async = true
+	}
+	return s, err
+}
+
 func (s *ours) close() {
 	s.client.Close()
 	s.crowd.close()
@@ -42,7 +51,7 @@ func (s *ours) close() {
 
 func (s *ours) locker(kind, path string, worker int) (locker, error) {
 	a, err := s.acquirer(kind, path, worker)
-	return &leased{Acquirer: a}, err
+	return &leased{Acquirer: a, async: s.async}, err
 }
 
 func (s *ours) acquirer(kind, path string, worker int) (lease.Acquirer, error) {
@@ -71,7 +80,8 @@ func (s *ours) acquirer(kind, path string, worker int) (lease.Acquirer, error) {
 // leased is a locker of one worker.
 type leased struct {
 	lease.Acquirer
-	held *lease.Lease
+	held  *lease.Lease
+	async bool
 }
 
 func (l *leased) acquire() (err error) {
@@ -82,5 +92,8 @@ func (l *leased) acquire() (err error) {
 func (l *leased) release() error {
 	held := l.held
 	l.held = nil
+	if l.async {
+		return held.ReleaseAsync()
+	}
 	return held.Release()
 }

@@ -165,7 +165,7 @@ func (p *Position) admit() bool {
 		v.want(p, when)
 		return false
 	}
-	if v.learned < v.listed {
+	if !v.reduced {
 		p.unconfirmed = nil
 		return true
 	}

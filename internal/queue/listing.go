@@ -145,7 +145,7 @@ func (v *view) accept(names []znode.Name, others []string, broken <-chan struct{
 	v.tick()
 	v.failure = nil
 	v.listed, v.broken, v.gone = v.sent, broken, nil
-	v.names, v.others = names, others
+	v.names, v.others, v.reduced = names, others, false
 	v.rechecks = slices.DeleteFunc(v.rechecks, func(r recheck) bool { return r.when < v.listed })
 	for _, name := range v.facts {
 		v.remove(name)

@@ -24,9 +24,9 @@ import (
 //     read that finds no node. Each is final: a name is used once. If a name is used
 //     again after all, as names without a random id may be, the next listing shows it,
 //     and a listing counts as it is, except for what was learned after it was sent.
-//   - W exists at the moment of the last of these deletions, or later: L shows it and
-//     nothing was learned since, or its own watch is set and has not fired. That is
-//     looked at after the last deletion is known. The server sends events and answers
+//   - W exists at the moment of the last of these deletions, or later: L shows it, and
+//     all of them, or its own watch is set and has not fired. That is looked at after
+//     the last deletion is known. The server sends events and answers
 //     in the order of the changes, and over one connection they arrive in that order.
 //   - So L, the deletions and the watch belong to one connection. When that breaks, the
 //     view is void. The next listing is behind a sync, and shows W again. The watch on
@@ -59,7 +59,7 @@ type view struct {
 	names          []znode.Name           // contenders, in order
 	gone           map[string]znode.Name  // of those, the ones that are deleted; never the first
 	others         []string               // children that do not contend
-	learned        uint64                 // when a deletion was last learned of
+	reduced        bool                   // the listing showed one that is known to be deleted
 	rechecks       []recheck              // oldest first
 	voided         uint64                 // the listing counts only if it was sent after this
 	over           map[string]slotOver    // nodes of this session that were released
@@ -133,13 +133,13 @@ func (v *view) learn(child string) {
 	if !ok || v.closed || v.knowsOf(name) {
 		return
 	}
-	v.learned = v.tick()
+	when := v.tick()
 	if !isUnique(name) {
-		v.voided = v.learned
+		v.voided = when
 		return
 	}
 	if v.recheck != nil && v.recheck(name, name) && !released {
-		v.rechecks = append(v.rechecks, recheck{name, v.learned})
+		v.rechecks = append(v.rechecks, recheck{name, when})
 	}
 	if v.listing {
 		v.facts = append(v.facts, name)
@@ -169,6 +169,7 @@ func (v *view) remove(name znode.Name) {
 	at, found := v.find(name)
 	switch {
 	case !found:
+		return
 	case at > 0:
 		if v.gone == nil {
 			v.gone = map[string]znode.Name{}
@@ -182,6 +183,7 @@ func (v *view) remove(name znode.Name) {
 			delete(v.gone, v.names[0].Node)
 		}
 	}
+	v.reduced = true
 }
 
 // goneLimit bounds how many deleted names are in a listing.

@@ -26,56 +26,56 @@ func cases() []searched {
 			locals: 1, foreign: 1, deletes: 1}},
 		{30976, "one waits, and nodes may be changed and deleted", scenario{
 			locals: 1, foreign: 1, deletes: 1, changes: 1, lagging: true, late: true}},
-		{48192, "one waits, over a break", scenario{
+		{48154, "one waits, over a break", scenario{
 			locals: 1, foreign: 1, deletes: 1, breaks: 1, lagging: true}},
 		{6428, "a writer waits for one that becomes a reader", scenario{
 			locals: 1, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true, late: true}},
-		{25084, "two writers wait for one that becomes a reader", scenario{
+		{25323, "two writers wait for one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true, late: true, first: waits}},
-		{110828, "two in turn, and a node may be deleted", scenario{
+		{113550, "two in turn, and a node may be deleted", scenario{
 			locals: 2, deletes: 1}},
-		{722365, "two in turn, and a lease may be lost", scenario{
+		{749218, "two in turn, and a lease may be lost", scenario{
 			locals: 2, deletes: 1, losses: 1, late: true}},
-		{1908154, "two in turn, over a break", scenario{
+		{1887866, "two in turn, over a break", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true}},
-		{157342, "one joins behind one that holds, over a break", scenario{
+		{149920, "one joins behind one that holds, over a break", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true, first: behind}},
-		{483644, "names are used again", scenario{
+		{475985, "names are used again", scenario{
 			locals: 2, foreign: 2, recurring: true, reaps: 1, deletes: 1, first: waits}},
-		{374345, "one is next, and a holder writes late, over a break", scenario{
+		{361761, "one is next, and a holder writes late, over a break", scenario{
 			locals: 2, breaks: 1, lateWrites: 1, lagging: true, first: behind}},
 
-		{90925, "watches are not set again", scenario{
+		{90849, "watches are not set again", scenario{
 			locals: 1, foreign: 1, deletes: 1, breaks: 1, unkept: 1, lagging: true}},
 		{75299, "one waits for two", scenario{
 			locals: 1, foreign: 2, deletes: 1, lagging: true}},
-		{48301, "listings fail", scenario{
+		{48979, "listings fail", scenario{
 			locals: 2, failures: 2}},
-		{467710, "a listing fails, and the connection breaks", scenario{
+		{464742, "a listing fails, and the connection breaks", scenario{
 			locals: 2, breaks: 1, failures: 1}},
-		{154501, "names are used again, one waits for two", scenario{
+		{154439, "names are used again, one waits for two", scenario{
 			locals: 1, foreign: 2, recurring: true, reaps: 1, deletes: 1, late: true}},
-		{249410, "two wait for one", scenario{
+		{252497, "two wait for one", scenario{
 			locals: 2, foreign: 1}},
-		{415876, "two wait for one, over a break", scenario{
+		{391549, "two wait for one, over a break", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, lagging: true, first: waits}},
-		{166828, "one gives up", scenario{
+		{162185, "one gives up", scenario{
 			locals: 2, foreign: 1, deletes: 1, leaves: 1, lagging: true, first: waits}},
-		{32145, "three in turn", scenario{
+		{29748, "three in turn", scenario{
 			locals: 3, deletes: 1, first: []string{"W0 joins", "W1 joins"}}},
-		{149149, "two join behind one that holds", scenario{
+		{153190, "two join behind one that holds", scenario{
 			locals: 3, first: behind}},
-		{94788, "permits", scenario{
+		{93635, "permits", scenario{
 			locals: 2, foreign: 1, kinds: "SSSSSS", permits: 2, deletes: 1, first: waits}},
-		{329735, "two wait behind two", scenario{
+		{311142, "two wait behind two", scenario{
 			locals: 2, foreign: 2, deletes: 1, lagging: true, first: waits}},
-		{685685, "two wait for one, over a break, and answers are late", scenario{
+		{650499, "two wait for one, over a break, and answers are late", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, lagging: true, late: true, first: waits}},
-		{186332, "two are next in turn, and nodes may be deleted", scenario{
+		{175138, "two are next in turn, and nodes may be deleted", scenario{
 			locals: 3, deletes: 2, lagging: true, first: []string{"W0 joins", "W1 joins"}}},
-		{4377732, "two are next in turn, and one gives up", scenario{
+		{4221098, "two are next in turn, and one gives up", scenario{
 			locals: 3, foreign: 1, deletes: 1, leaves: 1, first: []string{"W0 joins", "W1 joins"}}},
-		{15326, "listings in place of reads", scenario{
+		{14478, "listings in place of reads", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true, noReads: true, first: waits}},
 	}
 }

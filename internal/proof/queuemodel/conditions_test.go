@@ -46,7 +46,7 @@ func needed() []leftOut {
 	return []leftOut{
 		{"ownWatch", ownWatch, "queue/admission.go", "p.watchOwn(true)", unjust, oneWaits},
 		{"settledWatch", settledWatch, "queue/admission.go", "return p.node.watch == watched", unjust, oneWaits},
-		{"learnedSince", learnedSince, "queue/admission.go", "if v.learned < v.listed {", unjust, twoLate},
+		{"ifReduced", ifReduced, "queue/admission.go", "if !v.reduced {", unjust, twoLate},
 		{"showsOwn", showsOwn, "queue/admission.go", "case found && !v.isGone(p.self):", unjust, oneWaits},
 		{"evictAfterAnswer", evictAfterAnswer, "queue/admission.go", "case v.listed > p.answered:", evictsOne, twoInTurn},
 		{"recheckWriters", recheckWriters, "queue/admission.go", "if when := p.recheckDue(); when > 0 {", unjust, oneWriter},
@@ -54,7 +54,7 @@ func needed() []leftOut {
 		{"ownReadWakes", ownReadWakes, "queue/admission.go", "if p.admissible {", notGranted, oneWaits},
 		{"watchOwnEarly", watchOwnEarly, "queue/admission.go", "p.watchOwn(false)", noNode, oneWaits},
 		{"voidByBreak", voidByBreak, "queue/view.go", "v.listed > v.voided && !closed(v.broken)", unjust, oneBreak},
-		{"voidNameless", voidNameless, "queue/view.go", "v.voided = v.learned", unjust, namesAgain},
+		{"voidNameless", voidNameless, "queue/view.go", "v.voided = when", unjust, namesAgain},
 		{"discardBroken", discardBroken, "queue/listing.go", "case closed(broken):", unjust, joinsBehind},
 		{"brokenFirst", brokenFirst, "queue/listing.go", "broken := v.session.Suspended()\n\tv.begin()\n\tif v.isBroken()", unjust, joinsBehind},
 		{"momentOfSending", momentOfSending, "queue/listing.go", "v.begin()\n\tif v.isBroken() || !kit.Of(v.client).SendChildren(", unjust, joinsBehind},

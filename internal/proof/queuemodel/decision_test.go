@@ -46,7 +46,7 @@ func (m *model) admit(w int) (violation string) {
 		m.want(w, !m.recheckDue(w, m.rechecksNext))
 		return ""
 	}
-	if !m.learned || !m.keeps(ownWatch) {
+	if !m.reduced || !m.keeps(ownWatch) {
 		return m.grant(w)
 	}
 	m.watchOwn(w)

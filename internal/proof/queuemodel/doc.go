@@ -50,7 +50,7 @@
 //
 //	ownWatch          admission.go  a deletion admits only with a watch on the own node
 //	settledWatch      admission.go  that is set, and not about to be
-//	learnedSince      admission.go  if something was learned since the listing was sent
+//	ifReduced         admission.go  if one that the listing shows is known to be deleted
 //	showsOwn          admission.go  a listing counts only if it shows the own node
 //	evictAfterAnswer  admission.go  and evicts only if it was sent after the answer to the create
 //	recheckWriters    admission.go  a writer lists again behind the deletion of a writer

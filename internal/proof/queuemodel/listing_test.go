@@ -22,7 +22,7 @@ func (m *model) list() {
 
 // begin is the moment of a listing.
 func (m *model) begin() {
-	m.learnedNext, m.rechecksNext, m.voidedNext = false, 0, false
+	m.rechecksNext, m.voidedNext = 0, false
 	if m.keeps(factsSince) {
 		m.facts = 0
 	}
@@ -123,7 +123,7 @@ func (m *model) dropJoining() {
 // endListing is what follows a listing, however it ended.
 func (m *model) endListing() {
 	m.listing, m.repeats, m.shows = noListing, false, 0
-	m.learnedNext, m.rechecksNext, m.voidedNext = false, 0, false
+	m.rechecksNext, m.voidedNext = 0, false
 	m.wantingNext, m.sentBefore, m.answeredBefore = 0, 0, 0
 	if m.keeps(factsSince) {
 		m.facts = 0
@@ -136,12 +136,9 @@ func (m *model) endListing() {
 // accept replaces the listing of the view.
 func (m *model) accept() {
 	m.listed, m.names, m.gone = counts, m.shows, 0
-	m.learned, m.rechecks, m.voided, m.listedAnswered = m.learnedNext, m.rechecksNext, m.voidedNext, m.answeredBefore
+	m.reduced, m.rechecks, m.voided, m.listedAnswered = false, m.rechecksNext, m.voidedNext, m.answeredBefore
 	if !m.keeps(recheckSentAfter) {
 		m.rechecks = 0
-	}
-	if !m.keeps(learnedSince) {
-		m.learned = false
 	}
 	m.basis = 0
 	for x := range maxNodes {

@@ -36,7 +36,7 @@ const (
 	ownWatch condition = 1 << iota
 	settledWatch
 	firedWatch
-	learnedSince
+	ifReduced
 	voidByBreak
 	discardBroken
 	momentOfSending

@@ -108,9 +108,9 @@ type budgets struct {
 }
 
 // A state has only bytes, so that it can be hashed as memory. The clock of the view is
-// not there. What is compared with it is: learned, voided and rechecks say what came
-// after the moment of the present listing, and those that end in Next what came after
-// that of the listing under way.
+// not there. What is compared with it is: voided and rechecks say what came after the
+// moment of the present listing, and those that end in Next what came after that of the
+// listing under way.
 type state struct {
 	// The ensemble.
 	known      nodeSet            // stands at the zxid that the client knows
@@ -175,7 +175,7 @@ type state struct {
 	shows                      nodeSet // its answer
 	names, gone                nodeSet // of the present one; those of them that are deleted
 	facts                      nodeSet
-	learned, learnedNext       bool
+	reduced                    bool
 	voided, voidedNext         bool
 	rechecks, rechecksNext     nodeSet
 	wanting, wantingNext       nodeSet // wantingNext: the listing under way is late enough for them

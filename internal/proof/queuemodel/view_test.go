@@ -19,7 +19,7 @@ func (m *model) closeUnused() {
 		return
 	}
 	m.listed, m.names, m.gone, m.rechecks = unlisted, 0, 0, 0
-	m.learned, m.voided, m.listedAnswered, m.basis = false, false, 0, 0
+	m.reduced, m.voided, m.listedAnswered, m.basis = false, false, 0, 0
 	for x := range maxNodes {
 		m.dropUnused(x)
 	}
@@ -31,8 +31,6 @@ func (m *model) learn(x int) {
 	if !m.used() || m.keeps(learnOnce) && m.knowsOf(x) {
 		return
 	}
-	m.learned = true
-	m.learnedNext = m.learnedNext || m.begun()
 	if x >= maxLocals && m.recurring && m.keeps(voidNameless) {
 		m.voided = true
 		m.voidedNext = m.voidedNext || m.begun()
@@ -67,6 +65,7 @@ func (m *model) remove(x int) {
 	if !m.names.has(x) {
 		return
 	}
+	m.reduced = m.keeps(ifReduced)
 	m.gone.add(x)
 	for first := m.first(m.names); m.gone.has(first); first = m.first(m.names) {
 		m.names.drop(first)
