@@ -115,7 +115,7 @@ func (r *run) hold(name string, c *framework.Client, l *lease.Lease, d time.Dura
 	if err != nil && !errors.Is(err, lease.ErrLost) {
 		r.brokenf("errors: release failed with %v", err)
 	}
-	if err == nil && time.Since(began) > 0 {
+	if err == nil && (time.Since(began) > 0 || r.plan.Recipe.Async) {
 		// A delete of the node may begin now in the background. To close the client now
 		// would race with it.
 		<-time.After(1700 * time.Microsecond)

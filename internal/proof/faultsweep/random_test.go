@@ -111,8 +111,11 @@ func TestShard(t *testing.T) {
 }
 
 func recipeFor(seed int) conformance.Recipe {
-	if seed%8 == 0 {
+	switch seed % 8 {
+	case 0:
 		return aBriefMutex
+	case 4:
+		return anAsyncMutex
 	}
 	return aMutex
 }

@@ -24,7 +24,8 @@ func must[T any](value T, err error) T {
 
 // The mutexes that are swept.
 var (
-	aMutex = mutexes("aMutex")
+	aMutex       = mutexes("aMutex")
+	anAsyncMutex = async("anAsyncMutex", aMutex)
 	// Its leases end while they are held.
 	aBriefMutex = mutexes("aBriefMutex", mutex.WithMaxHold(61*time.Millisecond))
 )
@@ -33,6 +34,13 @@ func mutexes(name string, opts ...mutex.Option) conformance.Recipe {
 	return conformance.Recipe{Name: name, Slots: 1, New: func(c *framework.Client, path string) lease.Acquirer {
 		return must(mutex.New(c, path, opts...))
 	}}
+}
+
+// async is a recipe whose leases are released without waiting for the answer.
+func async(name string, r conformance.Recipe) conformance.Recipe {
+	r = conformance.Async(r)
+	r.Name = name
+	return r
 }
 
 var aLeader = conformance.Recipe{Name: "aLeader", Slots: 1, New: func(c *framework.Client, path string) lease.Acquirer {

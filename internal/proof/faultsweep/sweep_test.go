@@ -16,7 +16,7 @@ import (
 
 // TestWithoutFaults runs plans without faults, in which no lease may be lost.
 func TestWithoutFaults(t *testing.T) {
-	for _, r := range slices.Concat([]conformance.Recipe{aMutex, aLeader}, allSemaphores) {
+	for _, r := range slices.Concat([]conformance.Recipe{aMutex, anAsyncMutex, aLeader}, allSemaphores) {
 		t.Run(r.Name, func(t *testing.T) {
 			for _, clients := range []int{1, 2, 3, 5} {
 				withoutFaults(t, Plan{
@@ -55,7 +55,7 @@ func TestEveryCallFails(t *testing.T) {
 		return Plan{Recipe: r, Lead: leads, Clients: 3, Impatient: 3, Rounds: 1, Seed: 1, Hold: 101 * time.Millisecond}
 	}
 	for name, p := range map[string]Plan{
-		"aMutex": brief(aMutex, false), "aReadWriteLock": brief(aReadWriteLock, false),
+		"aMutex": brief(aMutex, false), "anAsyncMutex": brief(anAsyncMutex, false), "aReadWriteLock": brief(aReadWriteLock, false),
 		"aMixedSemaphore": brief(aMixedSemaphore, false), "aMixedSingleQueue": brief(aMixedSingleQueue, false),
 		"aLeader": brief(aLeader, false), "aLeaderLeading": brief(aLeader, true),
 	} {

@@ -70,7 +70,27 @@ func random(s *subject, seed uint64) Scenario {
 	if split := newDie(seed, 0x73706c6974); split.chance(15) {
 		split.isolateHolder(s, &sc, cutOff)
 	}
+	sc.releaseAsync()
 	return sc
+}
+
+// releaseAsync has some leases released without waiting for the answer. It has its own
+// die.
+func (sc *Scenario) releaseAsync() {
+	d := newDie(sc.Seed, 0x6173796e63)
+	if !d.chance(60) {
+		return
+	}
+	var choose func(steps []Step)
+	choose = func(steps []Step) {
+		for i := range steps {
+			steps[i].Async = d.chance(50)
+			choose(steps[i].Inner)
+		}
+	}
+	for _, th := range sc.Threads {
+		choose(th.Steps)
+	}
 }
 
 // isolateHolder cuts a holder off for longer than its session lives, so that the next

@@ -40,6 +40,7 @@ type Step struct {
 	Confirm  bool          // in the middle of the hold
 	Early    bool          // release the outer lease once this one is granted
 	Abandon  bool          // close the client instead of releasing
+	Async    bool          // release without waiting for the answer
 	Detached bool          // with the outer lease's context, but without its end
 	Write    bool          // at the grant, with the lease's Check, and then read
 	Late     string        // write about when it is released: see late
@@ -157,6 +158,7 @@ func (st Step) String() string {
 	add(st.Hold != 0, "Hold: %d", st.Hold)
 	add(st.Confirm, "Confirm: %v", true)
 	add(st.Early, "Early: %v", true)
+	add(st.Async, "Async: %v", true)
 	add(st.Detached, "Detached: %v", true)
 	add(st.Abandon, "Abandon: %v", true)
 	add(st.Write, "Write: %v", true)

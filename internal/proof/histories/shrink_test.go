@@ -121,6 +121,7 @@ func simpler(st Step) []Step {
 	add(st.Write, func(m *Step) { m.Write = false })
 	add(st.Late != "", func(m *Step) { m.Late, m.LateBy = "", 0 })
 	add(st.Early, func(m *Step) { m.Early = false })
+	add(st.Async, func(m *Step) { m.Async = false })
 	add(st.Wait != lease.Forever && st.Do == Acquire, func(m *Step) { m.Wait = lease.Forever })
 	add(st.Pause != 0, func(m *Step) { m.Pause = 0 })
 	add(st.Hold > 10*time.Millisecond, func(m *Step) { m.Hold = (st.Hold / 2).Truncate(time.Millisecond) })

@@ -209,7 +209,11 @@ func (th *thread) release(t *tenure, st Step) {
 	}
 	began := time.Now()
 	th.leave(t)
-	err := t.lease.Release()
+	release := t.lease.Release
+	if st.Async {
+		release = t.lease.ReleaseAsync
+	}
+	err := release()
 	th.look()
 	if err == nil {
 		th.left(t)

@@ -1,0 +1,95 @@
+package hold_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// The contexts have ended when the delete is sent, and the answer is not waited for.
+func TestReleaseAsync(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
+		h := p.grant(t, t.Context())
+		time.Sleep(timeout) // it has a watch
+		ctx := h.Context()
+		p.server.SetFaults(p.onDelete(func() { assert.Error(t, ctx.Err()) }))
+		p.server.On(zktest.OpDelete, "").Delay(time.Second)
+		begun := time.Now()
+		require.NoError(t, h.ReleaseAsync())
+		require.Zero(t, time.Since(begun))
+		require.ErrorIs(t, h.Err(), lease.ErrReleased)
+		require.ErrorIs(t, context.Cause(ctx), lease.ErrReleased)
+		synctest.Wait()
+		require.Equal(t, 1, p.nodes())
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Zero(t, p.nodes())
+		require.Zero(t, p.server.Watches())
+	})
+}
+
+// Only the last lease of a hold frees the slot.
+func TestReleaseAsyncOfOneOfSeveral(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
+		first := p.grant(t, t.Context())
+		second, _, err := hold.Enter(first.Context(), p.key())
+		require.NoError(t, err)
+		require.NoError(t, first.ReleaseAsync())
+		synctest.Wait()
+		require.Equal(t, 1, p.nodes())
+		require.NoError(t, second.Err())
+		require.NoError(t, second.ReleaseAsync())
+		synctest.Wait()
+		require.Zero(t, p.nodes())
+	})
+}
+
+// A loss that is known is an error as with Release.
+func TestReleaseAsyncOfALostLease(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
+		h := p.grant(t, t.Context(), maxHold(time.Second))
+		time.Sleep(time.Second)
+		require.ErrorIs(t, h.ReleaseAsync(), lease.ErrMaxHold)
+		synctest.Wait()
+		require.Zero(t, p.nodes())
+
+		h = p.grant(t, t.Context())
+		require.NoError(t, p.Close())
+		require.ErrorIs(t, h.ReleaseAsync(), framework.ErrClosed)
+	})
+}
+
+// Several nodes are removed in one transaction, which is waited for.
+func TestReleaseAsyncOfSeveralNodes(t *testing.T) {
+	granting(t, func(t *testing.T, p world) {
+		h := p.grantPair(t, p.pair(t))
+		require.NoError(t, h.ReleaseAsync())
+		require.Zero(t, p.nodes())
+	})
+}
+
+// Observers are notified of the end when the call returns, once.
+func TestReleaseAsyncIsObserved(t *testing.T) {
+	var ended []framework.HoldEnd
+	observer := framework.Observer{HoldEnded: func(_ context.Context, end framework.HoldEnd) { ended = append(ended, end) }}
+	granting(t, func(t *testing.T, p world) {
+		h := p.grant(t, t.Context())
+		time.Sleep(time.Second)
+		p.server.On(zktest.OpDelete, "").Fail(zktest.NoNode)
+		require.NoError(t, h.ReleaseAsync())
+		require.Len(t, ended, 1)
+		require.Equal(t, time.Second, ended[0].Held)
+		require.NoError(t, ended[0].Err)
+		time.Sleep(timeout)
+		require.Len(t, ended, 1)
+	}, func(cfg *framework.Config) { cfg.Observers = []framework.Observer{observer} })
+}
