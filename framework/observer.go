@@ -67,7 +67,7 @@ type Observer struct {
 	HoldStarted func(ctx context.Context, h HoldInfo) context.Context
 	// HoldEnded is called when a hold is over. The end of the caller's context does not
 	// end it. After a Release it is called when that returns; the next hold of the same
-	// client may start before.
+	// client may start before. After a ReleaseAsync it does not know the answer.
 	HoldEnded func(ctx context.Context, e HoldEnd)
 }
 

@@ -71,21 +71,21 @@ func (l *Lease) Release() error {
 }
 
 // ReleaseAsync is Release that does not wait for the server's answer: it returns when
-// the removal of the znode has its place among the requests of the connection. What the
-// client is asked to do afterwards, such as the next Acquire, comes behind it. So a
-// goroutine that takes locks one after another saves a round trip for each, and the
-// removal travels together with what comes next.
+// the removal of the znode has its place among the requests of the connection. So a
+// goroutine that takes one lock after another saves a round trip for each: the removal
+// travels together with what the client sends next, and is carried out first.
 //
-// The removal is as certain as that of Release: it goes on in the background until it
-// is confirmed or the session is over. But a process that ends at once may not have
-// sent it: close the client, or the lock is taken until the session expires. And the
-// error is what the client knows without asking. That the znode had been deleted by
-// another client, just before, or that the path's ACL does not allow the removal, is
-// only logged, as a warning: use Release where that has to be an error.
+// The removal is as certain as that of Release: if there is no answer it goes on in the
+// background, until it is confirmed or the session is over. But a process that ends at
+// once may not have sent it: close the client, or the lock stays taken until the
+// session expires. And the error is what the client knows without asking. That another
+// client had just deleted the znode, so that the lease was lost, or that the path's ACL
+// does not allow the removal, is only logged, as a warning: use Release where you have
+// to know that the lease was valid until now.
 //
-// Where the removal cannot be sent at once, ReleaseAsync waits as Release does: if too
-// many requests are under way (framework.Config.MaxOutstanding), and for a lease that
-// has several znodes.
+// Where the removal cannot be sent at once, ReleaseAsync waits as Release does: while
+// too many requests are under way (framework.Config.MaxOutstanding), and for a lease
+// that has several znodes.
 func (l *Lease) ReleaseAsync() error {
 	claim, err := l.made()
 	if err != nil {

@@ -17,7 +17,7 @@ const hint = "was the error of Acquire checked?"
 func TestLeaseThatWasNeverGranted(t *testing.T) {
 	t.Parallel()
 	for name, held := range map[string]*lease.Lease{"nil": nil, "zero": {}, "of no claim": lease.New(nil)} {
-		for method, err := range map[string]error{"Err": held.Err(), "Release": held.Release(), "Confirm": held.Confirm(t.Context())} {
+		for method, err := range map[string]error{"Err": held.Err(), "Release": held.Release(), "ReleaseAsync": held.ReleaseAsync(), "Confirm": held.Confirm(t.Context())} {
 			require.ErrorIs(t, err, framework.ErrInvalidArgument, "%s: %s", name, method)
 			require.ErrorContains(t, err, hint)
 		}

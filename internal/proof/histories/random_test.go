@@ -76,8 +76,8 @@ func random(s *subject, seed uint64) Scenario {
 
 // releaseAsync has some leases released without waiting for the answer. It has its own
 // die.
-func (sc *Scenario) releaseAsync() {
-	d := newDie(sc.Seed, 0x6173796e63)
+func (s *Scenario) releaseAsync() {
+	d := newDie(s.Seed, 0x6173796e63)
 	if !d.chance(60) {
 		return
 	}
@@ -88,7 +88,7 @@ func (sc *Scenario) releaseAsync() {
 			choose(steps[i].Inner)
 		}
 	}
-	for _, th := range sc.Threads {
+	for _, th := range s.Threads {
 		choose(th.Steps)
 	}
 }
