@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
@@ -161,8 +162,8 @@ func (p *Position) decide(policy Policy, atOnce bool) (admitted bool, err error)
 // The caller has the lock of the view.
 func (p *Position) admit() bool {
 	v := p.view
-	if when := p.recheckDue(); when > 0 {
-		v.want(p, when)
+	if p.recheckDue() {
+		v.want(p, v.listed)
 		return false
 	}
 	if !v.reduced {
@@ -174,15 +175,10 @@ func (p *Position) admit() bool {
 	return p.node.watch == watched
 }
 
-// recheckDue returns when a deletion was learned of that another listing has to follow;
-// 0 if there is none. The caller has the lock of the view.
-func (p *Position) recheckDue() (when uint64) {
-	for _, r := range p.view.rechecks {
-		if r.gone.Before(p.self) && p.mustRecheck(r.gone) {
-			when = r.when // the latest is the last
-		}
-	}
-	return when
+// recheckDue reports whether another listing has to follow a deletion. The caller has
+// the lock of the view.
+func (p *Position) recheckDue() bool {
+	return slices.ContainsFunc(p.view.rechecks, func(gone znode.Name) bool { return gone.Before(p.self) && p.mustRecheck(gone) })
 }
 
 // mustRecheck reports whether another listing has to follow the deletion of a node.

@@ -98,7 +98,7 @@ func (p *Position) isNext(at int, policy Policy) bool {
 // follow a deletion, and the watch on its own node is set and has not fired. The caller
 // has the lock of the view.
 func (p *Position) takeOver() bool {
-	if p.recheckDue() > 0 {
+	if p.recheckDue() {
 		return false
 	}
 	p.watchOwn(true)

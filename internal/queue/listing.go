@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
@@ -145,10 +144,9 @@ func (v *view) accept(names []znode.Name, others []string, broken <-chan struct{
 	v.tick()
 	v.failure = nil
 	v.listed, v.broken, v.gone = v.sent, broken, nil
-	v.names, v.others, v.reduced = names, others, false
-	v.rechecks = slices.DeleteFunc(v.rechecks, func(r recheck) bool { return r.when < v.listed })
-	for _, name := range v.facts {
-		v.remove(name)
+	v.names, v.others, v.reduced, v.rechecks = names, others, false, nil
+	for _, d := range v.facts {
+		v.remove(d)
 	}
 	maps.DeleteFunc(v.over, func(_ string, slot slotOver) bool { // its deletion may have been known before
 		_, listed := v.find(slot.name)

@@ -32,9 +32,8 @@ func (p *Position) waitFor(at int, wait []znode.Name, policy Policy) {
 	switch {
 	case fresh:
 	case !v.knowsAll(wait):
-		due := p.recheckDue()
-		if due > 0 || !p.readUnknown(at, max(fewReads, at/namesPerRead), policy, true) {
-			v.want(p, max(v.listed, due))
+		if p.recheckDue() || !p.readUnknown(at, max(fewReads, at/namesPerRead), policy, true) {
+			v.want(p, v.listed)
 			return
 		}
 	case !v.knowsAll(next) && !p.readUnknown(at, fewReads, policy, false):

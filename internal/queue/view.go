@@ -19,7 +19,7 @@ import (
 //
 //   - Nothing is created ahead of W after L: numbers grow. If the parent is deleted and
 //     made again they start anew, but W is deleted before its parent. The one exception
-//     is what Queue.Recheck is for: then L must have been sent after that deletion.
+//     is what Queue.Recheck is for: then L must not show the deleted node any more.
 //   - A deletion is known by the answer to a delete, by the event of a watch, or by a
 //     read that finds no node. Each is final: a name is used once. If a name is used
 //     again after all, as names without a random id may be, the next listing shows it,
@@ -60,7 +60,7 @@ type view struct {
 	gone           map[string]znode.Name  // of those, the ones that are deleted; never the first
 	others         []string               // children that do not contend
 	reduced        bool                   // the listing showed one that is known to be deleted
-	rechecks       []recheck              // oldest first
+	rechecks       []znode.Name           // deletions that another listing may have to follow: see Queue.Recheck
 	voided         uint64                 // the listing counts only if it was sent after this
 	over           map[string]slotOver    // nodes of this session that were released
 	confirms       bool                   // the server has refused such a delete: there is no hand-over any more
@@ -76,15 +76,14 @@ type view struct {
 	listDue bool                 // it is to be sent when the lock is given back
 	sent    uint64               // when
 	failure error                // of its last attempt; nil if none has failed
-	facts   []znode.Name         // which deletions were learned of since then
+	facts   []deletion           // learned of since then
 	wanting map[*Position]uint64 // woken when a listing is answered that was sent after that
 }
 
-// A recheck is a deletion that was learned of since the listing was sent, and that
-// another listing may have to follow: see Queue.Recheck.
-type recheck struct {
-	gone znode.Name
-	when uint64
+// A deletion is what was learned of a node.
+type deletion struct {
+	gone  znode.Name
+	again bool // another listing may have to follow
 }
 
 // tick returns a new moment. The caller has the lock.
@@ -133,18 +132,15 @@ func (v *view) learn(child string) {
 	if !ok || v.closed || v.knowsOf(name) {
 		return
 	}
-	when := v.tick()
 	if !isUnique(name) {
-		v.voided = when
+		v.voided = v.tick()
 		return
 	}
-	if v.recheck != nil && v.recheck(name, name) && !released {
-		v.rechecks = append(v.rechecks, recheck{name, when})
-	}
+	d := deletion{name, v.recheck != nil && v.recheck(name, name) && !released}
 	if v.listing {
-		v.facts = append(v.facts, name)
+		v.facts = append(v.facts, d)
 	}
-	v.remove(name)
+	v.remove(d)
 }
 
 // knowsOf reports whether it was known already that a node is deleted: a deletion is
@@ -153,7 +149,7 @@ func (v *view) knowsOf(name znode.Name) bool {
 	if _, listed := v.find(name); listed {
 		return v.isGone(name)
 	}
-	return !v.listing || slices.ContainsFunc(v.rechecks, func(r recheck) bool { return r.gone == name })
+	return !v.listing
 }
 
 // isUnique reports whether a name has a random id before its kind: then it is used
@@ -163,18 +159,23 @@ func isUnique(name znode.Name) bool {
 	return len(name.Node) >= id+len(name.Kind)+znode.SequenceDigits && strings.HasPrefix(name.Node, "_c_")
 }
 
-// remove takes a name out of the listing. Deleted names at the front leave it at once,
-// others when they come to be there, or when there are many.
-func (v *view) remove(name znode.Name) {
-	at, found := v.find(name)
-	switch {
-	case !found:
+// remove takes a node out of the listing, if that shows it. Names at the front leave it
+// at once, others when they come to be there, or when there are many.
+func (v *view) remove(d deletion) {
+	at, found := v.find(d.gone)
+	if !found {
 		return
+	}
+	v.reduced = true
+	if d.again {
+		v.rechecks = append(v.rechecks, d.gone)
+	}
+	switch {
 	case at > 0:
 		if v.gone == nil {
 			v.gone = map[string]znode.Name{}
 		}
-		v.gone[name.Node] = name
+		v.gone[d.gone.Node] = d.gone
 		if len(v.gone) > goneLimit {
 			v.names, v.gone = slices.DeleteFunc(slices.Clone(v.names), v.isGone), nil
 		}
@@ -183,7 +184,6 @@ func (v *view) remove(name znode.Name) {
 			delete(v.gone, v.names[0].Node)
 		}
 	}
-	v.reduced = true
 }
 
 // goneLimit bounds how many deleted names are in a listing.

@@ -52,15 +52,19 @@ func asyncNotAnswered(t *testing.T, w *World, r Recipe) {
 func acquiresBehindAsync(t *testing.T, w *World, r Recipe) {
 	a := r.New(w.Client("a"), path)
 	release(t, w.Acquire(a))
-	for range 5 {
-		held := w.Acquire(a)
-		require.NoError(t, held.ReleaseAsync())
-		next := w.Acquire(a)
-		require.False(t, w.stands(held), "the delete was carried out first")
-		require.Greater(t, next.Token(), held.Token())
-		require.NoError(t, next.ReleaseAsync())
-	}
-	w.Settle()
+	first := w.Requests(func() { release(t, w.Acquire(a)) })
+	const n = 5
+	many := w.Requests(func() {
+		var token lease.Token
+		for range n {
+			held := w.Acquire(a)
+			require.Greater(t, held.Token(), token)
+			require.Len(t, w.Ephemerals("/"), r.count(), "the delete was carried out first")
+			token = held.Token()
+			require.NoError(t, held.ReleaseAsync())
+		}
+	})
+	require.Equal(t, n*Total(first), Total(many), "%v", many)
 	require.Empty(t, w.Ephemerals("/"))
 }
 

@@ -15,9 +15,6 @@ func HandOverMutants() []Mutant {
 		Name: "the own watch is not needed for a hand-over", Package: suites, Tests: "^TestMutex$/^the_own_watch_comes_after",
 		File: "internal/queue/handover.go", Old: "return p.node.watch == watched", New: "return true",
 	}, {
-		Name: "a slot is over before its delete is sent", Package: suites, Tests: "^TestMutex$/^a_release_that_cannot_be_sent",
-		File: "framework/releases.go", Old: "\treturn c.deleteGuaranteed(ctx, request", New: "\t_, down := c.pinned.gate.present()\n\tr.tell(down)\n\treturn c.deleteGuaranteed(ctx, request",
-	}, {
 		Name: "a downgrade does not bar the hand-over", Package: rwScenarios, Tests: "TestWriterThatHasDowngradedIsNotHandedOver",
 		File: "internal/hold/owner.go", Old: "h.keeps = true", New: "",
 	}, {

@@ -18,10 +18,10 @@ func RequestMutants() []Mutant {
 		File: "framework/create.go", Old: "a.sent, a.behind = o.onSent, o.behind", New: "if a.behind = o.behind; o.onSent != nil {\n\t\to.onSent()\n\t\ttime.Sleep(time.Millisecond)\n\t}",
 	}, {
 		Name: "a read that is not sent keeps its slot", Package: client, Tests: "^TestReadsAtOnceDoNotWait$",
-		File: "framework/at_once.go", Old: "_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)\n\t<-s.slots", New: "_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)",
+		File: "framework/at_once.go", Old: "\t\treturn true\n\t}\n\t<-s.slots\n", New: "\t\treturn true\n\t}\n",
 	}, {
 		Name: "a read whose answer came keeps its slot", Package: client, Tests: "^TestReadsAtOnceDoNotWait$",
-		File: "framework/at_once.go", Old: "f, outcome, err := r.attempt.read(a)\n\t<-s.slots", New: "f, outcome, err := r.attempt.read(a)",
+		File: "framework/at_once.go", Old: "v, outcome, err := r.attempt.read(a)\n\t<-s.slots", New: "v, outcome, err := r.attempt.read(a)",
 	}, {
 		Name: "a read whose answer says that the session has expired leaves it", Package: client, Tests: "^TestReadsAtOnceAreNotRepeated$",
 		File: "framework/at_once.go", Old: "\ts.endIfExpired(err)\n", New: "",

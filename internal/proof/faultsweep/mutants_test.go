@@ -25,7 +25,7 @@ func TestMutantsAreFound(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
 	together, passing := newPlanting(t, root), map[string]bool{}
-	for _, m := range slices.Concat(Mutants(), RevocationMutants(), InspectMutants(), HistoryMutants(), TrustMutants(), ObserverMutants(), RequestMutants(), TransportMutants(), HoldMutants(), ParentMutants(), ViewMutants(), HandOverMutants(), FrameworkHandOverMutants(), HandOverHistoryMutants()) {
+	for _, m := range slices.Concat(Mutants(), RevocationMutants(), InspectMutants(), HistoryMutants(), TrustMutants(), ObserverMutants(), RequestMutants(), TransportMutants(), HoldMutants(), ParentMutants(), ViewMutants(), HandOverMutants(), FrameworkHandOverMutants(), HandOverHistoryMutants(), AsyncMutants()) {
 		t.Run(m.Name, func(t *testing.T) {
 			text, changed := m.change(t, root)
 			m.requireTests(t, root)

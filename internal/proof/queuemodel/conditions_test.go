@@ -50,7 +50,7 @@ func needed() []leftOut {
 		{"showsOwn", showsOwn, "queue/admission.go", "case found && !v.isGone(p.self):", unjust, oneWaits},
 		{"evictAfterAnswer", evictAfterAnswer, "queue/admission.go", "case v.listed > p.answered:", evictsOne, twoInTurn},
 		{"recheckWriters", recheckWriters, "queue/admission.go", "if when := p.recheckDue(); when > 0 {", unjust, oneWriter},
-		{"recheckSentAfter", recheckSentAfter, "queue/listing.go", "r.when < v.listed", unjust, twoWriters},
+		{"recheckShown", recheckShown, "queue/listing.go", "range v.facts {\n\t\tv.remove(d)", unjust, twoWriters},
 		{"ownReadWakes", ownReadWakes, "queue/admission.go", "if p.admissible {", notGranted, oneWaits},
 		{"watchOwnEarly", watchOwnEarly, "queue/admission.go", "p.watchOwn(false)", noNode, oneWaits},
 		{"voidByBreak", voidByBreak, "queue/view.go", "v.listed > v.voided && !closed(v.broken)", unjust, oneBreak},

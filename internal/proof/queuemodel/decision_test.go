@@ -27,7 +27,7 @@ func (m *model) decide(w int) (violation string) {
 	if wait == 0 {
 		return m.admit(w)
 	}
-	if m.isNext(w, ahead) && !m.recheckDue(w, m.rechecks) {
+	if m.isNext(w, ahead) && !m.recheckDue(w) {
 		if m.watchOwn(w); m.watched.has(w) || !m.keeps(watchOfNext) {
 			return m.handOver(w)
 		}
@@ -42,8 +42,8 @@ func (m *model) decide(w int) (violation string) {
 // admit grants to a position that has nothing to wait for, if it is certain that its
 // node stood when the last one ahead went.
 func (m *model) admit(w int) (violation string) {
-	if m.recheckDue(w, m.rechecks) {
-		m.want(w, !m.recheckDue(w, m.rechecksNext))
+	if m.recheckDue(w) {
+		m.want(w, true)
 		return ""
 	}
 	if !m.reduced || !m.keeps(ownWatch) {
@@ -63,9 +63,9 @@ func (m *model) watchOwn(w int) {
 
 // recheckDue reports whether a position is behind one of these deletions, and has to
 // list after it.
-func (m *model) recheckDue(w int, rechecks nodeSet) bool {
+func (m *model) recheckDue(w int) bool {
 	for x := range maxNodes {
-		if rechecks.has(x) && m.before(x, w) && m.mustRecheck(w) {
+		if m.rechecks.has(x) && m.before(x, w) && m.mustRecheck(w) {
 			return true
 		}
 	}

@@ -54,7 +54,7 @@
 //	showsOwn          admission.go  a listing counts only if it shows the own node
 //	evictAfterAnswer  admission.go  and evicts only if it was sent after the answer to the create
 //	recheckWriters    admission.go  a writer lists again behind the deletion of a writer
-//	recheckSentAfter  listing.go    and that listing is sent after the deletion is known
+//	recheckShown      listing.go    and again, if that listing shows the deleted one
 //	ownReadWakes      admission.go  the read of the own node wakes one that waits only for that
 //	watchOwnEarly     admission.go  the own node is watched from the first wait on
 //	voidByBreak       view.go       a listing counts while its connection lasts

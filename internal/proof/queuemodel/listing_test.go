@@ -22,9 +22,9 @@ func (m *model) list() {
 
 // begin is the moment of a listing.
 func (m *model) begin() {
-	m.rechecksNext, m.voidedNext = 0, false
+	m.voidedNext = false
 	if m.keeps(factsSince) {
-		m.facts = 0
+		m.facts, m.factsAgain = 0, 0
 	}
 	m.wantingNext = m.wanting
 	m.sentBefore, m.answeredBefore = 0, 0
@@ -123,10 +123,10 @@ func (m *model) dropJoining() {
 // endListing is what follows a listing, however it ended.
 func (m *model) endListing() {
 	m.listing, m.repeats, m.shows = noListing, false, 0
-	m.rechecksNext, m.voidedNext = 0, false
+	m.voidedNext = false
 	m.wantingNext, m.sentBefore, m.answeredBefore = 0, 0, 0
 	if m.keeps(factsSince) {
-		m.facts = 0
+		m.facts, m.factsAgain = 0, 0
 	}
 	if m.wanting != 0 {
 		m.list()
@@ -136,14 +136,11 @@ func (m *model) endListing() {
 // accept replaces the listing of the view.
 func (m *model) accept() {
 	m.listed, m.names, m.gone = counts, m.shows, 0
-	m.reduced, m.rechecks, m.voided, m.listedAnswered = false, m.rechecksNext, m.voidedNext, m.answeredBefore
-	if !m.keeps(recheckSentAfter) {
-		m.rechecks = 0
-	}
+	m.reduced, m.rechecks, m.voided, m.listedAnswered = false, 0, m.voidedNext, m.answeredBefore
 	m.basis = 0
 	for x := range maxNodes {
 		if m.facts.has(x) && m.keeps(facts) {
-			m.remove(x)
+			m.remove(x, m.factsAgain.has(x) && m.keeps(recheckShown))
 		}
 	}
 	if m.keeps(listingForgets) {

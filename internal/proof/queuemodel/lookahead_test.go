@@ -10,8 +10,8 @@ func (m *model) waitFor(w int, ahead, wait nodeSet) {
 	switch {
 	case fresh:
 	case wait&^m.reads() != 0:
-		if m.recheckDue(w, m.rechecks) || !m.readUnknown(w, ahead) {
-			m.want(w, !m.recheckDue(w, m.rechecksNext))
+		if m.recheckDue(w) || !m.readUnknown(w, ahead) {
+			m.want(w, true)
 			return
 		}
 	case next&^m.reads() != 0 && !m.readUnknown(w, ahead):

@@ -43,7 +43,7 @@ const (
 	factsSince
 	showsOwn
 	recheckWriters
-	recheckSentAfter
+	recheckShown
 	voidNameless
 	evictAfterAnswer
 	ownReadWakes

@@ -108,9 +108,8 @@ type budgets struct {
 }
 
 // A state has only bytes, so that it can be hashed as memory. The clock of the view is
-// not there. What is compared with it is: voided and rechecks say what came after the
-// moment of the present listing, and those that end in Next what came after that of the
-// listing under way.
+// not there. What is compared with it is: voided says what came after the moment of the
+// present listing, and what ends in Next what came after that of the listing under way.
 type state struct {
 	// The ensemble.
 	known      nodeSet            // stands at the zxid that the client knows
@@ -177,7 +176,7 @@ type state struct {
 	facts                      nodeSet
 	reduced                    bool
 	voided, voidedNext         bool
-	rechecks, rechecksNext     nodeSet
+	rechecks, factsAgain       nodeSet
 	wanting, wantingNext       nodeSet // wantingNext: the listing under way is late enough for them
 	sentBefore, answeredBefore nodeSet // whose create was, before the moment of the listing under way
 	listedAnswered             nodeSet // whose create was answered before that of the present one

@@ -36,14 +36,12 @@ func (m *model) learn(x int) {
 		m.voidedNext = m.voidedNext || m.begun()
 		return
 	}
-	if m.kinds[x] == 'W' && (!(m.toHand | m.over | m.unconfirmed).has(x) || !m.keeps(noReaderBeside)) {
-		m.rechecks.add(x)
-		m.rechecksNext.put(x, m.rechecksNext.has(x) || m.begun())
-	}
+	again := m.kinds[x] == 'W' && (!(m.toHand | m.over | m.unconfirmed).has(x) || !m.keeps(noReaderBeside))
 	if m.listing != noListing || !m.keeps(factsSince) {
 		m.facts.add(x)
+		m.factsAgain.put(x, again)
 	}
-	m.remove(x)
+	m.remove(x, again)
 }
 
 // knowsOf reports whether that was known already.
@@ -51,7 +49,7 @@ func (m *model) knowsOf(x int) bool {
 	if m.names.has(x) {
 		return m.gone.has(x)
 	}
-	return m.listing == noListing || m.rechecks.has(x)
+	return m.listing == noListing
 }
 
 // begun reports whether the moment of the listing under way has come.
@@ -61,11 +59,14 @@ func (m *model) begun() bool {
 
 // remove takes a name out of the listing. Those that are gone leave it when they are at
 // the front.
-func (m *model) remove(x int) {
+func (m *model) remove(x int, again bool) {
 	if !m.names.has(x) {
 		return
 	}
 	m.reduced = m.keeps(ifReduced)
+	if again {
+		m.rechecks.add(x)
+	}
 	m.gone.add(x)
 	for first := m.first(m.names); m.gone.has(first); first = m.first(m.names) {
 		m.names.drop(first)

@@ -1,0 +1,38 @@
+package faultsweep
+
+// AsyncMutants are bugs in releases that do not wait, and in what is sent behind them.
+func AsyncMutants() []Mutant {
+	const (
+		client = "./framework"
+		holds  = "./internal/hold"
+		suites = "./internal/proof/conformance"
+	)
+	return []Mutant{{
+		Name: "a delete that is not waited for is given up", Package: client, Tests: "^TestSendDeleteThatFails$",
+		File: "framework/at_once.go", Old: "\t\tv.goOnDeleting(path, err)\n", New: "",
+	}, {
+		Name: "a release that is not waited for is no release", Package: client, Tests: "^TestSendDelete$",
+		File: "framework/at_once.go", Old: "\tif over {\n", New: "\tif false {\n",
+	}, {
+		Name: "a request at once is not followed by what has to come behind it", Package: client, Tests: "^TestSendDelete$",
+		File: "framework/at_once.go", Old: "\t\tr.attempt.follow(down)\n", New: "\t\t_ = down\n",
+	}, {
+		Name: "a lease is lost without a word", Package: suites, Tests: "^TestMutex$/^an_async_release_fails",
+		File: "internal/hold/release.go", Old: "if err = h.freed(err, false); err != nil {", New: "if err = h.freed(err, false); false {",
+	}, {
+		Name: "one of several nodes is released without waiting", Package: holds, Tests: "^TestReleaseAsyncOfSeveralNodes$",
+		File: "internal/hold/release.go", Old: "sent := len(h.entry.also) == 0 && ", New: "sent := ",
+	}, {
+		Name: "a release that cannot be sent at once is forgotten", Package: suites, Tests: "^TestMutex$/^an_async_release_during_an_outage",
+		File: "internal/hold/release.go", Old: "\tif !sent {\n\t\treturn h.free(handsOver)\n", New: "\tif !sent {\n\t\treturn nil\n",
+	}, {
+		Name: "the watch of a lease that is released without waiting stays", Package: holds, Tests: "^TestReleaseAsyncThatFails$",
+		File: "internal/hold/release.go", Old: "\t\th.unwatch()\n\t\tif err =", New: "\t\tif err =",
+	}, {
+		Name: "a deletion that the listing shows has the own node read", Package: suites, Tests: "^TestMutex$/^an_acquire_behind_an_async",
+		File: "internal/queue/view.go", Old: "\tcase !found:\n\t\treturn\n", New: "\tcase !found:\n",
+	}, {
+		Name: "a position is admitted by a deletion without a look at its own node", Package: suites, Tests: "^TestMutex$/^the_next_one_is_deleted",
+		File: "internal/queue/admission.go", Old: "\tif !v.reduced {", New: "\tif true {",
+	}}
+}
