@@ -16,6 +16,10 @@ type requestAtOnce[T any] struct {
 	attempt  attempt[T]
 	begun    time.Time
 	answered func(v T, err error) // where answers come
+	// counts is set if an attempt may have an effect before it is sent: a release that
+	// is unconfirmed is sent on the next connection. Then one that comes too late for
+	// its connection has an unknown outcome.
+	counts bool
 }
 
 // send sends it, unless that cannot be done now. Nothing is repeated.
@@ -31,25 +35,33 @@ func (r *requestAtOnce[T]) send() bool {
 		return false
 	}
 	r.begun = r.client.requestBegins()
-	if r.place(s, conn) {
+	if !r.start(s) {
+		<-s.slots
+		return false
+	}
+	if conn.Send(r.attempt.code, r.attempt.record, r) {
 		r.attempt.follow(down)
 		return true
 	}
+	if r.counts {
+		r.Answered(guard.Answer{Err: guard.ErrConnectionClosed})
+		return true
+	}
+	_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)
 	<-s.slots
 	return false
 }
 
-// place gives it its place among the requests of a connection.
-func (r *requestAtOnce[T]) place(s *Session, conn *guard.Conn) (placed bool) {
+// start makes the attempt, unless it is too large.
+func (r *requestAtOnce[T]) start(s *Session) bool {
 	var err error
 	if r.attempt, err = r.request.start(s, r.client.full(r.request.path)); err != nil {
 		return false
 	}
-	if s.checkSize(r.attempt.record) == nil && conn.Send(r.attempt.code, r.attempt.record, r) {
-		return true
+	if err = s.checkSize(r.attempt.record); err != nil {
+		_, _ = r.attempt.finish(guard.Answer{}, err)
 	}
-	_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)
-	return false
+	return err == nil
 }
 
 // Sent does nothing.
@@ -103,7 +115,7 @@ func (v recipeView) SendGet(path string, notify func(Event), answered func(data 
 
 // SendDelete sends the delete of DeleteGuaranteed or Release.
 func (v recipeView) SendDelete(ctx context.Context, path string, over bool, answered func(err error)) bool {
-	r := &requestAtOnce[struct{}]{ctx: ctx, client: v.Client, request: deleteRequest(path, AnyVersion)}
+	r := &requestAtOnce[struct{}]{ctx: ctx, client: v.Client, request: deleteRequest(path, AnyVersion), counts: over}
 	if over {
 		r.request = v.releaseRequest(path)
 	}

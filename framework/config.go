@@ -132,7 +132,8 @@ type Config struct {
 	// request, with ErrReplyTooLarge. 0 means DefaultMaxReplyBytes.
 	MaxReplyBytes int
 	// MaxEphemeralBytes bounds the sum of the path lengths of the ephemeral nodes one
-	// session owns. 0 means DefaultMaxEphemeralBytes.
+	// session owns, those included that are being deleted. 0 means
+	// DefaultMaxEphemeralBytes.
 	MaxEphemeralBytes int
 	// MaxOutstanding bounds the requests that await an answer; further ones are not
 	// sent until one is answered. 0 means DefaultMaxOutstanding.

@@ -67,7 +67,8 @@ type Observer struct {
 	HoldStarted func(ctx context.Context, h HoldInfo) context.Context
 	// HoldEnded is called when a hold is over. The end of the caller's context does not
 	// end it. After a Release it is called when that returns; the next hold of the same
-	// client may start before. After a ReleaseAsync it does not know the answer.
+	// client may start before. After a ReleaseAsync it is called when the answer has
+	// come, on a goroutine of the client, and the hold that it reports has ended before.
 	HoldEnded func(ctx context.Context, e HoldEnd)
 }
 
@@ -80,7 +81,8 @@ type Request struct {
 	// Attempt counts how often the operation has sent the request: more than 1 is a
 	// retry.
 	Attempt int
-	// Duration is how long the caller waited for it.
+	// Duration is how long it took, from when it was made until the caller had the
+	// answer.
 	Duration time.Duration
 	// Err is nil or its failure, an *OpError: OutcomeOf says whether it may have had an
 	// effect.

@@ -2,6 +2,7 @@ package hold_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,19 +96,42 @@ func TestReleaseAsyncThatFails(t *testing.T) {
 	})
 }
 
-// Observers are notified of the end when the call returns, once.
+// Observers are notified of the end once, when the answer has come, and of a loss that
+// it shows. The requests have the values of the hold's context.
 func TestReleaseAsyncIsObserved(t *testing.T) {
+	type key struct{}
 	var ended []framework.HoldEnd
-	observer := framework.Observer{HoldEnded: func(_ context.Context, end framework.HoldEnd) { ended = append(ended, end) }}
+	var span any
+	observer := framework.Observer{
+		HoldStarted: func(ctx context.Context, _ framework.HoldInfo) context.Context {
+			return context.WithValue(ctx, key{}, "span")
+		},
+		HoldEnded: func(_ context.Context, end framework.HoldEnd) { ended = append(ended, end) },
+		RequestEnded: func(ctx context.Context, r framework.Request) {
+			if r.Op == "delete" {
+				span = ctx.Value(key{})
+			}
+		},
+	}
 	granting(t, func(t *testing.T, p world) {
-		h := p.grant(t, t.Context())
-		time.Sleep(time.Second)
-		p.server.On(zktest.OpDelete, "").Fail(zktest.NoNode)
-		require.NoError(t, h.ReleaseAsync())
-		require.Len(t, ended, 1)
-		require.Equal(t, time.Second, ended[0].Held)
-		require.NoError(t, ended[0].Err)
-		time.Sleep(timeout)
-		require.Len(t, ended, 1)
+		for _, code := range []zktest.Code{0, zktest.NoNode} {
+			ctx, cancel := context.WithCancel(t.Context())
+			h := p.grant(t, ctx)
+			cancel()
+			time.Sleep(time.Second)
+			rule := p.server.On(zktest.OpDelete, "").After()
+			if rule.Delay(time.Second); code != 0 {
+				p.server.On(zktest.OpDelete, "").Fail(code)
+			}
+			ended, span = nil, nil
+			require.NoError(t, h.ReleaseAsync())
+			require.Empty(t, ended)
+			time.Sleep(2 * timeout)
+			require.Len(t, ended, 1)
+			require.Equal(t, time.Second, ended[0].Held)
+			require.Equal(t, code != 0, errors.Is(ended[0].Err, lease.ErrDeleted))
+			require.Equal(t, code == 0, ended[0].Err == nil)
+			require.Equal(t, "span", span)
+		}
 	}, func(cfg *framework.Config) { cfg.Observers = []framework.Observer{observer} })
 }

@@ -12,7 +12,7 @@ import (
 func Dismiss(ctx context.Context) (leave func() error) {
 	for handle := range owner.Claims[*Handle](ctx) {
 		handle.hold.dismiss(handle)
-		return func() error { return handle.leave((*Hold).free) }
+		return func() error { return handle.leave(false) }
 	}
 	return nil
 }

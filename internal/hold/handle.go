@@ -87,22 +87,21 @@ func (h *Handle) RevocationRequested() <-chan struct{} { return h.hold.revocatio
 
 // Release ends the claim. The last claim of an owner admits the next fork; the last
 // claim of all ends the hold.
-func (h *Handle) Release() error { return h.release((*Hold).free) }
+func (h *Handle) Release() error { return h.release(false) }
 
 // ReleaseAsync is Release that does not wait for the server.
-func (h *Handle) ReleaseAsync() error { return h.release((*Hold).freeAsync) }
+func (h *Handle) ReleaseAsync() error { return h.release(true) }
 
-// release ends the claim; free removes the znodes, if it was the last of all.
-func (h *Handle) release(free func(h *Hold, handsOver bool) error) error {
+func (h *Handle) release(async bool) error {
 	if !h.hold.dismiss(h) {
 		return releasedError{h.hold}
 	}
-	return h.leave(free)
+	return h.leave(async)
 }
 
 // leave is the rest of a release, after dismiss. Work under the claim ends before the
 // claim does, and with it before another fork or client is admitted.
-func (h *Handle) leave(free func(h *Hold, handsOver bool) error) error {
+func (h *Handle) leave(async bool) error {
 	how := released
 	if h.hold.Loss() != nil {
 		how = lost
@@ -111,7 +110,7 @@ func (h *Handle) leave(free func(h *Hold, handsOver bool) error) error {
 	if !h.hold.endClaim(h.owner) || h.hold.admitNext(h.owner) {
 		return h.hold.Loss() // not the error of the last release, in another goroutine
 	}
-	return h.hold.close(free)
+	return h.hold.close(async)
 }
 
 // end says that the claim is over. It is idempotent.

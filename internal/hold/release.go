@@ -73,8 +73,9 @@ func (h *Hold) removeNow(ctx context.Context, handsOver bool) error {
 	return err
 }
 
-// close releases the slot: the last handle was released. free removes the znodes.
-func (h *Hold) close(free func(h *Hold, handsOver bool) error) error {
+// close releases the slot: the last handle was released. async does not wait for the
+// server.
+func (h *Hold) close(async bool) error {
 	if err := h.err(); err != nil {
 		h.letGo(true)
 		if h.remains() {
@@ -88,12 +89,15 @@ func (h *Hold) close(free func(h *Hold, handsOver bool) error) error {
 	handsOver := !lost && !h.keeps
 	h.mu.Unlock()
 	h.letGo(lost)
-	if h.observers == nil || lost {
-		return free(h, handsOver)
+	ended := func(error) {}
+	if held := h.held(); h.observers != nil && !lost {
+		ended = func(err error) { h.notifyEnd(held, err) }
 	}
-	held := h.held()
-	err := free(h, handsOver)
-	h.notifyEnd(held, err)
+	if async && h.sendRemoval(handsOver, ended) {
+		return nil
+	}
+	err := h.free(handsOver)
+	ended(err)
 	return err
 }
 
@@ -107,24 +111,23 @@ func (h *Hold) free(handsOver bool) error {
 	return h.freed(err, ctx.Err() != nil)
 }
 
-// freeAsync is free that does not wait, if the delete can be sent at once.
-func (h *Hold) freeAsync(handsOver bool) error {
+// sendRemoval is free that does not wait, and logs the error. ended gets it, where
+// answers come. It reports false if that cannot be done.
+func (h *Hold) sendRemoval(handsOver bool, ended func(err error)) bool {
 	ctx := context.Background()
 	if h.observers != nil {
 		ctx = context.WithoutCancel(h.observers.work)
 	}
-	sent := len(h.entry.also) == 0 && kit.Of(h.client).SendDelete(ctx, h.Path(), handsOver, func(err error) {
+	return len(h.entry.also) == 0 && kit.Of(h.client).SendDelete(ctx, h.Path(), handsOver, func(err error) {
 		h.unwatch()
-		if err = h.freed(err, false); err != nil {
+		err = h.freed(err, false)
+		ended(err)
+		if err != nil {
 			h.Session().Go(func(context.Context) { // a logger may block
 				kit.Of(h.client).Logger().Warn("release failed after it had returned", "error", err)
 			})
 		}
 	})
-	if !sent {
-		return h.free(handsOver)
-	}
-	return nil
 }
 
 // freed returns the error of a release whose removal has ended with an error.

@@ -112,11 +112,13 @@ type Kit interface {
 
 	// SendDelete sends what DeleteGuaranteed sends, or Release if the node's slot is
 	// over, in the session that the view is pinned to, and does not wait for anything.
-	// answered gets what the other would return, where answers come, as that of
-	// SendChildren; if no answer has come by then, it goes on in the background. ctx is
-	// for observers, and bounds nothing. SendDelete reports false if the delete cannot
-	// be sent now, because there is no connection or too many requests are under way;
-	// then answered is not called, and the caller has to call the other.
+	// answered gets the error that DeleteGuaranteed would return, where answers come,
+	// as that of SendChildren, or on the goroutine of the caller if the connection has
+	// just broken; without an answer it goes on in the background. ctx is for
+	// observers, and bounds nothing. SendDelete reports false if the delete cannot
+	// be sent now, because there is no connection or too many requests are under way.
+	// Then nothing was done, and answered is not called: the caller has to call
+	// DeleteGuaranteed or Release.
 	SendDelete(ctx context.Context, path string, over bool, answered func(err error)) bool
 
 	// AwaitReleased returns nil when the nodes of all releases of children of a node

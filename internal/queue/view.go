@@ -24,10 +24,10 @@ import (
 //     read that finds no node. Each is final: a name is used once. If a name is used
 //     again after all, as names without a random id may be, the next listing shows it,
 //     and a listing counts as it is, except for what was learned after it was sent.
-//   - W exists at the moment of the last of these deletions, or later: L shows it, and
-//     all of them, or its own watch is set and has not fired. That is looked at after
-//     the last deletion is known. The server sends events and answers
-//     in the order of the changes, and over one connection they arrive in that order.
+//   - W exists at the moment of the last of these deletions, or later: L shows none of
+//     the deleted nodes, or the watch on W is set and has not fired. That is looked at
+//     after the last deletion is known. The server sends events and answers in the
+//     order of the changes, and over one connection they arrive in that order.
 //   - So L, the deletions and the watch belong to one connection. When that breaks, the
 //     view is void. The next listing is behind a sync, and shows W again. The watch on
 //     W was set again before that, on the same connection, if it has not fired.

@@ -73,7 +73,8 @@ func (l *Lease) Release() error {
 // ReleaseAsync is Release that does not wait for the server's answer: it returns when
 // the removal of the znode has its place among the requests of the connection. So a
 // goroutine that takes one lock after another saves a round trip for each: the removal
-// travels together with what the client sends next, and is carried out first.
+// travels together with what the client sends next, and is carried out first, unless
+// the connection breaks.
 //
 // The removal is as certain as that of Release: if there is no answer it goes on in the
 // background, until it is confirmed or the session is over. But a process that ends at
@@ -83,9 +84,9 @@ func (l *Lease) Release() error {
 // does not allow the removal, is only logged, as a warning: use Release where you have
 // to know that the lease was valid until now.
 //
-// Where the removal cannot be sent at once, ReleaseAsync waits as Release does: while
-// too many requests are under way (framework.Config.MaxOutstanding), and for a lease
-// that has several znodes.
+// Where the removal cannot be sent at once, ReleaseAsync does what Release does. So it
+// waits while too many requests are under way (framework.Config.MaxOutstanding), and
+// for a lease that has several znodes. Without a connection neither of them waits.
 func (l *Lease) ReleaseAsync() error {
 	claim, err := l.made()
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 
 // Async returns the recipe whose leases are released by ReleaseAsync.
 func Async(r Recipe) Recipe {
-	async := func(make func(c *framework.Client, path string) lease.Acquirer) func(c *framework.Client, path string) lease.Acquirer {
-		if make == nil {
+	async := func(construct func(c *framework.Client, path string) lease.Acquirer) func(c *framework.Client, path string) lease.Acquirer {
+		if construct == nil {
 			return nil
 		}
-		return func(c *framework.Client, path string) lease.Acquirer { return asyncAcquirer{make(c, path)} }
+		return func(c *framework.Client, path string) lease.Acquirer { return asyncAcquirer{construct(c, path)} }
 	}
 	r.Name, r.Async = r.Name+", released async", true
 	r.New, r.Block, r.Readers = async(r.New), async(r.Block), async(r.Readers)

@@ -17,17 +17,26 @@ func AsyncMutants() []Mutant {
 		Name: "a request at once is not followed by what has to come behind it", Package: client, Tests: "^TestSendDelete$",
 		File: "framework/at_once.go", Old: "\t\tr.attempt.follow(down)\n", New: "\t\t_ = down\n",
 	}, {
+		Name: "a release that comes too late for its connection is sent anew", Package: client, Tests: "^TestReleaseAtOnceThatComesTooLateForItsConnection$",
+		File: "framework/at_once.go", Old: "\tif r.counts {\n", New: "\tif false {\n",
+	}, {
+		Name: "a request at once that is not sent is not ended", Package: client, Tests: "^TestReadAtOnceThatComesTooLateForItsConnection$",
+		File: "framework/at_once.go", Old: "\t_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)\n\t<-s.slots\n", New: "\t<-s.slots\n",
+	}, {
+		Name: "observers are not told of a loss that the answer shows", Package: holds, Tests: "^TestReleaseAsyncIsObserved$",
+		File: "internal/hold/release.go", Old: "\t\tended(err)\n\t\tif err != nil {", New: "\t\tended(nil)\n\t\tif err != nil {",
+	}, {
 		Name: "a lease is lost without a word", Package: suites, Tests: "^TestMutex$/^an_async_release_fails",
-		File: "internal/hold/release.go", Old: "if err = h.freed(err, false); err != nil {", New: "if err = h.freed(err, false); false {",
+		File: "internal/hold/release.go", Old: "\t\tended(err)\n\t\tif err != nil {", New: "\t\tended(err)\n\t\tif false {",
 	}, {
 		Name: "one of several nodes is released without waiting", Package: holds, Tests: "^TestReleaseAsyncOfSeveralNodes$",
-		File: "internal/hold/release.go", Old: "sent := len(h.entry.also) == 0 && ", New: "sent := ",
+		File: "internal/hold/release.go", Old: "return len(h.entry.also) == 0 && ", New: "return ",
 	}, {
 		Name: "a release that cannot be sent at once is forgotten", Package: suites, Tests: "^TestMutex$/^an_async_release_during_an_outage",
-		File: "internal/hold/release.go", Old: "\tif !sent {\n\t\treturn h.free(handsOver)\n", New: "\tif !sent {\n\t\treturn nil\n",
+		File: "internal/hold/release.go", Old: "if async && h.sendRemoval(handsOver, ended) {", New: "if async && (h.sendRemoval(handsOver, ended) || true) {",
 	}, {
 		Name: "the watch of a lease that is released without waiting stays", Package: holds, Tests: "^TestReleaseAsyncThatFails$",
-		File: "internal/hold/release.go", Old: "\t\th.unwatch()\n\t\tif err =", New: "\t\tif err =",
+		File: "internal/hold/release.go", Old: "\t\th.unwatch()\n\t\terr = h.freed(err, false)\n", New: "\t\terr = h.freed(err, false)\n",
 	}, {
 		Name: "a deletion that the listing shows has the own node read", Package: suites, Tests: "^TestMutex$/^an_acquire_behind_an_async",
 		File: "internal/queue/view.go", Old: "\tcase !found:\n\t\treturn\n", New: "\tcase !found:\n",

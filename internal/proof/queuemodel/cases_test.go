@@ -30,7 +30,7 @@ func cases() []searched {
 			locals: 1, foreign: 1, deletes: 1, breaks: 1, lagging: true}},
 		{6428, "a writer waits for one that becomes a reader", scenario{
 			locals: 1, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true, late: true}},
-		{25323, "two writers wait for one that becomes a reader", scenario{
+		{23631, "two writers wait for one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true, late: true, first: waits}},
 		{113550, "two in turn, and a node may be deleted", scenario{
 			locals: 2, deletes: 1}},
