@@ -114,32 +114,3 @@ func TestReleaseTellsOfItsOwnConnection(t *testing.T) {
 		require.NotEqual(t, suspended, s.Suspended())
 	})
 }
-
-// A release that is unconfirmed is sent on the next connection, also if it came too late
-// for the one that it was meant for. So it counts as sent: if it were sent anew it would
-// find that somebody has deleted the node.
-func TestReleaseAtOnceThatComesTooLateForItsConnection(t *testing.T) {
-	withRelease(t, func(t *testing.T, server *zktest.Server, s *Session, r *release) {
-		stop := s.deletions.listen("/queue", overTold(func(<-chan struct{}) {}))
-		defer stop()
-		answers := make(chan error, 2)
-		late := &requestAtOnce[struct{}]{ctx: t.Context(), client: r.client, counts: true, answered: func(_ struct{}, err error) { answers <- err }}
-		late.request = request[struct{}]{op: "delete", path: r.path, start: func(s *Session, path string) (attempt[struct{}], error) {
-			a, err := r.start(s, path)
-			suspended := s.Suspended()
-			server.DropConnections("client")
-			<-suspended
-			assert.NoError(t, s.await(t.Context()))
-			synctest.Wait()
-			_, stands := server.Node("/queue/a")
-			assert.False(t, stands, "it was deleted on the next connection")
-			return a, err
-		}}
-		require.True(t, late.send())
-		require.ErrorIs(t, <-answers, ErrUnknownOutcome)
-		require.Empty(t, s.slots)
-		synctest.Wait()
-		require.Empty(t, s.releases.unconfirmed)
-		require.Empty(t, answers)
-	})
-}
