@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
+	"github.com/zkrecipes/zkrecipes/integration/internal/faultplan"
 	"github.com/zkrecipes/zkrecipes/integration/proxy"
 )
 
@@ -32,9 +32,9 @@ const (
 // holder reads an old one, no late write of an earlier holder comes behind a write of a
 // later one, and in the end each goroutine is granted the mutex.
 //
-// ZKRECIPES_CONTEST sets another time, ZKRECIPES_SEED another seed.
+// ZKRECIPES_CONTEST sets another time, ZKRECIPES_SEED the seed of an earlier run.
 func TestHandOverUnderFaults(t *testing.T) {
-	span, seed := teamPlan(t)
+	span, seed := faultplan.Contest(t, 8*time.Second)
 	servers := ensemble.New(t, ensemble.Options{Nodes: 3, NoSync: true})
 	setUp := connect(t, servers.Servers()...)
 	for _, node := range []string{counter, lateNode} {
@@ -62,27 +62,6 @@ func TestHandOverUnderFaults(t *testing.T) {
 	s.referee.end(t, string(data))
 	t.Logf("faults: %v", s.counts)
 	requireEmpty(t, servers.Servers()[0], teamPath, limit)
-}
-
-// teamPlan returns how long there are faults, and the seed.
-func teamPlan(t *testing.T) (span time.Duration, seed uint64) {
-	t.Helper()
-	span, seed = 8*time.Second, 1
-	var err error
-	if text := os.Getenv("ZKRECIPES_CONTEST"); text != "" {
-		span, err = time.ParseDuration(text)
-		require.NoError(t, err)
-	}
-	switch text := os.Getenv("ZKRECIPES_SEED"); text {
-	case "":
-	case "random":
-		seed = rand.Uint64()
-	default:
-		seed, err = strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("%v, ZKRECIPES_SEED=%d", span, seed)
-	return span, seed
 }
 
 // connect returns a client that reaches each server through a proxy of its own.

@@ -7,10 +7,7 @@ import (
 	"hash/fnv"
 	"io"
 	"maps"
-	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +18,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
+	"github.com/zkrecipes/zkrecipes/integration/internal/faultplan"
 )
 
 const (
@@ -66,7 +64,7 @@ type contest struct {
 // repeats the faults, as far as time allows, but not what the processes do.
 func TestGoAndJavaUnderKills(t *testing.T) {
 	t.Parallel()
-	span, seed := contestPlan(t)
+	span, seed := faultplan.Contest(t, usualSpan())
 	addr := ensemble.New(t, ensemble.Options{TickTime: tick, NoSync: true, ReapInterval: reaping}).Servers()[0]
 	_, err := compile()
 	require.NoError(t, err)
@@ -108,27 +106,12 @@ func TestGoAndJavaUnderKills(t *testing.T) {
 	}
 }
 
-func contestPlan(t *testing.T) (span time.Duration, seed uint64) {
-	t.Helper()
-	span, seed = time.Minute, 1
+// usualSpan is a minute, but a few seconds in short tests.
+func usualSpan() time.Duration {
 	if testing.Short() {
-		span = 5 * time.Second
+		return 5 * time.Second
 	}
-	var err error
-	if text := os.Getenv("ZKRECIPES_CONTEST"); text != "" {
-		span, err = time.ParseDuration(text)
-		require.NoError(t, err)
-	}
-	switch text := os.Getenv("ZKRECIPES_SEED"); text {
-	case "":
-	case "random":
-		seed = rand.Uint64()
-	default:
-		seed, err = strconv.ParseUint(text, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("%v, ZKRECIPES_SEED=%d", span, seed)
-	return span, seed
+	return time.Minute
 }
 
 // run contends until Java's process has ended and Go's is idle.
