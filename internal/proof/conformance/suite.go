@@ -39,7 +39,7 @@ type Recipe struct {
 	// node, made by a create.
 	Nodes int
 	// HandsOver is true if a released slot is granted to the next waiter of the same
-	// session before its node is known to be deleted.
+	// session before its node is known to be deleted. Such a recipe has one slot.
 	HandsOver bool
 	// Async is set by Async.
 	Async bool

@@ -32,27 +32,33 @@ type party struct {
 	r Recipe
 	a lease.Acquirer
 
-	held  []*lease.Lease // all slots
-	next  *Attempt       // of the same session
-	other *Attempt       // of another session
-	last  *Attempt       // of the first
+	held  *lease.Lease
+	next  *Attempt // of the same session
+	other *Attempt // of another session
+	last  *Attempt // of the first
 }
 
-// newParty has client "a" hold all slots, and wait for more on both sides of client
-// "b". All own watches are set.
+// newParty has client "a" hold the slot, and wait for it on both sides of client "b".
+// All own watches are set.
 func newParty(w *World, r Recipe, change ...func(*framework.Config)) *party {
 	w.T.Helper()
 	if len(change) > 0 {
 		w.Client("a", change...)
 	}
-	a := w.Named("a")
-	c := &party{w: w, r: r, a: r.New(a, path)}
-	for range r.Slots {
-		c.held = append(c.held, w.Acquire(c.a))
-	}
+	c := newHolder(w, r)
 	c.next = w.Start(c.a, lease.Forever)
 	c.other = w.Start(r.New(w.Named("b"), path), lease.Forever)
 	c.last = w.Start(c.a, lease.Forever)
+	w.After(100 * time.Millisecond)
+	return c
+}
+
+// newHolder has client "a" hold the slot. Its own watch is set.
+func newHolder(w *World, r Recipe) *party {
+	w.T.Helper()
+	require.Equal(w.T, 1, r.Slots, "only a recipe of one slot hands it over")
+	c := &party{w: w, r: r, a: r.New(w.Named("a"), path)}
+	c.held = w.Acquire(c.a)
 	w.After(100 * time.Millisecond)
 	return c
 }
@@ -111,26 +117,24 @@ func handedOverAtOnce(t *testing.T, w *World, r Recipe) {
 	for name, strike := range unanswered {
 		c := newParty(w, r)
 		referee := r.Referee()
-		for _, l := range c.held {
-			referee.Grant("a", l)
-		}
-		strike(w.Server.On(zktest.OpDelete, c.held[0].Path()).Client("a"))
+		referee.Grant("a", c.held)
+		strike(w.Server.On(zktest.OpDelete, c.held.Path()).Client("a"))
 		before := time.Now()
-		freed := w.freeing(c.held[0])
+		freed := w.freeing(c.held)
 		require.Zero(t, time.Since(before))
 		require.False(t, c.next.Waiting(), name)
 		got := c.next.Granted()
 		referee.Grant("next", got)
-		require.Greater(t, got.Token(), c.held[r.Slots-1].Token())
-		require.NotEqual(t, c.held[0].Path(), got.Path())
+		require.Greater(t, got.Token(), c.held.Token())
+		require.NotEqual(t, c.held.Path(), got.Path())
 		require.True(t, w.stands(got))
-		require.ErrorIs(t, c.held[0].Err(), lease.ErrReleased)
+		require.ErrorIs(t, c.held.Err(), lease.ErrReleased)
 		require.True(t, c.other.Waiting())
 		require.NoError(t, <-freed, name)
 		require.NoError(t, got.Confirm(t.Context()))
-		require.False(t, w.stands(c.held[0]), "a confirmation comes behind the delete")
+		require.False(t, w.stands(c.held), "a confirmation comes behind the delete")
 		require.Empty(t, referee.Faults())
-		c.drain(append(c.held[1:], got)...)
+		c.drain(got)
 	}
 }
 
@@ -138,21 +142,20 @@ func handedOverAtOnce(t *testing.T, w *World, r Recipe) {
 func handedOverPastNoOne(t *testing.T, w *World, r Recipe) {
 	for name, strike := range unanswered {
 		c := newParty(w, r)
-		strike(w.Server.On(zktest.OpDelete, c.held[0].Path()).Client("a"))
-		first := w.freeing(c.held[0])
+		strike(w.Server.On(zktest.OpDelete, c.held.Path()).Client("a"))
+		first := w.freeing(c.held)
 		got := c.next.Granted()
 		second := w.freeing(got)
-		if w.stands(c.held[0]) {
+		if w.stands(c.held) {
 			require.True(t, c.other.Waiting(), name)
 		}
 		require.True(t, c.last.Waiting(), "nor does a waiter behind another session get it")
 		other := c.other.Granted()
-		require.False(t, w.stands(c.held[0]), name)
+		require.False(t, w.stands(c.held), name)
 		require.False(t, w.stands(got), name)
 		require.NoError(t, <-first)
 		require.NoError(t, <-second)
 		require.Greater(t, other.Token(), got.Token())
-		release(t, c.held[1:]...)
 		release(t, other)
 		last := c.last.Granted()
 		require.Greater(t, last.Token(), other.Token())
@@ -167,7 +170,7 @@ func chainOfHandovers(t *testing.T, w *World, r Recipe) {
 	const limit, waiters = 64, 100
 	a := r.New(w.Client("a"), path)
 	var chain []*Attempt
-	for range r.Slots + waiters {
+	for range 1 + waiters {
 		chain = append(chain, w.Start(a, lease.Forever))
 	}
 	w.After(100 * time.Millisecond)
@@ -179,8 +182,8 @@ func chainOfHandovers(t *testing.T, w *World, r Recipe) {
 		}
 		freed = append(freed, w.freeing(at.Granted()))
 	}
-	require.Len(t, freed, limit+r.Slots)
-	require.Len(t, w.Ephemerals(path), r.Slots+waiters, "none is deleted")
+	require.Len(t, freed, limit+1)
+	require.Len(t, w.Ephemerals(path), 1+waiters, "none is deleted")
 	w.After(time.Second)
 	for _, at := range chain[len(freed):] {
 		freed = append(freed, w.freeing(at.Granted()))
@@ -205,17 +208,17 @@ func handoverReads(t *testing.T, w *World, r Recipe) {
 	data, _, err := a.Get(t.Context(), "/data")
 	require.NoError(t, err)
 	require.Equal(t, "old", string(data), "the server lags")
-	w.Server.On(zktest.OpDelete, c.held[0].Path()).Client("a").Delay(900 * time.Millisecond)
-	freed := w.freeing(c.held[0])
+	w.Server.On(zktest.OpDelete, c.held.Path()).Client("a").Delay(900 * time.Millisecond)
+	freed := w.freeing(c.held)
 	got := c.next.Granted()
-	require.True(t, w.stands(c.held[0]))
+	require.True(t, w.stands(c.held))
 	data, _, err = a.Get(t.Context(), "/data")
 	require.NoError(t, err)
 	require.Equal(t, "new", string(data))
 	require.NoError(t, got.Err())
 	require.NoError(t, <-freed)
 	w.Server.Lag("a", false)
-	c.drain(append(c.held[1:], got)...)
+	c.drain(got)
 }
 
 // keptUntilDeleted releases a slot that is not handed over, while the delete is not

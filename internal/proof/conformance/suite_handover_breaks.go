@@ -31,15 +31,15 @@ func breaksAtDelete(t *testing.T, w *World, r Recipe) {
 			func(rule *zktest.Rule) { rule.After().Cut() },
 		} {
 			c := newParty(w, r)
-			strike(w.Server.On(zktest.OpDelete, c.held[0].Path()).Client("a"))
-			freed := w.beginFreeing(c.held[0])
+			strike(w.Server.On(zktest.OpDelete, c.held.Path()).Client("a"))
+			freed := w.beginFreeing(c.held)
 			got := c.next.Granted()
 			require.NoError(t, got.Confirm(t.Context()))
-			require.False(t, w.stands(c.held[0]))
+			require.False(t, w.stands(c.held))
 			require.NoError(t, <-freed)
 			require.True(t, c.other.Waiting())
 			require.True(t, w.stands(got))
-			c.drain(append(c.held[1:], got)...)
+			c.drain(got)
 		}
 	}
 }
@@ -57,43 +57,32 @@ func (c *party) joinSlowly(late time.Duration) (*Attempt, *zktest.Rule) {
 	return at, slow
 }
 
-// newHolders has client "a" hold all slots.
-func newHolders(w *World, r Recipe) *party {
-	w.T.Helper()
-	c := &party{w: w, r: r, a: r.New(w.Named("a"), path)}
-	for range r.Slots {
-		c.held = append(c.held, w.Acquire(c.a))
-	}
-	w.After(100 * time.Millisecond)
-	return c
-}
-
 // ownWatchComesLater releases before the watch on the next one's node is set.
 func ownWatchComesLater(t *testing.T, w *World, r Recipe) {
-	c := newHolders(w, r)
+	c := newHolder(w, r)
 	next, slow := c.joinSlowly(300 * time.Millisecond)
-	freed := w.freeing(c.held[0])
+	freed := w.freeing(c.held)
 	require.True(t, next.Waiting(), "its own watch is not set")
 	slow.Remove()
 	got := next.Granted()
 	require.NoError(t, <-freed)
-	release(t, append(c.held[1:], got)...)
+	release(t, got)
 }
 
 // breaksBeforeGrant breaks the connection when the slot is over, but the watch on the
 // next one's node is not set yet, so that it is not granted.
 func breaksBeforeGrant(t *testing.T, w *World, r Recipe) {
 	for range 5 {
-		c := newHolders(w, r)
+		c := newHolder(w, r)
 		next, slow := c.joinSlowly(300 * time.Millisecond)
-		freed := w.freeing(c.held[0])
+		freed := w.freeing(c.held)
 		slow.Remove()
 		w.Server.DropConnections("a")
 		got := next.Granted()
-		require.False(t, w.stands(c.held[0]), "behind the delete on the next connection")
+		require.False(t, w.stands(c.held), "behind the delete on the next connection")
 		require.NoError(t, <-freed)
 		require.NoError(t, got.Confirm(t.Context()))
-		release(t, append(c.held[1:], got)...)
+		release(t, got)
 	}
 }
 
@@ -101,29 +90,29 @@ func breaksBeforeGrant(t *testing.T, w *World, r Recipe) {
 // when it comes again, before the own node of the next one is watched. The slot is over
 // by the earlier connection only.
 func earlierConnection(t *testing.T, w *World, r Recipe) {
-	c := newHolders(w, r)
+	c := newHolder(w, r)
 	next, slow := c.joinSlowly(300 * time.Millisecond)
-	throttled := w.Server.On(zktest.OpDelete, c.held[0].Path()).Client("a").Always().Fail(zktest.ThrottledOp)
-	freed := w.freeing(c.held[0])
+	throttled := w.Server.On(zktest.OpDelete, c.held.Path()).Client("a").Always().Fail(zktest.ThrottledOp)
+	freed := w.freeing(c.held)
 	slow.Remove()
 	w.Server.DropConnections("a")
 	for range 60 {
 		w.After(5 * time.Millisecond)
 		require.True(t, next.Waiting())
-		require.True(t, w.stands(c.held[0]))
+		require.True(t, w.stands(c.held))
 	}
 	throttled.Remove()
 	got := next.Granted()
-	require.False(t, w.stands(c.held[0]))
+	require.False(t, w.stands(c.held))
 	require.NoError(t, <-freed)
-	release(t, append(c.held[1:], got)...)
+	release(t, got)
 }
 
 // deletedUnknown has an operator delete the next one's node just before the release.
 // The event comes after that: then the lease is lost.
 func deletedUnknown(t *testing.T, w *World, r Recipe) {
 	for _, broken := range []bool{false, true} {
-		c := newHolders(w, r)
+		c := newHolder(w, r)
 		before := w.Ephemerals(path)
 		c.next = w.Start(c.a, lease.Forever)
 		own := without(w.Ephemerals(path), before)
@@ -131,7 +120,7 @@ func deletedUnknown(t *testing.T, w *World, r Recipe) {
 		w.After(100 * time.Millisecond)
 		w.Server.On(zktest.AnyOp, own[0]).Client("a").OnEvent().Delay(500 * time.Millisecond)
 		w.Remove(w.Named("operator"), own[0])
-		freed := w.freeing(c.held[0])
+		freed := w.freeing(c.held)
 		got := c.next.Granted()
 		require.Equal(t, own[0], got.Path(), "handed over, the event is on its way")
 		if broken {
@@ -144,7 +133,6 @@ func deletedUnknown(t *testing.T, w *World, r Recipe) {
 		require.ErrorIs(t, got.Err(), lease.ErrDeleted)
 		require.ErrorIs(t, got.Release(), lease.ErrLost)
 		require.NoError(t, <-freed)
-		release(t, c.held[1:]...)
 		w.After(SessionTimeout)
 		require.Empty(t, w.Ephemerals(path))
 	}
@@ -154,7 +142,7 @@ func deletedUnknown(t *testing.T, w *World, r Recipe) {
 // one joins again, at the end.
 func deletedFirst(t *testing.T, w *World, r Recipe) {
 	for range 5 {
-		c := newHolders(w, r)
+		c := newHolder(w, r)
 		before := w.Ephemerals(path)
 		c.next = w.Start(c.a, lease.Forever)
 		own := without(w.Ephemerals(path), before)
@@ -162,22 +150,22 @@ func deletedFirst(t *testing.T, w *World, r Recipe) {
 		c.last = w.Start(c.a, lease.Forever)
 		w.After(100 * time.Millisecond)
 		w.Remove(w.Known("b"), own[0])
-		freed := w.beginFreeing(c.held[0])
+		freed := w.beginFreeing(c.held)
 		other := c.other.Granted()
-		require.False(t, w.stands(c.held[0]))
+		require.False(t, w.stands(c.held))
 		w.Settle()
 		require.True(t, c.next.Waiting() || c.next.Granted().Err() != nil)
 		require.NoError(t, <-freed)
 		release(t, other)
 		release(t, c.last.Granted())
-		c.drain(c.held[1:]...)
+		c.drain()
 	}
 }
 
 // deleteIsRefused withdraws the permission to delete nodes of the queue. The slot was
 // handed over by then. After that, each slot of the path is kept until its deletion.
 func deleteIsRefused(t *testing.T, w *World, r Recipe) {
-	c := newHolders(w, r)
+	c := newHolder(w, r)
 	operator := w.Client("operator")
 	allow := func(perms int32) {
 		_, err := operator.SetACL(t.Context(), path, framework.WorldACL(perms), framework.AnyVersion)
@@ -186,17 +174,17 @@ func deleteIsRefused(t *testing.T, w *World, r Recipe) {
 	next, last := w.Start(c.a, lease.Forever), w.Start(c.a, lease.Forever)
 	w.After(100 * time.Millisecond)
 	allow(framework.PermAll &^ framework.PermDelete)
-	w.Server.On(zktest.OpDelete, c.held[0].Path()).Client("a").Delay(100 * time.Millisecond)
-	refused := w.freeing(c.held[0])
+	w.Server.On(zktest.OpDelete, c.held.Path()).Client("a").Delay(100 * time.Millisecond)
+	refused := w.freeing(c.held)
 	got := next.Granted()
 	r.requireAnswer(t, <-refused, framework.ErrNoAuth)
 	w.After(100 * time.Millisecond)
 	r.requireAnswer(t, got.Release(), framework.ErrNoAuth)
 	w.After(SessionTimeout)
 	require.True(t, last.Waiting(), "the nodes ahead stand")
-	require.True(t, w.stands(c.held[0]))
+	require.True(t, w.stands(c.held))
 	allow(framework.PermAll)
-	w.Remove(operator, c.held[0].Path())
+	w.Remove(operator, c.held.Path())
 	w.Remove(operator, got.Path())
 	held := last.Granted()
 	again := w.Start(c.a, lease.Forever)
@@ -207,5 +195,5 @@ func deleteIsRefused(t *testing.T, w *World, r Recipe) {
 		require.True(t, again.Waiting(), "there is no hand-over any more")
 	}
 	require.NoError(t, <-freed)
-	release(t, append(c.held[1:], again.Granted())...)
+	release(t, again.Granted())
 }

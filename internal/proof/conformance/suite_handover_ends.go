@@ -64,21 +64,17 @@ func nextGivesUp(t *testing.T, w *World, r Recipe) {
 	a := r.New(w.Client("a"), path)
 	for range 10 {
 		for name, how := range giveUps {
-			var held []*lease.Lease
-			for range r.Slots {
-				held = append(held, w.Acquire(a))
-			}
+			held := w.Acquire(a)
 			before := w.Ephemerals(path)
 			next := w.Start(a, how.timeout)
 			own := without(w.Ephemerals(path), before)
 			require.Len(t, own, 1)
 			last := w.Start(a, lease.Forever)
 			late := w.Server.On(zktest.OpDelete, own[0]).Client("a").Optional().Delay(500 * time.Millisecond)
-			freed := how.order(w, held[0], next)
+			freed := how.order(w, held, next)
 			got := w.grantedBehind(t, name, next, last, own[0])
 			late.Remove()
 			require.NoError(t, <-freed)
-			release(t, held[1:]...)
 			release(t, got)
 			w.After(time.Second)
 			require.Empty(t, w.Ephemerals(path), name)
@@ -139,12 +135,12 @@ func givenUpIsConfirmed(t *testing.T, w *World, r Recipe) {
 	given := w.Ephemerals(path)
 	c.next.Cancel(nil)
 	w.Settle()
-	freed := w.freeing(c.held[0])
+	freed := w.freeing(c.held)
 	for w.After(100 * time.Millisecond); len(w.Ephemerals(path)) == len(given); w.After(10 * time.Millisecond) {
 		require.True(t, c.last.Waiting())
 	}
 	require.NoError(t, <-freed)
-	release(t, append(c.held[1:], c.last.Granted())...)
+	release(t, c.last.Granted())
 }
 
 // deletedIsNotHandedOver has an operator delete the node of a lease: before the release
@@ -153,16 +149,16 @@ func deletedIsNotHandedOver(t *testing.T, w *World, r Recipe) {
 	for _, known := range []bool{true, false} {
 		c := newParty(w, r)
 		if !known {
-			w.Server.On(zktest.AnyOp, c.held[0].Path()).Client("a").OnEvent().Delay(500 * time.Millisecond)
+			w.Server.On(zktest.AnyOp, c.held.Path()).Client("a").OnEvent().Delay(500 * time.Millisecond)
 		}
-		w.Remove(w.Known("b"), c.held[0].Path())
+		w.Remove(w.Known("b"), c.held.Path())
 		w.Settle()
-		freed := w.freeing(c.held[0])
+		freed := w.freeing(c.held)
 		got := c.next.Granted()
 		require.NoError(t, got.Confirm(t.Context()))
 		r.requireAnswer(t, <-freed, lease.ErrLost)
 		require.True(t, c.other.Waiting())
-		c.drain(append(c.held[1:], got)...)
+		c.drain(got)
 	}
 }
 
@@ -175,20 +171,17 @@ func suspendedIsNotHandedOver(t *testing.T, w *World, r Recipe) {
 		w.Server.RefuseConnections("a", true)
 		w.Server.DropConnections("a")
 		w.Settle()
-		require.ErrorIs(t, c.held[0].Err(), lease.ErrSuspended)
+		require.ErrorIs(t, c.held.Err(), lease.ErrSuspended)
 		if !first {
 			w.Server.RefuseConnections("a", false)
 			w.After(60 * time.Millisecond)
 		}
-		freed := w.freeing(c.held[0])
+		freed := w.freeing(c.held)
 		w.Server.RefuseConnections("a", false)
 		for all := len(w.Ephemerals(path)); len(w.Ephemerals(path)) == all; w.After(10 * time.Millisecond) {
 			require.True(t, c.next.Waiting())
 		}
 		require.ErrorIs(t, <-freed, lease.ErrSuspended)
-		for _, l := range c.held[1:] {
-			require.ErrorIs(t, l.Release(), lease.ErrSuspended)
-		}
 		c.drain()
 		require.NoError(t, w.Known("a").Close())
 	}
@@ -203,8 +196,8 @@ func sessionEndsAtHandover(t *testing.T, w *World, r Recipe) {
 		for _, node := range nodesOf(w, "a") {
 			old[node] = true
 		}
-		w.Server.On(zktest.OpDelete, c.held[0].Path()).Client("a").Optional().Delay(900 * time.Millisecond)
-		freed := w.beginFreeing(c.held[0])
+		w.Server.On(zktest.OpDelete, c.held.Path()).Client("a").Optional().Delay(900 * time.Millisecond)
+		freed := w.beginFreeing(c.held)
 		if i%2 == 0 {
 			w.Settle()
 		}
@@ -218,9 +211,6 @@ func sessionEndsAtHandover(t *testing.T, w *World, r Recipe) {
 		if err := <-freed; err != nil {
 			require.ErrorIs(t, err, lease.ErrLost)
 		}
-		for _, l := range c.held[1:] {
-			require.ErrorIs(t, l.Release(), lease.ErrLost)
-		}
 		require.NoError(t, other.Confirm(t.Context()))
 		c.drain()
 	}
@@ -230,7 +220,7 @@ func sessionEndsAtHandover(t *testing.T, w *World, r Recipe) {
 func closedAtHandover(t *testing.T, w *World, r Recipe) {
 	for i := range 12 {
 		c := newParty(w, r)
-		freed := w.beginFreeing(c.held[0])
+		freed := w.beginFreeing(c.held)
 		if i%2 == 0 {
 			w.Settle()
 		}

@@ -28,12 +28,12 @@ var lateWrite = framework.CreateOp("/written", nil, framework.Persistent)
 func releasedCheckIsRefused(t *testing.T, w *World, r Recipe) {
 	c := newParty(w, r)
 	a, b := w.Known("a"), w.Known("b")
-	w.Server.On(zktest.OpDelete, c.held[0].Path()).Client("a").Delay(900 * time.Millisecond)
-	freed := w.freeing(c.held[0])
+	w.Server.On(zktest.OpDelete, c.held.Path()).Client("a").Delay(900 * time.Millisecond)
+	freed := w.freeing(c.held)
 	got := c.next.Granted()
 	w.Server.ResetCounts()
 	for _, client := range []*framework.Client{a, a.In(a.Session()), b} {
-		results, err := client.Multi(t.Context(), framework.CheckOp("/", framework.AnyVersion), c.held[0].Check(), lateWrite)
+		results, err := client.Multi(t.Context(), framework.CheckOp("/", framework.AnyVersion), c.held.Check(), lateWrite)
 		require.ErrorIs(t, err, framework.ErrNoNode)
 		require.ErrorIs(t, err, lease.ErrReleased)
 		require.Equal(t, framework.Failed, framework.OutcomeOf(err))
@@ -41,25 +41,25 @@ func releasedCheckIsRefused(t *testing.T, w *World, r Recipe) {
 		require.ErrorIs(t, results[1].Err, framework.ErrNoNode)
 	}
 	require.Zero(t, w.Server.Count(zktest.OpMulti), "nothing is sent")
-	require.True(t, w.stands(c.held[0]))
+	require.True(t, w.stands(c.held))
 	_, err := a.Multi(t.Context(), got.Check(), lateWrite)
 	require.NoError(t, err, "the next holder may write")
 	require.NoError(t, <-freed)
-	c.drain(append(c.held[1:], got)...)
+	c.drain(got)
 }
 
 // lateWriteComesBehind writes with a check that the old holder has made itself.
 func lateWriteComesBehind(t *testing.T, w *World, r Recipe) {
 	c := newParty(w, r)
-	w.Server.On(zktest.OpDelete, c.held[0].Path()).Client("a").Delay(500 * time.Millisecond)
-	check := framework.CheckOp(c.held[0].Path(), framework.AnyVersion)
-	freed := w.freeing(c.held[0])
+	w.Server.On(zktest.OpDelete, c.held.Path()).Client("a").Delay(500 * time.Millisecond)
+	check := framework.CheckOp(c.held.Path(), framework.AnyVersion)
+	freed := w.freeing(c.held)
 	got := c.next.Granted()
-	require.True(t, w.stands(c.held[0]))
+	require.True(t, w.stands(c.held))
 	_, err := w.Known("a").Multi(t.Context(), check, lateWrite)
 	require.ErrorIs(t, err, framework.ErrNoNode)
 	require.NoError(t, <-freed)
-	c.drain(append(c.held[1:], got)...)
+	c.drain(got)
 }
 
 // lateWriteAfterBreak has the delete be lost with the connection.
@@ -70,9 +70,9 @@ func lateWriteAfterBreak(t *testing.T, w *World, r Recipe) {
 	} {
 		c := newParty(w, r)
 		a := w.Known("a")
-		strike(w.Server.On(zktest.OpDelete, c.held[0].Path()).Client("a"))
-		check := framework.CheckOp(c.held[0].Path(), framework.AnyVersion)
-		freed := w.freeing(c.held[0])
+		strike(w.Server.On(zktest.OpDelete, c.held.Path()).Client("a"))
+		check := framework.CheckOp(c.held.Path(), framework.AnyVersion)
+		freed := w.freeing(c.held)
 		_, err := a.Multi(t.Context(), check, lateWrite)
 		require.Error(t, err)
 		if framework.OutcomeOf(err) == framework.Unknown {
@@ -82,7 +82,7 @@ func lateWriteAfterBreak(t *testing.T, w *World, r Recipe) {
 		_, written := w.Server.Node("/written")
 		require.False(t, written)
 		require.NoError(t, <-freed)
-		c.drain(append(c.held[1:], c.next.Granted())...)
+		c.drain(c.next.Granted())
 	}
 }
 
@@ -95,9 +95,9 @@ func lateWriteOfAnother(t *testing.T, w *World, r Recipe) {
 	} {
 		c := newParty(w, r)
 		b := w.Known("b")
-		strike(w.Server.On(zktest.OpDelete, c.held[0].Path()).Client("a"))
-		check := framework.CheckOp(c.held[0].Path(), framework.AnyVersion)
-		freed := w.freeing(c.held[0])
+		strike(w.Server.On(zktest.OpDelete, c.held.Path()).Client("a"))
+		check := framework.CheckOp(c.held.Path(), framework.AnyVersion)
+		freed := w.freeing(c.held)
 		got := c.next.Granted()
 		_, err := b.Multi(t.Context(), check, lateWrite)
 		require.NoError(t, err, "the node stands")
@@ -106,7 +106,7 @@ func lateWriteOfAnother(t *testing.T, w *World, r Recipe) {
 		_, err = b.Multi(t.Context(), check, lateWrite)
 		require.ErrorIs(t, err, framework.ErrNoNode)
 		require.NoError(t, <-freed)
-		c.drain(append(c.held[1:], got)...)
+		c.drain(got)
 	}
 }
 
@@ -120,31 +120,31 @@ func releaseIsNotSent(t *testing.T, w *World, r Recipe) {
 		go func() { _, _, _ = w.Known("a").Exists(t.Context(), "/busy") }()
 	}
 	w.Settle()
-	freed := w.freeing(c.held[0])
+	freed := w.freeing(c.held)
 	w.After(400 * time.Millisecond)
 	require.True(t, c.next.Waiting())
 	got := c.next.Granted()
 	require.NoError(t, <-freed)
-	c.drain(append(c.held[1:], got)...)
+	c.drain(got)
 }
 
 // confirmAwaitsDelete has an overloaded server refuse the delete alone, so that it is
 // repeated, and what is sent behind the first one comes before.
 func confirmAwaitsDelete(t *testing.T, w *World, r Recipe) {
 	c := newParty(w, r)
-	refused := w.Server.On(zktest.OpDelete, c.held[0].Path()).Client("a").Always().Fail(zktest.ThrottledOp)
-	freed := w.freeing(c.held[0])
+	refused := w.Server.On(zktest.OpDelete, c.held.Path()).Client("a").Always().Fail(zktest.ThrottledOp)
+	freed := w.freeing(c.held)
 	got := c.next.Granted()
 	confirmed := make(chan error, 1)
 	go func() { confirmed <- got.Confirm(t.Context()) }()
 	w.After(300 * time.Millisecond)
 	require.Empty(t, confirmed)
-	require.True(t, w.stands(c.held[0]))
+	require.True(t, w.stands(c.held))
 	refused.Remove()
 	require.NoError(t, <-confirmed)
-	require.False(t, w.stands(c.held[0]))
+	require.False(t, w.stands(c.held))
 	require.NoError(t, <-freed)
-	c.drain(append(c.held[1:], got)...)
+	c.drain(got)
 }
 
 // writeDuringRelease begins a write with Check just before the release, and the next
@@ -158,10 +158,10 @@ func writeDuringRelease(t *testing.T, w *World, r Recipe) {
 		a := w.Known("a")
 		late := make(chan error, 1)
 		go func() {
-			_, err := a.Multi(t.Context(), c.held[0].Check(), framework.SetOp("/data", []byte("old"), framework.AnyVersion))
+			_, err := a.Multi(t.Context(), c.held.Check(), framework.SetOp("/data", []byte("old"), framework.AnyVersion))
 			late <- err
 		}()
-		freed := w.beginFreeing(c.held[0])
+		freed := w.beginFreeing(c.held)
 		got := c.next.Granted()
 		_, err := a.Set(t.Context(), "/data", []byte("new"), framework.AnyVersion)
 		require.NoError(t, err)
@@ -172,6 +172,6 @@ func writeDuringRelease(t *testing.T, w *World, r Recipe) {
 		require.NoError(t, err)
 		require.Equal(t, "new", string(data))
 		require.NoError(t, <-freed)
-		c.drain(append(c.held[1:], got)...)
+		c.drain(got)
 	}
 }
