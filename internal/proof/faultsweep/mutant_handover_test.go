@@ -12,8 +12,8 @@ func HandOverMutants() []Mutant {
 		Name: "a release of an earlier connection hands over", Package: suites, Tests: "^TestMutex$/^an_earlier_connection_hands",
 		File: "internal/queue/policy.go", Old: "(!over || slot.on != a.on)", New: "(!over || slot.on == nil)",
 	}, {
-		Name: "the own watch is not needed for a hand-over", Package: suites, Tests: "^TestMutex$/^the_own_watch_comes_after",
-		File: "internal/queue/handover.go", Old: "return p.node.watch == watched", New: "return true",
+		Name: "a slot is handed over without a watch on the own node", Package: "./internal/queue", Tests: "TestNothingIsHandedOverToADeletedNode",
+		File: "internal/queue/handover.go", Old: "\treturn p.node.watch == watched\n", New: "\treturn true\n",
 	}, {
 		Name: "a downgrade does not bar the hand-over", Package: rwScenarios, Tests: "TestWriterThatHasDowngradedIsNotHandedOver",
 		File: "internal/hold/owner.go", Old: "h.keeps = true", New: "",
@@ -30,14 +30,8 @@ func HandOverMutants() []Mutant {
 		Name: "the check of a released lease is sent", Package: suites, Tests: "^TestMutex$/^a_check_of_a_released",
 		File: "internal/hold/check.go", Old: "if h.loss == nil && h.closed {", New: "if false {",
 	}, {
-		Name: "any number of releases is unconfirmed", Package: suites, Tests: "^TestMutex$/^a_chain_of_hand-overs",
-		File: "framework/releases.go", Old: "case len(all.unconfirmed) == maxUnconfirmed:", New: "case false:",
-	}, {
 		Name: "slots are handed over after a refused delete", Package: suites, Tests: "^TestMutex$/^the_server_refuses_the_delete",
 		File: "internal/queue/handover.go", Old: "if v.closed || v.confirms {", New: "if v.closed {",
-	}, {
-		Name: "unconfirmed deletes are not sent again first", Package: suites, Tests: "^TestMutex$/^a_late_write_is_sent_over",
-		File: "framework/gate.go", Old: "\t\t\tg.session.releases.resend(c)\n", New: "",
 	}, {
 		Name: "every release is handed over", Package: suites, Tests: "^TestReaders$/^a_slot_is_kept_until",
 		File: "internal/hold/release.go", Old: "handsOver := !lost && !h.keeps", New: "handsOver := !lost",

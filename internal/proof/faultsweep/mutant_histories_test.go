@@ -23,19 +23,16 @@ func HistoryMutants() []Mutant {
 }
 
 // HandOverHistoryMutants are bugs in the hand-over within a session, before the delete
-// is answered. All but one must show in histories with several threads in each client.
+// is answered. All must show in histories with several threads in each client.
 func HandOverHistoryMutants() []Mutant {
 	return []Mutant{{
 		Name: "releases are not sent again before the gate opens", Package: histories, Tests: "TestHandOver/mutex",
 		File: "framework/gate.go", Old: "\t\t\tg.session.releases.resend(c)\n", New: "",
 	}, {
-		Name: "a slot is handed over without a watch on the own node", Package: "./internal/queue", Tests: "TestNothingIsHandedOverToADeletedNode",
-		File: "internal/queue/handover.go", Old: "\treturn p.node.watch == watched\n", New: "\treturn true\n",
-	}, {
 		Name: "the slot of a lost lease is handed over", Package: histories, Tests: "TestHandOver/mutex",
 		File: "internal/hold/release.go", Old: "kit.Of(h.client).DeleteInBackground(path)", New: "go func() { _ = kit.Of(h.client).Release(context.Background(), path) }()",
 	}, {
-		Name: "a downgrade does not bar the hand-over", Package: histories, Tests: "TestHandOver/rwlock",
+		Name: "a downgrade does not bar the hand-over, seen in histories", Package: histories, Tests: "TestHandOver/rwlock",
 		File: "internal/hold/owner.go", Old: "\th.keeps = true\n", New: "",
 	}, {
 		Name: "the Check of a released lease is not refused", Package: histories, Tests: "TestHandOver/mutex",
