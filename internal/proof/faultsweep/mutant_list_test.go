@@ -90,9 +90,8 @@ func Mutants() []Mutant {
 		File: "internal/hold/handle.go", Old: "\th.end(how)", New: "\tdefer h.end(how)",
 	}, {
 		Name: "the next fork is admitted while a release goes on", Package: "./internal/hold", Tests: "TestClaimCountsUntilItsContextHasEnded",
-		File: "internal/hold/fork.go",
-		Old:  "\treturn true\n}\n\n// endClaim ends the claim of a handle that was dismissed. left says that its owner has\n// no other handle and no admitted fork.\nfunc (h *Hold) endClaim(o *claimant) (left bool) {\n\th.mu.Lock()\n\tdefer h.mu.Unlock()\n\to.claims--\n",
-		New:  "\thandle.owner.claims--\n\treturn true\n}\n\n// endClaim ends the claim of a handle that was dismissed. left says that its owner has\n// no other handle and no admitted fork.\nfunc (h *Hold) endClaim(o *claimant) (left bool) {\n\th.mu.Lock()\n\tdefer h.mu.Unlock()\n",
+		File: "internal/hold/fork.go", Old: "if above.claims--; above.claims > 0 {",
+		New: "open := false\n\t\tfor other := h.handles; other != nil; other = other.next {\n\t\t\topen = open || other.owner == above\n\t\t}\n\t\tif above.claims--; above.claims > 0 && open {",
 	}, {
 		Name: "a release gives up when its answer is dropped", Package: sweeps, Tests: sweepTest,
 		File: "framework/cleanup.go", Old: "if !errors.Is(err, ErrNoNode) && !refused(err) {", New: "if false {",

@@ -47,7 +47,7 @@ func (p *planting) add(m Mutant, text, changed string) bool {
 		p.files[m.File] = text
 	}
 	name := fmt.Sprint(bad.Name.Name, "Mutant", strings.Count(p.files[m.File], "\n//line "))
-	call, ok := callOf(bad, name)
+	call, ok := callOf(changed, bad, name)
 	if !ok {
 		return false
 	}
@@ -84,19 +84,35 @@ func onlyChange(text, changed string) (head string, bad *ast.FuncDecl, ok bool) 
 	return head, bad, bad != nil && strings.HasPrefix(text[was[slices.Index(is, ast.Decl(bad))].Pos()-1:], head)
 }
 
-// callOf is a call of a function that is like f and has another name, from within f.
-func callOf(f *ast.FuncDecl, name string) (call string, ok bool) {
+// callOf is a call of a function that is like f and has another name, from within f. A
+// parameter without a name, which f cannot use, gets a zero value.
+func callOf(text string, f *ast.FuncDecl, name string) (call string, ok bool) {
+	of := func(n ast.Node) string { return text[n.Pos()-1 : n.End()-1] }
 	var args []string
 	for _, param := range f.Type.Params.List {
+		_, variadic := param.Type.(*ast.Ellipsis)
 		for _, arg := range param.Names {
-			args = append(args, arg.Name)
-		}
-		if _, variadic := param.Type.(*ast.Ellipsis); variadic && len(args) > 0 {
-			args[len(args)-1] += "..."
+			switch {
+			case variadic:
+				args = append(args, arg.Name+"...")
+			case arg.Name == "_":
+				args = append(args, "*new("+of(param.Type)+")")
+			default:
+				args = append(args, arg.Name)
+			}
 		}
 	}
-	if len(args) != f.Type.Params.NumFields() || slices.Contains(args, "_") || f.Type.TypeParams != nil {
+	if len(args) != f.Type.Params.NumFields() || slices.Contains(args, "_...") {
 		return "", false
+	}
+	if f.Type.TypeParams != nil {
+		var types []string
+		for _, param := range f.Type.TypeParams.List {
+			for _, arg := range param.Names {
+				types = append(types, arg.Name)
+			}
+		}
+		name += "[" + strings.Join(types, ", ") + "]"
 	}
 	call = fmt.Sprintf("%s(%s)", name, strings.Join(args, ", "))
 	if f.Recv != nil {
