@@ -20,7 +20,7 @@ func TrustMutants() []Mutant {
 		Name: "nothing relies on a session", Package: sweeps, Tests: oldLeader,
 		File: "framework/internal/guard/trust.go", Old: "\tt.relied++\n", New: "",
 	}, {
-		Name: "what a quorum vouched for is trusted for the whole timeout", Package: suites, Tests: "^TestMutex$",
+		Name: "what a quorum vouched for is trusted for the whole timeout", Package: suites, Tests: "^TestMutex$/^a_holder's_server_loses",
 		File: "framework/internal/guard/trust.go", Old: "age(t.vouched, now) < window):", New: "age(t.vouched, now) < t.timeout):",
 	}, {
 		Name: "a transaction counts from its answer", Package: trusting, Tests: "WhatAnAnswerProves",
@@ -62,10 +62,10 @@ func TrustMutants() []Mutant {
 		Name: "a lease is granted although no quorum vouches for its session", Package: trusting, Tests: "OlderProof",
 		File: "framework/internal/guard/trust.go", Old: "age(t.vouched, now) < t.timeout/2", New: "age(t.vouched, now) < trustWindow(t.timeout)*9/10",
 	}, {
-		Name: "a hold is not notified that its node is gone", Package: suites, Tests: "^TestMutex$",
+		Name: "a hold is not notified that its node is gone", Package: suites, Tests: "^TestMutex$/^the_node_of_a_holder_is_deleted_without",
 		File: "internal/hold/hold.go", Old: "h.doom(missing(err))", New: "",
 	}, {
-		Name: "a lost hold is relied on", Package: suites, Tests: "^TestMutex$",
+		Name: "a lost hold is relied on", Package: suites, Tests: "^TestMutex$/^the_node_of_a_holder_is_deleted_without",
 		File: "internal/hold/hold.go", Old: "h.end()\n\tfor", New: "h.over.Give()\n\tfor",
 	}}
 }
