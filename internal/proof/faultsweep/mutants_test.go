@@ -2,7 +2,6 @@ package faultsweep
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -24,11 +23,11 @@ import (
 func TestMutantsAreFound(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
-	together, passing := newPlanting(t, root), map[string]bool{}
+	together, passing, names := newPlanting(t, root), map[string]bool{}, namesOf(t, root)
 	for _, m := range slices.Concat(Mutants(), RevocationMutants(), InspectMutants(), HistoryMutants(), TrustMutants(), ObserverMutants(), RequestMutants(), TransportMutants(), HoldMutants(), ParentMutants(), ViewMutants(), HandOverMutants(), FrameworkHandOverMutants(), HandOverHistoryMutants(), AsyncMutants()) {
 		t.Run(m.Name, func(t *testing.T) {
 			text, changed := m.change(t, root)
-			m.requireTests(t, root)
+			m.requireTests(t, names(m.Package))
 			if extent.Slowdown() > 1 {
 				return
 			}
@@ -70,25 +69,43 @@ func (m Mutant) change(t *testing.T, root string) (text, changed string) {
 
 var testNames, texts = regexp.MustCompile(`(?m)^func (Test\w+)\(`), regexp.MustCompile(`"([^"\n]*)"`)
 
+// names are those of the tests of a package, and all its texts, of which some are names
+// of subtests, as "go test -run" knows them.
+type names struct{ tests, texts []string }
+
+// namesOf reads them once for each package.
+func namesOf(t *testing.T, root string) func(pkg string) names {
+	known := map[string]names{}
+	return func(pkg string) (n names) {
+		t.Helper()
+		if seen, ok := known[pkg]; ok {
+			return seen
+		}
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pkg), "*.go"))
+		require.NoError(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, found := range testNames.FindAllSubmatch(text, -1) {
+				n.tests = append(n.tests, string(found[1]))
+			}
+			for _, found := range texts.FindAllSubmatch(text, -1) {
+				n.texts = append(n.texts, strings.ReplaceAll(string(found[1]), " ", "_"))
+			}
+		}
+		known[pkg] = n
+		return n
+	}
+}
+
 // requireTests fails if no test has a name that the mutant's pattern matches. Names of
 // subtests are looked for among all texts of the package.
-func (m Mutant) requireTests(t *testing.T, root string) {
+func (m Mutant) requireTests(t *testing.T, of names) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(m.Package), "*.go"))
-	require.NoError(t, err)
-	var source []byte
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		source = append(source, text...)
-	}
-	names := testNames
+	all := of.tests
 	for pattern := range strings.SplitSeq(m.Tests, "/") {
-		matches := slices.ContainsFunc(names.FindAllSubmatch(source, -1), func(name [][]byte) bool {
-			return regexp.MustCompile(pattern).Match(bytes.ReplaceAll(name[1], []byte(" "), []byte("_")))
-		})
-		require.True(t, matches, "no test of %s is called %q", m.Package, pattern)
-		names = texts
+		require.True(t, slices.ContainsFunc(all, regexp.MustCompile(pattern).MatchString), "no test of %s is called %q", m.Package, pattern)
+		all = of.texts
 	}
 }
 
