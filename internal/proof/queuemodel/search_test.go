@@ -35,14 +35,23 @@ func (s *scenario) search(most int) result {
 	seen.add(hash(&begin))
 	open.push(&begin)
 	origins := []origin{{}}
+	var keys []uint64 // of the states that come next
 	for at := 0; open.pop(&m.state) && len(origins) <= most; at++ {
 		stuck := true
-		for k, next := range m.possible() {
+		all := m.possible()
+		keys = keys[:0]
+		for k := range all {
+			keys = append(keys, hash(&all[k].to))
+		}
+		seen.touch(keys)
+		for k := range all {
+			next := &all[k]
 			stuck = stuck && !next.byItself
 			if next.violation != "" {
-				return result{len(origins), next.violation, append(m.trace(begin, origins, at), next.String())}
+				last := *next // trace overwrites what is possible
+				return result{len(origins), last.violation, append(m.trace(begin, origins, at), last.String())}
 			}
-			if seen.add(hash(&next.to)) {
+			if seen.add(keys[k]) {
 				origins = append(origins, origin{uint32(at), uint16(k)})
 				open.push(&next.to)
 			}
@@ -78,25 +87,39 @@ func (m *model) trace(begin state, origins []origin, to int) (texts []string) {
 // hash returns 64 bits for a state. Two of a few million states have the same ones with
 // a probability of about one in a million; then one is not searched.
 func hash(s *state) uint64 {
-	var rest [8]byte
+	var rest [16]byte
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(s)), unsafe.Sizeof(*s))
+	const odd = 0xd6e8feb86659fd93
 	h := uint64(0x9e3779b97f4a7c15)
-	for ; len(bytes) >= 8; bytes = bytes[8:] {
-		h = mix(h ^ binary.LittleEndian.Uint64(bytes))
+	for ; len(bytes) >= 16; bytes = bytes[16:] {
+		h = mix(h^binary.LittleEndian.Uint64(bytes), odd^binary.LittleEndian.Uint64(bytes[8:]))
 	}
 	copy(rest[:], bytes)
-	return max(mix(h^binary.LittleEndian.Uint64(rest[:])), 1)
+	return max(mix(h^binary.LittleEndian.Uint64(rest[:]), odd^binary.LittleEndian.Uint64(rest[8:])), 1)
 }
 
-func mix(x uint64) uint64 {
-	high, low := bits.Mul64(x, 0xd6e8feb86659fd93)
+func mix(x, y uint64) uint64 {
+	high, low := bits.Mul64(x, y)
 	return high ^ low
 }
 
 // hashes is a set of them, open addressed. 0 is a free place.
 type hashes struct {
-	places []uint64
-	n      int
+	places  []uint64
+	n       int
+	touched uint64 // see touch
+}
+
+// touch reads the places of some hashes at once, so that add need not wait for the
+// memory of one after another.
+func (t *hashes) touch(all []uint64) {
+	if len(t.places) == 0 {
+		return
+	}
+	mask := uint64(len(t.places) - 1)
+	for _, h := range all {
+		t.touched ^= t.places[h&mask]
+	}
 }
 
 func (t *hashes) add(h uint64) (added bool) {
