@@ -81,18 +81,13 @@ func TestReleaseAsyncOfSeveralNodes(t *testing.T) {
 // The watch of a lease goes when the answer has come, whatever it is.
 func TestReleaseAsyncThatFails(t *testing.T) {
 	granting(t, func(t *testing.T, p world) {
-		h := p.grant(t, t.Context())
-		time.Sleep(timeout)
-		require.Equal(t, 1, p.server.Watches())
+		w, watched := p.watched(t)
+		h := p.grant(t, t.Context(), watched)
 		p.server.On(zktest.OpDelete, "").Fail(zktest.NoAuth)
 		require.NoError(t, h.ReleaseAsync())
-		for range 300 { // idle watches are taken back when there are too many
-			h := p.grant(t, t.Context())
-			time.Sleep(timeout / 300)
-			_ = h.ReleaseAsync()
-		}
 		synctest.Wait()
 		require.Equal(t, 1, p.nodes())
+		require.True(t, w.isStopped())
 	})
 }
 

@@ -52,6 +52,12 @@ func asyncNotAnswered(t *testing.T, w *World, r Recipe) {
 func acquiresBehindAsync(t *testing.T, w *World, r Recipe) {
 	a := r.New(w.Client("a"), path)
 	release(t, w.Acquire(a))
+	w.Server.SetFaults(func(call zktest.Call) zktest.Action {
+		if call.Phase == zktest.PhaseAfterApply {
+			return zktest.Delay(time.Millisecond) // so that the answer comes when more was sent
+		}
+		return zktest.Pass
+	})
 	first := w.Requests(func() { release(t, w.Acquire(a)) })
 	const n = 5
 	many := w.Requests(func() {

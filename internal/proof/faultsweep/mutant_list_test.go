@@ -94,7 +94,7 @@ func Mutants() []Mutant {
 		New: "open := false\n\t\tfor other := h.handles; other != nil; other = other.next {\n\t\t\topen = open || other.owner == above\n\t\t}\n\t\tif above.claims--; above.claims > 0 && open {",
 	}, {
 		Name: "a release gives up when its answer is dropped", Package: sweeps, Tests: sweepTest,
-		File: "framework/cleanup.go", Old: "if !errors.Is(err, ErrNoNode) && !refused(err) {", New: "if false {",
+		File: "framework/cleanup.go", Old: "if err != nil && !c.endedBy(err) && !errors.Is(err, ErrNoNode) && !refused(err) {", New: "if false {",
 	}, {
 		Name: "a create whose answer is dropped is not searched for", Package: sweeps, Tests: sweepTest,
 		File: "framework/protected.go", Old: "outcome == Failed && p.pauses == nil ||", New: "true ||",

@@ -17,8 +17,8 @@ func RequestMutants() []Mutant {
 		Name: "a listing is sent before the create", Package: client, Tests: "^TestAListingBehindSeveralCreates$",
 		File: "framework/create.go", Old: "a.sent, a.behind = o.onSent, o.behind", New: "if a.behind = o.behind; o.onSent != nil {\n\t\to.onSent()\n\t\ttime.Sleep(time.Millisecond)\n\t}",
 	}, {
-		Name: "a read that is not sent keeps its slot", Package: client, Tests: "^TestReadsAtOnceDoNotWait$",
-		File: "framework/at_once.go", Old: "\t\treturn true\n\t}\n\t<-s.slots\n", New: "\t\treturn true\n\t}\n",
+		Name: "a read that is not sent keeps its slot", Package: client, Tests: "^TestReadAtOnceThatComesTooLateForItsConnection$",
+		File: "framework/at_once.go", Old: "\t_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)\n\t<-s.slots\n", New: "\t_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)\n",
 	}, {
 		Name: "a read whose answer came keeps its slot", Package: client, Tests: "^TestReadsAtOnceDoNotWait$",
 		File: "framework/at_once.go", Old: "v, outcome, err := r.attempt.read(a)\n\t<-s.slots", New: "v, outcome, err := r.attempt.read(a)",

@@ -39,7 +39,7 @@ func ViewMutants() []Mutant {
 		File: "internal/queue/node.go", Old: "p.notify()\n\t}\n\tn.owner, n.waiters = nil, nil", New: "_ = p\n\t}\n\tn.owner, n.waiters = nil, nil",
 	}, {
 		Name: "an older listing shows what a writer has become", Package: rwScenarios, Tests: "Curator621",
-		File: "internal/queue/admission.go", Old: "if r.gone.Before(p.self) && p.mustRecheck(r.gone) {", New: "if false {",
+		File: "internal/queue/admission.go", Old: "return gone.Before(p.self) && p.mustRecheck(gone) })", New: "return false })",
 	}, {
 		Name: "only events wake a waiter, no slow look does", Package: suites, Tests: "^TestMutex$/the_node_ahead_is_deleted_without",
 		File: "internal/queue/views.go", Old: "v.list()\n\t\ttimer", New: "timer",
@@ -72,10 +72,10 @@ func ViewMutants() []Mutant {
 		File: "internal/queue/admission.go", Old: "p.seen.record(p.queue.Path,", New: "p.seen.record(v.path,",
 	}, {
 		Name: "writers that leave behind a waiter have it list again", Package: rwScenarios, Tests: "TestWritersThatGiveUpDelayNoWriterAhead",
-		File: "internal/queue/admission.go", Old: "if r.gone.Before(p.self) && p.mustRecheck", New: "if p.mustRecheck",
+		File: "internal/queue/admission.go", Old: "return gone.Before(p.self) && p.mustRecheck", New: "return p.mustRecheck",
 	}, {
 		Name: "a crowd does not list again after a writer has left", Package: waits, Tests: "TestCrowdsUnderFaults",
-		File: "internal/queue/admission.go", Old: "when = r.when // the latest is the last", New: "",
+		File: "internal/queue/admission.go", Old: "\tif p.recheckDue() {\n\t\tv.want(p, v.listed)\n\t\treturn false\n\t}\n", New: "",
 	}, {
 		Name: "a look is passed on past another client", Package: permits, Tests: "TestPermitOfAnotherClientBetween",
 		File: "internal/queue/pass.go", Old: "next.self.Node != name.Node {\n\t\t\treturn false", New: "next.self.Node != name.Node {\n\t\t\tcontinue",

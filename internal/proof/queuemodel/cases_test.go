@@ -116,11 +116,11 @@ func longCases() []searched {
 			locals: 2, deletes: 1, breaks: 2, lateWrites: 1, lagging: true, first: []string{"W0 joins"}}},
 		{2484879, "two are next in turn, over a break", scenario{
 			locals: 3, deletes: 1, breaks: 1, lagging: true, first: []string{"W0 joins", "W1 joins"}}},
-		{1829816, "two are next in turn behind a reader, and answers are late", scenario{
+		{1622479, "two are next in turn behind a reader, and answers are late", scenario{
 			locals: 3, foreign: 1, kinds: "WWRWMR", deletes: 1, downgrades: 1, lagging: true, late: true, first: []string{"F0 joins", "W0 joins", "W1 joins"}}},
-		{557673, "two writers and one that becomes a reader", scenario{
+		{539135, "two writers and one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true}},
-		{2898114, "a reader, a writer, and one that becomes a reader", scenario{
+		{2755772, "a reader, a writer, and one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "RWWWMR", downgrades: 1, lagging: true}},
 		{725895, "permits for two of three", scenario{
 			locals: 2, foreign: 1, kinds: "SSSSSS", permits: 2}},
