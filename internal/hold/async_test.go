@@ -118,10 +118,11 @@ func TestReleaseAsyncIsObserved(t *testing.T) {
 			if rule.Delay(time.Second); code != 0 {
 				p.server.On(zktest.OpDelete, "").Fail(code)
 			}
+			synctest.Wait()
 			ended, span = nil, nil
 			require.NoError(t, h.ReleaseAsync())
-			require.Empty(t, ended)
 			time.Sleep(2 * timeout)
+			synctest.Wait()
 			require.Len(t, ended, 1)
 			require.Equal(t, time.Second, ended[0].Held)
 			require.Equal(t, code != 0, errors.Is(ended[0].Err, lease.ErrDeleted))
