@@ -116,14 +116,18 @@ func (w *teamWorker) hold(ctx context.Context, held *lease.Lease) {
 		<-time.After(time.Duration(w.rng.IntN(3000)) * time.Microsecond)
 	}
 	w.referee.release(w.team, held)
+	release := held.Release
+	if w.rng.IntN(3) == 0 {
+		release = held.ReleaseAsync
+	}
 	if w.rng.IntN(4) > 0 {
-		_ = held.Release()
+		_ = release()
 		w.referee.released(w.team)
 		return
 	}
 	var late sync.WaitGroup
 	late.Go(func() { w.writeLate(ctx, held) })
-	_ = held.Release()
+	_ = release()
 	w.referee.released(w.team)
 	late.Wait()
 }

@@ -40,7 +40,11 @@ func (l *ledger) turn(ctx context.Context, a lease.Acquirer, n note, rng *rand.R
 	if err != nil {
 		return err
 	}
-	return errors.Join(l.keep(held, n, rng), held.Release())
+	kept := l.keep(held, n, rng)
+	if rng.IntN(3) == 0 {
+		return errors.Join(kept, held.ReleaseAsync())
+	}
+	return errors.Join(kept, held.Release())
 }
 
 // keep holds a lease.
