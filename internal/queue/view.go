@@ -132,8 +132,9 @@ func (v *view) learn(child string) {
 	if !ok || v.closed || v.knowsOf(name) {
 		return
 	}
+	when := v.tick() // a rule that was asked before is too old: see Dependency
 	if !isUnique(name) {
-		v.voided = v.tick()
+		v.voided = when
 		return
 	}
 	d := deletion{name, v.recheck != nil && v.recheck(name, name) && !released}

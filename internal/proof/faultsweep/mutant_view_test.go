@@ -11,6 +11,9 @@ func ViewMutants() []Mutant {
 		Name: "a name without an id is used once", Package: waits, Tests: "TestANameThatIsUsedAgainCounts",
 		File: "internal/queue/view.go", Old: "if !isUnique(name) {", New: "if false {",
 	}, {
+		Name: "a rule that is older than a deletion admits", Package: waits, Tests: "TestARuleThatIsOlder",
+		File: "internal/queue/view.go", Old: "when := v.tick() // a rule", New: "when := v.clock // a rule",
+	}, {
 		Name: "a deletion admits without the watch on the own node", Package: waits, Tests: "TestADeletionAheadWaits",
 		File: "internal/queue/admission.go", Old: "return p.node.watch == watched", New: "return true",
 	}, {

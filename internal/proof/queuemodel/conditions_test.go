@@ -56,7 +56,7 @@ func needed() []leftOut {
 		{"ownReadWakes", ownReadWakes, "queue/admission.go", "if p.admissible {", notGranted, oneWaits},
 		{"watchOwnEarly", watchOwnEarly, "queue/admission.go", "p.watchOwn(false)", noNode, oneWaits},
 		{"voidByBreak", voidByBreak, "queue/view.go", "v.listed > v.voided && !closed(v.broken)", unjust, oneBreak},
-		{"voidNameless", voidNameless, "queue/view.go", "v.voided = v.tick()", unjust, namesAgain},
+		{"voidNameless", voidNameless, "queue/view.go", "v.voided = when", unjust, namesAgain},
 		{"discardBroken", discardBroken, "queue/listing.go", "case closed(broken):", unjust, joinsBehind},
 		{"brokenFirst", brokenFirst, "queue/listing.go", "broken := v.session.Suspended()\n\tv.begin()\n\tif v.isBroken()", unjust, joinsBehind},
 		{"momentOfSending", momentOfSending, "queue/listing.go", "v.begin()\n\tif v.isBroken() || !kit.Of(v.client).SendChildren(", unjust, joinsBehind},
