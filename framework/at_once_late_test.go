@@ -37,9 +37,9 @@ func TestReadAtOnceThatComesTooLateForItsConnection(t *testing.T) {
 	})
 }
 
-// A release that is unconfirmed is sent on the next connection, also if it came too late
-// for the one that it was meant for. So it counts as sent: if it were sent anew it would
-// find that somebody has deleted the node.
+// A release that is unconfirmed is sent on the next connection, also if it came too
+// late for the one that it was meant for. So it counts as sent: if it were sent anew it
+// would find that somebody has deleted the node.
 func TestReleaseAtOnceThatComesTooLateForItsConnection(t *testing.T) {
 	withRelease(t, func(t *testing.T, server *zktest.Server, s *Session, r *release) {
 		stop := s.deletions.listen("/queue", overTold(func(<-chan struct{}) {}))
