@@ -80,6 +80,9 @@ func ViewMutants() []Mutant {
 		Name: "a crowd does not list again after a writer has left", Package: waits, Tests: "TestCrowdsUnderFaults",
 		File: "internal/queue/admission.go", Old: "\tif p.recheckDue() {\n\t\tv.want(p, v.listed)\n\t\treturn false\n\t}\n", New: "",
 	}, {
+		Name: "a listing from before a downgrade admits when the deletion is known", Package: "./recipes/rwlock", Tests: "^TestListingFromBeforeADowngradeIsHandledAfterIt$",
+		File: "internal/queue/listing.go", Old: "\t\tv.remove(d)\n", New: "\t\tv.remove(deletion{gone: d.gone})\n",
+	}, {
 		Name: "a look is passed on past another client", Package: permits, Tests: "TestPermitOfAnotherClientBetween",
 		File: "internal/queue/pass.go", Old: "next.self.Node != name.Node {\n\t\t\treturn false", New: "next.self.Node != name.Node {\n\t\t\tcontinue",
 	}, {
