@@ -68,7 +68,7 @@ type Observer struct {
 	// HoldEnded is called when a hold is over. The end of the caller's context does not
 	// end it. After a Release it is called when that returns; the next hold of the same
 	// client may start before. After a ReleaseAsync it is called when the answer has
-	// come, on a goroutine of the client.
+	// come or is given up, mostly on a goroutine of the client.
 	HoldEnded func(ctx context.Context, e HoldEnd)
 }
 

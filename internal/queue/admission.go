@@ -166,7 +166,7 @@ func (p *Position) admit() bool {
 		v.want(p, v.listed)
 		return false
 	}
-	if !v.reduced {
+	if !v.reduced && p.basis != v.listed { // nothing has changed since the listing, nor the rule
 		p.unconfirmed = nil
 		return true
 	}

@@ -35,7 +35,7 @@ type Position struct {
 	sent, answered      uint64 // when the create was, the last attempt
 	node                *node  // its own; nil until it waits for others
 	waits               []*node
-	basis               uint64 // the listing of the last decision
+	basis               uint64 // the listing by which it waits
 	admissible          bool   // but for the watch on its node
 	unlisted            bool   // the last one that it has waited for has failed
 	evicted             bool   // its node is deleted

@@ -77,6 +77,16 @@ func cases() []searched {
 			locals: 3, foreign: 1, deletes: 1, leaves: 1, first: []string{"W0 joins", "W1 joins"}}},
 		{14478, "listings in place of reads", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true, noReads: true, first: waits}},
+		{89347, "two writers and one that becomes a reader, and listings fail", scenario{
+			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, failures: 2, lagging: true, late: true, first: waits}},
+		{97905, "a writer and one that becomes a reader, over a break", scenario{
+			locals: 1, foreign: 1, kinds: "WWWWMR", downgrades: 1, breaks: 1, lagging: true, late: true}},
+		{275022, "two writers and one that becomes a reader, over a break", scenario{
+			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, breaks: 1, lagging: true, first: waits}},
+		{359311, "two writers and one that becomes a reader, and a node may be deleted", scenario{
+			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, deletes: 1, lagging: true, late: true, first: waits}},
+		{307491, "two writers and one that becomes a reader, and one gives up", scenario{
+			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, leaves: 1, lagging: true, late: true, first: waits}},
 	}
 }
 

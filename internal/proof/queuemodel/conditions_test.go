@@ -48,7 +48,7 @@ func needed() []leftOut {
 	return []leftOut{
 		{"ownWatch", ownWatch, "queue/admission.go", "p.watchOwn(true)", unjust, oneWaits},
 		{"settledWatch", settledWatch, "queue/admission.go", "return p.node.watch == watched", unjust, oneWaits},
-		{"ifReduced", ifReduced, "queue/admission.go", "if !v.reduced {", unjust, twoLate},
+		{"ifReduced", ifReduced, "queue/admission.go", "if !v.reduced && p.basis", unjust, twoLate},
 		{"showsOwn", showsOwn, "queue/admission.go", "case found && !v.isGone(p.self):", unjust, oneWaits},
 		{"evictAfterAnswer", evictAfterAnswer, "queue/admission.go", "case v.listed > p.answered:", evictsOne, twoInTurn},
 		{"recheckWriters", recheckWriters, "queue/admission.go", "if p.recheckDue() {", unjust, oneWriter},
