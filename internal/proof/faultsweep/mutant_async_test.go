@@ -47,7 +47,7 @@ func AsyncMutants() []Mutant {
 		Name: "a request at once that is too large keeps its slot", Package: client, Tests: "^TestReadsAtOnceDoNotWait$",
 		File: "framework/at_once.go", Old: "\tif !r.start(s) {\n\t\t<-s.slots\n", New: "\tif !r.start(s) {\n",
 	}, {
-		Name: "a deletion admits as if the listing had shown it", Package: "./internal/queue", Tests: "TestADeletionAheadWaits",
+		Name: "a deletion admits as if the listing had shown it", Package: "./internal/queue", Tests: "TestADeletionBeforeTheFirstDecision",
 		File: "internal/queue/admission.go", Old: "\tif !v.reduced && p.basis != v.listed {", New: "\tif p.basis != v.listed {",
 	}}
 }

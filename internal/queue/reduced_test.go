@@ -1,0 +1,31 @@
+package queue_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/locks"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+)
+
+// The listing shows the own node and one ahead. Both are deleted before the first
+// decision, and only the deletion of the one ahead is known: it does not admit.
+func TestADeletionBeforeTheFirstDecision(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a := w.Client("a")
+		ahead, err := mutexOf(t, a).Acquire(t.Context(), 0)
+		require.NoError(t, err)
+		p := locks.Queue(a, path, znode.Mutex, queue.Self("")).Position(a.In(a.Session()), &queue.Seen{})
+		require.NoError(t, p.Join(t.Context()))
+		_, err = p.Listed(t.Context())
+		require.NoError(t, err)
+		w.Remove(w.Client("operator"), p.Path())
+		require.NoError(t, a.Delete(t.Context(), ahead.Path(), framework.AnyVersion))
+		require.ErrorIs(t, p.AwaitAdmitted(t.Context(), nil, false), queue.ErrEvicted)
+		p.Leave()
+	})
+}
