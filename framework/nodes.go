@@ -47,6 +47,7 @@ type reading[T any] struct {
 	code   int32
 	kind   watchKind
 	decode func(d *jute.Decoder) T // what comes before the Stat
+	start  func(s *Session, path string) (attempt[found[T]], error)
 	finish func(a guard.Answer, err error) (found[T], error)
 }
 
@@ -60,7 +61,7 @@ var (
 
 func newReading[T any](op string, code int32, kind watchKind, decode func(d *jute.Decoder) T) *reading[T] {
 	r := &reading[T]{op: op, code: code, kind: kind, decode: decode}
-	r.finish = r.find
+	r.start, r.finish = r.unwatched, r.find
 	return r
 }
 
@@ -92,8 +93,8 @@ func (r *reading[T]) find(a guard.Answer, err error) (f found[T], _ error) {
 	return f, nil
 }
 
-// start is an attempt without a watch.
-func (r *reading[T]) start(_ *Session, path string) (attempt[found[T]], error) { //nolint:unparam // as a request wants it
+// unwatched is an attempt without a watch.
+func (r *reading[T]) unwatched(_ *Session, path string) (attempt[found[T]], error) { //nolint:unparam // as a request wants it
 	return attempt[found[T]]{code: r.code, record: r.record(path, false), finish: r.finish}, nil
 }
 
