@@ -10,6 +10,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // The listing shows the own node and one ahead. Both are deleted before the first
@@ -27,5 +28,27 @@ func TestADeletionBeforeTheFirstDecision(t *testing.T) {
 		require.NoError(t, a.Delete(t.Context(), ahead.Path(), framework.AnyVersion))
 		require.ErrorIs(t, p.AwaitAdmitted(t.Context(), nil, false), queue.ErrEvicted)
 		p.Leave()
+	})
+}
+
+// The deletion of a writer that a listing shows has those behind it list again, and
+// nobody ahead of it.
+func TestAWriterBehindThatLeavesHasNobodyListAgain(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a := w.Client("a")
+		q := locks.Queue(a, path, znode.Writer, queue.Self(""))
+		var both []*queue.Position
+		for range 2 {
+			p := q.Position(a.In(a.Session()), &queue.Seen{})
+			require.NoError(t, p.Join(t.Context()))
+			_, err := p.Listed(t.Context())
+			require.NoError(t, err)
+			both = append(both, p)
+		}
+		both[1].Leave()
+		w.Server.ResetCounts()
+		require.NoError(t, both[0].AwaitAdmitted(t.Context(), nil, false))
+		require.Zero(t, w.Server.Count(zktest.OpGetChildren2))
+		both[0].Leave()
 	})
 }

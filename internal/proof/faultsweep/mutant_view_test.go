@@ -77,7 +77,7 @@ func ViewMutants() []Mutant {
 		Name: "the error of a wait has the path of another client", Package: scenarios, Tests: "TestTimeoutErrorNamesTheHolderBesideANamespace",
 		File: "internal/queue/admission.go", Old: "p.seen.record(p.queue.Path,", New: "p.seen.record(v.path,",
 	}, {
-		Name: "writers that leave behind a waiter have it list again", Package: rwScenarios, Tests: "TestWritersThatGiveUpDelayNoWriterAhead",
+		Name: "writers that leave behind a waiter have it list again", Package: waits, Tests: "TestAWriterBehindThatLeavesHasNobodyListAgain",
 		File: "internal/queue/admission.go", Old: "return gone.Before(p.self) && p.mustRecheck", New: "return p.mustRecheck",
 	}, {
 		Name: "a crowd does not list again after a writer has left", Package: waits, Tests: "TestCrowdsUnderFaults",
