@@ -111,19 +111,19 @@ func TestSendDeleteAcrossTheEndOfTheSession(t *testing.T) {
 // Observers get the request with the context that it was sent with.
 func TestSendDeleteIsObserved(t *testing.T) {
 	type key struct{}
-	var ended []framework.Request
-	var values []any
 	observer := framework.Observer{RequestEnded: func(ctx context.Context, r framework.Request) {
-		ended, values = append(ended, r), append(values, ctx.Value(key{}))
+		if ended, ok := ctx.Value(key{}).(chan framework.Request); ok {
+			ended <- r
+		}
 	}}
 	releasing(t, "a", func(t *testing.T, r *releaser) {
-		ended, values = nil, nil
 		r.server.On(zktest.OpDelete, "").Delay(time.Second)
-		answer := make(chan error, 1)
-		ctx := context.WithValue(t.Context(), key{}, "span")
+		ended, answer := make(chan framework.Request, 2), make(chan error, 1)
+		ctx := context.WithValue(t.Context(), key{}, ended)
 		require.True(t, r.SendDelete(ctx, "/queue/a", true, func(err error) { answer <- err }))
 		require.NoError(t, <-answer)
-		require.Equal(t, []framework.Request{{Op: "delete", Path: r.FullPath("/queue/a"), Session: r.session.ID(), Attempt: 1, Duration: time.Second}}, ended)
-		require.Equal(t, []any{"span"}, values)
+		require.Equal(t, framework.Request{Op: "delete", Path: r.FullPath("/queue/a"), Session: r.session.ID(), Attempt: 1, Duration: time.Second}, <-ended)
+		synctest.Wait()
+		require.Empty(t, ended)
 	}, func(cfg *framework.Config) { cfg.Observers = []framework.Observer{observer} })
 }
