@@ -77,7 +77,7 @@ func (n *container) Addr() string       { return n.addr }
 func (n *container) SecureAddr() string { return n.secure }
 func (n *container) Kill() error        { return n.end(docker.SIGKILL) }
 func (n *container) Stop() error        { return n.end(docker.SIGTERM) }
-func (n *container) Pause() error       { return wrap("pause", n.client.PauseContainer(n.id)) }
+func (n *container) Pause() error       { return wrap("pause", n.pause()) }
 func (n *container) Resume() error      { return wrap("resume", n.client.UnpauseContainer(n.id)) }
 
 func (n *container) Start(ctx context.Context) error {
@@ -180,3 +180,13 @@ func wrap(what string, err error) error {
 }
 
 func joined(words []string) string { return strings.Join(words, " ") }
+
+// pause tries again: a busy kernel sometimes gives up freezing a container.
+func (n *container) pause() (err error) {
+	for range 3 {
+		if err = n.client.PauseContainer(n.id); err == nil || !strings.Contains(err.Error(), "unable to freeze") {
+			return err
+		}
+	}
+	return err
+}
