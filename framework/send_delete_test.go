@@ -47,7 +47,7 @@ func TestSendDelete(t *testing.T) {
 func TestSendDeleteThatFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		strike func(rule *zktest.Rule)
-		err    error // nil: one that the caller need not know
+		err    error
 		stays  bool
 	}{
 		"no node":    {func(rule *zktest.Rule) { rule.Fail(zktest.NoNode) }, framework.ErrNoNode, true},

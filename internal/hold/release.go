@@ -90,7 +90,8 @@ func (h *Hold) close(async bool) error {
 	h.mu.Unlock()
 	h.letGo(lost)
 	ended := func(error) {}
-	if held := h.held(); h.observers != nil && !lost {
+	if h.observers != nil && !lost {
+		held := h.held()
 		ended = func(err error) { h.notifyEnd(held, err) }
 	}
 	if async && h.sendRemoval(handsOver, ended) {

@@ -40,8 +40,7 @@ type DeletionListener interface {
 	Waits(name string) bool
 
 	// Over says that the delete of such a child has its place among the requests of a
-	// connection. broken is what
-	// Session.Suspended returns for that connection; nil says that the server refuses
-	// the delete for good.
+	// connection. broken is what Session.Suspended returns for that connection; nil
+	// says that the server refuses the delete for good.
 	Over(name string, broken <-chan struct{})
 }
