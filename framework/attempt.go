@@ -16,6 +16,7 @@ import (
 type attempt[T any] struct {
 	code   int32 // of the operation
 	record []byte
+	joins  string // the parent on the server, if it may join a group, else ""
 	sent   func() // see guard.Request; it may be nil
 	behind func() // called after that without a lock, to send more; it may be nil
 	// placed is called then, too, with the signal that the gate is not open any more
@@ -34,26 +35,49 @@ func send[T any](ctx context.Context, s *Session, path string, r request[T]) (va
 		return value, Failed, err
 	}
 	c := &call[T]{session: s, late: r.late, answer: s.answers.take()}
-	if err := c.send(ctx, path, r.start); err != nil {
-		<-s.slots
-		s.answers.give(c.answer)
-		return value, Failed, err
-	}
-	select {
-	case <-c.answer:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	case <-s.ctx.Done():
-		err = context.Cause(s.ctx)
-	}
-	if err != nil {
-		if c.decided.CompareAndSwap(false, true) {
-			return value, Unknown, leftError{err}
+	for again := true; again; again = c.unsent {
+		c.unsent = false
+		c.decided.Store(false)
+		left := false
+		if err = c.send(ctx, path, r.start); err == nil {
+			left, err = c.await(ctx)
 		}
-		<-c.answer
+		switch {
+		case left:
+			return value, Unknown, leftError{err}
+		case err != nil:
+			<-s.slots
+			s.answers.give(c.answer)
+			return value, Failed, err
+		}
 	}
 	s.answers.give(c.answer)
 	return c.value, c.outcome, s.explain(c.err)
+}
+
+// await waits for the answer, or until the call is given back. If the caller has to
+// leave before that it returns why, and whether it leaves the call to late; else
+// nothing was sent.
+func (c *call[T]) await(ctx context.Context) (left bool, why error) {
+	select {
+	case <-c.answer:
+		return false, nil
+	case <-ctx.Done():
+		why = context.Cause(ctx)
+	case <-c.session.ctx.Done():
+		why = context.Cause(c.session.ctx)
+	}
+	if c.over.withdraw(c) {
+		_, _ = c.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)
+		return false, why
+	}
+	if c.decided.CompareAndSwap(false, true) {
+		return true, why
+	}
+	if <-c.answer; c.unsent {
+		return false, why
+	}
+	return false, nil
 }
 
 // A leftError is why a call has returned before its request was answered: late gets the
@@ -72,20 +96,21 @@ type call[T any] struct {
 	value   T
 	outcome Outcome
 	err     error
+	over    *groups // what sends it
+	unsent  bool    // it is given back
+	own     flight
 }
 
 // send sends the request over the connection for which the gate is open. An attempt
 // that comes too late for one connection waits for the next.
 func (c *call[T]) send(ctx context.Context, path string, start func(*Session, string) (attempt[T], error)) (err error) {
 	for {
-		conn, down := c.session.gate.present()
-		if conn != nil {
+		if c.over = c.session.gate.requests(); c.over != nil {
 			if c.attempt, err = start(c.session, path); err != nil {
 				return err
 			}
 			err = c.session.checkSize(c.attempt.record)
-			if err == nil && conn.Send(c.attempt.code, c.attempt.record, c) {
-				c.attempt.follow(down)
+			if err == nil && c.over.send(c) {
 				return nil
 			}
 			_, _ = c.attempt.finish(guard.Answer{}, cmp.Or(err, guard.ErrConnectionClosed))
@@ -93,7 +118,7 @@ func (c *call[T]) send(ctx context.Context, path string, start func(*Session, st
 				return err
 			}
 			select {
-			case <-down.Done():
+			case <-c.over.down.Done():
 			case <-c.session.ctx.Done():
 			}
 		}
@@ -111,6 +136,26 @@ func (a *attempt[T]) follow(down *signal.Signal) {
 	}
 	if a.placed != nil {
 		a.placed(down)
+	}
+}
+
+func (c *call[T]) joins() string                          { return c.attempt.joins }
+func (c *call[T]) operation() (code int32, record []byte) { return c.attempt.code, c.attempt.record }
+func (c *call[T]) follow(down *signal.Signal)             { c.attempt.follow(down) }
+func (c *call[T]) flight() *flight                        { return &c.own }
+
+// giveBack has the caller send it again over another connection. If it has left, late
+// is called.
+func (c *call[T]) giveBack() {
+	v, _ := c.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)
+	if c.decided.CompareAndSwap(false, true) {
+		c.unsent = true
+		c.answer <- struct{}{}
+		return
+	}
+	<-c.session.slots
+	if c.late != nil {
+		c.late(v, Failed)
 	}
 }
 

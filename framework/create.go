@@ -55,6 +55,7 @@ type createOptions struct {
 	ttl    time.Duration
 	onSent func() // called when the request has its place among others, for every attempt
 	behind func() // called after that, without a lock
+	joins  bool   // it may join a group
 }
 
 func chosen(opts []CreateOption) createOptions {
@@ -147,6 +148,9 @@ func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (
 	}
 	a.code, a.record = createRequest(path, data, mode, o)
 	a.sent, a.behind = o.onSent, o.behind
+	if o.joins && s.core.parents.has(parentOf(path)) {
+		a.joins = parentOf(path)
+	}
 	a.finish = func(a guard.Answer, err error) (made Created, _ error) {
 		if err == nil {
 			made = Created{Path: jute.NewDecoder(a.Body).String(), Czxid: a.Zxid, Session: s.ID()}

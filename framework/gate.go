@@ -17,6 +17,7 @@ type gate struct {
 
 	mu        sync.Mutex
 	conn      *guard.Conn    // the one that is attached, nil if there is none
+	groups    *groups        // for that; replaced when the gate opens
 	published bool           // the client has the session
 	over      bool           // the session is
 	up, down  *signal.Signal // given while it is open, and while it is not; replaced when that ends
@@ -45,6 +46,16 @@ func (g *gate) present() (conn *guard.Conn, down *signal.Signal) {
 	return conn, g.down
 }
 
+// requests returns what sends them over the connection, nil while the gate is not open.
+func (g *gate) requests() *groups {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.opens() {
+		return nil
+	}
+	return g.groups
+}
+
 func (g *gate) opens() bool { return g.conn != nil && g.published && !g.over }
 
 // signals returns one that is given while the gate is open, and one while it is not.
@@ -63,6 +74,7 @@ func (g *gate) change(f func()) {
 	switch after := g.opens(); {
 	case after && !before:
 		g.down = signal.New()
+		g.groups = newGroups(g.session, g.conn, g.down)
 		g.up.Give()
 		g.session.opened()
 	case before && !after:

@@ -153,10 +153,15 @@ func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 // deleteRequest returns the request of a delete.
 func deleteRequest(path string, version int32) request[struct{}] {
 	return request[struct{}]{op: "delete", path: path, start: func(s *Session, path string) (attempt[struct{}], error) {
-		return attempt[struct{}]{code: guard.OpDelete, record: versionRecord(path, version), finish: func(_ guard.Answer, err error) (none struct{}, _ error) {
-			s.deleteAnswered(path, err)
-			return none, err
-		}}, nil
+		return s.delete(path, version), nil
+	}}
+}
+
+// delete is an attempt.
+func (s *Session) delete(path string, version int32) attempt[struct{}] {
+	return attempt[struct{}]{code: guard.OpDelete, record: versionRecord(path, version), finish: func(_ guard.Answer, err error) (none struct{}, _ error) {
+		s.deleteAnswered(path, err)
+		return none, err
 	}}
 }
 

@@ -138,6 +138,17 @@ func (p *parents) look(parent string, missing bool) (sent *signal.Signal, known 
 	return sent, known
 }
 
+// has reports whether a parent exists, or a create of it is on its way, as far as the
+// client knows.
+func (p *parents) has(parent string) bool {
+	key := maphash.String(parentsSeed, parent)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, recent := p.recent[key]
+	_, older := p.older[key]
+	return recent || older
+}
+
 // put forgets what was not used for longest when there is no more room.
 func (p *parents) put(key uint64, sent *signal.Signal) {
 	if p.recent == nil || len(p.recent) >= parentsLimit {

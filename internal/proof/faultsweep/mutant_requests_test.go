@@ -12,7 +12,7 @@ func RequestMutants() []Mutant {
 		File: "framework/tasks.go", Old: "t.closed = true", New: "",
 	}, {
 		Name: "what was sent behind a create has no place yet", Package: client, Tests: "^TestEveryAttemptOfACreateIsToldOf$",
-		File: "framework/attempt.go", Old: "if err == nil && conn.Send(c.attempt.code, c.attempt.record, c) {\n\t\t\t\tc.attempt.follow(down)", New: "if err == nil {\n\t\t\t\tc.attempt.follow(down)\n\t\t\t}\n\t\t\tif err == nil && conn.Send(c.attempt.code, c.attempt.record, c) {",
+		File: "framework/attempt.go", Old: "if err == nil && c.over.send(c) {", New: "if err == nil {\n\t\t\t\tc.attempt.follow(c.over.down)\n\t\t\t\tc.attempt.behind = nil\n\t\t\t}\n\t\t\tif err == nil && c.over.send(c) {",
 	}, {
 		Name: "a listing is sent before the create", Package: client, Tests: "^TestAListingBehindSeveralCreates$",
 		File: "framework/create.go", Old: "a.sent, a.behind = o.onSent, o.behind", New: "if a.behind = o.behind; o.onSent != nil {\n\t\to.onSent()\n\t\ttime.Sleep(time.Millisecond)\n\t}",
@@ -33,7 +33,7 @@ func RequestMutants() []Mutant {
 		File: "framework/session.go", Old: "Ended: s.over,", New: "Ended: func(err error) { s.over(err); s.guard.Seal() },",
 	}, {
 		Name: "a late answer reaches another caller", Package: client, Tests: "^TestALateAnswerReachesNoOtherRequest$",
-		File: "framework/attempt.go", Old: "if c.decided.CompareAndSwap(false, true) {\n\t\t\treturn value, Unknown, leftError{err}", New: "if s.answers.give(c.answer); true {\n\t\t\treturn value, Unknown, leftError{err}",
+		File: "framework/attempt.go", Old: "if c.decided.CompareAndSwap(false, true) {\n\t\treturn true, why", New: "if c.session.answers.give(c.answer); true {\n\t\treturn true, why",
 	}, {
 		Name: "a caller that has left its create searches for the node as well", Package: client, Tests: "^TestACrowdThatLeavesMakesNoSearch$",
 		File: "framework/protected.go", Old: "errors.As(err, &left)", New: "errors.As(err, &left) && outcome == Failed",

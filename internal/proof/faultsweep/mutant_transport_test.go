@@ -52,7 +52,7 @@ func TransportMutants() []Mutant {
 		File: "framework/attempt.go", Old: "_, _ = c.attempt.finish(guard.Answer{}, cmp.Or(err, guard.ErrConnectionClosed))", New: "",
 	}, {
 		Name: "an attempt that was not sent is given up", Package: client, Tests: "^TestRequestThatComesTooLateForAConnectionTakesTheNext$",
-		File: "framework/attempt.go", Old: "case <-down.Done():", New: "case <-down.Done():\n\t\t\t\treturn guard.ErrConnectionClosed",
+		File: "framework/attempt.go", Old: "case <-c.over.down.Done():", New: "case <-c.over.down.Done():\n\t\t\t\treturn guard.ErrConnectionClosed",
 	}, {
 		Name: "the czxid of a node is not that of its create", Package: client, Tests: "^TestCreatesOfOnePathAtATimeGetTheirOwnCzxid$",
 		File: "framework/create.go", Old: "Czxid: a.Zxid,", New: "Czxid: a.Zxid + 1,",

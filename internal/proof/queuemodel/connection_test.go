@@ -41,6 +41,8 @@ func (m *model) receive() {
 	case r.dead:
 	case r.kind == synchronise:
 		m.listing = captures
+	case r.kind == together:
+		m.onGroup(r)
 	case r.kind == list:
 		m.listing, m.shows = answered, r.shows
 		if !m.late {
@@ -127,6 +129,8 @@ func (m *model) breakDown() {
 			m.toRead[x]++
 		case r.kind == create:
 			m.unknown.add(x)
+		case r.kind == together:
+			m.breakGroup(r)
 		case r.kind == remove:
 			m.removal[x] = due
 		case r.kind == look:
@@ -141,6 +145,7 @@ func (m *model) breakDown() {
 	if m.keeps(overOfConnection) {
 		m.over = 0
 	}
+	m.breakQueue()
 	m.breakView()
 }
 

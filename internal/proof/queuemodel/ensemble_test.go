@@ -112,12 +112,18 @@ func (m *model) free(w int) bool {
 	return n < m.permits
 }
 
-// serve has the server carry out the first request.
-func (m *model) serve() (violation string) {
+// nextRequest takes the first one.
+func (m *model) nextRequest() message {
 	r := m.requests[0]
 	copy(m.requests[:], m.requests[1:])
 	m.requested--
 	m.requests[m.requested] = message{}
+	return r
+}
+
+// serve has the server carry out the first request.
+func (m *model) serve() (violation string) {
+	r := m.nextRequest()
 	x := int(r.node)
 	switch r.kind {
 	case create:
@@ -145,6 +151,10 @@ func (m *model) serve() (violation string) {
 		m.catchUp(m.logged)
 		m.worked.add(x)
 		r.dead = true
+	case together:
+		m.catchUp(m.logged)
+		violation = m.serveGroup(r)
+		r.ok = true
 	case lateWrite:
 		m.catchUp(m.logged)
 		violation = m.writesLate(x)

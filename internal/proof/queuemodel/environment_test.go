@@ -54,6 +54,9 @@ func (m *model) callers(w int) {
 		if w > 0 && m.phase[w-1] == outside && m.kinds[w-1] == m.kinds[w] {
 			return
 		}
+		if m.mayJoin() {
+			m.joins(w)
+		}
 		n := *m
 		n.phase[w] = creating
 		if m.canSend() {

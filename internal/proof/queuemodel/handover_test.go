@@ -16,8 +16,12 @@ func (m *model) release(w int) {
 }
 
 func (m *model) sendDelete(w int) {
-	m.removal[w] = sent
 	m.send(message{kind: remove, node: uint8(w)})
+	m.deleteSent(w)
+}
+
+func (m *model) deleteSent(w int) {
+	m.removal[w] = sent
 	if m.toHand.has(w) {
 		m.isOver(w)
 	}

@@ -30,7 +30,7 @@ func (m *model) begin() {
 	m.sentBefore, m.answeredBefore = 0, 0
 	for w := range m.locals {
 		m.answeredBefore.put(w, m.phase[w] == waiting)
-		m.sentBefore.put(w, m.phase[w] == waiting || m.phase[w] == creating && !(m.toCreate|m.unknown).has(w))
+		m.sentBefore.put(w, m.phase[w] == waiting || m.phase[w] == creating && !(m.toCreate|m.unknown|m.joining).has(w))
 	}
 }
 

@@ -6,6 +6,13 @@ package queuemodel
 // behind it.
 func (m *model) sendCreate(w int) {
 	m.send(message{kind: create, node: uint8(w)})
+	m.createSent(w)
+}
+
+func (m *model) createSent(w int) {
+	if m.phase[w] != creating { // it has given up
+		return
+	}
 	m.sentBefore.drop(w)
 	m.want(w, false)
 }
@@ -47,8 +54,9 @@ func (m *model) giveUp(w int) {
 	switch {
 	case m.phase[w] == waiting:
 		m.removal[w] = due
-	case m.toCreate.has(w):
+	case (m.toCreate | m.joining).has(w):
 		m.toCreate.drop(w)
+		m.joining.drop(w)
 		m.removal[w] = done
 	}
 	m.phase[w] = left

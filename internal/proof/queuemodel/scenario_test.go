@@ -17,11 +17,13 @@ type scenario struct {
 	reaps      uint8 // parents that are made anew
 	downgrades uint8 // of the foreign writer F0
 	lateWrites uint8 // transactions that an earlier holder begins after its release
+	refusals   uint8 // of groups, by another member
 
 	lagging   bool // servers are behind the leader
 	late      bool // answers are handled later than the events that follow them
 	recurring bool // foreign names have no id, and are used again with their number
 	noReads   bool // nothing is read in place of a listing
+	groups    bool // creates and deletes may travel together
 
 	first   []string // steps that come first, each with all that follows from it, in one order
 	without condition
@@ -61,6 +63,10 @@ const (
 	watchOfNext
 	sentBeforeOver
 	sentAgainFirst
+	oneOfParent
+	handsOverAlone
+	repeatAlone
+	givenBack
 
 	// Without one of these, nothing does: they save requests.
 	facts
@@ -74,6 +80,7 @@ const (
 	dropJoining
 	overOfConnection
 	noReaderBeside
+	toldAgain
 )
 
 // keeps reports whether a condition is not left out.
@@ -88,7 +95,7 @@ func (s *scenario) start() *model {
 	m := &model{steps: &steps{scenario: s}}
 	m.attached, m.open = true, true
 	m.left = budgets{
-		s.deletes, s.changes, s.breaks, s.unkept, s.failures, s.leaves, s.losses, s.reaps, s.downgrades, s.lateWrites,
+		s.deletes, s.changes, s.breaks, s.unkept, s.failures, s.leaves, s.losses, s.reaps, s.downgrades, s.lateWrites, s.refusals,
 	}
 	for _, text := range s.first {
 		m.state = m.followed(text)

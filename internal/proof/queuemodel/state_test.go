@@ -62,12 +62,13 @@ const (
 	lateWrite // of an earlier holder: a transaction that checks its node
 	deleted   // an event
 	changed   // an event
+	together  // a group of creates and deletes
 )
 
 // A message is a request, an answer or an event.
 type message struct {
 	kind, node uint8
-	shows      nodeSet // what a listing shows
+	shows      nodeSet // what a listing shows, or the members of a group
 	position   uint8   // in changes, of an answer
 	ok         bool    // there is such a node
 	sets       bool    // with a watch
@@ -104,7 +105,7 @@ type change struct{ kind, node uint8 }
 
 // budgets are what may still happen: see scenario.
 type budgets struct {
-	deletes, changes, breaks, unkept, failures, leaves, losses, reaps, downgrades, lateWrites uint8
+	deletes, changes, breaks, unkept, failures, leaves, losses, reaps, downgrades, lateWrites, refusals uint8
 }
 
 // A state has only bytes, so that it can be hashed as memory. The clock of the view is
@@ -148,6 +149,8 @@ type state struct {
 	unknown    nodeSet // its outcome is
 	beingFound nodeSet // a search for the node is under way
 	unjust     nodeSet // were granted so
+	joining    nodeSet // the create is queued for a group
+	parting    nodeSet // the delete is
 
 	// Hand-overs.
 	toHand      nodeSet // released, and the delete is to be sent

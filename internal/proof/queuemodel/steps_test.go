@@ -46,7 +46,9 @@ func (m *model) possible() []step {
 		m.position(w)
 		m.hold(w)
 		m.cleanUp(w)
+		m.grouping(w)
 	}
+	m.sendGroup()
 	m.connection()
 	m.environment()
 	return m.all
@@ -73,6 +75,7 @@ func (m *model) network() {
 		n := *m
 		violation := n.serve()
 		m.record(&n, served[m.requests[0].kind], int(m.requests[0].node), violation, true)
+		m.refuse()
 	}
 	if m.replica < m.logged {
 		n := *m
@@ -93,7 +96,7 @@ func (m *model) network() {
 			m.will(&n, "was changed: event of the break", x)
 		}
 	}
-	if m.received > 0 && m.missedDeleted|m.missedChanged == 0 {
+	if m.received > 0 && m.missedDeleted|m.missedChanged == 0 && m.hasRoom() {
 		n := *m
 		n.receive()
 		m.will(&n, receives[m.inbox[0].kind], int(m.inbox[0].node))
@@ -102,14 +105,14 @@ func (m *model) network() {
 
 var served = [...]string{
 	create: "create is served", remove: "delete is served", synchronise: "sync is served", list: "list is served",
-	get: "get is served", look: "get of the hold is served", find: "is looked for", work: "works", lateWrite: "writes late",
+	get: "get is served", look: "get of the hold is served", find: "is looked for", work: "works", lateWrite: "writes late", together: "group is served",
 }
 
 var receives = [...]string{
 	create: "answer to create", remove: "answer to delete", synchronise: "answer to sync", list: "answer to list",
 	get: "answer to get", look: "answer to get of the hold", find: "answer to the search",
 	work: "answer to work", lateWrite: "answer to the late write",
-	deleted: "was deleted: event", changed: "was changed: event",
+	deleted: "was deleted: event", changed: "was changed: event", together: "answer to group",
 }
 
 // lateAnswers are handled by goroutines.
@@ -208,7 +211,7 @@ func (m *model) cleanUp(w int) {
 		return
 	}
 	n := *m
-	if m.removal[w] == due {
+	if m.removal[w] == due && !m.parting.has(w) {
 		n.sendDelete(w)
 		m.will(&n, "send delete", w)
 	}

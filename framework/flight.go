@@ -1,0 +1,137 @@
+package framework
+
+import (
+	"errors"
+
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+	"github.com/zkrecipes/zkrecipes/internal/jute"
+)
+
+// A flight is a group that is sent, or a call that travels alone although it could have
+// joined one. It implements guard.Request.
+type flight struct {
+	of      *groups
+	deletes bool // it is the one that only deletes have
+	members []member
+	one     [1]member // if it is one
+}
+
+// What a multi has besides its operations: before each, and at the end.
+const groupHeader, groupEnd = 9, 9
+
+// send returns false if the connection is gone.
+func (f *flight) send() bool {
+	code, record := f.members[0].operation()
+	if len(f.members) > 1 {
+		code, record = guard.OpMulti, f.record()
+	}
+	if !f.of.conn.Send(code, record, f) {
+		return false
+	}
+	for _, m := range f.members {
+		m.follow(f.of.down)
+	}
+	return true
+}
+
+// record is that of a multi.
+func (f *flight) record() []byte {
+	size := groupEnd
+	for _, m := range f.members {
+		_, record := m.operation()
+		size += groupHeader + len(record)
+	}
+	e := jute.NewEncoder(size)
+	for _, m := range f.members {
+		code, record := m.operation()
+		e.MultiHeader(jute.MultiHeader{Type: code, Err: -1})
+		e.Raw(record)
+	}
+	e.MultiHeader(jute.MultiHeader{Type: -1, Done: true, Err: -1})
+	return e.Bytes()
+}
+
+// giveBack gives all members back: nothing was sent.
+func (f *flight) giveBack() {
+	for _, m := range f.members {
+		m.giveBack()
+	}
+}
+
+// Sent tells each member that it has its place.
+func (f *flight) Sent() {
+	for _, m := range f.members {
+		m.Sent()
+	}
+}
+
+// Answered gives each member its answer, or sends each again, alone.
+func (f *flight) Answered(a guard.Answer) {
+	if len(f.members) == 1 {
+		f.members[0].Answered(a)
+	} else if each, refusing := f.answers(a); refusing == nil {
+		for i, m := range f.members {
+			m.Answered(each[i])
+		}
+	} else {
+		for _, m := range f.members {
+			f.of.aloneOrBack(m)
+		}
+	}
+	f.of.landed(f.deletes)
+}
+
+// answers returns what the answer to a multi says of each member; or the one because of
+// which it was refused, if that says nothing of the others.
+func (f *flight) answers(a guard.Answer) (each []guard.Answer, refusing member) {
+	each = make([]guard.Answer, len(f.members))
+	all := func(a guard.Answer) ([]guard.Answer, member) {
+		for i := range each {
+			each[i] = a
+		}
+		return each, nil
+	}
+	if a.Err != nil || a.Code != 0 {
+		return all(a)
+	}
+	d := jute.NewDecoder(a.Body)
+	for i, m := range f.members {
+		code, _ := m.operation()
+		h := d.MultiHeader()
+		each[i] = guard.Answer{Zxid: a.Zxid, Body: d.Rest()}
+		switch {
+		case h.Type == multiFailed:
+			each[i].Code = d.Int32()
+		case h.Type != code:
+			return all(guard.Answer{Err: guard.ErrMalformed})
+		case code == guard.OpCreate:
+			_ = d.String()
+		}
+		if failed := each[i]; failed.Code != 0 {
+			if !isOfOne(failed.Code) {
+				return all(failed)
+			}
+			f.blame(m, failed.Code)
+			return nil, m
+		}
+	}
+	if h := d.MultiHeader(); !h.Done || d.Err() != nil {
+		return all(guard.Answer{Err: guard.ErrMalformed})
+	}
+	return each, nil
+}
+
+// isOfOne reports whether an error is that of one operation, which certainly had no
+// effect, and may have none for others.
+func isOfOne(code int32) bool {
+	why := refusals[code]
+	return why != nil && !isAny(why, ErrSessionExpired, errMoved, ErrThrottled)
+}
+
+// blame keeps a path out of further groups because of which one was refused. That a
+// node is missing happens to every path.
+func (f *flight) blame(m member, code int32) {
+	if !errors.Is(refusals[code], ErrNoNode) {
+		f.of.keepApart(m.joins())
+	}
+}
