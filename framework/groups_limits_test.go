@@ -1,0 +1,66 @@
+package framework_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// What the session sends after a release that is handed over comes behind its delete. A
+// group that is refused would be repeated behind it.
+func TestReleaseThatIsHandedOverTravelsAlone(t *testing.T) {
+	withOwn(t, 5, func(t *testing.T, p own) {
+		nodes := p.made(t, upTo(5)...)
+		over := false
+		stop := kit.Of(p.Client).OnDeleted(p.Session(), "/queue/4", listener{over: func(string, <-chan struct{}) { over = true }})
+		defer stop()
+		p.server.ResetCounts()
+		var release <-chan result[struct{}]
+		all := held(p, func() []<-chan result[struct{}] {
+			var all []<-chan result[struct{}]
+			for _, node := range nodes[:4] {
+				all = append(all, p.remove(node))
+				synctest.Wait()
+			}
+			release = startErr(func() error { return kit.Of(p.Client).Release(t.Context(), nodes[4].Path) })
+			synctest.Wait()
+			return all
+		})
+		assert.True(t, over, "it has its place at once")
+		for _, done := range append(all, release) {
+			require.NoError(t, (<-done).err)
+		}
+		assert.Equal(t, 5, p.server.Count(zktest.OpDelete))
+	})
+}
+
+// A group is no larger than a request may be.
+func TestGroupsAreNotTooLarge(t *testing.T) {
+	withOwn(t, 9, func(t *testing.T, p own) {
+		p.data = []byte(strings.Repeat("x", 300))
+		for i, done := range p.creates(t, upTo(9)...) {
+			p.isThere(t, i, <-done)
+		}
+		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: 3, zktest.OpMulti: 3}, requests(p.server), "in each two")
+	}, func(cfg *framework.Config) { cfg.MaxRequestBytes = 1000 })
+}
+
+// Paths that the client has not used lately may be missing.
+func TestPathsThatAreNotKnownStayOut(t *testing.T) {
+	withOwn(t, 5, func(t *testing.T, p own) {
+		for i := range 5 {
+			kit.Of(p.Client).RecordParent(parent(i), false)
+		}
+		for i, done := range p.creates(t, upTo(5)...) {
+			p.isThere(t, i, <-done)
+		}
+		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: 5}, requests(p.server))
+	})
+}
