@@ -30,6 +30,8 @@ const (
 	noNode     = "waits for ever without a node"
 	notified   = "holds without a node, and is not notified"
 	lateWrote  = "an earlier holder writes after a later one"
+	oneToken   = "two acquirers have one token"
+	joinsOn    = "joins for ever"
 
 	oneWaits    = "one waits, and its node may be deleted"
 	oneChanged  = "one waits, and nodes may be changed and deleted"
@@ -41,6 +43,10 @@ const (
 	joinsBehind = "one joins behind one that holds, over a break"
 	namesAgain  = "names are used again"
 	writesLate  = "one is next, and a holder writes late, over a break"
+
+	inGroups      = "two travel together"
+	togetherLate  = "two travel together, and a holder writes late"
+	togetherBreak = "one travels with others, over a break"
 )
 
 // needed are the conditions that are needed.
@@ -73,6 +79,10 @@ func needed() []leftOut {
 		{"watchOfNext", watchOfNext, "queue/handover.go", "return p.node.watch == watched", unjust, twoInTurn},
 		{"sentBeforeOver", sentBeforeOver, "../framework/releases.go", "a.placed = r.tell", lateWrote, writesLate},
 		{"sentAgainFirst", sentAgainFirst, "../framework/gate.go", "g.session.releases.resend(c)\n\t\t\tg.conn = c", lateWrote, writesLate},
+		{"oneOfParent", oneOfParent, "../framework/groups.go", "code == guard.OpCreate && first != nil", oneToken, inGroups},
+		{"handsOverAlone", handsOverAlone, "../framework/releases.go", "a.code, a.record, a.finish = guard.OpDelete, versionRecord(path, AnyVersion), r.finish", lateWrote, togetherLate},
+		{"repeatAlone", repeatAlone, "../framework/flight.go", "f.of.aloneOrBack(m)", joinsOn, inGroups},
+		{"givenBack", givenBack, "../framework/groups.go", "f.giveBack()", joinsOn, togetherBreak},
 		{"holdLooks", holdLooks, "hold/table.go", "look := now + lookDelay", notified, oneWaits},
 	}
 }
@@ -90,6 +100,7 @@ func saving() []leftOut {
 		{name: "inherit", condition: inherit, file: "queue/position.go", line: "return p.node, nil"},
 		{name: "overOfConnection", condition: overOfConnection, file: "queue/policy.go", line: "slot.on != a.on"},
 		{name: "noReaderBeside", condition: noReaderBeside, file: "queue/view.go", line: "&& !released"},
+		{name: "toldAgain", condition: toldAgain, file: "../framework/groups.go", line: "g.conn.Send(code, record, m)"},
 		{name: "lookAhead", condition: lookAhead, file: "queue/lookahead.go", line: "next := p.next(at, wait, policy)"},
 	}
 }

@@ -23,9 +23,11 @@
 // share, reads in place of a listing, the look-ahead, holds that take the watch over or
 // set their own, and a view that is kept while unused. Each step is what the code does
 // under its lock. A slot that is released is handed over when its delete was sent. The
-// deletes are sent again before anything else on the next connection. A decision and
-// DetachWatch are one step, and so are taking the connection and the moment of a
-// listing: what comes between them does what it does before or after.
+// deletes are sent again before anything else on the next connection. In some scenarios
+// creates and deletes travel together: a group goes out at any moment, and may be
+// refused because of something else in it. A decision and DetachWatch are one step, and
+// so are taking the connection and the moment of a listing: what comes between them
+// does what it does before or after.
 //
 // # What must not happen
 //
@@ -33,6 +35,7 @@
 //	                                           that conflicts, by the history of the leader
 //	                                           or, handed over, with nothing that is not being deleted
 //	an earlier holder writes after a later one over the same session, and checks its node
+//	two acquirers have one token               nodes of one transaction have one czxid
 //	two holders, too many holders              an operator may delete the node of a just grant: its
 //	                                           hold is notified
 //	evicted though its node stands
@@ -72,6 +75,10 @@
 //	readLearns        node.go       a read that finds no node is a deletion
 //	heirNotified      node.go       an event reaches the hold that has taken the watch
 //	missedWhileTaken  node.go       which asks what came before
+//	oneOfParent       groups.go     creates of one parent do not travel together
+//	handsOverAlone    releases.go   the delete of a slot that is handed over travels alone
+//	repeatAlone       flight.go     a group that is refused is repeated, each member alone
+//	givenBack         groups.go     what waits in the queue for a group is sent over the next connection
 //	holdLooks         hold/table.go a hold without a watch sets one
 //	watchOfNext       handover.go   a slot is handed over only to one with a watch on its own node
 //	sentBeforeOver    releases.go   and only when the delete has its place
@@ -91,6 +98,7 @@
 //	inherit           position.go   a hold takes the watch over: else it reads
 //	overOfConnection  policy.go     what is over counts while the connection lasts
 //	noReaderBeside    view.go       no listing follows the deletion of a writer that was handed over
+//	toldAgain         groups.go     behind the repeated create another listing is sent: else one is asked for
 //	lookAhead         lookahead.go  a position waits for the second contender ahead as well
 //
 // # What is not in the model
