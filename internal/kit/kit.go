@@ -51,8 +51,10 @@ type Kit interface {
 	// CreateSent is CreateProtected, and calls sent when the request has its place
 	// among those of the connection: for every attempt, and one after the other. It
 	// runs under a lock: it must not block, call an operation, nor send anything. Right
-	// after it behind is called, under no lock, on the goroutine of the caller, to send
-	// more. It must not wait either.
+	// after it behind is called, under no lock, to send more. It must not wait either.
+	// Both are called on the goroutine of the caller, or on one of the client if others
+	// were under way; then they may also be called when CreateSent has returned because
+	// ctx has ended.
 	//
 	// What is sent in the same session after sent was called comes behind the create,
 	// over the same connection. Else that connection has ended, and with it the

@@ -39,6 +39,7 @@ type Position struct {
 	admissible          bool   // but for the watch on its node
 	unlisted            bool   // the last one that it has waited for has failed
 	evicted             bool   // its node is deleted
+	ended               bool   // so is its wait
 	failed              error  // a request that it needs has
 	passed              any    // by the one directly ahead
 	lookDue             bool   // its dependency is to be looked at again
@@ -96,6 +97,9 @@ func (p *Position) create(ctx context.Context) error {
 	sent := func() {
 		v.mu.Lock()
 		defer v.mu.Unlock() // nothing may be sent: see flush
+		if p.ended {        // the caller has left
+			return
+		}
 		p.sent = v.tick()
 		v.want(p, p.sent)
 	}
@@ -145,6 +149,7 @@ func (p *Position) End() {
 	}
 	p.view = nil
 	v.mu.Lock()
+	p.ended = true
 	p.waitAt(nil)
 	delete(v.wanting, p)
 	delete(v.own, protection.Cut(p.self.Node))
