@@ -48,5 +48,8 @@ func GroupMutants() []Mutant {
 	}, {
 		Name: "what may be missing joins a group", Package: client, Tests: "^TestPathsThatAreNotKnownStayOut$",
 		File: "framework/create.go", Old: "o.joins && s.core.parents.has(parentOf(path))", New: "o.joins",
+	}, {
+		Name: "a create of a caller that has left has a listing behind it", Package: "./internal/queue", Tests: "^TestNoListingForACallerThatHasLeft$",
+		File: "internal/queue/position.go", Old: "if p.ended {", New: "if false {",
 	}}
 }
