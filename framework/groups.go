@@ -26,16 +26,17 @@ import (
 //     repeated behind what was sent meanwhile.
 //   - What comes behind a create, such as a listing, is sent behind each attempt, also
 //     behind the one that is repeated alone. A listing behind a group that was refused
-//     does not show the node. That evicts nobody: the create was not answered before it.
+//     does not show the node. That evicts nobody: the create was not answered before
+//     it.
 //   - A caller that leaves while its call waits in the queue takes it out. One whose
 //     connection is gone by then gets it back, and waits for the next connection.
 //   - Only what is rarely refused joins: the first attempt to create a node below a
-//     parent that is known, and the first to delete a node that recipes have made. Paths
-//     where a server has refused something else than a missing node stay out.
+//     parent that is known, and the first to delete a node that recipes have made.
+//     Paths where a server has refused something else than a missing node stay out.
 //
 // A call goes alone, and at once, while fewer than maxFlights are under way. Deletes,
 // which free something, go first, and have a flight of their own besides these. On a
-// long way, or if the quorum is slow, nothing waits longer than queueLimit.
+// long way, or if the quorum is slow, a group goes out every queueLimit all the same.
 
 const (
 	// maxFlights is how many groups, or calls that could have joined one, are under way
@@ -43,7 +44,7 @@ const (
 	maxFlights = 2
 	// maxMembers is how many calls a group has at most.
 	maxMembers = 64
-	// queueLimit is how long a call may wait for the answer to others.
+	// queueLimit is for how long nothing may go out while calls wait.
 	queueLimit = 5 * time.Millisecond
 	// maxApart bounds how many paths are kept out of groups.
 	maxApart = 1 << 10

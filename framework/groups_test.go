@@ -164,8 +164,8 @@ func TestRefusedGroupIsRepeatedAlone(t *testing.T) {
 	})
 }
 
-// What is refused for all alike, and certainly had no effect, is repeated as it would be
-// alone.
+// What is refused for all alike, and certainly had no effect, is repeated as it would
+// be alone.
 func TestGroupThatIsThrottled(t *testing.T) {
 	withOwn(t, 5, func(t *testing.T, p own) {
 		p.server.On(zktest.OpMulti, "").Fail(zktest.ThrottledOp)

@@ -2,7 +2,6 @@ package faultsweep
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -135,7 +134,7 @@ func (g *grouping) cycle(ctx context.Context, t *testing.T, c *framework.Client,
 	g.referees[i].Look()
 	err = l.Release()
 	if err != nil {
-		assert.True(t, errors.Is(err, lease.ErrLost), "%v", err)
+		assert.ErrorIs(t, err, lease.ErrLost)
 		g.mu.Lock()
 		g.lost++
 		g.mu.Unlock()

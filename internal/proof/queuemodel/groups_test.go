@@ -1,7 +1,7 @@
 package queuemodel
 
-// The steps of framework/groups.go. When a group goes out is not in the model: it may at
-// any moment. Nor are its other members: one of them may have the group refused.
+// The steps of framework/groups.go. When a group goes out is not in the model: it may
+// at any moment. Nor are its other members: one of them may have the group refused.
 
 // A group is the message of those that it creates and of those that it deletes.
 func group(creates, removes nodeSet) message {
@@ -16,7 +16,7 @@ func (m *model) mayJoin() bool {
 	return m.groups && m.canSend() && (m.joining == 0 || !m.keeps(oneOfParent))
 }
 
-// join queues a create.
+// joins queues a create.
 func (m *model) joins(w int) {
 	n := *m
 	n.phase[w] = creating
