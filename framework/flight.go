@@ -78,7 +78,7 @@ func (f *flight) Answered(a guard.Answer) {
 			f.of.aloneOrBack(m)
 		}
 	}
-	f.of.landed(f.deletes)
+	f.of.landed(f)
 }
 
 // answers returns what the answer to a multi says of each member; or the one because of

@@ -34,14 +34,17 @@ import (
 //     parent that is known, and the first to delete a node that recipes have made.
 //     Paths where a server has refused something else than a missing node stay out.
 //
-// A call goes alone, and at once, while fewer than maxFlights are under way. Deletes,
+// A call goes alone, and at once, while fewer than maxAlone calls are under way, or
+// fewer than maxFlights flights. So few callers never wait for each other. Deletes,
 // which free something, go first, and have a flight of their own besides these. On a
 // long way, or if the quorum is slow, a group goes out every queueLimit all the same.
 
 const (
-	// maxFlights is how many groups, or calls that could have joined one, are under way
-	// before others wait for their answers. With two a server always has one to do.
+	// maxFlights is how many groups, or calls that could have joined one, may be under
+	// way in any case. With two a server always has one to do.
 	maxFlights = 2
+	// maxAlone is how many calls may be under way, in whatever flights.
+	maxAlone = 8
 	// maxMembers is how many calls a group has at most.
 	maxMembers = 64
 	// queueLimit is for how long nothing may go out while calls wait.
@@ -67,8 +70,9 @@ type groups struct {
 	limit int            // bytes of a request
 
 	mu       sync.Mutex
-	flights  int               // under way, besides the next one
-	deleting bool              // the one that only deletes have
+	flights  int               // under way, but for that which only deletes have
+	calls    int               // in these
+	deleting bool              // that one is under way
 	creates  []member          // wait, in order
 	deletes  []member          // and so do these
 	parents  map[string]member // of those creates
@@ -97,14 +101,14 @@ func (g *groups) send(m member) bool {
 		g.mu.Unlock()
 		g.aloneOrBack(first)
 		return g.alone(m)
-	case g.departs(f, code == guard.OpDelete):
+	case g.departs(f, code == guard.OpDelete, 1):
 		g.mu.Unlock()
 		f.of, f.members = g, append(f.one[:0], m)
-		if !f.send() {
-			g.landed(f.deletes)
-			return false
+		if f.send() {
+			return true
 		}
-		return true
+		g.landed(f)
+		return false
 	}
 	defer g.mu.Unlock()
 	g.enqueue(m, parent, code == guard.OpDelete)
@@ -128,13 +132,14 @@ func (g *groups) aloneOrBack(m member) {
 	}
 }
 
-// departs reports whether a flight may be under way now, and counts it. The caller has
-// the lock.
-func (g *groups) departs(f *flight, deletes bool) bool {
+// departs reports whether a flight of so many calls may be under way now, and counts
+// it. The caller has the lock.
+func (g *groups) departs(f *flight, deletes bool, calls int) bool {
 	f.deletes = false
 	switch {
-	case g.flights < maxFlights:
+	case g.flights < maxFlights, g.calls < maxAlone:
 		g.flights++
+		g.calls += calls
 	case deletes && !g.deleting:
 		g.deleting, f.deletes = true, true
 	default:
@@ -191,13 +196,71 @@ func (g *groups) withdraw(m member) bool {
 	return g.remove(m)
 }
 
-// next takes what can go together out of the queue, nil for nothing. The caller has the
-// lock.
-func (g *groups) next(deletes bool) *flight {
-	if len(g.deletes) == 0 && (deletes || len(g.creates) == 0) {
+// landed is called when a flight was answered, or could not be sent.
+func (g *groups) landed(f *flight) {
+	g.mu.Lock()
+	g.uncount(f)
+	g.mu.Unlock()
+	g.sendQueue(false)
+}
+
+// uncount is the reverse of departs.
+func (g *groups) uncount(f *flight) {
+	if f.deletes {
+		g.deleting = false
+		return
+	}
+	g.flights--
+	g.calls -= len(f.members)
+}
+
+// hurry sends what has waited for long.
+func (g *groups) hurry() { g.sendQueue(true) }
+
+// sendQueue sends what waits as far as it may be under way now, or once in any case.
+func (g *groups) sendQueue(inAnyCase bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for f := g.next(inAnyCase); f != nil; f = g.next(false) {
+		g.mu.Unlock()
+		sent := f.send()
+		if !sent {
+			f.giveBack()
+		}
+		g.mu.Lock()
+		if !sent {
+			g.uncount(f)
+		}
+	}
+}
+
+// next takes what goes together next out of the queue, nil for nothing. The caller has
+// the lock.
+func (g *groups) next(inAnyCase bool) *flight {
+	if len(g.creates)+len(g.deletes) == 0 {
 		return nil
 	}
-	f := &flight{of: g, deletes: deletes}
+	f := &flight{of: g}
+	switch {
+	case inAnyCase:
+		g.flights++
+	case !g.departs(f, len(g.deletes) > 0, 0):
+		return nil
+	}
+	g.fill(f)
+	if !f.deletes {
+		g.calls += len(f.members)
+	}
+	if len(g.creates)+len(g.deletes) == 0 {
+		g.timer.Stop()
+	} else {
+		g.timer.Reset(queueLimit)
+	}
+	return f
+}
+
+// fill takes calls out of the queue. The caller has the lock.
+func (g *groups) fill(f *flight) {
 	bytes := guard.HeaderBytes + groupEnd
 	take := func(from []member) (left []member) {
 		for len(from) > 0 && len(f.members) < maxMembers {
@@ -210,50 +273,15 @@ func (g *groups) next(deletes bool) *flight {
 		}
 		return from
 	}
-	if g.deletes = take(g.deletes); !deletes {
-		before := g.creates
-		g.creates = take(g.creates)
-		for _, m := range f.members[len(f.members)-(len(before)-len(g.creates)):] {
-			delete(g.parents, m.joins())
-		}
+	g.deletes = take(g.deletes)
+	if f.deletes {
+		return
 	}
-	switch {
-	case g.timer == nil:
-	case len(g.creates)+len(g.deletes) == 0:
-		g.timer.Stop()
-	default:
-		g.timer.Reset(queueLimit)
+	deletes := len(f.members)
+	g.creates = take(g.creates)
+	for _, m := range f.members[deletes:] {
+		delete(g.parents, m.joins())
 	}
-	return f
-}
-
-// landed is called when a flight was answered, or could not be sent. Another one takes
-// its place while something waits.
-func (g *groups) landed(deletes bool) {
-	for {
-		g.mu.Lock()
-		f := g.next(deletes)
-		switch {
-		case f != nil:
-		case deletes:
-			g.deleting = false
-		default:
-			g.flights--
-		}
-		g.mu.Unlock()
-		if f == nil || f.send() {
-			return
-		}
-		f.giveBack()
-	}
-}
-
-// hurry sends what has waited for long.
-func (g *groups) hurry() {
-	g.mu.Lock()
-	g.flights++
-	g.mu.Unlock()
-	g.landed(false)
 }
 
 // keepApart keeps a path out of groups.

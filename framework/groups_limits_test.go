@@ -16,20 +16,20 @@ import (
 // What the session sends after a release that is handed over comes behind its delete. A
 // group that is refused would be repeated behind it.
 func TestReleaseThatIsHandedOverTravelsAlone(t *testing.T) {
-	withOwn(t, 5, func(t *testing.T, p own) {
-		nodes := p.made(t, upTo(5)...)
+	withOwn(t, alone+4, func(t *testing.T, p own) {
+		nodes := p.made(t, upTo(alone+4)...)
 		over := false
-		stop := kit.Of(p.Client).OnDeleted(p.Session(), "/queue/4", listener{over: func(string, <-chan struct{}) { over = true }})
+		stop := kit.Of(p.Client).OnDeleted(p.Session(), parent(alone+3), listener{over: func(string, <-chan struct{}) { over = true }})
 		defer stop()
 		p.server.ResetCounts()
 		var release <-chan result[struct{}]
 		all := held(p, func() []<-chan result[struct{}] {
 			var all []<-chan result[struct{}]
-			for _, node := range nodes[:4] {
+			for _, node := range nodes[:alone+3] {
 				all = append(all, p.remove(node))
 				synctest.Wait()
 			}
-			release = startErr(func() error { return kit.Of(p.Client).Release(t.Context(), nodes[4].Path) })
+			release = startErr(func() error { return kit.Of(p.Client).Release(t.Context(), nodes[alone+3].Path) })
 			synctest.Wait()
 			return all
 		})
@@ -37,30 +37,30 @@ func TestReleaseThatIsHandedOverTravelsAlone(t *testing.T) {
 		for _, done := range append(all, release) {
 			require.NoError(t, (<-done).err)
 		}
-		assert.Equal(t, 5, p.server.Count(zktest.OpDelete))
+		assert.Equal(t, alone+1+1, p.server.Count(zktest.OpDelete))
 	})
 }
 
 // A group is no larger than a request may be.
 func TestGroupsAreNotTooLarge(t *testing.T) {
-	withOwn(t, 9, func(t *testing.T, p own) {
+	withOwn(t, alone+7, func(t *testing.T, p own) {
 		p.data = []byte(strings.Repeat("x", 300))
-		for i, done := range p.creates(t, upTo(9)...) {
+		for i, done := range p.creates(t, upTo(alone+7)...) {
 			p.isThere(t, i, <-done)
 		}
-		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: 3, zktest.OpMulti: 3}, requests(p.server), "in each two")
+		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: alone + 1, zktest.OpMulti: 3}, requests(p.server), "in each two")
 	}, func(cfg *framework.Config) { cfg.MaxRequestBytes = 1000 })
 }
 
 // Paths that the client has not used lately may be missing.
 func TestPathsThatAreNotKnownStayOut(t *testing.T) {
-	withOwn(t, 5, func(t *testing.T, p own) {
-		for i := range 5 {
+	withOwn(t, alone+3, func(t *testing.T, p own) {
+		for i := range alone + 3 {
 			kit.Of(p.Client).RecordParent(parent(i), false)
 		}
-		for i, done := range p.creates(t, upTo(5)...) {
+		for i, done := range p.creates(t, upTo(alone+3)...) {
 			p.isThere(t, i, <-done)
 		}
-		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: 5}, requests(p.server))
+		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: alone + 3}, requests(p.server))
 	})
 }

@@ -16,6 +16,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
+// alone is how many calls are under way before others wait for them.
+const alone = 8
+
 // own are paths of their own below the path of a place.
 type own struct {
 	place
@@ -112,64 +115,65 @@ func upTo(n int) (all []int) {
 	return all
 }
 
-func TestWhatComesWhileTwoAreUnderWayTravelsTogether(t *testing.T) {
-	withOwn(t, 9, func(t *testing.T, p own) {
+func TestWhatComesWhileOthersAreUnderWayTravelsTogether(t *testing.T) {
+	withOwn(t, alone+7, func(t *testing.T, p own) {
 		var nodes []framework.Created
-		for i, done := range p.creates(t, upTo(9)...) {
+		for i, done := range p.creates(t, upTo(alone+7)...) {
 			r := <-done
 			p.isThere(t, i, r)
 			nodes = append(nodes, r.value)
 		}
-		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: 2, zktest.OpMulti: 1}, requests(p.server))
-		assert.Equal(t, nodes[2].Czxid, nodes[8].Czxid)
-		assert.Equal(t, slices.Repeat([]int{1}, 9), p.told)
+		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: alone, zktest.OpMulti: 1}, requests(p.server))
+		assert.Equal(t, nodes[alone].Czxid, nodes[alone+6].Czxid)
+		assert.Equal(t, slices.Repeat([]int{1}, alone+7), p.told)
 
 		p.server.ResetCounts()
 		for _, done := range p.removes(nodes) {
 			require.NoError(t, (<-done).err)
 		}
-		assert.Equal(t, map[zktest.Op]int{zktest.OpDelete: 3, zktest.OpMulti: 1}, requests(p.server), "deletes have a flight of their own")
+		assert.Equal(t, map[zktest.Op]int{zktest.OpDelete: alone + 1, zktest.OpMulti: 1}, requests(p.server), "deletes have a flight of their own")
 	})
 }
 
 // Two nodes of one transaction have one czxid, which is the token of a lease.
 func TestCreatesOfOneParentDoNotTravelTogether(t *testing.T) {
-	withOwn(t, 4, func(t *testing.T, p own) {
+	withOwn(t, alone+2, func(t *testing.T, p own) {
 		tokens := map[int64]bool{}
-		for _, done := range p.creates(t, 0, 1, 2, 2, 3, 2, 2) {
+		for _, done := range p.creates(t, append(upTo(alone), alone, alone, alone+1, alone, alone)...) {
 			r := <-done
 			require.NoError(t, r.err)
 			tokens[r.value.Czxid] = true
 		}
-		assert.Len(t, tokens, 7)
-		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: 7}, requests(p.server), "and none of them waits for others")
+		assert.Len(t, tokens, alone+5)
+		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: alone + 5}, requests(p.server), "and none of them waits for others")
 	})
 }
 
 // The other members of a group that is refused because of one are made all the same,
 // and what is to follow each follows the attempt that succeeds.
 func TestRefusedGroupIsRepeatedAlone(t *testing.T) {
-	withOwn(t, 6, func(t *testing.T, p own) {
-		require.NoError(t, p.Delete(t.Context(), "/queue/4", framework.AnyVersion))
+	withOwn(t, alone+4, func(t *testing.T, p own) {
+		const missing = alone + 2
+		require.NoError(t, p.Delete(t.Context(), parent(missing), framework.AnyVersion))
 		p.server.ResetCounts()
-		for i, done := range p.creates(t, upTo(6)...) {
-			if r := <-done; i != 4 {
+		for i, done := range p.creates(t, upTo(alone+4)...) {
+			if r := <-done; i != missing {
 				p.isThere(t, i, r)
 			} else {
 				require.ErrorIs(t, r.err, framework.ErrNoNode)
 			}
 		}
-		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: 6, zktest.OpMulti: 1}, requests(p.server))
-		assert.Equal(t, []int{1, 1, 2, 2, 2, 2}, p.told)
+		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: alone + 4, zktest.OpMulti: 1}, requests(p.server))
+		assert.Equal(t, []int{2, 2, 2, 2}, p.told[alone:])
 	})
 }
 
 // What is refused for all alike, and certainly had no effect, is repeated as it would
 // be alone.
 func TestGroupThatIsThrottled(t *testing.T) {
-	withOwn(t, 5, func(t *testing.T, p own) {
+	withOwn(t, alone+3, func(t *testing.T, p own) {
 		p.server.On(zktest.OpMulti, "").Fail(zktest.ThrottledOp)
-		for i, done := range p.creates(t, upTo(5)...) {
+		for i, done := range p.creates(t, upTo(alone+3)...) {
 			p.isThere(t, i, <-done)
 		}
 	})
@@ -182,10 +186,10 @@ func TestGroupOfUnknownOutcome(t *testing.T) {
 		"carried out":     func(r *zktest.Rule) { r.After().Cut() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			withOwn(t, 5, func(t *testing.T, p own) {
+			withOwn(t, alone+3, func(t *testing.T, p own) {
 				fault(p.server.On(zktest.OpMulti, ""))
 				var nodes []framework.Created
-				for i, done := range p.creates(t, upTo(5)...) {
+				for i, done := range p.creates(t, upTo(alone+3)...) {
 					r := <-done
 					p.isThere(t, i, r)
 					nodes = append(nodes, r.value)
@@ -205,15 +209,15 @@ func TestGroupOfUnknownOutcome(t *testing.T) {
 
 // A caller that leaves while its call waits has sent nothing.
 func TestCallerThatLeavesTheQueue(t *testing.T) {
-	withOwn(t, 5, func(t *testing.T, p own) {
+	withOwn(t, alone+3, func(t *testing.T, p own) {
 		ctx, leave := context.WithCancelCause(t.Context())
 		var left <-chan result[framework.Created]
 		all := held(p, func() (all []<-chan result[framework.Created]) {
-			for i := range 4 {
+			for i := range alone + 2 {
 				all = append(all, p.create(t.Context(), i))
 				synctest.Wait()
 			}
-			left = p.create(ctx, 4)
+			left = p.create(ctx, alone+2)
 			synctest.Wait()
 			leave(errStopped)
 			synctest.Wait()
@@ -225,18 +229,18 @@ func TestCallerThatLeavesTheQueue(t *testing.T) {
 		for i, done := range all {
 			p.isThere(t, i, <-done)
 		}
-		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: 2, zktest.OpMulti: 1}, requests(p.server), "and nobody looks for it")
-		p.isThere(t, 4, <-p.create(t.Context(), 4))
-	}, func(cfg *framework.Config) { cfg.MaxOutstanding, cfg.MaxEphemeralBytes = 5, 5*90 })
+		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: alone, zktest.OpMulti: 1}, requests(p.server), "and nobody looks for it")
+		p.isThere(t, alone+2, <-p.create(t.Context(), alone+2))
+	}, func(cfg *framework.Config) { cfg.MaxOutstanding, cfg.MaxEphemeralBytes = alone+3, (alone+3)*90 })
 }
 
 // What has waited when the connection breaks is sent over the next one, and is not
 // unknown.
 func TestQueueSurvivesItsConnection(t *testing.T) {
-	withOwn(t, 6, func(t *testing.T, p own) {
+	withOwn(t, alone+4, func(t *testing.T, p own) {
 		p.server.Stall("", true)
 		var all []<-chan result[framework.Created]
-		for i := range 6 {
+		for i := range alone + 4 {
 			all = append(all, p.create(within(t, time.Minute), i))
 			synctest.Wait()
 		}
@@ -245,23 +249,23 @@ func TestQueueSurvivesItsConnection(t *testing.T) {
 		for i, done := range all {
 			p.isThere(t, i, <-done)
 		}
-		assert.Equal(t, 2, p.server.Count(zktest.OpGetChildren2), "only what was sent is looked for")
+		assert.Equal(t, alone, p.server.Count(zktest.OpGetChildren2), "only what was sent is looked for")
 	})
 }
 
 // On a long way nobody waits for the answers to others.
 func TestNobodyWaitsLongInTheQueue(t *testing.T) {
-	withOwn(t, 5, func(t *testing.T, p own) {
+	withOwn(t, alone+3, func(t *testing.T, p own) {
 		const way = 200 * time.Millisecond
 		p.server.On(zktest.OpCreate, "").Always().Delay(way)
 		var all []<-chan result[framework.Created]
-		for i := range 5 {
+		for i := range alone + 3 {
 			all = append(all, p.create(t.Context(), i))
 			synctest.Wait()
 		}
 		time.Sleep(10 * time.Millisecond)
 		synctest.Wait()
-		assert.Equal(t, []int{1, 1, 1, 1, 1}, p.told)
+		assert.Equal(t, []int{1, 1, 1}, p.told[alone:])
 		for i, done := range all {
 			p.isThere(t, i, <-done)
 		}
@@ -270,18 +274,19 @@ func TestNobodyWaitsLongInTheQueue(t *testing.T) {
 
 // A path whose deletes are refused does not have further groups refused.
 func TestPathThatIsRefusedStaysApart(t *testing.T) {
-	withOwn(t, 6, func(t *testing.T, p own) {
+	withOwn(t, alone+4, func(t *testing.T, p own) {
+		const refused = alone + 3
 		readOnly := []framework.ACL{{Perms: framework.PermRead | framework.PermCreate, Scheme: "world", ID: "anyone"}}
-		_, err := p.SetACL(t.Context(), "/queue/5", readOnly, framework.AnyVersion)
+		_, err := p.SetACL(t.Context(), parent(refused), readOnly, framework.AnyVersion)
 		require.NoError(t, err)
 		for _, sent := range []map[zktest.Op]int{
-			{zktest.OpDelete: 3 + 3, zktest.OpMulti: 1},
-			{zktest.OpDelete: 3 + 1, zktest.OpMulti: 1},
+			{zktest.OpDelete: alone + 1 + 3, zktest.OpMulti: 1},
+			{zktest.OpDelete: alone + 1 + 1, zktest.OpMulti: 1},
 		} {
-			nodes := p.made(t, upTo(6)...)
+			nodes := p.made(t, upTo(alone+4)...)
 			p.server.ResetCounts()
 			for i, done := range p.removes(nodes) {
-				if r := <-done; i == 5 {
+				if r := <-done; i == refused {
 					require.ErrorIs(t, r.err, framework.ErrNoAuth)
 				} else {
 					require.NoError(t, r.err)

@@ -23,7 +23,8 @@ func TestNoListingForACallerThatHasLeft(t *testing.T) {
 			require.NoError(t, err)
 			return m
 		}
-		for _, name := range []string{"x", "y", "missing"} {
+		names := []string{"1", "2", "3", "4", "5", "6", "7", "8", "missing"} // the last waits for the others
+		for _, name := range names {
 			require.NoError(t, w.Acquire(other(name)).Release())
 		}
 		require.NoError(t, operator.Delete(t.Context(), "/others/missing", -1))
@@ -41,7 +42,7 @@ func TestNoListingForACallerThatHasLeft(t *testing.T) {
 		w.Server.On(zktest.OpMulti, "/others").Client("a").Delay(500 * time.Millisecond)
 		w.Server.Stall("a", true)
 		var all []*conformance.Attempt
-		for _, name := range []string{"x", "y", "missing"} {
+		for _, name := range names {
 			all = append(all, w.Start(other(name), lease.Forever))
 			w.Settle()
 		}

@@ -35,8 +35,8 @@ type grouping struct {
 
 const (
 	struck       = "struck" // the client whose groups are
-	together     = 8        // mutexes
-	inSuccession = 4        // how often each worker acquires
+	together     = 16       // mutexes
+	inSuccession = 3        // how often each worker acquires
 )
 
 // TestEveryGroupFails strikes each group of a run with each fault.

@@ -4,10 +4,10 @@ package faultsweep
 func GroupMutants() []Mutant {
 	const client = "./framework"
 	return []Mutant{{
-		Name: "the last member of a group gets no answer", Package: client, Tests: "^TestWhatComesWhileTwoAreUnderWayTravelsTogether$",
+		Name: "the last member of a group gets no answer", Package: client, Tests: "^TestWhatComesWhileOthersAreUnderWayTravelsTogether$",
 		File: "framework/flight.go", Old: "for i, m := range f.members {\n\t\t\tm.Answered(each[i])", New: "for i, m := range f.members[1:] {\n\t\t\tm.Answered(each[i])",
 	}, {
-		Name: "the members of a group get each other's answers", Package: client, Tests: "^TestWhatComesWhileTwoAreUnderWayTravelsTogether$",
+		Name: "the members of a group get each other's answers", Package: client, Tests: "^TestWhatComesWhileOthersAreUnderWayTravelsTogether$",
 		File: "framework/flight.go", Old: "m.Answered(each[i])", New: "m.Answered(each[len(each)-1-i])",
 	}, {
 		Name: "two creates of one parent are in one group", Package: client, Tests: "^TestCreatesOfOneParentDoNotTravelTogether$",
