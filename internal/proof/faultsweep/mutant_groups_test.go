@@ -23,7 +23,7 @@ func GroupMutants() []Mutant {
 		File: "framework/flight.go", Old: "if a.Err != nil || a.Code != 0 {", New: "if a.Err != nil {\n\t\treturn nil, f.members[0]\n\t}\n\tif a.Code != 0 {",
 	}, {
 		Name: "what was not sent when the connection broke is lost", Package: client, Tests: "^TestQueueSurvivesItsConnection$",
-		File: "framework/groups.go", Old: "f.giveBack()\n\t}", New: "}",
+		File: "framework/groups.go", Old: "\t\t\tf.giveBack()\n", New: "",
 	}, {
 		Name: "what was not sent when the connection broke is unknown", Package: client, Tests: "^TestQueueSurvivesItsConnection$",
 		File: "framework/flight.go", Old: "\t\tm.giveBack()\n", New: "\t\tm.Answered(guard.Answer{Err: guard.ErrConnectionClosed})\n",
