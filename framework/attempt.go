@@ -34,25 +34,24 @@ func send[T any](ctx context.Context, s *Session, path string, r request[T]) (va
 	if err := s.take(ctx, s.slots); err != nil {
 		return value, Failed, err
 	}
-	c := &call[T]{session: s, late: r.late, answer: s.answers.take()}
-	for again := true; again; again = c.unsent {
-		c.unsent = false
-		c.decided.Store(false)
+	for {
+		c := &call[T]{session: s, late: r.late, answer: s.answers.take()}
 		left := false
 		if err = c.send(ctx, path, r.start); err == nil {
 			left, err = c.await(ctx)
 		}
-		switch {
-		case left:
+		if left {
 			return value, Unknown, leftError{err}
+		}
+		s.answers.give(c.answer)
+		switch {
 		case err != nil:
 			<-s.slots
-			s.answers.give(c.answer)
 			return value, Failed, err
+		case !c.unsent:
+			return c.value, c.outcome, s.explain(c.err)
 		}
 	}
-	s.answers.give(c.answer)
-	return c.value, c.outcome, s.explain(c.err)
 }
 
 // await waits for the answer, or until the call is given back. If the caller has to

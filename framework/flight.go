@@ -94,14 +94,14 @@ func (f *flight) answers(a guard.Answer) (each []guard.Answer, refusing member) 
 	if a.Err != nil || a.Code != 0 {
 		return all(a)
 	}
-	d := jute.NewDecoder(a.Body)
+	d, undone := jute.NewDecoder(a.Body), false
 	for i, m := range f.members {
 		code, _ := m.operation()
 		h := d.MultiHeader()
 		each[i] = guard.Answer{Zxid: a.Zxid, Body: d.Rest()}
 		switch {
 		case h.Type == multiFailed:
-			each[i].Code = d.Int32()
+			each[i].Code, undone = d.Int32(), true
 		case h.Type != code:
 			return all(guard.Answer{Err: guard.ErrMalformed})
 		case code == guard.OpCreate:
@@ -115,7 +115,7 @@ func (f *flight) answers(a guard.Answer) (each []guard.Answer, refusing member) 
 			return nil, m
 		}
 	}
-	if h := d.MultiHeader(); !h.Done || d.Err() != nil {
+	if h := d.MultiHeader(); undone || !h.Done || d.Err() != nil {
 		return all(guard.Answer{Err: guard.ErrMalformed})
 	}
 	return each, nil
