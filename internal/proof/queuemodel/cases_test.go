@@ -44,11 +44,11 @@ func cases() []searched {
 			locals: 2, foreign: 2, recurring: true, reaps: 1, deletes: 1, first: waits}},
 		{361761, "one is next, and a holder writes late, over a break", scenario{
 			locals: 2, breaks: 1, lateWrites: 1, lagging: true, first: behind}},
-		{69230, "two travel together", scenario{
+		{70152, "two travel together", scenario{
 			locals: 2, groups: true, refusals: 1}},
-		{91346, "two travel together, and a holder writes late", scenario{
+		{94258, "two travel together, and a holder writes late", scenario{
 			locals: 2, groups: true, refusals: 1, lateWrites: 1, first: behind}},
-		{159690, "one travels with others, over a break", scenario{
+		{148787, "one travels with others, over a break", scenario{
 			locals: 2, groups: true, refusals: 1, breaks: 1, lagging: true, first: behind}},
 
 		{90849, "watches are not set again", scenario{
@@ -81,9 +81,9 @@ func cases() []searched {
 			locals: 3, deletes: 2, lagging: true, first: []string{"W0 joins", "W1 joins"}}},
 		{4221098, "two are next in turn, and one gives up", scenario{
 			locals: 3, foreign: 1, deletes: 1, leaves: 1, first: []string{"W0 joins", "W1 joins"}}},
-		{171086, "two travel together behind one, and one gives up", scenario{
+		{169851, "two travel together behind one, and one gives up", scenario{
 			locals: 2, foreign: 1, groups: true, refusals: 1, leaves: 1, first: waits}},
-		{90081, "one travels with others, and answers are late", scenario{
+		{92828, "one travels with others, and answers are late", scenario{
 			locals: 2, groups: true, refusals: 1, deletes: 1, lagging: true, late: true, first: behind}},
 		{14478, "listings in place of reads", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true, noReads: true, first: waits}},
@@ -142,13 +142,13 @@ func longCases() []searched {
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true}},
 		{2755772, "a reader, a writer, and one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "RWWWMR", downgrades: 1, lagging: true}},
-		{579081, "two travel together, and a node may be deleted", scenario{
+		{590448, "two travel together, and a node may be deleted", scenario{
 			locals: 2, groups: true, refusals: 1, deletes: 1}},
-		{989869, "two travel together behind one that holds", scenario{
+		{1031262, "two travel together behind one that holds", scenario{
 			locals: 3, groups: true, refusals: 1, first: []string{"W0 joins"}}},
-		{2136507, "three travel together, over a break", scenario{
+		{1840937, "three travel together, over a break", scenario{
 			locals: 3, groups: true, refusals: 1, breaks: 1, first: []string{"W0 joins", "W1 joins"}}},
-		{2561023, "one travels with others, and a holder writes late, over a break", scenario{
+		{2431254, "one travels with others, and a holder writes late, over a break", scenario{
 			locals: 2, groups: true, refusals: 1, breaks: 1, lateWrites: 1, lagging: true, first: []string{"W0 joins"}}},
 		{725895, "permits for two of three", scenario{
 			locals: 2, foreign: 1, kinds: "SSSSSS", permits: 2}},
