@@ -129,7 +129,7 @@ func (t *Try) askHead() {
 // Grant starts the hold of a position that is admitted.
 func (t *Try) Grant(p *queue.Position) (*lease.Lease, error) {
 	defer p.End()
-	grant := hold.Grant{Path: p.Path(), Permits: p.Name().Weight, HandsOver: p.HandsOver()}
+	grant := hold.Grant{Path: p.Path(), Permits: p.Name().Weight, HandsOver: p.HandsOver(), Made: p.Made()}
 	if err := t.Rely(&grant); err != nil {
 		return nil, err
 	}

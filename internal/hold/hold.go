@@ -32,6 +32,8 @@ type Grant struct {
 	Token lease.Token
 	// Czxid is that of the znodes; 0 if it is the token.
 	Czxid int64
+	// Made is when the create of the znode was answered; zero is now.
+	Made time.Time
 	// MaxHold ends the hold after that time; 0 is no limit.
 	MaxHold time.Duration
 	// Watch is on the znode, set by a read that showed this czxid and session. If it is

@@ -11,10 +11,11 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// lookDelay is how long a hold that was granted without a wait, and so without a watch
-// on its own znode, waits before it sets one. A hold that has ended by then, as most
-// have, saves the read; any other finds an earlier deletion when it sets the watch.
-const lookDelay = 10 * time.Millisecond
+// LookDelay is how long after the create of its znode a hold sets a watch on it that
+// was granted without one, as it had nothing to wait for. A hold that has ended by
+// then, as most have, saves the read; any other finds an earlier deletion when it sets
+// the watch.
+const LookDelay = 10 * time.Millisecond
 
 // lookAgain is how long it waits after a read without an answer.
 const lookAgain = 100 * time.Millisecond

@@ -14,7 +14,7 @@ import (
 
 // A table has all holds of a session. One goroutine looks after them, from the first
 // hold on. A hold costs an entry, but no goroutine, no timer, and no request within
-// lookDelay.
+// LookDelay.
 //
 // Whatever may end a hold, or is found out about one, marks it and wakes the goroutine,
 // which asks the hold itself. Locks: nothing is locked, and nothing of the client is
@@ -76,11 +76,14 @@ func (t *table) add(h *Hold, g *Grant) error {
 	if h.maxHold > 0 {
 		e.ends = h.since + h.maxHold
 	}
-	look := now + lookDelay
+	look := now + LookDelay
+	if !g.Made.IsZero() {
+		look = g.Made.Sub(t.epoch) + LookDelay
+	}
 	if g.Watch != nil {
 		e.own.watched, e.own.stop, look = true, g.Watch.Stop, now+h.pause(g.Path)
 	}
-	if !t.enterAll(h, look, now+lookDelay) {
+	if !t.enterAll(h, look, now+LookDelay) {
 		return cmp.Or(g.Session.Err(), framework.ErrClosed)
 	}
 	return nil

@@ -58,7 +58,7 @@ func (t *table) run(context.Context) {
 }
 
 // rest returns what to wait for; ok is false if the goroutine is to end. A table that
-// is empty rests for lookDelay at first, and idle says that it has: else each of many
+// is empty rests for LookDelay at first, and idle says that it has: else each of many
 // holds that are released at once would wake the goroutine.
 func (t *table) rest(over, idle bool) (wait time.Duration, suspended <-chan struct{}, ok bool) {
 	t.mu.Lock()
@@ -69,7 +69,7 @@ func (t *table) rest(over, idle bool) (wait time.Duration, suspended <-chan stru
 		t.over = true
 		return 0, nil, false
 	} else if !idle {
-		t.armed = t.now() + lookDelay
+		t.armed = t.now() + LookDelay
 	}
 	return min(max(t.armed-t.now(), 0), time.Hour), t.suspended, true
 }

@@ -1,13 +1,19 @@
 package queue
 
-import "github.com/zkrecipes/zkrecipes/internal/znode"
+import (
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+)
 
 // A hand-over in memory admits the next position of a queue before the node of the last
 // holder is known to be deleted, if both are of one session. A node P is over when its
 // lease, which was valid until then, was released, and its delete has its place among
 // the requests of a connection. A position W then counts P as deleted, if nothing else
 // keeps it out, and if L, its listing, the watch on W, which is set and has not fired,
-// and the delete of P belong to one connection that has not broken.
+// and the delete of P belong to one connection that has not broken. If W was made less
+// than hold.LookDelay ago, it needs no watch: its hold looks at W when that has passed.
 //
 // Why that is right:
 //
@@ -20,7 +26,9 @@ import "github.com/zkrecipes/zkrecipes/internal/znode"
 //     node has an effect. (A server that refuses just the delete is the exception.)
 //   - Somebody else may just have deleted W. The event for that comes before the answer
 //     to the delete of P, or when watches are set again on the next connection. Two
-//     leases can be valid until then, as when the node of a holder is deleted.
+//     leases can be valid until then, as when the node of a holder is deleted. Without
+//     a watch the look of the hold finds it: W is no more exposed than the node of a
+//     lock that was free.
 //   - No reader's node stands beside P, as it may beside that of a writer: a downgrade
 //     has the hold keep its slot until the deletion is known.
 //
@@ -95,14 +103,17 @@ func (p *Position) isNext(at int, policy Policy) bool {
 }
 
 // takeOver reports whether a position that is next is admitted: no listing has to
-// follow a deletion, and the watch on its own node is set and has not fired. The caller
-// has the lock of the view.
+// follow a deletion, and the watch on its own node is set and has not fired, or its
+// hold will soon set one. The caller has the lock of the view.
 func (p *Position) takeOver() bool {
 	if p.recheckDue() {
 		return false
 	}
-	p.watchOwn(true)
 	p.unconfirmed = p.view.broken
+	if time.Since(p.made) < hold.LookDelay {
+		return true
+	}
+	p.watchOwn(true)
 	return p.node.watch == watched
 }
 

@@ -29,6 +29,7 @@ type Position struct {
 	path        string
 	self        znode.Name
 	token       int64           // czxid
+	made        time.Time       // when the create was answered
 	unconfirmed <-chan struct{} // closed if the connection broke, if a deletion admitted the position
 
 	// Guarded by view.mu.
@@ -60,6 +61,9 @@ func (p *Position) Name() znode.Name { return p.self }
 
 // Path returns that of the node.
 func (p *Position) Path() string { return p.path }
+
+// Made returns when the create of the node was answered.
+func (p *Position) Made() time.Time { return p.made }
 
 // Token returns the node's czxid.
 func (p *Position) Token() int64 { return p.token }
@@ -107,7 +111,7 @@ func (p *Position) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.path, p.token = made.Path, made.Czxid
+	p.path, p.token, p.made = made.Path, made.Czxid, time.Now()
 	var ok bool
 	if p.self, ok = znode.Parse(path.Base(made.Path), p.queue.Kinds...); !ok {
 		p.self.Sequence = -1 // not ordered
@@ -180,7 +184,7 @@ func (p *Position) waitAt(nodes []*node) {
 }
 
 // DetachWatch ends the wait of a position that is admitted, and returns the watch on
-// its own node, nil if there is none, for the hold. It returns ErrEvicted if the node
+// its own node for the hold, nil if none was set yet. It returns ErrEvicted if the node
 // was deleted meanwhile: two deletions in one transaction come as two events, and the
 // first may have admitted the position.
 func (p *Position) DetachWatch() (hold.Watch, error) {
@@ -190,7 +194,7 @@ func (p *Position) DetachWatch() (hold.Watch, error) {
 	switch {
 	case p.evicted:
 		return nil, ErrEvicted
-	case p.node == nil:
+	case p.node == nil, p.node.watch == queued, p.node.watch == setting:
 		return nil, nil
 	}
 	p.node.missed = false

@@ -15,6 +15,12 @@ func HandOverMutants() []Mutant {
 		Name: "a slot is handed over without a watch on the own node", Package: "./internal/queue", Tests: "TestNothingIsHandedOverToADeletedNode",
 		File: "internal/queue/handover.go", Old: "\treturn p.node.watch == watched\n", New: "\treturn true\n",
 	}, {
+		Name: "a slot is handed over without a watch at any time", Package: "./internal/queue", Tests: "TestNothingIsHandedOverToADeletedNode",
+		File: "internal/queue/handover.go", Old: "time.Since(p.made) < hold.LookDelay", New: "time.Since(p.made) >= 0",
+	}, {
+		Name: "a hold without a watch looks late", Package: "./internal/queue", Tests: "TestHandedOverJustAfterItJoined",
+		File: "internal/hold/table.go", Old: "look = g.Made.Sub(t.epoch) + LookDelay", New: "look = now + LookDelay",
+	}, {
 		Name: "a downgrade does not bar the hand-over", Package: rwScenarios, Tests: "TestWriterThatHasDowngradedIsNotHandedOver",
 		File: "internal/hold/owner.go", Old: "h.keeps = true", New: "",
 	}, {

@@ -26,76 +26,88 @@ func cases() []searched {
 			locals: 1, foreign: 1, deletes: 1}},
 		{30976, "one waits, and nodes may be changed and deleted", scenario{
 			locals: 1, foreign: 1, deletes: 1, changes: 1, lagging: true, late: true}},
-		{48154, "one waits, over a break", scenario{
+		{48060, "one waits, over a break", scenario{
 			locals: 1, foreign: 1, deletes: 1, breaks: 1, lagging: true}},
-		{6428, "a writer waits for one that becomes a reader", scenario{
+		{6350, "a writer waits for one that becomes a reader", scenario{
 			locals: 1, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true, late: true}},
-		{23631, "two writers wait for one that becomes a reader", scenario{
+		{23475, "two writers wait for one that becomes a reader", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, lagging: true, late: true, first: waits}},
-		{113550, "two in turn, and a node may be deleted", scenario{
+		{111892, "two in turn, and a node may be deleted", scenario{
 			locals: 2, deletes: 1}},
-		{749218, "two in turn, and a lease may be lost", scenario{
+		{727992, "two in turn, and a lease may be lost", scenario{
 			locals: 2, deletes: 1, losses: 1, late: true}},
-		{1887866, "two in turn, over a break", scenario{
+		{264660, "two in turn just after they joined", scenario{
+			locals: 2, deletes: 1, young: 0b11}},
+		{358292, "two in turn just after they joined, over a break", scenario{
+			locals: 2, deletes: 1, breaks: 1, lagging: true, late: true, young: 0b11, first: behind}},
+		{875829, "one is next just after it joined, and a holder writes late, over a break", scenario{
+			locals: 2, breaks: 1, lateWrites: 1, lagging: true, young: 0b11, first: behind}},
+		{420586, "one is next just after it joined, ahead of another", scenario{
+			locals: 2, foreign: 1, deletes: 1, lagging: true, late: true, young: 0b11, first: behind}},
+		{215345, "writers are next just after they joined, and one becomes a reader", scenario{
+			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, deletes: 1, lagging: true, young: 0b11, first: waits}},
+		{242561, "two are next in turn just after they joined", scenario{
+			locals: 3, deletes: 2, lagging: true, young: 0b111, first: []string{"W0 joins", "W1 joins"}}},
+		{1882935, "two in turn, over a break", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true}},
-		{149920, "one joins behind one that holds, over a break", scenario{
+		{149604, "one joins behind one that holds, over a break", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true, first: behind}},
-		{475985, "names are used again", scenario{
+		{469963, "names are used again", scenario{
 			locals: 2, foreign: 2, recurring: true, reaps: 1, deletes: 1, first: waits}},
-		{361761, "one is next, and a holder writes late, over a break", scenario{
+		{360561, "one is next, and a holder writes late, over a break", scenario{
 			locals: 2, breaks: 1, lateWrites: 1, lagging: true, first: behind}},
-		{70152, "two travel together", scenario{
+		{69952, "two travel together", scenario{
 			locals: 2, groups: true, refusals: 1}},
-		{94258, "two travel together, and a holder writes late", scenario{
+		{92836, "two travel together, and a holder writes late", scenario{
 			locals: 2, groups: true, refusals: 1, lateWrites: 1, first: behind}},
-		{148787, "one travels with others, over a break", scenario{
+		{148628, "one travels with others, over a break", scenario{
 			locals: 2, groups: true, refusals: 1, breaks: 1, lagging: true, first: behind}},
 
-		{90849, "watches are not set again", scenario{
+		{90661, "watches are not set again", scenario{
 			locals: 1, foreign: 1, deletes: 1, breaks: 1, unkept: 1, lagging: true}},
 		{75299, "one waits for two", scenario{
 			locals: 1, foreign: 2, deletes: 1, lagging: true}},
-		{48979, "listings fail", scenario{
+		{48829, "listings fail", scenario{
 			locals: 2, failures: 2}},
-		{464742, "a listing fails, and the connection breaks", scenario{
+		{464466, "a listing fails, and the connection breaks", scenario{
 			locals: 2, breaks: 1, failures: 1}},
-		{154439, "names are used again, one waits for two", scenario{
+		{149813, "names are used again, one waits for two", scenario{
 			locals: 1, foreign: 2, recurring: true, reaps: 1, deletes: 1, late: true}},
-		{252497, "two wait for one", scenario{
+		{251152, "two wait for one", scenario{
 			locals: 2, foreign: 1}},
-		{391549, "two wait for one, over a break", scenario{
+		{391190, "two wait for one, over a break", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, lagging: true, first: waits}},
 		{162185, "one gives up", scenario{
 			locals: 2, foreign: 1, deletes: 1, leaves: 1, lagging: true, first: waits}},
 		{29748, "three in turn", scenario{
 			locals: 3, deletes: 1, first: []string{"W0 joins", "W1 joins"}}},
-		{153190, "two join behind one that holds", scenario{
+		{152212, "two join behind one that holds", scenario{
 			locals: 3, first: behind}},
 		{93635, "permits", scenario{
 			locals: 2, foreign: 1, kinds: "SSSSSS", permits: 2, deletes: 1, first: waits}},
 		{311142, "two wait behind two", scenario{
 			locals: 2, foreign: 2, deletes: 1, lagging: true, first: waits}},
-		{650499, "two wait for one, over a break, and answers are late", scenario{
+		{649960, "two wait for one, over a break, and answers are late", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, lagging: true, late: true, first: waits}},
 		{175138, "two are next in turn, and nodes may be deleted", scenario{
 			locals: 3, deletes: 2, lagging: true, first: []string{"W0 joins", "W1 joins"}}},
 		{4221098, "two are next in turn, and one gives up", scenario{
 			locals: 3, foreign: 1, deletes: 1, leaves: 1, first: []string{"W0 joins", "W1 joins"}}},
-		{169851, "two travel together behind one, and one gives up", scenario{
+		{169660, "two travel together behind one, and one gives up", scenario{
 			locals: 2, foreign: 1, groups: true, refusals: 1, leaves: 1, first: waits}},
-		{92828, "one travels with others, and answers are late", scenario{
+		{91878, "one travels with others, and answers are late", scenario{
 			locals: 2, groups: true, refusals: 1, deletes: 1, lagging: true, late: true, first: behind}},
 		{14478, "listings in place of reads", scenario{
 			locals: 2, foreign: 1, deletes: 1, lagging: true, noReads: true, first: waits}},
-		{89347, "two writers and one that becomes a reader, and listings fail", scenario{
+		{88645, "two writers and one that becomes a reader, and listings fail", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, failures: 2, lagging: true, late: true, first: waits}},
-		{97905, "a writer and one that becomes a reader, over a break", scenario{
+		{97690, "a writer and one that becomes a reader, over a break", scenario{
 			locals: 1, foreign: 1, kinds: "WWWWMR", downgrades: 1, breaks: 1, lagging: true, late: true}},
-		{275022, "two writers and one that becomes a reader, over a break", scenario{
+		{274850, "two writers and one that becomes a reader, over a break", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, breaks: 1, lagging: true, first: waits}},
-		{359311, "two writers and one that becomes a reader, and a node may be deleted", scenario{
+		{357130, "two writers and one that becomes a reader, and a node may be deleted", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, deletes: 1, lagging: true, late: true, first: waits}},
-		{307491, "two writers and one that becomes a reader, and one gives up", scenario{
+		{306913, "two writers and one that becomes a reader, and one gives up", scenario{
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, leaves: 1, lagging: true, late: true, first: waits}},
 	}
 }

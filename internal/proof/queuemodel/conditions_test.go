@@ -83,7 +83,7 @@ func needed() []leftOut {
 		{"handsOverAlone", handsOverAlone, "../framework/releases.go", "a.code, a.record, a.finish = guard.OpDelete, versionRecord(path, AnyVersion), r.finish", lateWrote, togetherLate},
 		{"repeatAlone", repeatAlone, "../framework/flight.go", "f.of.aloneOrBack(m)", joinsOn, inGroups},
 		{"givenBack", givenBack, "../framework/groups.go", "f.giveBack()", joinsOn, togetherBreak},
-		{"holdLooks", holdLooks, "hold/table.go", "look := now + lookDelay", notified, oneWaits},
+		{"holdLooks", holdLooks, "hold/table.go", "look := now + LookDelay", notified, oneWaits},
 	}
 }
 

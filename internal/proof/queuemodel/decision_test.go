@@ -27,10 +27,8 @@ func (m *model) decide(w int) (violation string) {
 	if wait == 0 {
 		return m.admit(w)
 	}
-	if m.isNext(w, ahead) && !m.recheckDue(w) {
-		if m.watchOwn(w); m.watched.has(w) || !m.keeps(watchOfNext) {
-			return m.handOver(w)
-		}
+	if m.isNext(w, ahead) && !m.recheckDue(w) && m.takesOver(w) {
+		return m.handOver(w)
 	}
 	if m.keeps(watchOwnEarly) {
 		m.watchOwn(w)

@@ -62,10 +62,19 @@ func (m *model) isNext(w int, ahead nodeSet) bool {
 	return m.over&ahead != 0 && m.policy(w, ahead&^m.over) == 0
 }
 
+// takesOver reports whether a position that is next is admitted.
+func (m *model) takesOver(w int) bool {
+	if m.young.has(w) {
+		return true
+	}
+	m.watchOwn(w)
+	return m.watched.has(w) || !m.keeps(watchOfNext)
+}
+
 // handOver grants to a position before the nodes ahead are deleted. Its own may have
-// been deleted by an operator, if the event is on its way.
+// been deleted by an operator, if the event is on its way, or the hold soon looks.
 func (m *model) handOver(w int) (violation string) {
-	just := m.entitled.has(w) || !m.isKeptOut(w) && (m.standing.has(w) || m.isOnWay(w))
+	just := m.entitled.has(w) || !m.isKeptOut(w) && (m.standing.has(w) || m.isOnWay(w) || m.young.has(w) && m.byOperator.has(w))
 	m.becomeHolder(w)
 	if !just {
 		m.unjust.add(w)

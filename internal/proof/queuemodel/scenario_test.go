@@ -25,6 +25,10 @@ type scenario struct {
 	noReads   bool // nothing is read in place of a listing
 	groups    bool // creates and deletes may travel together
 
+	// young are positions whose create was answered a moment ago when they are next. A
+	// position decides once when it is next, and either is young then or is not.
+	young nodeSet
+
 	first   []string // steps that come first, each with all that follows from it, in one order
 	without condition
 }
