@@ -152,9 +152,12 @@ func (p *Position) decide(policy Policy, atOnce bool) (admitted bool, err error)
 	case isNext && p.takeOver():
 		return true, nil
 	}
+	v.slowly()
+	if p.rests(wait) {
+		return false, nil
+	}
 	p.watchOwn(false)
 	p.waitFor(at, wait, policy)
-	v.slowly()
 	return false, nil
 }
 

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/hold"
@@ -110,11 +111,34 @@ func (p *Position) takeOver() bool {
 		return false
 	}
 	p.unconfirmed = p.view.broken
-	if time.Since(p.made) < hold.LookDelay {
+	if p.isYoung() {
 		return true
 	}
 	p.watchOwn(true)
 	return p.node.watch == watched
+}
+
+// isYoung reports whether the node was made so lately that it is not watched yet.
+func (p *Position) isYoung() bool { return time.Since(p.made) < hold.LookDelay }
+
+// rests reports whether the position, which waits for these, reads nothing yet. It is
+// young, and waits only for others of its session, of which it learns without a watch:
+// as a rule it is granted, and released, before it has to read anything. It is woken
+// when it is young no more. The caller has the lock of the view.
+func (p *Position) rests(wait []znode.Name) bool {
+	isForeign := func(name znode.Name) bool { return !p.isLocal(name) }
+	if p.queue.HandsOver == nil || !p.isYoung() || slices.ContainsFunc(wait, isForeign) {
+		return false
+	}
+	nodes := make([]*node, 0, len(wait))
+	for _, name := range wait {
+		nodes = append(nodes, p.view.node(name))
+	}
+	p.waitAt(nodes, false)
+	if p.rest == nil {
+		p.rest = time.AfterFunc(time.Until(p.made.Add(hold.LookDelay)), p.notify)
+	}
+	return true
 }
 
 // HandsOver reports whether the slot of the node may be handed over within the session.

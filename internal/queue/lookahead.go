@@ -3,6 +3,7 @@ package queue
 import (
 	"slices"
 
+	"github.com/zkrecipes/zkrecipes/internal/protection"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
@@ -45,7 +46,7 @@ func (p *Position) waitFor(at int, wait []znode.Name, policy Policy) {
 			nodes = append(nodes, v.node(name))
 		}
 	}
-	p.waitAt(nodes)
+	p.waitAt(nodes, true)
 }
 
 // knowsAll reports whether all of these are known.
@@ -87,8 +88,9 @@ func (p *Position) next(at int, wait []znode.Name, policy Policy) []znode.Name {
 // isLocal reports whether a node is that of a position of this session, which waits or
 // has waited.
 func (p *Position) isLocal(name znode.Name) bool {
-	n := p.view.nodes[name.Node]
-	return n != nil && (n.owner != nil || n.heir.Load() != nil)
+	v := p.view
+	n := v.nodes[name.Node]
+	return name.Node == v.granted || v.own[protection.Cut(name.Node)] != nil || n != nil && n.heir.Load() != nil
 }
 
 // unknown returns at most limit of the contenders ahead that keep the position out and

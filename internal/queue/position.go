@@ -30,6 +30,7 @@ type Position struct {
 	self        znode.Name
 	token       int64           // czxid
 	made        time.Time       // when the create was answered
+	rest        *time.Timer     // until it reads what it waits for; nil: it has not rested
 	unconfirmed <-chan struct{} // closed if the connection broke, if a deletion admitted the position
 
 	// Guarded by view.mu.
@@ -154,7 +155,10 @@ func (p *Position) End() {
 	p.view = nil
 	v.mu.Lock()
 	p.ended = true
-	p.waitAt(nil)
+	if p.rest != nil {
+		p.rest.Stop()
+	}
+	p.waitAt(nil, false)
 	delete(v.wanting, p)
 	delete(v.own, protection.Cut(p.self.Node))
 	delete(v.dependents, p)
@@ -166,13 +170,16 @@ func (p *Position) End() {
 	v.leave()
 }
 
-// waitAt has the position wait for these nodes only. The caller has the lock.
-func (p *Position) waitAt(nodes []*node) {
+// waitAt has the position wait for these nodes only, and has them read, unless it
+// rests. The caller has the lock.
+func (p *Position) waitAt(nodes []*node, reads bool) {
 	for _, n := range nodes {
 		if !slices.Contains(p.waits, n) {
 			n.waiters = append(n.waiters, p)
 		}
-		n.read(false)
+		if reads {
+			n.read(false)
+		}
 	}
 	before := p.waits
 	p.waits = nodes
@@ -191,6 +198,7 @@ func (p *Position) DetachWatch() (hold.Watch, error) {
 	defer p.End()
 	p.view.mu.Lock()
 	defer p.view.unlock()
+	p.view.granted = p.self.Node
 	switch {
 	case p.evicted:
 		return nil, ErrEvicted
