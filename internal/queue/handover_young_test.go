@@ -64,3 +64,31 @@ func without(nodes []string, this string) string {
 	}
 	return ""
 }
+
+// A waiter behind a holder of its session reads nothing until its node is 10 ms old.
+// Then it finds out whether that was deleted.
+func TestWaiterThatHasJustJoinedRests(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, operator := w.Client("a"), w.Client("operator")
+		m := mutexOf(t, a)
+		held, err := m.Acquire(t.Context(), lease.Forever)
+		require.NoError(t, err)
+		w.After(time.Second)
+		w.Server.ResetCounts()
+		granted := make(chan *lease.Lease, 1)
+		go func() {
+			next, err := m.Acquire(t.Context(), lease.Forever)
+			assert.NoError(t, err)
+			granted <- next
+		}()
+		w.After(9 * time.Millisecond)
+		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: 1, zktest.OpGetChildren2: 1}, w.Server.Counts())
+		own := without(w.Ephemerals(path), held.Path())
+		w.Remove(operator, own)
+		w.After(time.Millisecond)
+		assert.Equal(t, 2, w.Server.Count(zktest.OpCreate), "it has joined again")
+		assert.NotEqual(t, own, without(w.Ephemerals(path), held.Path()))
+		require.NoError(t, held.Release())
+		require.NoError(t, (<-granted).Release())
+	})
+}

@@ -18,6 +18,9 @@ func HandOverMutants() []Mutant {
 		Name: "a slot is handed over without a watch at any time", Package: "./internal/queue", Tests: "TestNothingIsHandedOverToADeletedNode",
 		File: "internal/queue/handover.go", Old: "time.Since(p.made) < hold.LookDelay", New: "time.Since(p.made) >= 0",
 	}, {
+		Name: "a waiter rests for ever", Package: "./internal/queue", Tests: "TestWaiterThatHasJustJoinedRests",
+		File: "internal/queue/handover.go", Old: "p.made.Add(hold.LookDelay)), p.notify)", New: "p.made.Add(hold.LookDelay)), func() {})",
+	}, {
 		Name: "a hold without a watch looks late", Package: "./internal/queue", Tests: "TestHandedOverJustAfterItJoined",
 		File: "internal/hold/table.go", Old: "look = g.Made.Sub(t.epoch) + LookDelay", New: "look = now + LookDelay",
 	}, {

@@ -36,18 +36,18 @@ func cases() []searched {
 			locals: 2, deletes: 1}},
 		{727992, "two in turn, and a lease may be lost", scenario{
 			locals: 2, deletes: 1, losses: 1, late: true}},
-		{264660, "two in turn just after they joined", scenario{
-			locals: 2, deletes: 1, young: 0b11}},
-		{358292, "two in turn just after they joined, over a break", scenario{
-			locals: 2, deletes: 1, breaks: 1, lagging: true, late: true, young: 0b11, first: behind}},
-		{875829, "one is next just after it joined, and a holder writes late, over a break", scenario{
-			locals: 2, breaks: 1, lateWrites: 1, lagging: true, young: 0b11, first: behind}},
-		{420586, "one is next just after it joined, ahead of another", scenario{
-			locals: 2, foreign: 1, deletes: 1, lagging: true, late: true, young: 0b11, first: behind}},
-		{215345, "writers are next just after they joined, and one becomes a reader", scenario{
-			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, deletes: 1, lagging: true, young: 0b11, first: waits}},
-		{242561, "two are next in turn just after they joined", scenario{
-			locals: 3, deletes: 2, lagging: true, young: 0b111, first: []string{"W0 joins", "W1 joins"}}},
+		{128589, "two in turn just after they joined", scenario{
+			locals: 2, deletes: 1, ages: true}},
+		{343637, "two in turn just after they joined, over a break", scenario{
+			locals: 2, deletes: 1, breaks: 1, lagging: true, late: true, ages: true, first: behind}},
+		{440586, "one is next just after it joined, and a holder writes late, over a break", scenario{
+			locals: 2, breaks: 1, lateWrites: 1, lagging: true, ages: true, first: behind}},
+		{226018, "one is next just after it joined, ahead of another", scenario{
+			locals: 2, foreign: 1, deletes: 1, lagging: true, late: true, ages: true, first: behind}},
+		{508703, "writers are next just after they joined, and one becomes a reader", scenario{
+			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, deletes: 1, lagging: true, ages: true, first: waits}},
+		{747131, "two are next in turn just after they joined", scenario{
+			locals: 3, deletes: 1, lagging: true, ages: true, first: []string{"W0 joins", "W1 joins"}}},
 		{1882935, "two in turn, over a break", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true}},
 		{149604, "one joins behind one that holds, over a break", scenario{
@@ -73,7 +73,7 @@ func cases() []searched {
 			locals: 2, breaks: 1, failures: 1}},
 		{149813, "names are used again, one waits for two", scenario{
 			locals: 1, foreign: 2, recurring: true, reaps: 1, deletes: 1, late: true}},
-		{251152, "two wait for one", scenario{
+		{239890, "two wait for one", scenario{
 			locals: 2, foreign: 1}},
 		{391190, "two wait for one, over a break", scenario{
 			locals: 2, foreign: 1, deletes: 1, breaks: 1, lagging: true, first: waits}},
@@ -81,7 +81,7 @@ func cases() []searched {
 			locals: 2, foreign: 1, deletes: 1, leaves: 1, lagging: true, first: waits}},
 		{29748, "three in turn", scenario{
 			locals: 3, deletes: 1, first: []string{"W0 joins", "W1 joins"}}},
-		{152212, "two join behind one that holds", scenario{
+		{92684, "two join behind one that holds", scenario{
 			locals: 3, first: behind}},
 		{93635, "permits", scenario{
 			locals: 2, foreign: 1, kinds: "SSSSSS", permits: 2, deletes: 1, first: waits}},

@@ -39,6 +39,7 @@ const (
 	oneWriter   = "a writer waits for one that becomes a reader"
 	twoWriters  = "two writers wait for one that becomes a reader"
 	twoInTurn   = "two in turn, and a node may be deleted"
+	joined      = "two in turn just after they joined"
 	twoLate     = "two in turn, and a lease may be lost"
 	joinsBehind = "one joins behind one that holds, over a break"
 	namesAgain  = "names are used again"
@@ -77,6 +78,7 @@ func needed() []leftOut {
 		{"heirNotified", heirNotified, "queue/node.go", "(*heir)(ev)", notified, oneWaits},
 		{"missedWhileTaken", missedWhileTaken, "queue/node.go", "case n.watch != watched || n.missed:", notified, oneWaits},
 		{"watchOfNext", watchOfNext, "queue/handover.go", "return p.node.watch == watched", unjust, twoInTurn},
+		{"restEnds", restEnds, "queue/handover.go", "p.rest = time.AfterFunc(", noNode, joined},
 		{"sentBeforeOver", sentBeforeOver, "../framework/releases.go", "a.placed = r.tell", lateWrote, writesLate},
 		{"sentAgainFirst", sentAgainFirst, "../framework/gate.go", "g.session.releases.resend(c)\n\t\t\tg.conn = c", lateWrote, writesLate},
 		{"oneOfParent", oneOfParent, "../framework/groups.go", "code == guard.OpCreate && first != nil", oneToken, inGroups},

@@ -30,6 +30,9 @@ func (m *model) decide(w int) (violation string) {
 	if m.isNext(w, ahead) && !m.recheckDue(w) && m.takesOver(w) {
 		return m.handOver(w)
 	}
+	if m.rests(w, wait) {
+		return ""
+	}
 	if m.keeps(watchOwnEarly) {
 		m.watchOwn(w)
 	}

@@ -80,7 +80,8 @@
 //	repeatAlone       flight.go     a group that is refused is repeated, each member alone
 //	givenBack         groups.go     what waits in the queue for a group is sent over the next connection
 //	holdLooks         hold/table.go a hold without a watch sets one
-//	watchOfNext       handover.go   a slot is handed over only to one with a watch on its own node
+//	watchOfNext       handover.go   a slot is handed over only to one with a watch on its own node, or a young one
+//	restEnds          handover.go   that reads what it waits for when it is young no more
 //	sentBeforeOver    releases.go   and only when the delete has its place
 //	sentAgainFirst    gate.go       which goes first on the next connection, too
 //

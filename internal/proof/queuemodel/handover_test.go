@@ -71,6 +71,30 @@ func (m *model) takesOver(w int) bool {
 	return m.watched.has(w) || !m.keeps(watchOfNext)
 }
 
+// rests reports whether a position reads nothing yet.
+func (m *model) rests(w int, wait nodeSet) bool {
+	if !m.young.has(w) {
+		return false
+	}
+	for x := range maxNodes {
+		if wait.has(x) && !m.isLocal(x) {
+			return false
+		}
+	}
+	m.waitAt(w, wait, false)
+	return true
+}
+
+const growsOld = "grows old"
+
+// grows has a position be young no more, of which a timer tells it if it rests.
+func (m *model) grows(w int) {
+	m.young.drop(w)
+	if m.phase[w] == waiting && m.keeps(restEnds) {
+		m.woken.add(w)
+	}
+}
+
 // handOver grants to a position before the nodes ahead are deleted. Its own may have
 // been deleted by an operator, if the event is on its way, or the hold soon looks.
 func (m *model) handOver(w int) (violation string) {

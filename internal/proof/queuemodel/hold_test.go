@@ -17,6 +17,9 @@ func (m *model) grant(w int) (violation string) {
 func (m *model) becomeHolder(w int) {
 	m.phase[w] = holding
 	m.fresh.add(w)
+	if m.ages {
+		m.granted = only(w)
+	}
 	if m.owned.has(w) && !(m.queued | m.setting).has(w) && m.keeps(inherit) {
 		m.heir.add(w)
 	}

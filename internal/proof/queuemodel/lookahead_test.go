@@ -17,12 +17,18 @@ func (m *model) waitFor(w int, ahead, wait nodeSet) {
 	case next&^m.reads() != 0 && !m.readUnknown(w, ahead):
 		next = 0
 	}
+	m.waitAt(w, wait|next, true)
+}
+
+// waitAt has a position wait for these nodes only.
+func (m *model) waitAt(w int, nodes nodeSet, reads bool) {
 	before := m.waits[w]
-	m.waits[w] = wait | next
+	m.waits[w] = nodes
 	for x := range maxNodes {
-		if m.waits[w].has(x) {
+		switch {
+		case nodes.has(x) && reads:
 			m.read(x)
-		} else if before.has(x) {
+		case !nodes.has(x) && before.has(x):
 			m.dropUnused(x)
 		}
 	}
@@ -72,4 +78,6 @@ func (m *model) aheadOf(x int, nodes nodeSet) (ahead nodeSet) {
 }
 
 // isLocal reports whether a node is that of a position that waits or has waited.
-func (m *model) isLocal(x int) bool { return (m.owned | m.heir).has(x) }
+func (m *model) isLocal(x int) bool {
+	return x < maxLocals && m.phase[x] == waiting || (m.granted | m.heir).has(x)
+}

@@ -79,7 +79,7 @@ func (m *model) end(w int) {
 	m.waits[w] = 0
 	for _, of := range []*nodeSet{
 		&m.wanting, &m.wantingNext, &m.owned, &m.admissible, &m.woken, &m.evicted, &m.failedOnce, &m.failed,
-		&m.basis, &m.sentBefore, &m.answeredBefore, &m.listedAnswered,
+		&m.basis, &m.young, &m.sentBefore, &m.answeredBefore, &m.listedAnswered,
 	} {
 		of.drop(w)
 	}

@@ -24,10 +24,7 @@ type scenario struct {
 	recurring bool // foreign names have no id, and are used again with their number
 	noReads   bool // nothing is read in place of a listing
 	groups    bool // creates and deletes may travel together
-
-	// young are positions whose create was answered a moment ago when they are next. A
-	// position decides once when it is next, and either is young then or is not.
-	young nodeSet
+	ages      bool // positions are young when they join, and grow old: see Position.isYoung
 
 	first   []string // steps that come first, each with all that follows from it, in one order
 	without condition
@@ -65,6 +62,7 @@ const (
 	brokenFirst
 	readLearns
 	watchOfNext
+	restEnds
 	sentBeforeOver
 	sentAgainFirst
 	oneOfParent
@@ -100,6 +98,9 @@ func (s *scenario) start() *model {
 	m.attached, m.open = true, true
 	m.left = budgets{
 		s.deletes, s.changes, s.breaks, s.unkept, s.failures, s.leaves, s.losses, s.reaps, s.downgrades, s.lateWrites, s.refusals,
+	}
+	if s.ages {
+		m.young = 1<<s.locals - 1
 	}
 	for _, text := range s.first {
 		m.state = m.followed(text)

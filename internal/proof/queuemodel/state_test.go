@@ -153,6 +153,8 @@ type state struct {
 	parting    nodeSet // the delete is
 
 	// Hand-overs.
+	young       nodeSet // made a moment ago
+	granted     nodeSet // the last one
 	toHand      nodeSet // released, and the delete is to be sent
 	over        nodeSet // it is sent, over this connection
 	unconfirmed nodeSet // it was sent, and the deletion is not known

@@ -171,6 +171,11 @@ func (m *model) reader(x int) {
 }
 
 func (m *model) position(w int) {
+	if m.phase[w] == waiting && m.young.has(w) {
+		n := *m
+		n.grows(w)
+		m.will(&n, growsOld, w)
+	}
 	if m.phase[w] != waiting || !m.woken.has(w) {
 		return
 	}

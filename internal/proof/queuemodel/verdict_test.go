@@ -62,7 +62,7 @@ func (m *model) stuck() (violation string) {
 func (m *model) runsOn() (violation string) {
 	n := *m
 	for range 400 {
-		by := n.byItself()
+		by := n.byItself("")
 		if by == nil {
 			return n.stuck()
 		}
@@ -71,24 +71,25 @@ func (m *model) runsOn() (violation string) {
 	return "livelock"
 }
 
-// byItself returns a step that needs no decision of others, nil if there is none.
-func (m *model) byItself() *step {
+// byItself returns a step that needs no decision of others, nil if there is none but
+// some of one kind.
+func (m *model) byItself(but string) *step {
 	all := m.possible()
 	for i := range all {
-		if all[i].byItself {
+		if all[i].byItself && all[i].verb != but {
 			return &all[i]
 		}
 	}
 	return nil
 }
 
-// followed carries out a step, and what follows from it, in one order.
+// followed carries out a step, and what follows from it at once, in one order.
 func (m *model) followed(text string) state {
 	n := *m
 	for _, s := range m.possible() {
 		if s.String() == text {
 			n.state = s.to
-			for by := n.byItself(); by != nil; by = n.byItself() {
+			for by := n.byItself(growsOld); by != nil; by = n.byItself(growsOld) {
 				n.state = by.to
 			}
 			return n.state
