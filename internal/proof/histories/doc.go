@@ -15,6 +15,11 @@
 //	I6  once a holder has written or read through its client, or has confirmed its
 //	    lease, nothing is written any more for a holder before it, by any client
 //
+// In a third of the scenarios each client also makes and deletes nodes on other paths,
+// just before its threads acquire, are cancelled or release. So what these send travels
+// in groups, some of which are refused, struck or never sent. The callers on these
+// paths are checked as well: each gets the answer to its own call.
+//
 // A scenario that fails is made smaller and printed as Go, with its history. The
 // package is test code only.
 package histories

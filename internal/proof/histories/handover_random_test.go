@@ -62,6 +62,7 @@ func handingOver(s *subject, seed uint64) Scenario {
 	}
 	d.strike(&sc, clients)
 	sc.releaseAsync()
+	sc.travelTogether()
 	return sc
 }
 

@@ -31,6 +31,7 @@ type tally struct {
 	runs, operations, calls, grants, lost, struck, failed int
 
 	handedOver handOvers
+	grouped    groups
 }
 
 func (n *tally) add(r Report) {
@@ -43,6 +44,7 @@ func (n *tally) add(r Report) {
 	n.failed += min(len(r.Broken), 1)
 	n.handedOver.All += r.HandOvers.All
 	n.handedOver.Under += r.HandOvers.Under
+	n.grouped.add(r.Groups)
 }
 
 // explore makes random histories of a recipe and checks them. ZKRECIPES_SCHEDULES is
@@ -69,9 +71,10 @@ func explore(t *testing.T, name string, scenario func(*subject, uint64) Scenario
 			reportFailure(t, s, report)
 		}
 	}
-	t.Logf("%d histories, %d operations, %d calls, %d grants, %d leases lost, %d holders struck while cut off from the majority, %d slots handed over before the delete, %d of these when the connection broke before its answer, %.0f histories a minute",
-		n.runs, n.operations, n.calls, n.grants, n.lost, n.struck, n.handedOver.All, n.handedOver.Under, float64(n.runs)/time.Since(began).Minutes())
+	t.Logf("%d histories, %d operations, %d calls, %d grants, %d leases lost, %d holders struck while cut off from the majority, %d slots handed over before the delete, %d of these when the connection broke before its answer, %+v, %.0f histories a minute",
+		n.runs, n.operations, n.calls, n.grants, n.lost, n.struck, n.handedOver.All, n.handedOver.Under, n.grouped, float64(n.runs)/time.Since(began).Minutes())
 	require.Positive(t, n.lost, "no fault hit a holder")
+	n.requireGroups(t)
 	return n
 }
 

@@ -71,6 +71,7 @@ func random(s *subject, seed uint64) Scenario {
 		split.isolateHolder(s, &sc, cutOff)
 	}
 	sc.releaseAsync()
+	sc.travelTogether()
 	return sc
 }
 

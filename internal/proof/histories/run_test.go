@@ -22,6 +22,7 @@ type Report struct {
 	Grants, Lost int      // leases granted, and how many of them were lost
 	Calls        int      // calls that a fault could have struck
 	HandOvers    handOvers
+	Groups       groups
 	Struck       int // leases held by clients cut off from the majority when it expired their session
 	Trace        []zktest.Event
 }
@@ -78,6 +79,7 @@ func (r *run) report() (report Report) {
 	report.Calls = r.calls
 	report.Struck = r.struck
 	report.HandOvers = r.handedOver.counts
+	report.Groups = r.together.counts
 	report.Trace = r.server.Trace()
 	return report
 }
@@ -97,6 +99,8 @@ type run struct {
 	operating atomic.Bool // the operator is
 
 	handedOver handedOver
+	together   together
+	besides    sync.WaitGroup
 	absences   []absence // from the majority
 	struck     int
 
@@ -120,6 +124,8 @@ type station struct {
 	mu     sync.Mutex
 	client *framework.Client
 	closed bool // by its own thread
+
+	beside []*beside
 }
 
 func clientName(i int) string { return fmt.Sprintf("c%d", i) }
@@ -141,7 +147,9 @@ func (r *run) carryOut() {
 	for _, th := range r.scenario.Threads {
 		longest += holds(th.Steps)
 		for th.Client >= len(r.clients) {
-			r.clients = append(r.clients, &station{name: clientName(len(r.clients)), number: len(r.clients)})
+			st := &station{name: clientName(len(r.clients)), number: len(r.clients)}
+			st.beside = r.newBeside(st)
+			r.clients = append(r.clients, st)
 		}
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), longest, errTooLong)
@@ -159,6 +167,7 @@ func (r *run) carryOut() {
 	}
 	others.Go(r.watch)
 	threads.Wait()
+	r.deleteBeside()
 	close(r.ending)
 	others.Wait()
 	server.SetFaults(nil)
@@ -167,7 +176,7 @@ func (r *run) carryOut() {
 
 // prepare prepares the path for the recipe.
 func (r *run) prepare() error {
-	if r.subject.prepare == nil && !r.scenario.writes() {
+	if r.subject.prepare == nil && !r.scenario.writes() && r.scenario.Beside == 0 {
 		return nil
 	}
 	c, err := framework.Connect(context.Background(), conformance.Config(r.server, operator))
@@ -179,6 +188,9 @@ func (r *run) prepare() error {
 	}
 	if err == nil && r.scenario.writes() {
 		_, err = c.Create(context.Background(), register, nil, framework.Persistent)
+	}
+	if err == nil && r.scenario.Beside > 0 {
+		err = r.scenario.prepareBeside(context.Background(), c)
 	}
 	return errors.Join(err, c.Close())
 }
@@ -212,8 +224,9 @@ func (r *run) sleep(d time.Duration) bool {
 // inspect checks what is left: nodes when no lease is held, and the rest when all
 // clients are closed.
 func (r *run) inspect() {
-	if !r.eventually(func() bool { return len(r.contenders()) == 0 }) {
-		r.brokenf("I5: nodes left while the clients live: %v", r.contenders())
+	left := func() []string { return append(r.contenders(), r.besideNodes()...) }
+	if !r.eventually(func() bool { return len(left()) == 0 }) {
+		r.brokenf("I5: nodes left while the clients live: %v", left())
 	}
 	r.endObservers()
 	var closing sync.WaitGroup
@@ -227,7 +240,7 @@ func (r *run) inspect() {
 	for _, s := range r.server.Sessions() {
 		r.brokenf("I5: session of %s left, with %v", s.Client, s.Ephemeral)
 	}
-	if left := r.contenders(); len(left) > 0 {
+	if left := left(); len(left) > 0 {
 		r.brokenf("I5: nodes left: %v", left)
 	}
 	if n := r.server.Watches(); n > 0 {

@@ -17,6 +17,8 @@ type Scenario struct {
 	Faults   zktest.Schedule // strike at calls, numbered as in faultsweep
 	Troubles []Trouble       // strike at times
 	Deletes  zktest.Schedule // strike at deletes, which have numbers of their own
+	Beside   int             // callers of each client beside the threads, so that calls travel in groups
+	Groups   zktest.Schedule // strike at groups, which have numbers of their own
 	MaxHold  time.Duration   // of each lease; 0 is no limit
 }
 
@@ -106,6 +108,16 @@ func (s Scenario) String() string {
 	if len(s.Deletes) > 0 {
 		b.WriteString("\n\tDeletes: zktest.Schedule{")
 		for _, f := range s.Deletes {
+			fmt.Fprintf(&b, "{N: %d, Action: %#v}, ", f.N, f.Action)
+		}
+		b.WriteString("},")
+	}
+	if s.Beside > 0 {
+		fmt.Fprintf(&b, "\n\tBeside: %d,", s.Beside)
+	}
+	if len(s.Groups) > 0 {
+		b.WriteString("\n\tGroups: zktest.Schedule{")
+		for _, f := range s.Groups {
 			fmt.Fprintf(&b, "{N: %d, Action: %#v}, ", f.N, f.Action)
 		}
 		b.WriteString("},")

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -94,8 +95,8 @@ func (s Scenario) leastPermits() int {
 }
 
 // headIsAdmittedFirst checks that only the head of the queue is admitted. It compares
-// the queue before and after each call: a multi that removes a node from the queue
-// admits that node.
+// the queue before and after each call: a multi that makes a permit and removes a node
+// from the queue admits that node. A group that deletes one does not.
 func headIsAdmittedFirst(r *run, c zktest.Call) {
 	if c.Op == zktest.OpPing {
 		return
@@ -103,7 +104,7 @@ func headIsAdmittedFirst(r *run, c zktest.Call) {
 	queued := r.server.Children(path + "/" + znode.QueueDir)
 	before := r.queue
 	r.queue = queued
-	if c.Op != zktest.OpMulti || c.Phase != zktest.PhaseAfterApply {
+	if c.Op != zktest.OpMulti || c.Phase != zktest.PhaseAfterApply || !strings.HasSuffix(c.Path, znode.Permit) {
 		return
 	}
 	for _, node := range before {

@@ -56,6 +56,7 @@ func smaller(s Scenario) []Scenario {
 		made.Troubles = slices.Clone(s.Troubles)
 		made.Faults = slices.Clone(s.Faults)
 		made.Deletes = slices.Clone(s.Deletes)
+		made.Groups = slices.Clone(s.Groups)
 		change(&made)
 		all = append(all, made)
 	}
@@ -72,6 +73,12 @@ func smaller(s Scenario) []Scenario {
 	}
 	for i := range s.Deletes {
 		add(func(m *Scenario) { m.Deletes = slices.Delete(m.Deletes, i, i+1) })
+	}
+	for i := range s.Groups {
+		add(func(m *Scenario) { m.Groups = slices.Delete(m.Groups, i, i+1) })
+	}
+	if s.Beside > 0 {
+		add(func(m *Scenario) { m.Beside, m.Groups = 0, nil })
 	}
 	if s.MaxHold > 0 {
 		add(func(m *Scenario) { m.MaxHold = 0 })

@@ -20,15 +20,19 @@ func (r *run) faults() func(zktest.Call) zktest.Action {
 // strikes returns the function that decides by the schedules of the scenario.
 func (r *run) strikes() func(zktest.Call) zktest.Action {
 	slow := newDie(r.scenario.Seed, 0x736c6f77)
-	scheduled, deletes := r.scenario.Faults.Faults(), numbered(r.scenario.Deletes)
+	scheduled, deletes, groups := r.scenario.Faults.Faults(), numbered(r.scenario.Deletes), numbered(r.scenario.Groups)
 	return func(c zktest.Call) zktest.Action {
 		r.recordExpiry(c)
 		r.recordCommit(c)
+		r.recordGroup(c)
 		if r.subject.watch != nil {
 			r.subject.watch(r, c)
 		}
 		if c.Op == zktest.OpPing || c.Op == zktest.OpSync && c.Path == "/" || time.Since(r.began) > faultsEnd {
 			return zktest.Pass // calls that keep sessions alive are not counted; troubles strike those
+		}
+		if isBeside(c) && c.Op != zktest.OpMulti {
+			return slowBeside(c) // alone, they are not struck
 		}
 		r.faultLock.Lock()
 		r.calls++
@@ -38,6 +42,9 @@ func (r *run) strikes() func(zktest.Call) zktest.Action {
 		action = cmp.Or(action, r.onListing(slow, c))
 		if c.Op == zktest.OpDelete && c.Client != operator {
 			action = cmp.Or(action, deletes(c))
+		}
+		if isBeside(c) {
+			action = cmp.Or(action, groups(c), slowBeside(c))
 		}
 		switch {
 		case action == zktest.DropReply && c.Phase == zktest.PhaseEvent:

@@ -84,7 +84,7 @@ func (th *thread) do(ctx context.Context, outer *tenure, st Step) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if st.Cancel > 0 {
-		defer time.AfterFunc(st.Cancel, func() { cancel(errCancelled) }).Stop()
+		defer th.cancelAfter(st.Cancel, cancel)()
 	}
 	if st.Quit > 0 {
 		closed := make(chan struct{})
@@ -107,6 +107,7 @@ func (th *thread) do(ctx context.Context, outer *tenure, st Step) {
 	}
 	began := time.Now()
 	o := th.call(op{Thread: th.number, What: opAcquire, Side: st.Side, N: st.N, Inner: outer != nil})
+	th.travelTogether()
 	l, err := player.acquire(ctx, st)
 	th.checkDuration(st, time.Since(began))
 	if err != nil {
@@ -207,6 +208,7 @@ func (th *thread) release(t *tenure, st Step) {
 			return
 		}
 	}
+	th.travelTogether()
 	began := time.Now()
 	th.leave(t)
 	release := t.lease.Release
