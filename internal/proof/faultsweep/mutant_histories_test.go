@@ -42,3 +42,21 @@ func HandOverHistoryMutants() []Mutant {
 		File: "internal/queue/position.go", Old: "_ = client.DeleteGuaranteed(ctx, node)", New: "_ = kit.Of(client).Release(ctx, node)",
 	}}
 }
+
+// GroupHistoryMutants are bugs in how creates and deletes travel together. All must
+// show in histories in which they do.
+func GroupHistoryMutants() []Mutant {
+	return []Mutant{{
+		Name: "two creates of one parent are in one group, seen in histories", Package: histories, Tests: "TestHandOver/mutex",
+		File: "framework/groups.go", Old: "code == guard.OpCreate && first != nil", New: "false && first != nil",
+	}, {
+		Name: "a member of a group of unknown outcome is repeated, seen in histories", Package: histories, Tests: "TestHandOver/mutex",
+		File: "framework/flight.go", Old: "if a.Err != nil || a.Code != 0 {", New: "if a.Err != nil {\n\t\treturn nil, f.members[0]\n\t}\n\tif a.Code != 0 {",
+	}, {
+		Name: "a release that is handed over joins a group, seen in histories", Package: histories, Tests: "TestHandOver/mutex",
+		File: "framework/releases.go", Old: "\tif r.session.releases.add(r) {\n\t\ta.placed = r.tell\n\t}", New: "\ta.joins = parentOf(path)\n\tif r.session.releases.add(r) {\n\t\ta.placed = r.tell\n\t}",
+	}, {
+		Name: "what was not sent when the connection broke is lost, seen in histories", Package: histories, Tests: "TestHandOver/mutex",
+		File: "framework/groups.go", Old: "\t\t\tf.giveBack()\n", New: "",
+	}}
+}
