@@ -57,6 +57,7 @@ func TestHandOverUnderFaults(t *testing.T) {
 	close(over)
 	group.Wait()
 	require.NoError(t, ctx.Err(), "a goroutine was never granted the mutex")
+	require.NoError(t, setUp.Sync(within(t, limit), counter)) // its server may be behind
 	data, _, err := setUp.Get(within(t, limit), counter)
 	require.NoError(t, err)
 	s.referee.end(t, string(data))
