@@ -64,7 +64,7 @@ func (s *storm) strikeClient() {
 		}
 	}
 	nth := proxy.Nth(1 + s.rng.IntN(20))
-	switch s.rng.IntN(8) {
+	switch s.rng.IntN(10) {
 	case 0:
 		s.counts["connection cut"]++
 		each((*proxy.Proxy).Cut)
@@ -88,5 +88,11 @@ func (s *storm) strikeClient() {
 		each(func(p *proxy.Proxy) { p.Delay(s.upTo(30 * time.Millisecond)) })
 		<-time.After(s.upTo(time.Second))
 		each(func(p *proxy.Proxy) { p.Delay(0) })
+	case 8:
+		s.counts["cut before a group"]++
+		each(func(p *proxy.Proxy) { p.CutBefore(proxy.OpMulti, ownPaths+"/", nth) })
+	case 9:
+		s.counts["cut after a group"]++
+		each(func(p *proxy.Proxy) { p.CutAfter(proxy.OpMulti, ownPaths+"/", nth) })
 	}
 }

@@ -32,6 +32,10 @@ const (
 // holder reads an old one, no late write of an earlier holder comes behind a write of a
 // later one, and in the end each goroutine is granted the mutex.
 //
+// Meanwhile many goroutines of the same clients acquire other mutexes, so that creates
+// and deletes travel in groups: see crowd. On each path tokens grow, no two leases are
+// valid at once, and no node is left.
+//
 // ZKRECIPES_CONTEST sets another time, ZKRECIPES_SEED the seed of an earlier run.
 func TestHandOverUnderFaults(t *testing.T) {
 	span, seed := faultplan.Contest(t, 8*time.Second)
@@ -45,11 +49,16 @@ func TestHandOverUnderFaults(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), span+2*limit)
 	defer cancel()
 	over := make(chan struct{})
+	others := newCrowd()
 	var group sync.WaitGroup
 	for i := range 3 {
 		client := s.connect(t)
 		for n := range 8 {
 			w := &teamWorker{t, i, client, newMutex(t, client, teamPath), s.referee, rand.New(rand.NewPCG(seed, uint64(100*i+n)))}
+			group.Go(func() { w.work(ctx, over) })
+		}
+		for n := range ownWorkers {
+			w := others.worker(t, i, n, client, seed)
 			group.Go(func() { w.work(ctx, over) })
 		}
 	}
@@ -61,6 +70,7 @@ func TestHandOverUnderFaults(t *testing.T) {
 	data, _, err := setUp.Get(within(t, limit), counter)
 	require.NoError(t, err)
 	s.referee.end(t, string(data))
+	others.end(t, servers.Servers()[0])
 	t.Logf("faults: %v", s.counts)
 	requireEmpty(t, servers.Servers()[0], teamPath, limit)
 }

@@ -82,7 +82,12 @@ func within(tb testing.TB, d time.Duration) context.Context {
 // clean-up in the background may take a moment.
 func requireEmpty(tb testing.TB, server, path string, limit time.Duration) {
 	tb.Helper()
-	observer := connect(tb, server)
+	requireEmptySeenBy(tb, connect(tb, server), path, limit)
+}
+
+// requireEmptySeenBy is requireEmpty with an observer.
+func requireEmptySeenBy(tb testing.TB, observer *framework.Client, path string, limit time.Duration) {
+	tb.Helper()
 	ctx := within(tb, limit)
 	for {
 		children, _, w, err := observer.ChildrenWatch(ctx, path)
