@@ -135,3 +135,13 @@ func (f *flight) blame(m member, code int32) {
 		f.of.keepApart(m.joins())
 	}
 }
+
+// keepApart keeps a path out of groups.
+func (g *groups) keepApart(parent string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.apart == nil || len(g.apart) >= maxApart {
+		g.apart = map[string]bool{}
+	}
+	g.apart[parent] = true
+}

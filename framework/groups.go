@@ -36,8 +36,9 @@ import (
 //
 // A call goes alone, and at once, while fewer than maxAlone calls are under way, or
 // fewer than maxFlights flights. So few callers never wait for each other. Deletes,
-// which free something, go first, and have a flight of their own besides these. On a
-// long way, or if the quorum is slow, a group goes out every queueLimit all the same.
+// which free something, go first, and have a flight of their own besides these. Creates
+// that are left behind go first next time, or they could wait for ever. On a long way,
+// or if the quorum is slow, a group goes out every queueLimit all the same.
 
 const (
 	// maxFlights is how many groups, or calls that could have joined one, may be under
@@ -75,6 +76,7 @@ type groups struct {
 	deleting bool              // that one is under way
 	creates  []member          // wait, in order
 	deletes  []member          // and so do these
+	passed   bool              // creates, by deletes; so they go first now
 	parents  map[string]member // of those creates
 	apart    map[string]bool   // paths that stay out
 	timer    *time.Timer       // runs while some wait
@@ -273,23 +275,20 @@ func (g *groups) fill(f *flight) {
 		}
 		return from
 	}
-	g.deletes = take(g.deletes)
 	if f.deletes {
+		g.deletes = take(g.deletes)
 		return
 	}
-	deletes := len(f.members)
-	g.creates = take(g.creates)
-	for _, m := range f.members[deletes:] {
-		delete(g.parents, m.joins())
+	first, second := &g.deletes, &g.creates
+	if g.passed {
+		first, second = second, first
 	}
-}
-
-// keepApart keeps a path out of groups.
-func (g *groups) keepApart(parent string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.apart == nil || len(g.apart) >= maxApart {
-		g.apart = map[string]bool{}
+	*first = take(*first)
+	*second = take(*second)
+	g.passed = !g.passed && len(g.creates) > 0
+	for _, m := range f.members {
+		if g.parents[m.joins()] == m {
+			delete(g.parents, m.joins())
+		}
 	}
-	g.apart[parent] = true
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -62,5 +63,32 @@ func TestPathsThatAreNotKnownStayOut(t *testing.T) {
 			p.isThere(t, i, <-done)
 		}
 		assert.Equal(t, map[zktest.Op]int{zktest.OpCreate: alone + 3}, requests(p.server))
+	})
+}
+
+// Where more deletes come than a group has room for, creates do not wait for all of
+// them.
+func TestDeletesPassCreatesOnce(t *testing.T) {
+	const many = alone + 1 + 64*8
+	withOwn(t, many+2, func(t *testing.T, p own) {
+		nodes := p.made(t, upTo(many)...)
+		var created <-chan result[framework.Created]
+		all := held(p, func() []<-chan result[struct{}] {
+			var all []<-chan result[struct{}]
+			for _, node := range nodes {
+				all = append(all, p.remove(node))
+			}
+			synctest.Wait()
+			created = p.create(within(t, time.Minute), many)
+			return all
+		})
+		r := <-created
+		p.isThere(t, many, r)
+		for _, done := range all {
+			require.NoError(t, (<-done).err)
+		}
+		last := <-p.create(within(t, time.Minute), many+1)
+		require.NoError(t, last.err)
+		assert.Greater(t, last.value.Czxid-r.value.Czxid, int64(5), "groups of deletes come behind it")
 	})
 }

@@ -38,7 +38,10 @@ func GroupMutants() []Mutant {
 		File: "framework/groups.go", Old: "g.timer = time.AfterFunc(queueLimit,", New: "g.timer = time.AfterFunc(time.Hour,",
 	}, {
 		Name: "a path where deletes are refused stays in groups", Package: client, Tests: "^TestPathThatIsRefusedStaysApart$",
-		File: "framework/groups.go", Old: "g.apart[parent] = true", New: "",
+		File: "framework/flight.go", Old: "g.apart[parent] = true", New: "",
+	}, {
+		Name: "deletes go first each time", Package: client, Tests: "^TestDeletesPassCreatesOnce$",
+		File: "framework/groups.go", Old: "g.passed = !g.passed && len(g.creates) > 0", New: "",
 	}, {
 		Name: "a release that is handed over joins a group", Package: client, Tests: "^TestReleaseThatIsHandedOverTravelsAlone$",
 		File: "framework/releases.go", Old: "\tif r.session.releases.add(r) {\n\t\ta.placed = r.tell\n\t}", New: "\ta.joins = parentOf(path)\n\tif r.session.releases.add(r) {\n\t\ta.placed = r.tell\n\t}",
