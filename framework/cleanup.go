@@ -21,11 +21,16 @@ import (
 // A later node of the same name may be deleted then: use it only for names that are
 // never used twice, such as those of CreateProtected.
 func (c *Client) DeleteGuaranteed(ctx context.Context, path string) error {
-	return c.deleteGuaranteed(ctx, request[struct{}]{op: "delete", path: path, start: func(s *Session, path string) (attempt[struct{}], error) {
+	return c.deleteGuaranteed(ctx, joiningDelete(path))
+}
+
+// joiningDelete returns the request of a delete that may join a group.
+func joiningDelete(path string) request[struct{}] {
+	return request[struct{}]{op: "delete", path: path, start: func(s *Session, path string) (attempt[struct{}], error) {
 		a := s.delete(path, AnyVersion)
 		a.joins = parentOf(path)
 		return a, nil
-	}})
+	}}
 }
 
 // deleteGuaranteed is DeleteGuaranteed whose first attempts are those of a request.

@@ -1,6 +1,7 @@
 package framework_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -90,5 +91,22 @@ func TestDeletesPassCreatesOnce(t *testing.T) {
 		last := <-p.create(within(t, time.Minute), many+1)
 		require.NoError(t, last.err)
 		assert.Greater(t, last.value.Czxid-r.value.Czxid, int64(5), "groups of deletes come behind it")
+	})
+}
+
+// A release for which nobody waits is a delete as any other.
+func TestReleasesThatNobodyWaitsForTravelTogether(t *testing.T) {
+	withOwn(t, alone+4, func(t *testing.T, p own) {
+		nodes := p.made(t, upTo(alone+4)...)
+		p.server.ResetCounts()
+		for _, done := range held(p, func() (all []<-chan result[struct{}]) {
+			for _, node := range nodes {
+				all = append(all, startErr(func() error { return kit.Of(p.Client).Release(context.Background(), node.Path) }))
+			}
+			return all
+		}) {
+			require.NoError(t, (<-done).err)
+		}
+		assert.Equal(t, map[zktest.Op]int{zktest.OpDelete: alone + 1, zktest.OpMulti: 1}, requests(p.server))
 	})
 }

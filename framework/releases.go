@@ -54,7 +54,7 @@ func (v recipeView) Release(ctx context.Context, path string) error {
 func (c *Client) releaseRequest(path string) request[struct{}] {
 	r := &release{client: c, session: c.pinned, path: c.full(path)}
 	if !r.session.deletions.awaits(r.path) {
-		return deleteRequest(path, AnyVersion)
+		return joiningDelete(path)
 	}
 	return request[struct{}]{op: "delete", path: path, start: r.start}
 }
