@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -28,6 +29,32 @@ type handedOver struct {
 	connections map[int64]int    // of each session, how many it had
 	deleting    map[string]int   // nodes whose delete has arrived, and over which connection
 	watched     map[string]bool  // nodes on which a client has set a watch
+
+	answered map[string]time.Time // when creates were, by the path that they asked for
+}
+
+// onAnswer records when a create was answered; after one of unknown outcome that is not
+// known.
+func (h *handedOver) onAnswer(_ context.Context, r framework.Request) {
+	if r.Op != "create" {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.answered == nil {
+		h.answered = map[string]time.Time{}
+	}
+	if _, again := h.answered[r.Path]; again || r.Err != nil {
+		h.answered[r.Path] = time.Time{}
+		return
+	}
+	h.answered[r.Path] = time.Now()
+}
+
+// mayBeUnwatched tells whether a hold may not have a watch on its node yet.
+func (h *handedOver) mayBeUnwatched(node string) bool {
+	at, ok := h.answered[node[:len(node)-znode.SequenceDigits]]
+	return !ok || at.IsZero() || time.Since(at) < hold.LookDelay
 }
 
 // onCall records a call and what happens to it.
@@ -165,7 +192,7 @@ func (h *handedOver) grant(r *run, session int64, name string) {
 
 // checkEvicted checks a lease whose node an operator has deleted before the grant. It
 // is excused, as the event for that may not have come. If the slot was handed over,
-// there must be such an event, so the watch was set.
+// there must be such an event, so the watch was set; or the hold will soon look.
 func (th *thread) checkEvicted(t *tenure) {
 	th.excuse(t)
 	if th.subject.blocked == nil {
@@ -175,7 +202,7 @@ func (th *thread) checkEvicted(t *tenure) {
 	h := &th.handedOver
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if th.subject.blocked(th.scenario, ahead, own) && !h.watched[th.station.name+t.lease.Path()] {
+	if th.subject.blocked(th.scenario, ahead, own) && !h.watched[th.station.name+t.lease.Path()] && !h.mayBeUnwatched(t.lease.Path()) {
 		th.brokenf("I3: thread %d was handed over a slot while it had no watch on its node %s, which is deleted", th.number, own.Node)
 	}
 }

@@ -32,7 +32,7 @@ func (r *run) runClient(st *station) {
 // connect connects a client for the station.
 func (r *run) connect(st *station) bool {
 	cfg := conformance.Config(r.server, st.name)
-	cfg.Observers = append(cfg.Observers, r.notified.Observer())
+	cfg.Observers = append(cfg.Observers, r.notified.Observer(), framework.Observer{RequestEnded: r.handedOver.onAnswer})
 	c, err := framework.Connect(r.ctx, cfg)
 	if err != nil {
 		r.brokenf("I4: %s could not connect: %v", st.name, err)
