@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
 // A requestAtOnce is one that is sent without waiting for anything, in the session of a
-// view that is pinned to one. It implements guard.Request.
+// view that is pinned to one. It may join a group.
 type requestAtOnce[T any] struct {
 	ctx      context.Context // with what observers have added to it
 	client   *Client
@@ -25,8 +26,8 @@ type requestAtOnce[T any] struct {
 // send sends it, unless that cannot be done now. Nothing is repeated.
 func (r *requestAtOnce[T]) send() bool {
 	s := r.client.pinned
-	conn, down := s.gate.present()
-	if conn == nil {
+	over := s.gate.requests()
+	if over == nil {
 		return false
 	}
 	select {
@@ -39,12 +40,11 @@ func (r *requestAtOnce[T]) send() bool {
 		<-s.slots
 		return false
 	}
-	if conn.Send(r.attempt.code, r.attempt.record, r) {
-		r.attempt.follow(down)
+	switch {
+	case over.send(r):
 		return true
-	}
-	if r.counts {
-		r.Answered(guard.Answer{Err: guard.ErrConnectionClosed})
+	case r.counts:
+		r.giveBack()
 		return true
 	}
 	_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)
@@ -63,6 +63,16 @@ func (r *requestAtOnce[T]) start(s *Session) bool {
 	}
 	return err == nil
 }
+
+func (r *requestAtOnce[T]) joins() string { return r.attempt.joins }
+func (r *requestAtOnce[T]) operation() (code int32, record []byte) {
+	return r.attempt.code, r.attempt.record
+}
+func (r *requestAtOnce[T]) follow(down *signal.Signal) { r.attempt.follow(down) }
+func (r *requestAtOnce[T]) flight() *flight            { return &flight{} }
+
+// giveBack ends it: it was not sent in time.
+func (r *requestAtOnce[T]) giveBack() { r.Answered(guard.Answer{Err: guard.ErrConnectionClosed}) }
 
 // Sent does nothing.
 func (r *requestAtOnce[T]) Sent() {}
@@ -115,7 +125,7 @@ func (v recipeView) SendGet(path string, notify func(Event), answered func(data 
 
 // SendDelete sends the delete of DeleteGuaranteed or Release.
 func (v recipeView) SendDelete(ctx context.Context, path string, over bool, answered func(err error)) bool {
-	r := &requestAtOnce[struct{}]{ctx: ctx, client: v.Client, request: deleteRequest(path, AnyVersion), counts: over}
+	r := &requestAtOnce[struct{}]{ctx: ctx, client: v.Client, request: joiningDelete(path), counts: over}
 	if over {
 		r.request = v.releaseRequest(path)
 	}

@@ -96,17 +96,62 @@ func TestDeletesPassCreatesOnce(t *testing.T) {
 
 // A release for which nobody waits is a delete as any other.
 func TestReleasesThatNobodyWaitsForTravelTogether(t *testing.T) {
+	for name, release := range map[string]func(c *framework.Client, path string) error{
+		"waits":         func(c *framework.Client, path string) error { return kit.Of(c).Release(context.Background(), path) },
+		"does not wait": sendRelease,
+	} {
+		t.Run(name, func(t *testing.T) {
+			withOwn(t, alone+4, func(t *testing.T, p own) {
+				nodes := p.made(t, upTo(alone+4)...)
+				p.server.ResetCounts()
+				for _, done := range p.releases(nodes, release) {
+					require.NoError(t, (<-done).err)
+				}
+				assert.Equal(t, map[zktest.Op]int{zktest.OpDelete: alone + 1, zktest.OpMulti: 1}, requests(p.server))
+			})
+		})
+	}
+}
+
+// sendRelease sends a release, and then waits for the answer.
+func sendRelease(c *framework.Client, path string) error {
+	answer := make(chan error, 2)
+	if !kit.Of(c.In(c.Session())).SendDelete(context.Background(), path, true, func(err error) { answer <- err }) {
+		return errStopped
+	}
+	return <-answer
+}
+
+// releases releases nodes while the server answers nothing.
+func (p own) releases(nodes []framework.Created, release func(c *framework.Client, path string) error) []<-chan result[struct{}] {
+	return held(p, func() (all []<-chan result[struct{}]) {
+		for _, node := range nodes {
+			all = append(all, startErr(func() error { return release(p.Client, node.Path) }))
+			synctest.Wait()
+		}
+		return all
+	})
+}
+
+// What does not wait for the answer, and is in the queue when the connection breaks,
+// goes on in the background.
+func TestReleasesAtOnceSurviveTheirConnection(t *testing.T) {
 	withOwn(t, alone+4, func(t *testing.T, p own) {
 		nodes := p.made(t, upTo(alone+4)...)
-		p.server.ResetCounts()
-		for _, done := range held(p, func() (all []<-chan result[struct{}]) {
-			for _, node := range nodes {
-				all = append(all, startErr(func() error { return kit.Of(p.Client).Release(context.Background(), node.Path) }))
-			}
-			return all
-		}) {
-			require.NoError(t, (<-done).err)
+		p.server.Stall("", true)
+		var all []<-chan result[struct{}]
+		for _, node := range nodes {
+			all = append(all, startErr(func() error { return sendRelease(p.Client, node.Path) }))
+			synctest.Wait()
 		}
-		assert.Equal(t, map[zktest.Op]int{zktest.OpDelete: alone + 1, zktest.OpMulti: 1}, requests(p.server))
+		p.server.DropConnections("")
+		p.server.Stall("", false)
+		for _, done := range all {
+			require.ErrorIs(t, (<-done).err, framework.ErrUnknownOutcome)
+		}
+		time.Sleep(timeout)
+		for i := range nodes {
+			assert.Empty(t, p.server.Children(p.FullPath(parent(i))))
+		}
 	})
 }

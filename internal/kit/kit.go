@@ -115,7 +115,7 @@ type Kit interface {
 	// SendDelete sends what DeleteGuaranteed sends, or Release if the node's slot is
 	// over, in the session that the view is pinned to, and does not wait for anything.
 	// answered gets the error that DeleteGuaranteed would return, where answers come,
-	// as that of SendChildren, or on the goroutine of the caller if the connection has
+	// as that of SendChildren, or on the goroutine of a caller if the connection has
 	// just broken; without an answer it goes on in the background. ctx is for
 	// observers, and bounds nothing. SendDelete reports false if the delete cannot
 	// be sent now, because there is no connection or too many requests are under way.

@@ -54,5 +54,8 @@ func GroupMutants() []Mutant {
 	}, {
 		Name: "a create of a caller that has left has a listing behind it", Package: "./internal/queue", Tests: "^TestNoListingForACallerThatHasLeft$",
 		File: "internal/queue/position.go", Old: "if p.ended {", New: "if false {",
+	}, {
+		Name: "a release that does not wait is lost with the queue", Package: "./framework", Tests: "TestReleasesAtOnceSurviveTheirConnection",
+		File: "framework/at_once.go", Old: "r.Answered(guard.Answer{Err: guard.ErrConnectionClosed}) }", New: "r.Answered(guard.Answer{}) }",
 	}}
 }
