@@ -18,7 +18,7 @@ func AsyncMutants() []Mutant {
 		File: "framework/at_once.go", Old: "\t\tr.attempt.follow(down)\n", New: "\t\t_ = down\n",
 	}, {
 		Name: "a release that comes too late for its connection is sent anew", Package: client, Tests: "^TestReleaseAtOnceThatComesTooLateForItsConnection$",
-		File: "framework/at_once.go", Old: "\tif r.counts {\n", New: "\tif false {\n",
+		File: "framework/at_once.go", Old: "\tcase r.counts:\n", New: "\tcase false:\n",
 	}, {
 		Name: "a request at once that is not sent is not ended", Package: client, Tests: "^TestReadAtOnceThatComesTooLateForItsConnection$",
 		File: "framework/at_once.go", Old: "\t_, _ = r.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)\n\t<-s.slots\n", New: "\t<-s.slots\n",
