@@ -18,6 +18,9 @@ func HandOverMutants() []Mutant {
 		Name: "a slot is handed over without a watch at any time", Package: "./internal/queue", Tests: "TestNothingIsHandedOverToADeletedNode",
 		File: "internal/queue/handover.go", Old: "time.Since(p.made) < hold.LookDelay", New: "time.Since(p.made) >= 0",
 	}, {
+		Name: "a session that ends between hand-over and grant is relied on", Package: "./internal/acquire", Tests: "TestSessionEndsBetweenHandOverAndGrant",
+		File: "framework/reliance.go", Old: "cmp.Or(s.Err(), context.Cause(ctx))", New: "cmp.Or(nil, context.Cause(ctx))",
+	}, {
 		Name: "a waiter rests for ever", Package: "./internal/queue", Tests: "TestWaiterThatHasJustJoinedRests",
 		File: "internal/queue/handover.go", Old: "p.made.Add(hold.LookDelay)), p.notify)", New: "p.made.Add(hold.LookDelay)), func() {})",
 	}, {
