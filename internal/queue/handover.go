@@ -122,12 +122,12 @@ func (p *Position) takeOver() bool {
 func (p *Position) isYoung() bool { return time.Since(p.made) < hold.LookDelay }
 
 // rests reports whether the position, which waits for these, reads nothing yet. It is
-// young, and waits only for others of its session, of which it learns without a watch:
-// as a rule it is granted, and released, before it has to read anything. It is woken
-// when it is young no more. The caller has the lock of the view.
+// young, and waits only for others of its session that hand their slot over: as a rule
+// it is granted, and released, before it has to read anything. It is woken when it is
+// young no more. The caller has the lock of the view.
 func (p *Position) rests(wait []znode.Name) bool {
-	isForeign := func(name znode.Name) bool { return !p.isLocal(name) }
-	if p.queue.HandsOver == nil || !p.isYoung() || slices.ContainsFunc(wait, isForeign) {
+	needsWatch := func(name znode.Name) bool { return !p.isLocal(name) || !p.queue.HandsOver(name) }
+	if p.queue.HandsOver == nil || !p.isYoung() || slices.ContainsFunc(wait, needsWatch) {
 		return false
 	}
 	nodes := make([]*node, 0, len(wait))

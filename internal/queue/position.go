@@ -198,7 +198,9 @@ func (p *Position) DetachWatch() (hold.Watch, error) {
 	defer p.End()
 	p.view.mu.Lock()
 	defer p.view.unlock()
-	p.view.granted = p.self.Node
+	if p.HandsOver() {
+		p.view.granted = p.self.Node
+	}
 	switch {
 	case p.evicted:
 		return nil, ErrEvicted

@@ -62,7 +62,7 @@ type view struct {
 	reduced        bool                   // the listing showed one that is known to be deleted
 	rechecks       []znode.Name           // deletions that another listing may have to follow: see Queue.Recheck
 	voided         uint64                 // the listing counts only if it was sent after this
-	granted        string                 // the node that was, of this session, the last one
+	granted        string                 // the node that was, of this session, the last one that hands its slot over
 	over           map[string]slotOver    // nodes of this session that were released
 	confirms       bool                   // the server has refused such a delete: there is no hand-over any more
 	nodes          map[string]*node       // which are watched or waited for

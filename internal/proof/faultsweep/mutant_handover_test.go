@@ -24,6 +24,12 @@ func HandOverMutants() []Mutant {
 		Name: "a waiter rests for ever", Package: "./internal/queue", Tests: "TestWaiterThatHasJustJoinedRests",
 		File: "internal/queue/handover.go", Old: "p.made.Add(hold.LookDelay)), p.notify)", New: "p.made.Add(hold.LookDelay)), func() {})",
 	}, {
+		Name: "a waiter rests behind a reader", Package: rwScenarios, Tests: "TestNobodyRestsBehindAReader",
+		File: "internal/queue/handover.go", Old: "!p.isLocal(name) || !p.queue.HandsOver(name) }", New: "!p.isLocal(name) }",
+	}, {
+		Name: "nobody looks past a reader of the session", Package: rwScenarios, Tests: "TestWriterLooksPastAReaderOfItsSession",
+		File: "internal/queue/position.go", Old: "if p.HandsOver() {", New: "if p.self.Ordered() {",
+	}, {
 		Name: "a hold without a watch looks late", Package: "./internal/queue", Tests: "TestHandedOverJustAfterItJoined",
 		File: "internal/hold/table.go", Old: "look = g.Made.Sub(t.epoch) + LookDelay", New: "look = now + LookDelay",
 	}, {

@@ -48,6 +48,20 @@ func cases() []searched {
 			locals: 2, foreign: 1, kinds: "WWWWMR", downgrades: 1, deletes: 1, lagging: true, ages: true, first: waits}},
 		{747131, "two are next in turn just after they joined", scenario{
 			locals: 3, deletes: 1, lagging: true, ages: true, first: []string{"W0 joins", "W1 joins"}}},
+		{13705, "two are next just after they joined, and a lease is lost", scenario{
+			locals: 2, deletes: 1, losses: 1, lagging: true, ages: true, first: behind}},
+		{625268, "one gives up ahead of one that has just joined", scenario{
+			locals: 3, leaves: 1, ages: true, first: behind}},
+		{39547, "one travels with others just after it joined", scenario{
+			locals: 2, groups: true, refusals: 1, deletes: 1, ages: true, first: behind}},
+		{146443, "nodes are changed just after they joined", scenario{
+			locals: 2, deletes: 1, changes: 1, lagging: true, late: true, ages: true, first: behind}},
+		{85254, "watches are not set again just after they joined", scenario{
+			locals: 2, breaks: 1, unkept: 1, lagging: true, ages: true, first: behind}},
+		{293258, "a writer joins behind readers of both sessions", scenario{
+			locals: 2, foreign: 1, kinds: "RWWRMR", deletes: 1, lagging: true, ages: true, first: []string{"F0 joins", "W0 joins"}}},
+		{68075, "a reader and a writer join behind a writer", scenario{
+			locals: 3, kinds: "WRWWMR", ages: true, first: []string{"W0 joins", "W1 joins"}}},
 		{1882935, "two in turn, over a break", scenario{
 			locals: 2, deletes: 1, breaks: 1, lagging: true}},
 		{149604, "one joins behind one that holds, over a break", scenario{

@@ -8,12 +8,16 @@ package queuemodel
 func (m *model) release(w int) {
 	m.phase[w], m.removal[w] = released, due
 	m.endHold(w)
-	handsOver := m.open && m.kinds[w] != 'R' && m.permits == 1
+	handsOver := m.open && m.handsOver(w)
 	m.toHand.put(w, handsOver)
 	if handsOver && !m.keeps(sentBeforeOver) {
 		m.isOver(w)
 	}
 }
+
+// handsOver reports whether a slot may be handed over: not that of a reader, nor
+// permits.
+func (m *model) handsOver(x int) bool { return m.kinds[x] != 'R' && m.permits == 1 }
 
 func (m *model) sendDelete(w int) {
 	m.send(message{kind: remove, node: uint8(w)})
@@ -77,7 +81,7 @@ func (m *model) rests(w int, wait nodeSet) bool {
 		return false
 	}
 	for x := range maxNodes {
-		if wait.has(x) && !m.isLocal(x) {
+		if wait.has(x) && (!m.isLocal(x) || !m.handsOver(x)) {
 			return false
 		}
 	}
@@ -117,13 +121,14 @@ func (m *model) isKeptOut(w int) bool {
 	return false
 }
 
-// isOnWay reports whether an event will say that an operator has deleted a node.
+// isOnWay reports whether an event will say that an operator has deleted a node, or has
+// changed it before, whereupon its hold reads it.
 func (m *model) isOnWay(x int) bool {
 	if !m.byOperator.has(x) {
 		return false
 	}
 	for _, r := range m.inbox[:m.received] {
-		if r.kind == deleted && int(r.node) == x {
+		if (r.kind == deleted || r.kind == changed) && int(r.node) == x {
 			return true
 		}
 	}

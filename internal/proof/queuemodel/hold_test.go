@@ -17,7 +17,7 @@ func (m *model) grant(w int) (violation string) {
 func (m *model) becomeHolder(w int) {
 	m.phase[w] = holding
 	m.fresh.add(w)
-	if m.ages {
+	if m.ages && m.handsOver(w) {
 		m.granted = only(w)
 	}
 	if m.owned.has(w) && !(m.queued | m.setting).has(w) && m.keeps(inherit) {
