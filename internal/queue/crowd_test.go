@@ -230,7 +230,7 @@ func (c *crowd) check() {
 }
 
 // excludes reports whether two holds, of which the first began earlier, were at the
-// same time and may not have been. A holder whose node is deleted, and that has never
+// same time and may not have been. A holder whose node is deleted, and that has hardly
 // waited, has no watch yet, and finds it out by its first look.
 func (c *crowd) excludes(earlier, later held) bool {
 	const firstLook = 11 * time.Millisecond
@@ -238,8 +238,8 @@ func (c *crowd) excludes(earlier, later held) bool {
 	switch {
 	case earlier.reading && later.reading:
 		return false
-	case c.operated && earlier.waited == 0:
-		return together > firstLook
+	case c.operated && earlier.waited < firstLook:
+		return earlier.waited+together > firstLook
 	}
 	return together > 0
 }
