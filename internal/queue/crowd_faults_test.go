@@ -84,6 +84,9 @@ func (c *crowd) slotsAt(at time.Duration) (slots int) {
 // the answer.
 func (c *crowd) disturb(call zktest.Call) zktest.Action {
 	c.mu.Lock()
+	if call.Op == zktest.OpCreate && call.Phase == zktest.PhaseAfterApply {
+		c.made[call.Path] = c.now()
+	}
 	quiet := c.quiet || c.operated || call.Client == "operator" || call.Client == curator || call.Client == ""
 	c.mu.Unlock()
 	if quiet {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,6 +65,7 @@ type crowd struct {
 	mu    sync.Mutex
 	rand  *rand.Rand
 	quiet bool
+	made  map[string]time.Duration // when nodes were, by the path that was asked for
 	holds []held
 	sizes []size
 	early int // grants while the node of the holder before stood
@@ -83,12 +85,13 @@ type held struct {
 	from, to time.Duration // to is when the lease was last seen valid
 	waited   time.Duration
 	node     string
+	made     time.Duration // when that was
 }
 
 func newCrowd(t *testing.T, w *conformance.World, seed int) *crowd {
 	return &crowd{
 		t: t, w: w, seed: seed, kind: kinds[seed%len(kinds)], sessions: 1 + seed/len(kinds)%3, operated: seed%3 == 2,
-		start: time.Now(), rand: rand.New(rand.NewPCG(uint64(seed), 7)), sizes: []size{{0, kinds[seed%len(kinds)].slots}},
+		start: time.Now(), made: map[string]time.Duration{}, rand: rand.New(rand.NewPCG(uint64(seed), 7)), sizes: []size{{0, kinds[seed%len(kinds)].slots}},
 	}
 }
 
@@ -205,6 +208,11 @@ func (c *crowd) keep(handle *lease.Lease, h held) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if made, ok := c.made[strings.TrimSuffix(h.node, number(h.node))]; ok {
+		h.made = made
+	} else { // in a group
+		h.made = h.from
+	}
 	c.holds = append(c.holds, h)
 }
 
@@ -230,18 +238,18 @@ func (c *crowd) check() {
 }
 
 // excludes reports whether two holds, of which the first began earlier, were at the
-// same time and may not have been. A holder whose node is deleted, and that has hardly
-// waited, has no watch yet, and finds it out by its first look.
+// same time and may not have been. A holder whose node is deleted may have no watch yet,
+// and finds it out by its first look.
 func (c *crowd) excludes(earlier, later held) bool {
 	const firstLook = 11 * time.Millisecond
-	together := min(earlier.to, later.to) - later.from
+	until := min(earlier.to, later.to)
 	switch {
 	case earlier.reading && later.reading:
 		return false
-	case c.operated && earlier.waited < firstLook:
-		return earlier.waited+together > firstLook
+	case c.operated && until < earlier.made+firstLook:
+		return false
 	}
-	return together > 0
+	return until > later.from
 }
 
 // children returns the directory of the queue and its nodes, in order.
