@@ -238,8 +238,8 @@ func (c *crowd) check() {
 }
 
 // excludes reports whether two holds, of which the first began earlier, were at the
-// same time and may not have been. A holder whose node is deleted may have no watch yet,
-// and finds it out by its first look.
+// same time and may not have been. A holder whose node is deleted may have no watch
+// yet, and finds it out by its first look.
 func (c *crowd) excludes(earlier, later held) bool {
 	const firstLook = 11 * time.Millisecond
 	until := min(earlier.to, later.to)
