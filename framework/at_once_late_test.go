@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -34,6 +35,20 @@ func TestReadAtOnceThatComesTooLateForItsConnection(t *testing.T) {
 		require.False(t, late.send())
 		require.Empty(t, s.watch.entries)
 		require.Empty(t, s.slots)
+	})
+}
+
+// A read whose answer is handled when the next connection has got its watches has not
+// set its own there. It is repeated.
+func TestReadThatIsAnsweredBeforeABreakAndHandledAfterIt(t *testing.T) {
+	withRelease(t, func(t *testing.T, server *zktest.Server, s *Session, r *release) {
+		n := &notified{notify: func(Event) { panic("notified") }}
+		late := dataReading.startWatch(s, r.path, n)
+		require.NoError(t, reconnect(t.Context(), server, s))
+		_, outcome, err := late.read(guard.Answer{Body: make([]byte, 4+68)})
+		require.ErrorIs(t, err, guard.ErrConnectionClosed)
+		require.Equal(t, Unknown, outcome)
+		require.Empty(t, s.watch.entries)
 	})
 }
 

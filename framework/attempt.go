@@ -187,7 +187,7 @@ func (a *attempt[T]) read(answer guard.Answer) (v T, outcome Outcome, err error)
 	switch {
 	case final == nil:
 		outcome = Done
-	case errors.Is(final, errMalformedAnswer):
+	case isAny(final, errMalformedAnswer, guard.ErrConnectionClosed):
 		outcome = Unknown
 	case err == nil: // the answer shows a refusal
 		outcome = Failed

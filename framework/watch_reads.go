@@ -38,11 +38,10 @@ func (r *reading[T]) startWatch(s *Session, path string, to recipient) attempt[f
 	own, armed := s.watch.join(watchKey{r.kind, path}, to)
 	return attempt[found[T]]{code: r.code, record: r.record(path, !armed), finish: func(a guard.Answer, err error) (found[T], error) {
 		f, err := r.find(a, err)
-		if err != nil || context.Cause(s.ctx) != nil { // all waiters may have got its end before we joined
+		if err != nil || context.Cause(s.ctx) != nil || !own.arm(a.Code == 0) { // all waiters may have got its end before we joined
 			own.drop()
 			return f, cmp.Or(err, guard.ErrConnectionClosed)
 		}
-		own.entry.arm(a.Code == 0)
 		f.own = own
 		return f, nil
 	}}

@@ -26,6 +26,7 @@ type watchKey struct {
 // come from the guard, in the order the server sent them.
 type watchTable struct {
 	mu      sync.Mutex
+	round   int // of watches that were given to be set on a new connection
 	entries map[watchKey]*watchEntry
 	idle    list.List // of those without a waiter, longest idle first
 	limit   int       // how many of those are kept
@@ -49,6 +50,7 @@ type waiter struct {
 	entry      *watchEntry
 	next, prev *waiter
 	waits      bool // it is in the list, and the entry in the table
+	round      int  // of the connection that its read is for
 	to         recipient
 }
 
@@ -70,7 +72,7 @@ func (t *watchTable) join(key watchKey, to recipient) (w *waiter, armed bool) {
 		t.entries[key] = entry
 	}
 	t.unmarkIdle(entry)
-	w = &waiter{entry: entry, prev: entry.last, waits: true, to: to}
+	w = &waiter{entry: entry, prev: entry.last, waits: true, round: t.round, to: to}
 	if entry.last = w; w.prev == nil {
 		entry.first = w
 	} else {
@@ -79,15 +81,22 @@ func (t *watchTable) join(key watchKey, to recipient) (w *waiter, armed bool) {
 	return w, entry.armed
 }
 
-// arm records that the server has the watch, of a node that exists or does not. That is
-// about this entry only: if it has fired since, a new one of the same key has its own
-// watch.
-func (entry *watchEntry) arm(exists bool) {
+// arm records that the server has the watch that the read of the waiter has set, of a
+// node that exists or does not. That is about its entry only: if that has fired since,
+// a new one of the same key has its own watch. It returns false if the server does not
+// have it any more: the answer came over a connection that has broken, and is handled
+// when the watches of the next one were given already.
+func (w *waiter) arm(exists bool) bool {
+	entry := w.entry
 	entry.table.mu.Lock()
 	defer entry.table.mu.Unlock()
+	if !entry.armed && w.round != entry.table.round {
+		return false
+	}
 	if !entry.armed {
 		entry.armed, entry.missing = true, !exists
 	}
+	return true
 }
 
 // watched returns the watches to be set on a new connection. Those without a waiter are
@@ -95,11 +104,12 @@ func (entry *watchEntry) arm(exists bool) {
 func (t *watchTable) watched() (w guard.Watched) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.round++
 	for key, entry := range t.entries {
 		switch {
 		case entry.idle != nil:
 			t.remove(entry)
-		case !entry.armed: // its read has failed
+		case !entry.armed: // its read has failed, or will be repeated
 		case key.kind == childWatch:
 			w.Children = append(w.Children, key.path)
 		case entry.missing:

@@ -32,6 +32,7 @@ type tableReader struct {
 	armed            bool
 	asked            bool // the server has carried out the read
 	answered, isGone bool
+	stale            bool // it was to set the watch over a connection that has broken
 	due              bool // there was a change since for which it must get an event
 }
 
@@ -61,7 +62,10 @@ func (m *tableModel) answer(r *tableReader, ok bool) {
 	case !ok:
 		m.leave(r)
 	case !r.armed:
-		r.own.entry.arm(true)
+		if !r.own.arm(true) {
+			m.leave(r)
+		}
+		r.stale = false
 	}
 }
 
@@ -84,6 +88,18 @@ func (m *tableModel) change() {
 	m.fire(EventDataChanged, m.key.path)
 }
 
+// breaks is a new connection. What was not sent over the last one has failed. Other
+// answers may be handled late.
+func (m *tableModel) breaks() {
+	for _, r := range m.readers {
+		if !r.asked {
+			m.answer(r, false)
+		}
+		r.stale = r.stale || !r.answered && !r.armed
+	}
+	m.server = len(m.watched().Data) > 0
+}
+
 // recheck is the event when watches cannot be kept.
 func (m *tableModel) recheck() {
 	m.server = false
@@ -103,7 +119,7 @@ func (m *tableModel) check() string {
 			continue
 		case r.due && !told:
 			return fmt.Sprintf("reader %d sleeps on", i)
-		case r.asked && !m.server && !told:
+		case r.asked && !m.server && !told && !r.stale:
 			return fmt.Sprintf("reader %d waits for a watch that the server does not have", i)
 		}
 		waits = waits || !told
@@ -123,7 +139,7 @@ func TestWatchTableAgainstAModel(t *testing.T) {
 		m := &tableModel{key: watchKey{dataWatch, "/a"}}
 		wrong, log := "", ""
 		for step := 0; step < 25 && wrong == ""; step++ {
-			kind := random.IntN(9)
+			kind := random.IntN(10)
 			if kind < 2 || len(m.readers) == 0 {
 				log += fmt.Sprintf("join %d; ", len(m.readers))
 				wrong = m.join()
@@ -131,7 +147,7 @@ func TestWatchTableAgainstAModel(t *testing.T) {
 			}
 			n := random.IntN(len(m.readers))
 			r := m.readers[n]
-			log += fmt.Sprintf("%s %d; ", []string{"", "", "ask", "ask", "answer", "fail", "leave", "change", "recheck"}[kind], n)
+			log += fmt.Sprintf("%s %d; ", []string{"", "", "ask", "ask", "answer", "fail", "leave", "change", "recheck", "break"}[kind], n)
 			switch kind {
 			case 2, 3:
 				m.ask(r)
@@ -145,6 +161,8 @@ func TestWatchTableAgainstAModel(t *testing.T) {
 				m.change()
 			case 8:
 				m.recheck()
+			case 9:
+				m.breaks()
 			}
 			wrong = m.check()
 		}
@@ -186,7 +204,7 @@ func TestWatchThatIsOverIsForgottenByItsContext(t *testing.T) {
 			var table watchTable
 			w := &Watch{events: make(chan Event, 1)}
 			own, _ := table.join(watchKey{dataWatch, "/a"}, w)
-			own.entry.arm(true)
+			own.arm(true)
 			if early { // before the read has returned
 				event(&table)
 			}
