@@ -69,10 +69,11 @@ func (c *crowd) resize(operator *framework.Client) {
 	require.NoError(c.t, c.kind.resize(c.t, operator, slots))
 }
 
-// slotsAt returns how many may hold by a decision that is known at some time.
-func (c *crowd) slotsAt(at time.Duration) (slots int) {
+// slotsAt returns how many may hold at some time, by decisions that were not made
+// before some other time.
+func (c *crowd) slotsAt(at, since time.Duration) (slots int) {
 	for i, s := range c.sizes {
-		over := i+1 < len(c.sizes) && c.sizes[i+1].from+sizeIsNew < at
+		over := i+1 < len(c.sizes) && c.sizes[i+1].from < since
 		if s.from <= at && !over {
 			slots = max(slots, s.slots)
 		}
@@ -98,8 +99,8 @@ func (c *crowd) disturb(call zktest.Call) zktest.Action {
 	case x < 303:
 		return zktest.CutConnection
 	case x < 306:
-		if call.Phase == zktest.PhaseBeforeApply {
-			return zktest.Mute // no connection drops a request and carries out those behind it
+		if call.Phase != zktest.PhaseAfterApply {
+			return zktest.Mute // no connection drops a request, or an event, and goes on behind it
 		}
 		return zktest.DropReply
 	case x < 307:
