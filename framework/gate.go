@@ -30,21 +30,7 @@ func newGate(s *Session) *gate {
 }
 
 // isOpen reports whether requests may be sent now.
-func (g *gate) isOpen() bool {
-	conn, _ := g.present()
-	return conn != nil
-}
-
-// present returns the connection to send requests over, nil while the gate is not open,
-// and the signal that it is not open any more.
-func (g *gate) present() (conn *guard.Conn, down *signal.Signal) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.opens() {
-		conn = g.conn
-	}
-	return conn, g.down
-}
+func (g *gate) isOpen() bool { return g.requests() != nil }
 
 // requests returns what sends them over the connection, nil while the gate is not open.
 func (g *gate) requests() *groups {

@@ -90,8 +90,7 @@ func TestGateIsOpenWhileRequestsMayBeSent(t *testing.T) {
 	up, down := session.gate.signals()
 	open := func(want bool) {
 		t.Helper()
-		conn, _ := session.gate.present()
-		assert.Equal(t, want, conn != nil)
+		assert.Equal(t, want, session.gate.requests() != nil)
 		assert.Equal(t, want, session.gate.isOpen())
 		up, down = session.gate.signals()
 		assert.Equal(t, want, up.Given())
@@ -108,8 +107,7 @@ func TestGateIsOpenWhileRequestsMayBeSent(t *testing.T) {
 	open(true)
 	assert.True(t, wasDown.Given())
 	session.gate.attached(first) // which is gone
-	conn, _ := session.gate.present()
-	assert.Same(t, second, conn)
+	assert.Same(t, second, session.gate.requests().conn)
 	wasUp := up
 	session.suspended()
 	open(false)

@@ -103,7 +103,7 @@ func TestReleaseTellsOfItsOwnConnection(t *testing.T) {
 		suspended := s.Suspended()
 		a, err := r.start(s, r.path)
 		require.NoError(t, err)
-		_, down := s.gate.present()
+		_, down := s.gate.signals()
 		server.DropConnections("client")
 		<-suspended
 		server.On(zktest.OpDelete, "").Delay(time.Second)

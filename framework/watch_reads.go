@@ -38,7 +38,8 @@ func (r *reading[T]) startWatch(s *Session, path string, to recipient) attempt[f
 	own, armed := s.watch.join(watchKey{r.kind, path}, to)
 	return attempt[found[T]]{code: r.code, record: r.record(path, !armed), finish: func(a guard.Answer, err error) (found[T], error) {
 		f, err := r.find(a, err)
-		if err != nil || context.Cause(s.ctx) != nil || !own.arm(a.Code == 0) { // all waiters may have got its end before we joined
+		// All waiters may have got the end of the session before we joined.
+		if err != nil || context.Cause(s.ctx) != nil || !own.arm(a.Code == 0) {
 			own.drop()
 			return f, cmp.Or(err, guard.ErrConnectionClosed)
 		}

@@ -90,10 +90,11 @@ func (w *waiter) arm(exists bool) bool {
 	entry := w.entry
 	entry.table.mu.Lock()
 	defer entry.table.mu.Unlock()
-	if !entry.armed && w.round != entry.table.round {
+	switch {
+	case entry.armed:
+	case w.round != entry.table.round:
 		return false
-	}
-	if !entry.armed {
+	default:
 		entry.armed, entry.missing = true, !exists
 	}
 	return true

@@ -21,7 +21,7 @@ func TransportMutants() []Mutant {
 		File: "framework/internal/guard/writing.go", Old: "_ = c.Conn.SetReadDeadline(time.Now().Add(answersGrace))", New: "c.drop(err)",
 	}, {
 		Name: "a watch of a connection that has broken counts on the next one", Package: client, Tests: "^TestWatchTableAgainstAModel$",
-		File: "framework/watch_table.go", Old: "if !entry.armed && w.round != entry.table.round {", New: "if false {",
+		File: "framework/watch_table.go", Old: "case w.round != entry.table.round:", New: "case false:",
 	}, {
 		Name: "no watch is set again", Package: client, Tests: "^TestWatchesSurviveAReconnect$",
 		File: "framework/watch_table.go", Old: "w.Data = append(w.Data, key.path)", New: "",
