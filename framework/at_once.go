@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+	"github.com/zkrecipes/zkrecipes/internal/jute"
 	"github.com/zkrecipes/zkrecipes/internal/signal"
 )
 
@@ -90,12 +91,25 @@ func (r *requestAtOnce[T]) Answered(a guard.Answer) {
 
 // SendChildren lists children.
 func (v recipeView) SendChildren(path string, answered func(children []string, err error)) bool {
-	r := &requestAtOnce[found[[]string]]{
-		ctx: context.Background(), client: v.Client,
-		request:  request[found[[]string]]{op: childrenReading.op, path: path, reads: true, start: childrenReading.start},
-		answered: func(f found[[]string], err error) { answered(f.value, err) },
+	r := &requestAtOnce[[]string]{
+		ctx: context.Background(), client: v.Client, answered: answered,
+		request: request[[]string]{op: childrenReading.op, path: path, reads: true, start: namesOnly},
 	}
 	return r.send()
+}
+
+// namesOnly is an attempt to list children that may join a group: then its answer has
+// no Stat.
+func namesOnly(_ *Session, path string) (attempt[[]string], error) {
+	return attempt[[]string]{
+		code: guard.OpGetChildren2, record: readRecord(path, false), joins: path,
+		finish: func(a guard.Answer, err error) (names []string, _ error) {
+			if err == nil {
+				names = decodeNames(jute.NewDecoder(a.Body))
+			}
+			return names, err
+		},
+	}, nil
 }
 
 // SendGet reads a node together with a watch.

@@ -148,8 +148,8 @@ func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (
 	}
 	a.code, a.record = createRequest(path, data, mode, o)
 	a.sent, a.behind = o.onSent, o.behind
-	if o.joins && s.core.parents.has(parentOf(path)) {
-		a.joins = parentOf(path)
+	if o.joins {
+		a.joins = s.core.parents.joins(path, mode)
 	}
 	a.finish = func(a guard.Answer, err error) (made Created, _ error) {
 		if err == nil {

@@ -1,8 +1,6 @@
 package framework
 
 import (
-	"errors"
-
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
@@ -12,7 +10,9 @@ import (
 type flight struct {
 	of      *groups
 	deletes bool // it is the one that only deletes have
+	lists   bool // it is listings
 	members []member
+	bytes   int       // of their operations
 	one     [1]member // if it is one
 }
 
@@ -22,8 +22,13 @@ const groupHeader, groupEnd = 9, 9
 // send returns false if the connection is gone.
 func (f *flight) send() bool {
 	code, record := f.members[0].operation()
-	if len(f.members) > 1 {
+	switch {
+	case f.lists:
+		code, record = guard.OpMultiRead, f.record()
+	case len(f.members) > 1:
 		code, record = guard.OpMulti, f.record()
+		f.of.gather()
+		defer f.of.sendListings()
 	}
 	if !f.of.conn.Send(code, record, f) {
 		return false
@@ -34,16 +39,30 @@ func (f *flight) send() bool {
 	return true
 }
 
-// record is that of a multi.
-func (f *flight) record() []byte {
-	size := groupEnd
-	for _, m := range f.members {
-		_, record := m.operation()
-		size += groupHeader + len(record)
+// take adds calls, as far as there is room for them, and returns those that are left.
+// One always has room.
+func (f *flight) take(from []member, most int) (left []member) {
+	for len(from) > 0 && len(f.members) < most {
+		_, record := from[0].operation()
+		bytes := f.bytes + groupHeader + len(record)
+		if guard.HeaderBytes+bytes+groupEnd > f.of.limit && len(f.members) > 0 {
+			break
+		}
+		f.bytes = bytes
+		f.members = append(f.members, from[0])
+		from[0], from = nil, from[1:]
 	}
-	e := jute.NewEncoder(size)
+	return from
+}
+
+// record is that of a multi, or of one that reads.
+func (f *flight) record() []byte {
+	e := jute.NewEncoder(f.bytes + groupEnd)
 	for _, m := range f.members {
 		code, record := m.operation()
+		if f.lists {
+			code = guard.OpGetChildren // without the Stat, or the server refuses it
+		}
 		e.MultiHeader(jute.MultiHeader{Type: code, Err: -1})
 		e.Raw(record)
 	}
@@ -67,18 +86,32 @@ func (f *flight) Sent() {
 
 // Answered gives each member its answer, or sends each again, alone.
 func (f *flight) Answered(a guard.Answer) {
+	if f.lists {
+		f.listed(a)
+		return
+	}
 	if len(f.members) == 1 {
 		f.members[0].Answered(a)
 	} else if each, refusing := f.answers(a); refusing == nil {
-		for i, m := range f.members {
-			m.Answered(each[i])
-		}
+		f.answer(each)
 	} else {
-		for _, m := range f.members {
-			f.of.aloneOrBack(m)
-		}
+		f.repeat()
 	}
 	f.of.landed(f)
+}
+
+// answer gives each member its answer.
+func (f *flight) answer(each []guard.Answer) {
+	for i, m := range f.members {
+		m.Answered(each[i])
+	}
+}
+
+// repeat sends each again, alone.
+func (f *flight) repeat() {
+	for _, m := range f.members {
+		f.of.aloneOrBack(m)
+	}
 }
 
 // answers returns what the answer to a multi says of each member; or the one because of
@@ -102,6 +135,9 @@ func (f *flight) answers(a guard.Answer) (each []guard.Answer, refusing member) 
 		switch {
 		case h.Type == multiFailed:
 			each[i].Code, undone = d.Int32(), true
+		case code == guard.OpContainer && h.Type == guard.OpCreate2:
+			_ = d.String()
+			d.Stat()
 		case h.Type != code:
 			return all(guard.Answer{Err: guard.ErrMalformed})
 		case code == guard.OpCreate:
@@ -129,9 +165,9 @@ func isOfOne(code int32) bool {
 }
 
 // blame keeps a path out of further groups because of which one was refused. That a
-// node is missing happens to every path.
+// node is missing, or a parent there, happens to every path.
 func (f *flight) blame(m member, code int32) {
-	if !errors.Is(refusals[code], ErrNoNode) {
+	if !isAny(refusals[code], ErrNoNode, ErrNodeExists) {
 		f.of.keepApart(m.joins())
 	}
 }

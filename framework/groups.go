@@ -1,8 +1,8 @@
 package framework
 
 import (
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
@@ -27,12 +27,17 @@ import (
 //   - What comes behind a create, such as a listing, is sent behind each attempt, also
 //     behind the one that is repeated alone. A listing behind a group that was refused
 //     does not show the node. That evicts nobody: the create was not answered before
-//     it.
+//     it. The listings behind the creates of a group travel together, too: see
+//     listings.go.
+//   - The create of a parent, ahead of that of the node, is a member as well. If both
+//     wait, they are in this order. In one group they have one czxid; that of a parent
+//     is no token.
 //   - A caller that leaves while its call waits in the queue takes it out. One whose
 //     connection is gone by then gets it back, and waits for the next connection.
-//   - Only what is rarely refused joins: the first attempt to create a node below a
-//     parent that is known, and the first to delete a node that recipes have made.
-//     Paths where a server has refused something else than a missing node stay out.
+//   - Only what is rarely refused joins: the first attempt to create a parent, or a
+//     node below one that is there as far as the client can tell, and the first to
+//     delete a node that recipes have made. Paths where a server has refused something
+//     else than that a node is missing, or is there already, stay out.
 //
 // A call goes alone, and at once, while fewer than maxAlone calls are under way, or
 // fewer than maxFlights flights. So few callers never wait for each other. Deletes,
@@ -66,25 +71,28 @@ type member interface {
 
 // groups sends the requests of a session over one connection.
 type groups struct {
-	conn  *guard.Conn
-	down  *signal.Signal // given when the gate is not open any more for it
-	limit int            // bytes of a request
+	conn   *guard.Conn
+	down   *signal.Signal // given when the gate is not open any more for it
+	limit  int            // bytes of a request
+	single *atomic.Bool   // the servers know no request that lists several nodes
 
-	mu       sync.Mutex
-	flights  int               // under way, but for that which only deletes have
-	calls    int               // in these
-	deleting bool              // that one is under way
-	creates  []member          // wait, in order
-	deletes  []member          // and so do these
-	passed   bool              // creates, by deletes; so they go first now
-	parents  map[string]member // of those creates
-	apart    map[string]bool   // paths that stay out
-	timer    *time.Timer       // runs while some wait
+	mu        sync.Mutex
+	flights   int               // under way, but for that which only deletes have
+	calls     int               // in these
+	deleting  bool              // that one is under way
+	creates   []member          // wait, in order
+	deletes   []member          // and so do these
+	passed    bool              // creates, by deletes; so they go first now
+	parents   map[string]member // of those creates, the last of each
+	apart     map[string]bool   // paths that stay out
+	timer     *time.Timer       // runs while some wait
+	following int               // groups whose members have more sent behind them just now
+	listings  []member          // of those
 }
 
 func newGroups(s *Session, conn *guard.Conn, down *signal.Signal) *groups {
 	limit := min(s.core.cfg.MaxRequestBytes, s.core.cfg.MaxReplyBytes) // an answer is shorter
-	return &groups{conn: conn, down: down, limit: limit, parents: map[string]member{}}
+	return &groups{conn: conn, down: down, limit: limit, single: &s.core.listsSingly, parents: map[string]member{}}
 }
 
 // send sends a request, or has it wait for others. It returns false if the connection
@@ -95,15 +103,21 @@ func (g *groups) send(m member) bool {
 		return g.alone(m)
 	}
 	code, _ := m.operation()
+	if code == guard.OpGetChildren2 {
+		return g.gathers(m) || g.alone(m)
+	}
 	g.mu.Lock()
-	first := g.parents[parent]
+	waits := g.parents[parent]
+	behind := waits != nil && isContainer(waits) && code == guard.OpCreate
 	switch f := m.flight(); {
-	case g.apart[parent], code == guard.OpCreate && first != nil:
-		g.remove(first)
+	case g.apart[parent], code != guard.OpDelete && waits != nil && !behind:
+		all := g.removeAll(parent)
 		g.mu.Unlock()
-		g.aloneOrBack(first)
+		for _, other := range all {
+			g.aloneOrBack(other)
+		}
 		return g.alone(m)
-	case g.departs(f, code == guard.OpDelete, 1):
+	case !behind && g.departs(f, code == guard.OpDelete, 1):
 		g.mu.Unlock()
 		f.of, f.members = g, append(f.one[:0], m)
 		if f.send() {
@@ -113,8 +127,14 @@ func (g *groups) send(m member) bool {
 		return false
 	}
 	defer g.mu.Unlock()
-	g.enqueue(m, parent, code == guard.OpDelete)
+	g.enqueue(m, parent, code)
 	return true
+}
+
+// isContainer reports whether a call makes a parent, and no node of a recipe.
+func isContainer(m member) bool {
+	code, _ := m.operation()
+	return code == guard.OpContainer
 }
 
 // alone sends a request that is no flight.
@@ -127,9 +147,9 @@ func (g *groups) alone(m member) bool {
 	return true
 }
 
-// aloneOrBack does that with one that has waited; nil is none.
+// aloneOrBack does that with one that has waited.
 func (g *groups) aloneOrBack(m member) {
-	if m != nil && !g.alone(m) {
+	if !g.alone(m) {
 		m.giveBack()
 	}
 }
@@ -148,147 +168,4 @@ func (g *groups) departs(f *flight, deletes bool, calls int) bool {
 		return false
 	}
 	return true
-}
-
-// enqueue has a call wait. The caller has the lock. There are flights under way, and
-// the answer to each takes from the queue.
-func (g *groups) enqueue(m member, parent string, deletes bool) {
-	if deletes {
-		g.deletes = append(g.deletes, m)
-	} else {
-		g.creates = append(g.creates, m)
-		g.parents[parent] = m
-	}
-	switch {
-	case len(g.creates)+len(g.deletes) > 1:
-	case g.timer == nil:
-		g.timer = time.AfterFunc(queueLimit, g.hurry)
-	default:
-		g.timer.Reset(queueLimit)
-	}
-}
-
-// remove takes a call out of the queue, and reports whether it was there. The caller
-// has the lock.
-func (g *groups) remove(m member) (found bool) {
-	if m == nil {
-		return false
-	}
-	is := func(other member) bool { return other == m }
-	if i := slices.IndexFunc(g.deletes, is); i >= 0 {
-		g.deletes = slices.Delete(g.deletes, i, i+1)
-		return true
-	}
-	i := slices.IndexFunc(g.creates, is)
-	if i >= 0 {
-		g.creates = slices.Delete(g.creates, i, i+1)
-		delete(g.parents, m.joins())
-	}
-	return i >= 0
-}
-
-// withdraw takes out a call whose caller leaves. It returns false if it was sent, or is
-// about to be.
-func (g *groups) withdraw(m member) bool {
-	if m.joins() == "" {
-		return false
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.remove(m)
-}
-
-// landed is called when a flight was answered, or could not be sent.
-func (g *groups) landed(f *flight) {
-	g.mu.Lock()
-	g.uncount(f)
-	g.mu.Unlock()
-	g.sendQueue(false)
-}
-
-// uncount is the reverse of departs.
-func (g *groups) uncount(f *flight) {
-	if f.deletes {
-		g.deleting = false
-		return
-	}
-	g.flights--
-	g.calls -= len(f.members)
-}
-
-// hurry sends what has waited for long.
-func (g *groups) hurry() { g.sendQueue(true) }
-
-// sendQueue sends what waits as far as it may be under way now, or once in any case.
-func (g *groups) sendQueue(inAnyCase bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for f := g.next(inAnyCase); f != nil; f = g.next(false) {
-		g.mu.Unlock()
-		sent := f.send()
-		if !sent {
-			f.giveBack()
-		}
-		g.mu.Lock()
-		if !sent {
-			g.uncount(f)
-		}
-	}
-}
-
-// next takes what goes together next out of the queue, nil for nothing. The caller has
-// the lock.
-func (g *groups) next(inAnyCase bool) *flight {
-	if len(g.creates)+len(g.deletes) == 0 {
-		return nil
-	}
-	f := &flight{of: g}
-	switch {
-	case inAnyCase:
-		g.flights++
-	case !g.departs(f, len(g.deletes) > 0, 0):
-		return nil
-	}
-	g.fill(f)
-	if !f.deletes {
-		g.calls += len(f.members)
-	}
-	if len(g.creates)+len(g.deletes) == 0 {
-		g.timer.Stop()
-	} else {
-		g.timer.Reset(queueLimit)
-	}
-	return f
-}
-
-// fill takes calls out of the queue. The caller has the lock.
-func (g *groups) fill(f *flight) {
-	bytes := guard.HeaderBytes + groupEnd
-	take := func(from []member) (left []member) {
-		for len(from) > 0 && len(f.members) < maxMembers {
-			_, record := from[0].operation()
-			if bytes += groupHeader + len(record); bytes > g.limit && len(f.members) > 0 {
-				break
-			}
-			f.members = append(f.members, from[0])
-			from[0], from = nil, from[1:]
-		}
-		return from
-	}
-	if f.deletes {
-		g.deletes = take(g.deletes)
-		return
-	}
-	first, second := &g.deletes, &g.creates
-	if g.passed {
-		first, second = second, first
-	}
-	*first = take(*first)
-	*second = take(*second)
-	g.passed = !g.passed && len(g.creates) > 0
-	for _, m := range f.members {
-		if g.parents[m.joins()] == m {
-			delete(g.parents, m.joins())
-		}
-	}
 }

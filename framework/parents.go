@@ -29,6 +29,9 @@ func (v recipeView) WithParents(ctx context.Context, path string, create func() 
 		err := v.behind(ctx, parent, sent, known, create)
 		switch {
 		case err == nil && (sent != nil || !known):
+			if sent == nil {
+				all.found(true)
+			}
 			all.remember(parent)
 			return nil
 		case !errors.Is(err, ErrNoNode):
@@ -67,15 +70,15 @@ func (c *Client) createAhead(ctx context.Context, parent string, sent *signal.Si
 	defer sent.Give()
 	view := recipeView{c.bare()}.Once()
 	all := &c.core.parents
-	_, err := view.Create(ctx, parent, nil, all.mode(), func(o *createOptions) { o.onSent = sent.Give })
+	_, err := view.Create(ctx, parent, nil, all.mode(), func(o *createOptions) { o.onSent, o.joins = sent.Give, true })
 	exists := errors.Is(err, ErrNodeExists)
 	switch {
 	case err == nil:
-		all.refrains.Store(false)
+		all.found(false)
 	case errors.Is(err, ErrUnsupported):
 		all.plain.Store(true)
-	case exists, OutcomeOf(err) == Unknown && ctx.Err() == nil:
-		all.refrains.Store(true)
+	case exists, errors.Is(err, ErrNoAuth), OutcomeOf(err) == Unknown && ctx.Err() == nil:
+		all.found(true)
 	}
 	if err != nil && !exists {
 		all.forget(parent, sent)
@@ -103,11 +106,53 @@ type parents struct {
 	mu            sync.Mutex
 	recent, older map[uint64]*signal.Signal
 
-	// refrains is set if the last create ahead was of no use: the parent existed, or
-	// the server may have closed the connection because it does not know containers.
-	refrains atomic.Bool
-	// plain is set if the server does not know them, for sure.
+	// streak counts how many that the client did not know were missing, one after
+	// another; if it is negative, how many were there. A create ahead that was of no
+	// use for another reason counts as one of these: the server may have closed the
+	// connection because it does not know containers. After one of these the client
+	// refrains from creates ahead.
+	streak int
+	// plain is set if the server does not know containers, for sure.
 	plain atomic.Bool
+}
+
+// longStreak is the streak from which on the client takes it for granted what is true
+// of the next one, and has its create join a group. If that is wrong the whole group is
+// refused.
+const longStreak = 8
+
+// found counts a parent that the client did not know.
+func (p *parents) found(there bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if there {
+		p.streak = max(min(p.streak, 0)-1, -longStreak)
+	} else {
+		p.streak = min(max(p.streak, 0)+1, longStreak)
+	}
+}
+
+// joins returns the parent that a create concerns, its own path if it makes a parent:
+// if it may join a group, else "". As far as the client can tell the server will not
+// refuse it.
+func (p *parents) joins(path string, mode Mode) (parent string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch mode {
+	case Container:
+		if p.streak == longStreak {
+			return path
+		}
+	case EphemeralSequential:
+		parent = parentOf(path)
+		key := maphash.String(parentsSeed, parent)
+		_, recent := p.recent[key]
+		_, older := p.older[key]
+		if recent || older || p.streak == -longStreak {
+			return parent
+		}
+	}
+	return ""
 }
 
 // mode returns that of a parent which is to be made.
@@ -129,24 +174,13 @@ func (p *parents) look(parent string, missing bool) (sent *signal.Signal, known 
 		return sent, true
 	}
 	if sent, known = p.older[key]; !known {
-		if p.refrains.Load() && !missing {
+		if p.streak < 0 && !missing {
 			return nil, false
 		}
 		sent = signal.New()
 	}
 	p.put(key, sent)
 	return sent, known
-}
-
-// has reports whether a parent exists, or a create of it is on its way, as far as the
-// client knows.
-func (p *parents) has(parent string) bool {
-	key := maphash.String(parentsSeed, parent)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, recent := p.recent[key]
-	_, older := p.older[key]
-	return recent || older
 }
 
 // put forgets what was not used for longest when there is no more room.

@@ -172,7 +172,7 @@ func TestParentThatMayNotBeMade(t *testing.T) {
 		takes(t, s, "/closed/p", c, 0, 1, 0)
 		require.ErrorIs(t, join(t.Context(), c, "/closed/none"), framework.ErrNoAuth)
 		require.ErrorIs(t, join(t.Context(), c, "/closed/none"), framework.ErrNoAuth)
-		takes(t, s, "/closed/q", c, 1, 1, 0)
+		takes(t, s, "/closed/q", c, 0, 1, 0)
 	})
 }
 

@@ -65,7 +65,7 @@ func (c *Client) createProtected(ctx context.Context, path string, data []byte, 
 // create makes one attempt to make one node. What may have been carried out before does
 // not join a group.
 func (p *protected) create(ctx context.Context, data []byte, o createOptions) (Created, error) {
-	o.joins = p.mode == EphemeralSequential && p.pauses == nil
+	o.joins = p.pauses == nil
 	return p.client.create(ctx, p.path, data, p.mode, o, p.lateNode)
 }
 

@@ -48,14 +48,17 @@ const (
 	OpSetData       = 5
 	OpGetACL        = 6
 	OpSetACL        = 7
+	OpGetChildren   = 8 // without the Stat
 	OpSync          = 9
 	OpPing          = 11
 	OpGetChildren2  = 12 // with the Stat
 	OpCheck         = 13
 	OpMulti         = 14
+	OpCreate2       = 15 // the type of a result that is a container
 	OpRemoveWatches = 18
 	OpContainer     = 19
 	OpCreateTTL     = 21
+	OpMultiRead     = 22
 	OpSetAuth       = 100
 	OpSetWatches    = 101
 	OpClose         = -11

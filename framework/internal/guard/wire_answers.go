@@ -28,7 +28,7 @@ func checkAnswer(op int32, body []byte) error {
 	case OpGetACL:
 		readVector(d, func() { d.Int32(); readString(d); readString(d) })
 		d.Stat()
-	case OpMulti:
+	case OpMulti, OpMultiRead:
 		readResults(d)
 	default:
 		d.Fail("answers to this operation are not known")
@@ -70,15 +70,20 @@ func readVector(d *jute.Decoder, element func()) {
 	}
 }
 
-// readResults reads the results of a multi.
+// readResults reads the results of a multi, or of one that reads.
 func readResults(d *jute.Decoder) {
 	for h := d.MultiHeader(); !h.Done && d.Err() == nil; h = d.MultiHeader() {
 		switch h.Type {
 		case OpCheck, OpDelete:
 		case OpCreate:
 			readString(d)
+		case OpCreate2:
+			readString(d)
+			d.Stat()
 		case OpSetData:
 			d.Stat()
+		case OpGetChildren:
+			readVector(d, func() { readString(d) })
 		case typeError:
 			if code := d.Int32(); code > 0 {
 				d.Fail("error code %d", code)

@@ -22,7 +22,7 @@ import (
 // creates and deletes travel together. One group is struck, before or after it took
 // effect.
 type grouping struct {
-	strike int // which call of a group, 0 for none
+	strike int // which call of a group, or of listings that travel together; 0 for none
 	action zktest.Action
 
 	server   *zktest.Server
@@ -91,7 +91,7 @@ func (g *grouping) path(i int) string { return fmt.Sprintf("/together/%d", i) }
 func (g *grouping) faults(c zktest.Call) zktest.Action {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if c.Op == zktest.OpMulti && c.Client == struck {
+	if (c.Op == zktest.OpMulti || c.Op == zktest.OpMultiRead) && c.Client == struck {
 		if g.groups++; g.groups == g.strike {
 			return g.action
 		}

@@ -5,13 +5,13 @@ func GroupMutants() []Mutant {
 	const client = "./framework"
 	return []Mutant{{
 		Name: "the last member of a group gets no answer", Package: client, Tests: "^TestWhatComesWhileOthersAreUnderWayTravelsTogether$",
-		File: "framework/flight.go", Old: "for i, m := range f.members {\n\t\t\tm.Answered(each[i])", New: "for i, m := range f.members[1:] {\n\t\t\tm.Answered(each[i])",
+		File: "framework/flight.go", Old: "for i, m := range f.members {\n\t\tm.Answered(each[i])", New: "for i, m := range f.members[1:] {\n\t\tm.Answered(each[i])",
 	}, {
 		Name: "the members of a group get each other's answers", Package: client, Tests: "^TestWhatComesWhileOthersAreUnderWayTravelsTogether$",
 		File: "framework/flight.go", Old: "m.Answered(each[i])", New: "m.Answered(each[len(each)-1-i])",
 	}, {
 		Name: "two creates of one parent are in one group", Package: client, Tests: "^TestCreatesOfOneParentDoNotTravelTogether$",
-		File: "framework/groups.go", Old: "code == guard.OpCreate && first != nil", New: "false && first != nil",
+		File: "framework/groups.go", Old: "waits != nil && !behind:", New: "false && !behind:",
 	}, {
 		Name: "a group that is refused is not repeated", Package: client, Tests: "^TestRefusedGroupIsRepeatedAlone$",
 		File: "framework/flight.go", Old: "f.of.aloneOrBack(m)", New: "_ = m",
@@ -23,34 +23,34 @@ func GroupMutants() []Mutant {
 		File: "framework/flight.go", Old: "if a.Err != nil || a.Code != 0 {", New: "if a.Err != nil {\n\t\treturn nil, f.members[0]\n\t}\n\tif a.Code != 0 {",
 	}, {
 		Name: "what was not sent when the connection broke is lost", Package: client, Tests: "^TestQueueSurvivesItsConnection$",
-		File: "framework/groups.go", Old: "\t\t\tf.giveBack()\n", New: "",
+		File: "framework/group_queue.go", Old: "\t\t\tf.giveBack()\n", New: "",
 	}, {
 		Name: "what was not sent when the connection broke is unknown", Package: client, Tests: "^TestQueueSurvivesItsConnection$",
 		File: "framework/flight.go", Old: "\t\tm.giveBack()\n", New: "\t\tm.Answered(guard.Answer{Err: guard.ErrConnectionClosed})\n",
 	}, {
 		Name: "a caller that has left is in a group", Package: client, Tests: "^TestCallerThatLeavesTheQueue$",
-		File: "framework/groups.go", Old: "return g.remove(m)\n", New: "return false\n",
+		File: "framework/group_queue.go", Old: "return g.remove(m)\n", New: "return false\n",
 	}, {
 		Name: "a caller that has left the queue keeps its bytes", Package: client, Tests: "^TestCallerThatLeavesTheQueue$",
 		File: "framework/attempt.go", Old: "\tif c.over.withdraw(c) {\n\t\t_, _ = c.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)\n", New: "\tif c.over.withdraw(c) {\n",
 	}, {
 		Name: "what is queued waits as long as others", Package: client, Tests: "^TestNobodyWaitsLongInTheQueue$",
-		File: "framework/groups.go", Old: "g.timer = time.AfterFunc(queueLimit,", New: "g.timer = time.AfterFunc(time.Hour,",
+		File: "framework/group_queue.go", Old: "g.timer = time.AfterFunc(queueLimit,", New: "g.timer = time.AfterFunc(time.Hour,",
 	}, {
 		Name: "a path where deletes are refused stays in groups", Package: client, Tests: "^TestPathThatIsRefusedStaysApart$",
 		File: "framework/flight.go", Old: "g.apart[parent] = true", New: "",
 	}, {
 		Name: "deletes go first each time", Package: client, Tests: "^TestDeletesPassCreatesOnce$",
-		File: "framework/groups.go", Old: "g.passed = !g.passed && len(g.creates) > 0", New: "",
+		File: "framework/group_queue.go", Old: "g.passed = !g.passed && len(g.creates) > 0", New: "",
 	}, {
 		Name: "a release that is handed over joins a group", Package: client, Tests: "^TestReleaseThatIsHandedOverTravelsAlone$",
 		File: "framework/releases.go", Old: "\tif r.session.releases.add(r) {\n\t\ta.placed = r.tell\n\t}", New: "\ta.joins = parentOf(path)\n\tif r.session.releases.add(r) {\n\t\ta.placed = r.tell\n\t}",
 	}, {
 		Name: "a group is larger than a request may be", Package: client, Tests: "^TestGroupsAreNotTooLarge$",
-		File: "framework/groups.go", Old: "bytes > g.limit &&", New: "false &&",
+		File: "framework/flight.go", Old: "guard.HeaderBytes+bytes+groupEnd > f.of.limit &&", New: "false &&",
 	}, {
 		Name: "what may be missing joins a group", Package: client, Tests: "^TestPathsThatAreNotKnownStayOut$",
-		File: "framework/create.go", Old: "o.joins && s.core.parents.has(parentOf(path))", New: "o.joins",
+		File: "framework/parents.go", Old: "recent || older || p.streak == -longStreak", New: "recent || older || true",
 	}, {
 		Name: "a create of a caller that has left has a listing behind it", Package: "./internal/queue", Tests: "^TestNoListingForACallerThatHasLeft$",
 		File: "internal/queue/position.go", Old: "if p.ended {", New: "if false {",

@@ -48,7 +48,7 @@ func HandOverHistoryMutants() []Mutant {
 func GroupHistoryMutants() []Mutant {
 	return []Mutant{{
 		Name: "two creates of one parent are in one group, seen in histories", Package: histories, Tests: "TestHandOver/mutex",
-		File: "framework/groups.go", Old: "code == guard.OpCreate && first != nil", New: "false && first != nil",
+		File: "framework/groups.go", Old: "waits != nil && !behind:", New: "false && !behind:",
 	}, {
 		Name: "a member of a group of unknown outcome is repeated, seen in histories", Package: histories, Tests: "TestHandOver/mutex",
 		File: "framework/flight.go", Old: "if a.Err != nil || a.Code != 0 {", New: "if a.Err != nil {\n\t\treturn nil, f.members[0]\n\t}\n\tif a.Code != 0 {",
@@ -57,6 +57,6 @@ func GroupHistoryMutants() []Mutant {
 		File: "framework/releases.go", Old: "\tif r.session.releases.add(r) {\n\t\ta.placed = r.tell\n\t}", New: "\ta.joins = parentOf(path)\n\tif r.session.releases.add(r) {\n\t\ta.placed = r.tell\n\t}",
 	}, {
 		Name: "what was not sent when the connection broke is lost, seen in histories", Package: histories, Tests: "TestHandOver/mutex",
-		File: "framework/groups.go", Old: "\t\t\tf.giveBack()\n", New: "",
+		File: "framework/group_queue.go", Old: "\t\t\tf.giveBack()\n", New: "",
 	}}
 }

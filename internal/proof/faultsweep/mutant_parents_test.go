@@ -32,10 +32,10 @@ func ParentMutants() []Mutant {
 		File: file, Old: "c.bare()", New: "c",
 	}, {
 		Name: "parents that exist are made again and again", Package: gating, Tests: "CostOfParents",
-		File: file, Old: "case exists, OutcomeOf", New: "case OutcomeOf",
+		File: file, Old: "case exists, errors.Is", New: "case errors.Is",
 	}, {
 		Name: "after a parent that existed none is made ahead", Package: gating, Tests: "CostOfParents",
-		File: file, Old: "all.refrains.Store(false)", New: "",
+		File: file, Old: "all.found(false)", New: "",
 	}, {
 		Name: "a server without containers is asked again and again", Package: gating, Tests: "ParentsOnAServerWithoutContainers",
 		File: file, Old: "if p.plain.Load() {", New: "if false {",

@@ -246,7 +246,8 @@ func (r *run) operate(tr Trouble) {
 // answer: then the contender learns of its place when the operator has deleted its node
 // and the holder has released.
 func (r *run) onListing(d die, c zktest.Call) zktest.Action {
-	if !r.operating.Load() || c.Op != zktest.OpGetChildren2 || c.Phase != zktest.PhaseAfterApply {
+	lists := c.Op == zktest.OpGetChildren2 || c.Op == zktest.OpMultiRead
+	if !lists || !r.operating.Load() || c.Phase != zktest.PhaseAfterApply {
 		return zktest.Pass
 	}
 	select {

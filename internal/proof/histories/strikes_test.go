@@ -31,7 +31,7 @@ func (r *run) strikes() func(zktest.Call) zktest.Action {
 		if c.Op == zktest.OpPing || c.Op == zktest.OpSync && c.Path == "/" || time.Since(r.began) > faultsEnd {
 			return zktest.Pass // calls that keep sessions alive are not counted; troubles strike those
 		}
-		if isBeside(c) && c.Op != zktest.OpMulti {
+		if isBeside(c) && c.Op != zktest.OpMulti && c.Op != zktest.OpMultiRead {
 			return slowBeside(c) // alone, they are not struck
 		}
 		r.faultLock.Lock()

@@ -1,0 +1,160 @@
+package framework
+
+import (
+	"slices"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework/internal/guard"
+)
+
+// enqueue has a call wait. The caller has the lock. There are flights under way, and
+// the answer to each takes from the queue.
+func (g *groups) enqueue(m member, parent string, code int32) {
+	if code == guard.OpDelete {
+		g.deletes = append(g.deletes, m)
+	} else {
+		g.creates = append(g.creates, m)
+		g.parents[parent] = m
+	}
+	if code == guard.OpContainer {
+		m.Sent() // creates below it come behind it in the queue
+	}
+	switch {
+	case len(g.creates)+len(g.deletes) > 1:
+	case g.timer == nil:
+		g.timer = time.AfterFunc(queueLimit, g.hurry)
+	default:
+		g.timer.Reset(queueLimit)
+	}
+}
+
+// remove takes a call out of the queue, and reports whether it was there. The caller
+// has the lock.
+func (g *groups) remove(m member) (found bool) {
+	is := func(other member) bool { return other == m }
+	if i := slices.IndexFunc(g.deletes, is); i >= 0 {
+		g.deletes = slices.Delete(g.deletes, i, i+1)
+		return true
+	}
+	i := slices.IndexFunc(g.creates, is)
+	if i >= 0 {
+		g.creates = slices.Delete(g.creates, i, i+1)
+		g.leaves(m)
+	}
+	return i >= 0
+}
+
+// removeAll takes out the creates of a parent, and returns them in order. The caller
+// has the lock.
+func (g *groups) removeAll(parent string) (all []member) {
+	for g.parents[parent] != nil {
+		i := slices.IndexFunc(g.creates, func(m member) bool { return m.joins() == parent })
+		m := g.creates[i]
+		g.creates = slices.Delete(g.creates, i, i+1)
+		g.leaves(m)
+		all = append(all, m)
+	}
+	return all
+}
+
+// leaves records that a create waits no more. The caller has the lock.
+func (g *groups) leaves(m member) {
+	if g.parents[m.joins()] == m {
+		delete(g.parents, m.joins())
+	}
+}
+
+// withdraw takes out a call whose caller leaves. It returns false if it was sent, or is
+// about to be.
+func (g *groups) withdraw(m member) bool {
+	if m.joins() == "" {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.remove(m)
+}
+
+// landed is called when a flight was answered, or could not be sent.
+func (g *groups) landed(f *flight) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.uncount(f)
+	g.sendQueue(false)
+}
+
+// uncount is the reverse of departs.
+func (g *groups) uncount(f *flight) {
+	if f.deletes {
+		g.deleting = false
+		return
+	}
+	g.flights--
+	g.calls -= len(f.members)
+}
+
+// hurry sends what has waited for long.
+func (g *groups) hurry() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.sendQueue(true)
+}
+
+// sendQueue sends what waits as far as it may be under way now, or once in any case.
+// The caller has the lock, which is given back meanwhile.
+func (g *groups) sendQueue(inAnyCase bool) {
+	for f := g.next(inAnyCase); f != nil; f = g.next(false) {
+		g.mu.Unlock()
+		sent := f.send()
+		if !sent {
+			f.giveBack()
+		}
+		g.mu.Lock()
+		if !sent {
+			g.uncount(f)
+		}
+	}
+}
+
+// next takes what goes together next out of the queue, nil for nothing. The caller has
+// the lock.
+func (g *groups) next(inAnyCase bool) *flight {
+	if len(g.creates)+len(g.deletes) == 0 {
+		return nil
+	}
+	f := &flight{of: g}
+	switch {
+	case inAnyCase:
+		g.flights++
+	case !g.departs(f, len(g.deletes) > 0, 0):
+		return nil
+	}
+	g.fill(f)
+	if !f.deletes {
+		g.calls += len(f.members)
+	}
+	if len(g.creates)+len(g.deletes) == 0 {
+		g.timer.Stop()
+	} else {
+		g.timer.Reset(queueLimit)
+	}
+	return f
+}
+
+// fill takes calls out of the queue. The caller has the lock.
+func (g *groups) fill(f *flight) {
+	if f.deletes {
+		g.deletes = f.take(g.deletes, maxMembers)
+		return
+	}
+	first, second := &g.deletes, &g.creates
+	if g.passed {
+		first, second = second, first
+	}
+	*first = f.take(*first, maxMembers)
+	*second = f.take(*second, maxMembers)
+	g.passed = !g.passed && len(g.creates) > 0
+	for _, m := range f.members {
+		g.leaves(m)
+	}
+}
