@@ -148,9 +148,15 @@ func (b *beside) call(client *framework.Client) {
 	}
 }
 
-// create makes a node, and checks that it is the one of that czxid.
+// create makes a node, and checks that it is the one of that czxid, and that the
+// listing behind it shows it.
 func (b *beside) create(ctx context.Context, client *framework.Client) {
-	made, err := client.CreateProtected(ctx, ownPath(b.number)+"/n-", nil, framework.EphemeralSequential)
+	session := client.Session()
+	if session == nil {
+		return
+	}
+	f := follower{view: kit.Of(client.In(session)), path: ownPath(b.number)}
+	made, err := f.view.CreateSent(ctx, f.path+"/n-", nil, framework.EphemeralSequential, func() {}, f.list)
 	if err != nil {
 		b.mustBe(err)
 		return
@@ -163,6 +169,9 @@ func (b *beside) create(ctx context.Context, client *framework.Client) {
 		b.brokenf("I1: a caller has made a node that does not exist: %s", made.Path)
 	case ok && (info.Czxid != made.Czxid || info.EphemeralOwner != made.Session), made.Czxid <= b.last:
 		b.brokenf("I2: a caller has made %v after %d, its node is %v", made, b.last, info)
+	}
+	if names, err := f.shown(); err == nil && !slices.Contains(names, strings.TrimPrefix(made.Path, f.path+"/")) && b.lives(made.Session) {
+		b.brokenf("listing: behind the create of %s it shows %v", made.Path, names)
 	}
 	b.made, b.last = made, max(b.last, made.Czxid)
 }

@@ -18,6 +18,7 @@ type groups struct {
 	Created  int // nodes of contenders
 	Deleted  int
 	Repeated int // groups that were refused because of one member
+	Listed   int // listings behind groups that travel together
 }
 
 func (g *groups) add(more groups) {
@@ -25,6 +26,7 @@ func (g *groups) add(more groups) {
 	g.Created += more.Created
 	g.Deleted += more.Deleted
 	g.Repeated += more.Repeated
+	g.Listed += more.Listed
 }
 
 // requireGroups fails if many histories have too few groups.
@@ -34,6 +36,7 @@ func (n *tally) requireGroups(t *testing.T) {
 		return
 	}
 	require.Greater(t, n.grouped.All, n.runs, "too few groups")
+	require.Greater(t, n.grouped.Listed, n.runs/2, "too few listings travel together")
 	require.Greater(t, n.grouped.Repeated, n.runs/4, "too few groups were refused")
 	require.Greater(t, n.grouped.Created, n.runs/4, "too few nodes of contenders were created in groups")
 	require.Greater(t, n.grouped.Deleted, n.runs/100, "too few nodes of contenders were deleted in groups")
@@ -49,6 +52,11 @@ type together struct {
 // recordGroup records a group: what a session does between the two moments of a call is
 // that call.
 func (r *run) recordGroup(c zktest.Call) {
+	if c.Op == zktest.OpMultiRead && c.Phase == zktest.PhaseAfterApply {
+		r.together.mu.Lock()
+		r.together.counts.Listed++
+		r.together.mu.Unlock()
+	}
 	if c.Op != zktest.OpMulti || !isBeside(c) {
 		return
 	}

@@ -1,0 +1,61 @@
+package faultsweep
+
+// ListingMutants are bugs in what travels together with nodes: listings behind them,
+// and parents ahead of them.
+func ListingMutants() []Mutant {
+	const client = "./framework"
+	const listings, parents, queue, flight = "framework/listings.go", "framework/parents.go", "framework/group_queue.go", "framework/flight.go"
+	return []Mutant{{
+		Name: "listings get each other's answers", Package: client, Tests: "^TestListingsBehindAGroupTravelTogether$",
+		File: listings, Old: "each[i] = guard.Answer{", New: "each[len(each)-1-i] = guard.Answer{",
+	}, {
+		Name: "listings are not read to their end", Package: client, Tests: "^TestListingsOfSeveralNodes$",
+		File: listings, Old: "\t\t\t\td.Buffer()\n", New: "\t\t\t\td.Buffer()\n\t\t\t\tbreak\n",
+	}, {
+		Name: "listings wait for ever", Package: client, Tests: "^TestListingsBehindAGroupTravelTogether$",
+		File: listings, Old: "g.following--", New: "",
+	}, {
+		Name: "a listing that was refused has everybody ask again", Package: client, Tests: "^TestListingsThatAreRefusedOneByOne$",
+		File: listings, Old: "each[i].Code = d.Int32()", New: "return nil",
+	}, {
+		Name: "listings that were refused together are lost", Package: client, Tests: "^TestListingsThatAreRefusedTogether$",
+		File: listings, Old: "\t\tf.repeat()\n\t\treturn\n", New: "\t\treturn\n",
+	}, {
+		Name: "listings that are too large together count as empty", Package: client, Tests: "^TestListingsOfSeveralNodes$",
+		File: listings, Old: "if a.Err != nil || a.Code != 0 {\n\t\treturn nil\n\t}", New: "if a.Err != nil || a.Code != 0 {\n\t\treturn make([]guard.Answer, len(f.members))\n\t}",
+	}, {
+		Name: "an old server is asked again and again to list together", Package: client, Tests: "^TestOldServersAreAskedOnceToListTogether$",
+		File: listings, Old: "f.of.single.Store(true)", New: "",
+	}, {
+		Name: "listings that were not sent are lost", Package: client, Tests: "^TestListingsThatLoseTheirConnection$",
+		File: listings, Old: "\t\t\tf.giveBack()\n", New: "",
+	}, {
+		Name: "listings go ahead of their group", Package: client, Tests: "^TestListingsBehindAGroupTravelTogether$",
+		File: flight, Old: "\t\tdefer f.of.sendListings()\n\t}\n\tif !f.of.conn.Send(code, record, f) {\n\t\treturn false\n\t}\n\tfor _, m := range f.members {\n\t\tm.follow(f.of.down)\n\t}\n",
+		New: "\t\tfor _, m := range f.members {\n\t\t\tm.follow(f.of.down)\n\t\t}\n\t\tf.of.sendListings()\n\t}\n\tif !f.of.conn.Send(code, record, f) {\n\t\treturn false\n\t}\n\tif len(f.members) == 1 {\n\t\tf.members[0].follow(f.of.down)\n\t}\n",
+	}, {
+		Name: "the result of a parent is not read to its end", Package: client, Tests: "^TestParentsTravelWithTheirNodes$",
+		File: flight, Old: "\t\t\td.Stat()\n", New: "",
+	}, {
+		Name: "a node waits for the answer to the group of its parent", Package: client, Tests: "^TestParentsTravelWithTheirNodes$",
+		File: queue, Old: "\t\tm.Sent() // creates", New: "\t\t// creates",
+	}, {
+		Name: "a parent that is there keeps its path out of groups", Package: client, Tests: "^TestParentThatIsThereInAGroup$",
+		File: flight, Old: "ErrNoNode, ErrNodeExists) {", New: "ErrNoNode) {",
+	}, {
+		Name: "what waits for a parent goes ahead of it", Package: client, Tests: "^TestParentThatWaitsGoesAheadOfItsNodes$",
+		File: queue, Old: "\t\tall = append(all, m)\n", New: "\t\tall = append([]member{m}, all...)\n",
+	}, {
+		Name: "all parents travel together that are not known", Package: client, Tests: "^TestParentsOfAShortStreakTravelAlone$",
+		File: parents, Old: "if p.streak == longStreak {", New: "if true {",
+	}, {
+		Name: "nodes of parents that were there travel alone", Package: client, Tests: "^TestNodesOfParentsThatAreThereForSure$",
+		File: parents, Old: "recent || older || p.streak == -longStreak", New: "recent || older",
+	}, {
+		Name: "parents that were there are not counted", Package: client, Tests: "^TestNodesOfParentsThatAreThereForSure$",
+		File: parents, Old: "\t\t\t\tall.found(true)\n", New: "",
+	}, {
+		Name: "a streak goes on when it ends", Package: client, Tests: "CostOfParents",
+		File: parents, Old: "p.streak = max(min(p.streak, 0)-1, -longStreak)", New: "p.streak = max(p.streak-1, -longStreak)",
+	}}
+}
