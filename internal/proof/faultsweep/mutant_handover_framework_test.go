@@ -11,14 +11,14 @@ func FrameworkHandOverMutants() []Mutant {
 	}, {
 		Name: "a release is told before it is sent", Package: client, Tests: "^TestReleaseTellsBeforeTheAnswer$",
 		File: "framework/releases.go", Old: "\tif r.session.releases.add(r) {\n\t\ta.placed = r.tell\n\t}",
-		New: "\tif r.session.releases.add(r) {\n\t\t_, down := r.session.gate.present()\n\t\tr.tell(down)\n\t}",
+		New: "\tif r.session.releases.add(r) {\n\t\t_, down := r.session.gate.signals()\n\t\tr.tell(down)\n\t}",
 	}, {
 		Name: "a release is told when it is answered", Package: client, Tests: "^TestReleaseTellsBeforeTheAnswer$",
 		File: "framework/releases.go", Old: "\tr.session.deleteAnswered(r.path, err)\n\tif errors.Is(err, ErrNoNode) &&",
-		New: "\t_, down := r.session.gate.present()\n\tr.tell(down)\n\tr.session.deleteAnswered(r.path, err)\n\tif errors.Is(err, ErrNoNode) &&",
+		New: "\t_, down := r.session.gate.signals()\n\tr.tell(down)\n\tr.session.deleteAnswered(r.path, err)\n\tif errors.Is(err, ErrNoNode) &&",
 	}, {
 		Name: "a release is told with the connection of that moment", Package: client, Tests: "^TestReleaseTellsOfItsOwnConnection$",
-		File: "framework/releases.go", Old: "\ts.deletions.over(r.path, down.Done())\n", New: "\t_, down = s.gate.present()\n\ts.deletions.over(r.path, down.Done())\n",
+		File: "framework/releases.go", Old: "\ts.deletions.over(r.path, down.Done())\n", New: "\t_, down = s.gate.signals()\n\ts.deletions.over(r.path, down.Done())\n",
 	}, {
 		Name: "releases are not sent again", Package: client, Tests: "^TestReleasesAreSentAgainBeforeAnythingElse$",
 		File: "framework/gate.go", Old: "g.session.releases.resend(c)\n", New: "",
