@@ -69,9 +69,10 @@ type Kit interface {
 	// It repeats nothing.
 	//
 	// Answers come under no lock, in the order of the server and of its events, on the
-	// goroutine that reads from the connection, or on one of the client that closes it.
-	// answered must not block nor call an operation. It may send more, and call s.Go.
-	// It may be called before SendChildren returns.
+	// goroutine that reads from the connection, or on one of the client that closes it;
+	// an error also where others are told that it has just broken. answered must not
+	// block nor call an operation. It may send more, and call s.Go. It may be called
+	// before SendChildren returns.
 	SendChildren(path string, answered func(children []string, err error)) bool
 
 	// SendGet is to GetNotify what SendChildren is to Children.
