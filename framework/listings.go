@@ -81,10 +81,14 @@ func (f *flight) listings(a guard.Answer) []guard.Answer {
 	for i := range each {
 		h := d.MultiHeader()
 		each[i] = guard.Answer{Zxid: a.Zxid, Body: d.Rest()}
-		switch h.Type {
-		case multiFailed:
-			each[i].Code = d.Int32()
-		case guard.OpGetChildren:
+		switch {
+		case h.Done:
+			return nil
+		case h.Type == multiFailed:
+			if each[i].Code = d.Int32(); each[i].Code == 0 {
+				return nil
+			}
+		case h.Type == guard.OpGetChildren:
 			for n := d.Int32(); n > 0 && d.Err() == nil; n-- {
 				d.Buffer()
 			}

@@ -78,6 +78,7 @@ func TestWhatAnAnswerProves(t *testing.T) {
 		"multi that fails":           {OpMulti, 0, fail(codeNoNode), received},
 		"multi that is refused":      {OpMulti, codeNoAuth, nil, received},
 		"empty multi":                {OpMulti, 0, results(), received},
+		"listings":                   {OpMultiRead, 0, results([2]int32{typeError, codeNoNode}), received},
 		"sync":                       {OpSync, 0, text("/"), received},
 		"read":                       {OpExists, 0, make([]byte, statBytes), received},
 		"read of nothing":            {4, codeNoNode, nil, received},

@@ -32,7 +32,12 @@ func wellFormed() map[int32][][]byte {
 		OpMulti: {
 			join(result(OpCheck), result(OpCreate, text("/b")...), result(OpSetData, stat...), result(OpDelete), end),
 			join(result(typeError, 0, 0, 0, 0), result(typeError, 0xff, 0xff, 0xff, 0x9b), result(typeError, 0xff, 0xff, 0xff, 0xfe), end),
+			join(result(OpCreate2, join(text("/c"), stat)...), result(OpCreate, text("/c/n")...), end),
 			end,
+		},
+		OpMultiRead: {
+			join(result(OpGetChildren, join([]byte{0, 0, 0, 2}, text("a"), text(""))...), result(OpGetChildren, 0, 0, 0, 0), end),
+			join(result(OpGetChildren, 0, 0, 0, 0), result(typeError, 0xff, 0xff, 0xff, 0x9b), end),
 		},
 		OpDelete: {nil},
 	}
@@ -97,5 +102,9 @@ var malformed = map[int32]map[string][]byte{
 		"an end that creates": {0, 0, 0, OpCreate, 1, 0, 0, 0, 0, 0xbb, 0xbb, 0xbb, 0xbb},
 		"no results":          {0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff},
 		"a code of no server": {0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 9, 0, 0, 0, 9, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0},
+	},
+	OpMultiRead: {
+		"nothing": nil, "two billion names": {0, 0, 0, OpGetChildren, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff},
+		"a vector that is null": {0, 0, 0, OpGetChildren, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0},
 	},
 }

@@ -16,7 +16,13 @@ func ListingMutants() []Mutant {
 		File: listings, Old: "g.following--", New: "",
 	}, {
 		Name: "a listing that was refused has everybody ask again", Package: client, Tests: "^TestListingsThatAreRefusedOneByOne$",
-		File: listings, Old: "each[i].Code = d.Int32()", New: "return nil",
+		File: listings, Old: "if each[i].Code = d.Int32(); each[i].Code == 0 {", New: "if each[i].Code = d.Int32(); true {",
+	}, {
+		Name: "listings that an answer does not show are empty", Package: client, Tests: "^TestAnswersThatShowNotAllListings$",
+		File: listings, Old: "\t\tcase h.Done:\n\t\t\treturn nil\n", New: "",
+	}, {
+		Name: "a listing that fails without a cause is empty", Package: client, Tests: "^TestAnswersThatShowNotAllListings$",
+		File: listings, Old: "each[i].Code == 0 {", New: "false {",
 	}, {
 		Name: "listings that were refused together are lost", Package: client, Tests: "^TestListingsThatAreRefusedTogether$",
 		File: listings, Old: "\t\tf.repeat()\n\t\treturn\n", New: "\t\treturn\n",
