@@ -56,6 +56,7 @@ type createOptions struct {
 	onSent func() // called when the request has its place among others, for every attempt
 	behind func() // called after that, without a lock
 	joins  bool   // it may join a group
+	guess  bool   // also if the parent is not known
 }
 
 func chosen(opts []CreateOption) createOptions {
@@ -149,7 +150,7 @@ func (s *Session) create(path string, data []byte, mode Mode, o createOptions) (
 	a.code, a.record = createRequest(path, data, mode, o)
 	a.sent, a.behind = o.onSent, o.behind
 	if o.joins {
-		a.joins = s.core.parents.joins(path, mode)
+		a.joins = s.core.parents.joins(path, mode, o.guess)
 	}
 	a.finish = func(a guard.Answer, err error) (made Created, _ error) {
 		if err == nil {

@@ -37,3 +37,10 @@ func RememberedParents(c *Client) int {
 	defer p.mu.Unlock()
 	return len(p.recent) + len(p.older)
 }
+
+// Streak returns how many parents in a row were missing, or there.
+func Streak(c *Client) int {
+	c.core.parents.mu.Lock()
+	defer c.core.parents.mu.Unlock()
+	return c.core.parents.streak
+}

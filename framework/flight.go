@@ -19,6 +19,9 @@ type flight struct {
 // What a multi has besides its operations: before each, and at the end.
 const groupHeader, groupEnd = 9, 9
 
+// statBytes is the size of a Stat, which the result of a container has.
+const statBytes = 6*8 + 5*4
+
 // send returns false if the connection is gone.
 func (f *flight) send() bool {
 	code, record := f.members[0].operation()
@@ -43,8 +46,11 @@ func (f *flight) send() bool {
 // One always has room.
 func (f *flight) take(from []member, most int) (left []member) {
 	for len(from) > 0 && len(f.members) < most {
-		_, record := from[0].operation()
+		code, record := from[0].operation()
 		bytes := f.bytes + groupHeader + len(record)
+		if code == guard.OpContainer {
+			bytes += statBytes // other results are shorter than their operations
+		}
 		if guard.HeaderBytes+bytes+groupEnd > f.of.limit && len(f.members) > 0 {
 			break
 		}

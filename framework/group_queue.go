@@ -10,14 +10,16 @@ import (
 // enqueue has a call wait. The caller has the lock. There are flights under way, and
 // the answer to each takes from the queue.
 func (g *groups) enqueue(m member, parent string, code int32) {
-	if code == guard.OpDelete {
+	switch code {
+	case guard.OpDelete:
 		g.deletes = append(g.deletes, m)
-	} else {
+	case guard.OpContainer:
+		g.creates = append(g.creates, m)
+		g.ahead[parent] = m
+		m.Sent() // creates below it come behind it in the queue
+	default:
 		g.creates = append(g.creates, m)
 		g.parents[parent] = m
-	}
-	if code == guard.OpContainer {
-		m.Sent() // creates below it come behind it in the queue
 	}
 	switch {
 	case len(g.creates)+len(g.deletes) > 1:
@@ -39,28 +41,23 @@ func (g *groups) remove(m member) (found bool) {
 	i := slices.IndexFunc(g.creates, is)
 	if i >= 0 {
 		g.creates = slices.Delete(g.creates, i, i+1)
-		g.leaves(m)
+		g.taken(m)
 	}
 	return i >= 0
 }
 
-// removeAll takes out the creates of a parent, and returns them in order. The caller
-// has the lock.
-func (g *groups) removeAll(parent string) (all []member) {
-	for g.parents[parent] != nil {
-		i := slices.IndexFunc(g.creates, func(m member) bool { return m.joins() == parent })
-		m := g.creates[i]
-		g.creates = slices.Delete(g.creates, i, i+1)
-		g.leaves(m)
-		all = append(all, m)
-	}
-	return all
-}
-
-// leaves records that a create waits no more. The caller has the lock.
-func (g *groups) leaves(m member) {
+// taken records that a create waits no more. The caller has the lock.
+func (g *groups) taken(m member) {
 	if g.parents[m.joins()] == m {
 		delete(g.parents, m.joins())
+	}
+}
+
+// placed records that the create of a parent has its place, or waits no more: what is
+// below it need not wait behind it. The caller has the lock.
+func (g *groups) placed(m member) {
+	if g.ahead[m.joins()] == m {
+		delete(g.ahead, m.joins())
 	}
 }
 
@@ -72,7 +69,11 @@ func (g *groups) withdraw(m member) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.remove(m)
+	found := g.remove(m)
+	if found {
+		g.placed(m)
+	}
+	return found
 }
 
 // landed is called when a flight was answered, or could not be sent.
@@ -110,6 +111,9 @@ func (g *groups) sendQueue(inAnyCase bool) {
 			f.giveBack()
 		}
 		g.mu.Lock()
+		for _, m := range f.members {
+			g.placed(m)
+		}
 		if !sent {
 			g.uncount(f)
 		}
@@ -155,6 +159,6 @@ func (g *groups) fill(f *flight) {
 	*second = f.take(*second, maxMembers)
 	g.passed = !g.passed && len(g.creates) > 0
 	for _, m := range f.members {
-		g.leaves(m)
+		g.taken(m)
 	}
 }

@@ -71,10 +71,10 @@ type member interface {
 
 // groups sends the requests of a session over one connection.
 type groups struct {
-	conn   *guard.Conn
-	down   *signal.Signal // given when the gate is not open any more for it
-	limit  int            // bytes of a request
-	single *atomic.Bool   // the servers know no request that lists several nodes
+	conn    *guard.Conn
+	down    *signal.Signal // given when the gate is not open any more for it
+	limit   int            // bytes of a request
+	hangUps *atomic.Int32  // of the session
 
 	mu        sync.Mutex
 	flights   int               // under way, but for that which only deletes have
@@ -83,16 +83,18 @@ type groups struct {
 	creates   []member          // wait, in order
 	deletes   []member          // and so do these
 	passed    bool              // creates, by deletes; so they go first now
-	parents   map[string]member // of those creates, the last of each
+	parents   map[string]member // of those creates
+	ahead     map[string]member // creates of parents that wait, or have no place yet
 	apart     map[string]bool   // paths that stay out
 	timer     *time.Timer       // runs while some wait
 	following int               // groups whose members have more sent behind them just now
 	listings  []member          // of those
+	hungUp    bool              // before listings were answered
 }
 
 func newGroups(s *Session, conn *guard.Conn, down *signal.Signal) *groups {
-	limit := min(s.core.cfg.MaxRequestBytes, s.core.cfg.MaxReplyBytes) // an answer is shorter
-	return &groups{conn: conn, down: down, limit: limit, single: &s.core.listsSingly, parents: map[string]member{}}
+	limit := min(s.core.cfg.MaxRequestBytes, s.core.cfg.MaxReplyBytes) // for both: see take
+	return &groups{conn: conn, down: down, limit: limit, hangUps: &s.hangUps, parents: map[string]member{}, ahead: map[string]member{}}
 }
 
 // send sends a request, or has it wait for others. It returns false if the connection
@@ -107,17 +109,13 @@ func (g *groups) send(m member) bool {
 		return g.gathers(m) || g.alone(m)
 	}
 	g.mu.Lock()
-	waits := g.parents[parent]
-	behind := waits != nil && isContainer(waits) && code == guard.OpCreate
+	first, ahead := g.parents[parent], g.ahead[parent]
 	switch f := m.flight(); {
-	case g.apart[parent], code != guard.OpDelete && waits != nil && !behind:
-		all := g.removeAll(parent)
+	case g.apart[parent], code == guard.OpCreate && first != nil, code == guard.OpContainer && ahead != nil:
+		g.sendAlone(ahead, first)
 		g.mu.Unlock()
-		for _, other := range all {
-			g.aloneOrBack(other)
-		}
 		return g.alone(m)
-	case !behind && g.departs(f, code == guard.OpDelete, 1):
+	case (code == guard.OpDelete || ahead == nil) && g.departs(f, code == guard.OpDelete, 1):
 		g.mu.Unlock()
 		f.of, f.members = g, append(f.one[:0], m)
 		if f.send() {
@@ -131,12 +129,6 @@ func (g *groups) send(m member) bool {
 	return true
 }
 
-// isContainer reports whether a call makes a parent, and no node of a recipe.
-func isContainer(m member) bool {
-	code, _ := m.operation()
-	return code == guard.OpContainer
-}
-
 // alone sends a request that is no flight.
 func (g *groups) alone(m member) bool {
 	code, record := m.operation()
@@ -145,6 +137,20 @@ func (g *groups) alone(m member) bool {
 	}
 	m.follow(g.down)
 	return true
+}
+
+// sendAlone does that with those that wait, in this order; nil is none. The caller has
+// the lock, which is given back meanwhile.
+func (g *groups) sendAlone(waiting ...member) {
+	for _, m := range waiting {
+		if m == nil || !g.remove(m) {
+			continue
+		}
+		g.mu.Unlock()
+		g.aloneOrBack(m)
+		g.mu.Lock()
+		g.placed(m)
+	}
 }
 
 // aloneOrBack does that with one that has waited.

@@ -15,11 +15,16 @@ import (
 //
 // If the answer does not show them, they are sent again, alone: it was too large, or
 // the request was refused. Servers before 3.6 do not know it. They say so, and close
-// the connection; then the client uses it no more.
+// the connection; then the session uses it no more, nor after some connections in a row
+// that broke before such a request was answered: perhaps nobody said so.
 
-// maxListings is how many listings such a request has at most. The answers to what
-// comes behind it on the connection wait for all of them.
-const maxListings = 16
+const (
+	// maxListings is how many listings such a request has at most. The answers to what
+	// comes behind it on the connection wait for all of them.
+	maxListings = 16
+	// maxHangUps is how many connections in a row that is.
+	maxHangUps = 3
+)
 
 // gather has listings wait until sendListings.
 func (g *groups) gather() {
@@ -33,7 +38,7 @@ func (g *groups) gather() {
 func (g *groups) gathers(m member) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.following == 0 || g.single.Load() {
+	if g.following == 0 || g.hangUps.Load() >= maxHangUps {
 		return false
 	}
 	g.listings = append(g.listings, m)
@@ -60,15 +65,27 @@ func (g *groups) sendListings() {
 
 // listed gives each member its answer, or sends each again, alone.
 func (f *flight) listed(a guard.Answer) {
-	each := f.listings(a)
-	if each == nil {
-		if errors.Is(refusals[a.Code], ErrUnsupported) {
-			f.of.single.Store(true)
-		}
+	f.of.learn(a)
+	if each := f.listings(a); each != nil {
+		f.answer(each)
+	} else {
 		f.repeat()
-		return
 	}
-	f.answer(each)
+}
+
+// learn counts the connections that broke before an answer.
+func (g *groups) learn(a guard.Answer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case errors.Is(refusals[a.Code], ErrUnsupported):
+		g.hangUps.Store(maxHangUps)
+	case !errors.Is(a.Err, guard.ErrConnectionClosed):
+		g.hangUps.Store(0)
+	case !g.hungUp:
+		g.hungUp = true
+		g.hangUps.Add(1)
+	}
 }
 
 // listings returns what an answer says of each member; nil if it does not.

@@ -186,6 +186,64 @@ func TestOldServersAreAskedOnceToListTogether(t *testing.T) {
 	}, zktest.WithUnsupported(zktest.OpMultiRead))
 }
 
+// Nor does one that hangs up without a word, but then it is not certain: a connection
+// may break, or several.
+func TestServersThatHangUpWhenAskedToListTogether(t *testing.T) {
+	for name, breaks := range map[string]struct {
+		first, then int // before such a request is answered
+		asked       int
+	}{
+		"always":       {10, 0, 3},
+		"now and then": {2, 2, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withOwn(t, alone+5, func(t *testing.T, p own) {
+				asked := 0
+				p.server.SetFaults(func(c zktest.Call) zktest.Action {
+					if c.Op != zktest.OpMultiRead || c.Phase != zktest.PhaseBeforeApply {
+						return zktest.Pass
+					}
+					if asked++; asked <= breaks.first || asked > breaks.first+1 && asked <= breaks.first+1+breaks.then {
+						return zktest.CutConnection
+					}
+					return zktest.Pass
+				})
+				for range 10 {
+					nodes, answers := p.lists(t, alone+5)
+					time.Sleep(timeout)
+					for i := range nodes {
+						r := <-nodes[i]
+						p.isThere(t, i, r)
+						received(t, answers[i])
+						require.NoError(t, p.DeleteGuaranteed(t.Context(), r.value.Path))
+					}
+				}
+				assert.Equal(t, breaks.asked, asked)
+				assert.NoError(t, p.Session().Err())
+			})
+		})
+	}
+}
+
+// Several requests that break with one connection count as one.
+func TestBreakCountsOnceAgainstListings(t *testing.T) {
+	const many = alone + 40 // in three requests
+	withOwn(t, many, func(t *testing.T, p own) {
+		p.server.On(zktest.OpMultiRead, "").Cut()
+		for _, asked := range []int{0, 3} {
+			nodes, answers := p.lists(t, many)
+			time.Sleep(timeout)
+			for i := range nodes {
+				r := <-nodes[i]
+				p.isThere(t, i, r)
+				received(t, answers[i])
+				require.NoError(t, p.DeleteGuaranteed(t.Context(), r.value.Path))
+			}
+			assert.Equal(t, asked, p.server.Count(zktest.OpMultiRead))
+		}
+	})
+}
+
 // When the connection breaks each listing is told so once, sent or not.
 func TestListingsThatLoseTheirConnection(t *testing.T) {
 	t.Run("under way", func(t *testing.T) {

@@ -27,11 +27,11 @@ func (v recipeView) WithParents(ctx context.Context, path string, create func() 
 	for missing := false; ; missing = true {
 		sent, known := all.look(parent, missing)
 		err := v.behind(ctx, parent, sent, known, create)
+		if guessed := !known && sent == nil; guessed && (err == nil || errors.Is(err, ErrNoNode)) {
+			all.found(err == nil)
+		}
 		switch {
 		case err == nil && (sent != nil || !known):
-			if sent == nil {
-				all.found(true)
-			}
 			all.remember(parent)
 			return nil
 		case !errors.Is(err, ErrNoNode):
@@ -73,12 +73,14 @@ func (c *Client) createAhead(ctx context.Context, parent string, sent *signal.Si
 	_, err := view.Create(ctx, parent, nil, all.mode(), func(o *createOptions) { o.onSent, o.joins = sent.Give, true })
 	exists := errors.Is(err, ErrNodeExists)
 	switch {
-	case err == nil:
-		all.found(false)
+	case err == nil, exists:
+		all.found(exists)
 	case errors.Is(err, ErrUnsupported):
 		all.plain.Store(true)
-	case exists, errors.Is(err, ErrNoAuth), OutcomeOf(err) == Unknown && ctx.Err() == nil:
-		all.found(true)
+	case errors.Is(err, ErrNoNode):
+		all.shorten(0)
+	case errors.Is(err, ErrNoAuth), OutcomeOf(err) == Unknown && ctx.Err() == nil:
+		all.shorten(-1) // the server may have closed the connection because it does not know containers
 	}
 	if err != nil && !exists {
 		all.forget(parent, sent)
@@ -107,9 +109,7 @@ type parents struct {
 	recent, older map[uint64]*signal.Signal
 
 	// streak counts how many that the client did not know were missing, one after
-	// another; if it is negative, how many were there. A create ahead that was of no
-	// use for another reason counts as one of these: the server may have closed the
-	// connection because it does not know containers. After one of these the client
+	// another; if it is negative, how many were there. While it is negative the client
 	// refrains from creates ahead.
 	streak int
 	// plain is set if the server does not know containers, for sure.
@@ -132,10 +132,18 @@ func (p *parents) found(there bool) {
 	}
 }
 
+// shorten ends a streak of missing ones: a create ahead was of no use. Below 0, the
+// client refrains from the next.
+func (p *parents) shorten(most int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.streak = min(p.streak, most)
+}
+
 // joins returns the parent that a create concerns, its own path if it makes a parent:
 // if it may join a group, else "". As far as the client can tell the server will not
-// refuse it.
-func (p *parents) joins(path string, mode Mode) (parent string) {
+// refuse it. Only what WithParents carries out may guess: that counts if it was right.
+func (p *parents) joins(path string, mode Mode, guess bool) (parent string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch mode {
@@ -145,14 +153,21 @@ func (p *parents) joins(path string, mode Mode) (parent string) {
 		}
 	case EphemeralSequential:
 		parent = parentOf(path)
-		key := maphash.String(parentsSeed, parent)
-		_, recent := p.recent[key]
-		_, older := p.older[key]
-		if recent || older || p.streak == -longStreak {
+		sent, known := p.find(maphash.String(parentsSeed, parent))
+		if known && (sent == nil || p.streak == longStreak) || !known && guess && p.streak == -longStreak {
 			return parent
 		}
 	}
 	return ""
+}
+
+// find returns the entry of a parent, and whether there is one. The caller has the
+// lock.
+func (p *parents) find(key uint64) (sent *signal.Signal, known bool) {
+	if sent, known = p.recent[key]; !known {
+		sent, known = p.older[key]
+	}
+	return sent, known
 }
 
 // mode returns that of a parent which is to be made.

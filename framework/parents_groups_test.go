@@ -2,7 +2,9 @@ package framework_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,12 +85,13 @@ func TestParentsTravelWithTheirNodes(t *testing.T) {
 	})
 }
 
-// A client that cannot tell whether the next parent is missing makes it alone.
+// A client that cannot tell whether the next parent is missing sends it alone, and so
+// the node.
 func TestParentsOfAShortStreakTravelAlone(t *testing.T) {
 	after(t, longStreak-1, 0, func(t *testing.T, p own, _ *framework.Client) {
 		queues := queuesOf("fresh", alone+5)
 		p.haveJoined(t, queues, p.joins(t, queues...), map[zktest.Op]int{
-			zktest.OpCreateContainer: alone + 5, zktest.OpCreate: alone, zktest.OpMulti: 1,
+			zktest.OpCreateContainer: alone + 5, zktest.OpCreate: alone + 5,
 		})
 	})
 }
@@ -138,6 +141,83 @@ func TestParentThatIsMissingInAGroup(t *testing.T) {
 		p.server.ResetCounts()
 		p.haveJoined(t, queues, p.joins(t, queues...), map[zktest.Op]int{
 			zktest.OpCreate: alone + 5 + 1, zktest.OpMulti: 1, zktest.OpCreateContainer: 1,
+		})
+	})
+}
+
+// What is refused for a reason that stays does not have group after group refused.
+func TestParentsThatHaveGroupsRefused(t *testing.T) {
+	const rounds = 10
+	for name, refused := range map[string]struct {
+		missing, there int
+		join           func(p own, round int) error
+	}{
+		"their own is missing": {longStreak, 0, func(p own, round int) error {
+			return join(context.Background(), p.Client, fmt.Sprintf("/deep%d/er", round))
+		}},
+		"nobody makes them": {0, longStreak, func(p own, _ int) error {
+			_, err := p.CreateProtected(context.Background(), "/none/n-", nil, framework.EphemeralSequential)
+			if errors.Is(err, framework.ErrNoNode) {
+				return nil
+			}
+			return fmt.Errorf("not %w: %w", framework.ErrNoNode, err)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			after(t, refused.missing, refused.there, func(t *testing.T, p own, _ *framework.Client) {
+				for round := range rounds {
+					known := append(queuesOf("missing", refused.missing), queuesOf("there", refused.there)...)
+					all := held(p, func() (all []<-chan result[struct{}]) {
+						for _, queue := range slices.Concat(known, known) {
+							all = append(all, startErr(func() error { return join(context.Background(), p.Client, queue) }))
+							synctest.Wait()
+						}
+						all = append(all, startErr(func() error { return refused.join(p, round) }))
+						synctest.Wait()
+						return all
+					})
+					for _, done := range all {
+						require.NoError(t, (<-done).err)
+					}
+				}
+				sent := requests(p.server)
+				assert.GreaterOrEqual(t, sent[zktest.OpMulti], rounds)
+				assert.Less(t, sent[zktest.OpCreate], rounds*(alone+4), "%v", sent)
+			})
+		})
+	}
+}
+
+// Creates that are under way when a connection breaks say nothing of their parents.
+func TestBreakMakesNoStreak(t *testing.T) {
+	after(t, longStreak-1, 0, func(t *testing.T, p own, _ *framework.Client) {
+		p.server.Stall("", true)
+		var all []<-chan result[struct{}]
+		for _, queue := range queuesOf("broken", 2*longStreak) {
+			all = append(all, startErr(func() error { return join(context.Background(), p.Client, queue) }))
+			synctest.Wait()
+		}
+		p.server.DropConnections("client")
+		p.server.Stall("", false)
+		for _, done := range all {
+			require.NoError(t, (<-done).err)
+		}
+		assert.Equal(t, -1, framework.Streak(p.Client))
+	})
+}
+
+// The result of a parent is longer than its create.
+func TestParentsHaveRoomForTheirResults(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *zktest.Server) {
+		p := own{place: place{connect(t, s, func(cfg *framework.Config) { cfg.MaxReplyBytes = 1000 }), s}}
+		for i := range longStreak {
+			require.NoError(t, join(t.Context(), p.Client, fmt.Sprintf("/missing%d", i)))
+		}
+		s.ResetCounts()
+		queues := queuesOf("fresh", inPairs+5)
+		p.haveJoined(t, queues, p.joins(t, queues...), map[zktest.Op]int{
+			zktest.OpCreateContainer: inPairs, zktest.OpCreate: inPairs, zktest.OpMulti: 2,
 		})
 	})
 }

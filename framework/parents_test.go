@@ -27,7 +27,7 @@ func join(ctx context.Context, c *framework.Client, parent string) error {
 		if attempts++; attempts > 4 {
 			return errors.New("no end of attempts")
 		}
-		_, err := c.CreateProtected(ctx, parent+"/n-", nil, framework.EphemeralSequential)
+		_, err := kit.Of(c).CreateSent(ctx, parent+"/n-", nil, framework.EphemeralSequential, func() {}, nil)
 		return err
 	})
 }

@@ -28,7 +28,7 @@ func (c *Client) CreateProtected(ctx context.Context, path string, data []byte, 
 	return c.createProtected(ctx, path, data, mode, opts, nil, nil)
 }
 
-// CreateSent is CreateProtected that says when each attempt is sent.
+// CreateSent is CreateProtected that says when each attempt is sent, for WithParents.
 func (v recipeView) CreateSent(ctx context.Context, path string, data []byte, mode Mode, sent, behind func()) (Created, error) {
 	return v.createProtected(ctx, path, data, mode, nil, sent, behind)
 }
@@ -47,7 +47,7 @@ func (c *Client) createProtected(ctx context.Context, path string, data []byte, 
 	if err != nil {
 		return Created{}, err
 	}
-	o.onSent, o.behind = sent, behind
+	o.onSent, o.behind, o.guess = sent, behind, sent != nil
 	made, err := p.create(ctx, data, o)
 	if err == nil {
 		return made, nil

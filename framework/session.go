@@ -26,6 +26,7 @@ type Session struct {
 	kept      kept
 	deletions deletions
 	releases  releases
+	hangUps   atomic.Int32           // see listings.go
 	view      atomic.Pointer[Client] // the last plain one that In has made: holds share it
 
 	ctx   context.Context // the guard's; ends with the session, with the reason as cause

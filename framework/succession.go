@@ -24,7 +24,6 @@ type core struct {
 
 	closeLimit   atomic.Int64 // nanoseconds that an orderly end may take
 	keepsWatches atomic.Bool  // a server cannot remove one
-	listsSingly  atomic.Bool  // a server cannot list several nodes at once
 	parents      parents
 
 	mu      sync.Mutex

@@ -11,7 +11,7 @@ func GroupMutants() []Mutant {
 		File: "framework/flight.go", Old: "m.Answered(each[i])", New: "m.Answered(each[len(each)-1-i])",
 	}, {
 		Name: "two creates of one parent are in one group", Package: client, Tests: "^TestCreatesOfOneParentDoNotTravelTogether$",
-		File: "framework/groups.go", Old: "waits != nil && !behind:", New: "false && !behind:",
+		File: "framework/groups.go", Old: "code == guard.OpCreate && first != nil,", New: "false,",
 	}, {
 		Name: "a group that is refused is not repeated", Package: client, Tests: "^TestRefusedGroupIsRepeatedAlone$",
 		File: "framework/flight.go", Old: "f.of.aloneOrBack(m)", New: "_ = m",
@@ -29,7 +29,7 @@ func GroupMutants() []Mutant {
 		File: "framework/flight.go", Old: "\t\tm.giveBack()\n", New: "\t\tm.Answered(guard.Answer{Err: guard.ErrConnectionClosed})\n",
 	}, {
 		Name: "a caller that has left is in a group", Package: client, Tests: "^TestCallerThatLeavesTheQueue$",
-		File: "framework/group_queue.go", Old: "return g.remove(m)\n", New: "return false\n",
+		File: "framework/group_queue.go", Old: "found := g.remove(m)", New: "found := false && g.remove(m)",
 	}, {
 		Name: "a caller that has left the queue keeps its bytes", Package: client, Tests: "^TestCallerThatLeavesTheQueue$",
 		File: "framework/attempt.go", Old: "\tif c.over.withdraw(c) {\n\t\t_, _ = c.attempt.finish(guard.Answer{}, guard.ErrConnectionClosed)\n", New: "\tif c.over.withdraw(c) {\n",
@@ -50,7 +50,7 @@ func GroupMutants() []Mutant {
 		File: "framework/flight.go", Old: "guard.HeaderBytes+bytes+groupEnd > f.of.limit &&", New: "false &&",
 	}, {
 		Name: "what may be missing joins a group", Package: client, Tests: "^TestPathsThatAreNotKnownStayOut$",
-		File: "framework/parents.go", Old: "recent || older || p.streak == -longStreak", New: "recent || older || true",
+		File: "framework/parents.go", Old: "!known && guess && p.streak == -longStreak", New: "!known && guess",
 	}, {
 		Name: "a create of a caller that has left has a listing behind it", Package: "./internal/queue", Tests: "^TestNoListingForACallerThatHasLeft$",
 		File: "internal/queue/position.go", Old: "if p.ended {", New: "if false {",

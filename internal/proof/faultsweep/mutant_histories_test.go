@@ -48,7 +48,7 @@ func HandOverHistoryMutants() []Mutant {
 func GroupHistoryMutants() []Mutant {
 	return []Mutant{{
 		Name: "two creates of one parent are in one group, seen in histories", Package: histories, Tests: "TestHandOver/mutex",
-		File: "framework/groups.go", Old: "waits != nil && !behind:", New: "false && !behind:",
+		File: "framework/groups.go", Old: "code == guard.OpCreate && first != nil,", New: "false,",
 	}, {
 		Name: "a member of a group of unknown outcome is repeated, seen in histories", Package: histories, Tests: "TestHandOver/mutex",
 		File: "framework/flight.go", Old: "if a.Err != nil || a.Code != 0 {", New: "if a.Err != nil {\n\t\treturn nil, f.members[0]\n\t}\n\tif a.Code != 0 {",

@@ -32,10 +32,10 @@ func ParentMutants() []Mutant {
 		File: file, Old: "c.bare()", New: "c",
 	}, {
 		Name: "parents that exist are made again and again", Package: gating, Tests: "CostOfParents",
-		File: file, Old: "case exists, errors.Is", New: "case errors.Is",
+		File: file, Old: "case err == nil, exists:", New: "case err == nil:",
 	}, {
 		Name: "after a parent that existed none is made ahead", Package: gating, Tests: "CostOfParents",
-		File: file, Old: "all.found(false)", New: "",
+		File: file, Old: "p.streak = min(max(p.streak, 0)+1, longStreak)", New: "",
 	}, {
 		Name: "a server without containers is asked again and again", Package: gating, Tests: "ParentsOnAServerWithoutContainers",
 		File: file, Old: "if p.plain.Load() {", New: "if false {",

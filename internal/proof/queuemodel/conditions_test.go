@@ -81,7 +81,7 @@ func needed() []leftOut {
 		{"restEnds", restEnds, "queue/handover.go", "p.rest = time.AfterFunc(", noNode, joined},
 		{"sentBeforeOver", sentBeforeOver, "../framework/releases.go", "a.placed = r.tell", lateWrote, writesLate},
 		{"sentAgainFirst", sentAgainFirst, "../framework/gate.go", "g.session.releases.resend(c)\n\t\t\tg.conn = c", lateWrote, writesLate},
-		{"oneOfParent", oneOfParent, "../framework/groups.go", "waits != nil && !behind", oneToken, inGroups},
+		{"oneOfParent", oneOfParent, "../framework/groups.go", "code == guard.OpCreate && first != nil", oneToken, inGroups},
 		{"handsOverAlone", handsOverAlone, "../framework/releases.go", "a.code, a.record, a.finish = guard.OpDelete, versionRecord(path, AnyVersion), r.finish", lateWrote, togetherLate},
 		{"repeatAlone", repeatAlone, "../framework/flight.go", "f.of.aloneOrBack(m)", joinsOn, inGroups},
 		{"givenBack", givenBack, "../framework/group_queue.go", "f.giveBack()", joinsOn, togetherBreak},
