@@ -24,22 +24,35 @@ const statBytes = 6*8 + 5*4
 
 // send returns false if the connection is gone.
 func (f *flight) send() bool {
+	if !f.place() {
+		return false
+	}
+	f.follow()
+	return true
+}
+
+// place gives it its place among the requests of the connection. It returns false if
+// that is gone.
+func (f *flight) place() bool {
 	code, record := f.members[0].operation()
 	switch {
 	case f.lists:
 		code, record = guard.OpMultiRead, f.record()
 	case len(f.members) > 1:
 		code, record = guard.OpMulti, f.record()
+	}
+	return f.of.conn.Send(code, record, f)
+}
+
+// follow sends what has to come behind its members.
+func (f *flight) follow() {
+	if len(f.members) > 1 && !f.lists {
 		f.of.gather()
 		defer f.of.sendListings()
-	}
-	if !f.of.conn.Send(code, record, f) {
-		return false
 	}
 	for _, m := range f.members {
 		m.follow(f.of.down)
 	}
-	return true
 }
 
 // take adds calls, as far as there is room for them, and returns those that are left.

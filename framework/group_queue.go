@@ -79,8 +79,8 @@ func (g *groups) withdraw(m member) bool {
 // landed is called when a flight was answered, or could not be sent.
 func (g *groups) landed(f *flight) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.uncount(f)
+	g.mu.Unlock()
 	g.sendQueue(false)
 }
 
@@ -95,29 +95,39 @@ func (g *groups) uncount(f *flight) {
 }
 
 // hurry sends what has waited for long.
-func (g *groups) hurry() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.sendQueue(true)
-}
+func (g *groups) hurry() { g.sendQueue(true) }
 
 // sendQueue sends what waits as far as it may be under way now, or once in any case.
-// The caller has the lock, which is given back meanwhile.
 func (g *groups) sendQueue(inAnyCase bool) {
-	for f := g.next(inAnyCase); f != nil; f = g.next(false) {
-		g.mu.Unlock()
-		sent := f.send()
-		if !sent {
+	for f, sent := g.sendNext(inAnyCase); f != nil; f, sent = g.sendNext(false) {
+		if sent {
+			f.follow()
+		} else {
 			f.giveBack()
 		}
-		g.mu.Lock()
-		for _, m := range f.members {
-			g.placed(m)
-		}
-		if !sent {
-			g.uncount(f)
-		}
 	}
+}
+
+// sendNext sends what goes together next, nil for nothing. What is taken out of the
+// queue later does not pass it.
+func (g *groups) sendNext(inAnyCase bool) (f *flight, sent bool) {
+	g.sending.Lock()
+	defer g.sending.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if f = g.next(inAnyCase); f == nil {
+		return nil, false
+	}
+	g.mu.Unlock()
+	sent = f.place()
+	g.mu.Lock()
+	for _, m := range f.members {
+		g.placed(m)
+	}
+	if !sent {
+		g.uncount(f)
+	}
+	return f, sent
 }
 
 // next takes what goes together next out of the queue, nil for nothing. The caller has

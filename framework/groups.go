@@ -76,6 +76,8 @@ type groups struct {
 	limit   int            // bytes of a request
 	hangUps *atomic.Int32  // of the session
 
+	sending sync.Mutex // held from taking calls out of the queue until they have their place
+
 	mu        sync.Mutex
 	flights   int               // under way, but for that which only deletes have
 	calls     int               // in these

@@ -25,20 +25,20 @@ import (
 func (v recipeView) WithParents(ctx context.Context, path string, create func() error) error {
 	all, parent := &v.core.parents, v.full(path)
 	for missing := false; ; missing = true {
-		sent, known := all.look(parent, missing)
-		err := v.behind(ctx, parent, sent, known, create)
-		if guessed := !known && sent == nil; guessed && (err == nil || errors.Is(err, ErrNoNode)) {
+		ahead, known := all.look(parent, missing)
+		err := v.behind(ctx, parent, ahead, known, create)
+		if guessed := !known && ahead == nil; guessed && (err == nil || errors.Is(err, ErrNoNode)) {
 			all.found(err == nil)
 		}
 		switch {
-		case err == nil && (sent != nil || !known):
+		case err == nil && (ahead != nil || !known):
 			all.remember(parent)
 			return nil
 		case !errors.Is(err, ErrNoNode):
 			return err
 		case known: // it was removed since
-			all.forget(parent, sent)
-		case sent != nil:
+			all.forget(parent, ahead)
+		case ahead != nil:
 			if err := v.CreateParents(ctx, join(path, "x")); err != nil {
 				return err
 			}
@@ -47,18 +47,18 @@ func (v recipeView) WithParents(ctx context.Context, path string, create func() 
 }
 
 // behind carries out the creation of a node behind that of its parent, which another
-// caller sends if the parent is known. There is none if sent is nil.
-func (c *Client) behind(ctx context.Context, parent string, sent *signal.Signal, known bool, create func() error) error {
-	if sent == nil {
+// caller sends if the parent is known. There is none if ahead is nil.
+func (c *Client) behind(ctx context.Context, parent string, ahead *ahead, known bool, create func() error) error {
+	if ahead == nil {
 		return create()
 	}
-	var ahead sync.WaitGroup
-	defer ahead.Wait() // for what was answered before, unless ctx has ended
+	var answered sync.WaitGroup
+	defer answered.Wait() // for what was answered before, unless ctx has ended
 	if !known {
-		ahead.Go(func() { c.createAhead(ctx, parent, sent) })
+		answered.Go(func() { c.createAhead(ctx, parent, ahead) })
 	}
 	select {
-	case <-sent.Done():
+	case <-ahead.sent.Done():
 	case <-ctx.Done():
 	}
 	return create()
@@ -66,11 +66,11 @@ func (c *Client) behind(ctx context.Context, parent string, sent *signal.Signal,
 
 // createAhead makes a parent, and gives the signal when the request is on its way, or
 // will not be sent.
-func (c *Client) createAhead(ctx context.Context, parent string, sent *signal.Signal) {
-	defer sent.Give()
+func (c *Client) createAhead(ctx context.Context, parent string, ahead *ahead) {
+	defer ahead.sent.Give()
 	view := recipeView{c.bare()}.Once()
 	all := &c.core.parents
-	_, err := view.Create(ctx, parent, nil, all.mode(), func(o *createOptions) { o.onSent, o.joins = sent.Give, true })
+	_, err := view.Create(ctx, parent, nil, all.mode(), func(o *createOptions) { o.onSent, o.joins = ahead.sent.Give, ahead.joins })
 	exists := errors.Is(err, ErrNodeExists)
 	switch {
 	case err == nil, exists:
@@ -83,7 +83,7 @@ func (c *Client) createAhead(ctx context.Context, parent string, sent *signal.Si
 		all.shorten(-1) // the server may have closed the connection because it does not know containers
 	}
 	if err != nil && !exists {
-		all.forget(parent, sent)
+		all.forget(parent, ahead)
 	}
 }
 
@@ -102,11 +102,17 @@ const parentsLimit = 1 << 13
 
 var parentsSeed = maphash.MakeSeed()
 
-// parents are those that a client has used lately, by a hash of their whole paths. An
-// entry is nil, or a signal that is given when a create of the parent is on its way.
+// An ahead is a create of a parent that may be under way.
+type ahead struct {
+	sent  signal.Signal // given when it is on its way
+	joins bool          // it may join a group, and so may what is below it
+}
+
+// parents are those that a client has used lately, by a hash of their whole paths. The
+// entry of one that exists is nil.
 type parents struct {
 	mu            sync.Mutex
-	recent, older map[uint64]*signal.Signal
+	recent, older map[uint64]*ahead
 
 	// streak counts how many that the client did not know were missing, one after
 	// another; if it is negative, how many were there. While it is negative the client
@@ -148,13 +154,11 @@ func (p *parents) joins(path string, mode Mode, guess bool) (parent string) {
 	defer p.mu.Unlock()
 	switch mode {
 	case Container:
-		if p.streak == longStreak {
-			return path
-		}
+		return path
 	case EphemeralSequential:
 		parent = parentOf(path)
-		sent, known := p.find(maphash.String(parentsSeed, parent))
-		if known && (sent == nil || p.streak == longStreak) || !known && guess && p.streak == -longStreak {
+		ahead, known := p.find(maphash.String(parentsSeed, parent))
+		if known && (ahead == nil || ahead.joins) || !known && guess && p.streak == -longStreak {
 			return parent
 		}
 	}
@@ -163,11 +167,11 @@ func (p *parents) joins(path string, mode Mode, guess bool) (parent string) {
 
 // find returns the entry of a parent, and whether there is one. The caller has the
 // lock.
-func (p *parents) find(key uint64) (sent *signal.Signal, known bool) {
-	if sent, known = p.recent[key]; !known {
-		sent, known = p.older[key]
+func (p *parents) find(key uint64) (entry *ahead, known bool) {
+	if entry, known = p.recent[key]; !known {
+		entry, known = p.older[key]
 	}
-	return sent, known
+	return entry, known
 }
 
 // mode returns that of a parent which is to be made.
@@ -181,30 +185,30 @@ func (p *parents) mode() Mode {
 // look returns the entry of a parent, and whether it was there. If not, there is one
 // from now on, and the caller sends the create; but if the parent need not be missing,
 // the client may refrain from that.
-func (p *parents) look(parent string, missing bool) (sent *signal.Signal, known bool) {
+func (p *parents) look(parent string, missing bool) (entry *ahead, known bool) {
 	key := maphash.String(parentsSeed, parent)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if sent, known = p.recent[key]; known {
-		return sent, true
+	if entry, known = p.recent[key]; known {
+		return entry, true
 	}
-	if sent, known = p.older[key]; !known {
+	if entry, known = p.older[key]; !known {
 		if p.streak < 0 && !missing {
 			return nil, false
 		}
-		sent = signal.New()
+		entry = &ahead{joins: p.streak == longStreak}
 	}
-	p.put(key, sent)
-	return sent, known
+	p.put(key, entry)
+	return entry, known
 }
 
 // put forgets what was not used for longest when there is no more room.
-func (p *parents) put(key uint64, sent *signal.Signal) {
+func (p *parents) put(key uint64, entry *ahead) {
 	if p.recent == nil || len(p.recent) >= parentsLimit {
-		p.recent, p.older = map[uint64]*signal.Signal{}, p.recent
+		p.recent, p.older = map[uint64]*ahead{}, p.recent
 	}
 	delete(p.older, key)
-	p.recent[key] = sent
+	p.recent[key] = entry
 }
 
 // remember records that a parent exists.
@@ -216,12 +220,12 @@ func (p *parents) remember(parent string) {
 }
 
 // forget removes the entry of a parent, unless another caller has replaced it.
-func (p *parents) forget(parent string, sent *signal.Signal) {
+func (p *parents) forget(parent string, entry *ahead) {
 	key := maphash.String(parentsSeed, parent)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, entries := range []map[uint64]*signal.Signal{p.recent, p.older} {
-		if entries[key] == sent {
+	for _, entries := range []map[uint64]*ahead{p.recent, p.older} {
+		if entries[key] == entry {
 			delete(entries, key)
 		}
 	}

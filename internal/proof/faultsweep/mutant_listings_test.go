@@ -45,10 +45,6 @@ func ListingMutants() []Mutant {
 		Name: "listings that were not sent are lost", Package: client, Tests: "^TestListingsThatLoseTheirConnection$",
 		File: listings, Old: "\t\t\tf.giveBack()\n", New: "",
 	}, {
-		Name: "listings go ahead of their group", Package: client, Tests: "^TestListingsBehindAGroupTravelTogether$",
-		File: flight, Old: "\t\tdefer f.of.sendListings()\n\t}\n\tif !f.of.conn.Send(code, record, f) {\n\t\treturn false\n\t}\n\tfor _, m := range f.members {\n\t\tm.follow(f.of.down)\n\t}\n",
-		New: "\t\tfor _, m := range f.members {\n\t\t\tm.follow(f.of.down)\n\t\t}\n\t\tf.of.sendListings()\n\t}\n\tif !f.of.conn.Send(code, record, f) {\n\t\treturn false\n\t}\n\tif len(f.members) == 1 {\n\t\tf.members[0].follow(f.of.down)\n\t}\n",
-	}, {
 		Name: "the result of a parent is not read to its end", Package: client, Tests: "^TestParentsTravelWithTheirNodes$",
 		File: flight, Old: "\t\t\td.Stat()\n", New: "",
 	}, {
@@ -65,7 +61,7 @@ func ListingMutants() []Mutant {
 		File: "framework/groups.go", Old: "(code == guard.OpDelete || ahead == nil) && g.departs", New: "g.departs",
 	}, {
 		Name: "a parent is waited for when it is sent", Package: client, Tests: "^TestParentThatIsThereInAGroup$",
-		File: queue, Old: "\t\t\tg.placed(m)\n", New: "\t\t\t_ = m\n",
+		File: queue, Old: "\t\tg.placed(m)\n\t}\n\tif !sent", New: "\t\t_ = m\n\t}\n\tif !sent",
 	}, {
 		Name: "a parent counts as ahead when its caller has left", Package: client, Tests: "^TestNodesDoNotPassTheirParent$",
 		File: queue, Old: "\tif found {\n\t\tg.placed(m)\n\t}\n", New: "",
@@ -83,7 +79,7 @@ func ListingMutants() []Mutant {
 		File: parents, Old: "all.shorten(-1) //", New: "all.found(true) //",
 	}, {
 		Name: "all parents travel together that are not known", Package: client, Tests: "^TestParentsOfAShortStreakTravelAlone$",
-		File: parents, Old: "if p.streak == longStreak {", New: "if true {",
+		File: parents, Old: "joins: p.streak == longStreak", New: "joins: true",
 	}, {
 		Name: "nodes of parents that were there travel alone", Package: client, Tests: "^TestNodesOfParentsThatAreThereForSure$",
 		File: parents, Old: "return parent\n\t\t}\n\t}\n\treturn \"\"", New: "if known {\n\t\t\t\treturn parent\n\t\t\t}\n\t\t}\n\t}\n\treturn \"\"",

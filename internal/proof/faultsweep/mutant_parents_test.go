@@ -5,25 +5,25 @@ func ParentMutants() []Mutant {
 	const file = "framework/parents.go"
 	return []Mutant{{
 		Name: "a parent that was removed is known for ever", Package: gating, Tests: "CostOfParents",
-		File: file, Old: "all.forget(parent, sent)\n\t\tcase", New: "\n\t\tcase",
+		File: file, Old: "all.forget(parent, ahead)\n\t\tcase", New: "\n\t\tcase",
 	}, {
 		Name: "a node is not made behind its parent", Package: gating, Tests: "CostOfParents",
-		File: file, Old: "case <-sent.Done():", New: "default:",
+		File: file, Old: "case <-ahead.sent.Done():", New: "default:",
 	}, {
 		Name: "a create of the parent is waited for beyond the end of the call", Package: gating, Tests: "CallerLeaves",
 		File: file, Old: "case <-ctx.Done():", New: "",
 	}, {
 		Name: "callers wait for a create of the parent that is never sent", Package: gating, Tests: "CallerLeaves",
-		File: file, Old: "defer sent.Give()", New: "",
+		File: file, Old: "defer ahead.sent.Give()", New: "",
 	}, {
 		Name: "each caller makes the parent", Package: gating, Tests: "CreatesOfOneMissingParent",
-		File: file, Old: "return nil, false\n\t\t}\n\t\tsent = signal.New()\n\t}\n\tp.put(key, sent)", New: "return nil, false\n\t\t}\n\t\treturn signal.New(), false\n\t}\n\tp.put(key, sent)",
+		File: file, Old: "return nil, false\n\t\t}\n\t\tentry = &ahead{joins: p.streak == longStreak}\n\t}\n\tp.put(key, entry)", New: "return nil, false\n\t\t}\n\t\treturn new(ahead), false\n\t}\n\tp.put(key, entry)",
 	}, {
 		Name: "all parents ever used are remembered", Package: gating, Tests: "RememberedAreBounded",
 		File: file, Old: "len(p.recent) >= parentsLimit", New: "false",
 	}, {
 		Name: "parents that are used are forgotten with the others", Package: gating, Tests: "RememberedAreBounded",
-		File: file, Old: "p.put(key, sent)\n\treturn", New: "if !known {\n\t\tp.put(key, sent)\n\t}\n\treturn",
+		File: file, Old: "p.put(key, entry)\n\treturn", New: "if !known {\n\t\tp.put(key, entry)\n\t}\n\treturn",
 	}, {
 		Name: "a parent counts in all namespaces", Package: gating, Tests: "CostOfParents",
 		File: file, Old: "&v.core.parents, v.full(path)", New: "&v.core.parents, path",
