@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -37,6 +39,11 @@ func (r *run) connect(st *station) bool {
 	if err != nil {
 		r.brokenf("I4: %s could not connect: %v", st.name, err)
 		return false
+	}
+	if r.scenario.Beside > 0 {
+		for _, parent := range []string{path, path + "/" + znode.QueueDir, path + "/" + znode.PermitsDir} {
+			kit.Of(c).RecordParent(parent, true) // so the first create may join a group, too
+		}
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
