@@ -107,7 +107,7 @@ func TestGateIsOpenWhileRequestsMayBeSent(t *testing.T) {
 	open(true)
 	assert.True(t, wasDown.Given())
 	session.gate.attached(first) // which is gone
-	assert.Same(t, second, session.gate.requests().conn)
+	assert.Same(t, second, session.gate.conn)
 	wasUp := up
 	session.suspended()
 	open(false)
