@@ -74,6 +74,19 @@ func (p own) areShown(t *testing.T, nodes []<-chan result[framework.Created], an
 	}
 }
 
+// areMade asserts that each create has made its node, in the end, and that each listing
+// was answered, be it with the error of a connection that broke. Then it deletes them.
+func (p own) areMade(t *testing.T, nodes []<-chan result[framework.Created], answers []chan listing) {
+	t.Helper()
+	time.Sleep(timeout)
+	for i := range nodes {
+		r := <-nodes[i]
+		p.isThere(t, i, r)
+		received(t, answers[i])
+		require.NoError(t, p.DeleteGuaranteed(t.Context(), r.value.Path))
+	}
+}
+
 func TestListingsBehindAGroupTravelTogether(t *testing.T) {
 	for behind, sent := range map[int]map[zktest.Op]int{
 		1:  {zktest.OpCreate: alone + 1, zktest.OpGetChildren2: alone + 1},
@@ -173,13 +186,7 @@ func TestOldServersAreAskedOnceToListTogether(t *testing.T) {
 		}
 		for range 3 {
 			nodes, answers := p.lists(t, alone+5)
-			time.Sleep(timeout)
-			for i := range nodes {
-				r := <-nodes[i]
-				p.isThere(t, i, r)
-				received(t, answers[i]) // an error, of those that were under way when it hung up
-				require.NoError(t, p.DeleteGuaranteed(t.Context(), r.value.Path))
-			}
+			p.areMade(t, nodes, answers)
 		}
 		assert.Equal(t, 1, s.Count(zktest.OpMultiRead))
 		assert.NoError(t, p.Session().Err())
@@ -210,13 +217,7 @@ func TestServersThatHangUpWhenAskedToListTogether(t *testing.T) {
 				})
 				for range 10 {
 					nodes, answers := p.lists(t, alone+5)
-					time.Sleep(timeout)
-					for i := range nodes {
-						r := <-nodes[i]
-						p.isThere(t, i, r)
-						received(t, answers[i])
-						require.NoError(t, p.DeleteGuaranteed(t.Context(), r.value.Path))
-					}
+					p.areMade(t, nodes, answers)
 				}
 				assert.Equal(t, breaks.asked, asked)
 				assert.NoError(t, p.Session().Err())
@@ -232,13 +233,7 @@ func TestBreakCountsOnceAgainstListings(t *testing.T) {
 		p.server.On(zktest.OpMultiRead, "").Cut()
 		for _, asked := range []int{0, 3} {
 			nodes, answers := p.lists(t, many)
-			time.Sleep(timeout)
-			for i := range nodes {
-				r := <-nodes[i]
-				p.isThere(t, i, r)
-				received(t, answers[i])
-				require.NoError(t, p.DeleteGuaranteed(t.Context(), r.value.Path))
-			}
+			p.areMade(t, nodes, answers)
 			assert.Equal(t, asked, p.server.Count(zktest.OpMultiRead))
 		}
 	})

@@ -23,13 +23,16 @@ const longStreak = 8
 // joins has a contender join each queue while the server answers nothing.
 func (p own) joins(t *testing.T, parents ...string) []<-chan result[struct{}] {
 	t.Helper()
-	return held(p, func() (all []<-chan result[struct{}]) {
-		for _, parent := range parents {
-			all = append(all, startErr(func() error { return join(context.Background(), p.Client, parent) }))
-			synctest.Wait()
-		}
-		return all
-	})
+	return held(p, func() []<-chan result[struct{}] { return p.oneByOne(parents...) })
+}
+
+// oneByOne has a contender join each queue, as far as it can without an answer.
+func (p own) oneByOne(parents ...string) (all []<-chan result[struct{}]) {
+	for _, parent := range parents {
+		all = append(all, startErr(func() error { return join(context.Background(), p.Client, parent) }))
+		synctest.Wait()
+	}
+	return all
 }
 
 // haveJoined asserts that they have, that each has one node, and what that has cost.
@@ -167,14 +170,8 @@ func TestParentsThatHaveGroupsRefused(t *testing.T) {
 			after(t, refused.missing, refused.there, func(t *testing.T, p own, _ *framework.Client) {
 				for round := range rounds {
 					known := append(queuesOf("missing", refused.missing), queuesOf("there", refused.there)...)
-					all := held(p, func() (all []<-chan result[struct{}]) {
-						for _, queue := range slices.Concat(known, known) {
-							all = append(all, startErr(func() error { return join(context.Background(), p.Client, queue) }))
-							synctest.Wait()
-						}
-						all = append(all, startErr(func() error { return refused.join(p, round) }))
-						synctest.Wait()
-						return all
+					all := held(p, func() []<-chan result[struct{}] {
+						return append(p.oneByOne(slices.Concat(known, known)...), startErr(func() error { return refused.join(p, round) }))
 					})
 					for _, done := range all {
 						require.NoError(t, (<-done).err)
@@ -192,11 +189,7 @@ func TestParentsThatHaveGroupsRefused(t *testing.T) {
 func TestBreakMakesNoStreak(t *testing.T) {
 	after(t, longStreak-1, 0, func(t *testing.T, p own, _ *framework.Client) {
 		p.server.Stall("", true)
-		var all []<-chan result[struct{}]
-		for _, queue := range queuesOf("broken", 2*longStreak) {
-			all = append(all, startErr(func() error { return join(context.Background(), p.Client, queue) }))
-			synctest.Wait()
-		}
+		all := p.oneByOne(queuesOf("broken", 2*longStreak)...)
 		p.server.DropConnections("client")
 		p.server.Stall("", false)
 		for _, done := range all {
@@ -229,11 +222,7 @@ func TestCallerThatLeavesItsParentInTheQueue(t *testing.T) {
 		ctx, leave := context.WithCancelCause(t.Context())
 		var left <-chan result[struct{}]
 		all := held(p, func() []<-chan result[struct{}] {
-			var all []<-chan result[struct{}]
-			for _, queue := range queuesOf("fresh", inPairs+2) {
-				all = append(all, startErr(func() error { return join(context.Background(), p.Client, queue) }))
-				synctest.Wait()
-			}
+			all := p.oneByOne(queuesOf("fresh", inPairs+2)...)
 			left = startErr(func() error { return join(ctx, p.Client, "/left") })
 			synctest.Wait()
 			leave(errStopped)
