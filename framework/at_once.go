@@ -139,6 +139,9 @@ func (v recipeView) SendGet(path string, notify func(Event), answered func(data 
 
 // SendDelete sends the delete of DeleteGuaranteed or Release.
 func (v recipeView) SendDelete(ctx context.Context, path string, over bool, answered func(err error)) bool {
+	if v.pinned.further && v.core.unanswered.any() {
+		return false
+	}
 	r := &requestAtOnce[struct{}]{ctx: ctx, client: v.Client, request: joiningDelete(path), counts: over}
 	if over {
 		r.request = v.releaseRequest(path)

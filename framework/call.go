@@ -16,6 +16,7 @@ type request[T any] struct {
 	sequential bool   // the path may end with a slash
 	idempotent bool   // may be repeated after an unknown outcome
 	reads      bool   // changes nothing
+	deletes    bool   // may end a lease
 
 	// start makes an attempt in a session, with the path on the server. If it fails,
 	// nothing is sent.
@@ -93,15 +94,33 @@ func (c *Client) repeatable(err error, idempotent bool) bool {
 func once[T any](ctx context.Context, c *Client, r request[T], number int) (T, error) {
 	begun := c.requestBegins()
 	s, err := c.AwaitSession(ctx)
+	if err == nil {
+		err = c.beforeSending(ctx, s, r.deletes)
+	}
 	var value T
 	outcome, session := Failed, int64(0)
 	if err == nil {
 		value, outcome, err = send(ctx, s, c.full(r.path), r)
 		session = s.ID()
+		if outcome == Unknown && !r.reads {
+			c.core.unanswered.add(s)
+		}
 	}
 	err = r.explain(err, outcome, session)
 	c.requestEnded(ctx, Request{Op: r.op, Path: r.path, Session: session, Attempt: number, Err: err}, begun)
 	return value, err
+}
+
+// beforeSending waits for what has to be carried out in other sessions of the client
+// before a request is sent in this one.
+func (c *Client) beforeSending(ctx context.Context, s *Session, deletes bool) error {
+	switch {
+	case !c.recipe:
+		return s.catchUp(ctx, c)
+	case s.further && deletes:
+		return c.settleWrites(ctx)
+	}
+	return nil
 }
 
 // explain adds to an error what has failed, and how.

@@ -26,7 +26,7 @@ func (c *Client) DeleteGuaranteed(ctx context.Context, path string) error {
 
 // joiningDelete returns the request of a delete that may join a group.
 func joiningDelete(path string) request[struct{}] {
-	return request[struct{}]{op: "delete", path: path, start: func(s *Session, path string) (attempt[struct{}], error) {
+	return request[struct{}]{op: "delete", path: path, deletes: true, start: func(s *Session, path string) (attempt[struct{}], error) {
 		a := s.delete(path, AnyVersion)
 		a.joins = parentOf(path)
 		return a, nil

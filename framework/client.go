@@ -16,7 +16,8 @@ import (
 type Client struct {
 	core    *core
 	prefix  string      // chroot and namespace
-	pinned  *Session    // nil: the present session
+	pinned  *Session    // nil: the present main session
+	recipe  bool        // of a recipe, in one session: see catch_up.go
 	once    bool        // nothing is repeated
 	failing func(error) // is called for each attempt that is repeated; nil for nothing
 }
@@ -32,7 +33,10 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 	if err := errors.Join(err, cfg.validateRest()); err != nil {
 		return nil, err
 	}
-	c := &core{cfg: cfg.withDefaults(), states: newTimeline(), observers: newObservers(cfg.Observers), done: make(chan struct{}), changed: make(chan struct{})}
+	c := &core{
+		cfg: cfg.withDefaults(), names: names, states: newTimeline(), observers: newObservers(cfg.Observers),
+		done: make(chan struct{}), changed: make(chan struct{}),
+	}
 	c.closeLimit.Store(int64(closeLimit))
 	c.servers = guard.NewServers(c.cfg.forGuard(), names)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -41,13 +45,13 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 		client.prefix += "/" + cfg.Namespace
 	}
 	first := make(chan error, 1)
-	changes := client.States(context.Background()) // before there are any
-	c.tasks.start(func() { c.report(changes) })
+	begun := c.states.last // before there are others
+	c.tasks.start(func() { c.report(begun) })
 	go c.run(first)
 	select {
 	case err = <-first:
 	case <-ctx.Done():
-		err = c.waitEnded(ctx)
+		err = waitEnded(ctx, c.servers)
 	}
 	if err == nil {
 		err = client.makeRoot(ctx)
@@ -94,8 +98,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Session returns the present session, or the last one if it is over and the next does
-// not exist yet. AwaitSession waits for the next.
+// Session returns the present main session, or the last one if it is over and the next
+// does not exist yet. AwaitSession waits for the next.
 func (c *Client) Session() *Session {
 	c.mustBeUsable()
 	if c.pinned != nil {
@@ -106,8 +110,9 @@ func (c *Client) Session() *Session {
 	return c.core.session
 }
 
-// AwaitSession waits until a session is attached to a server and returns it. It fails
-// when ctx ends, the client is closed, or the view is pinned to a session that is over.
+// AwaitSession waits until the main session is attached to a server and returns it. It
+// fails when ctx ends, the client is closed, or the view is pinned to a session that is
+// over.
 func (c *Client) AwaitSession(ctx context.Context) (*Session, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
@@ -118,7 +123,7 @@ func (c *Client) AwaitSession(ctx context.Context) (*Session, error) {
 	return c.core.await(ctx)
 }
 
-// Reachable returns nil while the present session is attached to a server. Else it
+// Reachable returns nil while the main session is attached to a server. Else it
 // returns a *ConnectError, which says which addresses were tried and why each failed,
 // or ErrClosed, or on a view that is pinned to a session that is over the reason for
 // its end. It sends nothing, so it suits a readiness probe.
@@ -136,6 +141,9 @@ func (c *Client) Reachable() error {
 	case c.pinned != nil && s.Err() != nil:
 		return s.Err()
 	}
+	if c.pinned != nil {
+		return notConnected(s.servers.Attempts())
+	}
 	return notConnected(c.core.servers.Attempts())
 }
 
@@ -144,17 +152,8 @@ func (c *Client) Reachable() error {
 // returns one that is not pinned.
 func (c *Client) In(s *Session) *Client {
 	c.mustBeUsable()
-	plain := s != nil && !c.once && c.failing == nil
-	if plain {
-		if view := s.view.Load(); view != nil && view.core == c.core && view.prefix == c.prefix {
-			return view
-		}
-	}
 	view := *c
 	view.pinned = s
-	if plain {
-		s.view.Store(&view)
-	}
 	return &view
 }
 

@@ -32,6 +32,9 @@ const (
 	// below the size at which closing it makes a log record that ZooKeeper cannot read
 	// back (ZOOKEEPER-4306).
 	DefaultMaxEphemeralBytes = 900 << 10
+	// DefaultSessions is how many sessions a client may have at once. They take some
+	// 175,000 locks.
+	DefaultSessions = 16
 	// DefaultMaxOutstanding is how many requests may await their answers at once.
 	DefaultMaxOutstanding = 4096
 
@@ -133,10 +136,24 @@ type Config struct {
 	MaxReplyBytes int
 	// MaxEphemeralBytes bounds the sum of the path lengths of the ephemeral nodes one
 	// session owns, those included that are being deleted. 0 means
-	// DefaultMaxEphemeralBytes.
+	// DefaultMaxEphemeralBytes, which is enough for some 11,000 locks and waiters.
 	MaxEphemeralBytes int
-	// MaxOutstanding bounds the requests that await an answer; further ones are not
-	// sent until one is answered. 0 means DefaultMaxOutstanding.
+	// Sessions is how many sessions the client may have at once. 0 means
+	// DefaultSessions; with 1 there never is another than the main one.
+	//
+	// When there is no room in any, Acquire opens a further one; without room it fails
+	// with ErrTooManyEphemerals. Those who contend for the same path share a session
+	// while there is room. All else that the client does it does in the main session. A
+	// sixteenth of each session is kept free for what can be in no other: ephemeral
+	// nodes that the program makes itself, and downgrades of write locks.
+	//
+	// Each session is a connection of its own, maybe to another server, with the same
+	// settings and credentials. A server accepts only so many connections from one
+	// address: see maxClientCnxns. A further session that was not used for a minute or
+	// two is closed.
+	Sessions int
+	// MaxOutstanding bounds the requests of a session that await an answer; further
+	// ones are not sent until one is answered. 0 means DefaultMaxOutstanding.
 	MaxOutstanding int
 
 	// Logger gets state changes and what goes on in the background. nil means
@@ -206,6 +223,7 @@ func (cfg Config) validateRest() error {
 		field("MaxRequestBytes", notNegative(cfg.MaxRequestBytes)),
 		field("MaxReplyBytes", notNegative(cfg.MaxReplyBytes)),
 		field("MaxEphemeralBytes", notNegative(cfg.MaxEphemeralBytes)),
+		field("Sessions", notNegative(cfg.Sessions)),
 		field("MaxOutstanding", notNegative(cfg.MaxOutstanding)),
 		field("Retry", validatePolicy(cfg.Retry)),
 		field("Reconnect", validatePolicy(cfg.Reconnect)),
@@ -238,6 +256,7 @@ func (cfg Config) withDefaults() Config {
 	cfg.MaxRequestBytes = cmp.Or(cfg.MaxRequestBytes, DefaultMaxRequestBytes)
 	cfg.MaxReplyBytes = cmp.Or(cfg.MaxReplyBytes, DefaultMaxReplyBytes)
 	cfg.MaxEphemeralBytes = cmp.Or(cfg.MaxEphemeralBytes, DefaultMaxEphemeralBytes)
+	cfg.Sessions = cmp.Or(cfg.Sessions, DefaultSessions)
 	cfg.MaxOutstanding = cmp.Or(cfg.MaxOutstanding, DefaultMaxOutstanding)
 	cfg.Reconnect = cmp.Or(cfg.Reconnect, retry.Exponential(20*time.Millisecond, time.Second))
 	cfg.random = cmp.Or(cfg.random, rand.Reader)

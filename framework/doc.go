@@ -1,7 +1,7 @@
-// Package framework is a ZooKeeper client that keeps one session at a time. It connects
-// and reconnects, repeats what is safe to repeat, distinguishes "failed" from
-// "unknown", and ends a session locally before a server can have given its ephemeral
-// nodes away.
+// Package framework is a ZooKeeper client that keeps a session, and further ones where
+// one has no room for all locks. It connects and reconnects, repeats what is safe to
+// repeat, distinguishes "failed" from "unknown", and ends a session locally before a
+// server can have given its ephemeral nodes away.
 //
 //	client, err := framework.Connect(ctx, framework.Config{Servers: []string{"zk1:2181", "zk2:2181"}})
 //	...
@@ -33,6 +33,18 @@
 // server is reachable, and that the session may still live. Lost means that the client
 // does not use this session any more; the next state is Connected with another session
 // id, or Closed.
+//
+// A session has room for some 11,000 locks and waiters. When there are more, the client
+// opens further sessions beside this main one: see Config.Sessions. Each lives as drawn
+// above, but nothing follows its end: who waits in it queues again in another. A lease
+// belongs to one session, and ends with that alone. The state of the client is then the
+// worst of those of its main session and of the further ones that hold something, and
+// the loss of each of these is reported; behind it comes the state that the others are
+// in. StateChange.Session and the log say which session it is.
+//
+// Operations are sent in the main session. The first one that follows a grant in a
+// further session waits until it comes behind all that led to the grant: so a holder
+// sees what was done before it, whatever session its lease is of.
 //
 // # Outcomes
 //

@@ -117,7 +117,7 @@ func (e *OpError) Error() string {
 	}
 	fmt.Fprint(&b, e.Err)
 	if e.Session != 0 {
-		fmt.Fprintf(&b, " (session 0x%x)", uint64(e.Session))
+		fmt.Fprintf(&b, " (session %s)", sessionName(e.Session))
 	}
 	return b.String()
 }
@@ -179,13 +179,13 @@ func (e *ConnectError) Is(target error) bool {
 
 // waitEnded is the error of a wait for a connection that ctx has ended: it is both the
 // cause of ctx and the failures at the addresses.
-func (c *core) waitEnded(ctx context.Context) error {
-	return fmt.Errorf("%w: %w", context.Cause(ctx), notConnected(c.servers.Attempts()))
+func waitEnded(ctx context.Context, servers *guard.Servers) error {
+	return fmt.Errorf("%w: %w", context.Cause(ctx), notConnected(servers.Attempts()))
 }
 
 // lastFailure returns the error of the newest attempt that has failed.
-func (c *core) lastFailure() error {
-	if all := c.servers.Attempts(); len(all) > 0 {
+func lastFailure(servers *guard.Servers) error {
+	if all := servers.Attempts(); len(all) > 0 {
 		return notConnected(all[len(all)-1:])
 	}
 	return ErrNotConnected

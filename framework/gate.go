@@ -122,7 +122,7 @@ func (s *Session) await(ctx context.Context) error {
 		case <-up.Done():
 		case <-s.ctx.Done():
 		case <-ctx.Done():
-			return s.core.waitEnded(ctx)
+			return waitEnded(ctx, s.servers)
 		}
 	}
 }

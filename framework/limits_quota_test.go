@@ -95,21 +95,19 @@ func TestQuotaCountsTheNodesThatExist(t *testing.T) {
 				}
 				happens(x)
 				time.Sleep(time.Second)
-				want := 0
+				want, nodes := 0, 0
 				for _, path := range x.s.Children("/ns") {
 					if info, _ := x.s.Node("/ns/" + path); info.EphemeralOwner == x.c.Session().ID() {
 						want += ephemeralCost(info.Path)
+						nodes++
 					}
 				}
 				quota := &x.c.Session().quota
 				quota.mu.Lock()
 				defer quota.mu.Unlock()
 				assert.Equal(t, want, quota.used)
-				total := 0
-				for path := range quota.paths {
-					total += ephemeralCost(path)
-				}
-				assert.Equal(t, want, total)
+				assert.Len(t, quota.paths, nodes)
+				assert.Equal(t, map[uint64]int32{hashOf("/ns"): int32(nodes)}, quota.below)
 			})
 		})
 	}

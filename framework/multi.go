@@ -122,6 +122,7 @@ func (c *Client) multi(ctx context.Context, ops []Op, behind func(), late func(m
 	// Without a change it may be repeated as reads are.
 	reads := !slices.ContainsFunc(ops, func(op Op) bool { return op.kind != opChecks })
 	r := request[multiReply]{op: "multi", path: "/", idempotent: reads, reads: reads}
+	r.deletes = slices.ContainsFunc(ops, func(op Op) bool { return op.kind == opRemoves })
 	r.start = func(s *Session, _ string) (attempt[multiReply], error) { return s.multi(ops, behind) }
 	if late != nil {
 		r.late = func(v multiReply, outcome Outcome) { late(madeBy(v.results), outcome) }

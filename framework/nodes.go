@@ -152,7 +152,7 @@ func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 
 // deleteRequest returns the request of a delete.
 func deleteRequest(path string, version int32) request[struct{}] {
-	return request[struct{}]{op: "delete", path: path, start: func(s *Session, path string) (attempt[struct{}], error) {
+	return request[struct{}]{op: "delete", path: path, deletes: true, start: func(s *Session, path string) (attempt[struct{}], error) {
 		return s.delete(path, version), nil
 	}}
 }

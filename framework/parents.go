@@ -3,7 +3,6 @@ package framework
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
@@ -100,8 +99,6 @@ func (v recipeView) RecordParent(path string, exists bool) {
 // A session can have about so many ephemeral nodes.
 const parentsLimit = 1 << 13
 
-var parentsSeed = maphash.MakeSeed()
-
 // An ahead is a create of a parent that may be under way.
 type ahead struct {
 	sent  signal.Signal // given when it is on its way
@@ -157,7 +154,7 @@ func (p *parents) joins(path string, mode Mode, guess bool) (parent string) {
 		return path
 	case EphemeralSequential:
 		parent = parentOf(path)
-		ahead, known := p.find(maphash.String(parentsSeed, parent))
+		ahead, known := p.find(hashOf(parent))
 		if known && (ahead == nil || ahead.joins) || !known && guess && p.streak == -longStreak {
 			return parent
 		}
@@ -186,7 +183,7 @@ func (p *parents) mode() Mode {
 // from now on, and the caller sends the create; but if the parent need not be missing,
 // the client may refrain from that.
 func (p *parents) look(parent string, missing bool) (entry *ahead, known bool) {
-	key := maphash.String(parentsSeed, parent)
+	key := hashOf(parent)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if entry, known = p.recent[key]; known {
@@ -213,7 +210,7 @@ func (p *parents) put(key uint64, entry *ahead) {
 
 // remember records that a parent exists.
 func (p *parents) remember(parent string) {
-	key := maphash.String(parentsSeed, parent)
+	key := hashOf(parent)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.put(key, nil)
@@ -221,7 +218,7 @@ func (p *parents) remember(parent string) {
 
 // forget removes the entry of a parent, unless another caller has replaced it.
 func (p *parents) forget(parent string, entry *ahead) {
-	key := maphash.String(parentsSeed, parent)
+	key := hashOf(parent)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, entries := range []map[uint64]*ahead{p.recent, p.older} {

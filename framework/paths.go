@@ -3,6 +3,7 @@ package framework
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"strings"
 	"unicode/utf8"
 
@@ -119,3 +120,9 @@ func validateNamespace(ns string) error {
 // UTF-8, and has none of the characters that servers refuse, such as control characters
 // and all beyond U+FFFF.
 func ValidatePath(path string) error { return validatePath(path, false) }
+
+var pathSeed = maphash.MakeSeed()
+
+// hashOf takes the place of a path where many are kept, and it does no harm if two are
+// taken for one.
+func hashOf(path string) uint64 { return maphash.String(pathSeed, path) }

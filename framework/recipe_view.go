@@ -23,6 +23,20 @@ func init() {
 	bridge.SetRandom = func(config any, random io.Reader) { config.(*Config).random = random }
 }
 
+// Within returns what a recipe uses in one session.
+func (v recipeView) Within(s *Session) *Client {
+	plain := !v.once && v.failing == nil
+	if view := s.view.Load(); plain && view != nil && view.core == v.core && view.prefix == v.prefix {
+		return view
+	}
+	view := *v.Client
+	view.pinned, view.recipe = s, true
+	if plain {
+		s.view.Store(&view)
+	}
+	return &view
+}
+
 // Once repeats nothing.
 func (v recipeView) Once() *Client {
 	view := *v.Client

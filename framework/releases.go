@@ -56,7 +56,7 @@ func (c *Client) releaseRequest(path string) request[struct{}] {
 	if !r.session.deletions.awaits(r.path) {
 		return joiningDelete(path)
 	}
-	return request[struct{}]{op: "delete", path: path, start: r.start}
+	return request[struct{}]{op: "delete", path: path, deletes: true, start: r.start}
 }
 
 // start is an attempt. The release is unconfirmed before it is sent: a connection that
@@ -248,6 +248,13 @@ func (all *releases) below(parent string) (found []*release) {
 	return found
 }
 
+// all returns those that are not settled.
+func (all *releases) all() []*release {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return slices.Clone(all.unconfirmed)
+}
+
 // refusal returns why a server refuses to delete the node of a release.
 func (all *releases) refusal(r *release) error {
 	all.mu.Lock()
@@ -259,16 +266,25 @@ func (all *releases) refusal(r *release) error {
 func (v recipeView) AwaitReleased(ctx context.Context, parent string) error {
 	s := v.Session()
 	for _, r := range s.releases.below(v.full(parent)) {
-		select {
-		case <-r.settled.Done():
-			if err := s.releases.refusal(r); err != nil {
-				return &OpError{Op: "delete", Path: v.local(r.path), Session: s.ID(), Outcome: Failed, Err: err}
-			}
-		case <-s.ctx.Done():
-			return context.Cause(s.ctx)
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := r.await(ctx); err != nil {
+			return err
+		}
+		if err := s.releases.refusal(r); err != nil {
+			return &OpError{Op: "delete", Path: v.local(r.path), Session: s.ID(), Outcome: Failed, Err: err}
 		}
 	}
 	return nil
+}
+
+// await waits until a release is settled. Else it returns why it does not wait any
+// more: the end of its session, or of ctx.
+func (r *release) await(ctx context.Context) error {
+	select {
+	case <-r.settled.Done():
+		return nil
+	case <-r.session.ctx.Done():
+		return context.Cause(r.session.ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

@@ -33,6 +33,7 @@ func (v recipeView) Rely(ctx context.Context, node string, also ...string) (brid
 			return nil, err
 		}
 		if s.guard.Rely(&r.Relied) {
+			s.granted()
 			return r, nil
 		}
 		var err error

@@ -45,7 +45,7 @@ func scripted() *Session {
 		},
 	}.withDefaults()
 	servers := guard.NewServers(cfg.forGuard(), cfg.Servers)
-	s := &Session{core: &core{cfg: cfg, states: newTimeline(), servers: servers}}
+	s := &Session{core: &core{cfg: cfg, states: newTimeline(), servers: servers}, servers: servers}
 	s.gate = newGate(s)
 	s.guard = guard.New(servers, s.guardEvents())
 	s.ctx = s.guard.Context()

@@ -14,6 +14,9 @@ import (
 // returns it.
 type Session struct {
 	core      *core
+	servers   *guard.Servers // to which it may be attached
+	further   bool           // it is not the client's main session
+	chosen    bool           // lately; guarded by core.mu
 	guard     *guard.Guard
 	gate      *gate
 	slots     chan struct{} // one per request that may await its answer
@@ -26,8 +29,9 @@ type Session struct {
 	kept      kept
 	deletions deletions
 	releases  releases
+	caught    catchingUp
 	hangUps   atomic.Int32           // see listings.go
-	view      atomic.Pointer[Client] // the last plain one that In has made: holds share it
+	view      atomic.Pointer[Client] // the last plain one that Within has made: holds share it
 
 	ctx   context.Context // the guard's; ends with the session, with the reason as cause
 	tasks tasks
@@ -90,15 +94,16 @@ func (s *Session) Go(f func(ctx context.Context)) bool {
 	return s.tasks.start(func() { f(s.ctx) })
 }
 
-func newSession(c *core) (*Session, error) {
+func newSession(c *core, servers *guard.Servers) (*Session, error) {
 	s := &Session{
-		core: c, slots: make(chan struct{}, c.cfg.MaxOutstanding),
+		core: c, servers: servers, further: servers != c.servers, slots: make(chan struct{}, c.cfg.MaxOutstanding),
 		nudge: make(chan struct{}, 1), refused: make(chan error, 1), disposed: make(chan struct{}), vouching: make(chan struct{}, 1),
 	}
+	s.caught.turn = make(chan struct{}, 1)
 	s.gate = newGate(s)
-	s.quota.limit, s.quota.paths = c.cfg.MaxEphemeralBytes, map[string]struct{}{}
+	s.quota = newQuota(c.cfg.MaxEphemeralBytes)
 	s.watch.limit, s.watch.full = idleLimit, s.wake
-	s.guard = guard.New(c.servers, s.guardEvents())
+	s.guard = guard.New(servers, s.guardEvents())
 	s.ctx = s.guard.Context()
 	return s, s.guard.Open()
 }
@@ -120,7 +125,7 @@ func (s *Session) onEvent(kind int32, path string) {
 }
 
 // suspended is called when the connection is gone.
-func (s *Session) suspended() { s.gate.broke(s.core.lastFailure()) }
+func (s *Session) suspended() { s.gate.broke(lastFailure(s.servers)) }
 
 // watchesLost is called when a server has refused to set watches again. No event will
 // come any more: all who wait must read again.

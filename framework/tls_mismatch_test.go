@@ -1,11 +1,14 @@
 package framework_test
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,6 +54,10 @@ func TestTLSOnOneSideOnly(t *testing.T) {
 		"server only, which resets":             {through(answering(t, reset)), nop, "want TLS: read tcp ", true},
 		"client only, and a reset":              {through(answering(t, reset)), secure, "a port without TLS: read tcp ", true},
 		"server only, which sends an alert":     {through(answering(t, "\x15\x03\x01\x00\x02\x02\x0a")), nop, "answers in TLS: this is a port with TLS", true},
+		"neither, closed before it was open":    {failing(syscall.EPIPE), nop, "allow no more connections: dial tcp: ", false},
+		"neither, reset before it was open":     {failing(syscall.ECONNRESET), nop, "allow no more connections: dial tcp: ", false},
+		"client only, reset before it was open": {failing(syscall.ECONNRESET), secure, "allow no more connections: dial tcp: ", false},
+		"nobody listens":                        {failing(syscall.ECONNREFUSED), nop, "dial tcp: connect: connection refused", false},
 		"both, and it hangs up after that":      {through(tlstest.NewFront(t, answering(t, ""), &tls.Config{Certificates: []tls.Certificate{cert}})), secure, "allow no more connections: EOF", false},
 		"neither, and it answers something odd": {through(answering(t, "HTTP/1.1 400 Bad Request\r\n\r\n")), nop, "malformed frame", false},
 	} {
@@ -62,6 +69,13 @@ func TestTLSOnOneSideOnly(t *testing.T) {
 			assert.NotErrorIs(t, failed.Err, framework.ErrCertificateRefused)
 			assert.Equal(t, tc.mismatch, errors.Is(failed.Err, framework.ErrTLSMismatch))
 		})
+	}
+}
+
+// failing returns a dialer whose dials fail as a system call does.
+func failing(err syscall.Errno) dialer {
+	return func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", err)}
 	}
 }
 

@@ -27,13 +27,22 @@ func (w *wait) timeoutError(err error) error {
 		Path: w.recipe.Client.FullPath(w.recipe.Path), Waited: time.Since(w.start), Ahead: w.seen.Ahead, Node: w.seen.Head, Holder: w.seen.Holder,
 		Err: w.lastFailure(err), Cause: context.Cause(w.work),
 	}
-	if now := w.recipe.Client.Reachable(); errors.Is(now, framework.ErrNotConnected) && !errors.Is(err, framework.ErrNotConnected) {
+	if now := w.reachable(); errors.Is(now, framework.ErrNotConnected) && !errors.Is(err, framework.ErrNotConnected) {
 		timeout.Err = now // it waited for an event, which no server could send
 	}
 	if w.atOnce {
 		timeout.Waited = 0
 	}
 	return timeout
+}
+
+// reachable asks the session in which the wait was, and the main one.
+func (w *wait) reachable() error {
+	now := w.recipe.Client.Reachable()
+	if t := w.try.Client; t != nil && now == nil {
+		now = t.Reachable()
+	}
+	return now
 }
 
 // lastFailure returns the last failure of a wait that the timeout has ended with err. A

@@ -28,6 +28,8 @@ type Recipe struct {
 	NotReentrant bool
 	// Shared is set if its slots do not exclude each other.
 	Shared bool
+	// Nodes is how many nodes a contender may have at once; 0 means one.
+	Nodes int
 	// Self describes the holder.
 	Self *queue.Process
 	// ProtectedNodes are the nodes that credentials must protect.

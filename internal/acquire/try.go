@@ -53,6 +53,23 @@ func (t *Try) CheckFree(ctx context.Context, q *queue.Queue) error {
 	if !t.AtOnce {
 		return nil
 	}
+	return t.Recheck(ctx, q.Path, func() error { return t.readFree(ctx, q) })
+}
+
+// Recheck has a read repeated that found no slot to be free, if the server may still
+// show what this client has released in another session.
+func (t *Try) Recheck(ctx context.Context, path string, read func() error) error {
+	err := read()
+	if !errors.Is(err, queue.ErrNotFree) || !kit.Of(t.Client).HasGrantedInFurther() {
+		return err
+	}
+	if err := t.Client.Sync(ctx, path); err != nil {
+		return err
+	}
+	return read()
+}
+
+func (t *Try) readFree(ctx context.Context, q *queue.Queue) error {
 	children, exists, err := znode.Children(ctx, t.Client, q.Path)
 	if err != nil {
 		return err

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -26,8 +28,10 @@ type wait struct {
 	stop     func() bool // that Close ends it
 	timer    *time.Timer // that ends it; nil without a timeout
 	start    time.Time
-	atOnce   bool       // it must not wait for other contenders
-	failed   error      // why the last position was lost
+	atOnce   bool                 // it must not wait for other contenders
+	failed   error                // why the last position was lost
+	full     []*framework.Session // had no room; refused is what they said last
+	refused  error
 	seen     queue.Seen // for the error
 	try      Try        // the present one
 }
@@ -80,6 +84,8 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 			return nil, w.explain(err)
 		case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted):
 			w.failed = err // the position is lost; there is time left
+		case errors.Is(err, framework.ErrTooManyEphemerals) && !slices.Contains(w.full, session):
+			w.full, w.refused = append(w.full, session), err // others were faster
 		default:
 			return nil, w.explain(err)
 		}
@@ -89,7 +95,7 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 // tryIn acquires in one session.
 func (w *wait) tryIn(session *framework.Session, take Taker) (*lease.Lease, error) {
 	w.seen.Notified = time.Time{}
-	w.try = Try{Client: w.recipe.Client.In(session), Session: session, AtOnce: w.atOnce, Work: w.work, Seen: &w.seen, wait: w}
+	w.try = Try{Client: kit.Of(w.recipe.Client).Within(session), Session: session, AtOnce: w.atOnce, Work: w.work, Seen: &w.seen, wait: w}
 	return take(w.ctx, &w.try)
 }
 
@@ -102,8 +108,15 @@ func (w *wait) session() (*framework.Session, error) {
 			return nil, fmt.Errorf("%w: %w", queue.ErrNotFree, err)
 		}
 	}
-	return client.AwaitSession(w.ctx)
+	s, err := kit.Of(client).AwaitRoom(w.ctx, w.recipe.Path, folders, max(w.recipe.Nodes, 1), w.full)
+	if w.refused != nil && errors.Is(err, framework.ErrTooManyEphemerals) {
+		err = fmt.Errorf("%w: %w", err, w.refused) // which tells more
+	}
+	return s, err
 }
+
+// folders are where recipes have the nodes of contenders.
+var folders = []string{"", "/" + znode.QueueDir, "/" + znode.PermitsDir}
 
 // timedOut reports whether the time of the wait is up: the timeout, or the deadline of
 // the caller's context.

@@ -239,5 +239,5 @@ func (h *Hold) trustedUntil() time.Time {
 
 // lost returns the error for a hold that is lost at this moment.
 func (h *Hold) lost(reason error) error {
-	return &lease.LossError{Path: h.client.FullPath(h.Path()), Token: h.token, Held: h.held(), Reason: reason}
+	return &lease.LossError{Path: h.client.FullPath(h.Path()), Token: h.token, Session: h.Session().ID(), Held: h.held(), Reason: reason}
 }

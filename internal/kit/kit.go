@@ -30,6 +30,12 @@ func SetRandom(cfg *framework.Config, random io.Reader) { bridge.SetRandom(cfg, 
 // A Kit is one view of a client, as recipes see it. Its methods are safe for concurrent
 // use.
 type Kit interface {
+	// Within returns a view of the client that is pinned to a session, for what a
+	// recipe does itself in that. Operations in other views that follow a grant in a
+	// further session first wait until the main session has caught up with it: so the
+	// holder sees all that was done before.
+	Within(s *framework.Session) *framework.Client
+
 	// Once returns a view of the client that repeats nothing: what fails is not tried
 	// again, nor are reads whose answer is dropped.
 	Once() *framework.Client
@@ -39,7 +45,7 @@ type Kit interface {
 	Reporting(failed func(err error)) *framework.Client
 
 	// SameClient reports whether other is a view of the same client, so that equal full
-	// paths name the same znode, in the same session.
+	// paths name the same znode.
 	SameClient(other *framework.Client) bool
 
 	// StopOnSuspend reports the setting of that name.
@@ -119,9 +125,9 @@ type Kit interface {
 	// as that of SendChildren, or on the goroutine of a caller if the connection has
 	// just broken; without an answer it goes on in the background. ctx is for
 	// observers, and bounds nothing. SendDelete reports false if the delete cannot
-	// be sent now, because there is no connection or too many requests are under way.
-	// Then nothing was done, and answered is not called: the caller has to call
-	// DeleteGuaranteed or Release.
+	// be sent now, because there is no connection, too many requests are under way, or
+	// it has to wait for writes in another session. Then nothing was done, and answered
+	// is not called: the caller has to call DeleteGuaranteed or Release.
 	SendDelete(ctx context.Context, path string, over bool, answered func(err error)) bool
 
 	// AwaitReleased returns nil when the nodes of all releases of children of a node
@@ -194,6 +200,20 @@ type Kit interface {
 
 	// ExistsNotify is ExistsWatch in the same way.
 	ExistsNotify(ctx context.Context, path string, notify func(framework.Event)) (exists bool, stat framework.Stat, stop func(), err error)
+
+	// AwaitRoom waits for a session with room for the nodes of another contender at a
+	// path, which are in some of these folders: "" is the path itself. It is a session
+	// where others contend at that path, if there is room, else the oldest with room,
+	// else a further one, which is opened. Those in full turned out to have no room. A
+	// pinned view has only its own session.
+	// Errors: those of AwaitSession, and ErrTooManyEphemerals if there can be no
+	// further session. It is an ErrNotConnected, too, if none could be opened within a
+	// session timeout.
+	AwaitRoom(ctx context.Context, path string, folders []string, nodes int, full []*framework.Session) (*framework.Session, error)
+
+	// HasGrantedInFurther reports whether the client has had leases in further
+	// sessions: then one may lag behind what the client has done in another.
+	HasGrantedInFurther() bool
 
 	// OnClose calls a function with ErrClosed when Close begins, in a goroutine of its
 	// own, for what must not go on while leases are ended. stop must be called when

@@ -51,7 +51,7 @@
 // # Cost
 //
 // A campaign costs what a mutex costs: one write, with a read on the same round trip,
-// if there is no leader; otherwise two more reads, and then nothing until the grant.
-// The end of a term wakes one candidate, and all observers: each observer lists the
-// candidates once.
+// if there is no leader; otherwise two or three more reads, and then nothing until the
+// grant. The end of a term wakes one candidate, and all observers: each observer lists
+// the candidates once.
 package leader

@@ -52,6 +52,8 @@ type LossError struct {
 	Path string
 	// Token is its fencing token.
 	Token Token
+	// Session is the id of the session that owned the znode, 0 in a fake.
+	Session int64
 	// Held is how long it was held.
 	Held time.Duration
 	// Reason is why it was lost, for errors.Is: ErrDeleted, ErrMaxHold, ErrSuspended,
@@ -63,7 +65,11 @@ type LossError struct {
 
 // Error describes the loss.
 func (e *LossError) Error() string {
-	return fmt.Sprintf("%v: %s, token %d, after %v: %v", ErrLost, quote.Path(e.Path), e.Token, e.Held.Round(time.Millisecond), e.Reason)
+	session := ""
+	if e.Session != 0 {
+		session = fmt.Sprintf(", session 0x%x", uint64(e.Session))
+	}
+	return fmt.Sprintf("%v: %s, token %d%s, after %v: %v", ErrLost, quote.Path(e.Path), e.Token, session, e.Held.Round(time.Millisecond), e.Reason)
 }
 
 // Is reports whether target is ErrLost.

@@ -121,7 +121,7 @@ func TestLossErrorHasAllDetails(t *testing.T) {
 		require.Equal(t, token, loss.Token)
 		require.InDelta(t, 90*time.Second, loss.Held, float64(time.Second))
 		require.ErrorIs(t, loss.Reason, framework.ErrSessionExpired)
-		require.Regexp(t, `^lease lost: /shop/locks/orders/_c_\S+-lock-0000000000, token `+token.String()+`, after 1m30\S*s: session lost: expired by the server`, loss.Error())
+		require.Regexp(t, `^lease lost: /shop/locks/orders/_c_\S+-lock-0000000000, token `+token.String()+`, session 0x[0-9a-f]+, after 1m30\S*s: session lost: expired by the server`, loss.Error())
 		require.ErrorIs(t, held.Release(), lease.ErrLost)
 	})
 }

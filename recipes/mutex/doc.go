@@ -30,7 +30,7 @@
 // # Cost
 //
 // A free mutex costs one write to acquire, with a read on the same round trip, and one
-// write to release. Waiting costs two more reads, in one round trip, and then nothing
-// until the grant: each waiter watches the node directly ahead of its own, and if no
-// other is ahead, the end of that node is the grant.
+// write to release. Waiting costs two or three more reads, in one round trip, and then
+// nothing until the grant: each waiter watches the node directly ahead of its own, and
+// if no other is ahead, the end of that node is the grant.
 package mutex

@@ -102,6 +102,10 @@ func (a *admission) checkFree(ctx context.Context, checked bool) error {
 	if !a.try.AtOnce {
 		return nil
 	}
+	return a.try.Recheck(ctx, a.s.recipe.Path, func() error { return a.readFree(ctx, checked) })
+}
+
+func (a *admission) readFree(ctx context.Context, checked bool) error {
 	r, err := a.s.readSize(ctx, a.try.Client, a.n, false)
 	if err != nil {
 		return err

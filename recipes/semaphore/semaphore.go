@@ -137,7 +137,9 @@ func (s *Semaphore) acquire(ctx context.Context, n int, timeout time.Duration) (
 	if s.single {
 		return s.recipe.AcquireN(ctx, n, timeout, s.singleQueueTaker(n))
 	}
-	return s.recipe.AcquireN(ctx, n, timeout, s.curatorTaker(n))
+	recipe := s.recipe
+	recipe.Nodes = 1 + n
+	return recipe.AcquireN(ctx, n, timeout, s.curatorTaker(n))
 }
 
 // Available returns how many permits can be acquired at once, as seen by a server that

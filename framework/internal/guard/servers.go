@@ -191,8 +191,11 @@ func (s *Servers) open(ctx context.Context, t target) (net.Conn, error) {
 		dial = (&net.Dialer{}).DialContext
 	}
 	conn, err := dial(ctx, "tcp", t.addr)
-	if err != nil || secure == nil {
-		return conn, err
+	if err != nil {
+		return nil, explainDial(err)
+	}
+	if secure == nil {
+		return conn, nil
 	}
 	return encrypt(ctx, conn, secure)
 }

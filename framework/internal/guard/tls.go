@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"syscall"
 )
 
 // A secureConn is an encrypted connection.
@@ -72,7 +73,7 @@ func (c *secureConn) explain(err error) error {
 	case errors.As(err, &notTLS):
 		return mismatch("the server does not answer in TLS: this may be a port without it: %w", err)
 	case closedByServer(err): // ZooKeeper does so when it reads the first bytes as a length
-		return mismatch("the server closed the connection in the TLS handshake: it may not serve now, or this is a port without TLS: %w", err)
+		return mismatch("the server closed the connection in the TLS handshake: it may not serve now, allow no more connections, or this is a port without TLS: %w", err)
 	case errors.As(err, &untrusted):
 		return err
 	}
@@ -139,9 +140,25 @@ func (c *Conn) explainHandshake(err error) error {
 	case !closedByServer(err):
 		return err
 	case encrypted:
-		return fmt.Errorf("the server closed the connection instead of answering: it may not serve now, or allow no more connections: %w", err)
+		return closedEarly(err)
 	}
 	return mismatch("the server closed the connection instead of answering: it may not serve now, allow no more connections, or want TLS: %w", err)
+}
+
+// explainDial adds the probable reason to the error of a dial that found its connection
+// closed again: a server that refuses to listen gives another error, and TLS is not the
+// reason, since nothing was sent yet.
+func explainDial(err error) error {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return closedEarly(err)
+	}
+	return err
+}
+
+// closedEarly says why a server may close a connection that it has no reason to
+// refuse.
+func closedEarly(err error) error {
+	return fmt.Errorf("the server closed the connection instead of answering: it may not serve now, or allow no more connections: %w", err)
 }
 
 // closedByServer reports whether err means that the other side has closed or reset the

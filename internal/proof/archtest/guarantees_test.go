@@ -17,9 +17,34 @@ var (
 	testFunc  = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
 )
 
-// Every test and row that docs/guarantees.md names exists.
+// Every test and row that these documents name exists.
 func TestGuaranteesNameTestsThatExist(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
+	written, suite := writtenTests(t, root), conformanceSuite(t, root)
+	for _, doc := range []struct {
+		name        string
+		tests, rows int // there are more
+	}{{"guarantees.md", 60, 30}, {"performance.md", 8, 2}} {
+		text, err := os.ReadFile(filepath.Join(root, "docs", doc.name))
+		require.NoError(t, err)
+		named := namedTest.FindAllSubmatch(text, -1)
+		require.Greater(t, len(named), doc.tests, "the tests are named in backquotes")
+		for _, name := range named {
+			require.True(t, written[string(name[1])], "docs/%s names %s, which does not exist", doc.name, name[1])
+		}
+		namedOfSuite := namedRows.FindAllSubmatch(text, -1)
+		require.Greater(t, len(namedOfSuite), doc.rows)
+		for _, rows := range namedOfSuite {
+			for row := range strings.SplitSeq(string(rows[1]), ", ") {
+				require.Contains(t, suite, row, "docs/%s names a row that does not exist", doc.name)
+			}
+		}
+	}
+}
+
+// writtenTests returns the names of all tests.
+func writtenTests(t *testing.T, root string) map[string]bool {
+	t.Helper()
 	written := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
@@ -32,21 +57,7 @@ func TestGuaranteesNameTestsThatExist(t *testing.T) {
 		return err
 	})
 	require.NoError(t, err)
-	text, err := os.ReadFile(filepath.Join(root, "docs", "guarantees.md"))
-	require.NoError(t, err)
-	named := namedTest.FindAllSubmatch(text, -1)
-	require.Greater(t, len(named), 60, "the tests are named in backquotes")
-	for _, name := range named {
-		require.True(t, written[string(name[1])], "docs/guarantees.md names %s, which does not exist", name[1])
-	}
-	suite := conformanceSuite(t, root)
-	namedOfSuite := namedRows.FindAllSubmatch(text, -1)
-	require.Greater(t, len(namedOfSuite), 30)
-	for _, rows := range namedOfSuite {
-		for row := range strings.SplitSeq(string(rows[1]), ", ") {
-			require.Contains(t, suite, row, "docs/guarantees.md names a row that does not exist")
-		}
-	}
+	return written
 }
 
 // conformanceSuite returns the source of the conformance suite.

@@ -74,12 +74,12 @@ type rows = map[string]row
 
 // suite returns all rows for a recipe.
 func suite(r Recipe) []rows {
-	all := []rows{slots, costs, creates, lookups, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, nodes, missedEvents, credentials, closings, observers, zeros, asyncReleases}
+	all := []rows{slots, costs, creates, lookups, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, nodes, missedEvents, credentials, closings, observers, zeros, asyncReleases, severalSessions, sessionEnds, sessionOrder, unansweredWrites}
 	if !r.NotReentrant {
 		all = append(all, entries, forks)
 	}
 	if r.HandsOver {
-		return append(all, handovers, handoverEnds, handoverBreaks, handoverWrites, handoverCrowds)
+		return append(all, handovers, handoverEnds, handoverBreaks, handoverWrites, handoverCrowds, sessionOrderOfHandovers)
 	}
 	return append(all, confirmedOnly)
 }

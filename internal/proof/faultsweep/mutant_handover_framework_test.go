@@ -55,7 +55,7 @@ func FrameworkHandOverMutants() []Mutant {
 		File: "framework/releases.go", Old: "case len(all.unconfirmed) == maxUnconfirmed:", New: "case false:",
 	}, {
 		Name: "the wait for releases does not end with the session", Package: client, Tests: "^TestReleasesEndWithTheSession$",
-		File: "framework/releases.go", Old: "\t\tcase <-s.ctx.Done():\n\t\t\treturn context.Cause(s.ctx)\n", New: "\t\tcase <-s.ctx.Done():\n\t\t\treturn nil\n",
+		File: "framework/releases.go", Old: "\tcase <-r.session.ctx.Done():\n\t\treturn context.Cause(r.session.ctx)\n", New: "\tcase <-r.session.ctx.Done():\n\t\treturn nil\n",
 	}, {
 		Name: "a check that is known to fail is looked at once", Package: client, Tests: "^TestMultiWhoseCheckIsKnownToFail",
 		File: "framework/multi.go", Old: "\tif err := refuseHere(ops); err != nil {\n\t\treturn a, err\n\t}\n",

@@ -63,6 +63,7 @@ func handingOver(s *subject, seed uint64) Scenario {
 	d.strike(&sc, clients)
 	sc.releaseAsync()
 	sc.travelTogether()
+	sc.spread()
 	return sc
 }
 

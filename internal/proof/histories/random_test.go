@@ -72,6 +72,7 @@ func random(s *subject, seed uint64) Scenario {
 	}
 	sc.releaseAsync()
 	sc.travelTogether()
+	sc.spread()
 	return sc
 }
 

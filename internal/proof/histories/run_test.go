@@ -24,6 +24,7 @@ type Report struct {
 	HandOvers    handOvers
 	Groups       groups
 	Struck       int // leases held by clients cut off from the majority when it expired their session
+	Spread       int // 1 if a client had several sessions when it was granted a lease
 	Trace        []zktest.Event
 }
 
@@ -80,6 +81,7 @@ func (r *run) report() (report Report) {
 	report.Struck = r.struck
 	report.HandOvers = r.handedOver.counts
 	report.Groups = r.together.counts
+	report.Spread = int(r.spread.Load())
 	report.Trace = r.server.Trace()
 	return report
 }
@@ -91,6 +93,7 @@ type run struct {
 	subject  *subject
 	server   *zktest.Server
 	clients  []*station
+	spread   atomic.Int32            // 1 if a client had several sessions
 	notified conformance.ObserverLog // the events of all clients
 	ctx      context.Context         // of all threads; it ends when every client must have been granted
 	ending   chan struct{}           // closed when the threads are done

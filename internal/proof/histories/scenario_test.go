@@ -19,6 +19,7 @@ type Scenario struct {
 	Deletes  zktest.Schedule // strike at deletes, which have numbers of their own
 	Beside   int             // callers of each client beside the threads, so that calls travel in groups
 	Groups   zktest.Schedule // strike at groups, which have numbers of their own
+	Room     int             // MaxEphemeralBytes, so that a client needs several sessions; 0 is the default
 	MaxHold  time.Duration   // of each lease; 0 is no limit
 }
 
@@ -121,6 +122,9 @@ func (s Scenario) String() string {
 			fmt.Fprintf(&b, "{N: %d, Action: %#v}, ", f.N, f.Action)
 		}
 		b.WriteString("},")
+	}
+	if s.Room > 0 {
+		fmt.Fprintf(&b, "\n\tRoom: %d,", s.Room)
 	}
 	if s.MaxHold > 0 {
 		fmt.Fprintf(&b, "\n\tMaxHold: %d,", s.MaxHold)

@@ -80,6 +80,9 @@ func smaller(s Scenario) []Scenario {
 	if s.Beside > 0 {
 		add(func(m *Scenario) { m.Beside, m.Groups = 0, nil })
 	}
+	if s.Room > 0 {
+		add(func(m *Scenario) { m.Room = 0 })
+	}
 	if s.MaxHold > 0 {
 		add(func(m *Scenario) { m.MaxHold = 0 })
 	}

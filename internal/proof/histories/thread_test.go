@@ -35,6 +35,7 @@ func (r *run) runClient(st *station) {
 func (r *run) connect(st *station) bool {
 	cfg := conformance.Config(r.server, st.name)
 	cfg.Observers = append(cfg.Observers, r.notified.Observer(), framework.Observer{RequestEnded: r.handedOver.onAnswer})
+	cfg.MaxEphemeralBytes = r.scenario.Room
 	c, err := framework.Connect(r.ctx, cfg)
 	if err != nil {
 		r.brokenf("I4: %s could not connect: %v", st.name, err)
@@ -123,6 +124,7 @@ func (th *thread) do(ctx context.Context, outer *tenure, st Step) {
 		th.checkError(ctx, outer, st, err)
 		return
 	}
+	th.look()
 	th.hold(o, l, outer, st)
 }
 

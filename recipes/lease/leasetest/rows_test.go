@@ -182,7 +182,7 @@ func isLost(t *testing.T, s subject) {
 		require.ErrorIs(t, err, lease.ErrDeleted)
 		var loss *lease.LossError
 		require.ErrorAs(t, err, &loss)
-		require.Equal(t, lease.LossError{Path: held.Path(), Token: held.Token(), Held: loss.Held, Reason: lease.ErrDeleted}, *loss)
+		require.Equal(t, lease.LossError{Path: held.Path(), Token: held.Token(), Session: loss.Session, Held: loss.Held, Reason: lease.ErrDeleted}, *loss)
 		require.InDelta(t, time.Second, loss.Held, float64(100*time.Millisecond))
 	}
 	require.False(t, held.TrustedUntil().Before(time.Now().Add(-time.Second)))

@@ -1,0 +1,63 @@
+package conformance_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// idle is what a client does in a session timeout that holds so many locks, and waits
+// so many times for one that another client holds.
+func idle(holds, waits int) func(w *world) price {
+	return func(w *world) price {
+		a, b := w.Client("a"), w.Client("b")
+		var held []*lease.Lease
+		var waiting []*conformance.Attempt
+		for i := range holds {
+			held = append(held, w.Acquire(theMutex(a, fmt.Sprint(at, i))))
+		}
+		other := w.Acquire(theMutex(b, at))
+		for range waits {
+			waiting = append(waiting, w.Start(theMutex(a, at), lease.Forever))
+		}
+		w.After(conformance.SessionTimeout)
+		p := count(w, "a", 10)
+		give(w, append(held, other)...)
+		for _, at := range waiting {
+			give(w, at.Granted())
+		}
+		return p
+	}
+}
+
+// count counts what a client sends in a session timeout, on average over so many of
+// them, with syncs and pings.
+func count(w *world, client string, timeouts int) price {
+	p := price{requests: map[zktest.Op]int{}}
+	w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+		if c.Client == client && c.Phase == zktest.PhaseBeforeApply {
+			p.requests[c.Op]++
+		}
+		return zktest.Pass
+	})
+	w.After(time.Duration(timeouts) * conformance.SessionTimeout)
+	w.Server.SetFaults(nil)
+	for op, n := range p.requests {
+		p.requests[op] = rounded(n, timeouts)
+	}
+	p.transactions = int64(p.requests[zktest.OpMulti])
+	return p
+}
+
+// rounded is how many there are on average, with one digit if there are many: the times
+// of some depend on random names.
+func rounded(n, timeouts int) int {
+	average := (n + timeouts/2) / timeouts
+	if average < 50 {
+		return average
+	}
+	return (average + 5) / 10 * 10
+}
