@@ -140,6 +140,7 @@ func (w *teamWorker) hold(ctx context.Context, held *lease.Lease) {
 	late.Go(func() { w.writeLate(ctx, held) })
 	_ = release()
 	w.referee.released(w.team)
+	w.writeWithCheck(ctx, held)
 	late.Wait()
 }
 
@@ -171,6 +172,13 @@ func (w *teamWorker) writeLate(ctx context.Context, held *lease.Lease) {
 	if err == nil && before > held.Token() {
 		w.referee.faultf("token %d has written late, %d had written before", held.Token(), before)
 	}
+}
+
+// writeWithCheck writes with the Check of a lease whose release has returned, but may
+// not be answered.
+func (w *teamWorker) writeWithCheck(ctx context.Context, held *lease.Lease) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
 	if _, err := w.client.Multi(ctx, held.Check(), framework.SetOp(lateNode, nil, framework.AnyVersion)); err == nil {
 		w.referee.faultf("the Check of token %d passes after its release", held.Token())
 	}

@@ -39,8 +39,17 @@ func (p *process) SecureAddr() string { return p.secure }
 func (p *process) Log() string        { return tail(p.log) }
 func (p *process) Isolate() error     { return fmt.Errorf("isolate: %w", ErrNotSupported) }
 func (p *process) Heal() error        { return fmt.Errorf("heal: %w", ErrNotSupported) }
-func (p *process) Pause() error       { return p.signal(syscall.SIGSTOP) }
 func (p *process) Resume() error      { return p.signal(syscall.SIGCONT) }
+
+func (p *process) Pause() error {
+	if err := p.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	pid := p.run.cmd.Process.Pid
+	p.mu.Unlock()
+	return awaitStopped(pid)
+}
 
 func (p *process) Logged(text string) ([]string, error) {
 	log, err := os.ReadFile(filepath.Clean(p.log))
