@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/bench/contend"
@@ -71,7 +72,7 @@ func spent(crew []*child) (sum time.Duration) {
 func (r *run) act(ctx context.Context, w workload, order contend.Values, crew []*child, f *figure) (err error) {
 	switch w.act {
 	case "kill":
-		return kill(ctx, order, crew, f)
+		return kill(ctx, w.session(), order, crew, f)
 	case "take":
 		f.before, err = r.weigh(ctx, crew)
 	case "drain":
@@ -114,8 +115,10 @@ func (r *run) enqueue(ctx context.Context, order contend.Values, crew []*child, 
 }
 
 // kill measures how long it takes from the end of a leader's process until the next
-// leader knows that it is one.
-func kill(ctx context.Context, order contend.Values, crew []*child, f *figure) error {
+// leader knows that it is one. It depends on how long ago the leader had sent something,
+// which right after an election is never long. So the process is killed at a random
+// moment, when only what keeps the session has been sent for a while.
+func kill(ctx context.Context, session time.Duration, order contend.Values, crew []*child, f *figure) error {
 	for i, c := range crew {
 		order["total"] = fmt.Sprint(i + 1)
 		if _, err := c.order(ctx, "campaign", order); err != nil {
@@ -126,6 +129,11 @@ func kill(ctx context.Context, order contend.Values, crew []*child, f *figure) e
 				return err
 			}
 		}
+	}
+	select {
+	case <-time.After(session + rand.N(session)):
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 	start := time.Now()
 	crew[0].kill()
