@@ -52,12 +52,13 @@ func count(w *world, client string, timeouts int) price {
 	return p
 }
 
-// rounded is how many there are on average, with one digit if there are many: the times
-// of some depend on random names.
+// rounded is how many there are on average; if there are many, to the next 50. A lock
+// that is held is read every 0.75 to 1.25 session timeouts, as its random name says: a
+// hundred of them 102 times in one, and hardly ever 5 more or less.
 func rounded(n, timeouts int) int {
 	average := (n + timeouts/2) / timeouts
 	if average < 50 {
 		return average
 	}
-	return (average + 5) / 10 * 10
+	return (average + 25) / 50 * 50
 }
