@@ -234,7 +234,7 @@ func TestReleaseThatIsRefused(t *testing.T) {
 		require.ErrorIs(t, r.AwaitReleased(t.Context(), "/queue"), framework.ErrNoAuth)
 		stop()
 
-		r.server.On(zktest.OpDelete, "").Optional().Delay(time.Second)
+		r.server.On(zktest.OpDelete, "").After().Delay(time.Second)
 		require.ErrorIs(t, r.Release(t.Context(), "/queue/a"), framework.ErrNoAuth)
 		require.Equal(t, "over a, refused a", r.heard())
 		require.ErrorIs(t, r.DeleteGuaranteed(t.Context(), "/queue/a"), framework.ErrNoAuth)
