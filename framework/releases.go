@@ -248,7 +248,7 @@ func (all *releases) below(parent string) (found []*release) {
 	return found
 }
 
-// all returns those that are not settled.
+// all returns those that are unconfirmed, also the settled ones among them.
 func (all *releases) all() []*release {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -155,8 +155,8 @@ func explainDial(err error) error {
 	return err
 }
 
-// closedEarly says why a server may close a connection that it has no reason to
-// refuse.
+// closedEarly adds the probable reasons to the error of a connection that the server
+// has closed before it answered, where TLS is none of them.
 func closedEarly(err error) error {
 	return fmt.Errorf("the server closed the connection instead of answering: it may not serve now, or allow no more connections: %w", err)
 }

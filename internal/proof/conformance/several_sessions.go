@@ -90,11 +90,10 @@ func ownerOf(w *World, node string) int64 {
 }
 
 // furthest returns the session that was opened last.
-func (m *many) furthest(w *World) int64 {
-	var last int64
-	for _, s := range w.Server.Sessions() {
-		if s.Client == "a" && s.ID != m.client.Session().ID() {
-			last = s.ID
+func (m *many) furthest(w *World) (last int64) {
+	for _, id := range sessionsOf(w, "a") {
+		if id != m.client.Session().ID() {
+			last = id
 		}
 	}
 	return last

@@ -61,9 +61,7 @@ func handingOver(s *subject, seed uint64) Scenario {
 			zktest.CutConnection, zktest.DropReply, zktest.Mute, zktest.Delay(10*time.Millisecond), zktest.Delay(time.Second))
 	}
 	d.strike(&sc, clients)
-	sc.releaseAsync()
-	sc.travelTogether()
-	sc.spread()
+	sc.vary()
 	return sc
 }
 

@@ -70,10 +70,16 @@ func random(s *subject, seed uint64) Scenario {
 	if split := newDie(seed, 0x73706c6974); split.chance(15) {
 		split.isolateHolder(s, &sc, cutOff)
 	}
-	sc.releaseAsync()
-	sc.travelTogether()
-	sc.spread()
+	sc.vary()
 	return sc
+}
+
+// vary adds what has dice of its own, so that the rest of the scenario does not depend
+// on it.
+func (s *Scenario) vary() {
+	s.releaseAsync()
+	s.travelTogether()
+	s.spread()
 }
 
 // releaseAsync has some leases released without waiting for the answer. It has its own
