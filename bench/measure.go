@@ -18,6 +18,7 @@ type figure struct {
 	violations     int
 	requests       map[string]int // by kind, if they were counted
 	before, memory contend.Values // what a process takes: before, and while it waits or holds
+	released       float64        // locks per second, of those that were taken and kept
 	err            error
 }
 
@@ -43,8 +44,8 @@ func (r *run) measure(ctx context.Context, w workload, s system, path string, vi
 	if p := r.proxies[via]; p != nil {
 		f.requests = p.Counts()
 	}
-	if f.err == nil && w.act == "take" { // neither counted nor timed
-		_, f.err = crew[0].order(ctx, "drop", nil)
+	if f.err == nil && w.act == "take" { // not counted, and timed apart
+		f.err = f.drop(ctx, crew[0])
 	}
 	if f.err != nil || w.act == "kill" {
 		for _, c := range crew {
@@ -56,6 +57,13 @@ func (r *run) measure(ctx context.Context, w workload, s system, path string, vi
 		f.err = errServerEnded
 	}
 	return f
+}
+
+// drop has a process release what it has taken.
+func (f *figure) drop(ctx context.Context, c *child) error {
+	a, err := c.order(ctx, "drop", nil)
+	f.released = float64(a.Int("ops")) / time.Duration(a.Int("ns")).Seconds()
+	return err
 }
 
 // errServerEnded ends a run: nothing that follows would have a meaning.

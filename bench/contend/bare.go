@@ -85,9 +85,10 @@ func (s *bare) do(verb string, v Values) (result Values, done bool, err error) {
 	case verb == "take":
 		result, err = s.take(v)
 	case verb == "drop":
-		nodes := s.nodes
+		nodes, start := s.nodes, time.Now()
 		s.nodes = nil
-		result, err = Values{}, inTurn(len(nodes), 64, func(i int) error { return s.conn.Delete(nodes[i], -1) })
+		err = inTurn(len(nodes), 64, func(i int) error { return s.conn.Delete(nodes[i], -1) })
+		result = measured(len(nodes), len(nodes), time.Since(start))
 	case verb == "hold":
 		result = Values{}
 	case verb == "queue":

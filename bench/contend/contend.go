@@ -26,6 +26,14 @@ type locker interface {
 	release() error
 }
 
+// tokenOf returns the fencing token of what a locker holds, 0 if the system has none.
+func tokenOf(l locker) int64 {
+	if fenced, ok := l.(interface{ token() int64 }); ok {
+		return fenced.token()
+	}
+	return 0
+}
+
 // A system is one client: one session, as far as the system allows it.
 type system interface {
 	// locker returns what a worker, from 0, contends for at a path. The kind is

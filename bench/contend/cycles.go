@@ -74,7 +74,7 @@ func (c *contender) cycle(one cycler, turn int, dwell time.Duration) error {
 	if err := l.acquire(); err != nil {
 		return fmt.Errorf("acquire: %w", err)
 	}
-	c.slots.hold(one.slot, one.kinds[which], dwell)
+	c.slots.hold(one.slot, one.kinds[which], tokenOf(l), dwell)
 	if err := l.release(); err != nil {
 		return fmt.Errorf("release: %w", err)
 	}

@@ -8,14 +8,14 @@
 //	cycles kind goroutines for path own   acquire and release for so many milliseconds,
 //	  dwell                               hold for so many microseconds
 //	take n workers path fresh             take n locks, and keep them
-//	drop                                  release them
+//	drop                                  release them; answered when all are
 //	hold path worker                      be the holder that others wait for
 //	queue n path total limit dwell        n waiters; answered when the path has so many
 //	                                      contenders in total, or after the limit
 //	drain                                 release what is held, await the waiters
 //	resign n path                         n changes of leader between two sessions
 //	campaign path total, elected          start to campaign; await the election
-//	memory                                what this process takes
+//	memory                                what this process takes when that is steady
 //
 // "ops" of an answer are what ended in time, "all" all of them, "ns" the time.
 //

@@ -35,7 +35,7 @@ func (c *contender) enqueue(v Values) (Values, error) {
 		go func() {
 			err := l.acquire()
 			if err == nil {
-				c.slots.hold(0, "mutex", v.dwell())
+				c.slots.hold(0, "mutex", tokenOf(l), v.dwell())
 				err = l.release()
 			}
 			q.done <- err

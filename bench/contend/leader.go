@@ -41,7 +41,7 @@ func (c *contender) succeed(leader, next locker, path string) (time.Duration, er
 	go func() {
 		err := next.acquire()
 		at = time.Now()
-		c.slots.hold(0, "leader", 0)
+		c.slots.hold(0, "leader", 0, 0)
 		won <- err
 	}()
 	if err := await(c.system, path, 2, 0, nil); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
@@ -18,6 +19,12 @@ type ours struct {
 	client *framework.Client
 	single bool // the semaphore's layout
 	async  bool // it does not wait for the answer to a release
+
+	// A program has one mutex for a path, which all its goroutines share.
+	mu   sync.Mutex
+	last lease.Acquirer
+	path string // of that
+
 	crowd
 }
 
@@ -74,7 +81,20 @@ func (s *ours) acquirer(kind, path string, worker int) (lease.Acquirer, error) {
 		}
 		return l.Write(), nil
 	}
-	return mutex.New(s.client, path)
+	return s.mutex(path)
+}
+
+func (s *ours) mutex(path string) (lease.Acquirer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.path == path {
+		return s.last, nil
+	}
+	m, err := mutex.New(s.client, path)
+	if err == nil {
+		s.last, s.path = m, path
+	}
+	return m, err
 }
 
 // leased is a locker of one worker.
@@ -88,6 +108,8 @@ func (l *leased) acquire() (err error) {
 	l.held, err = l.Acquire(context.Background(), lease.Forever)
 	return err
 }
+
+func (l *leased) token() int64 { return int64(l.held.Token()) }
 
 func (l *leased) release() error {
 	held := l.held

@@ -45,10 +45,16 @@ func (s *Slots) at(i int) *int64 {
 	return (*int64)(unsafe.Pointer(&s.memory[i*slotBytes])) //nolint:gosec // of a length that is checked by the index
 }
 
+// newest is the token of the last holder, which stands behind the counter.
+func (s *Slots) newest(i int) *int64 {
+	return (*int64)(unsafe.Pointer(&s.memory[i*slotBytes+8])) //nolint:gosec // as above
+}
+
 // Clear sets all counters to zero: a process that was killed may have left its own.
 func (s *Slots) Clear() {
 	for i := range SlotCount {
 		atomic.StoreInt64(s.at(i), 0)
+		atomic.StoreInt64(s.newest(i), 0)
 	}
 }
 
@@ -65,9 +71,13 @@ func (s *Slots) enter(slot int, kind string) {
 func (s *Slots) leave(slot int, kind string) { atomic.AddInt64(s.at(slot), -weight(kind)) }
 
 // hold does both. Where time does not matter it dwells: a hold that takes no time is
-// seldom seen by another.
-func (s *Slots) hold(slot int, kind string, dwell time.Duration) {
+// seldom seen by another. Of holders that exclude each other the token has to grow: it
+// is the transaction of their nodes, so they hold in the order of the queue.
+func (s *Slots) hold(slot int, kind string, token int64, dwell time.Duration) {
 	s.enter(slot, kind)
+	if kind == "mutex" && token != 0 && atomic.SwapInt64(s.newest(slot), token) >= token {
+		s.violations.Add(1)
+	}
 	if dwell > 0 {
 		time.Sleep(dwell)
 	}

@@ -39,7 +39,7 @@ func TestSlotsFindHoldersAtTheSameTime(t *testing.T) {
 			}
 			for i, kind := range c.kinds {
 				both[i%2].enter(7, kind)
-				both[i%2].hold(8, kind, 0) // another path
+				both[i%2].hold(8, kind, 0, 0) // another path
 			}
 			for i, kind := range c.kinds {
 				both[i%2].leave(7, kind)
