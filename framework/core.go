@@ -29,6 +29,7 @@ type core struct {
 	parents      parents
 	grants       atomic.Uint64 // in further sessions
 	unanswered   unanswered
+	kept         kept
 
 	mu      sync.Mutex
 	session *Session      // the main one

@@ -2,7 +2,7 @@ package framework
 
 import "sync"
 
-// kept are values that a session keeps for recipes, each under a key.
+// kept are values that a session, or a client, keeps for recipes, each under a key.
 type kept struct {
 	mu     sync.Mutex
 	values map[any]any

@@ -74,8 +74,13 @@ func (v recipeView) GoHolding(s *Session, end func(), f func(ctx context.Context
 	return s.goHolding(end, f)
 }
 
-// Kept returns what the session keeps under a key.
-func (v recipeView) Kept(s *Session, key any, make func() any) any { return s.kept.get(key, make) }
+// Kept returns what a session, or the client, keeps under a key.
+func (v recipeView) Kept(s *Session, key any, make func() any) any {
+	if s == nil {
+		return v.core.kept.get(key, make)
+	}
+	return s.kept.get(key, make)
+}
 
 // OnDeleted tells which children of a node are deleted, or about to be.
 func (v recipeView) OnDeleted(s *Session, parent string, listener bridge.DeletionListener) (stop func()) {

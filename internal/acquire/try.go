@@ -101,7 +101,11 @@ func (t *Try) Await(ctx context.Context, q *queue.Queue, also *queue.Dependency)
 		return nil, err
 	}
 	recipepath.WarnIfOpen(t.Client, t.wait.recipe.ProtectedNodes)
-	others, err := p.Listed(ctx)
+	var others []string
+	err := t.awaitFront(ctx, p)
+	if err == nil {
+		others, err = p.Listed(ctx)
+	}
 	if err == nil {
 		err = recipepath.CheckOthers(ctx, t.Client, q, others, p)
 	}
@@ -113,6 +117,15 @@ func (t *Try) Await(ctx context.Context, q *queue.Queue, also *queue.Dependency)
 		return nil, err
 	}
 	return p, nil
+}
+
+// awaitFront waits until it matters what is ahead of the position. A try that must not
+// wait finds out at once that there is something.
+func (t *Try) awaitFront(ctx context.Context, p *queue.Position) error {
+	if t.AtOnce {
+		return nil
+	}
+	return p.AwaitFront(ctx)
 }
 
 // askLimit bounds the reads for the error, which delay an answer that is late already.

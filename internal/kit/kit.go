@@ -169,9 +169,9 @@ type Kit interface {
 	// It must not block.
 	GoHolding(s *framework.Session, end func(), f func(ctx context.Context)) bool
 
-	// Kept returns the value that a session of the client keeps under a key, which make
-	// returns if there is none. It lasts as long as the session's value in memory. make
-	// must not call Kept.
+	// Kept returns the value that a session of the client, or with nil the client, keeps
+	// under a key, which make returns if there is none. It lasts as long as that is in
+	// memory. make must not call Kept.
 	Kept(s *framework.Session, key any, make func() any) any
 
 	// OnDeleted tells a listener, until stop, of which children of a node a session of

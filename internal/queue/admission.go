@@ -9,6 +9,43 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
+// AwaitFront waits until the position belongs to the front of the crowd.
+func (p *Position) AwaitFront(ctx context.Context) error {
+	for p.crowd.staysBehind(p) {
+		p.wantNothing()
+		select {
+		case <-p.wake:
+		case <-ctx.Done():
+			p.recordBehind()
+			return p.interrupted(context.Cause(ctx))
+		case <-p.session.Done():
+			return p.session.Err()
+		}
+	}
+	return nil
+}
+
+// wantNothing takes back that the position wants a listing, since its create was sent.
+func (p *Position) wantNothing() {
+	p.view.mu.Lock()
+	defer p.view.unlock()
+	delete(p.view.wanting, p)
+}
+
+// recordBehind is record for a position that knows nothing itself.
+func (p *Position) recordBehind() {
+	n, v := p.crowd.ahead(p)
+	head := ""
+	if v != nil {
+		v.mu.Lock()
+		if at, _ := v.find(p.self); at > 0 {
+			n, head = max(n, v.count(at)), v.names[0].Node
+		}
+		v.mu.Unlock()
+	}
+	p.seen.record(p.queue.Path, n, head)
+}
+
 // Listed waits for a listing that shows the own node, and returns the children that do
 // not contend. It returns ErrEvicted if the own node was deleted.
 func (p *Position) Listed(ctx context.Context) (others []string, err error) {
@@ -123,10 +160,10 @@ func (p *Position) find() (at int, err error) {
 		return -1, nil
 	case found && !v.isGone(p.self):
 		return at, nil
-	case v.listed > p.answered:
+	case v.listed > p.answered && v.shows(p.self):
 		return -1, ErrEvicted
 	}
-	v.want(p, max(p.sent, v.listed)) // there is none, or it may have overtaken the create
+	v.want(p, max(p.sent, v.listed)) // there is none, or it may have overtaken the create, or shows too few
 	return -1, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
@@ -166,6 +167,7 @@ func (v *view) accept(names []znode.Name, others []string, broken <-chan struct{
 			}
 		}
 	}
+	v.trim()
 	for p, after := range v.wanting {
 		if v.listed > after {
 			delete(v.wanting, p)
@@ -174,6 +176,28 @@ func (v *view) accept(names []znode.Name, others []string, broken <-chan struct{
 		}
 	}
 }
+
+// trim drops what the listing shows behind all positions that may be admitted soon, and
+// those that want it. The caller has the lock.
+func (v *view) trim() {
+	v.size, v.end = len(v.names), znode.Name{}
+	end, some := v.crowd.last()
+	if !some {
+		return
+	}
+	for p := range v.wanting {
+		if p.answered > 0 && end.Before(p.self) {
+			end = p.self
+		}
+	}
+	if at, found := v.find(end); found {
+		v.names, v.end = slices.Clone(v.names[:at+1]), end
+	}
+}
+
+// shows reports whether the listing would show a contender if there was one of that
+// name when it was answered.
+func (v *view) shows(name znode.Name) bool { return v.end.Node == "" || !v.end.Before(name) }
 
 // withoutDuplicates takes out of a listing the nodes that have the id of a position of
 // this session, but are not its node. They can only come from creates that were taken

@@ -16,8 +16,9 @@ import (
 // That is not needed if a position of this session waits there: it has found out
 // itself, and the view knows it.
 
-// fewReads is how many nodes a position reads in place of a listing. If it is to be
-// admitted next, it reads more of a long queue, whose listing is large.
+// A position reads up to fewReads nodes in place of a listing. It reads more of a long
+// queue: a listing of that costs the servers as much as a read for each namesPerRead of
+// its names, and holds up all others.
 const (
 	fewReads     = 12
 	namesPerRead = 50
@@ -30,14 +31,15 @@ func (p *Position) waitFor(at int, wait []znode.Name, policy Policy) {
 	fresh := p.basis != v.listed // the listing is new for it, and shows what is ahead
 	p.basis = v.listed
 	next := p.next(at, wait, policy)
+	limit := max(fewReads, v.size/namesPerRead)
 	switch {
 	case fresh:
 	case !v.knowsAll(wait):
-		if p.recheckDue() || !p.readUnknown(at, max(fewReads, at/namesPerRead), policy, true) {
+		if p.recheckDue() || !p.readUnknown(at, limit, policy, true) {
 			v.want(p, v.listed)
 			return
 		}
-	case !v.knowsAll(next) && !p.readUnknown(at, fewReads, policy, false):
+	case !v.knowsAll(next) && !p.readUnknown(at, limit, policy, false):
 		next = nil
 	}
 	nodes := make([]*node, 0, len(wait)+len(next))

@@ -23,6 +23,7 @@ type Position struct {
 	sessionID int64
 	seen      *Seen
 	view      *view // nil when the wait is over
+	crowd     *crowd
 	wake      chan struct{}
 
 	joined      context.Context // with which it was created
@@ -83,6 +84,7 @@ func (p *Position) Unconfirmed() <-chan struct{} { return p.unconfirmed }
 func (p *Position) Join(ctx context.Context) error {
 	p.joined, p.wake = ctx, make(chan struct{}, 1)
 	p.view = p.queue.use(p.client, p.session)
+	p.crowd = p.view.crowd
 	err := kit.Of(p.client).WithParents(ctx, p.queue.Path, func() error { return p.create(ctx) })
 	if err != nil {
 		p.End()
@@ -92,6 +94,7 @@ func (p *Position) Join(ctx context.Context) error {
 		p.Leave()
 		return lease.ErrSequenceExhausted
 	}
+	p.crowd.enter(p)
 	return nil
 }
 
@@ -99,6 +102,10 @@ func (p *Position) Join(ctx context.Context) error {
 // that it costs no round trip of its own.
 func (p *Position) create(ctx context.Context) error {
 	v := p.view
+	if err := p.crowd.mayJoin(ctx, p); err != nil {
+		return err
+	}
+	defer p.crowd.hasJoined()
 	sent := func() {
 		v.mu.Lock()
 		defer v.mu.Unlock() // nothing may be sent: see flush
@@ -106,7 +113,9 @@ func (p *Position) create(ctx context.Context) error {
 			return
 		}
 		p.sent = v.tick()
-		v.want(p, p.sent)
+		if !p.crowd.isFull() {
+			v.want(p, p.sent)
+		}
 	}
 	made, err := kit.Of(p.client).CreateSent(ctx, p.queue.Node(p.queue.Kind), p.queue.Data(), framework.EphemeralSequential, sent, v.flush)
 	if err != nil {
@@ -152,6 +161,7 @@ func (p *Position) End() {
 	if v == nil {
 		return
 	}
+	p.crowd.exit(p)
 	p.view = nil
 	v.mu.Lock()
 	p.ended = true

@@ -50,13 +50,16 @@ type view struct {
 	lister   *framework.Client // the same, which says what fails
 	pause    time.Duration     // between slow looks
 	users    int               // guarded by all.mu
+	crowd    *crowd            // while it is used
 
 	mu             sync.Mutex // guards what follows. Nothing of the session is called under it, but Go: see unlock
 	closed         bool
 	clock          uint64                 // counts what happens, to order it
 	listed         uint64                 // when the listing was sent; 0: there is none
 	broken         <-chan struct{}        // closed if the connection of the listing broke
-	names          []znode.Name           // contenders, in order
+	size           int                    // of the listing, in contenders
+	names          []znode.Name           // these, in order
+	end            znode.Name             // the last of them that is kept, zero if all are: see trim
 	gone           map[string]znode.Name  // of those, the ones that are deleted; never the first
 	others         []string               // children that do not contend
 	reduced        bool                   // the listing showed one that is known to be deleted
@@ -211,7 +214,7 @@ func (v *view) ahead(at int) Ahead { return Ahead{names: v.names[:at], gone: v.g
 func (v *view) count(at int) int {
 	n := at
 	for _, gone := range v.gone {
-		if gone.Before(v.names[at]) {
+		if at == len(v.names) || gone.Before(v.names[at]) {
 			n--
 		}
 	}

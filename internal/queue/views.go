@@ -70,6 +70,7 @@ func (v *view) open() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.closed = false
+	v.crowd = crowdsOf(v.client).use(v.key)
 }
 
 // close ends all that the view does. A request that is under way ends with its answer.
@@ -77,6 +78,7 @@ func (v *view) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.closed = true
+	v.crowd.leave()
 	if v.slow != nil {
 		v.slow.Stop()
 		v.slow = nil
