@@ -94,6 +94,7 @@ func (c *Client) Close() error {
 		return err
 	}
 	c.core.cancel(ErrClosed)
+	c.core.closing.begin(ErrClosed)
 	<-c.core.done
 	return nil
 }

@@ -30,6 +30,7 @@ type core struct {
 	grants       atomic.Uint64 // in further sessions
 	unanswered   unanswered
 	kept         kept
+	closing      closing
 
 	mu      sync.Mutex
 	session *Session      // the main one

@@ -60,11 +60,11 @@ func (v recipeView) StopOnSuspend() bool { return v.core.cfg.StopOnSuspend }
 // Logger returns the one of the configuration.
 func (v recipeView) Logger() *slog.Logger { return v.core.cfg.Logger }
 
-// OnClose calls a function when Close begins.
-func (v recipeView) OnClose(begun func(cause error)) (stop func() bool) {
-	ctx := v.core.ctx
-	return context.AfterFunc(ctx, func() { begun(context.Cause(ctx)) })
-}
+// OnClose has a listener told when Close begins.
+func (v recipeView) OnClose(l bridge.CloseListener) { v.core.closing.listen(l) }
+
+// OffClose forgets it.
+func (v recipeView) OffClose(l bridge.CloseListener) { v.core.closing.forget(l) }
 
 // DeleteInBackground removes a node without waiting for anything.
 func (v recipeView) DeleteInBackground(path string) { v.deleteInBackground(path) }

@@ -16,21 +16,24 @@ func (w *wait) explain(err error) error {
 	case errors.Is(err, framework.ErrClosed):
 	case w.timedOut() || errors.Is(err, queue.ErrNotFree):
 		return w.timeoutError(err)
-	case w.work.Err() != nil:
-		err = context.Cause(w.work)
+	case w.try.Work.Err() != nil:
+		err = context.Cause(w.try.Work)
 	}
 	return w.recipe.Failed(err)
 }
 
 func (w *wait) timeoutError(err error) error {
 	timeout := &lease.TimeoutError{
-		Path: w.recipe.Client.FullPath(w.recipe.Path), Waited: time.Since(w.start), Ahead: w.seen.Ahead, Node: w.seen.Head, Holder: w.seen.Holder,
-		Err: w.lastFailure(err), Cause: context.Cause(w.work),
+		Path: w.recipe.Client.FullPath(w.recipe.Path), Waited: time.Since(w.start), Ahead: w.seen.Ahead, Node: w.seen.Head,
+		Err: w.lastFailure(err), Cause: context.Cause(w.try.Work),
+	}
+	if w.seen.Holder != nil {
+		timeout.Holder = *w.seen.Holder
 	}
 	if now := w.reachable(); errors.Is(now, framework.ErrNotConnected) && !errors.Is(err, framework.ErrNotConnected) {
 		timeout.Err = now // it waited for an event, which no server could send
 	}
-	if w.atOnce {
+	if w.try.AtOnce {
 		timeout.Waited = 0
 	}
 	return timeout

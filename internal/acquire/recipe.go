@@ -100,7 +100,7 @@ func (r *Recipe) Enter(ctx context.Context, timeout time.Duration) (*lease.Lease
 func (r *Recipe) await(ctx context.Context, timeout time.Duration, fork *hold.ForkWait) (*lease.Lease, error) {
 	w := r.begin(ctx, timeout)
 	defer w.end()
-	if w.atOnce {
+	if w.try.AtOnce {
 		w.end()
 	}
 	held, err := fork.Await(w.ctx)
@@ -110,10 +110,10 @@ func (r *Recipe) await(ctx context.Context, timeout time.Duration, fork *hold.Fo
 	switch {
 	case errors.Is(err, lease.ErrLost):
 		return nil, r.Failed(err)
-	case w.atOnce && ctx.Err() == nil:
+	case w.try.AtOnce && ctx.Err() == nil:
 		err = queue.ErrNotFree
 	}
-	w.seen.Ahead, w.seen.Holder = fork.Ahead(), r.Self.Holder
+	w.seen.Ahead, w.seen.Holder = fork.Ahead(), &r.Self.Holder
 	return nil, w.explain(err)
 }
 

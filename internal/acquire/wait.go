@@ -20,30 +20,27 @@ var errWaitOver = errors.New("wait is over")
 // A wait is one call of Acquire: tries, one after another, until one has a slot or the
 // time is up.
 type wait struct {
-	recipe   *Recipe
-	work     context.Context // the caller's
-	requests context.Context // the same with what observers add to it
-	ctx      context.Context // derived from that; it also ends with the time, and when Close begins
-	cancel   context.CancelCauseFunc
-	stop     func() bool // that Close ends it
-	timer    *time.Timer // that ends it; nil without a timeout
-	start    time.Time
-	atOnce   bool                 // it must not wait for other contenders
-	failed   error                // why the last position was lost
-	full     []*framework.Session // had no room; refused is what they said last
-	refused  error
-	seen     queue.Seen // for the error
-	try      Try        // the present one
+	recipe  *Recipe
+	ctx     context.Context // it also ends with the time, and when Close begins
+	cancel  context.CancelCauseFunc
+	timer   *time.Timer // that ends it; nil without a timeout
+	start   time.Time
+	failed  error                // why the last position was lost
+	full    []*framework.Session // had no room; refused is what they said last
+	refused error
+	seen    queue.Seen // for the error
+	try     Try        // the present one
 }
 
 // begin starts the clock of a wait, which has to be ended.
 func (r *Recipe) begin(ctx context.Context, timeout time.Duration) *wait {
 	o := observing(ctx)
-	w := &wait{recipe: r, work: ctx, requests: o.forRequests(ctx), start: time.Now(), seen: queue.Seen{Ahead: -1, Timed: o != nil}}
-	w.ctx, w.cancel = context.WithCancelCause(w.requests)
-	w.stop = kit.Of(r.Client).OnClose(w.cancel)
+	w := &wait{recipe: r, start: time.Now(), seen: queue.Seen{Ahead: -1, Timed: o != nil}}
+	w.try = Try{Work: ctx, Seen: &w.seen, wait: w}
+	w.ctx, w.cancel = context.WithCancelCause(w.requests())
+	kit.Of(r.Client).OnClose(w)
 	if timeout <= 0 {
-		w.atOnce, timeout = true, r.atOnceLimit()
+		w.try.AtOnce, timeout = true, r.atOnceLimit()
 	}
 	if timeout != lease.Forever {
 		w.timer = time.AfterFunc(timeout, func() { w.cancel(errWaitOver) })
@@ -51,9 +48,15 @@ func (r *Recipe) begin(ctx context.Context, timeout time.Duration) *wait {
 	return w
 }
 
+// requests returns the caller's context with what observers add to it.
+func (w *wait) requests() context.Context { return observing(w.try.Work).forRequests(w.try.Work) }
+
+// Closes ends the context of the wait.
+func (w *wait) Closes(cause error) { w.cancel(cause) }
+
 // end ends the context of the wait, and what would end it later.
 func (w *wait) end() {
-	w.stop()
+	kit.Of(w.recipe.Client).OffClose(w)
 	if w.timer != nil {
 		w.timer.Stop()
 	}
@@ -95,7 +98,7 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 // tryIn acquires in one session.
 func (w *wait) tryIn(session *framework.Session, take Taker) (*lease.Lease, error) {
 	w.seen.Notified = time.Time{}
-	w.try = Try{Client: kit.Of(w.recipe.Client).Within(session), Session: session, AtOnce: w.atOnce, Work: w.work, Seen: &w.seen, wait: w}
+	w.try.Client, w.try.Session, w.try.Ask = kit.Of(w.recipe.Client).Within(session), session, nil
 	return take(w.ctx, &w.try)
 }
 
@@ -103,7 +106,7 @@ func (w *wait) tryIn(session *framework.Session, take Taker) (*lease.Lease, erro
 // contenders does not wait for a connection either.
 func (w *wait) session() (*framework.Session, error) {
 	client := w.recipe.Client
-	if w.atOnce {
+	if w.try.AtOnce {
 		if err := client.Reachable(); errors.Is(err, framework.ErrNotConnected) {
 			return nil, fmt.Errorf("%w: %w", queue.ErrNotFree, err)
 		}
@@ -112,6 +115,7 @@ func (w *wait) session() (*framework.Session, error) {
 	if w.refused != nil && errors.Is(err, framework.ErrTooManyEphemerals) {
 		err = fmt.Errorf("%w: %w", err, w.refused) // which tells more
 	}
+	w.refused = nil
 	return s, err
 }
 
@@ -122,5 +126,5 @@ var folders = []string{"", "/" + znode.QueueDir, "/" + znode.PermitsDir}
 // the caller's context.
 func (w *wait) timedOut() bool {
 	over := errors.Is(context.Cause(w.ctx), errWaitOver) || errors.Is(w.ctx.Err(), context.DeadlineExceeded)
-	return over && !errors.Is(w.work.Err(), context.Canceled)
+	return over && !errors.Is(w.try.Work.Err(), context.Canceled)
 }

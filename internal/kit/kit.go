@@ -215,10 +215,11 @@ type Kit interface {
 	// sessions: then one may lag behind what the client has done in another.
 	HasGrantedInFurther() bool
 
-	// OnClose calls a function with ErrClosed when Close begins, in a goroutine of its
-	// own, for what must not go on while leases are ended. stop must be called when
-	// that is over, as that of context.AfterFunc.
-	OnClose(begun func(cause error)) (stop func() bool)
+	// OnClose has a listener told when Close begins, or at once if it has, for what must
+	// not go on while leases are ended. OffClose must be called when that is over: the
+	// listener is forgotten, but a call that has begun may go on.
+	OnClose(l CloseListener)
+	OffClose(l CloseListener)
 
 	// OpenEntries reads the ACL of a node and returns the entries that permit any of
 	// perms to a client without credentials: to anyone, or to all from some address.
@@ -247,6 +248,9 @@ type Kit interface {
 
 // A Reliance says that work relies on nodes of a session: see Kit.Rely.
 type Reliance = bridge.Reliance
+
+// A CloseListener is told when Close begins: see Kit.OnClose.
+type CloseListener = bridge.CloseListener
 
 // A DeletionListener is told of deletions: see Kit.OnDeleted.
 type DeletionListener = bridge.DeletionListener

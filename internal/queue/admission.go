@@ -11,13 +11,17 @@ import (
 
 // AwaitFront waits until the position belongs to the front of the crowd.
 func (p *Position) AwaitFront(ctx context.Context) error {
+	if !p.crowd.staysBehind(p) {
+		return nil
+	}
+	p.standBack()
+	defer p.takePart()
 	for p.crowd.staysBehind(p) {
-		p.wantNothing()
 		select {
 		case <-p.wake:
 		case <-ctx.Done():
 			p.recordBehind()
-			return p.interrupted(context.Cause(ctx))
+			return context.Cause(ctx)
 		case <-p.session.Done():
 			return p.session.Err()
 		}
@@ -25,11 +29,18 @@ func (p *Position) AwaitFront(ctx context.Context) error {
 	return nil
 }
 
-// wantNothing takes back that the position wants a listing, since its create was sent.
-func (p *Position) wantNothing() {
+// standBack takes back that the position wants a listing, since its create was sent.
+func (p *Position) standBack() {
 	p.view.mu.Lock()
 	defer p.view.unlock()
 	delete(p.view.wanting, p)
+	p.awaiting = nil
+}
+
+func (p *Position) takePart() {
+	p.view.mu.Lock()
+	defer p.view.unlock()
+	p.awaiting = new(awaiting)
 }
 
 // recordBehind is record for a position that knows nothing itself.
@@ -238,7 +249,7 @@ func (p *Position) watchOwn(urgent bool) {
 // onOwnData records what a read of the own node has shown. The caller has the lock of
 // the view.
 func (p *Position) onOwnData(data []byte, stat framework.Stat) {
-	if stat.EphemeralOwner != p.sessionID {
+	if stat.EphemeralOwner != p.session.ID() {
 		p.evicted = true
 		p.notify()
 		return

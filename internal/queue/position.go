@@ -17,32 +17,39 @@ import (
 // A Position is one node of a queue, in one session. It is for one goroutine. It
 // reports facts; its caller decides how long that may take, and what to do.
 type Position struct {
-	queue     *Queue
-	client    *framework.Client // pinned to session
-	session   *framework.Session
-	sessionID int64
-	seen      *Seen
-	view      *view // nil when the wait is over
-	crowd     *crowd
-	wake      chan struct{}
+	queue   *Queue
+	client  *framework.Client // pinned to session
+	session *framework.Session
+	seen    *Seen
+	view    *view // nil when the wait is over
+	crowd   *crowd
+	wake    chan struct{}
 
-	joined      context.Context // with which it was created
-	path        string
-	self        znode.Name
-	token       int64           // czxid
-	made        time.Time       // when the create was answered
+	joined context.Context // with which it was created
+	path   string
+	self   znode.Name
+	token  int64     // czxid
+	made   time.Time // when the create was answered
+
+	// Guarded by view.mu.
+	sent, answered uint64 // when the create was, the last attempt
+	evicted        bool   // its node is deleted
+	ended          bool   // so is its wait
+	*awaiting             // nil while the position stands behind the front of the crowd
+}
+
+// awaiting is what a position of the front waits for, and knows of that. There are many
+// behind the front, which have none.
+type awaiting struct {
 	rest        *time.Timer     // until it reads what it waits for; nil: it has not rested
 	unconfirmed <-chan struct{} // closed if the connection broke, if a deletion admitted the position
 
 	// Guarded by view.mu.
-	sent, answered      uint64 // when the create was, the last attempt
-	node                *node  // its own; nil until it waits for others
+	node                *node // its own; nil until it waits for others
 	waits               []*node
 	basis               uint64 // the listing by which it waits
 	admissible          bool   // but for the watch on its node
 	unlisted            bool   // the last one that it has waited for has failed
-	evicted             bool   // its node is deleted
-	ended               bool   // so is its wait
 	failed              error  // a request that it needs has
 	passed              any    // by the one directly ahead
 	lookDue             bool   // its dependency is to be looked at again
@@ -55,7 +62,7 @@ type Position struct {
 // node before Join. It records what it reads in seen.
 func (q *Queue) Position(client *framework.Client, seen *Seen) *Position {
 	s := client.Session()
-	return &Position{queue: q, client: client, session: s, sessionID: s.ID(), seen: seen}
+	return &Position{queue: q, client: client, session: s, seen: seen, awaiting: new(awaiting)}
 }
 
 // Name returns that of the node.

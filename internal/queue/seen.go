@@ -15,8 +15,8 @@ type Seen struct {
 	// Head is the name of the first of them, "" if unknown, and Dir the path of its
 	// parent.
 	Dir, Head string
-	// Holder is what its data say; zero if unknown.
-	Holder lease.Holder
+	// Holder is what its data say; nil if unknown.
+	Holder *lease.Holder
 	// Notified is when a wait for others last ended, if Timed is set. It is zero if
 	// there was none.
 	Notified time.Time
@@ -44,9 +44,12 @@ func (s *Seen) Record(dir string, ahead []znode.Name) {
 func (s *Seen) record(dir string, ahead int, head string) {
 	s.Ahead = ahead
 	if ahead > 0 && head != s.Head {
-		s.Dir, s.Head, s.Holder = dir, head, lease.Holder{}
+		s.Dir, s.Head, s.Holder = dir, head, nil
 	}
 }
 
 // OnData records the data of the first node.
-func (s *Seen) OnData(data []byte) { s.Holder = holderOf(s.Head, data) }
+func (s *Seen) OnData(data []byte) {
+	holder := holderOf(s.Head, data)
+	s.Holder = &holder
+}

@@ -29,6 +29,13 @@ type Reliance interface {
 	OnFailure(failed func(error))
 }
 
+// A CloseListener is told when a client begins to close: see internal/kit.Kit.OnClose. It
+// is comparable.
+type CloseListener interface {
+	// Closes says so; cause is ErrClosed. It must not block, nor call the client.
+	Closes(cause error)
+}
+
 // A DeletionListener is told what a session knows of the deletions of the children of a
 // node: see internal/kit.Kit.OnDeleted.
 type DeletionListener interface {

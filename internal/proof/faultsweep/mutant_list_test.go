@@ -63,7 +63,7 @@ func Mutants() []Mutant {
 		File: "internal/acquire/try.go", Old: "t.askHead()\n\tp.Leave()", New: "t.askHead()",
 	}, {
 		Name: "a wait goes on while Close waits for leases", Package: suites, Tests: "^TestMutex$/a_closing_client_waits_for_releases",
-		File: "internal/acquire/wait.go", Old: "OnClose(w.cancel)", New: "OnClose(func(error) {})",
+		File: "internal/acquire/wait.go", Old: "kit.Of(r.Client).OnClose(w)", New: "",
 	}, {
 		Name: "a wait whose time is up was cancelled", Package: scenarios, Tests: "TestTimeoutErrorNamesThePresentHolder",
 		File: "internal/acquire/wait.go", Old: "errors.Is(context.Cause(w.ctx), errWaitOver) ||", New: "",
