@@ -61,10 +61,10 @@ func (v recipeView) StopOnSuspend() bool { return v.core.cfg.StopOnSuspend }
 func (v recipeView) Logger() *slog.Logger { return v.core.cfg.Logger }
 
 // OnClose has a listener told when Close begins.
-func (v recipeView) OnClose(l bridge.CloseListener) { v.core.closing.listen(l) }
+func (v recipeView) OnClose(l *bridge.CloseListener) { v.core.closing.listen(l) }
 
 // OffClose forgets it.
-func (v recipeView) OffClose(l bridge.CloseListener) { v.core.closing.forget(l) }
+func (v recipeView) OffClose(l *bridge.CloseListener) { v.core.closing.forget(l) }
 
 // DeleteInBackground removes a node without waiting for anything.
 func (v recipeView) DeleteInBackground(path string) { v.deleteInBackground(path) }

@@ -8,8 +8,9 @@ import (
 
 // A queue is a number of waiters for one path.
 type queue struct {
-	n    int
-	done chan error
+	n     int
+	dwell time.Duration
+	done  chan error
 }
 
 // hold acquires the path that others will queue for.
@@ -25,25 +26,28 @@ func (c *contender) hold(v Values) (Values, error) {
 // enqueue starts waiters. It returns when the path has all contenders, those of other
 // processes included.
 func (c *contender) enqueue(v Values) (Values, error) {
-	q, start := &queue{n: v.Int("n")}, time.Now()
+	q, start := &queue{n: v.Int("n"), dwell: v.dwell()}, time.Now()
 	q.done = make(chan error, q.n)
 	for i := range q.n {
 		l, err := c.system.locker("mutex", v["path"], i)
 		if err != nil {
 			return nil, err
 		}
-		go func() {
-			err := l.acquire()
-			if err == nil {
-				c.slots.hold(0, "mutex", tokenOf(l), v.dwell())
-				err = l.release()
-			}
-			q.done <- err
-		}()
+		go c.turn(q, l)
 	}
 	c.queue = q
 	err := await(c.system, v["path"], v.Int("total"), time.Duration(v.Int("limit"))*time.Millisecond, q.done)
 	return measured(q.n, q.n, time.Since(start)), err
+}
+
+// turn is what a waiter of a queue does.
+func (c *contender) turn(q *queue, l locker) {
+	err := l.acquire()
+	if err == nil {
+		c.slots.hold(0, "mutex", tokenOf(l), q.dwell)
+		err = l.release()
+	}
+	q.done <- err
 }
 
 // await returns when a path has so many contenders. Where that cannot be known, a

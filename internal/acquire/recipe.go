@@ -101,7 +101,7 @@ func (r *Recipe) await(ctx context.Context, timeout time.Duration, fork *hold.Fo
 	w := r.begin(ctx, timeout)
 	defer w.end()
 	if w.try.AtOnce {
-		w.end()
+		w.cancel(nil)
 	}
 	held, err := fork.Await(w.ctx)
 	if err == nil {

@@ -135,7 +135,7 @@ const askLimit = 50 * time.Millisecond
 // contender is the head.
 func (t *Try) GiveUp(p *queue.Position) {
 	t.askHead()
-	p.Leave()
+	p.Leave(t.wait.ctx)
 }
 
 // askHead reads the data of the head, for the error.
@@ -176,7 +176,6 @@ func (t *Try) Grant(p *queue.Position) (*lease.Lease, error) {
 // from Work. The acquire has then succeeded.
 func (t *Try) Start(ctx context.Context, g hold.Grant) *lease.Lease {
 	if o := observing(t.Work); o != nil {
-		o.notified = t.Seen.Notified
 		o.end(nil)
 	}
 	return hold.Start(ctx, g)

@@ -22,7 +22,7 @@ var errWaitOver = errors.New("wait is over")
 type wait struct {
 	recipe  *Recipe
 	ctx     context.Context // it also ends with the time, and when Close begins
-	cancel  context.CancelCauseFunc
+	closing kit.CloseListener // whose function ends it
 	timer   *time.Timer // that ends it; nil without a timeout
 	start   time.Time
 	failed  error                // why the last position was lost
@@ -35,10 +35,13 @@ type wait struct {
 // begin starts the clock of a wait, which has to be ended.
 func (r *Recipe) begin(ctx context.Context, timeout time.Duration) *wait {
 	o := observing(ctx)
-	w := &wait{recipe: r, start: time.Now(), seen: queue.Seen{Ahead: -1, Timed: o != nil}}
+	w := &wait{recipe: r, start: time.Now(), seen: queue.Seen{Ahead: -1}}
+	if o != nil {
+		w.seen.Notified = &o.notified
+	}
 	w.try = Try{Work: ctx, Seen: &w.seen, wait: w}
-	w.ctx, w.cancel = context.WithCancelCause(w.requests())
-	kit.Of(r.Client).OnClose(w)
+	w.ctx, w.closing.Closes = context.WithCancelCause(w.requests())
+	kit.Of(r.Client).OnClose(&w.closing)
 	if timeout <= 0 {
 		w.try.AtOnce, timeout = true, r.atOnceLimit()
 	}
@@ -51,12 +54,12 @@ func (r *Recipe) begin(ctx context.Context, timeout time.Duration) *wait {
 // requests returns the caller's context with what observers add to it.
 func (w *wait) requests() context.Context { return observing(w.try.Work).forRequests(w.try.Work) }
 
-// Closes ends the context of the wait.
-func (w *wait) Closes(cause error) { w.cancel(cause) }
+// cancel ends the context of the wait.
+func (w *wait) cancel(cause error) { w.closing.Closes(cause) }
 
 // end ends the context of the wait, and what would end it later.
 func (w *wait) end() {
-	kit.Of(w.recipe.Client).OffClose(w)
+	kit.Of(w.recipe.Client).OffClose(&w.closing)
 	if w.timer != nil {
 		w.timer.Stop()
 	}
@@ -97,7 +100,9 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 
 // tryIn acquires in one session.
 func (w *wait) tryIn(session *framework.Session, take Taker) (*lease.Lease, error) {
-	w.seen.Notified = time.Time{}
+	if w.seen.Notified != nil {
+		*w.seen.Notified = time.Time{}
+	}
 	w.try.Client, w.try.Session, w.try.Ask = kit.Of(w.recipe.Client).Within(session), session, nil
 	return take(w.ctx, &w.try)
 }

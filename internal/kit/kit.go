@@ -216,10 +216,10 @@ type Kit interface {
 	HasGrantedInFurther() bool
 
 	// OnClose has a listener told when Close begins, or at once if it has, for what must
-	// not go on while leases are ended. OffClose must be called when that is over: the
-	// listener is forgotten, but a call that has begun may go on.
-	OnClose(l CloseListener)
-	OffClose(l CloseListener)
+	// not go on while leases are ended. OffClose must be called once when that is over:
+	// the listener is forgotten, but a call that has begun may go on.
+	OnClose(l *CloseListener)
+	OffClose(l *CloseListener)
 
 	// OpenEntries reads the ACL of a node and returns the entries that permit any of
 	// perms to a client without credentials: to anyone, or to all from some address.

@@ -17,13 +17,14 @@ func (p *Position) AwaitFront(ctx context.Context) error {
 	p.standBack()
 	defer p.takePart()
 	for p.crowd.staysBehind(p) {
+		if closed(p.session.Done()) {
+			return p.session.Err()
+		}
 		select {
-		case <-p.wake:
+		case <-p.wake: // also when the session ends
 		case <-ctx.Done():
 			p.recordBehind()
 			return context.Cause(ctx)
-		case <-p.session.Done():
-			return p.session.Err()
 		}
 	}
 	return nil
@@ -35,6 +36,8 @@ func (p *Position) standBack() {
 	defer p.view.unlock()
 	delete(p.view.wanting, p)
 	p.awaiting = nil
+	all := p.view.all
+	all.awaitEnd.Do(func() { p.session.Go(all.wakeAtEnd) })
 }
 
 func (p *Position) takePart() {

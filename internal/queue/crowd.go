@@ -153,6 +153,26 @@ func (c *crowd) staysBehind(p *Position) bool {
 	return true
 }
 
+// wakeAtEnd wakes those that stand behind the front when the session ends. To wait for
+// that themselves would cost each a part of its memory.
+func (all *views) wakeAtEnd(ctx context.Context) {
+	<-ctx.Done()
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, v := range all.all {
+		v.crowd.wakeBehind()
+	}
+}
+
+// wakeBehind wakes those behind the front, of all sessions: they look themselves.
+func (c *crowd) wakeBehind() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.behind {
+		p.notify()
+	}
+}
+
 // isBehind is for a caller that has the lock.
 func (c *crowd) isBehind(p *Position) bool {
 	return len(c.waiting) >= c.front && c.waiting[c.front-1].self.Before(p.self)

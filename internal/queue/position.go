@@ -25,11 +25,10 @@ type Position struct {
 	crowd   *crowd
 	wake    chan struct{}
 
-	joined context.Context // with which it was created
-	path   string
-	self   znode.Name
-	token  int64     // czxid
-	made   time.Time // when the create was answered
+	path  string
+	self  znode.Name
+	token int64     // czxid
+	made  time.Time // when the create was answered
 
 	// Guarded by view.mu.
 	sent, answered uint64 // when the create was, the last attempt
@@ -89,7 +88,7 @@ func (p *Position) Unconfirmed() <-chan struct{} { return p.unconfirmed }
 // Join creates the node at the end of the queue, and has the children listed behind it.
 // On failure no node remains, or it is being deleted.
 func (p *Position) Join(ctx context.Context) error {
-	p.joined, p.wake = ctx, make(chan struct{}, 1)
+	p.wake = make(chan struct{}, 1)
 	p.view = p.queue.use(p.client, p.session)
 	p.crowd = p.view.crowd
 	err := kit.Of(p.client).WithParents(ctx, p.queue.Path, func() error { return p.create(ctx) })
@@ -98,7 +97,7 @@ func (p *Position) Join(ctx context.Context) error {
 		return err
 	}
 	if !p.self.Ordered() {
-		p.Leave()
+		p.Leave(ctx)
 		return lease.ErrSequenceExhausted
 	}
 	p.crowd.enter(p)
@@ -148,7 +147,6 @@ func (p *Position) create(ctx context.Context) error {
 // JoinAt creates the node with a given number, in a queue whose parent exists. Such a
 // position does not wait.
 func (p *Position) JoinAt(ctx context.Context, number string) error {
-	p.joined = ctx
 	made, err := p.client.CreateProtected(ctx, p.queue.Node(p.queue.Kind+number), p.queue.Data(), framework.Ephemeral)
 	p.path, p.token = made.Path, made.Czxid
 	return err
@@ -233,9 +231,9 @@ func (p *Position) DetachWatch() (hold.Watch, error) {
 // be confirmed. The background continues without it.
 const leaveLimit = 50 * time.Millisecond
 
-// Leave deletes the node. It does not end with the context of the wait.
-func (p *Position) Leave() {
-	Leave(p.joined, p.client, p.path)
+// Leave deletes the node. It does not end with ctx, which is that of the wait.
+func (p *Position) Leave(ctx context.Context) {
+	Leave(ctx, p.client, p.path)
 	p.End()
 }
 

@@ -27,7 +27,7 @@ func TestADeletionBeforeTheFirstDecision(t *testing.T) {
 		w.Remove(w.Client("operator"), p.Path())
 		require.NoError(t, a.Delete(t.Context(), ahead.Path(), framework.AnyVersion))
 		require.ErrorIs(t, p.AwaitAdmitted(t.Context(), nil, false), queue.ErrEvicted)
-		p.Leave()
+		p.Leave(t.Context())
 	})
 }
 
@@ -45,10 +45,10 @@ func TestAWriterBehindThatLeavesHasNobodyListAgain(t *testing.T) {
 			require.NoError(t, err)
 			both = append(both, p)
 		}
-		both[1].Leave()
+		both[1].Leave(t.Context())
 		w.Server.ResetCounts()
 		require.NoError(t, both[0].AwaitAdmitted(t.Context(), nil, false))
 		require.Zero(t, w.Server.Count(zktest.OpGetChildren2))
-		both[0].Leave()
+		both[0].Leave(t.Context())
 	})
 }

@@ -55,6 +55,6 @@ func TestARuleThatIsOlderThanADeletionDoesNotAdmit(t *testing.T) {
 		require.Empty(t, admitted, "another client is ahead")
 		require.NoError(t, stays.Release())
 		require.NoError(t, <-admitted)
-		p.Leave()
+		p.Leave(t.Context())
 	})
 }

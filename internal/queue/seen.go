@@ -17,17 +17,15 @@ type Seen struct {
 	Dir, Head string
 	// Holder is what its data say; nil if unknown.
 	Holder *lease.Holder
-	// Notified is when a wait for others last ended, if Timed is set. It is zero if
-	// there was none.
-	Notified time.Time
-	// Timed is set if that is asked for.
-	Timed bool
+	// Notified gets the time when a wait for others last ended; nil if nobody asks for
+	// that.
+	Notified *time.Time
 }
 
 // Notify records that a wait for others has ended just now.
 func (s *Seen) Notify() {
-	if s.Timed {
-		s.Notified = time.Now()
+	if s.Notified != nil {
+		*s.Notified = time.Now()
 	}
 }
 

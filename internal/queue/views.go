@@ -16,6 +16,8 @@ import (
 type views struct {
 	mu  sync.Mutex
 	all map[viewKey]*view
+
+	awaitEnd sync.Once // has those woken that stand behind the front when the session ends
 }
 
 // unusedViews is how many views may be there before one that is not used is removed.

@@ -73,7 +73,7 @@ func (s side) takeDowngraded(ctx context.Context, t *acquire.Try, writing *hold.
 	}
 	if err := writing.Loss(); err != nil { // too late
 		grant.Reliance.End()
-		p.Leave()
+		p.Leave(ctx)
 		return nil, err
 	}
 	return outliving(t.Work, writing, func(ctx context.Context) (*lease.Lease, error) { return t.Start(ctx, grant), nil })
@@ -86,7 +86,7 @@ func (s side) joinAtWriter(ctx context.Context, c *framework.Client, p *queue.Po
 	err := p.JoinAt(ctx, other[max(0, len(other)-znode.SequenceDigits):])
 	if err == nil {
 		if err = s.checkWriter(ctx, c, path.Base(p.Path()), other); err != nil {
-			p.Leave()
+			p.Leave(ctx)
 		}
 	}
 	if errors.Is(err, framework.ErrNoNode) { // of the parent, which is deleted after its children only

@@ -29,11 +29,12 @@ type Reliance interface {
 	OnFailure(failed func(error))
 }
 
-// A CloseListener is told when a client begins to close: see internal/kit.Kit.OnClose. It
-// is comparable.
-type CloseListener interface {
+// A CloseListener is told when a client begins to close: see internal/kit.Kit.OnClose.
+type CloseListener struct {
 	// Closes says so; cause is ErrClosed. It must not block, nor call the client.
-	Closes(cause error)
+	Closes func(cause error)
+	// Index is for the client.
+	Index int
 }
 
 // A DeletionListener is told what a session knows of the deletions of the children of a

@@ -60,10 +60,10 @@ func Mutants() []Mutant {
 		File: "internal/queue/admission.go", Old: "case v.listed > p.answered:\n\t\treturn -1, ErrEvicted", New: "case v.listed > p.answered:\n\t\treturn at, nil",
 	}, {
 		Name: "a wait that ends leaves its node", Package: sweeps, Tests: sweepTest,
-		File: "internal/acquire/try.go", Old: "t.askHead()\n\tp.Leave()", New: "t.askHead()",
+		File: "internal/acquire/try.go", Old: "t.askHead()\n\tp.Leave(t.wait.ctx)", New: "t.askHead()",
 	}, {
 		Name: "a wait goes on while Close waits for leases", Package: suites, Tests: "^TestMutex$/a_closing_client_waits_for_releases",
-		File: "internal/acquire/wait.go", Old: "kit.Of(r.Client).OnClose(w)", New: "",
+		File: "internal/acquire/wait.go", Old: "OnClose(&w.closing)", New: "OnClose(&kit.CloseListener{Closes: func(error) {}})",
 	}, {
 		Name: "a wait whose time is up was cancelled", Package: scenarios, Tests: "TestTimeoutErrorNamesThePresentHolder",
 		File: "internal/acquire/wait.go", Old: "errors.Is(context.Cause(w.ctx), errWaitOver) ||", New: "",
