@@ -21,9 +21,9 @@ var errWaitOver = errors.New("wait is over")
 // time is up.
 type wait struct {
 	recipe  *Recipe
-	ctx     context.Context // it also ends with the time, and when Close begins
+	ctx     context.Context   // it also ends with the time, and when Close begins
 	closing kit.CloseListener // whose function ends it
-	timer   *time.Timer // that ends it; nil without a timeout
+	timer   *time.Timer       // that ends it; nil without a timeout
 	start   time.Time
 	failed  error                // why the last position was lost
 	full    []*framework.Session // had no room; refused is what they said last

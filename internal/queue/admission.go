@@ -9,57 +9,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// AwaitFront waits until the position belongs to the front of the crowd.
-func (p *Position) AwaitFront(ctx context.Context) error {
-	if !p.crowd.staysBehind(p) {
-		return nil
-	}
-	p.standBack()
-	defer p.takePart()
-	for p.crowd.staysBehind(p) {
-		if closed(p.session.Done()) {
-			return p.session.Err()
-		}
-		select {
-		case <-p.wake: // also when the session ends
-		case <-ctx.Done():
-			p.recordBehind()
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
-
-// standBack takes back that the position wants a listing, since its create was sent.
-func (p *Position) standBack() {
-	p.view.mu.Lock()
-	defer p.view.unlock()
-	delete(p.view.wanting, p)
-	p.awaiting = nil
-	all := p.view.all
-	all.awaitEnd.Do(func() { p.session.Go(all.wakeAtEnd) })
-}
-
-func (p *Position) takePart() {
-	p.view.mu.Lock()
-	defer p.view.unlock()
-	p.awaiting = new(awaiting)
-}
-
-// recordBehind is record for a position that knows nothing itself.
-func (p *Position) recordBehind() {
-	n, v := p.crowd.ahead(p)
-	head := ""
-	if v != nil {
-		v.mu.Lock()
-		if at, _ := v.find(p.self); at > 0 {
-			n, head = max(n, v.count(at)), v.names[0].Node
-		}
-		v.mu.Unlock()
-	}
-	p.seen.record(p.queue.Path, n, head)
-}
-
 // Listed waits for a listing that shows the own node, and returns the children that do
 // not contend. It returns ErrEvicted if the own node was deleted.
 func (p *Position) Listed(ctx context.Context) (others []string, err error) {
@@ -220,7 +169,7 @@ func (p *Position) admit() bool {
 		v.want(p, v.listed)
 		return false
 	}
-	if !v.reduced && p.basis != v.listed { // nothing has changed since the listing, nor the rule
+	if !v.reduced && !p.stoodBehind && p.basis != v.listed { // nothing has changed since the listing, nor the rule
 		p.unconfirmed = nil
 		return true
 	}

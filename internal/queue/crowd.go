@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"context"
 	"slices"
 	"sync"
 
@@ -27,9 +26,8 @@ import (
 type crowd struct {
 	all   *crowds
 	key   viewKey
-	front int           // how many belong to it
-	users int           // guarded by all.mu
-	joins chan struct{} // full while as many creates as may be are under way
+	front int // how many belong to it
+	users int // guarded by all.mu
 
 	mu      sync.Mutex
 	waiting []*Position // for slots that exclude all others, in order
@@ -44,11 +42,6 @@ const frontSize = 64
 // listedFronts is how many times the front a listing is kept for. With more, positions
 // that come to the front seldom need another listing; with fewer, memory is saved.
 const listedFronts = 16
-
-// maxJoins is how many creates of a crowd are under way at once. What the session has
-// to send meanwhile, so that it lives on and releases what it holds, does not wait
-// behind more.
-const maxJoins = 256
 
 // crowds are those of one client. A few that have no position are kept, as views are.
 type crowds struct {
@@ -80,7 +73,7 @@ func (all *crowds) use(key viewKey) *crowd {
 	defer all.mu.Unlock()
 	c := all.all[key]
 	if c == nil {
-		c = &crowd{all: all, key: key, front: all.front, joins: make(chan struct{}, maxJoins)}
+		c = &crowd{all: all, key: key, front: all.front}
 		all.all[key] = c
 	}
 	c.users++
@@ -95,21 +88,6 @@ func (c *crowd) leave() {
 		delete(c.all.all, c.key)
 	}
 }
-
-// mayJoin waits until the position may send its create.
-func (c *crowd) mayJoin(ctx context.Context, p *Position) error {
-	select {
-	case c.joins <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-p.session.Done():
-		return p.session.Err()
-	}
-}
-
-// hasJoined says that its create has ended.
-func (c *crowd) hasJoined() { <-c.joins }
 
 // isFull reports whether a newcomer will not belong to the front.
 func (c *crowd) isFull() bool {
@@ -151,26 +129,6 @@ func (c *crowd) staysBehind(p *Position) bool {
 	}
 	c.behind = insert(c.behind, p)
 	return true
-}
-
-// wakeAtEnd wakes those that stand behind the front when the session ends. To wait for
-// that themselves would cost each a part of its memory.
-func (all *views) wakeAtEnd(ctx context.Context) {
-	<-ctx.Done()
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	for _, v := range all.all {
-		v.crowd.wakeBehind()
-	}
-}
-
-// wakeBehind wakes those behind the front, of all sessions: they look themselves.
-func (c *crowd) wakeBehind() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, p := range c.behind {
-		p.notify()
-	}
 }
 
 // isBehind is for a caller that has the lock.

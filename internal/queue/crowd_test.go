@@ -17,10 +17,12 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/proof/extent"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Several waiters in each of one to three sessions share one path, with each kind of
+// Several waiters in each of one to three clients, all or some of which stand behind the
+// front of a crowd, share one path, with each kind of
 // queue in turn, and a mutex with a client that does what Curator does. Connections
 // break, answers are late or dropped and waits end; in a third of the runs an operator
 // deletes nodes instead. At no time more of them hold than may, and when the faults are
@@ -117,9 +119,14 @@ func (c *crowd) run() {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	defer cancel()
 	var group sync.WaitGroup
+	front := c.random(3)
 	for i := range contenders {
 		who := fmt.Sprintf("%c%d", 'a'+i%c.sessions, i/c.sessions)
-		acquirers := c.kind.acquirers(c.t, c.w.Named(who[:1]))
+		client := c.w.Named(who[:1])
+		if front > 0 {
+			queue.SetFront(client, front)
+		}
+		acquirers := c.kind.acquirers(c.t, client)
 		group.Go(func() { c.work(ctx, who, acquirers) })
 	}
 	if c.kind.curator && !c.operated {

@@ -47,6 +47,7 @@ type awaiting struct {
 	node                *node // its own; nil until it waits for others
 	waits               []*node
 	basis               uint64 // the listing by which it waits
+	stoodBehind         bool   // it has stood behind the front, maybe longer than the listing is there
 	admissible          bool   // but for the watch on its node
 	unlisted            bool   // the last one that it has waited for has failed
 	failed              error  // a request that it needs has
@@ -108,10 +109,10 @@ func (p *Position) Join(ctx context.Context) error {
 // that it costs no round trip of its own.
 func (p *Position) create(ctx context.Context) error {
 	v := p.view
-	if err := p.crowd.mayJoin(ctx, p); err != nil {
+	if err := p.mayJoin(ctx); err != nil {
 		return err
 	}
-	defer p.crowd.hasJoined()
+	defer func() { <-v.joins }()
 	sent := func() {
 		v.mu.Lock()
 		defer v.mu.Unlock() // nothing may be sent: see flush
@@ -142,6 +143,23 @@ func (p *Position) create(ctx context.Context) error {
 		v.own[id] = p
 	}
 	return nil
+}
+
+// maxJoins is how many creates of a view are under way at once. What the session has to
+// send meanwhile, so that it lives on and releases what it holds, does not wait behind
+// more.
+const maxJoins = 256
+
+// mayJoin waits until the position may send its create.
+func (p *Position) mayJoin(ctx context.Context) error {
+	select {
+	case p.view.joins <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-p.session.Done():
+		return p.session.Err()
+	}
 }
 
 // JoinAt creates the node with a given number, in a queue whose parent exists. Such a

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -49,6 +50,7 @@ func TestReadsOfACrowdTakeTurns(t *testing.T) {
 		const crowd = 150
 		held := w.Acquire(mutexOf(t, w.Client("b")))
 		a := w.Client("a")
+		queue.SetFront(a, crowd)
 		reads := 0
 		w.Server.SetFaults(func(c zktest.Call) zktest.Action {
 			if c.Client == "a" && c.Op == zktest.OpGetData && c.Phase == zktest.PhaseBeforeApply {

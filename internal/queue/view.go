@@ -51,6 +51,7 @@ type view struct {
 	pause    time.Duration     // between slow looks
 	users    int               // guarded by all.mu
 	crowd    *crowd            // while it is used
+	joins    chan struct{}     // full while as many creates as may be are under way
 
 	mu             sync.Mutex // guards what follows. Nothing of the session is called under it, but Go: see unlock
 	closed         bool

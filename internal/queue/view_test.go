@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -153,6 +154,7 @@ func TestCrowdSharesItsLooks(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		const crowd = 200
 		a := w.Client("a")
+		queue.SetFront(a, crowd)
 		held := w.Acquire(mutexOf(t, w.Client("b")))
 		var attempts []*conformance.Attempt
 		w.Server.On(zktest.OpGetChildren2, path).Client("a").Delay(100 * time.Millisecond)

@@ -42,7 +42,7 @@ func (q *Queue) use(client *framework.Client, s *framework.Session) *view {
 	defer all.mu.Unlock()
 	v := all.all[key]
 	if v == nil {
-		v = &view{all: all, key: key, client: client, session: s, path: q.Path, kinds: q.Kinds, recheck: q.Recheck}
+		v = &view{all: all, key: key, client: client, session: s, path: q.Path, kinds: q.Kinds, recheck: q.Recheck, joins: make(chan struct{}, maxJoins)}
 		v.pause = hold.LookInterval(s, key.path)
 		v.lister = kit.Of(client).Reporting(v.onFailure)
 		v.unlisten = kit.Of(client).OnDeleted(s, v.path, v)

@@ -24,7 +24,7 @@ func ViewMutants() []Mutant {
 		File: "internal/queue/node.go", Old: "n.watch, n.stop = unwatched, nil\n\tn.renew()", New: "n.stop = nil",
 	}, {
 		Name: "a listing from before the create evicts", Package: waits, Tests: "TestAnEarlierListingEvictsNoOne",
-		File: "internal/queue/admission.go", Old: "case v.listed > p.answered:\n\t\treturn -1,", New: "case v.listed > 0:\n\t\treturn -1,",
+		File: "internal/queue/admission.go", Old: "case v.listed > p.answered && v.shows(p.self):\n\t\treturn -1,", New: "case v.listed > 0:\n\t\treturn -1,",
 	}, {
 		Name: "a listing that fails is not sent again", Package: waits, Tests: "TestListingsAndReadsThatFail",
 		File: "internal/queue/listing.go", Old: "case v.listing && err != nil:\n\t\tv.run(v.listAgain)", New: "case v.listing && err != nil:",
@@ -75,7 +75,7 @@ func ViewMutants() []Mutant {
 		File: "internal/queue/admission.go", Old: "p.head, p.data = head, nil", New: "p.head = head",
 	}, {
 		Name: "the error of a wait has the path of another client", Package: scenarios, Tests: "TestTimeoutErrorNamesTheHolderBesideANamespace",
-		File: "internal/queue/admission.go", Old: "p.seen.record(p.queue.Path,", New: "p.seen.record(v.path,",
+		File: "internal/queue/admission.go", Old: "p.seen.record(p.queue.Path, v.count(at),", New: "p.seen.record(v.path, v.count(at),",
 	}, {
 		Name: "writers that leave behind a waiter have it list again", Package: waits, Tests: "TestAWriterBehindThatLeavesHasNobodyListAgain",
 		File: "internal/queue/admission.go", Old: "return gone.Before(p.self) && p.mustRecheck", New: "return p.mustRecheck",

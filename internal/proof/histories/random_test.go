@@ -80,6 +80,14 @@ func (s *Scenario) vary() {
 	s.releaseAsync()
 	s.travelTogether()
 	s.spread()
+	s.crowd()
+}
+
+// crowd has some of a client's contenders stand behind its front. It has its own die.
+func (s *Scenario) crowd() {
+	if d := newDie(s.Seed, 0x66726f6e74); d.chance(50) {
+		s.Front = 1 + d.IntN(2)
+	}
 }
 
 // releaseAsync has some leases released without waiting for the answer. It has its own

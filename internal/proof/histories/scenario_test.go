@@ -20,6 +20,7 @@ type Scenario struct {
 	Beside   int             // callers of each client beside the threads, so that calls travel in groups
 	Groups   zktest.Schedule // strike at groups, which have numbers of their own
 	Room     int             // MaxEphemeralBytes, so that a client needs several sessions; 0 is the default
+	Front    int             // how many contenders of a client belong to the front of its crowd; 0 is the default
 	MaxHold  time.Duration   // of each lease; 0 is no limit
 }
 
@@ -122,6 +123,9 @@ func (s Scenario) String() string {
 			fmt.Fprintf(&b, "{N: %d, Action: %#v}, ", f.N, f.Action)
 		}
 		b.WriteString("},")
+	}
+	if s.Front > 0 {
+		fmt.Fprintf(&b, "\n\tFront: %d,", s.Front)
 	}
 	if s.Room > 0 {
 		fmt.Fprintf(&b, "\n\tRoom: %d,", s.Room)

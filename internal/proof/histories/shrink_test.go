@@ -80,6 +80,9 @@ func smaller(s Scenario) []Scenario {
 	if s.Beside > 0 {
 		add(func(m *Scenario) { m.Beside, m.Groups = 0, nil })
 	}
+	if s.Front > 0 {
+		add(func(m *Scenario) { m.Front = 0 })
+	}
 	if s.Room > 0 {
 		add(func(m *Scenario) { m.Room = 0 })
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -40,6 +41,9 @@ func (r *run) connect(st *station) bool {
 	if err != nil {
 		r.brokenf("I4: %s could not connect: %v", st.name, err)
 		return false
+	}
+	if r.scenario.Front > 0 {
+		queue.SetFront(c, r.scenario.Front)
 	}
 	if r.scenario.Beside > 0 {
 		for _, parent := range []string{path, path + "/" + znode.QueueDir, path + "/" + znode.PermitsDir} {

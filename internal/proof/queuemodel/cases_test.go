@@ -77,6 +77,21 @@ func cases() []searched {
 		{148628, "one travels with others, over a break", scenario{
 			locals: 2, groups: true, refusals: 1, breaks: 1, lagging: true, first: behind}},
 
+		{9095, "one stands behind another", scenario{
+			locals: 2, foreign: 1, front: 1, deletes: 1, lagging: true, first: waits}},
+		{235084, "one stands behind another, over a break", scenario{
+			locals: 2, foreign: 1, front: 1, deletes: 1, breaks: 1, lagging: true, first: waits}},
+		{2775263, "two stand behind one that gives up", scenario{
+			locals: 3, front: 1, leaves: 1, deletes: 1, first: behind}},
+		{2293331, "one stands behind another that joined before it, over a break", scenario{
+			locals: 3, front: 1, breaks: 1, first: behind}},
+		{20959, "one stands behind another, and a listing fails", scenario{
+			locals: 2, foreign: 1, front: 1, failures: 2, leaves: 1, first: waits}},
+		{1414554, "writers and a reader stand behind a writer", scenario{
+			locals: 3, front: 1, kinds: "WWRWMR", deletes: 1, first: behind}},
+		{1832532, "one stands behind two", scenario{
+			locals: 3, foreign: 1, front: 2, deletes: 1, first: []string{"F0 joins", "W0 joins"}}},
+
 		{90661, "watches are not set again", scenario{
 			locals: 1, foreign: 1, deletes: 1, breaks: 1, unkept: 1, lagging: true}},
 		{75299, "one waits for two", scenario{

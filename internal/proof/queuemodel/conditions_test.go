@@ -48,6 +48,10 @@ const (
 	inGroups      = "two travel together"
 	togetherLate  = "two travel together, and a holder writes late"
 	togetherBreak = "one travels with others, over a break"
+
+	oneBehind   = "one stands behind another"
+	twoBehind   = "two stand behind one that gives up"
+	oneOvertook = "one stands behind another that joined before it, over a break"
 )
 
 // needed are the conditions that are needed.
@@ -55,9 +59,9 @@ func needed() []leftOut {
 	return []leftOut{
 		{"ownWatch", ownWatch, "queue/admission.go", "p.watchOwn(true)", unjust, oneWaits},
 		{"settledWatch", settledWatch, "queue/admission.go", "return p.node.watch == watched", unjust, oneWaits},
-		{"ifReduced", ifReduced, "queue/admission.go", "if !v.reduced && p.basis", unjust, twoLate},
+		{"ifReduced", ifReduced, "queue/admission.go", "if !v.reduced && !p.stoodBehind && p.basis", unjust, twoLate},
 		{"showsOwn", showsOwn, "queue/admission.go", "case found && !v.isGone(p.self):", unjust, oneWaits},
-		{"evictAfterAnswer", evictAfterAnswer, "queue/admission.go", "case v.listed > p.answered:", evictsOne, twoInTurn},
+		{"evictAfterAnswer", evictAfterAnswer, "queue/admission.go", "case v.listed > p.answered && v.shows(p.self):", evictsOne, twoInTurn},
 		{"recheckWriters", recheckWriters, "queue/admission.go", "if p.recheckDue() {", unjust, oneWriter},
 		{"recheckShown", recheckShown, "queue/listing.go", "range v.facts {\n\t\tv.remove(d)", unjust, twoWriters},
 		{"ownReadWakes", ownReadWakes, "queue/admission.go", "if p.admissible {", notGranted, oneWaits},
@@ -85,6 +89,9 @@ func needed() []leftOut {
 		{"handsOverAlone", handsOverAlone, "../framework/releases.go", "a.code, a.record, a.finish = guard.OpDelete, versionRecord(path, AnyVersion), r.finish", lateWrote, togetherLate},
 		{"repeatAlone", repeatAlone, "../framework/flight.go", "f.of.aloneOrBack(m)", joinsOn, inGroups},
 		{"givenBack", givenBack, "../framework/group_queue.go", "f.giveBack()", joinsOn, togetherBreak},
+		{"frontWakes", frontWakes, "queue/crowd.go", "c.behind[0].notify()", "stands behind nobody", oneBehind},
+		{"showsBehind", showsBehind, "queue/admission.go", "&& v.shows(p.self)", "its node stays", twoBehind},
+		{"keepsWanted", keepsWanted, "queue/listing.go", "if p.answered > 0 && end.Before(p.self) {", "livelock", oneOvertook},
 		{"holdLooks", holdLooks, "hold/table.go", "look := now + LookDelay", notified, oneWaits},
 	}
 }
@@ -103,6 +110,8 @@ func saving() []leftOut {
 		{name: "overOfConnection", condition: overOfConnection, file: "queue/policy.go", line: "slot.on != a.on"},
 		{name: "noReaderBeside", condition: noReaderBeside, file: "queue/view.go", line: "&& !released"},
 		{name: "toldAgain", condition: toldAgain, file: "../framework/groups.go", line: "g.conn.Send(code, record, m)"},
+		{name: "joinsUnlisted", condition: joinsUnlisted, file: "queue/position.go", line: "if !p.crowd.isFull() {"},
+		{name: "trims", condition: trims, file: "queue/listing.go", line: "v.trim()"},
 		{name: "lookAhead", condition: lookAhead, file: "queue/lookahead.go", line: "next := p.next(at, wait, policy)"},
 	}
 }

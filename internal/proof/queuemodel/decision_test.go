@@ -15,10 +15,10 @@ func (m *model) decide(w int) (violation string) {
 		m.want(w, !m.voidedNext)
 		return ""
 	case m.keeps(showsOwn) && (!m.names.has(w) || m.gone.has(w)):
-		if m.listedAnswered.has(w) || !m.keeps(evictAfterAnswer) {
+		if m.shown(w) && (m.listedAnswered.has(w) || !m.keeps(evictAfterAnswer)) {
 			return m.evict(w)
 		}
-		m.want(w, m.sentBefore.has(w)) // it may have overtaken the create
+		m.want(w, m.sentBefore.has(w)) // it may have overtaken the create, or shows too few
 		return ""
 	}
 	ahead := m.ahead(w)
@@ -47,7 +47,7 @@ func (m *model) admit(w int) (violation string) {
 		m.want(w, true)
 		return ""
 	}
-	if !m.reduced || !m.keeps(ownWatch) {
+	if !m.reduced && !m.stoodBehind.has(w) || !m.keeps(ownWatch) {
 		return m.grant(w)
 	}
 	m.watchOwn(w)

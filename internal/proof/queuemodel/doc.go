@@ -25,7 +25,8 @@
 // under its lock. A slot that is released is handed over when its delete was sent. The
 // deletes are sent again before anything else on the next connection. In some scenarios
 // creates and deletes travel together: a group goes out at any moment, and may be
-// refused because of something else in it. A decision and DetachWatch are one step, and
+// refused because of something else in it. In others the front of the crowd is smaller
+// than the crowd. A decision and DetachWatch are one step, and
 // so are taking the connection and the moment of a listing: what comes between them
 // does what it does before or after.
 //
@@ -79,6 +80,9 @@
 //	handsOverAlone    releases.go   the delete of a slot that is handed over travels alone
 //	repeatAlone       flight.go     a group that is refused is repeated, each member alone
 //	givenBack         groups.go     what waits in the queue for a group is sent over the next connection
+//	frontWakes        crowd.go      who comes to the front of the crowd is woken
+//	showsBehind       admission.go  a listing does not evict those behind the last name that is kept
+//	keepsWanted       listing.go    those who want a listing are kept in it
 //	holdLooks         hold/table.go a hold without a watch sets one
 //	watchOfNext       handover.go   a slot is handed over only to one with a watch on its own node, or a young one
 //	restEnds          handover.go   that reads what it waits for when it is young no more
@@ -100,11 +104,13 @@
 //	overOfConnection  policy.go     what is over counts while the connection lasts
 //	noReaderBeside    view.go       no listing follows the deletion of a writer that was handed over
 //	toldAgain         groups.go     behind the repeated create another listing is sent: else one is asked for
+//	joinsUnlisted     position.go   no listing follows the create of one that will not belong to the front
+//	trims             listing.go    a listing is kept for the front only
 //	lookAhead         lookahead.go  a position waits for the second contender ahead as well
 //
 // # What is not in the model
 //
-// The end of the session; several nodes under one id, and nodes that are replaced; slow
+// The end of the session; a crowd of several sessions; several nodes under one id, and nodes that are replaced; slow
 // looks, which would hide that something waits for ever; a semaphore whose size
 // changes, and weights; downgrades of the own session; answers that are too large; a
 // limit of reads at once, and their order; watches that are taken back because they are

@@ -146,6 +146,7 @@ func (m *model) accept() {
 	if m.keeps(listingForgets) {
 		m.forgetUnlisted()
 	}
+	m.trim()
 	served := m.wanting
 	if m.keeps(wantAfter) {
 		served &= m.wantingNext

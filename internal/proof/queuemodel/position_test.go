@@ -14,7 +14,9 @@ func (m *model) createSent(w int) {
 		return
 	}
 	m.sentBefore.drop(w)
-	m.want(w, false)
+	if m.front == 0 || m.crowd(maxNodes) < m.front || !m.keeps(joinsUnlisted) {
+		m.want(w, false)
+	}
 }
 
 func (m *model) created(w int) {
@@ -23,9 +25,14 @@ func (m *model) created(w int) {
 		return
 	}
 	m.phase[w] = waiting
-	m.woken.add(w)
 	m.answeredBefore.drop(w)
 	m.listedAnswered.drop(w)
+	if m.isBehind(w) {
+		m.behind.add(w)
+		m.wanting.drop(w)
+		return
+	}
+	m.woken.add(w)
 }
 
 // onFound is what follows when a create of unknown outcome was looked for. A second
@@ -79,10 +86,11 @@ func (m *model) end(w int) {
 	m.waits[w] = 0
 	for _, of := range []*nodeSet{
 		&m.wanting, &m.wantingNext, &m.owned, &m.admissible, &m.woken, &m.evicted, &m.failedOnce, &m.failed,
-		&m.basis, &m.young, &m.sentBefore, &m.answeredBefore, &m.listedAnswered,
+		&m.basis, &m.young, &m.sentBefore, &m.answeredBefore, &m.listedAnswered, &m.behind, &m.stoodBehind,
 	} {
 		of.drop(w)
 	}
+	m.comeToFront()
 	for x := range maxNodes {
 		if waits.has(x) || x == w {
 			m.dropUnused(x)

@@ -24,6 +24,7 @@ type scenario struct {
 	recurring bool // foreign names have no id, and are used again with their number
 	noReads   bool // nothing is read in place of a listing
 	groups    bool // creates and deletes may travel together
+	front     int  // how many positions belong to the front of the crowd; 0 for all
 	ages      bool // positions are young when they join, and grow old: see Position.isYoung
 
 	first   []string // steps that come first, each with all that follows from it, in one order
@@ -69,6 +70,9 @@ const (
 	handsOverAlone
 	repeatAlone
 	givenBack
+	frontWakes
+	showsBehind
+	keepsWanted
 
 	// Without one of these, nothing does: they save requests.
 	facts
@@ -83,6 +87,8 @@ const (
 	overOfConnection
 	noReaderBeside
 	toldAgain
+	joinsUnlisted
+	trims
 )
 
 // keeps reports whether a condition is not left out.

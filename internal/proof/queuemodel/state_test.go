@@ -143,14 +143,16 @@ type state struct {
 	lateFound, lateNotFound  nodeSet
 
 	// Positions.
-	phase      [maxLocals]uint8
-	removal    [maxLocals]uint8
-	toCreate   nodeSet // the create is to be sent when there is a connection
-	unknown    nodeSet // its outcome is
-	beingFound nodeSet // a search for the node is under way
-	unjust     nodeSet // were granted so
-	joining    nodeSet // the create is queued for a group
-	parting    nodeSet // the delete is
+	phase       [maxLocals]uint8
+	removal     [maxLocals]uint8
+	toCreate    nodeSet // the create is to be sent when there is a connection
+	unknown     nodeSet // its outcome is
+	beingFound  nodeSet // a search for the node is under way
+	unjust      nodeSet // were granted so
+	joining     nodeSet // the create is queued for a group
+	parting     nodeSet // the delete is
+	behind      nodeSet // the front of the crowd
+	stoodBehind nodeSet // have been that
 
 	// Hand-overs.
 	young       nodeSet // made a moment ago
@@ -178,6 +180,7 @@ type state struct {
 	repeats                    bool    // a goroutine lists, and repeats the request
 	shows                      nodeSet // its answer
 	names, gone                nodeSet // of the present one; those of them that are deleted
+	lastName                   uint8   // the number of the last of them that is kept; 0 if all are
 	facts                      nodeSet
 	reduced                    bool
 	voided, voidedNext         bool

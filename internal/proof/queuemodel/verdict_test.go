@@ -45,6 +45,10 @@ func (m *model) stuck() (violation string) {
 		switch phase := m.phase[w]; {
 		case phase == creating:
 			return "joins for ever"
+		case phase == waiting && m.behind.has(w):
+			if !m.isBehind(w) {
+				return "stands behind nobody"
+			}
 		case phase == waiting && !stands:
 			return "waits for ever without a node"
 		case phase == waiting && m.free(w):
