@@ -223,7 +223,9 @@ func (p *Position) record(at int) {
 	if head != p.head {
 		p.head, p.data = head, nil
 	}
-	p.seen.record(p.queue.Path, v.count(at), head)
+	ahead := v.count(at)
+	p.crowd.saw(p, ahead)
+	p.seen.record(p.queue.Path, ahead, head)
 }
 
 // interrupted returns the error of a wait that was interrupted. It records the data of

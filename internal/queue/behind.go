@@ -43,15 +43,15 @@ func (p *Position) takePart() {
 	p.awaiting = &awaiting{stoodBehind: true}
 }
 
-// recordBehind is record for a position that knows nothing itself: by what the first of
-// the crowd knows.
+// recordBehind is record for a position that knows nothing itself: by what others of the
+// crowd know.
 func (p *Position) recordBehind() {
 	n, v := p.crowd.ahead(p)
 	head := ""
 	if v != nil {
 		v.mu.Lock()
-		if at, _ := v.find(p.self); at > 0 {
-			n, head = max(n, v.count(at)), v.names[0].Node
+		if len(v.names) > 0 {
+			head = v.names[0].Node
 		}
 		v.mu.Unlock()
 	}

@@ -147,13 +147,47 @@ func (c *crowd) last() (self znode.Name, some bool) {
 	return c.waiting[n-1].self, true
 }
 
-// ahead returns how many positions that are waited for are ahead of one, and the view of
-// the first of them, nil if there is none.
+// locate records how many contenders a listing shows ahead of each position. It goes
+// through both once: there may be too many for a search for each.
+func (c *crowd) locate(names []znode.Name) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := 0
+	for _, p := range c.waiting {
+		for at < len(names) && names[at].Before(p.self) {
+			at++
+		}
+		if at < len(names) && names[at].Node == p.self.Node {
+			p.ahead = int32(at) //nolint:gosec // of names that were in one answer
+		}
+	}
+}
+
+// saw records how many contenders are ahead of a position of the front.
+func (c *crowd) saw(p *Position, ahead int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.ahead = int32(ahead) //nolint:gosec // of names that were in one answer
+}
+
+// ahead returns how many contenders are ahead of a position, as far as the client knows:
+// those that a listing has shown ahead of it, or of the nearest of the crowd that it has
+// shown, and those of the crowd between. It also returns the view of the first of the
+// crowd, nil if there is none.
 func (c *crowd) ahead(p *Position) (n int, first *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n, _ = find(c.waiting, p); n > 0 {
+	own, _ := find(c.waiting, p)
+	if own > 0 {
 		first = c.waiting[0].view
+	}
+	if p.ahead >= 0 {
+		return int(p.ahead), first
+	}
+	for n = 0; n < own; n++ {
+		if shown := c.waiting[own-n-1].ahead; shown >= 0 {
+			return n + 1 + int(shown), first
+		}
 	}
 	return n, first
 }

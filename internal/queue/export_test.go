@@ -3,6 +3,7 @@ package queue
 import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
@@ -24,4 +25,32 @@ func FiresDuringItsRead() bool {
 	n.onEvent(framework.Event{Type: framework.EventDataChanged})
 	n.onRead(nil, framework.Stat{}, func() {}, nil)
 	return n.watch == watched
+}
+
+// MaxJoins is how many creates of a view are under way at once.
+const MaxJoins = maxJoins
+
+// ListedFronts is how many times the front a listing is kept for.
+const ListedFronts = listedFronts
+
+// Kept returns how many names of a listing the main session of a client keeps.
+func Kept(client *framework.Client, path string) (names int) {
+	all := kit.Of(client).Kept(client.Session(), viewsKey{}, newViews).(*views)
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, v := range all.all {
+		if v.key.path == client.FullPath(path) {
+			v.mu.Lock()
+			names += len(v.names)
+			v.mu.Unlock()
+		}
+	}
+	return names
+}
+
+// ListAgain has a listing sent for a position.
+func ListAgain(p *Position) {
+	p.view.mu.Lock()
+	defer p.view.unlock()
+	p.view.want(p, p.view.listed)
 }

@@ -167,6 +167,7 @@ func (v *view) accept(names []znode.Name, others []string, broken <-chan struct{
 			}
 		}
 	}
+	v.crowd.locate(v.names)
 	v.trim()
 	for p, after := range v.wanting {
 		if v.listed > after {

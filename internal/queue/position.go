@@ -35,6 +35,8 @@ type Position struct {
 	evicted        bool   // its node is deleted
 	ended          bool   // so is its wait
 	*awaiting             // nil while the position stands behind the front of the crowd
+
+	ahead int32 // of it in the last listing, -1 if none has shown it; guarded by crowd.mu
 }
 
 // awaiting is what a position of the front waits for, and knows of that. There are many
@@ -62,7 +64,7 @@ type awaiting struct {
 // node before Join. It records what it reads in seen.
 func (q *Queue) Position(client *framework.Client, seen *Seen) *Position {
 	s := client.Session()
-	return &Position{queue: q, client: client, session: s, seen: seen, awaiting: new(awaiting)}
+	return &Position{queue: q, client: client, session: s, seen: seen, awaiting: new(awaiting), ahead: -1}
 }
 
 // Name returns that of the node.

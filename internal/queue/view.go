@@ -215,7 +215,7 @@ func (v *view) ahead(at int) Ahead { return Ahead{names: v.names[:at], gone: v.g
 func (v *view) count(at int) int {
 	n := at
 	for _, gone := range v.gone {
-		if at == len(v.names) || gone.Before(v.names[at]) {
+		if gone.Before(v.names[at]) {
 			n--
 		}
 	}

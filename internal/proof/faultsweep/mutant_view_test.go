@@ -75,7 +75,7 @@ func ViewMutants() []Mutant {
 		File: "internal/queue/admission.go", Old: "p.head, p.data = head, nil", New: "p.head = head",
 	}, {
 		Name: "the error of a wait has the path of another client", Package: scenarios, Tests: "TestTimeoutErrorNamesTheHolderBesideANamespace",
-		File: "internal/queue/admission.go", Old: "p.seen.record(p.queue.Path, v.count(at),", New: "p.seen.record(v.path, v.count(at),",
+		File: "internal/queue/admission.go", Old: "p.seen.record(p.queue.Path, ahead,", New: "p.seen.record(v.path, ahead,",
 	}, {
 		Name: "writers that leave behind a waiter have it list again", Package: waits, Tests: "TestAWriterBehindThatLeavesHasNobodyListAgain",
 		File: "internal/queue/admission.go", Old: "return gone.Before(p.self) && p.mustRecheck", New: "return p.mustRecheck",

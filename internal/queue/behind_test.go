@@ -1,0 +1,398 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/locks"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/leader"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// exclusive are the acquirers whose crowds have a front.
+var exclusive = map[string]func(t *testing.T, c *framework.Client) lease.Acquirer{
+	"mutex": func(t *testing.T, c *framework.Client) lease.Acquirer { return mutexOf(t, c) },
+	"write lock": func(t *testing.T, c *framework.Client) lease.Acquirer {
+		l, err := rwlock.New(c, path)
+		require.NoError(t, err)
+		return l.Write()
+	},
+	"election": func(t *testing.T, c *framework.Client) lease.Acquirer {
+		e, err := leader.New(c, path)
+		require.NoError(t, err)
+		return e
+	},
+}
+
+// A rank is a holder of one client, and those of another that wait behind it, one of
+// which belongs to the front.
+type rank struct {
+	t       *testing.T
+	w       *conformance.World
+	a       *framework.Client
+	of      lease.Acquirer
+	held    *lease.Lease
+	waiting []*conformance.Attempt
+	nodes   []string // of these
+}
+
+func newRank(t *testing.T, w *conformance.World, kind string, waiters int, change ...func(*framework.Config)) *rank {
+	t.Helper()
+	r := &rank{t: t, w: w, a: w.Client("a", change...)}
+	queue.SetFront(r.a, 1)
+	r.of = exclusive[kind](t, r.a)
+	r.held = w.Acquire(exclusive[kind](t, w.Client("b")))
+	for range waiters {
+		r.join(lease.Forever)
+	}
+	return r
+}
+
+func (r *rank) join(timeout time.Duration) *conformance.Attempt {
+	r.t.Helper()
+	at := r.w.Start(r.of, timeout)
+	r.waiting = append(r.waiting, at)
+	r.nodes = append(r.nodes, r.last())
+	r.w.After(20 * time.Millisecond)
+	return at
+}
+
+// base returns the name of a lease's node.
+func base(l *lease.Lease) string { return strings.TrimPrefix(l.Path(), path+"/") }
+
+// last returns the last node of the queue.
+func (r *rank) last() string {
+	last := ""
+	for _, name := range r.w.Server.Children(path) {
+		if last == "" || number(name) > number(last) {
+			last = name
+		}
+	}
+	return last
+}
+
+// drain releases, and has all that wait granted in turn, each on the node that it had.
+func (r *rank) drain(waiting ...int) {
+	r.t.Helper()
+	require.NoError(r.t, r.held.Release())
+	token := r.held.Token()
+	for _, i := range waiting {
+		got := r.waiting[i].Granted()
+		require.Equal(r.t, r.nodes[i], base(got))
+		require.Greater(r.t, got.Token(), token)
+		token = got.Token()
+		for _, later := range waiting[i+1:] {
+			require.True(r.t, r.waiting[later].Waiting())
+		}
+		require.NoError(r.t, got.Release())
+		r.w.Settle()
+	}
+}
+
+// Those behind the front have a node, and send nothing else, however long they wait.
+func TestOnlyTheFrontTakesPart(t *testing.T) {
+	for kind := range exclusive {
+		t.Run(kind, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				r := newRank(t, w, kind, 1)
+				for range 4 {
+					require.Equal(t, map[zktest.Op]int{zktest.OpCreate: 1}, w.Requests(func() { r.join(lease.Forever) }))
+				}
+				idle := w.Requests(func() { w.After(5 * conformance.SessionTimeout) })
+				looks := 2 * conformance.LooksAgain(5*conformance.SessionTimeout) // of the holder, and the one at the front
+				require.LessOrEqual(t, idle[zktest.OpGetChildren2]+idle[zktest.OpExists]+idle[zktest.OpGetData], looks, "%v", idle)
+				r.drain(0, 1, 2, 3, 4)
+			})
+		})
+	}
+}
+
+// Each way in which a wait behind the front ends early. Then the others go on.
+func TestWaitsBehindTheFrontThatEndEarly(t *testing.T) {
+	gone := errors.New("gone")
+	for name, end := range map[string]func(r *rank){
+		"one is cancelled": func(r *rank) {
+			r.waiting[2].Cancel(gone)
+			require.ErrorIs(r.t, r.waiting[2].Failed(), gone)
+		},
+		"the first of them is cancelled": func(r *rank) {
+			r.waiting[1].Cancel(gone)
+			require.ErrorIs(r.t, r.waiting[1].Failed(), gone)
+			r.waiting[1], r.nodes[1] = r.waiting[2], r.nodes[2]
+		},
+		"the front is": func(r *rank) {
+			r.waiting[0].Cancel(gone)
+			require.ErrorIs(r.t, r.waiting[0].Failed(), gone)
+			r.waiting[0], r.nodes[0] = r.waiting[2], r.nodes[2]
+			r.waiting[0], r.waiting[1], r.nodes[0], r.nodes[1] = r.waiting[1], r.waiting[0], r.nodes[1], r.nodes[0]
+		},
+		"the time of one is up": func(r *rank) {
+			r.waiting[2].Cancel(gone)
+			require.ErrorIs(r.t, r.waiting[2].Failed(), gone)
+			late := r.join(time.Second)
+			var timeout *lease.TimeoutError
+			require.ErrorAs(r.t, late.Failed(), &timeout)
+			assert.Equal(r.t, 3, timeout.Ahead)
+			assert.Equal(r.t, base(r.held), timeout.Node)
+			assert.NotEmpty(r.t, timeout.Holder)
+			assert.Equal(r.t, time.Second, timeout.Waited.Truncate(time.Second))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				r := newRank(t, w, "mutex", 3)
+				end(r)
+				w.Settle()
+				require.Len(t, w.Server.Children(path), 3)
+				r.drain(0, 1)
+			})
+		})
+	}
+}
+
+// Close ends them at once.
+func TestCloseEndsWaitsBehindTheFront(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		r := newRank(t, w, "mutex", 3, func(cfg *framework.Config) { cfg.CloseGrace = time.Minute })
+		other, err := rwlock.New(r.a, "/other")
+		require.NoError(t, err)
+		kept := w.Acquire(other.Write())
+		closing := time.Now()
+		go func() { _ = r.a.Close() }()
+		for _, at := range r.waiting {
+			require.ErrorIs(t, at.Failed(), framework.ErrClosed)
+		}
+		require.Less(t, time.Since(closing), time.Second, "although the close waits for a lease")
+		_ = kept.Release()
+		require.NoError(t, r.held.Release())
+	})
+}
+
+// When the session ends they join again, in the next one, in any order.
+func TestSessionThatEndsBehindTheFront(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		r := newRank(t, w, "mutex", 4)
+		w.Expire(r.a)
+		w.After(time.Second)
+		require.Len(t, w.Server.Children(path), 5)
+		for _, node := range r.nodes {
+			require.NotContains(t, w.Server.Children(path), node)
+		}
+		require.NoError(t, r.held.Release())
+		for range r.waiting {
+			w.Settle()
+			for _, at := range r.waiting {
+				if !at.Waiting() && at.Lease != nil {
+					require.NoError(t, at.Lease.Release())
+					at.Lease = nil
+				}
+			}
+		}
+		w.Settle()
+		require.Empty(t, w.Server.Children(path))
+	})
+}
+
+// One whose node another client deletes finds that out when it comes to the front, and
+// joins again.
+func TestNodeThatIsDeletedBehindTheFront(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		r := newRank(t, w, "mutex", 3)
+		w.Remove(w.Client("operator"), path+"/"+r.nodes[1])
+		w.After(time.Second)
+		require.NoError(t, r.held.Release())
+		first := r.waiting[0].Granted()
+		w.Settle()
+		r.nodes[1] = r.last()
+		require.Greater(t, number(r.nodes[1]), number(r.nodes[2]), "it has joined again")
+		r.held, r.waiting, r.nodes = first, []*conformance.Attempt{r.waiting[2], r.waiting[1]}, []string{r.nodes[2], r.nodes[1]}
+		r.drain(0, 1)
+	})
+}
+
+// The connection breaks, also while one joins behind the front, whose node then stands
+// or not. All are granted, in the order of their nodes.
+func TestConnectionThatBreaksBehindTheFront(t *testing.T) {
+	for name, strike := range map[string]func(r *zktest.Rule){
+		"the create is dropped": func(r *zktest.Rule) { r.Cut() },
+		"its answer is":         func(r *zktest.Rule) { r.After().Cut() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				r := newRank(t, w, "mutex", 2)
+				strike(w.Server.On(zktest.OpCreate, path).Client("a"))
+				r.join(lease.Forever)
+				w.After(time.Second)
+				r.nodes[2] = r.last()
+				w.Server.DropConnections("a")
+				w.After(time.Second)
+				require.Len(t, w.Server.Children(path), 4)
+				r.join(lease.Forever)
+				r.drain(0, 1, 2, 3)
+			})
+		})
+	}
+}
+
+// Readers stand behind writers of their client only, and come to the front together.
+func TestReadersBehindTheFront(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		r := newRank(t, w, "write lock", 1)
+		l, err := rwlock.New(r.a, path)
+		require.NoError(t, err)
+		var readers []*conformance.Attempt
+		for range 3 {
+			require.Equal(t, map[zktest.Op]int{zktest.OpCreate: 1}, w.Requests(func() {
+				readers = append(readers, w.Start(l.Read(), lease.Forever))
+				w.After(20 * time.Millisecond)
+			}))
+		}
+		require.NoError(t, r.held.Release())
+		writer := r.waiting[0].Granted()
+		w.After(time.Second)
+		require.NoError(t, writer.Release())
+		w.Settle()
+		for _, reader := range readers {
+			require.False(t, reader.Waiting(), "all readers have the lock together")
+		}
+		last := w.Start(l.Write(), lease.Forever)
+		for _, reader := range readers {
+			require.True(t, last.Waiting())
+			require.NoError(t, reader.Granted().Release())
+		}
+		require.NoError(t, last.Granted().Release())
+	})
+}
+
+// The front is that of the whole client, of whichever session its positions are.
+func TestCrowdOfSeveralSessions(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		const waiters = 12
+		r := newRank(t, w, "mutex", 1, func(cfg *framework.Config) { cfg.MaxEphemeralBytes = 400 })
+		requests := w.Requests(func() {
+			for range waiters - 1 {
+				r.join(lease.Forever)
+			}
+		})
+		require.Equal(t, waiters-1, requests[zktest.OpCreate])
+		require.Zero(t, requests[zktest.OpGetChildren2]+requests[zktest.OpGetData], "%v", requests)
+		sessions := map[int64]bool{}
+		var order []int
+		for i, node := range r.nodes {
+			info, ok := w.Server.Node(path + "/" + node)
+			require.True(t, ok)
+			sessions[info.EphemeralOwner] = true
+			order = append(order, i)
+		}
+		require.GreaterOrEqual(t, len(sessions), 3)
+		late := r.join(time.Second)
+		var timeout *lease.TimeoutError
+		require.ErrorAs(t, late.Failed(), &timeout)
+		assert.Equal(t, base(r.held), timeout.Node, "another session knows the head")
+		assert.GreaterOrEqual(t, timeout.Ahead, waiters)
+		r.drain(order...)
+	})
+}
+
+// A listing is kept for the front and a little more. Those behind that list again when
+// they come to the front, and nobody joins twice.
+func TestListingOfACrowdIsTrimmed(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		const waiters = 40
+		r := newRank(t, w, "mutex", waiters)
+		w.After(2 * conformance.SessionTimeout) // for a slow look
+		require.Equal(t, queue.ListedFronts+1, queue.Kept(r.a, path), "with the holder")
+		var order []int
+		for i := range waiters {
+			order = append(order, i)
+		}
+		requests := w.Requests(func() { r.drain(order...) })
+		require.Zero(t, requests[zktest.OpCreate])
+		require.LessOrEqual(t, requests[zktest.OpGetChildren2], 1+waiters/(queue.ListedFronts-1))
+	})
+}
+
+// One that has come to the front decides by a listing that may be older than that, so
+// it is not admitted without a watch on its node.
+func TestWhoStoodBehindIsWatched(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, operator := w.Client("a"), w.Client("operator")
+		queue.SetFront(a, 1)
+		q := locks.Queue(a, path, znode.Mutex, queue.Self(""))
+		var both []*queue.Position
+		for range 2 {
+			p := q.Position(a.In(a.Session()), &queue.Seen{})
+			require.NoError(t, p.Join(t.Context()))
+			both = append(both, p)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, both[1].AwaitFront(ctx), context.DeadlineExceeded)
+		w.Remove(operator, both[0].Path())
+		queue.ListAgain(both[0])
+		w.After(time.Second) // the listing shows the second one, and nothing ahead
+		w.Remove(operator, both[1].Path())
+		both[0].End()
+		require.NoError(t, both[1].AwaitFront(t.Context()))
+		_, err := both[1].Listed(t.Context())
+		require.NoError(t, err)
+		require.ErrorIs(t, both[1].AwaitAdmitted(t.Context(), nil, false), queue.ErrEvicted)
+		both[1].End()
+	})
+}
+
+// The creates of a crowd leave room for other requests of the session.
+func TestJoinsOfACrowdTakeTurns(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		const crowd = 600
+		a := w.Client("a")
+		m := mutexOf(t, a)
+		other, err := rwlock.New(a, "/other")
+		require.NoError(t, err)
+		kept, held := w.Acquire(other.Write()), w.Acquire(mutexOf(t, w.Client("b")))
+		w.Server.Stall("a", true)
+		var attempts []*conformance.Attempt
+		for range crowd {
+			attempts = append(attempts, w.Begin(t.Context(), m, lease.Forever))
+		}
+		w.Settle()
+		released := make(chan error, 1)
+		go func() { released <- kept.Release() }()
+		w.Settle()
+		most := 0
+		w.Server.SetFaults(func(c zktest.Call) zktest.Action {
+			switch {
+			case c.Client != "a" || c.Phase != zktest.PhaseBeforeApply:
+			case c.Op == zktest.OpDelete:
+				most = len(w.Server.Children(path))
+			}
+			return zktest.Pass
+		})
+		w.Server.Stall("a", false)
+		require.NoError(t, <-released)
+		require.LessOrEqual(t, most, queue.MaxJoins+1)
+		require.Positive(t, most)
+		w.After(time.Second)
+		require.Len(t, w.Server.Children(path), crowd+1)
+		for _, at := range attempts {
+			at.Cancel(nil)
+		}
+		require.NoError(t, held.Release())
+		for i, at := range attempts {
+			require.Error(t, at.Failed(), fmt.Sprint(i))
+		}
+	})
+}
