@@ -166,13 +166,17 @@ func TestWaitsBehindTheFrontThatEndEarly(t *testing.T) {
 // Close ends them at once.
 func TestCloseEndsWaitsBehindTheFront(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		r := newRank(t, w, "mutex", 3, func(cfg *framework.Config) { cfg.CloseGrace = time.Minute })
+		r := newRank(t, w, "mutex", 5, func(cfg *framework.Config) { cfg.CloseGrace = time.Minute })
 		other, err := rwlock.New(r.a, "/other")
 		require.NoError(t, err)
 		kept := w.Acquire(other.Write())
+		for _, i := range []int{0, 4, 1} { // the order in which they are known is not that in which they came
+			r.waiting[i].Cancel(nil)
+			require.Error(t, r.waiting[i].Failed())
+		}
 		closing := time.Now()
 		go func() { _ = r.a.Close() }()
-		for _, at := range r.waiting {
+		for _, at := range r.waiting[2:4] {
 			require.ErrorIs(t, at.Failed(), framework.ErrClosed)
 		}
 		require.Less(t, time.Since(closing), time.Second, "although the close waits for a lease")
@@ -307,6 +311,25 @@ func TestCrowdOfSeveralSessions(t *testing.T) {
 	})
 }
 
+// So is what becomes of them: those of a session that ends join again in another one,
+// while the front is in one that goes on.
+func TestFurtherSessionThatEndsBehindTheFront(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		r := newRank(t, w, "mutex", 9, func(cfg *framework.Config) { cfg.MaxEphemeralBytes = 400 })
+		info, ok := w.Server.Node(path + "/" + r.nodes[8])
+		require.True(t, ok)
+		require.NotEqual(t, r.a.Session().ID(), info.EphemeralOwner)
+		require.True(t, w.Server.ExpireSession(info.EphemeralOwner))
+		w.After(time.Second)
+		require.Len(t, w.Server.Children(path), 10)
+		require.NotContains(t, w.Server.Children(path), r.nodes[8])
+		for _, at := range r.waiting {
+			at.Cancel(nil)
+		}
+		require.NoError(t, r.held.Release())
+	})
+}
+
 // A listing is kept for the front and a little more. Those behind that list again when
 // they come to the front, and nobody joins twice.
 func TestListingOfACrowdIsTrimmed(t *testing.T) {
@@ -322,6 +345,65 @@ func TestListingOfACrowdIsTrimmed(t *testing.T) {
 		requests := w.Requests(func() { r.drain(order...) })
 		require.Zero(t, requests[zktest.OpCreate])
 		require.LessOrEqual(t, requests[zktest.OpGetChildren2], 1+waiters/(queue.ListedFronts-1))
+	})
+}
+
+// It is also kept for those further behind that want it.
+func TestListingShowsThoseWhoWantIt(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a := w.Client("a")
+		queue.SetFront(a, 1)
+		q := locks.Queue(a, path, znode.Mutex, queue.Self(""))
+		var all []*queue.Position
+		for range queue.ListedFronts + 4 {
+			p := q.Position(a.In(a.Session()), &queue.Seen{})
+			require.NoError(t, p.Join(t.Context()))
+			all = append(all, p)
+		}
+		w.Settle()
+		queue.ListAgain(all[0])
+		w.Settle()
+		require.Equal(t, queue.ListedFronts, queue.Kept(a, path))
+		last := all[len(all)-1]
+		queue.ListAgain(last)
+		w.Settle()
+		require.Equal(t, len(all), queue.Kept(a, path))
+		for _, p := range all {
+			p.Leave(t.Context())
+		}
+	})
+}
+
+// Nodes ahead that may be deleted are read, one by one, where a listing of all would
+// cost more.
+func TestALongQueueIsReadRatherThanListed(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		var ahead []string
+		foreign := func(n int) {
+			for range n {
+				made, err := b.CreateProtected(t.Context(), path+"/"+znode.Mutex, nil, framework.EphemeralSequential)
+				require.NoError(t, err)
+				ahead = append(ahead, made.Path)
+			}
+		}
+		require.NoError(t, w.Acquire(mutexOf(t, a)).Release())
+		foreign(18)
+		at := w.Start(mutexOf(t, a), lease.Forever)
+		foreign(900)
+		w.After(2 * conformance.SessionTimeout) // for a slow look, that shows all of them
+		requests := w.Requests(func() {
+			for _, nearest := range []int{17, 16, 15} {
+				w.Remove(b, ahead[nearest])
+				w.Settle()
+			}
+		})
+		require.Zero(t, requests[zktest.OpGetChildren2], "%v", requests)
+		require.LessOrEqual(t, requests[zktest.OpGetData], 18, "each once")
+		for _, node := range ahead[:15] {
+			w.Remove(b, node)
+		}
+		require.NoError(t, at.Granted().Release())
 	})
 }
 
@@ -383,7 +465,7 @@ func TestJoinsOfACrowdTakeTurns(t *testing.T) {
 		})
 		w.Server.Stall("a", false)
 		require.NoError(t, <-released)
-		require.LessOrEqual(t, most, queue.MaxJoins+1)
+		require.LessOrEqual(t, most, 256+1)
 		require.Positive(t, most)
 		w.After(time.Second)
 		require.Len(t, w.Server.Children(path), crowd+1)

@@ -27,9 +27,6 @@ func FiresDuringItsRead() bool {
 	return n.watch == watched
 }
 
-// MaxJoins is how many creates of a view are under way at once.
-const MaxJoins = maxJoins
-
 // ListedFronts is how many times the front a listing is kept for.
 const ListedFronts = listedFronts
 

@@ -12,7 +12,7 @@ func ViewMutants() []Mutant {
 		File: "internal/queue/view.go", Old: "if !isUnique(name) {", New: "if false {",
 	}, {
 		Name: "a rule that has changed admits without the watch on the own node", Package: permits, Tests: "TestSizeGrowsAfterTheNodeOfAWaiterWasDeleted",
-		File: "internal/queue/admission.go", Old: "if !v.reduced && p.basis != v.listed {", New: "if !v.reduced {",
+		File: "internal/queue/admission.go", Old: "if !v.reduced && !p.stoodBehind && p.basis != v.listed {", New: "if !v.reduced {",
 	}, {
 		Name: "a rule that is older than a deletion admits", Package: waits, Tests: "TestARuleThatIsOlder",
 		File: "internal/queue/view.go", Old: "when := v.tick() // a rule", New: "when := v.clock // a rule",
