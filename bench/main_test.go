@@ -96,11 +96,13 @@ func TestScale(t *testing.T) {
 	r := quick(t)
 	r.memory = true
 	var out bytes.Buffer
-	much := size{processes: 2, waiters: 30, held: 100}
-	require.NoError(t, r.crowds(t.Context(), some, much, &out))
+	much := size{waiters: 60, held: 100}
+	for _, processes := range []int{2, 3} {
+		require.NoError(t, r.crowds(t.Context(), some, much, processes, &out))
+	}
 	require.NoError(t, r.holds(t.Context(), some, much, &out))
 	assert.NotContains(t, out.String(), "failed")
-	assert.Equal(t, 2*2, strings.Count(out.String(), "ours"), out.String())
+	assert.Equal(t, 3*2, strings.Count(out.String(), "ours"), out.String())
 	stop, err := keepBusy(2)
 	require.NoError(t, err)
 	stop()
@@ -158,7 +160,7 @@ func TestBefore(t *testing.T) {
 
 func TestCommandRefuses(t *testing.T) {
 	for _, args := range [][]string{
-		nil, {"peer"}, {"peers", "-systems", "ours,theirs"}, {"peers", "-workloads", ""}, {"peers", "-systems", "before"}, {"scale", "-systems", "x"},
+		nil, {"peer"}, {"peers", "-systems", "ours,theirs"}, {"peers", "-workloads", ""}, {"peers", "-systems", "before"}, {"scale", "-systems", "x"}, {"scale", "-processes", "0"}, {"scale", "-processes", "8,"},
 	} {
 		assert.Error(t, command(t.Context(), args), "%v", args)
 	}

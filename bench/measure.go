@@ -19,6 +19,7 @@ type figure struct {
 	requests       map[string]int // by kind, if they were counted
 	before, memory contend.Values // what a process takes: before, and while it waits or holds
 	released       float64        // locks per second, of those that were taken and kept
+	left           int            // nodes of a crowd that has been granted
 	err            error
 }
 
@@ -95,6 +96,11 @@ func (r *run) act(ctx context.Context, w workload, order contend.Values, crew []
 		f.all += a.Int("all")
 		f.violations += a.Int("violations")
 		f.took = max(f.took, time.Duration(a.Int("ns")))
+	}
+	if err == nil && w.act == "drain" {
+		var left contend.Values
+		left, err = crew[0].order(ctx, "left", order)
+		f.left = left.Int("nodes")
 	}
 	if err == nil && w.act == "take" {
 		f.memory, err = r.weigh(ctx, crew)

@@ -125,6 +125,8 @@ func (c *contender) do(verb string, v Values) (Values, error) {
 		return c.enqueue(v)
 	case "drain":
 		return c.drain()
+	case "left":
+		return c.left(v)
 	case "resign":
 		return c.resign(v)
 	case "campaign":

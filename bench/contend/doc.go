@@ -13,6 +13,7 @@
 //	queue n path total limit dwell        n waiters; answered when the path has so many
 //	                                      contenders in total, or after the limit
 //	drain                                 release what is held, await the waiters
+//	left path                             how many nodes the path has, after a drain
 //	resign n path                         n changes of leader between two sessions
 //	campaign path total, elected          start to campaign; await the election
 //	memory                                what this process takes when that is steady

@@ -76,6 +76,18 @@ func await(s system, path string, total int, limit time.Duration, failed <-chan 
 	}
 }
 
+// left returns how many nodes a path has. Deletes may be on their way which nobody waits
+// for.
+func (c *contender) left(v Values) (Values, error) {
+	for turn := 0; ; turn++ {
+		n, err := c.system.queued(v["path"])
+		if err != nil || n <= 0 || turn == 50 {
+			return numbers(map[string]int{"nodes": max(n, 0)}), err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
 // drain releases what is held, and lets all waiters acquire and release, one after the
 // other.
 func (c *contender) drain() (Values, error) {

@@ -281,6 +281,33 @@ func TestReadersBehindTheFront(t *testing.T) {
 	})
 }
 
+// Readers keep no reader behind the front.
+func TestReadersAtTheFront(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		r := newRank(t, w, "write lock", 0)
+		l, err := rwlock.New(r.a, path)
+		require.NoError(t, err)
+		var readers []*conformance.Attempt
+		for range 3 {
+			requests := w.Requests(func() {
+				readers = append(readers, w.Start(l.Read(), lease.Forever))
+				w.After(20 * time.Millisecond)
+			})
+			require.Positive(t, requests[zktest.OpGetChildren2], "each lists, and watches its node")
+			require.Positive(t, requests[zktest.OpGetData])
+		}
+		require.Equal(t, map[zktest.Op]int{zktest.OpDelete: 1}, w.Requests(func() {
+			require.NoError(t, r.held.Release())
+			for _, reader := range readers {
+				reader.Granted()
+			}
+		}))
+		for _, reader := range readers {
+			require.NoError(t, reader.Lease.Release())
+		}
+	})
+}
+
 // The front is that of the whole client, of whichever session its positions are.
 func TestCrowdOfSeveralSessions(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

@@ -26,9 +26,9 @@ func CrowdMutants() []Mutant {
 		File: "internal/queue/admission.go", Old: "!p.stoodBehind && ", New: "",
 	}, {
 		Name: "those behind do not notice the end of their session", Package: waits, Tests: "TestFurtherSessionThatEndsBehindTheFront",
-		File: "internal/queue/behind.go", Old: "\t\tv.crowd.wakeBehind()\n", New: "",
+		File: "internal/queue/behind.go", Old: "v.crowd.wakeBehind()", New: "_ = v",
 	}, {
-		Name: "readers keep others behind the front", Package: waits, Tests: "TestReadersBehindTheFront",
+		Name: "readers keep others behind the front", Package: waits, Tests: "TestReadersAtTheFront",
 		File: "internal/queue/crowd.go", Old: "if !p.HandsOver() {", New: "if false {",
 	}, {
 		Name: "each session has a front of its own", Package: waits, Tests: "TestCrowdOfSeveralSessions",
