@@ -52,3 +52,23 @@ func TestSlotsFindHoldersAtTheSameTime(t *testing.T) {
 		})
 	}
 }
+
+// The tokens of holders that exclude each other grow, over all processes.
+func TestSlotsFindTokensThatDoNotGrow(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "slots")
+	a, err := OpenSlots(file)
+	require.NoError(t, err)
+	b, err := OpenSlots(file)
+	require.NoError(t, err)
+	a.hold(0, "mutex", 5, 0)
+	b.hold(0, "mutex", 6, 0)
+	a.hold(0, "mutex", 0, 0) // has none
+	require.Zero(t, a.violations.Load()+b.violations.Load())
+	a.hold(0, "mutex", 6, 0)
+	b.hold(0, "mutex", 4, 0)
+	assert.EqualValues(t, 1, a.violations.Load())
+	assert.EqualValues(t, 1, b.violations.Load())
+	b.Clear()
+	a.hold(0, "mutex", 1, 0)
+	assert.EqualValues(t, 1, a.violations.Load(), "those of another run do not count")
+}
