@@ -169,9 +169,9 @@ type Kit interface {
 	// It must not block.
 	GoHolding(s *framework.Session, end func(), f func(ctx context.Context)) bool
 
-	// Kept returns the value that a session of the client, or with nil the client, keeps
-	// under a key, which make returns if there is none. It lasts as long as that is in
-	// memory. make must not call Kept.
+	// Kept returns the value that a session of the client, or with nil the client,
+	// keeps under a key, which make returns if there is none. It lasts as long as that
+	// is in memory. make must not call Kept.
 	Kept(s *framework.Session, key any, make func() any) any
 
 	// OnDeleted tells a listener, until stop, of which children of a node a session of
@@ -215,10 +215,12 @@ type Kit interface {
 	// sessions: then one may lag behind what the client has done in another.
 	HasGrantedInFurther() bool
 
-	// OnClose has a listener told when Close begins, or at once if it has, for what must
-	// not go on while leases are ended. OffClose must be called once when that is over:
-	// the listener is forgotten, but a call that has begun may go on.
+	// OnClose has a listener told when Close begins, or at once if it has, for what
+	// must not go on while leases are ended.
 	OnClose(l *CloseListener)
+
+	// OffClose must be called once when that is over: the listener is forgotten, but a
+	// call of it that has begun may go on.
 	OffClose(l *CloseListener)
 
 	// OpenEntries reads the ACL of a node and returns the entries that permit any of

@@ -43,8 +43,8 @@ func (p *Position) takePart() {
 	p.awaiting = &awaiting{stoodBehind: true}
 }
 
-// recordBehind is record for a position that knows nothing itself: by what others of the
-// crowd know.
+// recordBehind is record for a position that knows nothing itself: by what others of
+// the crowd know.
 func (p *Position) recordBehind() {
 	n, v := p.crowd.ahead(p)
 	head := ""

@@ -17,9 +17,9 @@ import (
 // nothing until they belong to the front.
 //
 // This only delays requests. A position that comes to the front has a listing behind
-// its create, as a newcomer has, and decides by that. Nor does it wait in vain: those at
-// the front wait for contenders ahead of them alone, and when one of them ends, however
-// it does, the next one behind the front is woken.
+// its create, as a newcomer has, and decides by that. Nor does it wait in vain: those
+// at the front wait for contenders ahead of them alone, and when one of them ends,
+// however it does, the next one behind the front is woken.
 //
 // What it does not do: it does not learn that the own node is deleted, before the
 // position belongs to the front.
@@ -170,10 +170,10 @@ func (c *crowd) saw(p *Position, ahead int) {
 	p.ahead = int32(ahead) //nolint:gosec // of names that were in one answer
 }
 
-// ahead returns how many contenders are ahead of a position, as far as the client knows:
-// those that a listing has shown ahead of it, or of the nearest of the crowd that it has
-// shown, and those of the crowd between. It also returns the view of the first of the
-// crowd, nil if there is none.
+// ahead returns how many contenders are ahead of a position, as far as the client
+// knows: those that a listing has shown ahead of it, or of the nearest of the crowd
+// that it has shown, and those of the crowd between. It also returns the view of the
+// first of the crowd, nil if there is none.
 func (c *crowd) ahead(p *Position) (n int, first *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,13 +21,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// Several waiters in each of one to three clients, all or some of which stand behind the
-// front of a crowd, share one path, with each kind of
-// queue in turn, and a mutex with a client that does what Curator does. Connections
-// break, answers are late or dropped and waits end; in a third of the runs an operator
-// deletes nodes instead. At no time more of them hold than may, and when the faults are
-// over nobody waits longer than those ahead hold. ZKRECIPES_SEED is the first seed,
-// ZKRECIPES_CROWDS the number of runs.
+// Several waiters in each of one to three clients, all or some of which stand behind
+// the front of a crowd, share one path, with each kind of queue in turn, and a mutex
+// with a client that does what Curator does. Connections break, answers are late or
+// dropped and waits end; in a third of the runs an operator deletes nodes instead. At
+// no time more of them hold than may, and when the faults are over nobody waits longer
+// than those ahead hold. ZKRECIPES_SEED is the first seed, ZKRECIPES_CROWDS the number
+// of runs.
 func TestCrowdsUnderFaults(t *testing.T) {
 	first, runs := extent.Amount(t, "ZKRECIPES_SEED", 1), extent.Amount(t, "ZKRECIPES_CROWDS", 60/extent.Slowdown())
 	grants, early := 0, 0

@@ -11,6 +11,8 @@
 //     same connection, list the children. The listing costs no round trip of its own.
 //     All positions of a session in one queue share it: one listing is under way at a
 //     time, and serves every create that was sent before it.
+//     Of the many positions that a client may have in a queue, only the first do that,
+//     and what follows: see crowd.
 //  2. Decide: a [Policy] sees the contenders ahead, and either admits the position or
 //     names those to wait for. Other children do not count.
 //  3. Wait: have these nodes and the own one watched, unless a position of the session

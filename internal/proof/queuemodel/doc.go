@@ -26,9 +26,9 @@
 // deletes are sent again before anything else on the next connection. In some scenarios
 // creates and deletes travel together: a group goes out at any moment, and may be
 // refused because of something else in it. In others the front of the crowd is smaller
-// than the crowd. A decision and DetachWatch are one step, and
-// so are taking the connection and the moment of a listing: what comes between them
-// does what it does before or after.
+// than the crowd. A decision and DetachWatch are one step, and so are taking the
+// connection and the moment of a listing: what comes between them does what it does
+// before or after.
 //
 // # What must not happen
 //
@@ -110,11 +110,11 @@
 //
 // # What is not in the model
 //
-// The end of the session; a crowd of several sessions; several nodes under one id, and nodes that are replaced; slow
-// looks, which would hide that something waits for ever; a semaphore whose size
-// changes, and weights; downgrades of the own session; answers that are too large; a
-// limit of reads at once, and their order; watches that are taken back because they are
-// idle.
+// The end of the session; a crowd of several sessions; several nodes under one id, and
+// nodes that are replaced; slow looks, which would hide that something waits for ever;
+// a semaphore whose size changes, and weights; downgrades of the own session; answers
+// that are too large; a limit of reads at once, and their order; watches that are taken
+// back because they are idle.
 //
 // # When the code changes
 //
