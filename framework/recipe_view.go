@@ -57,6 +57,9 @@ func (v recipeView) SameClient(other *Client) bool { return v.core == other.core
 // StopOnSuspend reports the setting of that name.
 func (v recipeView) StopOnSuspend() bool { return v.core.cfg.StopOnSuspend }
 
+// MaxReplyBytes returns the setting of that name.
+func (v recipeView) MaxReplyBytes() int { return v.core.cfg.MaxReplyBytes }
+
 // Logger returns the one of the configuration.
 func (v recipeView) Logger() *slog.Logger { return v.core.cfg.Logger }
 
@@ -68,6 +71,9 @@ func (v recipeView) OffClose(l *bridge.CloseListener) { v.core.closing.forget(l)
 
 // DeleteInBackground removes a node without waiting for anything.
 func (v recipeView) DeleteInBackground(path string) { v.deleteInBackground(path) }
+
+// Gone records that a node is deleted.
+func (v recipeView) Gone(path string) { v.pinned.gone(v.full(path)) }
 
 // GoHolding runs what looks after something that is held in a session.
 func (v recipeView) GoHolding(s *Session, end func(), f func(ctx context.Context)) bool {

@@ -51,6 +51,9 @@ type Kit interface {
 	// StopOnSuspend reports the setting of that name.
 	StopOnSuspend() bool
 
+	// MaxReplyBytes returns the setting of that name.
+	MaxReplyBytes() int
+
 	// Logger returns the one of the configuration.
 	Logger() *slog.Logger
 
@@ -105,6 +108,10 @@ type Kit interface {
 
 	// DeleteInBackground is DeleteGuaranteed without waiting for anything.
 	DeleteInBackground(path string)
+
+	// Gone records that a node of the session that the view is pinned to is deleted, as
+	// a listing has shown: then there is room for another.
+	Gone(path string)
 
 	// Release is DeleteGuaranteed for a node whose slot is over, in the session that
 	// the view is pinned to, or the present one. As soon as the delete has its place

@@ -13,6 +13,9 @@ import (
 
 const prefix = "_c_"
 
+// Length is that of an id.
+const Length = idLength
+
 // idLength is that of a UUID as text.
 const idLength = 36
 

@@ -124,6 +124,7 @@ func (p *Position) find() (at int, err error) {
 	case found && !v.isGone(p.self):
 		return at, nil
 	case v.listed > p.answered && v.shows(p.self):
+		p.missing = true
 		return -1, ErrEvicted
 	}
 	v.want(p, max(p.sent, v.listed)) // there is none, or it may have overtaken the create, or shows too few
@@ -206,7 +207,7 @@ func (p *Position) onOwnData(data []byte, stat framework.Stat) {
 		p.notify()
 		return
 	}
-	p.token, p.revocationRequested = stat.Czxid, znode.RevocationRequested(data)
+	p.read, p.revocationRequested = stat.Czxid, znode.RevocationRequested(data)
 	if p.admissible {
 		p.notify()
 	}

@@ -2,9 +2,10 @@ package queue
 
 import "context"
 
-// AwaitFront waits until the position belongs to the front of the crowd.
+// AwaitFront waits until the position belongs to the front of the crowd. Permits do so
+// at once.
 func (p *Position) AwaitFront(ctx context.Context) error {
-	if !p.crowd.staysBehind(p) {
+	if p.queue.HandsOver == nil || !p.crowd.staysBehind(p) {
 		return nil
 	}
 	p.standBack()

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -133,7 +134,7 @@ func (c *crowd) staysBehind(p *Position) bool {
 
 // isBehind is for a caller that has the lock.
 func (c *crowd) isBehind(p *Position) bool {
-	return len(c.waiting) >= c.front && c.waiting[c.front-1].self.Before(p.self)
+	return len(c.waiting) >= c.front && c.waiting[c.front-1].token < p.token
 }
 
 // last returns the last position for which a listing is kept, if there are more.
@@ -184,16 +185,40 @@ func (c *crowd) ahead(p *Position) (n int, first *view) {
 	if p.ahead >= 0 {
 		return int(p.ahead), first
 	}
-	for n = 0; n < own; n++ {
-		if shown := c.waiting[own-n-1].ahead; shown >= 0 {
-			return n + 1 + int(shown), first
-		}
-	}
-	return n, first
+	return c.aheadOf(own), first
 }
 
+// aheadOf is that for an index that no listing has shown. The caller has the lock.
+func (c *crowd) aheadOf(own int) (n int) {
+	for n = 0; n < own; n++ {
+		if shown := c.waiting[own-n-1].ahead; shown >= 0 {
+			return n + 1 + int(shown)
+		}
+	}
+	return n
+}
+
+// contenders returns how many the queue has, as far as the client knows, if the crowd
+// is full.
+func (c *crowd) contenders() (n int, full bool) {
+	c.mu.Lock()
+	if len(c.waiting) < c.front {
+		c.mu.Unlock()
+		return 0, false
+	}
+	n = c.aheadOf(len(c.waiting))
+	first := c.waiting[0].view
+	c.mu.Unlock()
+	first.mu.Lock()
+	defer first.mu.Unlock()
+	return max(n, first.size), true
+}
+
+// find searches by the token: the numbers in the names of the nodes start anew when the
+// parent is made again, and positions whose nodes were deleted with it may not know that
+// yet.
 func find(in []*Position, p *Position) (at int, found bool) {
-	return slices.BinarySearchFunc(in, p.self, func(q *Position, self znode.Name) int { return znode.Compare(q.self, self) })
+	return slices.BinarySearchFunc(in, p.token, func(q *Position, token int64) int { return cmp.Compare(q.token, token) })
 }
 
 func insert(in []*Position, p *Position) []*Position {

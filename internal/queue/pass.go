@@ -18,7 +18,7 @@ func (p *Position) PassOn(moment uint64, of func(joined bool) any) bool {
 			continue
 		}
 		next := v.own[protection.Cut(name.Node)]
-		if next == nil || next.self.Node != name.Node {
+		if next == nil || next.self.Node != name.Node || next.awaiting == nil {
 			return false
 		}
 		next.passed = of(next.answered <= moment)

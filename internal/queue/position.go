@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"time"
@@ -27,7 +28,7 @@ type Position struct {
 
 	path  string
 	self  znode.Name
-	token int64     // czxid
+	token int64     // the czxid, by the answer to the create
 	made  time.Time // when the create was answered
 
 	// Guarded by view.mu.
@@ -47,11 +48,13 @@ type awaiting struct {
 
 	// Guarded by view.mu.
 	node                *node // its own; nil until it waits for others
+	read                int64 // the token by a read of that, 0 if there was none
 	waits               []*node
 	basis               uint64 // the listing by which it waits
 	stoodBehind         bool   // it has stood behind the front, maybe longer than the listing is there
 	admissible          bool   // but for the watch on its node
 	unlisted            bool   // the last one that it has waited for has failed
+	missing             bool   // a listing does not show its node any more
 	failed              error  // a request that it needs has
 	passed              any    // by the one directly ahead
 	lookDue             bool   // its dependency is to be looked at again
@@ -76,8 +79,13 @@ func (p *Position) Path() string { return p.path }
 // Made returns when the create of the node was answered.
 func (p *Position) Made() time.Time { return p.made }
 
-// Token returns the node's czxid.
-func (p *Position) Token() int64 { return p.token }
+// Token returns the node's czxid, as it was last read.
+func (p *Position) Token() int64 {
+	if p.awaiting != nil && p.read != 0 {
+		return p.read
+	}
+	return p.token
+}
 
 // RevocationRequested reports whether the data of the node, when it was last read,
 // requested revocation. It is called when the wait is over.
@@ -115,6 +123,9 @@ func (p *Position) create(ctx context.Context) error {
 		return err
 	}
 	defer func() { <-v.joins }()
+	if err := p.mayBeListed(); err != nil {
+		return err
+	}
 	sent := func() {
 		v.mu.Lock()
 		defer v.mu.Unlock() // nothing may be sent: see flush
@@ -122,7 +133,7 @@ func (p *Position) create(ctx context.Context) error {
 			return
 		}
 		p.sent = v.tick()
-		if !p.crowd.isFull() {
+		if p.queue.HandsOver == nil || !p.crowd.isFull() {
 			v.want(p, p.sent)
 		}
 	}
@@ -162,6 +173,19 @@ func (p *Position) mayJoin(ctx context.Context) error {
 	case <-p.session.Done():
 		return p.session.Err()
 	}
+}
+
+// mayBeListed returns an error if a newcomer that will not list the queue at once could
+// not do so later: those who can list it then must not pay for that.
+func (p *Position) mayBeListed() error {
+	n, full := p.crowd.contenders()
+	limit := kit.Of(p.client).MaxReplyBytes()
+	n += len(p.view.joins) // the own one, and others under way
+	bytes := n * (len("_c_") + protection.Length + len("-") + len(p.queue.Kind) + znode.SequenceDigits + 4)
+	if !full || p.queue.HandsOver == nil || bytes <= limit-limit/16 { // others may have come since the last listing
+		return nil
+	}
+	return fmt.Errorf("%w: %d contenders take %d bytes, and of the limit, %d, a part is kept free", framework.ErrReplyTooLarge, n, bytes, limit)
 }
 
 // JoinAt creates the node with a given number, in a queue whose parent exists. Such a
@@ -253,6 +277,9 @@ const leaveLimit = 50 * time.Millisecond
 
 // Leave deletes the node. It does not end with ctx, which is that of the wait.
 func (p *Position) Leave(ctx context.Context) {
+	if p.awaiting != nil && p.missing { // there was no event, as it had no watch
+		kit.Of(p.client).Gone(p.path)
+	}
 	Leave(ctx, p.client, p.path)
 	p.End()
 }

@@ -46,6 +46,21 @@ func CrowdMutants() []Mutant {
 		Name: "a long queue is listed rather than read", Package: waits, Tests: "TestALongQueueIsReadRatherThanListed",
 		File: "internal/queue/lookahead.go", Old: "max(fewReads, v.size/namesPerRead)", New: "max(fewReads, at/namesPerRead)",
 	}, {
+		Name: "permits stand behind", Package: waits, Tests: "TestPermitsDoNotStandBehind",
+		File: "internal/queue/behind.go", Old: "p.queue.HandsOver == nil || ", New: "",
+	}, {
+		Name: "a crowd is ordered by the numbers of its nodes", Package: waits, Tests: "TestQueueThatIsMadeAgainBehindTheFront",
+		File: "internal/queue/crowd.go", Old: "len(c.waiting) >= c.front && c.waiting[c.front-1].token < p.token", New: "len(c.waiting) >= c.front && slices.MinFunc(c.waiting, func(a, b *Position) int { return znode.Compare(a.self, b.self) }).self.Before(p.self)",
+	}, {
+		Name: "a queue that is too long takes newcomers behind the front", Package: waits, Tests: "TestQueueIsTooLongBehindTheFront",
+		File: "internal/queue/position.go", Old: "bytes <= limit-limit/16", New: "true",
+	}, {
+		Name: "creates under way do not count for the length of a queue", Package: waits, Tests: "TestQueueIsTooLongBehindTheFront",
+		File: "internal/queue/position.go", Old: "n += len(p.view.joins)", New: "n += 1",
+	}, {
+		Name: "a node that a listing does not show any more takes room", Package: waits, Tests: "TestNodeThatIsDeletedBehindTheFrontMakesRoom",
+		File: "internal/queue/position.go", Old: "kit.Of(p.client).Gone(p.path)", New: "_ = p",
+	}, {
 		Name: "waits that end confuse those that Close ends", Package: waits, Tests: "TestCloseEndsWaitsBehindTheFront",
 		File: "framework/closing.go", Old: "c.listeners[l.Index], last.Index = last, l.Index", New: "c.listeners[l.Index] = last",
 	}}
