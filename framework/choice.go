@@ -26,7 +26,7 @@ func (v recipeView) AwaitRoom(ctx context.Context, path string, folders []string
 		return v.AwaitSession(ctx)
 	}
 	return v.core.awaitRoom(ctx, choice{
-		bytes: nodes * (len(v.prefix) + len(path) + nameBytes), except: full,
+		bytes: nodes * v.contenderBytes(path), except: full,
 		parents: func() (all []string) {
 			for _, folder := range folders {
 				all = append(all, v.full(path+folder))
@@ -35,6 +35,14 @@ func (v recipeView) AwaitRoom(ctx context.Context, path string, folders []string
 		},
 	})
 }
+
+// HasRoom reports whether there is still room in a session that was chosen.
+func (v recipeView) HasRoom(s *Session, path string) bool {
+	return v.pinned != nil || v.core.cfg.Sessions == 1 || s.quota.fits(v.contenderBytes(path))
+}
+
+// contenderBytes is how much the path of a contender's node takes.
+func (v recipeView) contenderBytes(path string) int { return len(v.prefix) + len(path) + nameBytes }
 
 func (c *core) awaitRoom(ctx context.Context, of choice) (*Session, error) {
 	for failed := error(nil); ; {

@@ -216,3 +216,31 @@ func TestNodeThatIsDeletedBehindTheFrontMakesRoom(t *testing.T) {
 		require.NoError(t, r.waiting[1].Granted().Release())
 	})
 }
+
+// Those who join at once leave the part of each session free that is kept for nodes which
+// have to be in it.
+func TestCrowdLeavesRoomInItsSessions(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		const crowd, limit = 400, 8000
+		a := w.Client("a", func(cfg *framework.Config) { cfg.MaxEphemeralBytes = limit })
+		m := mutexOf(t, a)
+		held := w.Acquire(mutexOf(t, w.Client("b")))
+		var all []*conformance.Attempt
+		for range crowd {
+			all = append(all, w.Begin(t.Context(), m, lease.Forever))
+		}
+		w.After(5 * time.Second)
+		require.Len(t, w.Server.Children(path), crowd+1)
+		for _, s := range w.Server.Sessions() {
+			used := 0
+			for _, node := range s.Ephemeral {
+				used += len(node) + 4
+			}
+			require.LessOrEqual(t, used, limit-limit/16)
+		}
+		for _, at := range all {
+			at.Cancel(nil)
+		}
+		require.NoError(t, held.Release())
+	})
+}

@@ -123,6 +123,9 @@ func (p *Position) create(ctx context.Context) error {
 		return err
 	}
 	defer func() { <-v.joins }()
+	if !kit.Of(p.queue.Client).HasRoom(p.session, p.queue.Path) {
+		return framework.ErrTooManyEphemerals
+	}
 	if err := p.mayBeListed(); err != nil {
 		return err
 	}

@@ -61,6 +61,9 @@ func CrowdMutants() []Mutant {
 		Name: "a node that a listing does not show any more takes room", Package: waits, Tests: "TestNodeThatIsDeletedBehindTheFrontMakesRoom",
 		File: "internal/queue/position.go", Old: "kit.Of(p.client).Gone(p.path)", New: "_ = p",
 	}, {
+		Name: "a crowd takes the room that is kept free", Package: waits, Tests: "TestCrowdLeavesRoomInItsSessions",
+		File: "internal/queue/position.go", Old: "if !kit.Of(p.queue.Client).HasRoom(p.session, p.queue.Path) {", New: "if false {",
+	}, {
 		Name: "waits that end confuse those that Close ends", Package: waits, Tests: "TestCloseEndsWaitsBehindTheFront",
 		File: "framework/closing.go", Old: "c.listeners[l.Index], last.Index = last, l.Index", New: "c.listeners[l.Index] = last",
 	}}
