@@ -31,8 +31,8 @@ type crowd struct {
 	users int // guarded by all.mu
 
 	mu      sync.Mutex
-	waiting []*Position // for slots that exclude all others, in order
-	behind  []*Position // the front, in order
+	waiting []*Position // for slots that exclude all others, in the order of their tokens
+	behind  []*Position // the front, also in that order
 }
 
 // frontSize is how many positions that wait for slots which exclude all others belong
@@ -215,8 +215,8 @@ func (c *crowd) contenders() (n int, full bool) {
 }
 
 // find searches by the token: the numbers in the names of the nodes start anew when the
-// parent is made again, and positions whose nodes were deleted with it may not know that
-// yet.
+// parent is made again, and positions whose nodes were deleted with it may not know
+// that yet.
 func find(in []*Position, p *Position) (at int, found bool) {
 	return slices.BinarySearchFunc(in, p.token, func(q *Position, token int64) int { return cmp.Compare(q.token, token) })
 }

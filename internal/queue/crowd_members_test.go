@@ -155,9 +155,9 @@ func TestPermitsDoNotStandBehind(t *testing.T) {
 	})
 }
 
-// The queue is deleted with its parent and made again, so that numbers start anew. Those
-// behind the front, whose nodes are deleted, come to the front although those that join
-// now have smaller numbers, and there are always some.
+// The queue is deleted with its parent and made again, so that numbers start anew.
+// Those behind the front, whose nodes are deleted, come to the front although those
+// that join now have smaller numbers, and there are always some.
 func TestQueueThatIsMadeAgainBehindTheFront(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, operator := w.Client("a"), w.Client("operator")
@@ -217,8 +217,8 @@ func TestNodeThatIsDeletedBehindTheFrontMakesRoom(t *testing.T) {
 	})
 }
 
-// Those who join at once leave the part of each session free that is kept for nodes which
-// have to be in it.
+// Those who join at once leave the part of each session free that is kept for nodes
+// which have to be in it.
 func TestCrowdLeavesRoomInItsSessions(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		const crowd, limit = 400, 8000

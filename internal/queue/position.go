@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"time"
@@ -123,10 +122,7 @@ func (p *Position) create(ctx context.Context) error {
 		return err
 	}
 	defer func() { <-v.joins }()
-	if !kit.Of(p.queue.Client).HasRoom(p.session, p.queue.Path) {
-		return framework.ErrTooManyEphemerals
-	}
-	if err := p.mayBeListed(); err != nil {
+	if err := p.fits(); err != nil {
 		return err
 	}
 	sent := func() {
@@ -159,36 +155,6 @@ func (p *Position) create(ctx context.Context) error {
 		v.own[id] = p
 	}
 	return nil
-}
-
-// maxJoins is how many creates of a view are under way at once. What the session has to
-// send meanwhile, so that it lives on and releases what it holds, does not wait behind
-// more.
-const maxJoins = 256
-
-// mayJoin waits until the position may send its create.
-func (p *Position) mayJoin(ctx context.Context) error {
-	select {
-	case p.view.joins <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-p.session.Done():
-		return p.session.Err()
-	}
-}
-
-// mayBeListed returns an error if a newcomer that will not list the queue at once could
-// not do so later: those who can list it then must not pay for that.
-func (p *Position) mayBeListed() error {
-	n, full := p.crowd.contenders()
-	limit := kit.Of(p.client).MaxReplyBytes()
-	n += len(p.view.joins) // the own one, and others under way
-	bytes := n * (len("_c_") + protection.Length + len("-") + len(p.queue.Kind) + znode.SequenceDigits + 4)
-	if !full || p.queue.HandsOver == nil || bytes <= limit-limit/16 { // others may have come since the last listing
-		return nil
-	}
-	return fmt.Errorf("%w: %d contenders take %d bytes, and of the limit, %d, a part is kept free", framework.ErrReplyTooLarge, n, bytes, limit)
 }
 
 // JoinAt creates the node with a given number, in a queue whose parent exists. Such a

@@ -35,7 +35,7 @@ func CrowdMutants() []Mutant {
 		File: "internal/queue/crowd.go", Old: "Kept(nil, crowdsKey{}", New: "Kept(client.Session(), crowdsKey{}",
 	}, {
 		Name: "all of a crowd join at once", Package: waits, Tests: "TestJoinsOfACrowdTakeTurns",
-		File: "internal/queue/position.go", Old: "const maxJoins = 256", New: "const maxJoins = 100_000",
+		File: "internal/queue/joining.go", Old: "const maxJoins = 256", New: "const maxJoins = 100_000",
 	}, {
 		Name: "the error of a wait behind the front does not name the holder", Package: waits, Tests: "TestWaitsBehindTheFrontThatEndEarly",
 		File: "internal/queue/behind.go", Old: "head = v.names[0].Node", New: "head = \"\"",
@@ -53,16 +53,16 @@ func CrowdMutants() []Mutant {
 		File: "internal/queue/crowd.go", Old: "len(c.waiting) >= c.front && c.waiting[c.front-1].token < p.token", New: "len(c.waiting) >= c.front && slices.MinFunc(c.waiting, func(a, b *Position) int { return znode.Compare(a.self, b.self) }).self.Before(p.self)",
 	}, {
 		Name: "a queue that is too long takes newcomers behind the front", Package: waits, Tests: "TestQueueIsTooLongBehindTheFront",
-		File: "internal/queue/position.go", Old: "bytes <= limit-limit/16", New: "true",
+		File: "internal/queue/joining.go", Old: "bytes <= limit-limit/16", New: "true",
 	}, {
 		Name: "creates under way do not count for the length of a queue", Package: waits, Tests: "TestQueueIsTooLongBehindTheFront",
-		File: "internal/queue/position.go", Old: "n += len(p.view.joins)", New: "n += 1",
+		File: "internal/queue/joining.go", Old: "n += len(p.view.joins)", New: "n += 1",
 	}, {
 		Name: "a node that a listing does not show any more takes room", Package: waits, Tests: "TestNodeThatIsDeletedBehindTheFrontMakesRoom",
 		File: "internal/queue/position.go", Old: "kit.Of(p.client).Gone(p.path)", New: "_ = p",
 	}, {
 		Name: "a crowd takes the room that is kept free", Package: waits, Tests: "TestCrowdLeavesRoomInItsSessions",
-		File: "internal/queue/position.go", Old: "if !kit.Of(p.queue.Client).HasRoom(p.session, p.queue.Path) {", New: "if false {",
+		File: "internal/queue/joining.go", Old: "if !kit.Of(p.queue.Client).HasRoom(p.session, p.queue.Path) {", New: "if false {",
 	}, {
 		Name: "waits that end confuse those that Close ends", Package: waits, Tests: "TestCloseEndsWaitsBehindTheFront",
 		File: "framework/closing.go", Old: "c.listeners[l.Index], last.Index = last, l.Index", New: "c.listeners[l.Index] = last",
