@@ -33,12 +33,8 @@ final class Clients implements AutoCloseable {
 
     /** Returns when a path has so many contenders. */
     void await(String path, int total, long limitMillis) throws Exception {
-        if (counting == null) {
-            counting = connect();
-        }
         for (long start = System.nanoTime(); ; Thread.sleep(10)) {
-            Stat stat = counting.checkExists().forPath(path);
-            int have = stat == null ? 0 : stat.getNumChildren();
+            int have = contenders(path);
             if (have >= total) {
                 return;
             }
@@ -46,6 +42,15 @@ final class Clients implements AutoCloseable {
                 throw new IllegalStateException(have + " of " + total + " are queued after " + limitMillis + " ms");
             }
         }
+    }
+
+    /** Counts them, over a connection that is made when it is first needed. */
+    int contenders(String path) throws Exception {
+        if (counting == null) {
+            counting = connect();
+        }
+        Stat stat = counting.checkExists().forPath(path);
+        return stat == null ? 0 : stat.getNumChildren();
     }
 
     @Override

@@ -43,6 +43,8 @@ final class Orders {
                 return queue(values);
             case "drain":
                 return drain();
+            case "left":
+                return " nodes=" + clients.contenders(values.get("path"));
             case "resign":
                 return resign(values);
             case "campaign":

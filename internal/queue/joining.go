@@ -27,8 +27,9 @@ func (p *Position) mayJoin(ctx context.Context) error {
 	}
 }
 
-// fits returns an error if there is no room for a newcomer: in the session, where others
-// may have been faster to take what there was when it was chosen, or in a listing.
+// fits returns an error if there is no room for a newcomer: in the session, where
+// others may have been faster to take what there was when it was chosen, or in a
+// listing.
 func (p *Position) fits() error {
 	if !kit.Of(p.queue.Client).HasRoom(p.session, p.queue.Path) {
 		return framework.ErrTooManyEphemerals
