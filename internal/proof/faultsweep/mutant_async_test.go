@@ -48,6 +48,6 @@ func AsyncMutants() []Mutant {
 		File: "framework/at_once.go", Old: "\tif !r.start(s) {\n\t\t<-s.slots\n", New: "\tif !r.start(s) {\n",
 	}, {
 		Name: "a deletion admits as if the listing had shown it", Package: "./internal/queue", Tests: "TestADeletionBeforeTheFirstDecision",
-		File: "internal/queue/admission.go", Old: "\tif !v.reduced && p.basis != v.listed {", New: "\tif p.basis != v.listed {",
+		File: "internal/queue/admission.go", Old: "\tif !v.reduced && !p.stoodBehind && p.basis != v.listed {", New: "\tif p.basis != v.listed {",
 	}}
 }

@@ -57,7 +57,7 @@ func Mutants() []Mutant {
 		File: "internal/znode/name.go", Old: "return cmp.Compare(a.Sequence, b.Sequence)", New: "return cmp.Compare(b.Sequence, a.Sequence)",
 	}, {
 		Name: "granted although the own node is not listed", Package: suites, Tests: "^TestMutex$/the_own_node",
-		File: "internal/queue/admission.go", Old: "case v.listed > p.answered && v.shows(p.self):\n\t\treturn -1, ErrEvicted", New: "case v.listed > p.answered:\n\t\treturn at, nil",
+		File: "internal/queue/admission.go", Old: "case v.listed > p.answered && v.shows(p.self):\n\t\tp.missing = true\n\t\treturn -1, ErrEvicted", New: "case v.listed > p.answered:\n\t\treturn at, nil",
 	}, {
 		Name: "a wait that ends leaves its node", Package: sweeps, Tests: sweepTest,
 		File: "internal/acquire/try.go", Old: "t.askHead()\n\tp.Leave(t.wait.ctx)", New: "t.askHead()",

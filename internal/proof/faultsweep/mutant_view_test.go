@@ -24,7 +24,7 @@ func ViewMutants() []Mutant {
 		File: "internal/queue/node.go", Old: "n.watch, n.stop = unwatched, nil\n\tn.renew()", New: "n.stop = nil",
 	}, {
 		Name: "a listing from before the create evicts", Package: waits, Tests: "TestAnEarlierListingEvictsNoOne",
-		File: "internal/queue/admission.go", Old: "case v.listed > p.answered && v.shows(p.self):\n\t\treturn -1,", New: "case v.listed > 0:\n\t\treturn -1,",
+		File: "internal/queue/admission.go", Old: "case v.listed > p.answered && v.shows(p.self):", New: "case v.listed > 0:",
 	}, {
 		Name: "a listing that fails is not sent again", Package: waits, Tests: "TestListingsAndReadsThatFail",
 		File: "internal/queue/listing.go", Old: "case v.listing && err != nil:\n\t\tv.run(v.listAgain)", New: "case v.listing && err != nil:",
@@ -87,7 +87,7 @@ func ViewMutants() []Mutant {
 		File: "internal/queue/listing.go", Old: "\t\tv.remove(d)\n", New: "\t\tv.remove(deletion{gone: d.gone})\n",
 	}, {
 		Name: "a look is passed on past another client", Package: permits, Tests: "TestPermitOfAnotherClientBetween",
-		File: "internal/queue/pass.go", Old: "next.self.Node != name.Node {\n\t\t\treturn false", New: "next.self.Node != name.Node {\n\t\t\tcontinue",
+		File: "internal/queue/pass.go", Old: "next.self.Node != name.Node || next.awaiting == nil {\n\t\t\treturn false", New: "next.self.Node != name.Node {\n\t\t\tcontinue",
 	}, {
 		Name: "a look counts that does not show the permits of the head", Package: permits, Tests: "TestListingBeforeThePermitOfTheHead",
 		File: "recipes/semaphore/curator_next.go", Old: "!slices.Contains(l.found, l.made)", New: "slices.Contains(l.found, l.made+l.made)",
