@@ -189,13 +189,13 @@ func (c *crowd) ahead(p *Position) (n int, first *view) {
 }
 
 // aheadOf is that for an index that no listing has shown. The caller has the lock.
-func (c *crowd) aheadOf(own int) (n int) {
-	for n = 0; n < own; n++ {
+func (c *crowd) aheadOf(own int) int {
+	for n := range own {
 		if shown := c.waiting[own-n-1].ahead; shown >= 0 {
 			return n + 1 + int(shown)
 		}
 	}
-	return n
+	return own
 }
 
 // contenders returns how many the queue has, as far as the client knows, if the crowd
