@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/locks"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
@@ -217,30 +219,27 @@ func TestNodeThatIsDeletedBehindTheFrontMakesRoom(t *testing.T) {
 	})
 }
 
-// Those who join at once leave the part of each session free that is kept for nodes
-// which have to be in it.
-func TestCrowdLeavesRoomInItsSessions(t *testing.T) {
+// Those who have chosen a session, and come to join it later, leave the part of it free
+// that is kept for nodes which have to be in it.
+func TestCrowdLeavesRoomInItsSession(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		const crowd, limit = 400, 8000
+		const limit = 8000
 		a := w.Client("a", func(cfg *framework.Config) { cfg.MaxEphemeralBytes = limit })
-		m := mutexOf(t, a)
-		held := w.Acquire(mutexOf(t, w.Client("b")))
-		var all []*conformance.Attempt
-		for range crowd {
-			all = append(all, w.Begin(t.Context(), m, lease.Forever))
-		}
-		w.After(5 * time.Second)
-		require.Len(t, w.Server.Children(path), crowd+1)
-		for _, s := range w.Server.Sessions() {
-			used := 0
-			for _, node := range s.Ephemeral {
-				used += len(node) + 4
+		q := locks.Queue(a, path, znode.Mutex, queue.Self(""))
+		var all []*queue.Position
+		for used := 0; ; {
+			p := q.Position(a.In(a.Session()), &queue.Seen{})
+			err := p.Join(t.Context())
+			if err != nil {
+				require.ErrorIs(t, err, framework.ErrTooManyEphemerals)
+				require.Greater(t, used, limit*3/4)
+				break
 			}
+			all, used = append(all, p), used+len(p.Path())+4
 			require.LessOrEqual(t, used, limit-limit/16)
 		}
-		for _, at := range all {
-			at.Cancel(nil)
+		for _, p := range all {
+			p.Leave(t.Context())
 		}
-		require.NoError(t, held.Release())
 	})
 }

@@ -49,9 +49,6 @@ func CrowdMutants() []Mutant {
 		Name: "permits stand behind", Package: waits, Tests: "TestPermitsDoNotStandBehind",
 		File: "internal/queue/behind.go", Old: "p.queue.HandsOver == nil || ", New: "",
 	}, {
-		Name: "a crowd is ordered by the numbers of its nodes", Package: waits, Tests: "TestQueueThatIsMadeAgainBehindTheFront",
-		File: "internal/queue/crowd.go", Old: "len(c.waiting) >= c.front && c.waiting[c.front-1].token < p.token", New: "len(c.waiting) >= c.front && slices.MinFunc(c.waiting, func(a, b *Position) int { return znode.Compare(a.self, b.self) }).self.Before(p.self)",
-	}, {
 		Name: "a queue that is too long takes newcomers behind the front", Package: waits, Tests: "TestQueueIsTooLongBehindTheFront",
 		File: "internal/queue/joining.go", Old: "bytes <= limit-limit/16", New: "true",
 	}, {
@@ -61,7 +58,7 @@ func CrowdMutants() []Mutant {
 		Name: "a node that a listing does not show any more takes room", Package: waits, Tests: "TestNodeThatIsDeletedBehindTheFrontMakesRoom",
 		File: "internal/queue/position.go", Old: "kit.Of(p.client).Gone(p.path)", New: "_ = p",
 	}, {
-		Name: "a crowd takes the room that is kept free", Package: waits, Tests: "TestCrowdLeavesRoomInItsSessions",
+		Name: "a crowd takes the room that is kept free", Package: waits, Tests: "TestCrowdLeavesRoomInItsSession$",
 		File: "internal/queue/joining.go", Old: "if !kit.Of(p.queue.Client).HasRoom(p.session, p.queue.Path) {", New: "if false {",
 	}, {
 		Name: "waits that end confuse those that Close ends", Package: waits, Tests: "TestCloseEndsWaitsBehindTheFront",
