@@ -13,11 +13,11 @@ import (
 
 const prefix = "_c_"
 
-// Length is that of an id.
-const Length = idLength
-
 // idLength is that of a UUID as text.
 const idLength = 36
+
+// Before is how much a marked node's name has before the name that was asked for.
+const Before = len(prefix) + idLength + len("-")
 
 // An ID marks the nodes of one protected create, of which only one ever counts.
 type ID [idLength]byte

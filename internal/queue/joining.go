@@ -40,10 +40,11 @@ func (p *Position) fits() error {
 // mayBeListed returns an error if a newcomer that will not list the queue at once could
 // not do so later: those who can list it then must not pay for that.
 func (p *Position) mayBeListed() error {
+	underWay := len(p.view.joins) // with the own one; who enters the crowd meanwhile counts twice
 	n, full := p.crowd.contenders()
 	limit := kit.Of(p.client).MaxReplyBytes()
-	n += len(p.view.joins) // the own one, and others under way
-	bytes := n * (len("_c_") + protection.Length + len("-") + len(p.queue.Kind) + znode.SequenceDigits + 4)
+	n += underWay
+	bytes := n * (protection.Before + len(p.queue.Kind) + znode.SequenceDigits + 4)
 	if !full || p.queue.HandsOver == nil || bytes <= limit-limit/16 { // others may have come since the last listing
 		return nil
 	}

@@ -110,7 +110,6 @@ func (p *Position) Join(ctx context.Context) error {
 		p.Leave(ctx)
 		return lease.ErrSequenceExhausted
 	}
-	p.crowd.enter(p)
 	return nil
 }
 
@@ -153,6 +152,9 @@ func (p *Position) create(ctx context.Context) error {
 			v.own = map[string]*Position{}
 		}
 		v.own[id] = p
+	}
+	if p.self.Ordered() {
+		p.crowd.enter(p) // before another one may join: see contenders
 	}
 	return nil
 }

@@ -101,8 +101,7 @@ func ParseWhole(node string, kinds ...string) (Name, bool) {
 	if !ok {
 		return Name{}, false
 	}
-	const before = len("_c_") + 36 + len("-")
-	if _, ok := protection.Of(node); !ok || strings.LastIndex(node, name.Kind) != before {
+	if _, ok := protection.Of(node); !ok || strings.LastIndex(node, name.Kind) != protection.Before {
 		return Name{}, false
 	}
 	return name, true

@@ -53,7 +53,7 @@ func CrowdMutants() []Mutant {
 		File: "internal/queue/joining.go", Old: "bytes <= limit-limit/16", New: "true",
 	}, {
 		Name: "creates under way do not count for the length of a queue", Package: waits, Tests: "TestQueueIsTooLongBehindTheFront",
-		File: "internal/queue/joining.go", Old: "n += len(p.view.joins)", New: "n += 1",
+		File: "internal/queue/joining.go", Old: "n += underWay", New: "n += min(underWay, 1)",
 	}, {
 		Name: "a node that a listing does not show any more takes room", Package: waits, Tests: "TestNodeThatIsDeletedBehindTheFrontMakesRoom",
 		File: "internal/queue/position.go", Old: "kit.Of(p.client).Gone(p.path)", New: "_ = p",
