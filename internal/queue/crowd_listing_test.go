@@ -180,10 +180,13 @@ func TestQueueIsTooLongBehindTheFront(t *testing.T) {
 		var all []*conformance.Attempt
 		for i := range crowd {
 			all = append(all, w.Begin(t.Context(), mutexOf(t, a), lease.Forever))
-			if i <= fit { // the others come at once
+			if i <= fit {
 				w.Settle()
 			}
+			w.Server.Stall("a", i >= fit) // the others come at once
 		}
+		w.Settle()
+		w.Server.Stall("a", false)
 		w.After(time.Minute)
 		queued := len(w.Server.Children(path))
 		require.Greater(t, queued, fit)
