@@ -225,7 +225,7 @@ func (p *Position) record(at int) {
 		p.head, p.data = head, nil
 	}
 	ahead := v.count(at)
-	p.crowd.saw(p, ahead)
+	v.crowd.saw(p, ahead)
 	p.seen.record(p.queue.Path, ahead, head)
 }
 

@@ -5,12 +5,12 @@ import "context"
 // AwaitFront waits until the position belongs to the front of the crowd. Permits do so
 // at once.
 func (p *Position) AwaitFront(ctx context.Context) error {
-	if p.queue.HandsOver == nil || !p.crowd.staysBehind(p) {
+	if p.queue.HandsOver == nil || !p.view.crowd.staysBehind(p) {
 		return nil
 	}
 	p.standBack()
 	defer p.takePart()
-	for p.crowd.staysBehind(p) {
+	for p.view.crowd.staysBehind(p) {
 		if closed(p.session.Done()) {
 			return p.session.Err()
 		}
@@ -47,7 +47,7 @@ func (p *Position) takePart() {
 // recordBehind is record for a position that knows nothing itself: by what others of
 // the crowd know.
 func (p *Position) recordBehind() {
-	n, v := p.crowd.ahead(p)
+	n, v := p.view.crowd.ahead(p)
 	head := ""
 	if v != nil {
 		v.mu.Lock()

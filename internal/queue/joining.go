@@ -41,11 +41,13 @@ func (p *Position) fits() error {
 // not do so later: those who can list it then must not pay for that.
 func (p *Position) mayBeListed() error {
 	underWay := len(p.view.joins) // with the own one; who enters the crowd meanwhile counts twice
-	n, full := p.crowd.contenders()
-	limit := kit.Of(p.client).MaxReplyBytes()
+	n, full := p.view.crowd.contenders()
+	if !full || p.queue.HandsOver == nil {
+		return nil
+	}
 	n += underWay
-	bytes := n * (protection.Before + len(p.queue.Kind) + znode.SequenceDigits + 4)
-	if !full || p.queue.HandsOver == nil || bytes <= limit-limit/16 { // others may have come since the last listing
+	bytes, limit := n*(protection.Before+len(p.queue.Kind)+znode.SequenceDigits+4), kit.Of(p.client).MaxReplyBytes()
+	if bytes <= limit-limit/16 { // others may have come since the last listing
 		return nil
 	}
 	return fmt.Errorf("%w: %d contenders take %d bytes, and of the limit, %d, a part is kept free", framework.ErrReplyTooLarge, n, bytes, limit)

@@ -22,7 +22,6 @@ type Position struct {
 	session *framework.Session
 	seen    *Seen
 	view    *view // nil when the wait is over
-	crowd   *crowd
 	wake    chan struct{}
 
 	path  string
@@ -36,7 +35,7 @@ type Position struct {
 	ended          bool   // so is its wait
 	*awaiting             // nil while the position stands behind the front of the crowd
 
-	ahead int32 // of it in the last listing, -1 if none has shown it; guarded by crowd.mu
+	ahead int32 // of it in the last listing, -1 if none has shown it; guarded by view.crowd.mu
 }
 
 // awaiting is what a position of the front waits for, and knows of that. There are many
@@ -100,7 +99,6 @@ func (p *Position) Unconfirmed() <-chan struct{} { return p.unconfirmed }
 func (p *Position) Join(ctx context.Context) error {
 	p.wake = make(chan struct{}, 1)
 	p.view = p.queue.use(p.client, p.session)
-	p.crowd = p.view.crowd
 	err := kit.Of(p.client).WithParents(ctx, p.queue.Path, func() error { return p.create(ctx) })
 	if err != nil {
 		p.End()
@@ -131,7 +129,7 @@ func (p *Position) create(ctx context.Context) error {
 			return
 		}
 		p.sent = v.tick()
-		if p.queue.HandsOver == nil || !p.crowd.isFull() {
+		if p.queue.HandsOver == nil || !v.crowd.isFull() {
 			v.want(p, p.sent)
 		}
 	}
@@ -154,7 +152,7 @@ func (p *Position) create(ctx context.Context) error {
 		v.own[id] = p
 	}
 	if p.self.Ordered() {
-		p.crowd.enter(p) // before another one may join: see contenders
+		v.crowd.enter(p) // before another one may join: see contenders
 	}
 	return nil
 }
@@ -181,7 +179,7 @@ func (p *Position) End() {
 	if v == nil {
 		return
 	}
-	p.crowd.exit(p)
+	v.crowd.exit(p)
 	p.view = nil
 	v.mu.Lock()
 	p.ended = true

@@ -11,7 +11,7 @@ func CrowdMutants() []Mutant {
 		File: "internal/queue/crowd.go", Old: wakes, New: "",
 	}, {
 		Name: "those behind the front list", Package: waits, Tests: "TestOnlyTheFrontTakesPart",
-		File: "internal/queue/position.go", Old: "if p.queue.HandsOver == nil || !p.crowd.isFull() {", New: "if true {",
+		File: "internal/queue/position.go", Old: "if p.queue.HandsOver == nil || !v.crowd.isFull() {", New: "if true {",
 	}, {
 		Name: "a listing that is trimmed evicts", Package: waits, Tests: "TestListingOfACrowdIsTrimmed",
 		File: "internal/queue/admission.go", Old: " && v.shows(p.self)", New: "",

@@ -110,7 +110,7 @@ func saving() []leftOut {
 		{name: "overOfConnection", condition: overOfConnection, file: "queue/policy.go", line: "slot.on != a.on"},
 		{name: "noReaderBeside", condition: noReaderBeside, file: "queue/view.go", line: "&& !released"},
 		{name: "toldAgain", condition: toldAgain, file: "../framework/groups.go", line: "g.conn.Send(code, record, m)"},
-		{name: "joinsUnlisted", condition: joinsUnlisted, file: "queue/position.go", line: "!p.crowd.isFull() {"},
+		{name: "joinsUnlisted", condition: joinsUnlisted, file: "queue/position.go", line: "!v.crowd.isFull() {"},
 		{name: "trims", condition: trims, file: "queue/listing.go", line: "v.trim()"},
 		{name: "lookAhead", condition: lookAhead, file: "queue/lookahead.go", line: "next := p.next(at, wait, policy)"},
 	}
