@@ -33,6 +33,7 @@ type crowd struct {
 	mu      sync.Mutex
 	waiting []*Position // for slots that exclude all others, in the order of their tokens
 	behind  []*Position // the front, also in that order
+	shown   int64       // the greatest token of those that a listing has shown
 }
 
 // frontSize is how many positions that wait for slots which exclude all others belong
@@ -159,7 +160,7 @@ func (c *crowd) locate(names []znode.Name) {
 			at++
 		}
 		if at < len(names) && names[at].Node == p.self.Node {
-			p.ahead = int32(at) //nolint:gosec // of names that were in one answer
+			c.record(p, at)
 		}
 	}
 }
@@ -168,7 +169,13 @@ func (c *crowd) locate(names []znode.Name) {
 func (c *crowd) saw(p *Position, ahead int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.record(p, ahead)
+}
+
+// record is saw for a caller that has the lock.
+func (c *crowd) record(p *Position, ahead int) {
 	p.ahead = int32(ahead) //nolint:gosec // of names that were in one answer
+	c.shown = max(c.shown, p.token)
 }
 
 // ahead returns how many contenders are ahead of a position, as far as the client
@@ -178,7 +185,7 @@ func (c *crowd) saw(p *Position, ahead int) {
 func (c *crowd) ahead(p *Position) (n int, first *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	own, _ := find(c.waiting, p)
+	own, _ := find(c.waiting, p.token)
 	if own > 0 {
 		first = c.waiting[0].view
 	}
@@ -188,9 +195,12 @@ func (c *crowd) ahead(p *Position) (n int, first *view) {
 	return c.aheadOf(own), first
 }
 
-// aheadOf is that for an index that no listing has shown. The caller has the lock.
+// aheadOf is that for an index that no listing has shown. It need not look at those
+// that came after all that a listing has shown: they may be many, each of which asks.
+// The caller has the lock.
 func (c *crowd) aheadOf(own int) int {
-	for n := range own {
+	after, _ := find(c.waiting, c.shown+1)
+	for n := max(0, own-after); n < own; n++ {
 		if shown := c.waiting[own-n-1].ahead; shown >= 0 {
 			return n + 1 + int(shown)
 		}
@@ -217,12 +227,12 @@ func (c *crowd) contenders() (n int, full bool) {
 // find searches by the token: the numbers in the names of the nodes start anew when the
 // parent is made again, and positions whose nodes were deleted with it may not know
 // that yet.
-func find(in []*Position, p *Position) (at int, found bool) {
-	return slices.BinarySearchFunc(in, p.token, func(q *Position, token int64) int { return cmp.Compare(q.token, token) })
+func find(in []*Position, token int64) (at int, found bool) {
+	return slices.BinarySearchFunc(in, token, func(q *Position, token int64) int { return cmp.Compare(q.token, token) })
 }
 
 func insert(in []*Position, p *Position) []*Position {
-	at, found := find(in, p)
+	at, found := find(in, p.token)
 	if found {
 		return in
 	}
@@ -231,7 +241,7 @@ func insert(in []*Position, p *Position) []*Position {
 
 // remove moves the shorter part: of a crowd those leave who came first, as a rule.
 func remove(in []*Position, p *Position) []*Position {
-	at, found := find(in, p)
+	at, found := find(in, p.token)
 	switch {
 	case !found || in[at] != p:
 		return in

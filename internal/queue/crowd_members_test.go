@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -242,4 +243,12 @@ func TestCrowdLeavesRoomInItsSession(t *testing.T) {
 			p.Leave(t.Context())
 		}
 	})
+}
+
+// What is known of how many are ahead does not depend on where it is looked for.
+func TestCrowdCountsThoseAhead(t *testing.T) {
+	for seed := range uint64(2000) {
+		counted, want := queue.CountsAhead(rand.New(rand.NewPCG(seed, 0)).IntN)
+		require.Equal(t, want, counted, "seed %d", seed)
+	}
 }

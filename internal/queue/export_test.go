@@ -45,6 +45,33 @@ func Kept(client *framework.Client, path string) (names int) {
 	return names
 }
 
+// CountsAhead returns, for each place in a crowd that has just changed at random, how
+// many are counted ahead of it, and how many a look at all of them counts.
+func CountsAhead(random func(n int) int) (counted, want []int) {
+	c := &crowd{}
+	for range 1 + random(100) {
+		some := func() *Position { return c.waiting[random(len(c.waiting))] }
+		switch what := random(4); {
+		case what < 2 || len(c.waiting) == 0:
+			c.waiting = insert(c.waiting, &Position{token: int64(1 + random(100)), ahead: -1})
+		case what == 2:
+			c.waiting = remove(c.waiting, some())
+		default:
+			c.saw(some(), random(50))
+		}
+	}
+	for own := range len(c.waiting) + 1 {
+		n := own
+		for i, p := range c.waiting[:own] {
+			if p.ahead >= 0 {
+				n = own - i + int(p.ahead)
+			}
+		}
+		counted, want = append(counted, c.aheadOf(own)), append(want, n)
+	}
+	return counted, want
+}
+
 // ListAgain has a listing sent for a position.
 func ListAgain(p *Position) {
 	p.view.mu.Lock()

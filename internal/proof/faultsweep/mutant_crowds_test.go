@@ -43,6 +43,12 @@ func CrowdMutants() []Mutant {
 		Name: "the error of a wait behind the front counts its own client only", Package: waits, Tests: "TestWaitsBehindTheFrontThatEndEarly",
 		File: "internal/queue/crowd.go", Old: "if shown := c.waiting[own-n-1].ahead; shown >= 0 {", New: "if shown := c.waiting[own-n-1].ahead; shown > 1000 {",
 	}, {
+		Name: "what a listing has shown of a crowd is looked for in a part of it", Package: waits, Tests: "TestCrowdCountsThoseAhead",
+		File: "internal/queue/crowd.go", Old: "find(c.waiting, c.shown+1)", New: "find(c.waiting, c.shown)",
+	}, {
+		Name: "a crowd forgets what a listing has shown", Package: waits, Tests: "TestWaitsBehindTheFrontThatEndEarly",
+		File: "internal/queue/crowd.go", Old: "c.shown = max(c.shown, p.token)", New: "_ = p.token",
+	}, {
 		Name: "a long queue is listed rather than read", Package: waits, Tests: "TestALongQueueIsReadRatherThanListed",
 		File: "internal/queue/lookahead.go", Old: "max(fewReads, v.size/namesPerRead)", New: "max(fewReads, at/namesPerRead)",
 	}, {
