@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,15 @@ func (r *rank) join(timeout time.Duration) *conformance.Attempt {
 	return at
 }
 
+// cancel cancels one that waits, and forgets it.
+func (r *rank) cancel(i int) {
+	r.t.Helper()
+	gone := errors.New("gone")
+	r.waiting[i].Cancel(gone)
+	require.ErrorIs(r.t, r.waiting[i].Failed(), gone)
+	r.waiting, r.nodes = slices.Delete(r.waiting, i, i+1), slices.Delete(r.nodes, i, i+1)
+}
+
 // base returns the name of a lease's node.
 func base(l *lease.Lease) string { return strings.TrimPrefix(l.Path(), path+"/") }
 
@@ -118,26 +128,12 @@ func TestOnlyTheFrontTakesPart(t *testing.T) {
 
 // Each way in which a wait behind the front ends early. Then the others go on.
 func TestWaitsBehindTheFrontThatEndEarly(t *testing.T) {
-	gone := errors.New("gone")
 	for name, end := range map[string]func(r *rank){
-		"one is cancelled": func(r *rank) {
-			r.waiting[2].Cancel(gone)
-			require.ErrorIs(r.t, r.waiting[2].Failed(), gone)
-		},
-		"the first of them is cancelled": func(r *rank) {
-			r.waiting[1].Cancel(gone)
-			require.ErrorIs(r.t, r.waiting[1].Failed(), gone)
-			r.waiting[1], r.nodes[1] = r.waiting[2], r.nodes[2]
-		},
-		"the front is": func(r *rank) {
-			r.waiting[0].Cancel(gone)
-			require.ErrorIs(r.t, r.waiting[0].Failed(), gone)
-			r.waiting[0], r.nodes[0] = r.waiting[2], r.nodes[2]
-			r.waiting[0], r.waiting[1], r.nodes[0], r.nodes[1] = r.waiting[1], r.waiting[0], r.nodes[1], r.nodes[0]
-		},
+		"one is cancelled":               func(r *rank) { r.cancel(2) },
+		"the first of them is cancelled": func(r *rank) { r.cancel(1) },
+		"the front is":                   func(r *rank) { r.cancel(0) },
 		"the time of one is up": func(r *rank) {
-			r.waiting[2].Cancel(gone)
-			require.ErrorIs(r.t, r.waiting[2].Failed(), gone)
+			r.cancel(2)
 			late := r.join(time.Second)
 			var timeout *lease.TimeoutError
 			require.ErrorAs(r.t, late.Failed(), &timeout)

@@ -46,9 +46,7 @@ func TestListingShowsThoseWhoWantIt(t *testing.T) {
 		q := locks.Queue(a, path, znode.Mutex, queue.Self(""))
 		var all []*queue.Position
 		for range queue.ListedFronts + 4 {
-			p := q.Position(a.In(a.Session()), &queue.Seen{})
-			require.NoError(t, p.Join(t.Context()))
-			all = append(all, p)
+			all = append(all, joined(t, q, a))
 		}
 		w.Settle()
 		queue.ListAgain(all[0])
@@ -106,9 +104,7 @@ func TestWhoStoodBehindIsWatched(t *testing.T) {
 		q := locks.Queue(a, path, znode.Mutex, queue.Self(""))
 		var both []*queue.Position
 		for range 2 {
-			p := q.Position(a.In(a.Session()), &queue.Seen{})
-			require.NoError(t, p.Join(t.Context()))
-			both = append(both, p)
+			both = append(both, joined(t, q, a))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

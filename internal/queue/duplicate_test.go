@@ -10,12 +10,21 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 )
 
 const path = "/queue"
+
+// joined returns a position in a queue, in the main session of a client.
+func joined(t *testing.T, q *queue.Queue, c *framework.Client) *queue.Position {
+	t.Helper()
+	p := q.Position(c.In(c.Session()), &queue.Seen{})
+	require.NoError(t, p.Join(t.Context()))
+	return p
+}
 
 // mutexOf is the mutex of the path.
 func mutexOf(t *testing.T, c *framework.Client) *mutex.Mutex {

@@ -20,8 +20,7 @@ func TestADeletionBeforeTheFirstDecision(t *testing.T) {
 		a := w.Client("a")
 		ahead, err := mutexOf(t, a).Acquire(t.Context(), 0)
 		require.NoError(t, err)
-		p := locks.Queue(a, path, znode.Mutex, queue.Self("")).Position(a.In(a.Session()), &queue.Seen{})
-		require.NoError(t, p.Join(t.Context()))
+		p := joined(t, locks.Queue(a, path, znode.Mutex, queue.Self("")), a)
 		_, err = p.Listed(t.Context())
 		require.NoError(t, err)
 		w.Remove(w.Client("operator"), p.Path())
@@ -39,8 +38,7 @@ func TestAWriterBehindThatLeavesHasNobodyListAgain(t *testing.T) {
 		q := locks.Queue(a, path, znode.Writer, queue.Self(""))
 		var both []*queue.Position
 		for range 2 {
-			p := q.Position(a.In(a.Session()), &queue.Seen{})
-			require.NoError(t, p.Join(t.Context()))
+			p := joined(t, q, a)
 			_, err := p.Listed(t.Context())
 			require.NoError(t, err)
 			both = append(both, p)

@@ -37,8 +37,7 @@ func TestARuleThatIsOlderThanADeletionDoesNotAdmit(t *testing.T) {
 			assert.NoError(t, a.Delete(ctx, ahead[0], framework.AnyVersion))
 			return func(znode.Name, queue.Ahead) []znode.Name { return nil }, nil // it admitted everybody
 		}
-		p := q.Position(a.In(a.Session()), &queue.Seen{})
-		require.NoError(t, p.Join(t.Context()))
+		p := joined(t, &q, a)
 		_, err := p.Listed(t.Context())
 		require.NoError(t, err)
 		admitted := make(chan error, 1)
