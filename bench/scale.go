@@ -80,10 +80,11 @@ func scale(ctx context.Context, o options, some []system, much size, out io.Writ
 	var wrong error
 	if much.waiters > 0 {
 		for _, n := range much.processes {
-			if err := r.crowds(ctx, some, much, n, out); !errors.Is(err, errWrong) && err != nil {
-				return err
-			} else if err != nil {
+			switch err := r.crowds(ctx, some, much, n, out); {
+			case errors.Is(err, errWrong):
 				wrong = err
+			case err != nil:
+				return err
 			}
 		}
 	}

@@ -19,7 +19,7 @@ const nameBytes = 80
 
 // AwaitRoom waits for a session with room for another contender.
 func (v recipeView) AwaitRoom(ctx context.Context, path string, folders []string, nodes int, full []*Session) (*Session, error) {
-	if v.pinned != nil || v.core.cfg.Sessions == 1 {
+	if !v.mayChoose() {
 		if s := v.Session(); slices.Contains(full, s) && s.Err() == nil {
 			return nil, ErrTooManyEphemerals
 		}
@@ -38,8 +38,11 @@ func (v recipeView) AwaitRoom(ctx context.Context, path string, folders []string
 
 // HasRoom reports whether there is still room in a session that was chosen.
 func (v recipeView) HasRoom(s *Session, path string) bool {
-	return v.pinned != nil || v.core.cfg.Sessions == 1 || s.quota.fits(v.contenderBytes(path))
+	return !v.mayChoose() || s.quota.fits(v.contenderBytes(path))
 }
+
+// mayChoose reports whether there can be more than one session for a contender.
+func (v recipeView) mayChoose() bool { return v.pinned == nil && v.core.cfg.Sessions != 1 }
 
 // contenderBytes is how much the path of a contender's node takes.
 func (v recipeView) contenderBytes(path string) int { return len(v.prefix) + len(path) + nameBytes }

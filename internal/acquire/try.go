@@ -189,7 +189,7 @@ func (t *Try) Rely(g *hold.Grant) (err error) {
 	g.Client, g.Session, g.Key, g.MaxHold = t.Client, t.Session, r.Key(), r.MaxHold
 	if t.AtOnce { // the slot is free; after a break in an idle session this takes a third of the timeout
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(t.wait.requests(), t.Session.Timeout()/2, errWaitOver)
+		ctx, cancel = context.WithTimeoutCause(observing(t.Work).forRequests(t.Work), t.Session.Timeout()/2, errWaitOver)
 		defer cancel()
 	}
 	if g.Reliance, err = kit.Of(t.Client).Rely(ctx, g.Path, g.Also...); err != nil {

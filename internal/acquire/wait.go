@@ -40,7 +40,7 @@ func (r *Recipe) begin(ctx context.Context, timeout time.Duration) *wait {
 		w.seen.Notified = &o.notified
 	}
 	w.try = Try{Work: ctx, Seen: &w.seen, wait: w}
-	w.ctx, w.closing.Closes = context.WithCancelCause(w.requests())
+	w.ctx, w.closing.Closes = context.WithCancelCause(o.forRequests(ctx))
 	kit.Of(r.Client).OnClose(&w.closing)
 	if timeout <= 0 {
 		w.try.AtOnce, timeout = true, r.atOnceLimit()
@@ -50,9 +50,6 @@ func (r *Recipe) begin(ctx context.Context, timeout time.Duration) *wait {
 	}
 	return w
 }
-
-// requests returns the caller's context with what observers add to it.
-func (w *wait) requests() context.Context { return observing(w.try.Work).forRequests(w.try.Work) }
 
 // cancel ends the context of the wait.
 func (w *wait) cancel(cause error) { w.closing.Closes(cause) }
