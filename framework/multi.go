@@ -22,6 +22,7 @@ type Op struct {
 	create   createOptions
 	version  int32
 	unless   *func() error // a check fails if it returns an error; a pointer, so that copies are equal
+	all      *[]Op         // that it stands for
 }
 
 type opKind int
@@ -32,6 +33,7 @@ const (
 	opSets
 	opRemoves
 	opChecks
+	opAll
 )
 
 // CreateOp creates a node. A Multi cannot make containers and nodes with a time to
@@ -115,8 +117,9 @@ func (c *Client) multi(ctx context.Context, ops []Op, behind func(), late func(m
 	if err := c.usable(); err != nil {
 		return 0, nil, &OpError{Op: "multi", Outcome: Failed, Err: err}
 	}
-	ops = slices.Clone(ops)
-	if err := c.completeOps(ops); err != nil {
+	sent := transactionOf(ops)
+	ops = sent.ops
+	if err := c.completeOps(sent); err != nil {
 		return 0, nil, err
 	}
 	// Without a change it may be repeated as reads are.
@@ -138,15 +141,16 @@ func (c *Client) multi(ctx context.Context, ops []Op, behind func(), late func(m
 		if opErr != nil {
 			session = opErr.Session
 		}
-		err = failedOp(ops, failed, session, explainACL(results[failed].Err, ops[failed].create.acl))
+		err = sent.failed(failed, session, explainACL(results[failed].Err, ops[failed].create.acl))
 	}
-	return v.zxid, results, err
+	return v.zxid, sent.results(results), err
 }
 
-// failedOp is the error of a Multi that certainly failed, because of one operation.
-func failedOp(ops []Op, i int, session int64, err error) error {
-	op := nameOf(ops[i].kind, "operation", "empty operation", "create", "set", "delete", "check")
-	return &MultiError{Index: i, Err: &OpError{Op: op, Path: cmp.Or(ops[i].given, ops[i].path), Session: session, Outcome: Failed, Err: err}}
+// failed is the error of a Multi that certainly failed, because of one operation.
+func (t transaction) failed(i int, session int64, err error) error {
+	op := t.ops[i]
+	name := nameOf(op.kind, "operation", "empty operation", "create", "set", "delete", "check")
+	return &MultiError{Index: t.of[i], Err: &OpError{Op: name, Path: cmp.Or(op.given, op.path), Session: session, Outcome: Failed, Err: err}}
 }
 
 // multi is an attempt, and counts the ephemeral nodes.
@@ -210,10 +214,10 @@ func madeBy(results []opReply) (paths []string) {
 
 // completeOps checks the operations, and gives them their paths on the server and their
 // ACLs.
-func (c *Client) completeOps(ops []Op) error {
-	for i := range ops {
-		if err := c.completeOp(&ops[i]); err != nil {
-			return failedOp(ops, i, 0, err)
+func (c *Client) completeOps(t transaction) error {
+	for i := range t.ops {
+		if err := c.completeOp(&t.ops[i]); err != nil {
+			return t.failed(i, 0, err)
 		}
 	}
 	return nil

@@ -26,6 +26,9 @@ type observationKey struct{}
 // Observed notifies the client's observers of one call of Acquire, which acquire
 // carries out with the context that it is given.
 func (r *Recipe) Observed(ctx context.Context, permits int, timeout time.Duration, acquire func(ctx context.Context) (*lease.Lease, error)) (*lease.Lease, error) {
+	if err := r.answer(ctx); err != nil {
+		return nil, err
+	}
 	requests, ended := kit.Of(r.Client).AcquireStarted(ctx, framework.AcquireInfo{
 		Recipe: r.Kind, Path: r.Path, Permits: permits, Timeout: timeout,
 	})

@@ -35,20 +35,28 @@ func (h *Hold) confirm(ctx context.Context) error {
 	if err := kit.Of(h.client).AwaitReleased(ctx, path.Dir(h.Path())); err != nil {
 		return err
 	}
-	var ops []framework.Op
-	for _, node := range h.paths() {
-		ops = append(ops, kit.Of(h.client).CheckExists(node, nil))
-	}
-	_, err := h.client.Multi(ctx, ops...)
+	_, err := h.client.Multi(ctx, h.exists(nil))
 	return err
 }
 
-// Check returns the operation that makes a Multi fail unless the znode exists. That may
+// exists is the check of all znodes.
+func (h *Hold) exists(unless func() error) framework.Op {
+	client := kit.Of(h.client)
+	own := client.CheckExists(h.Path(), unless)
+	if len(h.entry.also) == 0 {
+		return own
+	}
+	all := []framework.Op{own}
+	for _, node := range h.entry.also {
+		all = append(all, client.CheckExists(node.path, nil))
+	}
+	return client.AllOf(all...)
+}
+
+// Check returns the operation that makes a Multi fail unless the znodes exist. That may
 // be so for a while when the slot was released and handed over, but not for this
 // process.
-func (h *Handle) Check() framework.Op {
-	return kit.Of(h.hold.client).CheckExists(h.hold.Path(), h.hold.goneIfReleased)
-}
+func (h *Handle) Check() framework.Op { return h.hold.exists(h.hold.goneIfReleased) }
 
 // goneIfReleased returns an ErrNoNode if the hold was released.
 func (h *Hold) goneIfReleased() error {

@@ -57,6 +57,9 @@ func (h *Handle) Done() <-chan struct{} { return h.over.Done() }
 // Token returns the fencing token.
 func (h *Handle) Token() lease.Token { return h.hold.token }
 
+// Tokens returns the fencing token alone.
+func (h *Handle) Tokens() []lease.Token { return []lease.Token{h.Token()} }
+
 // Path returns the znode as the client that acquired it names it.
 func (h *Handle) Path() string { return h.hold.Path() }
 

@@ -152,6 +152,10 @@ type Kit interface {
 	// the client or its session.
 	CheckExists(path string, unless func() error) framework.Op
 
+	// AllOf returns one operation that carries out all of these, in their order, and
+	// fails with the first of them that fails.
+	AllOf(ops ...framework.Op) framework.Op
+
 	// Rely says that work relies on nodes of the present session, or of that which the
 	// view is pinned to, as the work of a lock's holder does on its znode. From now
 	// until Reliance.End the session is trusted only as far as a quorum of the ensemble

@@ -36,3 +36,20 @@ func TestSignalIsGivenBeforeTheFirstWait(t *testing.T) {
 	s.Give()
 	<-s.Done()
 }
+
+func TestFunctionsAreCalledOnceWhenASignalIsGiven(t *testing.T) {
+	t.Parallel()
+	s := New()
+	var early, stopped, late int
+	s.OnGive(func() {
+		<-s.Done()
+		early++
+	})
+	stop := s.OnGive(func() { stopped++ })
+	stop()
+	s.Give()
+	s.Give()
+	stop = s.OnGive(func() { late++ })
+	stop()
+	require.Equal(t, []int{1, 0, 1}, []int{early, stopped, late})
+}

@@ -25,6 +25,9 @@ type Claim interface {
 	// Token is the same for the whole life of the claim. One for several locks, each of
 	// which has a token, returns 0.
 	Token() Token
+	// Tokens are those of all locks; for one lock that of Token. The caller may change
+	// the slice.
+	Tokens() []Token
 	// Path is that of the znode; of the first if there are several.
 	Path() string
 	// Err returns nil only while no other client can have been granted the lock: it
@@ -39,8 +42,7 @@ type Claim interface {
 	// RevocationRequested always returns the same channel. It is closed at the first
 	// request for revocation, and never if there can be none.
 	RevocationRequested() <-chan struct{}
-	// Check fails unless the znode at Path exists. An Op is for one node, so that of a
-	// claim for several locks says nothing of the others.
+	// Check fails unless all znodes exist.
 	Check() framework.Op
 	// Release ends the claim before another client is admitted. It takes a bounded
 	// time, and returns ErrReleased when called again.

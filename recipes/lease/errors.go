@@ -38,6 +38,9 @@ var (
 	// ErrDeleted is the reason of a loss: another client deleted the lease's znode. An
 	// expired session can have this reason too: its znodes are reported before its end.
 	ErrDeleted = errors.New("its znode was deleted by another client")
+	// ErrMemberLost is the reason of a loss: another lock of the same multi-lock was
+	// lost.
+	ErrMemberLost = errors.New("another lock of the same multi-lock was lost")
 	// ErrMaxHold is the reason of a loss: the maximum hold time passed.
 	ErrMaxHold = errors.New("its maximum hold time passed")
 	// ErrSuspended is the reason of a loss: the connection broke, and
@@ -57,9 +60,9 @@ type LossError struct {
 	// Held is how long it was held.
 	Held time.Duration
 	// Reason is why it was lost, for errors.Is: ErrDeleted, ErrMaxHold, ErrSuspended,
-	// framework.ErrClosed, framework.ErrNoAuth (no permission to read the znode), or
-	// framework.ErrSessionLost, which is ErrSessionExpired, ErrTrustExpired or
-	// ErrSessionReplaced, also of package framework.
+	// ErrMemberLost, framework.ErrClosed, framework.ErrNoAuth (no permission to read
+	// the znode), or framework.ErrSessionLost, which is ErrSessionExpired,
+	// ErrTrustExpired or ErrSessionReplaced, also of package framework.
 	Reason error
 }
 

@@ -96,17 +96,26 @@ func (l *Lease) ReleaseAsync() error {
 	return claim.ReleaseAsync()
 }
 
-// Token returns the fencing token, which all leases on one hold share.
+// Token returns the fencing token, which all leases on one hold share. A lease on
+// several locks, as that of a multilock.Lock, has no token of its own, because those of
+// different paths cannot be compared: it returns 0, and Tokens has those of its locks.
 func (l *Lease) Token() Token { return l.must().Token() }
 
-// Path returns the lease's znode, without the client's chroot and namespace.
+// Tokens returns the fencing tokens of all locks that the lease is on, in the order in
+// which these were given to multilock.New. Of a lease on one lock that is its Token.
+func (l *Lease) Tokens() []Token { return l.must().Tokens() }
+
+// Path returns the lease's znode, the first if it has several, without the client's
+// chroot and namespace.
 func (l *Lease) Path() string { return l.must().Path() }
 
 // Check returns an operation for framework.Client.Multi, on any view of the same
-// client, that makes the whole transaction fail with framework.ErrNoNode unless the
-// lease's znode exists when it commits. Writes to ZooKeeper itself are then safe even
-// from a holder that does not know that it lost its lease. When the lease on the lock
-// was released the transaction fails, without being sent, in this process.
+// client, that makes the whole transaction fail with framework.ErrNoNode unless all
+// znodes of the lease exist when it commits. Writes to ZooKeeper itself are then safe
+// even from a holder that does not know that it lost its lease. When the lease on the
+// lock was released the transaction fails, without being sent, in this process. Of a
+// lease on the locks of several clients it always fails, with
+// framework.ErrInvalidArgument.
 func (l *Lease) Check() framework.Op { return l.must().Check() }
 
 // Confirm asks the ensemble, through its leader, whether the lease is valid; it costs

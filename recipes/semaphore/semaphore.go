@@ -106,8 +106,8 @@ func (s *Semaphore) Acquire(ctx context.Context, timeout time.Duration) (*lease.
 }
 
 // Weight returns an Acquirer of n permits at once. It acquires all of them or none,
-// under one lease, which is lost when any of them is. The lease's Path and Check are
-// those of the first permit; Confirm asks for all. Its Acquire returns ErrTooMany as
+// under one lease, which is lost when any of them is. The lease's Path is that of the
+// first permit; Confirm and Check are about all. Its Acquire returns ErrTooMany as
 // soon as the size is smaller than n, and framework.ErrInvalidArgument if n is not
 // positive. How many permits one request can take is limited by
 // framework.Config.MaxRequestBytes, unless the semaphore has a single queue.

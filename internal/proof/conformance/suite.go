@@ -38,6 +38,9 @@ type Recipe struct {
 	// Nodes is how many nodes a lease has, made and removed by one Multi. 0 means one
 	// node, made by a create.
 	Nodes int
+	// Locks is how many locks a lease is on, each with one node; 0 is one. For several,
+	// rows about the node of one lock, its session and its events are left out.
+	Locks int
 	// HandsOver is true if a released slot is granted to the next waiter of the same
 	// session before its node is known to be deleted. Such a recipe has one slot.
 	HandsOver bool
@@ -74,10 +77,14 @@ type rows = map[string]row
 
 // suite returns all rows for a recipe.
 func suite(r Recipe) []rows {
-	all := []rows{slots, costs, creates, lookups, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, nodes, missedEvents, credentials, closings, observers, zeros, asyncReleases, severalSessions, sessionEnds, sessionOrder, unansweredWrites}
+	all := []rows{slots, creates, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, closings, zeros, sessionOrder, unansweredWrites}
 	if !r.NotReentrant {
 		all = append(all, entries, forks)
 	}
+	if r.Locks > 1 {
+		return append(all, confirmedOnly)
+	}
+	all = append(all, costs, lookups, nodes, missedEvents, credentials, observers, asyncReleases, severalSessions, sessionEnds)
 	if r.HandsOver {
 		return append(all, handovers, handoverEnds, handoverBreaks, handoverWrites, handoverCrowds, sessionOrderOfHandovers)
 	}

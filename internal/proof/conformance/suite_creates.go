@@ -34,7 +34,7 @@ func (r Recipe) steps() []zktest.Op {
 }
 
 // count returns how many nodes a lease has.
-func (r Recipe) count() int { return max(r.Nodes, 1) }
+func (r Recipe) count() int { return max(r.Nodes, 1) * max(r.Locks, 1) }
 
 // stands asserts that a lease has all its nodes, in the client's session.
 func (r Recipe) stands(w *World, c *framework.Client, held *lease.Lease) {

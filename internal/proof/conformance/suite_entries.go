@@ -57,7 +57,7 @@ func lastLeaseKeepsTheSlot(t *testing.T, w *World, r Recipe) {
 	defer cancel()
 	middle := w.StartWith(deeper, a, 0).Granted()
 	inner := w.StartWith(middle.Context(), a, time.Second).Granted()
-	require.Len(t, w.Ephemerals("/"), 1)
+	require.Len(t, w.Ephemerals("/"), r.count())
 	other := w.Start(r.next()(w.Client("b"), path), lease.Forever)
 	release(t, outer)
 	require.ErrorIs(t, context.Cause(outer.Context()), lease.ErrReleased)

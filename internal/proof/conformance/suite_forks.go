@@ -73,7 +73,7 @@ func forksAreAdmittedInOrder(t *testing.T, w *World, r Recipe) {
 		require.EqualValues(t, 1, most.Load(), "forks held it together")
 		require.Equal(t, []int{0, 1, 2, 3, 4}, order)
 	}
-	require.Len(t, w.Ephemerals("/"), 1)
+	require.Len(t, w.Ephemerals("/"), r.count())
 	require.NoError(t, held.Err())
 	release(t, held)
 	w.Settle()

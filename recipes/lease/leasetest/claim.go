@@ -76,6 +76,9 @@ func (c *claim) Done() <-chan struct{} { return c.done }
 // Token implements lease.Claim.
 func (c *claim) Token() lease.Token { return c.contender.hold.token }
 
+// Tokens implements lease.Claim.
+func (c *claim) Tokens() []lease.Token { return []lease.Token{c.Token()} }
+
 // Path implements lease.Claim.
 func (c *claim) Path() string { return c.a.path() + "/" + nodeOf(c.Token()) }
 
