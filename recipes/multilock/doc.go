@@ -20,12 +20,11 @@
 // that order, too.
 //
 // Others may have another order: Java programs, code that acquires one lock while it
-// holds another, clients for which the same znodes have other names. So while
-// a multi-lock holds a lock it waits for the next one only for a limited time. Then it
+// holds another, clients for which the same znodes have other names. So while a
+// multi-lock holds a lock it waits for the next one only for a limited time. Then it
 // releases what it holds, pauses, and begins again: see [WithWaitLimit]. So a foreign
 // order delays it, and blocks neither side for ever. The price is fairness: who begins
-// again waits at the end of the queues. The limits grow, so that a lock that is merely
-// held for long is waited for in the end.
+// again waits at the end of the queues.
 //
 // # Re-entry
 //

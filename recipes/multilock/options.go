@@ -10,7 +10,7 @@ import (
 // DefaultMaxWaitLimit.
 const (
 	DefaultWaitLimit    = time.Second
-	DefaultMaxWaitLimit = time.Hour
+	DefaultMaxWaitLimit = 10 * time.Second
 )
 
 // An Option changes how a multi-lock is acquired.
@@ -26,7 +26,8 @@ type options struct{ limits retry.Policy }
 //
 // The default, which the zero policy stands for, grows from DefaultWaitLimit to
 // DefaultMaxWaitLimit, with jitter. A limit is the longest time for which clients that
-// take the locks in different orders wait for each other. It should be longer than the
-// locks are usually held. With retry.None there is no limit: then all clients must take
-// the locks in the same order.
+// take the locks in different orders wait for each other. But a lock whose queue always
+// takes longer than the greatest limit may never be reached: then set a greater one.
+// With retry.None there is no limit: then all clients must take the locks in the same
+// order.
 func WithWaitLimit(p retry.Policy) Option { return func(o *options) { o.limits = p } }

@@ -1,0 +1,121 @@
+package multilock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/multilock"
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+// A lock that the caller holds is re-entered. It is still held when the lease on all is
+// over, however that ends.
+func TestOneOfTheLocksIsHeldAlready(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		operator, c := w.Client("operator"), w.Client("a")
+		outer := w.Acquire(newMutex(t, c, cart))
+		held := w.StartWith(outer.Context(), both(t, c), time.Minute).Granted()
+		require.Len(t, w.Ephemerals("/"), 2)
+		require.Equal(t, outer.Token(), held.Tokens()[0])
+		require.NoError(t, held.Release())
+		require.NoError(t, outer.Err())
+		require.Len(t, w.Ephemerals(cart), 1)
+		require.Empty(t, w.Ephemerals(stock))
+
+		held = w.StartWith(outer.Context(), both(t, c), time.Minute).Granted()
+		w.After(time.Second)
+		w.Remove(operator, w.Ephemerals(stock)[0])
+		w.Settle()
+		require.ErrorIs(t, held.Err(), lease.ErrDeleted)
+		w.After(conformance.SessionTimeout)
+		require.NoError(t, outer.Err(), "that was only entered")
+		require.ErrorIs(t, held.Release(), lease.ErrDeleted)
+		require.NoError(t, outer.Err())
+		require.NoError(t, outer.Release())
+		w.Settle()
+		require.Empty(t, w.Ephemerals("/"))
+	})
+}
+
+// The context of the lease re-enters each of its locks, alone or in another multi-lock.
+func TestContextReentersEachLock(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		held := w.Acquire(both(t, c))
+		for _, a := range []lease.Acquirer{
+			newMutex(t, c, cart), newMutex(t, c, stock), both(t, c),
+			lockOn(t, []lease.Acquirer{newMutex(t, c, stock), newMutex(t, c, cart)}),
+		} {
+			inner := w.StartWith(held.Context(), a, 0).Granted()
+			require.Len(t, w.Ephemerals("/"), 2)
+			require.NoError(t, inner.Release())
+			require.NoError(t, held.Err())
+		}
+		wider := lockOn(t, []lease.Acquirer{newMutex(t, c, stock), newMutex(t, c, "/locks/more")})
+		inner := w.StartWith(held.Context(), wider, 0).Granted()
+		require.Len(t, w.Ephemerals("/"), 3)
+		require.NoError(t, held.Release())
+		require.NoError(t, inner.Err())
+		require.Empty(t, w.Ephemerals(cart))
+		require.Len(t, w.Ephemerals(stock), 1)
+		require.NoError(t, inner.Release())
+	})
+}
+
+// Who holds a lock anyway does not release it by beginning again: so it waits for the
+// others without a limit.
+func TestNoLimitWhileNothingWouldBecomeFree(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c, other := w.Client("a"), w.Client("other")
+		outer := w.Acquire(newMutex(t, c, cart))
+		blocking := w.Acquire(newMutex(t, other, stock))
+		at := w.StartWith(outer.Context(), both(t, c, multilock.WithWaitLimit(retry.Constant(time.Second))), lease.Forever)
+		node := w.Ephemerals(stock)[1]
+		w.After(time.Minute)
+		require.Contains(t, w.Ephemerals(stock), node, "it keeps its place in the queue")
+		require.NoError(t, blocking.Release())
+		require.NoError(t, at.Granted().Release())
+		require.NoError(t, outer.Release())
+	})
+}
+
+// Forks of the lease's context exclude each other at all locks.
+func TestForksOfALease(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		held := w.Acquire(both(t, c))
+		first := w.StartWith(lease.Fork(held.Context()), both(t, c), time.Minute).Granted()
+		second := w.StartWith(lease.Fork(held.Context()), both(t, c), time.Minute)
+		alone := w.StartWith(lease.Fork(held.Context()), newMutex(t, c, stock), time.Minute)
+		w.After(100 * time.Millisecond)
+		require.True(t, second.Waiting())
+		require.True(t, alone.Waiting())
+		require.Len(t, w.Ephemerals("/"), 2)
+		require.NoError(t, first.Release())
+		require.NoError(t, alone.Granted().Release())
+		require.NoError(t, second.Granted().Release())
+		require.NoError(t, held.Err())
+		require.NoError(t, held.Release())
+	})
+}
+
+// A lost lease is not re-entered, at none of its locks.
+func TestLostLeaseIsNotReentered(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		operator, c := w.Client("operator"), w.Client("a")
+		held := w.Acquire(both(t, c))
+		w.After(time.Second)
+		w.Remove(operator, w.Ephemerals(cart)[0])
+		w.Settle()
+		for _, path := range []string{cart, stock} {
+			at := w.StartWith(context.WithoutCancel(held.Context()), newMutex(t, c, path), time.Minute)
+			require.ErrorIs(t, at.Failed(), lease.ErrLost)
+		}
+		require.ErrorIs(t, held.Release(), lease.ErrLost)
+	})
+}
