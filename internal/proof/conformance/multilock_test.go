@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -27,22 +26,7 @@ func TestMultiLock(t *testing.T) {
 	conformance.Run(t, conformance.Recipe{
 		Name: "multi-lock", Slots: 1, Locks: 2, Zero: new(multilock.Lock), Foreign: latches,
 		New: func(c *framework.Client, path string) lease.Acquirer {
-			return firstToken{must(multilock.New([]lease.Acquirer{must(mutex.New(c, path)), must(mutex.New(c, path+" too"))}, multilock.WithWaitLimit(retry.Constant(time.Minute))))}
+			return conformance.FirstToken{Acquirer: must(multilock.New([]lease.Acquirer{must(mutex.New(c, path)), must(mutex.New(c, path+" too"))}, multilock.WithWaitLimit(retry.Constant(time.Minute))))}
 		},
 	})
 }
-
-// A firstToken is a multi-lock whose leases have the token of the first lock.
-type firstToken struct{ *multilock.Lock }
-
-func (a firstToken) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	held, err := a.Lock.Acquire(ctx, timeout)
-	if err != nil {
-		return nil, err
-	}
-	return lease.New(firstTokenClaim{held}), nil
-}
-
-type firstTokenClaim struct{ *lease.Lease }
-
-func (c firstTokenClaim) Token() lease.Token { return c.Tokens()[0] }

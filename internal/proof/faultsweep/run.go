@@ -40,6 +40,9 @@ const waitLimit = 20 * conformance.SessionTimeout
 // path is the path on which the clients contend.
 const path = "/sweep/recipe"
 
+// second is the path of the second lock of those that are on two.
+const second = "/sweep/second"
+
 // hungAfter is the real time after which a run counts as hung.
 const hungAfter = 30 * time.Second
 
@@ -220,7 +223,7 @@ func (r *run) inspect() {
 	for _, s := range r.server.Sessions() {
 		r.brokenf("I5: session of %s left, with %v", s.Client, s.Ephemeral)
 	}
-	for _, parent := range []string{path, path + "/" + znode.QueueDir, path + "/" + znode.PermitsDir} {
+	for _, parent := range []string{path, second, path + "/" + znode.QueueDir, path + "/" + znode.PermitsDir} {
 		left := slices.DeleteFunc(r.server.Children(parent), func(name string) bool {
 			return parent == path && (name == znode.QueueDir || name == znode.PermitsDir)
 		})

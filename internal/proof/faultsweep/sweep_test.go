@@ -16,7 +16,7 @@ import (
 
 // TestWithoutFaults runs plans without faults, in which no lease may be lost.
 func TestWithoutFaults(t *testing.T) {
-	for _, r := range slices.Concat([]conformance.Recipe{aMutex, anAsyncMutex, aLeader}, allSemaphores) {
+	for _, r := range slices.Concat([]conformance.Recipe{aMutex, anAsyncMutex, aLeader, aMultiLock, aForeignOrder}, allSemaphores) {
 		t.Run(r.Name, func(t *testing.T) {
 			for _, clients := range []int{1, 2, 3, 5} {
 				withoutFaults(t, Plan{
@@ -57,6 +57,7 @@ func TestEveryCallFails(t *testing.T) {
 	for name, p := range map[string]Plan{
 		"aMutex": brief(aMutex, false), "anAsyncMutex": brief(anAsyncMutex, false), "aReadWriteLock": brief(aReadWriteLock, false),
 		"aMixedSemaphore": brief(aMixedSemaphore, false), "aMixedSingleQueue": brief(aMixedSingleQueue, false),
+		"aMultiLock": brief(aMultiLock, false), "aForeignOrder": brief(aForeignOrder, false),
 		"aLeader": brief(aLeader, false), "aLeaderLeading": brief(aLeader, true),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +77,7 @@ func TestEveryCallFails(t *testing.T) {
 // TestEveryCallOfLongHoldsFails does the same with leases that are held so long that a
 // quorum has to vouch for holders, and for the next to be granted.
 func TestEveryCallOfLongHoldsFails(t *testing.T) {
-	for _, recipe := range []conformance.Recipe{aMutex, aReadWriteLock, aMixedSemaphore} {
+	for _, recipe := range []conformance.Recipe{aMutex, aReadWriteLock, aMixedSemaphore, aMultiLock} {
 		t.Run(recipe.Name, func(t *testing.T) {
 			found := sweep(t, Plan{Recipe: recipe, Clients: 3, Rounds: 1, Seed: 1, Hold: 3701 * time.Millisecond})
 			require.Greater(t, found.multis, 20/extent.Slowdown())
