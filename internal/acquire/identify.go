@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"reflect"
+	"strings"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
@@ -55,6 +58,16 @@ func Identify(a lease.Acquirer) (*Recipe, error) {
 		return nil, err
 	}
 	return nil, fmt.Errorf("%w: %T is no lock of this library", framework.ErrInvalidArgument, a)
+}
+
+// IsRecipe reports whether an Acquirer is a recipe of this library itself, and not a
+// type around one, which may do more.
+func IsRecipe(a lease.Acquirer) bool {
+	t := reflect.TypeOf(a)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return strings.HasPrefix(t.PkgPath(), path.Dir(reflect.TypeFor[lease.Lease]().PkgPath())+"/")
 }
 
 // IsInquiry reports whether ctx is one of Identify.

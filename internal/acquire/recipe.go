@@ -34,6 +34,9 @@ type Recipe struct {
 	Self *queue.Process
 	// ProtectedNodes are the nodes that credentials must protect.
 	ProtectedNodes []recipepath.ProtectedNode
+	// Queue is the one whose admitted positions are the slots. It is nil if there is more
+	// to a slot.
+	Queue *queue.Queue
 }
 
 // A Taker acquires a slot in the session of a try, with the try's context, and starts

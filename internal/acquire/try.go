@@ -101,22 +101,28 @@ func (t *Try) Await(ctx context.Context, q *queue.Queue, also *queue.Dependency)
 		return nil, err
 	}
 	recipepath.WarnIfOpen(t.Client, t.wait.recipe.ProtectedNodes)
-	var others []string
 	err := t.awaitFront(ctx, p)
 	if err == nil {
-		others, err = p.Listed(ctx)
-	}
-	if err == nil {
-		err = recipepath.CheckOthers(ctx, t.Client, q, others, p)
-	}
-	if err == nil {
-		err = p.AwaitAdmitted(ctx, also, t.AtOnce)
+		err = awaitAdmitted(ctx, p, also, t.AtOnce)
 	}
 	if err != nil {
 		t.GiveUp(p)
 		return nil, err
 	}
 	return p, nil
+}
+
+// awaitAdmitted waits until a position that has joined a queue is admitted: see
+// Position.AwaitAdmitted.
+func awaitAdmitted(ctx context.Context, p *queue.Position, also *queue.Dependency, atOnce bool) error {
+	others, err := p.Listed(ctx)
+	if err == nil {
+		err = recipepath.CheckOthers(ctx, p.Client(), p.Queue(), others, p)
+	}
+	if err == nil {
+		err = p.AwaitAdmitted(ctx, also, atOnce)
+	}
+	return err
 }
 
 // awaitFront waits until it matters what is ahead of the position. A try that must not

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/owner"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // Dismiss is the first step of the release of the lease with this context. It returns
@@ -41,3 +42,9 @@ func BeginClose(c *framework.Client) { tableOf(c, c.Session()).close() }
 func Removal(c *framework.Client) context.Context {
 	return tableOf(c, c.Session()).removal(c.Session().Timeout() / 3)
 }
+
+// OnEnd has f called when a lease is over, by who finds that out.
+func OnEnd(l *lease.Lease, f func()) { innermost(l.Context()).over.OnGive(f) }
+
+// Listeners returns how many wait for the first request to revoke a lease.
+func Listeners(l *lease.Lease) int { return innermost(l.Context()).hold.revocationRequested.Waiting() }

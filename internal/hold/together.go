@@ -1,56 +1,80 @@
 package hold
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/owner"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// What a claim on several holds needs of each: see package multilock.
+// What a claim on several holds needs of each: see Several.
 
-// HandleOf returns the handle that a lease of an acquire is made of.
-func HandleOf(held *lease.Lease) *Handle {
-	for handle := range owner.Claims[*Handle](held.Context()) {
+// innermost returns the handle that was added last to the ownership of a context, nil
+// if it owns nothing.
+func innermost(ctx context.Context) *Handle {
+	for handle := range owner.Claims[*Handle](ctx) {
 		return handle
 	}
 	return nil
 }
 
-// OnEnd has f called once when the claim is over; at once if it is. It may be called on
-// any goroutine that finds that out, with no lock of the hold. It must not block.
-func (h *Handle) OnEnd(f func()) { h.over.OnGive(f) }
-
-// OnRevocationRequested has f called when a client requests revocation, until stop. It
-// must not block, nor call the hold.
-func (h *Handle) OnRevocationRequested(f func()) (stop func()) {
-	return h.hold.revocationRequested.OnGive(f)
-}
-
-// IsAlone reports whether it is the only claim on the hold.
-func (h *Handle) IsAlone() bool {
+// isFirst reports whether it is the only claim of its owner: then the slot, or the
+// place among the forks of an owner above, is free when it is released.
+func (h *Handle) isFirst() bool {
 	h.hold.mu.Lock()
 	defer h.hold.mu.Unlock()
-	return h.hold.handles == h && h.next == nil
+	return h.owner.claims == 1
 }
 
-// GiveUp ends the claim because the one that it is a part of is over. If it is alone
-// the hold is lost, for that reason; so its znodes remain for as long as those of any
-// lost hold, unless the claim is released before. Otherwise the claim is released: the
-// hold goes on without it.
-func (h *Handle) GiveUp(reason error) {
+// giveUp ends the claim, with a cause for its context, because the one that it is a
+// part of is lost. What it claims is free for others when it is released, or after the
+// same time as that of any lost hold: if it is the only claim the hold is lost;
+// otherwise the hold goes on without it.
+func (h *Handle) giveUp(cause error) {
+	h.interrupt(cause)
+	h.hold.mu.Lock()
+	alone := h.hold.handles == h && h.next == nil
+	h.hold.mu.Unlock()
 	switch {
-	case !h.IsAlone():
-		_ = h.ReleaseAsync()
-	case h.hold.table.isClosing():
+	case !alone:
+		h.hold.Session().Go(h.windDown) // or the session is over, and with it the hold
+	case h.hold.isClosing():
 		h.hold.lose(framework.ErrClosed)
 	default:
-		h.hold.lose(reason)
+		h.hold.lose(lease.ErrMemberLost)
 	}
 }
 
-// isClosing reports whether Close has begun.
-func (t *table) isClosing() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.closing
+// interrupt ends the context of the claim, which remains a claim on the hold.
+func (h *Handle) interrupt(cause error) {
+	_ = h.Context()
+	h.mu.Lock()
+	cancel := h.cancel
+	h.mu.Unlock()
+	cancel(cause)
+	h.over.Give()
 }
+
+// windDown releases the claim when work under it has had time to end. While the client
+// is being closed that is the time until the session ends.
+func (h *Handle) windDown(ctx context.Context) {
+	timer := time.NewTimer(h.hold.Session().Timeout() / 6)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return
+	}
+	if h.hold.isClosing() {
+		<-ctx.Done()
+		return
+	}
+	_ = h.ReleaseAsync()
+}
+
+// isClosing reports whether Close of the client has begun. Its sessions, of which one
+// has the hold, learn of that one after the other.
+func (h *Hold) isClosing() bool { return errors.Is(h.client.Reachable(), framework.ErrClosed) }

@@ -68,6 +68,12 @@ func (q *Queue) Position(client *framework.Client, seen *Seen) *Position {
 	return &Position{queue: q, client: client, session: s, seen: seen, awaiting: new(awaiting), ahead: -1}
 }
 
+// Client returns the one that is pinned to its session.
+func (p *Position) Client() *framework.Client { return p.client }
+
+// Queue returns the one that it is in.
+func (p *Position) Queue() *Queue { return p.queue }
+
 // Name returns that of the node.
 func (p *Position) Name() znode.Name { return p.self }
 
@@ -97,8 +103,7 @@ func (p *Position) Unconfirmed() <-chan struct{} { return p.unconfirmed }
 // Join creates the node at the end of the queue, and has the children listed behind it.
 // On failure no node remains, or it is being deleted.
 func (p *Position) Join(ctx context.Context) error {
-	p.wake = make(chan struct{}, 1)
-	p.view = p.queue.use(p.client, p.session)
+	p.begin()
 	err := kit.Of(p.client).WithParents(ctx, p.queue.Path, func() error { return p.create(ctx) })
 	if err != nil {
 		p.End()
@@ -109,6 +114,12 @@ func (p *Position) Join(ctx context.Context) error {
 		return lease.ErrSequenceExhausted
 	}
 	return nil
+}
+
+// begin begins the wait.
+func (p *Position) begin() {
+	p.wake = make(chan struct{}, 1)
+	p.view = p.queue.use(p.client, p.session)
 }
 
 // create creates the node. A listing follows every attempt over the same connection, so
@@ -122,21 +133,30 @@ func (p *Position) create(ctx context.Context) error {
 	if err := p.fits(); err != nil {
 		return err
 	}
-	sent := func() {
-		v.mu.Lock()
-		defer v.mu.Unlock() // nothing may be sent: see flush
-		if p.ended {        // the caller has left
-			return
-		}
-		p.sent = v.tick()
-		if p.queue.HandsOver == nil || !v.crowd.isFull() {
-			v.want(p, p.sent)
-		}
-	}
-	made, err := kit.Of(p.client).CreateSent(ctx, p.queue.Node(p.queue.Kind), p.queue.Data(), framework.EphemeralSequential, sent, v.flush)
+	made, err := kit.Of(p.client).CreateSent(ctx, p.queue.Node(p.queue.Kind), p.queue.Data(), framework.EphemeralSequential, func() { p.onSent(v) }, v.flush)
 	if err != nil {
 		return err
 	}
+	p.onMade(made)
+	return nil
+}
+
+// onSent is called when the create has its place among the requests of the connection.
+func (p *Position) onSent(v *view) {
+	v.mu.Lock()
+	defer v.mu.Unlock() // nothing may be sent: see flush
+	if p.ended {        // the caller has left
+		return
+	}
+	p.sent = v.tick()
+	if p.queue.HandsOver == nil || !v.crowd.isFull() {
+		v.want(p, p.sent)
+	}
+}
+
+// onMade is called when the create was answered.
+func (p *Position) onMade(made framework.Created) {
+	v := p.view
 	p.path, p.token, p.made = made.Path, made.Czxid, time.Now()
 	var ok bool
 	if p.self, ok = znode.Parse(path.Base(made.Path), p.queue.Kinds...); !ok {
@@ -154,7 +174,6 @@ func (p *Position) create(ctx context.Context) error {
 	if p.self.Ordered() {
 		v.crowd.enter(p) // before another one may join: see contenders
 	}
-	return nil
 }
 
 // JoinAt creates the node with a given number, in a queue whose parent exists. Such a
@@ -246,11 +265,16 @@ const leaveLimit = 50 * time.Millisecond
 
 // Leave deletes the node. It does not end with ctx, which is that of the wait.
 func (p *Position) Leave(ctx context.Context) {
+	p.recordMissing()
+	Leave(ctx, p.client, p.path)
+	p.End()
+}
+
+// recordMissing records that the node is deleted if a listing has shown that.
+func (p *Position) recordMissing() {
 	if p.awaiting != nil && p.missing { // there was no event, as it had no watch
 		kit.Of(p.client).Gone(p.path)
 	}
-	Leave(ctx, p.client, p.path)
-	p.End()
 }
 
 // Leave deletes nodes of the session that the client is pinned to. It does not end with

@@ -86,6 +86,14 @@ func (s *Signal) OnGive(f func()) (stop func()) {
 	}
 }
 
+// Waiting returns how many functions of OnGive are to be called.
+func (s *Signal) Waiting() int {
+	c := s.made()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.calls)
+}
+
 // Given reports whether the signal is given.
 func (s *Signal) Given() bool {
 	c := s.channel.Load()

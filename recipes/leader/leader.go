@@ -28,7 +28,6 @@ const Forever = lease.Forever
 // panics.
 type Election struct {
 	recipe  acquire.Recipe
-	queue   *queue.Queue
 	path    string // for errors and the log
 	id      string
 	backoff retry.Policy
@@ -68,8 +67,9 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 	return &Election{
 		recipe: acquire.Recipe{
 			Client: client, Path: path, MaxHold: o.maxHold, Kind: lease.KindLeader, Self: queue.Self(id), ProtectedNodes: recipepath.QueueNodes(path),
+			Queue: q,
 		},
-		queue: q, path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,
+		path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,
 	}, nil
 }
 
@@ -91,7 +91,7 @@ func (o options) ownID() string {
 
 // check fails unless New made the election.
 func (e *Election) check() error {
-	if e == nil || e.queue == nil {
+	if e == nil || e.recipe.Queue == nil {
 		return recipepath.NotMade("leader.Election")
 	}
 	return nil
@@ -113,7 +113,7 @@ func (e *Election) Acquire(ctx context.Context, timeout time.Duration) (*lease.L
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	return e.recipe.Acquire(ctx, timeout, acquire.InQueue(e.queue))
+	return e.recipe.Acquire(ctx, timeout, acquire.InQueue(e.recipe.Queue))
 }
 
 // Leader returns the present leader: the head of the queue. ok is false if there are no
@@ -123,7 +123,7 @@ func (e *Election) Leader(ctx context.Context) (leader lease.Contender, ok bool,
 	if err := e.check(); err != nil {
 		return lease.Contender{}, false, err
 	}
-	return e.queue.Head(ctx)
+	return e.recipe.Queue.Head(ctx)
 }
 
 // Contenders lists the leader and, behind it, the other candidates, in order. The list
@@ -132,5 +132,5 @@ func (e *Election) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	return e.queue.Contenders(ctx)
+	return e.recipe.Queue.Contenders(ctx)
 }

@@ -64,7 +64,7 @@ func (o *observer) look(ctx context.Context) (goOn bool) {
 			return false
 		}
 	}
-	found, stop := o.queue.LookAgain(ctx, head.Path, head.Node != "")
+	found, stop := o.recipe.Queue.LookAgain(ctx, head.Path, head.Node != "")
 	defer stop()
 	select {
 	case <-changed.Events():
@@ -81,11 +81,11 @@ func (o *observer) look(ctx context.Context) (goOn bool) {
 // ensures that, and a new session is itself a change that the server has seen.
 func (o *observer) watchHead(ctx context.Context) (head lease.Contender, w *framework.Watch, err error) {
 	if !o.begun {
-		if err := o.queue.CatchUp(ctx); err != nil {
+		if err := o.recipe.Queue.CatchUp(ctx); err != nil {
 			return lease.Contender{}, nil, err
 		}
 	}
-	return o.queue.WatchHead(ctx)
+	return o.recipe.Queue.WatchHead(ctx)
 }
 
 // pause pauses after a failed look.

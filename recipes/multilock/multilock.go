@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -19,12 +20,13 @@ import (
 // Forever as the timeout of Acquire leaves the bound of the wait to the context.
 const Forever = lease.Forever
 
-// A Lock is a lock on several locks. It holds no state: any number of goroutines may
-// use one value. Make it with New: the methods of a nil or zero Lock fail with
+// A Lock is a lock on several locks. Any number of goroutines may use one value. Make it with New: the methods of a nil or zero Lock fail with
 // framework.ErrInvalidArgument.
 type Lock struct {
 	members []member // in the order in which they are acquired
 	limits  retry.Policy
+	recipes []*acquire.Recipe // of the members, if they may go together
+	apart   atomic.Int32      // how many calls of Acquire do not try that
 }
 
 var _ lease.Acquirer = (*Lock)(nil)
@@ -63,6 +65,13 @@ func New(locks []lease.Acquirer, opts ...Option) (*Lock, error) {
 		return nil, fmt.Errorf("multi-lock: %w: no locks", framework.ErrInvalidArgument)
 	}
 	slices.SortStableFunc(l.members, func(a, b member) int { return cmp.Compare(a.fullPath(), b.fullPath()) })
+	for _, m := range l.members {
+		if !acquire.IsRecipe(m.Acquirer) {
+			l.recipes = nil
+			break
+		}
+		l.recipes = append(l.recipes, m.recipe)
+	}
 	return l, nil
 }
 

@@ -3,16 +3,21 @@ package multilock
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/acquire"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// longestPause bounds the pause between two tries.
-const longestPause = time.Second
+// shortestPause and longestPause bound the pauses between tries. Those after a loss
+// grow from the one to the other.
+const (
+	shortestPause = 10 * time.Millisecond
+	longestPause  = time.Second
+)
 
 // A wait is one call of Acquire: tries, one after another.
 type wait struct {
@@ -27,24 +32,29 @@ type verdict int
 
 const (
 	final  verdict = iota
-	lost           // one of the locks, before all were held: another try may succeed
+	lost           // one of the locks was, before all were held: another try may succeed
 	slowed         // only the limit has passed: another try with a greater one may succeed
 )
 
 // run tries until all locks are held.
 func (w *wait) run() (*lease.Lease, error) {
 	limits := w.lock.limits.Start()
-	limit := next(limits)
+	limit, rest := next(limits), shortestPause
 	for {
 		held, after, err := w.try(limit)
 		switch {
 		case err == nil:
-			return lease.New(held), nil
+			return held, nil
+		case after == final, w.timeout <= 0:
+			return nil, w.explain(err, after)
 		case after == slowed:
 			w.pause(min(limit/8, longestPause))
 			limit = next(limits)
+		case after == lost:
+			w.pause(rest)
+			rest = min(2*rest, longestPause)
 		}
-		if after == final || w.ctx.Err() != nil || w.timeout > 0 && w.left() == over {
+		if w.ctx.Err() != nil || w.left() == over {
 			return nil, w.explain(err, after)
 		}
 	}
@@ -61,26 +71,56 @@ func next(limits *retry.Schedule) time.Duration {
 // try acquires one lock after the other, each with the context of the one before: so
 // the context of the last one owns all, and ends with the first that ends. It waits no
 // longer than limit for a lock while it holds others. On failure nothing is held.
-func (w *wait) try(limit time.Duration) (_ *claim, after verdict, err error) {
-	var held []*lease.Lease
+func (w *wait) try(limit time.Duration) (_ *lease.Lease, after verdict, err error) {
+	all := new(hold.Several)
+	members := w.lock.members
 	ctx, keepsOthersOut := w.ctx, false
-	for _, m := range w.lock.members {
+	for i, l := range w.together() {
+		_, _ = all.Add(ctx, l, members[i].given)
+		ctx = l.Context()
+	}
+	for _, m := range members[all.Len():] {
 		timeout := w.left()
 		limited := keepsOthersOut && limit < timeout
 		if limited {
 			timeout = limit
 		}
 		l, err := m.Acquire(ctx, timeout)
+		first := false
+		if err == nil {
+			first, err = all.Add(ctx, l, m.given)
+		}
 		if err != nil {
-			after := w.judge(err, limited, held)
-			releaseAll(held)
+			after := judge(err, limited, all)
+			all.Undo()
 			return nil, after, err
 		}
-		held, ctx = append(held, l), l.Context()
 		// What the caller had already is not free for others when it is released here.
-		keepsOthersOut = keepsOthersOut || hold.HandleOf(l).IsAlone()
+		ctx, keepsOthersOut = l.Context(), keepsOthersOut || first
 	}
-	return newClaim(w.lock.members, held), final, nil
+	return all.Lease(), final, nil
+}
+
+// stayApart is how many calls of Acquire do not try to take all locks in one
+// transaction when one could not: it costs requests for nothing.
+const stayApart = 8
+
+// together takes all locks in one transaction, where that is possible and all are free.
+// Otherwise it returns nil.
+func (w *wait) together() []*lease.Lease {
+	l := w.lock
+	if n := l.apart.Load(); n > 0 {
+		l.apart.CompareAndSwap(n, n-1)
+		return nil
+	}
+	if len(l.recipes) < 2 || !acquire.MayGoTogether(w.ctx, l.recipes) {
+		return nil
+	}
+	held, err := acquire.Together(w.ctx, l.recipes, w.left())
+	if err != nil && !errors.Is(err, framework.ErrNoNode) { // a parent, which the next step makes
+		l.apart.Store(stayApart)
+	}
+	return held // what has failed, but for others that are ahead, the next step shows
 }
 
 // over is what is left when the time is up.
@@ -95,12 +135,11 @@ func (w *wait) left() time.Duration {
 }
 
 // judge says what follows a try that failed with err when some locks were held.
-func (w *wait) judge(err error, limited bool, held []*lease.Lease) verdict {
+func judge(err error, limited bool, held *hold.Several) verdict {
 	switch {
-	case w.ctx.Err() != nil:
 	case limited && errors.Is(err, lease.ErrTimeout):
 		return slowed
-	case slices.ContainsFunc(held, func(l *lease.Lease) bool { return l.Err() != nil }):
+	case held.Lost():
 		return lost
 	}
 	return final
@@ -111,8 +150,10 @@ func (w *wait) pause(d time.Duration) { _ = retry.Sleep(w.ctx, min(d, w.left()))
 
 // explain returns the error of the last try for the caller.
 func (w *wait) explain(err error, after verdict) error {
-	first := w.lock.members[0].recipe
-	cause := context.Cause(w.ctx)
+	if end, some := w.ctx.Deadline(); some && !time.Now().Before(end) {
+		<-w.ctx.Done() // a context that derives from it may have a timer of its own
+	}
+	first, cause := w.lock.members[0].recipe, context.Cause(w.ctx)
 	late := (*lease.TimeoutError)(nil)
 	switch {
 	case errors.Is(w.ctx.Err(), context.Canceled):
@@ -121,6 +162,8 @@ func (w *wait) explain(err error, after verdict) error {
 		}
 		return first.Failed(cause)
 	case errors.As(err, &late):
+		own := *late // observers have the other one
+		late, err = &own, &own
 	case after == final:
 		return err
 	default: // one of the locks was lost before all were held
@@ -134,11 +177,4 @@ func (w *wait) explain(err error, after verdict) error {
 		late.Waited = time.Since(w.start)
 	}
 	return err
-}
-
-// releaseAll releases locks that were held for a moment only, the last one first.
-func releaseAll(held []*lease.Lease) {
-	for _, l := range slices.Backward(held) {
-		_ = l.ReleaseAsync()
-	}
 }

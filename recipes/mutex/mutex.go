@@ -21,7 +21,6 @@ const Forever = lease.Forever
 // New: the methods of a nil or zero Mutex fail with framework.ErrInvalidArgument.
 type Mutex struct {
 	recipe acquire.Recipe
-	queue  *queue.Queue
 }
 
 var _ lease.Acquirer = (*Mutex)(nil)
@@ -42,13 +41,14 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 	self := queue.Self(o.who)
 	recipe := acquire.Recipe{
 		Client: client, Path: path, MaxHold: o.maxHold, Kind: lease.KindMutex, Self: self, ProtectedNodes: recipepath.QueueNodes(path),
+		Queue: locks.Queue(client, path, znode.Mutex, self),
 	}
-	return &Mutex{recipe, locks.Queue(client, path, znode.Mutex, self)}, nil
+	return &Mutex{recipe}, nil
 }
 
 // check fails unless New made the mutex.
 func (m *Mutex) check() error {
-	if m == nil || m.queue == nil {
+	if m == nil || m.recipe.Queue == nil {
 		return recipepath.NotMade("mutex.Mutex")
 	}
 	return nil
@@ -61,7 +61,7 @@ func (m *Mutex) Acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	if err := m.check(); err != nil {
 		return nil, err
 	}
-	return m.recipe.Acquire(ctx, timeout, acquire.InQueue(m.queue))
+	return m.recipe.Acquire(ctx, timeout, acquire.InQueue(m.recipe.Queue))
 }
 
 // Contenders lists the holder and, behind it, the waiters, in order. The list is that
@@ -70,5 +70,5 @@ func (m *Mutex) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
-	return m.queue.Contenders(ctx)
+	return m.recipe.Queue.Contenders(ctx)
 }

@@ -51,7 +51,7 @@ func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hol
 	if timeout > 0 && timeout != lease.Forever {
 		timeout = max(timeout-time.Since(start), 1)
 	}
-	held, err = s.recipe.Take(ctx, timeout, acquire.InQueue(s.queue)) // it was released
+	held, err = s.recipe.Take(ctx, timeout, acquire.InQueue(s.recipe.Queue)) // it was released
 	if late := (*lease.TimeoutError)(nil); timeout > 0 && errors.As(err, &late) {
 		late.Waited = time.Since(start)
 	}
@@ -63,7 +63,7 @@ func (s side) takeDowngraded(ctx context.Context, t *acquire.Try, writing *hold.
 	if !writing.KeepUntilDeleted() { // else the next writer would not see the reader's node
 		return nil, errWriterGone
 	}
-	p := s.queue.Position(t.Client, t.Seen)
+	p := s.recipe.Queue.Position(t.Client, t.Seen)
 	if err := s.joinAtWriter(ctx, t.Client, p, writing); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s side) joinAtWriter(ctx context.Context, c *framework.Client, p *queue.Po
 
 // checkWriter fails unless a listing shows both nodes.
 func (s side) checkWriter(ctx context.Context, c *framework.Client, own, other string) error {
-	children, _, err := c.Children(ctx, s.queue.Path)
+	children, _, err := c.Children(ctx, s.recipe.Queue.Path)
 	if err != nil {
 		return err
 	}

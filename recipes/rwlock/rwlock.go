@@ -31,7 +31,6 @@ type Lock struct{ readers, writers side }
 // A side is one of the two ways to hold a lock.
 type side struct {
 	recipe acquire.Recipe
-	queue  *queue.Queue
 }
 
 // New returns the read-write lock of a path. It sends nothing: the path is created, as
@@ -49,19 +48,17 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 	}
 	self := queue.Self(o.who)
 	a := func(recipe, kind string, shared bool) side {
-		return side{
-			acquire.Recipe{
-				Client: client, Path: path, MaxHold: o.maxHold, Kind: recipe, Shared: shared, Self: self, ProtectedNodes: recipepath.QueueNodes(path),
-			},
-			locks.Queue(client, path, kind, self),
-		}
+		return side{acquire.Recipe{
+			Client: client, Path: path, MaxHold: o.maxHold, Kind: recipe, Shared: shared, Self: self, ProtectedNodes: recipepath.QueueNodes(path),
+			Queue: locks.Queue(client, path, kind, self),
+		}}
 	}
 	return &Lock{readers: a(lease.KindReader, znode.Reader, true), writers: a(lease.KindWriter, znode.Writer, false)}, nil
 }
 
 // check fails unless New made the lock.
 func (l *Lock) check() error {
-	if l == nil || l.readers.queue == nil {
+	if l == nil || l.readers.recipe.Queue == nil {
 		return recipepath.NotMade("rwlock.Lock")
 	}
 	return nil
@@ -81,7 +78,7 @@ func (l *Lock) Contenders(ctx context.Context) ([]lease.Contender, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	return l.readers.queue.Contenders(ctx)
+	return l.readers.recipe.Queue.Contenders(ctx)
 }
 
 type reader struct{ lock *Lock }
@@ -107,7 +104,7 @@ func (r reader) acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case lost != nil:
 		return nil, lost
 	case writing == nil || ctx.Err() != nil:
-		return readers.recipe.Take(ctx, timeout, acquire.InQueue(readers.queue))
+		return readers.recipe.Take(ctx, timeout, acquire.InQueue(readers.recipe.Queue))
 	}
 	return readers.downgrade(ctx, timeout, writing)
 }
@@ -134,5 +131,5 @@ func (w writer) acquire(ctx context.Context, timeout time.Duration) (*lease.Leas
 	case reading != nil:
 		return nil, w.lock.readers.recipe.Failed(ErrUpgrade)
 	}
-	return writers.recipe.Take(ctx, timeout, acquire.InQueue(writers.queue))
+	return writers.recipe.Take(ctx, timeout, acquire.InQueue(writers.recipe.Queue))
 }

@@ -77,14 +77,14 @@ type rows = map[string]row
 
 // suite returns all rows for a recipe.
 func suite(r Recipe) []rows {
-	all := []rows{slots, creates, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, closings, zeros, sessionOrder, unansweredWrites}
+	all := []rows{slots, creates, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, closings, sessionOrder, unansweredWrites}
 	if !r.NotReentrant {
 		all = append(all, entries, forks)
 	}
 	if r.Locks > 1 {
 		return append(all, confirmedOnly)
 	}
-	all = append(all, costs, lookups, nodes, missedEvents, credentials, observers, asyncReleases, severalSessions, sessionEnds)
+	all = append(all, zeros, costs, lookups, nodes, missedEvents, credentials, observers, asyncReleases, severalSessions, sessionEnds)
 	if r.HandsOver {
 		return append(all, handovers, handoverEnds, handoverBreaks, handoverWrites, handoverCrowds, sessionOrderOfHandovers)
 	}

@@ -27,8 +27,11 @@ var creates = rows{
 
 // steps returns the operations that make the nodes of a lease.
 func (r Recipe) steps() []zktest.Op {
-	if r.Nodes > 0 {
+	switch {
+	case r.Nodes > 0:
 		return []zktest.Op{zktest.OpCreate, zktest.OpMulti} // into the queue, and the permits
+	case r.Locks > 1:
+		return []zktest.Op{zktest.OpMulti}
 	}
 	return []zktest.Op{zktest.OpCreate}
 }
@@ -70,12 +73,11 @@ func in(w *World, r Recipe, name, namespace string) *framework.Client {
 func unknownOutcome(t *testing.T, w *World, r Recipe) {
 	for _, namespace := range []string{"", "billing/eu"} {
 		c := in(w, r, "a", namespace)
-		a := r.New(c, path)
 		for _, step := range r.steps() {
 			for _, phase := range []func(*zktest.Rule) *zktest.Rule{(*zktest.Rule).Before, (*zktest.Rule).After} {
 				for _, action := range []zktest.Action{zktest.CutConnection, zktest.Mute, zktest.Delay(SessionTimeout * 2 / 3), zktest.ExpireSession} {
 					phase(w.Server.On(step, c.FullPath(path))).Do(action)
-					at := w.Start(a, time.Minute)
+					at := w.Start(r.New(c, path), time.Minute)
 					held := at.Granted()
 					require.Less(t, at.Took, SessionTimeout)
 					w.After(SessionTimeout)
@@ -89,7 +91,7 @@ func unknownOutcome(t *testing.T, w *World, r Recipe) {
 		if r.Nodes > 1 {
 			releases = zktest.OpMulti // all of them at once
 		}
-		held := w.Acquire(a)
+		held := w.Acquire(r.New(c, path))
 		w.Server.On(releases, c.FullPath(path)).After().Cut()
 		release(t, held)
 		w.After(SessionTimeout)
@@ -195,7 +197,7 @@ func createArrivesLate(t *testing.T, w *World, r Recipe) {
 func tryIsOvertaken(t *testing.T, w *World, r Recipe) {
 	a := r.New(w.Client("a"), path)
 	release(t, w.Acquire(a))
-	late := w.Server.On(zktest.OpCreate, path).Client("a").Before().Delay(time.Second)
+	late := w.Server.On(r.steps()[0], path).Client("a").Before().Delay(time.Second)
 	try := w.Start(a, 0)
 	<-late.Fired()
 	held := fill(w, r)

@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,10 +24,10 @@ var queues = rows{
 	"the watches of a waiter are not restored":          watchesAreNotRestored,
 }
 
-// mine returns the one node of the client named "a", which waits.
+// mine returns the one node of the client named "a" in the first queue, which waits.
 func mine(w *World) string {
 	w.T.Helper()
-	nodes := nodesOf(w, "a")
+	nodes := slices.DeleteFunc(nodesOf(w, "a"), func(node string) bool { return !strings.HasPrefix(node, path+"/") })
 	require.Len(w.T, nodes, 1)
 	return nodes[0]
 }

@@ -14,25 +14,25 @@ func MultiLockMutants() []Mutant {
 		File: "recipes/multilock/wait.go", Old: "limited := keepsOthersOut && limit < timeout", New: "limited := keepsOthersOut && false",
 	}, {
 		Name: "what is held is kept when another lock is not acquired", Package: several, Tests: "^TestForeignOrderDelays",
-		File: "recipes/multilock/wait.go", Old: "\t\t\treleaseAll(held)\n", New: "",
+		File: "recipes/multilock/wait.go", Old: "\t\t\tall.Undo()\n", New: "",
 	}, {
 		Name: "the locks are acquired independently of each other", Package: several, Tests: "^TestOneOfTheLocksIsLost$",
-		File: "recipes/multilock/wait.go", Old: "held, ctx = append(held, l), l.Context()", New: "held = append(held, l)",
+		File: "recipes/multilock/wait.go", Old: "ctx, keepsOthersOut = l.Context(), keepsOthersOut || first", New: "keepsOthersOut = keepsOthersOut || first",
 	}, {
 		Name: "a try is not repeated when a lock was lost before all were held", Package: several, Tests: "^TestLockIsLostBeforeAllAreHeld$",
 		File: "recipes/multilock/wait.go", Old: "\t\treturn lost\n", New: "\t\treturn final\n",
 	}, {
 		Name: "a lock that the caller has anyway counts as held for the limit", Package: several, Tests: "^TestNoLimitWhileNothing",
-		File: "recipes/multilock/wait.go", Old: "keepsOthersOut = keepsOthersOut || hold.HandleOf(l).IsAlone()", New: "keepsOthersOut = true",
+		File: "recipes/multilock/wait.go", Old: "keepsOthersOut || first\n", New: "keepsOthersOut || first || true\n",
 	}, {
 		Name: "the other locks are kept when one is lost", Package: several, Tests: "^TestOneOfTheLocksIsLost$",
-		File: "recipes/multilock/claim.go", Old: "if other != h {", New: "if other != h && false {",
+		File: "internal/hold/several.go", Old: "if i != which {", New: "if i != which && false {",
 	}, {
 		Name: "a lease on several locks asks the first one only", Package: several, Tests: "^TestMaxHoldOfOneOfTheLocks$",
-		File: "recipes/multilock/claim.go", Old: "\th.OnEnd(func() { c.ended(h) })", New: "\tif h == c.handles[0] {\n\t\t\th.OnEnd(func() { c.ended(h) })\n\t\t}",
+		File: "internal/hold/several.go", Old: "\tfor i, p := range s.parts {\n\t\tif err := p.Err()", New: "\tfor i, p := range s.parts[:1] {\n\t\tif err := p.Err()",
 	}, {
 		Name: "a check is about the first lock only", Package: several, Tests: "^TestCheckCoversAllLocks$",
-		File: "recipes/multilock/claim.go", Old: "all = append(all, c.held[i].Check())", New: "all = append(all, c.held[min(i, 0)].Check())",
+		File: "internal/hold/several.go", Old: "all = append(all, p.Check())", New: "all = append(all, s.parts[0].Check())",
 	}, {
 		Name: "an operation that stands for several is the first of them", Package: client, Tests: "^TestMultiWithAnOperationThatStandsForSeveral$",
 		File: "framework/multi_all.go", Old: "for _, one := range *op.all {", New: "for _, one := range (*op.all)[:min(1, len(*op.all))] {",
@@ -41,12 +41,12 @@ func MultiLockMutants() []Mutant {
 		File: "internal/hold/check.go", Old: "\tif len(h.entry.also) == 0 {\n\t\treturn own\n", New: "\tif true {\n\t\treturn own\n",
 	}, {
 		Name: "a claim that is given up ends the hold of another owner", Package: several, Tests: "^TestOneOfTheLocksIsHeldAlready$",
-		File: "internal/hold/together.go", Old: "case !h.IsAlone():", New: "case false:",
+		File: "internal/hold/together.go", Old: "case !alone:", New: "case false && alone:",
 	}, {
 		Name: "the time that CloseGrace gives is not given at the other locks", Package: several, Tests: "^TestOneOfTheClientsIsClosed$",
-		File: "internal/hold/together.go", Old: "case h.hold.table.isClosing():", New: "case false:",
+		File: "internal/hold/together.go", Old: "case h.hold.isClosing():", New: "case false:",
 	}, {
 		Name: "a request for revocation is heard at the first lock only", Package: several, Tests: "^TestRevocationOfAnyOfTheLocks$",
-		File: "recipes/multilock/claim.go", Old: "c.stops = append(c.stops, h.OnRevocationRequested(c.revocationRequested.Give))", New: "if len(c.stops) == 0 {\n\t\t\tc.stops = append(c.stops, h.OnRevocationRequested(c.revocationRequested.Give))\n\t\t}",
+		File: "internal/hold/several.go", Old: "\tfor _, p := range s.parts {\n\t\ts.stops", New: "\tfor _, p := range s.parts[:1] {\n\t\ts.stops",
 	}}
 }
