@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -67,42 +66,47 @@ func (j *job) acquire(ctx context.Context, w waitLimit) error {
 		return fmt.Errorf("the command was not started: %w", err)
 	}
 	j.phase.Store(holding)
-	token, waited := acquired.Token(), time.Since(w.start)
-	e := event{Event: "acquired", Kind: j.recipe.kind, Token: token, Session: hexSession(j.session.ID()), Waited: seconds(waited)}
+	j.reportAcquired(time.Since(w.start))
+	return nil
+}
+
+// reportAcquired reports what is held, and after which wait.
+func (j *job) reportAcquired(waited time.Duration) {
+	tokens := j.held.Tokens()
+	e := event{Event: "acquired", Kind: j.recipe.kind, Token: tokens[0], Tokens: tokens, Session: hexSession(j.session.ID()), Waited: seconds(waited)}
 	switch {
 	case j.recipe.kind == lease.KindLeader: // one term of many
-		j.report.info(e, "%s leading %s, token %v", clock(time.Now()), j.path, token)
+		j.report.info(e, "%s leading %s, token %v", clock(time.Now()), j.paths, tokens[0])
 	case j.waited:
-		j.report.info(e, "acquired %s after %v, token %v", j.path, waited.Round(time.Millisecond), token)
+		j.report.info(e, "acquired %s after %v, %s", j.paths, waited.Round(time.Millisecond), describeTokens(tokens))
 	default:
 		j.report.info(e, "")
 	}
-	return nil
+}
+
+// describeTokens names the tokens in a message.
+func describeTokens(tokens []lease.Token) string {
+	var all []string
+	for _, token := range tokens {
+		all = append(all, token.String())
+	}
+	if len(all) == 1 {
+		return "token " + all[0]
+	}
+	return "tokens " + enumerate(all, "and")
 }
 
 // acquireAnnounced acquires; if it has to wait, it first reports for which holder.
 func (j *job) acquireAnnounced(ctx context.Context, w waitLimit) (heldLease, error) {
-	mayNotWait, err := j.checkAncestors(ctx, w)
+	atOnce, err := j.checkAncestors(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	if mayNotWait {
-		now := w
-		now.try = true
-		acquired, err := j.contend(ctx, now)
-		if errors.Is(err, lease.ErrTimeout) && !noAnswer(err) {
-			return j.acquireAnnounced(ctx, w) // another client came between; list again
-		}
-		return acquired, err
+	if len(atOnce) > 0 {
+		return j.acquireBeside(ctx, w, atOnce)
 	}
 	if !w.try && !j.quiet {
-		// If listing fails, the acquire that follows reports the reason.
-		if queue, _ := j.listQueue(ctx, min(listLimit, w.left())); j.recipe.mustWait(queue) {
-			j.waited = true
-			first := queue[0]
-			j.report.info(event{Event: "waiting", Kind: j.recipe.kind, Ahead: len(queue), Holder: newHolderJSON(first.Holder)},
-				"waiting for %s: %s", j.path, describeAhead(queue))
-		}
+		j.announce(ctx, w)
 	}
 	return j.contend(ctx, w)
 }
@@ -128,7 +132,7 @@ func (j *job) contend(ctx context.Context, w waitLimit) (heldLease, error) {
 func (j *job) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, listLimit, unanswered("no answer within another %v", listLimit))
 	defer cancel()
-	return j.client.Sync(ctx, j.path)
+	return j.client.Sync(ctx, j.paths[0])
 }
 
 // reportConnection reports broken and restored connections until the client is closed.

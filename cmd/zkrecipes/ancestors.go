@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -49,21 +51,36 @@ func (e environ) ancestorsWith(session int64) string {
 // checkAncestors refuses a wait for a lock that an ancestor holds. Without ancestors it
 // asks no server.
 //
-// mayNotWait means that an ancestor reads, and that we may read too, but only at once:
-// a writer that comes between waits for the ancestor, and we would wait for the writer.
-func (j *job) checkAncestors(ctx context.Context, w waitLimit) (mayNotWait bool, err error) {
+// atOnce are the locks that an ancestor reads, and that we may read too, but only at
+// once: a writer that comes between waits for the ancestor, and we would wait for the
+// writer.
+func (j *job) checkAncestors(ctx context.Context, w waitLimit) (atOnce []recipe, err error) {
 	above := j.env.ancestors()
 	if len(above) == 0 {
-		return false, nil
+		return nil, nil
 	}
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
-	queue, err := j.recipe.contenders(ctx)
-	if err != nil {
-		return false, err
+	for _, c := range j.recipe.queues() {
+		queue, err := c.contenders(ctx)
+		if err != nil {
+			return nil, err
+		}
+		mayNotWait, err := j.checkQueue(listedQueue{c, queue}, above)
+		if err != nil {
+			return nil, err
+		}
+		if mayNotWait {
+			atOnce = append(atOnce, c)
+		}
 	}
+	return atOnce, nil
+}
+
+// checkQueue is checkAncestors for one queue.
+func (j *job) checkQueue(q listedQueue, above []ancestor) (mayNotWait bool, err error) {
 	var theirs []lease.Contender
-	for _, c := range queue {
+	for _, c := range q.all {
 		if slices.ContainsFunc(above, func(a ancestor) bool { return a.session == c.Session }) {
 			theirs = append(theirs, c)
 		}
@@ -71,18 +88,71 @@ func (j *job) checkAncestors(ctx context.Context, w waitLimit) (mayNotWait bool,
 	switch {
 	case len(theirs) == 0:
 		return false, nil
-	case j.recipe.mustWait(theirs):
-		return false, j.selfWaitError(theirs[0])
-	case j.recipe.kind != lease.KindReader: // there are more permits than theirs
+	case q.mustWait(theirs):
+		return false, j.selfWaitError(q.path, theirs[0])
+	case q.kind != lease.KindReader: // there are more permits than theirs
 		return false, nil
-	case j.recipe.mustWait(queue):
-		return false, j.selfWaitError(theirs[0])
+	case q.mustWait(q.all):
+		return false, j.selfWaitError(q.path, theirs[0])
 	}
 	return true, nil
 }
 
+// acquireBeside acquires beside ancestors that read some of the locks.
+func (j *job) acquireBeside(ctx context.Context, w waitLimit, atOnce []recipe) (heldLease, error) {
+	now := w
+	now.try = true
+	acquired, err := j.contend(ctx, now)
+	timeout := (*lease.TimeoutError)(nil)
+	if !errors.As(err, &timeout) || noAnswer(err) {
+		return acquired, err
+	}
+	isIt := func(c recipe) bool { return j.client.FullPath(c.path) == timeout.Path }
+	others := j.recipe.parts
+	at := slices.IndexFunc(others, isIt)
+	switch {
+	case at < 0 || slices.ContainsFunc(atOnce, isIt):
+		return j.acquireAnnounced(ctx, w) // another client came between; list again
+	case w.try:
+		return nil, err
+	}
+	return j.acquireBehind(ctx, w, others[at])
+}
+
+// acquireBehind waits for the one lock that is not free, and takes all when it has that
+// one: none of those that may not be waited for is held meanwhile.
+func (j *job) acquireBehind(ctx context.Context, w waitLimit, one recipe) (heldLease, error) {
+	if !j.quiet && !j.waited {
+		j.announce(ctx, w)
+	}
+	first, err := one.acquire(ctx, w.left())
+	if err != nil {
+		return nil, err
+	}
+	now := w
+	now.try = true
+	all, err := j.contend(first.Context(), now) // which re-enters the one
+	if err == nil {
+		return &leaseBehind{all, first}, nil
+	}
+	_ = first.Release()
+	if errors.Is(err, lease.ErrTimeout) && !noAnswer(err) && !w.isOver() {
+		return j.acquireAnnounced(ctx, w)
+	}
+	return nil, err
+}
+
+// A leaseBehind is a lease that was acquired with the context of another one.
+type leaseBehind struct {
+	heldLease
+	first heldLease
+}
+
+// Release releases both.
+func (l *leaseBehind) Release() error { return cmp.Or(l.heldLease.Release(), l.first.Release()) }
+
 // selfWaitError is the refusal: a usage error, because no waiting would help.
-func (j *job) selfWaitError(holder lease.Contender) error {
+func (j *job) selfWaitError(path string, holder lease.Contender) error {
 	verb, who := "run", holder.Holder.Who
 	if holder.Kind == lease.KindLeader {
 		verb = "elect"
@@ -93,5 +163,5 @@ func (j *job) selfWaitError(holder lease.Contender) error {
 		}
 	}
 	return usageErrorf("%s is held by the zkrecipes %s above this one (%s), which waits for this command to end: this one would wait for itself",
-		j.path, verb, who)
+		path, verb, who)
 }

@@ -45,6 +45,10 @@ func TestWaitForAnAncestorIsRefused(t *testing.T) {
 		{"run" + path, "run --shared" + path},
 		{"run" + path, "run --write" + path},
 		{"run --write" + path, "run --shared" + path},
+		{"run" + other + path, "run" + path},
+		{"run" + path, "run" + other + path},
+		{"run --shared" + path, "run --lock /locks/z --try" + path},
+		{"run" + path + other, "run --lock /locks/third", "run --shared" + other + " --lock /locks/z"},
 		{"run --shared" + path, "run" + path},
 		{"run --permits 1" + path, "run --permits 1" + path},
 		{"run --permits 2" + path, "run --permits 2" + path, "run --permits 2" + path},
@@ -78,6 +82,8 @@ func TestWhatMayBeNested(t *testing.T) {
 		{"run" + path, "run" + other, "run --lock /locks/third"},
 		{"run --shared" + path, "run --shared" + path, "run --shared" + path},
 		{"run --permits 2" + path, "run --permits 2" + path},
+		{"run" + path, "run" + other + " --lock /locks/third"},
+		{"run --shared" + path, "run --shared" + other + path, "run --shared --try" + path + other},
 		{"elect --path /locks/test", "elect --path /locks/other"},
 	} {
 		t.Run(strings.Join(levels, ", "), func(t *testing.T) {
@@ -136,7 +142,7 @@ func nestedJob(t *testing.T, env environ, flags string, c recipe) *job {
 func TestWriterThatArrivesAfterTheCheck(t *testing.T) {
 	reader := lease.Contender{Kind: lease.KindReader, Session: 7, Holding: true}
 	queue := []lease.Contender{reader}
-	shared, err := (&runFlags{shared: true, jobFlags: jobFlags{path: testLock}}).
+	shared, err := (&runFlags{shared: true, jobFlags: jobFlags{paths: pathList{testLock}}}).
 		newRecipe(connectClient(t, zktest.NewServer(t)))
 	require.NoError(t, err)
 	shared.contenders = func(context.Context) ([]lease.Contender, error) { return queue, nil }

@@ -24,8 +24,8 @@ func playCommand(part string, args []string) int {
 	case "exit": // with that code
 		code, _ := strconv.Atoi(args[0])
 		return code
-	case "environment": // print our variables
-		for _, name := range []string{envLockPath, envLockToken, envLockSession} {
+	case "environment": // print our variables, and further ones
+		for _, name := range append([]string{envLockPath, envLockToken, envLockSession}, args...) {
 			fmt.Println(os.Getenv(name))
 		}
 	case "zkrecipes": // when a byte has come; it gets the arguments

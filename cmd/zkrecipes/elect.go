@@ -19,7 +19,8 @@ type electFlags struct {
 func (p *program) parseElect(args []string) (*electFlags, error) {
 	f := &electFlags{}
 	fs := flag.NewFlagSet("elect", flag.ContinueOnError)
-	f.register(fs, "path")
+	f.register(fs)
+	fs.Func("path", "", f.paths.Set)
 	fs.StringVar(&f.id, "id", "", "")
 	if err := p.parse(fs, args); err != nil {
 		return nil, err
@@ -50,18 +51,19 @@ func (p *program) elect(args []string) int {
 				return code, err
 			}
 			j.phase.Store(acquiring)
-			j.report.info(event{Event: "campaigning", Kind: j.recipe.kind}, "%s campaigning again for %s", clock(time.Now()), j.path)
+			j.report.info(event{Event: "campaigning", Kind: j.recipe.kind}, "%s campaigning again for %s", clock(time.Now()), j.paths)
 		}
 	})
 }
 
 // newRecipe returns the election.
 func (f *electFlags) newRecipe(client *framework.Client) (recipe, error) {
-	election, err := leader.New(client, f.path, leader.WithID(f.id), leader.WithMaxHold(f.maxHold.value))
+	election, err := leader.New(client, f.paths[0], leader.WithID(f.id), leader.WithMaxHold(f.maxHold.value))
 	if err != nil {
 		return recipe{}, err
 	}
 	return recipe{
-		kind: lease.KindLeader, acquire: acquireFrom(election), contenders: election.Contenders, mustWait: anyContender,
+		path: f.paths[0], kind: lease.KindLeader,
+		acquire: acquireFrom(election), contenders: election.Contenders, mustWait: anyContender,
 	}, nil
 }

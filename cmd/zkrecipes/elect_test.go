@@ -248,7 +248,7 @@ type releasableLease struct {
 	released bool
 }
 
-func (h *releasableLease) Token() lease.Token { return 7 }
+func (h *releasableLease) Tokens() []lease.Token { return []lease.Token{7} }
 
 func (h *releasableLease) Release() error {
 	h.released = true

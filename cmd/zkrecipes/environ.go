@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,7 @@ const (
 	envLockToken   = "ZKRECIPES_LOCK_TOKEN"
 	envLockSession = "ZKRECIPES_LOCK_SESSION"
 	envAncestors   = "ZKRECIPES_LOCK_ANCESTORS"
+	envLockCount   = "ZKRECIPES_LOCK_COUNT" // with several locks
 )
 
 // environ is an environment: "NAME=value" strings.
@@ -59,12 +61,32 @@ next:
 	return merged
 }
 
-// forCommand returns the environment of a command that runs under a lock.
-func (e environ) forCommand(lock string, token lease.Token, session int64) environ {
-	return e.with(
-		[]string{envLockPath, envLockToken, envLockSession, envAncestors},
-		[]string{lock, strconv.FormatInt(int64(token), 10), hexSession(session), e.ancestorsWith(session)},
-	)
+// forCommand returns the environment of a command that runs under locks.
+func (e environ) forCommand(locks []string, tokens []lease.Token, session int64) environ {
+	names := []string{envLockPath, envLockToken, envLockSession, envAncestors}
+	values := []string{locks[0], tokens[0].String(), hexSession(session), e.ancestorsWith(session)}
+	if len(locks) > 1 {
+		names, values = append(names, envLockCount), append(values, strconv.Itoa(len(locks)))
+		for i, lock := range locks {
+			names = append(names, numbered(envLockPath, i+1), numbered(envLockToken, i+1))
+			values = append(values, lock, tokens[i].String())
+		}
+	}
+	return e.withoutNumbered().with(names, values)
+}
+
+// numbered is the variable for one of several locks. Any text can be in a path but NUL,
+// which cannot be in a variable either: a list of paths in one variable would have no
+// separator.
+func numbered(name string, number int) string { return fmt.Sprintf("%s_%d", name, number) }
+
+// withoutNumbered returns a copy without those of a zkrecipes above this one, which may
+// have more locks.
+func (e environ) withoutNumbered() environ {
+	return slices.DeleteFunc(slices.Clone(e), func(entry string) bool {
+		return strings.HasPrefix(entry, envLockPath+"_") || strings.HasPrefix(entry, envLockToken+"_") ||
+			strings.HasPrefix(entry, envLockCount+"=")
+	})
 }
 
 // hexSession writes a session's id as ZooKeeper's tools and logs do. Servers with a

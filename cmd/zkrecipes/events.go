@@ -17,19 +17,22 @@ type event struct {
 	Time   time.Time `json:"time"`
 	Event  string    `json:"event"`
 	Lock   string    `json:"lock"`
+	Locks  []string  `json:"locks"` // if there are several
 	Kind   string    `json:"kind"`
 	Reason string    `json:"reason"`
 	Cause  string    `json:"cause"` // of a failure: one of the causes in exit.go
 
-	Ahead  int         `json:"ahead"`
-	Holder *holderJSON `json:"holder"` // the head of the queue
+	Ahead     int         `json:"ahead"`
+	Holder    *holderJSON `json:"holder"`    // the head of the queue
+	Contended []string    `json:"contended"` // the paths of such queues
 
-	Token   lease.Token `json:"token"`
-	Session string      `json:"session"`
-	Timeout float64     `json:"session_timeout_seconds"`
-	Asked   float64     `json:"asked_seconds"`
-	Waited  float64     `json:"waited_seconds"`
-	Held    float64     `json:"held_seconds"`
+	Token   lease.Token   `json:"token"`
+	Tokens  []lease.Token `json:"tokens"`
+	Session string        `json:"session"`
+	Timeout float64       `json:"session_timeout_seconds"`
+	Asked   float64       `json:"asked_seconds"`
+	Waited  float64       `json:"waited_seconds"`
+	Held    float64       `json:"held_seconds"`
 
 	TrustedUntil *time.Time    `json:"trusted_until"`
 	KillAt       *time.Time    `json:"kill_at"`
@@ -89,6 +92,27 @@ type eventKind struct {
 // commonFields are in all events.
 var commonFields = []string{"time", "event", "lock"}
 
+// locksField is in all events of a job with several locks, and fieldsOfSeveral are in
+// some kinds of them, behind the others. With one lock there are none of these.
+const locksField = "locks"
+
+var fieldsOfSeveral = map[string][]string{"waiting": {"contended"}, "acquired": {"tokens"}, "failed": {"contended"}}
+
+// fieldsOf are the fields of a kind of event, in the order in which they are written.
+func fieldsOf(name string, several bool) []string {
+	fields := slices.Clone(commonFields)
+	if several {
+		fields = append(fields, locksField)
+	}
+	if i := slices.IndexFunc(eventKinds, func(k eventKind) bool { return k.name == name }); i >= 0 {
+		fields = append(fields, eventKinds[i].fields...)
+	}
+	if several {
+		fields = append(fields, fieldsOfSeveral[name]...)
+	}
+	return fields
+}
+
 // eventKinds are all events, in the order of the help text.
 var eventKinds = []eventKind{
 	{"connecting", nil, "no server has answered for 3 s"},
@@ -118,13 +142,16 @@ var eventKinds = []eventKind{
 var eventFields = []struct{ name, kind, means string }{
 	{"time", "string", "when this was written: RFC 3339, UTC, in milliseconds, like all times here"},
 	{"event", "string", "one of the above"},
-	{"lock", "string", "PATH, as given"},
+	{"lock", "string", "PATH, as given; of several the first"},
+	{"locks", "array", "with several --lock: each PATH, in the order of the command line"},
 	{"kind", "string", "what is held or waited for: mutex, reader, writer, semaphore or leader"},
 	{"reason", "string", "why, for people to read"},
 	{"cause", "string", "held (by another client), unreachable (no server answers), denied, usage, command (cannot be started), signal, lost (before it was started) or other"},
 	{"ahead", "integer", "how many hold it or wait ahead; in failed 0 if that was not the reason"},
 	{"holder", "object or null", `the first of them, as it describes itself: {"who", "host", "pid", "since"}, with "", 0 or null for what is missing; null if all is missing`},
-	{"token", "integer", "the fencing token"},
+	{"contended", "array", "with several --lock: each PATH at which other clients are ahead; ahead and holder are about the first of these"},
+	{"token", "integer", "the fencing token; with several --lock that of the first"},
+	{"tokens", "array", "with several --lock: their tokens, in the order of locks"},
 	{"session", "string", "the ZooKeeper session, in hexadecimal"},
 	{"session_timeout_seconds", "number", "how long the servers keep a session that is silent"},
 	{"asked_seconds", "number", "--session-timeout"},
@@ -139,9 +166,8 @@ var eventFields = []struct{ name, kind, means string }{
 
 // MarshalJSON writes exactly the fields that the event's kind has.
 func (e event) MarshalJSON() ([]byte, error) {
-	if e.Processes == nil {
-		e.Processes = []processName{} // an array, also when it is empty
-	}
+	e.Processes = append([]processName{}, e.Processes...) // an array, also when it is empty
+	e.Contended = append([]string{}, e.Contended...)
 	type all event
 	text, err := json.Marshal(all(e))
 	if err != nil {
@@ -156,12 +182,8 @@ func (e event) MarshalJSON() ([]byte, error) {
 			values[name] = inMillis(*t)
 		}
 	}
-	fields := commonFields
-	if i := slices.IndexFunc(eventKinds, func(k eventKind) bool { return k.name == e.Event }); i >= 0 {
-		fields = slices.Concat(fields, eventKinds[i].fields)
-	}
 	var out bytes.Buffer
-	for i, name := range fields {
+	for i, name := range fieldsOf(e.Event, len(e.Locks) > 1) {
 		fmt.Fprintf(&out, "%c%q:%s", "{,"[min(i, 1)], name, values[name])
 	}
 	out.WriteByte('}')
@@ -176,15 +198,19 @@ const helpWidth = 108
 func describeEvents() string {
 	var out strings.Builder
 	out.WriteString(`Events of --json: one object per line. Each has "time", "event" and "lock", and the fields that are named
-with it here, always all of them, also when they are 0, "", null or []. Events and fields may be added;
-none is renamed or removed, and none changes its type. Text of other clients is escaped, as \u001b or \u202e:
-a decoder restores it, except bytes that are not UTF-8, which become \ufffd. Mistakes in the flags are
-reported as plain text, with exit code 64.
+with it here, always all of them, also when they are 0, "", null or []. If run has several --lock, each event
+has "locks" too, and some have further fields. Events and fields may be added; none is renamed or removed,
+and none changes its type. Text of other clients is escaped, as \u001b or \u202e: a decoder restores it,
+except bytes that are not UTF-8, which become \ufffd. Mistakes in the flags are reported as plain text, with
+exit code 64.
 `)
 	for _, k := range eventKinds {
 		text := k.means
 		if len(k.fields) > 0 {
 			text += `: "` + strings.Join(k.fields, `", "`) + `"`
+		}
+		if several := fieldsOfSeveral[k.name]; len(several) > 0 {
+			text += `; with several --lock "` + strings.Join(several, `", "`) + `"`
 		}
 		writeHanging(&out, 19, k.name, text)
 	}

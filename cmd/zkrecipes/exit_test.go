@@ -76,8 +76,28 @@ func TestEnvironment(t *testing.T) {
 		"A=1", "B=2", envLockTokenLike + "=kept", "A=3",
 		envLockPath + "=/l", envLockToken + "=42", envLockSession + "=0xff00000000000001",
 		envAncestors + "=" + fmt.Sprint("0xff00000000000001:", os.Getpid()),
-	}, env.forCommand("/l", 42, -0x00ffffffffffffff))
+	}, env.forCommand([]string{"/l"}, []lease.Token{42}, -0x00ffffffffffffff))
 	require.Len(t, env, 6, "the original must not change")
+}
+
+// A command sees none of the locks of a zkrecipes above the one that runs it.
+func TestEnvironmentWithSeveralLocks(t *testing.T) {
+	locks := []string{"/b c", "/a\nd", "/e"}
+	outer := environ{"A=1"}.forCommand(locks, []lease.Token{7, 5, 6}, 1)
+	for i, want := range map[string]string{
+		envLockCount: "3", envLockPath: "/b c", envLockToken: "7", envLockPath + "_1": "/b c", envLockToken + "_1": "7",
+		envLockPath + "_2": "/a\nd", envLockToken + "_2": "5", envLockPath + "_3": "/e", envLockToken + "_3": "6",
+	} {
+		require.Equal(t, want, outer.get(i), i)
+	}
+	both := outer.forCommand(locks[:2], []lease.Token{8, 9}, 2)
+	require.Equal(t, "9", both.get(envLockToken+"_2"))
+	require.Empty(t, both.get(envLockPath+"_3"))
+	one := both.forCommand(locks[:1], []lease.Token{10}, 3)
+	require.Equal(t, environ{
+		"A=1", envLockPath + "=/b c", envLockToken + "=10", envLockSession + "=0x3",
+		envAncestors + "=" + fmt.Sprintf("0x1:%[1]d,0x2:%[1]d,0x3:%[1]d", os.Getpid()),
+	}, one)
 }
 
 const envLockTokenLike = envLockToken + "S"

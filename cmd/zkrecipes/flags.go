@@ -61,7 +61,7 @@ func checkSyntax(fs *flag.FlagSet, args []string) error {
 }
 
 // A onceFlag is the value of a flag that may be given once. Of two values the flag
-// package would keep the last, so that "--lock a --lock b" locked only b.
+// package would keep the last, without a word.
 type onceFlag struct {
 	flag.Value
 	name    string
@@ -92,11 +92,13 @@ func (f *onceFlag) IsBoolFlag() bool {
 	return ok && b.IsBoolFlag()
 }
 
-// allowOnce makes every flag of a set a onceFlag. It can be called again, between two
-// parts of one command line.
+// allowOnce makes every flag of a set a onceFlag, but not one that keeps all values. It
+// can be called again, between two parts of one command line.
 func allowOnce(fs *flag.FlagSet) {
 	fs.VisitAll(func(f *flag.Flag) {
-		if _, done := f.Value.(*onceFlag); !done {
+		switch f.Value.(type) {
+		case *onceFlag, *pathList:
+		default:
 			f.Value = &onceFlag{Value: f.Value, name: f.Name}
 		}
 	})

@@ -63,6 +63,14 @@ func TestUsageErrors(t *testing.T) {
 		{"run --lock /l --shared --permits 3 -- true", withServers, "--shared and --permits contradict"},
 		{"run --lock /l --shared --write -- true", withServers, "--shared and --write contradict"},
 		{"run --lock /l --write --permits 3 -- true", withServers, "--write and --permits contradict"},
+		{"run --lock /l --lock /m --permits 3 -- true", withServers, "--permits with several --lock"},
+		{"run --lock /l --lock /m/ -- true", withServers, "ends with a slash"},
+		{"run --lock /l --lock / -- true", withServers, "a node of its own"},
+		{"run --lock /l --lock= -- true", withServers, "no lock"},
+		{"run --lock /l --lock /m", withServers, "zkrecipes run --lock /l --lock /m -- COMMAND"},
+		{"run --lock /l/m --lock /n --lock=/l/m -- true", withServers, "--lock is given twice with the same path, /l/m"},
+		{"run --lock /l/m --lock /l//m -- true", withServers, "empty element"},
+		{"run --lock /l/m --lock /l/./m -- true", withServers, "--lock"},
 		{"run --lock /l --permits 0 -- true", withServers, "at least one permit"},
 		{"run --lock /l --permits -1 -- true", withServers, "at least one permit"},
 		{"run --lock /l --permits x -- true", withServers, `--permits "x": not a whole number`},
@@ -174,7 +182,7 @@ func TestHelp(t *testing.T) {
 // The help must name every flag and every exit code, and its timeline must be what the
 // program does.
 func TestHelpIsComplete(t *testing.T) {
-	job := []string{"--grace", "--kill-after", "--pid-namespace", "--max-hold", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, envAncestors, " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
+	job := []string{"--grace", "--kill-after", "--pid-namespace", "--max-hold", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, envAncestors, envLockCount, numbered(envLockPath, 1), numbered(envLockToken, 2), " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
 		`"cause"`, causeHeld, causeUnreachable, causeDenied, causeUsage, causeCommand, causeSignal, causeLost, causeOther}
 	all := []string{"--servers", "--session-timeout", "--timeout", "--auth-file", envServers, envAuth, "--tls ", "--tls-ca", "--tls-cert",
 		"--tls-key", "--tls-server-name", envTLS + " ", envTLSCA, envTLSCert, envTLSKey, envTLSServerName, "64 ", "69 ", "77 "}

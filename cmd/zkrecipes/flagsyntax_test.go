@@ -16,9 +16,8 @@ import (
 func TestFlagGivenTwice(t *testing.T) {
 	env := []string{envServers + "=127.0.0.1:1"}
 	for _, test := range []struct{ args, flag string }{
-		{"run --lock /a --lock /b -- true", "--lock"},
 		{"run --lock /a --lock /a -- true", "--lock"},
-		{"run -lock /a --lock=/b -- true", "--lock"},
+		{"run -lock /a --lock=/a -- true", "--lock"},
 		{"run --lock /a --shared --shared -- true", "--shared"},
 		{"run --lock /a --try --try=false -- true", "--try"},
 		{"run --lock /a --timeout 1s --timeout 2s -- true", "--timeout"},

@@ -16,8 +16,8 @@ const helpOverview = `zkrecipes runs commands under ZooKeeper locks.
   zkrecipes version                                         print what this program was built from
   zkrecipes help [run|elect|ls|revoke|testserver|version]   more about one of them
 
-Give ZooKeeper's address with --servers zk1:2181,zk2:2181 or ZKRECIPES_SERVERS. No flag may be given twice.
-For example:
+Give ZooKeeper's address with --servers zk1:2181,zk2:2181 or ZKRECIPES_SERVERS. Only --lock
+may be given more than once: run then takes several locks together. For example:
 
   export ZKRECIPES_SERVERS=zk1:2181,zk2:2181,zk3:2181
   zkrecipes run --lock /locks/backup --timeout 10m -- /usr/local/bin/backup --full   # one at a time

@@ -1,24 +1,26 @@
 package main
 
-var helpRun = `usage: zkrecipes run --lock PATH [flags] -- COMMAND [ARGS...]
+var helpRun = `usage: zkrecipes run --lock PATH [--lock PATH...] [flags] -- COMMAND [ARGS...]
 
 Waits for the lock PATH, runs COMMAND while holding it, and releases it when COMMAND has ended. Of all
 zkrecipes with the same PATH, on all machines, one runs its command at a time, in the order in which they
 came. COMMAND is executed without a shell, with the standard input, output and error of zkrecipes.
 
 The lock:
-  --lock PATH             a ZooKeeper path, such as /locks/backup; it is created if it does not exist
+  --lock PATH             a ZooKeeper path, such as /locks/backup; it is created if it does not exist.
+                          With several --lock COMMAND runs while all of them are held (see below).
   --shared                a read lock: run beside other runs with --shared, never beside one without
   --permits N             a semaphore: run beside at most N-1 others. All must give the same N, which is
                           stored at PATH; a run with another N fails with exit code 64. The stored
                           number is removed when PATH has been unused for about a minute; programs
-                          change it with Semaphore.Resize.
+                          change it with Semaphore.Resize. Only with one --lock.
   --timeout D             wait at most that long, connecting included (default: for ever, with 15 s
                           for connecting). If no server answers, it takes up to two seconds more.
   --try                   do not wait: take the lock only if it is free. Without a server this takes at
                           most two seconds, or three if a server stops answering in the middle.
   --max-hold D            hold it for at most that long: the command gets TERM --grace before that, KILL
-                          at that time, and the exit code is 76
+                          at that time, and the exit code is 76. With several --lock each is held for
+                          at most that long
   --label NAME            the holder's name, for other clients to see (default: the command's name)
   --write                 a write lock: exclude all other runs, as without flags, but with the nodes of
                           Java's read-write lock (see below)
@@ -86,10 +88,17 @@ terminal, as by Ctrl-Z, all its processes are stopped, even those that ignore Ct
 "fg" continues all of them, or kills them if the lock is not held any more. As the first process of a
 container, zkrecipes reaps orphans.
 
+Several locks: all of them are held, or none. They are acquired in the order of their paths, whatever their
+order on the command line, so runs that take the same locks never wait for each other for ever. While a run
+holds some of them, it waits for the next one only for a limited time, which grows; then it releases them and
+begins again, at the end of the queues: so it does not block others for long, nor for ever if they take the
+locks in another order. If one of them is lost, or a client requests that it is released, that is as for one
+lock, and all are released when COMMAND has ended. With --shared or --write this is the kind of each lock.
+
 One zkrecipes under another: it may take a second PATH while one above it holds a first. Take them in the
-same order everywhere, or two runs can wait for each other; --timeout ends that. To wait for the same PATH
-again would be to wait for itself, and is refused at once with exit code 64. It is known from
-ZKRECIPES_LOCK_ANCESTORS: if the environment is not passed on, as by sudo, it is not noticed.
+same order everywhere, or both in one run, or two runs can wait for each other; --timeout ends that. To wait
+for the same PATH again would be to wait for itself, and is refused at once with exit code 64. It is known
+from ZKRECIPES_LOCK_ANCESTORS: if the environment is not passed on, as by sudo, it is not noticed.
 Runs with --shared may be nested in one with --shared while no other client waits, and those with --permits
 while those above do not hold all permits.
 
@@ -128,6 +137,8 @@ Examples:
       zkrecipes run --lock /locks/catalog -- ./rebuild.sh
   At most three downloads at a time, on all machines together:
       zkrecipes run --lock /locks/downloads --permits 3 -- wget -q https://example.org/big.iso
+  Two locks at once, for a job that changes the cart and the stock:
+      zkrecipes run --lock /locks/cart --lock /locks/stock -- ./order.sh
   A lock that survives longer outages, and is free later after a crash:
       zkrecipes run --lock /locks/migrate --session-timeout 40s --grace 8s -- ./migrate.sh
   A job that must not block the others for longer than an hour:
@@ -142,5 +153,13 @@ const helpEnvironment = `Environment of the command (these variables are always 
   ZKRECIPES_LOCK_SESSION  the ZooKeeper session, in hexadecimal
   ZKRECIPES_LOCK_ANCESTORS
                           SESSION:PID of every zkrecipes above it, outermost first, separated by commas
+With several --lock, the path and the token above are those of the first on the command line, and there are
+variables for each; with one they are not set:
+  ZKRECIPES_LOCK_COUNT    how many locks there are
+  ZKRECIPES_LOCK_PATH_1, ZKRECIPES_LOCK_PATH_2, ...
+                          the paths, in the order of the command line, each as given
+  ZKRECIPES_LOCK_TOKEN_1, ZKRECIPES_LOCK_TOKEN_2, ...
+                          their fencing tokens. Those of different paths cannot be compared: send data
+                          that one lock protects the token of that lock.
 The command inherits everything else, ZKRECIPES_AUTH included; with --auth-file it does not see the secret.
 `

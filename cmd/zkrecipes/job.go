@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -20,8 +22,8 @@ import (
 // and how to end it.
 type jobFlags struct {
 	connection
-	path           string // of the lock or the election
-	what           string // what is acquired: a lock, a permit, the leadership
+	paths          pathList // of the locks or the election
+	what           string   // what is acquired: a lock, a permit, the leadership
 	grace, maxHold option[time.Duration]
 	killAfter      option[time.Duration]
 	ignoreRevoke   bool
@@ -30,10 +32,9 @@ type jobFlags struct {
 	command        []string
 }
 
-// register adds the flags; path is the name of the flag for the path.
-func (f *jobFlags) register(fs *flag.FlagSet, path string) {
+// register adds the flags, but not the one for the path.
+func (f *jobFlags) register(fs *flag.FlagSet) {
 	f.connection.register(fs)
-	fs.StringVar(&f.path, path, "", "")
 	fs.Func("grace", "", f.grace.set(parseDuration))
 	fs.Func("max-hold", "", f.maxHold.set(parseDuration))
 	fs.Func("kill-after", "", f.killAfter.set(parseDuration))
@@ -48,21 +49,18 @@ func (f *jobFlags) register(fs *flag.FlagSet, path string) {
 func (f *jobFlags) check(verb, path, what string) error {
 	example := map[string]string{"run": "/locks/backup", "elect": "/elections/scheduler"}[verb]
 	switch {
-	case f.path == "":
+	case len(f.paths) == 0 || slices.Contains(f.paths, ""):
 		return usageErrorf("%s: no %s: give --%s PATH, such as --%s %s", verb, what, path, path, example)
 	case len(f.command) == 0:
-		return usageErrorf("%s: no command: put it last, behind --, as in: zkrecipes %s --%s %s -- COMMAND ARGS...", verb, verb, path, f.path)
+		return usageErrorf("%s: no command: put it last, behind --, as in: zkrecipes %s --%s %s -- COMMAND ARGS...", verb, verb, path, strings.Join(f.paths, " --"+path+" "))
 	case f.command[0] == "":
 		return usageErrorf("%s: the command's name is empty", verb)
 	}
 	if f.killAfter.given && f.killAfter.value == 0 {
 		return usageErrorf("%s: --kill-after 0 leaves no time to end; without it the command may take as long as it needs", verb)
 	}
-	if err := framework.ValidatePath(f.path); err != nil {
-		return usageErrorf("%s: --%s: %v", verb, path, err)
-	}
-	if f.path == "/" {
-		return usageErrorf("%s: --%s /: it needs a node of its own, such as %s", verb, path, example)
+	if err := f.checkPaths(verb, path, example); err != nil {
+		return err
 	}
 	if _, err := f.graceFor(f.sessionTimeout); err != nil {
 		return usageErrorf("%s: %v", verb, err)
@@ -103,8 +101,8 @@ func (p *program) runJob(
 	f *jobFlags, newRecipe func(*framework.Client) (recipe, error), conflict int, do func(*job) (int, error),
 ) int {
 	j := &job{program: p, jobFlags: f, newRecipe: newRecipe, signals: make(chan os.Signal, 64)}
-	j.report = newReporter(p.stderr, f.path, f.json, f.quiet)
-	j.report.what = f.what
+	j.report = newReporter(p.stderr, f.paths[0], f.json, f.quiet)
+	j.report.paths, j.report.what = f.paths, f.what
 	defer j.report.close()
 	code, err := j.execute(do)
 	if err != nil {
@@ -112,6 +110,9 @@ func (p *program) runJob(
 		e.Cause, code = classify(err, conflict)
 		if timeout := (*lease.TimeoutError)(nil); errors.As(err, &timeout) {
 			e.Ahead, e.Holder = max(timeout.Ahead, 0), newHolderJSON(timeout.Holder)
+			if e.Ahead > 0 {
+				e.Contended = []string{j.given(timeout.Path)}
+			}
 		}
 		text := "the command was not started: " + e.Reason
 		switch e.Cause {
@@ -133,8 +134,11 @@ func (j *job) execute(do func(*job) (int, error)) (code int, err error) {
 		return 0, err
 	}
 	j.cfg.Chroot = chroot
+	if len(j.paths) > 1 {
+		j.cfg.Sessions = 1 // the one that is watched has all locks, or there is no room
+	}
 	if len(j.cfg.Auth) > 0 {
-		j.cfg.ACL = framework.OwnedBelow(chroot + j.path)
+		j.cfg.ACL = framework.OwnedBelow(j.fullPaths(chroot)...)
 	}
 	if err := j.cfg.Validate(); err != nil { // again, for the chroot
 		return 0, configMistake(err)
@@ -215,7 +219,7 @@ func (j *job) runLocked() (outcome, time.Duration, error) {
 	}
 	watchStops(j.signals) // before there is a command, because Ctrl-Z must not stop zkrecipes alone
 	defer unwatchStops()
-	env := j.env.forCommand(j.path, j.held.Token(), j.session.ID())
+	env := j.env.forCommand(j.paths, j.held.Tokens(), j.session.ID())
 	command, err := startProcess(j.held.Context(), j.file, j.command, env, [3]*os.File{j.stdin, j.stdout, j.stderr}, j.namespace)
 	if err != nil {
 		return outcome{}, 0, err
@@ -280,9 +284,9 @@ func (j *job) finish(o outcome, lasted time.Duration, again bool) int {
 		e.Event = "unprotected"
 		j.report.warn(e, "%s the command ran to its end (%v) but was not protected until then: %s%s", clock(ended), o.end, e.Reason, consequence)
 	case released != nil:
-		j.report.warn(e, "%s is not released yet, and will be free when the session has ended: %s", j.path, e.Reason)
+		j.report.warn(e, "%s %s not released yet, and will be free when the session has ended: %s", j.paths, j.paths.are(), e.Reason)
 	case o.revoked:
-		j.report.info(e, "%s the command has ended (%v), and %s is released", clock(ended), o.end, j.path)
+		j.report.info(e, "%s the command has ended (%v), and %s %s released", clock(ended), o.end, j.paths, j.paths.are())
 	default:
 		j.report.info(e, "")
 	}

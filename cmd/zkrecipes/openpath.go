@@ -26,28 +26,22 @@ import (
 // the last moment counts.
 const finalCheckTime = listLimit / 5
 
-// refuseOpenPath returns an error if credentials are used and the path is open to
-// clients that its ACLs do not name. w bounds the check.
+// refuseOpenPath returns an error if credentials are used and a path is open to clients
+// that its ACLs do not name. w bounds the check.
 func (j *job) refuseOpenPath(ctx context.Context, w waitLimit) error {
 	if len(j.cfg.Auth) == 0 {
 		return nil
 	}
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
-	open := &openPathError{path: j.client.FullPath(j.path), servers: strings.Join(j.cfg.Servers, ","), scheme: j.cfg.Auth[0].Scheme}
-	protected := recipepath.QueueNodes(j.path)
-	if j.recipe.kind == lease.KindSemaphore {
-		protected = recipepath.SemaphoreNodes(j.path)
-	}
-	for _, node := range protected {
-		to, err := kit.Of(j.client).OpenEntries(ctx, node.Path, node.Denied)
-		switch {
-		case errors.Is(err, framework.ErrNoNode): // we create it, closed
-		case err != nil:
-			return fmt.Errorf("checking the ACL of %s: %w", j.path, err)
-		case len(to) > 0:
-			open.nodes = append(open.nodes, j.client.FullPath(node.Path))
-			open.to = append(open.to, to[0])
+	open := &openPathError{servers: strings.Join(j.cfg.Servers, ","), scheme: j.cfg.Auth[0].Scheme}
+	for _, path := range j.paths {
+		before := len(open.nodes)
+		if err := j.findOpenNodes(ctx, path, open); err != nil {
+			return fmt.Errorf("checking the ACL of %s: %w", path, err)
+		}
+		if len(open.nodes) > before {
+			open.paths = append(open.paths, j.client.FullPath(path))
 		}
 	}
 	if len(open.nodes) > 0 {
@@ -56,9 +50,29 @@ func (j *job) refuseOpenPath(ctx context.Context, w waitLimit) error {
 	return nil
 }
 
-// An openPathError means that credentials are used on a path that they do not protect.
+// findOpenNodes adds the nodes of one path that are open.
+func (j *job) findOpenNodes(ctx context.Context, path string, open *openPathError) error {
+	protected := recipepath.QueueNodes(path)
+	if j.recipe.kind == lease.KindSemaphore {
+		protected = recipepath.SemaphoreNodes(path)
+	}
+	for _, node := range protected {
+		to, err := kit.Of(j.client).OpenEntries(ctx, node.Path, node.Denied)
+		switch {
+		case errors.Is(err, framework.ErrNoNode): // we create it, closed
+		case err != nil:
+			return err
+		case len(to) > 0:
+			open.nodes = append(open.nodes, j.client.FullPath(node.Path))
+			open.to = append(open.to, to[0])
+		}
+	}
+	return nil
+}
+
+// An openPathError means that credentials are used on paths that they do not protect.
 type openPathError struct {
-	path            string
+	paths           pathList
 	nodes           []string // that are open, with chroot
 	to              []framework.ACL
 	servers, scheme string
@@ -75,9 +89,9 @@ func (e *openPathError) Error() string {
 		who = append(who, fmt.Sprintf("the ACL of %s has %v", node, e.to[i]))
 		mend = append(mend, fmt.Sprintf("setAcl %s auth::cdrwa,world:anyone:r", cliWord(node)))
 	}
-	return fmt.Sprintf("%s is not protected by the credentials: clients without them can take part or delete the holder's node, as %s; "+
+	return fmt.Sprintf("%s %s not protected by the credentials: clients without them can take part or delete the holder's node, as %s; "+
 		"to close it, in zkCli.sh -server %s: addauth %s %s, then: %s",
-		e.path, strings.Join(who, ", "), e.servers, e.scheme, secret, strings.Join(mend, ", then: "))
+		e.paths, e.paths.are(), strings.Join(who, ", "), e.servers, e.scheme, secret, strings.Join(mend, ", then: "))
 }
 
 // cliWord quotes a path for zkCli.sh, which splits lines at white space and has no

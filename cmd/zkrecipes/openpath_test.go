@@ -269,7 +269,7 @@ func TestElectionThatIsOpenedBetweenTwoTerms(t *testing.T) {
 }
 
 func TestTextForAnotherScheme(t *testing.T) {
-	e := &openPathError{path: "/l", nodes: []string{"/l", "/l/leases"}, to: []framework.ACL{{Perms: 4, Scheme: "ip", ID: "10.0.0.1"}, {Perms: 9, Scheme: "world", ID: "anyone"}}, servers: "a,b", scheme: "other"}
+	e := &openPathError{paths: pathList{"/l"}, nodes: []string{"/l", "/l/leases"}, to: []framework.ACL{{Perms: 4, Scheme: "ip", ID: "10.0.0.1"}, {Perms: 9, Scheme: "world", ID: "anyone"}}, servers: "a,b", scheme: "other"}
 	require.EqualError(t, e, "/l is not protected by the credentials: clients without them can take part or delete the holder's node, "+
 		"as the ACL of /l has ip:10.0.0.1:c, the ACL of /l/leases has world:anyone:dr; to close it, in zkCli.sh -server a,b: addauth other SECRET, "+
 		"then: setAcl /l auth::cdrwa,world:anyone:r, then: setAcl /l/leases auth::cdrwa,world:anyone:r")
@@ -280,7 +280,7 @@ func TestPathsForZkCli(t *testing.T) {
 	for path, want := range map[string]string{
 		"/l": "/l", "/my locks/l": `"/my locks/l"`, `/the "l" lock`: `'/the "l" lock'`, `/it's`: `/it's`, "/it's it": `"/it's it"`,
 	} {
-		e := &openPathError{path: path, nodes: []string{path}, to: framework.WorldACL(framework.PermAll), servers: "a", scheme: "digest"}
+		e := &openPathError{paths: pathList{path}, nodes: []string{path}, to: framework.WorldACL(framework.PermAll), servers: "a", scheme: "digest"}
 		require.ErrorContains(t, e, "then: setAcl "+want+" auth::cdrwa,world:anyone:r")
 	}
 }

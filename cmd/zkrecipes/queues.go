@@ -11,14 +11,49 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// listLimit bounds a listing of the queue that is only for a message.
+// listLimit bounds a listing of the queues that is only for a message.
 const listLimit = time.Second
 
-// listQueue lists the queue within the given time.
-func (j *job) listQueue(ctx context.Context, limit time.Duration) ([]lease.Contender, error) {
+// A listedQueue is the queue of one lock.
+type listedQueue struct {
+	recipe
+	all []lease.Contender
+}
+
+// listQueues lists the queues within the given time, in the order in which their locks
+// are acquired. With an error it returns those that were listed before.
+func (j *job) listQueues(ctx context.Context, limit time.Duration, of []recipe) (queues []listedQueue, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, unanswered("no server answered within %v", limit))
 	defer cancel()
-	return j.recipe.contenders(ctx)
+	for _, c := range of {
+		all, err := c.contenders(ctx)
+		if err != nil {
+			return queues, err
+		}
+		queues = append(queues, listedQueue{c, all})
+	}
+	return queues, nil
+}
+
+// announce reports for which holder this job has to wait, if it has to.
+func (j *job) announce(ctx context.Context, w waitLimit) {
+	// If listing fails, the acquire that follows reports the reason.
+	queues, _ := j.listQueues(ctx, min(listLimit, w.left()), j.recipe.queues())
+	queues = slices.DeleteFunc(queues, func(q listedQueue) bool { return !q.mustWait(q.all) })
+	if len(queues) == 0 {
+		return
+	}
+	j.waited = true
+	first := queues[0]
+	e := event{Event: "waiting", Kind: first.kind, Ahead: len(first.all), Holder: newHolderJSON(first.all[0].Holder)}
+	for _, q := range queues {
+		e.Contended = append(e.Contended, q.path)
+	}
+	text := describeAhead(first.all)
+	if len(j.paths) > 1 {
+		text += fmt.Sprintf("; not free: %d of %d locks", len(queues), len(j.paths))
+	}
+	j.report.info(e, "waiting for %s: %s", first.path, text)
 }
 
 // describeAhead describes a queue that is not empty.
@@ -54,7 +89,7 @@ func (j *job) explain(ctx context.Context, w waitLimit, err error) error {
 // nameHolder adds the present holder, which the error does not name after --try, or
 // when no time was left to ask.
 func (j *job) nameHolder(ctx context.Context, timeout *lease.TimeoutError, err error) error {
-	queue, lookErr := j.listQueue(ctx, listLimit)
+	found, lookErr := j.lookAgain(ctx, timeout)
 	switch {
 	case lookErr == nil:
 	case timeout.Ahead < 0 && !noAnswer(lookErr):
@@ -62,8 +97,7 @@ func (j *job) nameHolder(ctx context.Context, timeout *lease.TimeoutError, err e
 	default:
 		return err
 	}
-	own := j.client.Session().ID() // its node may not be deleted yet
-	queue = slices.DeleteFunc(queue, func(c lease.Contender) bool { return c.Session == own })
+	queue := found.all
 	switch {
 	case len(queue) == 0 && timeout.Ahead < 0:
 		answered := *timeout
@@ -77,7 +111,30 @@ func (j *job) nameHolder(ctx context.Context, timeout *lease.TimeoutError, err e
 	named := *timeout
 	named.Node, named.Holder = queue[0].Node, queue[0].Holder
 	if named.Ahead < 0 {
-		named.Ahead = len(queue)
+		named.Path, named.Ahead = j.client.FullPath(found.path), len(queue)
 	}
 	return &named
+}
+
+// lookAgain lists the queue in which an acquire was when its time was over, without the
+// own node, which may not be deleted yet. If no time was left to list that queue, each
+// of several locks may be the one that is not free.
+func (j *job) lookAgain(ctx context.Context, timeout *lease.TimeoutError) (listedQueue, error) {
+	of := j.recipe.queues()
+	at := max(0, slices.IndexFunc(of, func(c recipe) bool { return j.client.FullPath(c.path) == timeout.Path }))
+	if timeout.Ahead >= 0 {
+		of, at = of[at:at+1], 0
+	}
+	queues, err := j.listQueues(ctx, listLimit, of)
+	if err != nil {
+		return listedQueue{}, err
+	}
+	own := j.client.Session().ID()
+	for i := range queues {
+		queues[i].all = slices.DeleteFunc(queues[i].all, func(c lease.Contender) bool { return c.Session == own })
+		if len(of) > 1 && queues[i].mustWait(queues[i].all) {
+			return queues[i], nil
+		}
+	}
+	return queues[at], nil
 }

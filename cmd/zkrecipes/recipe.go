@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/multilock"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
@@ -17,12 +19,13 @@ const forever = lease.Forever
 // heldLease is a lease as a job uses it.
 type heldLease interface {
 	supervisedLease
-	Token() lease.Token
+	Tokens() []lease.Token
 	Release() error
 }
 
 // A recipe is what a command must acquire before it may run.
 type recipe struct {
+	path string // as given; of several the first
 	kind string // a lease.KindMutex, or another of these
 	// acquire waits until it is acquired.
 	acquire func(ctx context.Context, timeout time.Duration) (heldLease, error)
@@ -30,45 +33,86 @@ type recipe struct {
 	contenders func(ctx context.Context) ([]lease.Contender, error)
 	// mustWait reports whether a newcomer would wait for this queue.
 	mustWait func(queue []lease.Contender) bool
+	// parts are the locks of which this one is made, in the order in which they are
+	// acquired. It has a queue of its own if there are none.
+	parts []recipe
 }
 
-// newRecipe returns the lock or semaphore that the flags ask for.
+// queues are the recipes that have a queue: one for each path.
+func (c recipe) queues() []recipe {
+	if len(c.parts) > 0 {
+		return c.parts
+	}
+	return []recipe{c}
+}
+
+// newRecipe returns the locks or the semaphore that the flags ask for.
 func (f *runFlags) newRecipe(client *framework.Client) (recipe, error) {
+	var (
+		parts []recipe
+		locks []lease.Acquirer
+	)
+	for _, path := range f.paths {
+		c, lock, err := f.recipeAt(client, path)
+		if err != nil {
+			return c, err
+		}
+		c.path, c.acquire = path, acquireFrom(lock)
+		parts, locks = append(parts, c), append(locks, lock)
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	all, err := multilock.New(locks)
+	if err != nil {
+		return recipe{}, err
+	}
+	c := recipe{path: f.paths[0], kind: parts[0].kind, acquire: acquireFrom(all), parts: parts}
+	slices.SortFunc(c.parts, func(a, b recipe) int { return cmp.Compare(a.path, b.path) })
+	return c, nil
+}
+
+// recipeAt returns the lock or semaphore at one path, without its path and acquire.
+func (f *runFlags) recipeAt(client *framework.Client, path string) (recipe, lease.Acquirer, error) {
 	c := recipe{kind: lease.KindMutex, mustWait: anyContender}
 	switch {
 	case f.shared, f.write:
-		lock, err := rwlock.New(client, f.path, rwlock.WithHolder(f.label), rwlock.WithMaxHold(f.maxHold.value))
+		lock, err := rwlock.New(client, path, rwlock.WithHolder(f.label), rwlock.WithMaxHold(f.maxHold.value))
 		if err != nil {
-			return c, err
+			return c, nil, err
 		}
-		c.kind, c.contenders, c.acquire = lease.KindWriter, lock.Contenders, acquireFrom(lock.Write())
-		if f.shared {
-			c.kind, c.acquire = lease.KindReader, acquireFrom(lock.Read())
-			c.mustWait = func(queue []lease.Contender) bool {
-				return slices.ContainsFunc(queue, func(ahead lease.Contender) bool { return ahead.Kind != lease.KindReader })
-			}
+		c.kind, c.contenders = lease.KindWriter, lock.Contenders
+		if !f.shared {
+			return c, lock.Write(), nil
 		}
+		c.kind, c.mustWait = lease.KindReader, anyWriter
+		return c, lock.Read(), nil
 	case f.permits.given:
-		permits, err := semaphore.New(client, f.path, f.permits.value, semaphore.WithHolder(f.label), semaphore.WithMaxHold(f.maxHold.value))
+		permits, err := semaphore.New(client, path, f.permits.value, semaphore.WithHolder(f.label), semaphore.WithMaxHold(f.maxHold.value))
 		if err != nil {
-			return c, err
+			return c, nil, err
 		}
-		c.kind, c.contenders, c.acquire = lease.KindSemaphore, permits.Contenders, acquireFrom(permits)
+		c.kind, c.contenders = lease.KindSemaphore, permits.Contenders
 		c.mustWait = func(queue []lease.Contender) bool { return len(queue) >= f.permits.value }
-	default:
-		// Not the write side of a read-write lock, although it excludes readers as
-		// well: only nodes of a mutex exclude Java's InterProcessMutex.
-		lock, err := mutex.New(client, f.path, mutex.WithHolder(f.label), mutex.WithMaxHold(f.maxHold.value))
-		if err != nil {
-			return c, err
-		}
-		c.contenders, c.acquire = lock.Contenders, acquireFrom(lock)
+		return c, permits, nil
 	}
-	return c, nil
+	// Not the write side of a read-write lock, although it excludes readers as well:
+	// only nodes of a mutex exclude Java's InterProcessMutex.
+	lock, err := mutex.New(client, path, mutex.WithHolder(f.label), mutex.WithMaxHold(f.maxHold.value))
+	if err != nil {
+		return c, nil, err
+	}
+	c.contenders = lock.Contenders
+	return c, lock, nil
 }
 
 // anyContender is mustWait where at most one client holds.
 func anyContender(queue []lease.Contender) bool { return len(queue) > 0 }
+
+// anyWriter is mustWait of a reader.
+func anyWriter(queue []lease.Contender) bool {
+	return slices.ContainsFunc(queue, func(ahead lease.Contender) bool { return ahead.Kind != lease.KindReader })
+}
 
 // acquireFrom adapts an Acquirer.
 func acquireFrom(from lease.Acquirer) func(context.Context, time.Duration) (heldLease, error) {

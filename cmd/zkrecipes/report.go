@@ -13,8 +13,8 @@ import (
 // for concurrent use and never blocks: a terminal that was stopped with Ctrl-S must not
 // delay the KILL of a command.
 type reporter struct {
-	lock        string // the path
-	what        string // what is held there
+	paths       pathList // what is locked
+	what        string   // what is held there
 	json, quiet bool
 
 	lines chan []byte
@@ -29,7 +29,7 @@ const (
 
 func newReporter(out io.Writer, lock string, asJSON, quiet bool) *reporter {
 	r := &reporter{
-		lock: lock, what: "lock", json: asJSON, quiet: quiet,
+		paths: pathList{lock}, what: "lock", json: asJSON, quiet: quiet,
 		lines: make(chan []byte, reportBacklog), last: make(chan struct{}), done: make(chan struct{}),
 	}
 	go func() {
@@ -83,7 +83,7 @@ func (r *reporter) info(e event, format string, args ...any) {
 func (r *reporter) warn(e event, format string, args ...any) {
 	line := []byte("zkrecipes: " + quote.Line(fmt.Sprintf(format, args...)))
 	if r.json {
-		e.Time, e.Lock = time.Now().UTC().Truncate(time.Millisecond), r.lock
+		e.Time, e.Lock, e.Locks = time.Now().UTC().Truncate(time.Millisecond), r.paths[0], r.paths
 		line, _ = quote.JSON(e, "") // cannot fail for strings, numbers and times
 	} else if format == "" {
 		return

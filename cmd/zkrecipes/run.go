@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 )
 
-// runFlags is what the command line of "run" says.
+// runFlags is what the command line of "run" says. With several paths it asks for the
+// same kind of lock at each.
 type runFlags struct {
 	jobFlags
 	label         string
@@ -19,7 +20,8 @@ type runFlags struct {
 func (p *program) parseRun(args []string) (*runFlags, error) {
 	f := &runFlags{}
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
-	f.register(fs, "lock")
+	f.register(fs)
+	fs.Var(&f.paths, "lock", "")
 	fs.StringVar(&f.label, "label", "", "")
 	fs.BoolVar(&f.shared, "shared", false, "")
 	fs.BoolVar(&f.write, "write", false, "")
@@ -59,6 +61,8 @@ func (f *runFlags) check() error {
 		return usageErrorf("run: --shared and --permits contradict each other: --shared is for any number of readers, --permits for at most N holders")
 	case f.write && f.permits.given:
 		return usageErrorf("run: --write and --permits contradict each other")
+	case f.permits.given && len(f.paths) > 1:
+		return usageErrorf("run: --permits with several --lock: only locks can be taken together")
 	case f.try && f.timeout.given:
 		return usageErrorf("run: --try and --timeout contradict each other")
 	case f.timeout.given && f.timeout.value == 0:

@@ -27,7 +27,7 @@ func (goneLease) TrustedUntil() time.Time { return time.Now() }
 
 func (goneLease) RevocationRequested() <-chan struct{} { return nil }
 
-func (goneLease) Token() lease.Token { return 1 }
+func (goneLease) Tokens() []lease.Token { return []lease.Token{1} }
 
 func (goneLease) Release() error { return lease.ErrLost }
 

@@ -69,6 +69,9 @@ func (w waitLimit) left() time.Duration {
 	return max(w.duration-time.Since(w.start), time.Millisecond)
 }
 
+// isOver reports whether no time is left.
+func (w waitLimit) isOver() bool { return w.duration > 0 && time.Since(w.start) >= w.duration }
+
 // withFinalCheck returns the limit with at least finalCheckTime left.
 func (w waitLimit) withFinalCheck() waitLimit {
 	if w.left() < finalCheckTime {

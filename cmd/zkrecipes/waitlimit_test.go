@@ -189,7 +189,8 @@ func TestExplanationOfATimeout(t *testing.T) {
 			{"a client seen just now, no answer", 1, true, nil, errUnanswered, causeHeld, "1 ahead"},
 			{"a client seen, another error now", 1, false, nil, broken, causeHeld, "1 ahead"},
 		} {
-			j := &job{jobFlags: &jobFlags{path: testLock}, client: w.Client("a"), recipe: recipe{
+			j := &job{jobFlags: &jobFlags{paths: pathList{testLock}}, client: w.Client("a"), recipe: recipe{
+				path:       testLock,
 				contenders: func(context.Context) ([]lease.Contender, error) { return test.seen, test.failed },
 			}}
 			err := j.explain(t.Context(), waitLimit{try: test.try}, &lease.TimeoutError{Path: testLock, Ahead: test.ahead})
