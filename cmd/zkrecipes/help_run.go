@@ -20,7 +20,8 @@ The lock:
                           most two seconds, or three if a server stops answering in the middle.
   --max-hold D            hold it for at most that long: the command gets TERM --grace before that, KILL
                           at that time, and the exit code is 76. With several --lock each is held for
-                          at most that long
+                          at most that long; COMMAND has at least about three quarters of the time
+                          until TERM, the waits for further locks the rest.
   --label NAME            the holder's name, for other clients to see (default: the command's name)
   --write                 a write lock: exclude all other runs, as without flags, but with the nodes of
                           Java's read-write lock (see below)

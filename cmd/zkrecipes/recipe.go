@@ -12,6 +12,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+	"github.com/zkrecipes/zkrecipes/retry"
 )
 
 const forever = lease.Forever
@@ -63,13 +64,24 @@ func (f *runFlags) newRecipe(client *framework.Client) (recipe, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
-	all, err := multilock.New(locks)
+	all, err := multilock.New(locks, f.limitWaits(client.Session().Timeout())...)
 	if err != nil {
 		return recipe{}, err
 	}
 	c := recipe{path: f.paths[0], kind: parts[0].kind, acquire: acquireFrom(all), parts: parts}
 	slices.SortFunc(c.parts, func(a, b recipe) int { return cmp.Compare(a.path, b.path) })
 	return c, nil
+}
+
+// limitWaits leaves the command time before the first lock was held for --max-hold: of
+// the time before TERM, a quarter at most is for waits while some locks are held.
+func (f *runFlags) limitWaits(sessionTimeout time.Duration) (opts []multilock.Option) {
+	grace, err := f.graceFor(sessionTimeout)
+	if !f.maxHold.given || err != nil { // no lock is acquired with such a grace
+		return nil
+	}
+	longest := max((f.maxHold.value-grace)/4/time.Duration(len(f.paths)-1), time.Millisecond)
+	return append(opts, multilock.WithWaitLimit(retry.Exponential(min(longest, multilock.DefaultWaitLimit), longest)))
 }
 
 // recipeAt returns the lock or semaphore at one path, without its path and acquire.

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -235,4 +237,18 @@ func TestCredentialsWithSeveralLocks(t *testing.T) {
 	require.Contains(t, reason, stock+" and "+cart+" are not protected by the credentials")
 	require.Contains(t, reason, `then: setAcl "`+stock+`" auth::cdrwa,world:anyone:r, then: setAcl `+cart+" auth::cdrwa,world:anyone:r")
 	require.True(t, free(server))
+}
+
+// While some locks are held, the waits for the others leave time for the command.
+func TestWaitsLeaveTimeBeforeTheEndOfTheMaximumHoldTime(t *testing.T) {
+	for wait := time.Second; wait < 20*time.Second; wait += 700 * time.Millisecond {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			release := heldBy(t, w, "other")
+			time.AfterFunc(wait, release)
+			j, f := virtual(t, w, "a", "--lock", "/locks/first", "--max-hold", "2s", "--grace", "400ms")
+			require.NoError(t, j.await(t.Context(), f.begin()))
+			require.GreaterOrEqual(t, time.Until(j.held.TrustedUntil()), 1600*time.Millisecond, "after %v", wait)
+			j.disconnect()
+		})
+	}
 }
