@@ -54,10 +54,10 @@ func Identify(a lease.Acquirer) (*Recipe, error) {
 		return asked.recipe, nil
 	case err == nil:
 		_ = held.Release()
-	case errors.Is(err, framework.ErrInvalidArgument):
-		return nil, err
+	default:
+		return nil, fmt.Errorf("%w: %T does not acquire a lock of this library: %w", framework.ErrInvalidArgument, a, err)
 	}
-	return nil, fmt.Errorf("%w: %T is no lock of this library", framework.ErrInvalidArgument, a)
+	return nil, fmt.Errorf("%w: %T does not acquire a lock of this library", framework.ErrInvalidArgument, a)
 }
 
 // IsRecipe reports whether an Acquirer is a recipe of this library itself, and not a
@@ -67,7 +67,8 @@ func IsRecipe(a lease.Acquirer) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	return strings.HasPrefix(t.PkgPath(), path.Dir(reflect.TypeFor[lease.Lease]().PkgPath())+"/")
+	pkg, recipes := t.PkgPath(), path.Dir(reflect.TypeFor[lease.Lease]().PkgPath())
+	return path.Dir(pkg) == recipes && !strings.HasSuffix(pkg, "_test")
 }
 
 // IsInquiry reports whether ctx is one of Identify.

@@ -171,3 +171,25 @@ func TestContextOfTheCaller(t *testing.T) {
 		}
 	})
 }
+
+// A confirmation that knows of a loss does not wait for the servers of another client.
+func TestConfirmKnowsOfALoss(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b, operator := w.Client("a"), w.Client("b"), w.Client("operator")
+		held := w.Acquire(lockOn(t, []lease.Acquirer{newMutex(t, a, cart), newMutex(t, b, stock)}))
+		w.After(time.Second)
+		w.Server.SetFaults(func(call zktest.Call) zktest.Action {
+			if call.Client == "a" && call.Phase == zktest.PhaseEvent {
+				return zktest.DropReply
+			}
+			return zktest.Pass
+		})
+		w.Server.Stall("b", true)
+		w.Remove(operator, w.Ephemerals(cart)[0])
+		began := time.Now()
+		require.ErrorIs(t, held.Confirm(t.Context()), lease.ErrDeleted)
+		require.Less(t, time.Since(began), 100*time.Millisecond)
+		w.Server.Stall("b", false)
+		require.ErrorIs(t, held.Release(), lease.ErrDeleted)
+	})
+}

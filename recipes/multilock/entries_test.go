@@ -119,3 +119,24 @@ func TestLostLeaseIsNotReentered(t *testing.T) {
 		require.ErrorIs(t, held.Release(), lease.ErrLost)
 	})
 }
+
+// Forks exclude each other in memory. A foreign order among them delays, too, and does
+// not block.
+func TestForksInAForeignOrder(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		all := both(t, c)
+		outer := w.Acquire(all)
+		one, two := lease.Fork(outer.Context()), lease.Fork(outer.Context())
+		second := w.StartWith(two, newMutex(t, c, stock), lease.Forever).Granted()
+		waiting := w.StartWith(one, all, lease.Forever) // has cart, and waits for stock
+		first := w.StartWith(second.Context(), newMutex(t, c, cart), lease.Forever)
+		w.After(time.Second)
+		require.True(t, waiting.Waiting())
+		require.NoError(t, first.Granted().Release())
+		require.Less(t, first.Took, 2*time.Second)
+		require.NoError(t, second.Release())
+		require.NoError(t, waiting.Granted().Release())
+		require.NoError(t, outer.Release())
+	})
+}

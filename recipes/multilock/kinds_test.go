@@ -123,6 +123,35 @@ func TestArgumentsOfNew(t *testing.T) {
 	})
 }
 
+// A hidden has leases whose contexts own nothing.
+type hidden struct{ lease.Acquirer }
+
+func (h hidden) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	held, err := h.Acquirer.Acquire(ctx, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return lease.New(hiddenClaim{held}), nil
+}
+
+type hiddenClaim struct{ *lease.Lease }
+
+func (c hiddenClaim) Context() context.Context { return lease.WithoutOwner(c.Lease.Context()) }
+
+// The leases of a wrapped lock have to own it: else Acquire fails, and leaves nothing.
+func TestWrapperThatHidesItsLock(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		for _, locks := range [][]lease.Acquirer{
+			{newMutex(t, c, cart), hidden{newMutex(t, c, stock)}}, {hidden{newMutex(t, c, cart)}, newMutex(t, c, stock)},
+		} {
+			require.ErrorIs(t, w.Start(lockOn(t, locks), lease.Forever).Failed(), framework.ErrInvalidArgument)
+			w.Settle()
+			require.Empty(t, w.Ephemerals("/"))
+		}
+	})
+}
+
 // The timeout bounds the waits for all locks together, and so does a deadline.
 func TestTimeoutIsForAllTogether(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

@@ -41,6 +41,10 @@ type member struct {
 // New returns the lock on all of these locks. It sends nothing. A Lock among them
 // stands for its own locks.
 //
+// A type of your own around one of our locks is possible. New calls its Acquire with a
+// context that has ended, which it has to pass on, and its leases have to own the lock
+// in their context.
+//
 // Errors: framework.ErrInvalidArgument if there is none, if one is no lock of this
 // library (a fake of package leasetest is none), or if two are at the same path of one
 // client: several permits of a semaphore are acquired together with its Weight.
