@@ -34,8 +34,8 @@ type Recipe struct {
 	Self *queue.Process
 	// ProtectedNodes are the nodes that credentials must protect.
 	ProtectedNodes []recipepath.ProtectedNode
-	// Queue is the one whose admitted positions are the slots. It is nil if there is more
-	// to a slot.
+	// Queue is the one whose admitted positions are the slots. It is nil if there is
+	// more to a slot.
 	Queue *queue.Queue
 }
 

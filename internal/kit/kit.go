@@ -96,10 +96,10 @@ type Kit interface {
 	// not nil, is that of CreateSent.
 	CreateProtectedAll(ctx context.Context, path string, data []byte, n int, behind func(), others ...framework.Op) ([]framework.Created, error)
 
-	// CreateEach makes an ephemeral sequential node at each path, in one transaction, with
-	// the data of the same index. They have the same czxid. If it fails none of them
-	// remains: it makes one attempt, and after an unknown outcome they are searched for and
-	// removed in the background. behind is that of CreateSent.
+	// CreateEach makes an ephemeral sequential node at each path, in one transaction,
+	// with the data of the same index. They have the same czxid. If it fails none of
+	// them remains: it makes one attempt, and after an unknown outcome they are
+	// searched for and removed in the background. behind is that of CreateSent.
 	CreateEach(ctx context.Context, paths []string, data [][]byte, behind func()) ([]framework.Created, error)
 
 	// WithParents carries out the creation of a node below path, and makes that and

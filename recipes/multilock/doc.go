@@ -15,9 +15,9 @@
 //
 // Clients that take the same locks one after the other, in different orders, wait for
 // each other for ever. So the locks are always acquired in the order of their paths,
-// with chroot and namespace, in whatever order they were given to [New]: those who do
-// the same never block each other. The list of a Java InterProcessMultiLock should have
-// that order, too.
+// with chroot and namespace, in whatever order they were given to [New], or, if all are
+// free, in one transaction: those who do the same never block each other. The list of a
+// Java InterProcessMultiLock should have that order, too.
 //
 // Others may have another order: Java programs, code that acquires one lock while it
 // holds another, clients for which the same znodes have other names. So while a
@@ -31,7 +31,9 @@
 // Acquire with the context of a lease that is on some of the locks re-enters these, as
 // far as they can be re-entered, and waits for the others only. The context of a
 // multi-lock's lease re-enters each of its locks, alone or in another multi-lock.
-// Permits of a semaphore are acquired anew each time.
+// Permits of a semaphore are acquired anew each time. A read lease to which a writer
+// has downgraded with that context goes on when the multi-lock's lease is released, but
+// its context ends.
 //
 // # When one of the locks is lost
 //

@@ -20,7 +20,8 @@ import (
 // Forever as the timeout of Acquire leaves the bound of the wait to the context.
 const Forever = lease.Forever
 
-// A Lock is a lock on several locks. Any number of goroutines may use one value. Make it with New: the methods of a nil or zero Lock fail with
+// A Lock is a lock on several locks. Any number of goroutines may use one value. Make
+// it with New: the methods of a nil or zero Lock fail with
 // framework.ErrInvalidArgument.
 type Lock struct {
 	members []member // in the order in which they are acquired

@@ -16,7 +16,7 @@ func MultiLockMutants() []Mutant {
 		Name: "what is held is kept when another lock is not acquired", Package: several, Tests: "^TestForeignOrderDelays",
 		File: "recipes/multilock/wait.go", Old: "\t\t\tall.Undo()\n", New: "",
 	}, {
-		Name: "the locks are acquired independently of each other", Package: several, Tests: "^TestOneOfTheLocksIsLost$",
+		Name: "the locks are acquired independently of each other", Package: several, Tests: "^TestContextReentersEachLock$",
 		File: "recipes/multilock/wait.go", Old: "ctx, keepsOthersOut = l.Context(), keepsOthersOut || first", New: "keepsOthersOut = keepsOthersOut || first",
 	}, {
 		Name: "a try is not repeated when a lock was lost before all were held", Package: several, Tests: "^TestLockIsLostBeforeAllAreHeld$",
@@ -28,8 +28,8 @@ func MultiLockMutants() []Mutant {
 		Name: "the other locks are kept when one is lost", Package: several, Tests: "^TestOneOfTheLocksIsLost$",
 		File: "internal/hold/several.go", Old: "if i != which {", New: "if i != which && false {",
 	}, {
-		Name: "a lease on several locks asks the first one only", Package: several, Tests: "^TestMaxHoldOfOneOfTheLocks$",
-		File: "internal/hold/several.go", Old: "\tfor i, p := range s.parts {\n\t\tif err := p.Err()", New: "\tfor i, p := range s.parts[:1] {\n\t\tif err := p.Err()",
+		Name: "a loss is noticed at the first lock only", Package: several, Tests: "^TestOneOfTheLocksIsLost$",
+		File: "internal/hold/several.go", Old: "\tfor i, p := range s.parts {\n\t\tp.handle", New: "\tfor i, p := range s.parts[:1] {\n\t\tp.handle",
 	}, {
 		Name: "a check is about the first lock only", Package: several, Tests: "^TestCheckCoversAllLocks$",
 		File: "internal/hold/several.go", Old: "all = append(all, p.Check())", New: "all = append(all, s.parts[0].Check())",
@@ -48,5 +48,38 @@ func MultiLockMutants() []Mutant {
 	}, {
 		Name: "a request for revocation is heard at the first lock only", Package: several, Tests: "^TestRevocationOfAnyOfTheLocks$",
 		File: "internal/hold/several.go", Old: "\tfor _, p := range s.parts {\n\t\ts.stops", New: "\tfor _, p := range s.parts[:1] {\n\t\ts.stops",
+	}, {
+		Name: "what was joined in one transaction stays when one slot is not free", Package: several, Tests: "^TestNotAllLocksAreFree$",
+		File: "internal/acquire/together.go", Old: "\tif err := awaitAllAdmitted(w.ctx, recipes, positions); err != nil {\n\t\tqueue.LeaveTogether(w.ctx, positions)\n", New: "\tif err := awaitAllAdmitted(w.ctx, recipes, positions); err != nil {\n",
+	}, {
+		Name: "what was joined in one transaction is granted although a contender is ahead", Package: several, Tests: "^TestNotAllLocksAreFree$",
+		File: "internal/acquire/together.go", Old: "if err := awaitAdmitted(ctx, p, nil, true); err != nil {", New: "if err := awaitAdmitted(ctx, p, nil, true); err != nil && err.Error() != queue.ErrNotFree.Error() {",
+	}, {
+		Name: "slots that were found free some time ago are granted", Package: several, Tests: "^TestNodeIsDeletedBeforeAllAreListed$",
+		File: "internal/acquire/together.go", Old: "if time.Since(positions[0].Made()) < hold.LookDelay {", New: "if true {",
+	}, {
+		Name: "nodes of a transaction without an answer are forgotten", Package: several, Tests: "^TestTransactionWithoutAnAnswer$",
+		File: "framework/protected_each.go", Old: "\t\t\tlate(nil, Unknown)\n", New: "",
+	}, {
+		Name: "nodes of a transaction whose caller has left are forgotten", Package: suites, Tests: "^TestMultiLock$/a_create_is_cancelled",
+		File: "framework/protected_each.go", Old: "\t\tfor _, p := range each[1:] {\n\t\t\tp.late(nil, outcome)\n\t\t}\n", New: "",
+	}, {
+		Name: "a transaction that was refused is tried again each time", Package: several, Tests: "^TestNotAllLocksAreFree$",
+		File: "recipes/multilock/wait.go", Old: "\t\tl.apart.Store(stayApart)\n", New: "\t\t_ = stayApart\n",
+	}, {
+		Name: "a lock that was only re-entered is free at once after a loss", Package: several, Tests: "^TestReenteredLockIsKeptAfterALoss$",
+		File: "internal/hold/together.go", Old: "h.hold.Session().Go(h.windDown)", New: "_ = h.ReleaseAsync()",
+	}, {
+		Name: "a lock that was only re-entered is kept after a loss", Package: several, Tests: "^TestReenteredLockIsKeptAfterALoss$",
+		File: "internal/hold/together.go", Old: "h.hold.Session().Go(h.windDown)", New: "_ = h.hold",
+	}, {
+		Name: "a fork that has a lock counts as one that its owner has anyway", Package: several, Tests: "^TestForksInAForeignOrder$",
+		File: "internal/hold/together.go", Old: "return h.owner.claims == 1", New: "return h.owner.claims == 1 && h.owner.parent == nil",
+	}, {
+		Name: "a loss is known of one of several before it is known of all", Package: "./internal/hold", Tests: "^TestLossOfOneOfSeveralIsSeenAtOnce$",
+		File: "internal/hold/several.go", Old: "\t\t\ts.lost(i, err) // who has found that out may not have come to that yet\n", New: "\t\t\t_ = i\n",
+	}, {
+		Name: "the error that observers were given is changed", Package: several, Tests: "^TestErrorsOfObserversStayAsTheyAre$",
+		File: "recipes/multilock/wait.go", Old: "\t\tlate, err = &own, &own\n", New: "\t\t_ = own\n",
 	}}
 }
