@@ -22,9 +22,10 @@
 // Others may have another order: Java programs, code that acquires one lock while it
 // holds another, clients for which the same znodes have other names. So while a
 // multi-lock holds a lock it waits for the next one only for a limited time. Then it
-// releases what it holds, pauses, and begins again: see [WithWaitLimit]. So a foreign
-// order delays it, and blocks neither side for ever. The price is fairness: who begins
-// again waits at the end of the queues.
+// releases what it holds, pauses, and begins again with the lock that it did not get:
+// for that it waits without a limit, because it holds none. See [WithWaitLimit]. So a
+// foreign order delays both sides, but blocks and starves neither. The price is
+// fairness: who begins again waits at the end of the queues.
 //
 // # Re-entry
 //

@@ -24,9 +24,9 @@ const Forever = lease.Forever
 // it with New: the methods of a nil or zero Lock fail with
 // framework.ErrInvalidArgument.
 type Lock struct {
-	members []member // in the order in which they are acquired
+	members []member // in the order of their paths
 	limits  retry.Policy
-	recipes []*acquire.Recipe // of the members, if they may go together
+	recipes []*acquire.Recipe // of the members, if they can go together
 	apart   atomic.Int32      // how many calls of Acquire do not try that
 }
 
@@ -137,6 +137,6 @@ func (l *Lock) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease
 	if acquire.IsInquiry(ctx) {
 		return nil, fmt.Errorf("%w: a multi-lock inside another Acquirer", framework.ErrInvalidArgument)
 	}
-	w := wait{lock: l, ctx: ctx, timeout: timeout, start: time.Now()}
+	w := wait{lock: l, ctx: ctx, timeout: timeout, start: time.Now(), order: slices.Clone(l.members)}
 	return w.run()
 }

@@ -26,8 +26,6 @@ type options struct{ limits retry.Policy }
 //
 // The default, which the zero policy stands for, grows from DefaultWaitLimit to
 // DefaultMaxWaitLimit, with jitter. A limit is the longest time for which clients that
-// take the locks in different orders wait for each other. But a lock whose queue always
-// takes longer than the greatest limit may never be reached: then set a greater one.
-// With retry.None there is no limit: then all clients must take the locks in the same
-// order.
+// take the locks in different orders wait for each other. With retry.None there is no
+// limit: then all clients must take the locks in the same order.
 func WithWaitLimit(p retry.Policy) Option { return func(o *options) { o.limits = p } }

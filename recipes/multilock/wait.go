@@ -3,6 +3,7 @@ package multilock
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -25,6 +26,7 @@ type wait struct {
 	ctx     context.Context
 	timeout time.Duration
 	start   time.Time
+	order   []member // in which the next try acquires the locks
 }
 
 // A verdict says what follows a try that has failed.
@@ -38,6 +40,9 @@ const (
 
 // run tries until all locks are held.
 func (w *wait) run() (*lease.Lease, error) {
+	if held := w.together(); held != nil {
+		return held, nil
+	}
 	limits := w.lock.limits.Start()
 	limit, rest := next(limits), shortestPause
 	for {
@@ -70,35 +75,44 @@ func next(limits *retry.Schedule) time.Duration {
 
 // try acquires one lock after the other, each with the context of the one before: so
 // the context of the last one owns all, and ends with the first that ends. It waits no
-// longer than limit for a lock while it holds others. On failure nothing is held.
+// longer than limit for a lock while it holds others; if that has passed, the next try
+// begins with the lock that this one could not get. On failure nothing is held.
 func (w *wait) try(limit time.Duration) (_ *lease.Lease, after verdict, err error) {
 	all := new(hold.Several)
-	members := w.lock.members
 	ctx, keepsOthersOut := w.ctx, false
-	for i, l := range w.together() {
-		_, _ = all.Add(ctx, l, members[i].given)
-		ctx = l.Context()
-	}
-	for _, m := range members[all.Len():] {
+	for i, m := range w.order {
 		timeout := w.left()
 		limited := keepsOthersOut && limit < timeout
 		if limited {
 			timeout = limit
 		}
-		l, err := m.Acquire(ctx, timeout)
 		first := false
+		l, err := m.Acquire(ctx, timeout)
 		if err == nil {
 			first, err = all.Add(ctx, l, m.given)
 		}
 		if err != nil {
 			after := judge(err, limited, all)
 			all.Undo()
+			if after == slowed {
+				w.beginWith(i)
+			}
 			return nil, after, err
 		}
 		// What the caller had already is not free for others when it is released here.
-		ctx, keepsOthersOut = l.Context(), keepsOthersOut || first
+		ctx, keepsOthersOut = l.Context(), keepsOthersOut || first //nolint:fatcontext // they are few
 	}
 	return all.Lease(), final, nil
+}
+
+// beginWith makes a lock the first one. The next try waits for it holding none, so
+// without a limit and at one position of its queue. In the order of the paths it would
+// wait in vain again where clients of another order contend all the time: by its next
+// turn at the first lock one of them holds this one. The limits apply as before, so it
+// blocks those in the order of the paths for no longer than any foreign order.
+func (w *wait) beginWith(i int) {
+	m := w.order[i]
+	w.order = slices.Insert(slices.Delete(w.order, i, i+1), 0, m)
 }
 
 // stayApart is how many calls of Acquire do not try to take all locks in one
@@ -107,7 +121,7 @@ const stayApart = 8
 
 // together takes all locks in one transaction, where that is possible and all are free.
 // Otherwise it returns nil.
-func (w *wait) together() []*lease.Lease {
+func (w *wait) together() *lease.Lease {
 	l := w.lock
 	if n := l.apart.Load(); n > 0 {
 		l.apart.CompareAndSwap(n, n-1)
@@ -117,10 +131,19 @@ func (w *wait) together() []*lease.Lease {
 		return nil
 	}
 	held, err := acquire.Together(w.ctx, l.recipes, w.left())
-	if err != nil && !errors.Is(err, framework.ErrNoNode) { // a parent, which the next step makes
+	switch {
+	case errors.Is(err, framework.ErrNoNode): // a parent, which the next step makes
+		return nil
+	case err != nil: // the next step says why
 		l.apart.Store(stayApart)
+		return nil
 	}
-	return held // what has failed, but for others that are ahead, the next step shows
+	all, ctx := new(hold.Several), w.ctx
+	for i, one := range held {
+		_, _ = all.Add(ctx, one, l.members[i].given)
+		ctx = one.Context() //nolint:fatcontext // they are few
+	}
+	return all.Lease()
 }
 
 // over is what is left when the time is up.
