@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/multilock"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
@@ -48,10 +50,45 @@ func TestGoAndJavaContend(t *testing.T) {
 			grants = append(grants, parseGrants(t, lines)...)
 
 			requireExclusive(t, grants)
-			requireTurns(t, grants)
+			requireTurns(t, grants, 8)
 			requireNothingLeft(t, addr, sharedPath)
 		})
 	}
+}
+
+// With the same order on both sides no wait limit is needed.
+func TestMultiLocksOfGoAndJavaInOneOrder(t *testing.T) {
+	const rounds = 200
+	onBoth(t, func(t *testing.T, addr string) {
+		p := startCurator(t, "mutex", addr, sharedPath, "locks=2", "threads=2", fmt.Sprintf("grants=%d", rounds))
+		require.Equal(t, "ready", p.line(t))
+		var (
+			lines   []string
+			err     error
+			group   sync.WaitGroup
+			granted [2][]grant
+		)
+		group.Go(func() { lines, err = p.rest() }) // read at once: a full pipe would block the program
+		for i := range granted {
+			all, _ := newMultiLock(t, connect(t, addr), multilock.WithWaitLimit(retry.None()))
+			group.Go(func() {
+				for range rounds {
+					g, err := hold(all, fmt.Sprintf("go-%d", i))
+					if !assert.NoError(t, err) {
+						return
+					}
+					granted[i] = append(granted[i], g)
+				}
+			})
+		}
+		group.Wait()
+		require.NoError(t, err)
+		grants := append(parseGrants(t, lines), append(granted[0], granted[1]...)...)
+		require.Len(t, grants, 4*rounds)
+		requireExclusive(t, grants)
+		requireTurns(t, grants, 4)
+		requireNothingLeftOfAll(t, addr)
+	})
 }
 
 // contend lets Go contenders acquire the mutex for that long and returns their grants.
@@ -82,8 +119,8 @@ func contend(t *testing.T, mutexes []*mutex.Mutex, span time.Duration) []grant {
 	return all
 }
 
-// hold takes the mutex once.
-func hold(m *mutex.Mutex, who string) (grant, error) {
+// hold takes a lock once.
+func hold(m lease.Acquirer, who string) (grant, error) {
 	held, err := m.Acquire(context.Background(), limit)
 	if err != nil {
 		return grant{}, err
@@ -95,9 +132,9 @@ func hold(m *mutex.Mutex, who string) (grant, error) {
 		errors.Join(err, pause, err2, held.Release())
 }
 
-// requireTurns checks that the mutex went often from Go to Java and back, and that each
-// contender was granted it.
-func requireTurns(t *testing.T, grants []grant) {
+// requireTurns checks that the lock went often from Go to Java and back, and that each
+// of the contenders was granted it.
+func requireTurns(t *testing.T, grants []grant, contenders int) {
 	t.Helper()
 	counts := map[string]int{}
 	toJava, toGo := 0, 0
@@ -115,7 +152,7 @@ func requireTurns(t *testing.T, grants []grant) {
 		}
 	}
 	t.Logf("%d grants, %d from Go to Java, %d from Java to Go: %v", len(grants), toJava, toGo, counts)
-	require.Len(t, counts, 8)
+	require.Len(t, counts, contenders)
 	for who, n := range counts {
 		require.Greater(t, n, 10, who)
 	}

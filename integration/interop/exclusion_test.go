@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
-	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 )
 
 const sharedPath = "/interop/shared"
@@ -123,7 +122,7 @@ func TestGoFollowsADeadJavaHolder(t *testing.T) {
 }
 
 // acquireLater acquires in the background. Its channel receives nil if that fails.
-func acquireLater(t *testing.T, m *mutex.Mutex) <-chan *lease.Lease {
+func acquireLater(t *testing.T, m lease.Acquirer) <-chan *lease.Lease {
 	t.Helper()
 	granted := make(chan *lease.Lease, 1)
 	go func() {

@@ -5,9 +5,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Lets {@code threads} threads, each with its own session, contend for one mutex: {@code grants} times each or,
- * with {@code seconds}, for that long. Prints "ready" and then a line of JSON for each grant. From and Until are
- * readings of the machine's monotonic clock while the mutex was held.
+ * Lets {@code threads} threads, each with its own session, contend for one mutex or, with {@code locks}, for one
+ * multi-lock: {@code grants} times each or, with {@code seconds}, for that long. Prints "ready" and then a line of JSON
+ * for each grant. From and Until are readings of the machine's monotonic clock while the mutex was held.
  */
 final class MutexContention {
     private final Interop.Arguments arguments;
@@ -28,7 +28,7 @@ final class MutexContention {
         List<Future<Void>> all = new ArrayList<>();
         for (Actor actor : actors) {
             all.add(actor.start(() -> {
-                NamedMutex mutex = new NamedMutex(actor.client, arguments.path);
+                NamedLock mutex = NamedLock.of(actor.client, arguments);
                 for (int i = 0; i < grants && (seconds == 0 || System.nanoTime() - end < 0); i++) {
                     hold(mutex, actor.name);
                 }
@@ -43,7 +43,7 @@ final class MutexContention {
         }
     }
 
-    private static void hold(NamedMutex mutex, String who) throws Exception {
+    private static void hold(NamedLock mutex, String who) throws Exception {
         if (!mutex.acquire(Clients.LIMIT_SECONDS, TimeUnit.SECONDS)) {
             throw new IllegalStateException(who + " was not granted the mutex");
         }

@@ -3,7 +3,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.zookeeper.KeeperException;
 
 /**
- * * Acquires a mutex, re-enters it, and holds it until told to release. Prints "busy" and ends if the mutex was not
+ * * Acquires a mutex or, with {@code locks}, a multi-lock, re-enters it, and holds it until told to release. Prints "busy" and ends if the mutex was not
  * free within {@code wait} milliseconds, "not permitted" if that is what the server says, else "held NODE" and, later, "released".
  */
 final class MutexHolder {
@@ -15,7 +15,7 @@ final class MutexHolder {
 
     void run(CountDownLatch end) throws Exception {
         Actor actor = new Actor("holder", arguments);
-        NamedMutex mutex = new NamedMutex(actor.client, arguments.path);
+        NamedLock mutex = NamedLock.of(actor.client, arguments);
         boolean held;
         try {
             held = actor.call(() -> mutex.acquire(arguments.number("wait", 0), TimeUnit.MILLISECONDS));
