@@ -23,6 +23,8 @@ type stay struct {
 	Permits int
 	Node    string
 	Token   int64
+	Locks   []string // where a contest has several
+	Tokens  []int64  // of these
 
 	Asked, From, Until int64
 
@@ -61,11 +63,30 @@ func permits(size int) rule { return rule{size, func(s stay) int { return s.Perm
 // breaches describes how a history breaks a rule: stays that must not overlap, and
 // tokens that do not grow.
 func breaches(history []stay, r rule) (found []string) {
-	stays := withoutDowngrades(history)
-	slices.SortFunc(stays, func(a, b stay) int { return cmp.Compare(a.From, b.From) })
-	found = append(found, crowds(stays, r)...)
-	found = append(found, unordered(stays, r)...)
-	return append(found, unorderedInTime(stays)...)
+	for _, stays := range perLock(withoutDowngrades(history)) {
+		slices.SortFunc(stays, func(a, b stay) int { return cmp.Compare(a.From, b.From) })
+		found = append(found, crowds(stays, r)...)
+		found = append(found, unordered(stays, r)...)
+		found = append(found, unorderedInTime(stays)...)
+	}
+	return found
+}
+
+// perLock returns the stays at each lock. That of a multi-lock counts at each of its
+// locks, with the token that it has there.
+func perLock(history []stay) map[string][]stay {
+	stays := map[string][]stay{}
+	for _, s := range history {
+		if len(s.Locks) == 0 {
+			stays[""] = append(stays[""], s)
+		}
+		for i, lock := range s.Locks {
+			one := s
+			one.Node, one.Token = lock, s.Tokens[i]
+			stays[lock] = append(stays[lock], one)
+		}
+	}
+	return stays
 }
 
 // withoutDowngrades makes each read lease of a downgrade begin at the end of its write
@@ -176,6 +197,13 @@ func TestBreaches(t *testing.T) {
 	of := func(permits int, s stay) stay { s.Permits = permits; return s }
 	after := func(hold int64, s stay) stay { s.Under = hold; s.Kind = "read"; return s }
 	asked := func(at int64, s stay) stay { s.Asked = at; return s }
+	on := func(s stay, locks ...string) stay {
+		s.Locks = locks
+		for i := range locks {
+			s.Tokens = append(s.Tokens, s.Token+int64(i))
+		}
+		return s
+	}
 	at := func(number int, s stay) stay { s.Node = fmt.Sprintf("x-%010d", number); return s }
 	write, read := func(s stay) stay { return as("write", s) }, func(s stay) stay { return as("read", s) }
 	for name, c := range map[string]struct {
@@ -202,6 +230,10 @@ func TestBreaches(t *testing.T) {
 		"as many as the capacity": {permits(3), []stay{of(2, held(1, 10, 50)), held(2, 20, 40)}, nil},
 		"a permit too many":       {permits(3), []stay{of(2, held(1, 10, 50)), of(2, held(2, 20, 40))}, []string{"too many"}},
 		"late with an old token":  {permits(3), []stay{held(2, 10, 20), held(1, 30, 40)}, []string{"smaller token"}},
+		"on one lock each":        {alone, []stay{on(held(2, 10, 50), "a"), on(held(1, 20, 40), "b")}, nil},
+		"on one of several":       {alone, []stay{on(held(1, 10, 50), "a", "b"), on(held(9, 20, 40), "b")}, []string{"too many"}},
+		"on several, shifted":     {alone, []stay{on(held(1, 10, 50), "a", "b"), on(held(9, 20, 40), "b", "c")}, []string{"too many"}},
+		"an old token of one":     {alone, []stay{on(held(4, 10, 20), "a", "b"), on(held(5, 30, 40), "b")}, []string{"do not grow", "smaller token"}},
 		"requested in time":       {permits(3), []stay{held(2, 10, 20), asked(15, held(1, 30, 40))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,11 +19,13 @@ type note struct {
 	Permits int
 	Node    string
 	Token   int64
-	Asked   int64  // when it was requested
-	At      int64  // also of "end": when it was held for the last time
-	Trust   int64  // until when it is held without further answers
-	Lost    bool   // of "end"
-	Why     string // of "miss": why nothing was held
+	Locks   []string // of a multi-lock, and of its locks alone
+	Tokens  []int64  // of these
+	Asked   int64    // when it was requested
+	At      int64    // also of "end": when it was held for the last time
+	Trust   int64    // until when it is held without further answers
+	Lost    bool     // of "end"
+	Why     string   // of "miss": why nothing was held
 }
 
 // A history is the record of all processes of a contest.
@@ -69,7 +71,7 @@ func (h *history) add(side, process string, line []byte) {
 	case "begin":
 		s := &stay{
 			Process: process, Who: n.Who, Kind: n.Kind, Hold: n.Hold, Under: n.Under, Permits: n.Permits,
-			Node: n.Node, Token: n.Token, Asked: n.Asked, From: n.At, Until: n.At,
+			Node: n.Node, Token: n.Token, Locks: n.Locks, Tokens: n.Tokens, Asked: n.Asked, From: n.At, Until: n.At,
 		}
 		h.stays = append(h.stays, s)
 		if h.open[process] == nil {

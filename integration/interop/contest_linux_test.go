@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/zkrecipes/zkrecipes/framework"
 
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 	"github.com/zkrecipes/zkrecipes/integration/internal/faultplan"
@@ -25,7 +23,10 @@ const (
 	contenders     = 3 // in each process
 	contestSession = 2 * time.Second
 	// margin is how much longer than a session timeout a contender may wait: a process
-	// has to start, and the machine is busy.
+	// has to start, and the machine is busy. Go's multi-locks begin again after limits
+	// of 1 s, 1.5 s, 2.25 s and so on, and pauses. Eight in a row take about 50 s; one
+	// in each of the two or three queues is to be expected, besides those of others
+	// that are ahead there.
 	margin        = time.Minute
 	semaphoreSize = 4
 	semaphoreMost = 3
@@ -73,6 +74,7 @@ func TestGoAndJavaUnderKills(t *testing.T) {
 		{recipe: "rwlock", rule: sharedByReaders, kinds: []string{"read", "write", "read after write"}},
 		{recipe: "semaphore", rule: permits(semaphoreSize), kinds: []string{"semaphore", "semaphore of 2"}},
 		{recipe: "leader", rule: alone, kinds: []string{"leader"}},
+		{recipe: "multilock", rule: alone, kinds: []string{"mutex", "multi-lock of 2", "multi-lock of 3"}},
 	}
 	each := func(do func(*contest) error) {
 		var group sync.WaitGroup
@@ -208,98 +210,4 @@ func (c *contest) log(format string, arguments ...any) {
 	now, _ := monotonic()
 	c.events = append(c.events, fmt.Sprintf("%v %8v  ", time.Duration(now), time.Since(c.began).Round(time.Millisecond))+
 		fmt.Sprintf(format, arguments...))
-}
-
-// require checks the result of a contest.
-func (c *contest) require(t *testing.T, counts map[string]int, span time.Duration) {
-	t.Helper()
-	found := breaches(c.history.all(), c.rule)
-	if len(found) > 0 {
-		t.Errorf("%d conflicts, such as\n%s", len(found), strings.Join(found[:min(len(found), 10)], "\n"))
-	}
-	require.NoError(t, c.err)
-	assert.Empty(t, c.rare(counts, span), "granted too rarely")
-	if span >= enough {
-		assert.Len(t, c.counts, len(kinds), "all kinds of faults")
-	}
-}
-
-// rare lists the kinds that were granted too rarely.
-func (c *contest) rare(counts map[string]int, span time.Duration) (all []string) {
-	atLeast := func(n int, what string) {
-		if counts[what] < n {
-			all = append(all, fmt.Sprintf("%s %d times", what, counts[what]))
-		}
-	}
-	for _, side := range sides {
-		atLeast(int(span.Seconds())+1, side)
-		for _, kind := range c.kinds {
-			atLeast(int(span.Seconds())/10, side+" "+kind)
-		}
-	}
-	return all
-}
-
-// tell prints what happened, and returns the counts of it.
-func (c *contest) tell(t *testing.T) (counts map[string]int) {
-	t.Helper()
-	t.Logf("seed %d\n%s", c.seed, strings.Join(c.events, "\n"))
-	all := c.history.all()
-	counts = map[string]int{}
-	waited := map[string]time.Duration{}
-	for _, s := range all {
-		side, kind := s.kind()
-		counts[side]++
-		counts[kind]++
-		if s.Lost {
-			counts[side+" notified of a loss"]++
-		}
-		if s.Killed {
-			counts[side+" killed while holding"]++
-		}
-		waited[side] = max(waited[side], time.Duration(s.From-s.Asked))
-	}
-	maps.Copy(counts, c.history.misses)
-	maps.Copy(counts, c.counts)
-	var b strings.Builder
-	for _, what := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(&b, "%6d %s\n", counts[what], what)
-	}
-	t.Logf("%d grants, longest waits %v, slowest to go on %v\n%s", len(all), waited, c.slowest.Round(time.Millisecond), b.String())
-	return counts
-}
-
-// requireReaped waits until nothing is left of the contests: the sessions of killed
-// processes expire, and then the server removes the containers. It removes neither
-// nodes of sessions that live nor nodes that are not containers.
-func requireReaped(t *testing.T, addr string) {
-	t.Helper()
-	observer := connect(t, addr)
-	ctx := within(t, limit)
-	for {
-		found, _, watch, err := observer.ExistsWatch(ctx, "/contest")
-		require.NoError(t, err)
-		if !found {
-			break
-		}
-		select {
-		case <-watch.Events():
-		case <-ctx.Done():
-			require.Fail(t, "something is left", "%v", children(t, observer, "/contest"))
-		}
-	}
-	require.NoError(t, observer.Close())
-	requireNone(t, addr)
-}
-
-// children lists all nodes below a node, and that node.
-func children(t *testing.T, client *framework.Client, path string) []string {
-	t.Helper()
-	all := []string{path}
-	names, _, err := client.Children(within(t, limit), path)
-	require.NoError(t, err)
-	for _, name := range names {
-		all = append(all, children(t, client, path+"/"+name)...)
-	}
-	return all
 }

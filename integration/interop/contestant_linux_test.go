@@ -168,6 +168,11 @@ func (l *ledger) begin(n note, held *lease.Lease) (*holding, error) {
 	}
 	n.Event, n.Hold = "begin", holds.Add(1)
 	n.Node, n.Token = held.Path(), int64(held.Token())
+	for i, token := range held.Tokens() {
+		if i < len(n.Locks) {
+			n.Tokens = append(n.Tokens, int64(token))
+		}
+	}
 	l.write(n)
 	return &holding{ledger: l, lease: held, id: n.Hold, valid: n.At}, nil
 }

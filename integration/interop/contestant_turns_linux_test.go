@@ -22,6 +22,7 @@ var recipes = map[string]func(*framework.Client, contestant, *rand.Rand) (turns,
 	"rwlock":    readWriteTurns,
 	"semaphore": semaphoreTurns,
 	"leader":    leaderTurns,
+	"multilock": multiLockTurns,
 }
 
 func mutexTurns(client *framework.Client, c contestant, rng *rand.Rand) (turns, error) {

@@ -24,7 +24,8 @@ final class Contest {
             "mutex", (client, who, arguments) -> new MutexTurns(client, arguments.path),
             "rwlock", (client, who, arguments) -> new ReadWriteTurns(client, arguments.path),
             "semaphore", (client, who, arguments) -> new SemaphoreTurns(client, arguments),
-            "leader", (client, who, arguments) -> new LatchTurns(client, arguments.path, who));
+            "leader", (client, who, arguments) -> new LatchTurns(client, arguments.path, who),
+            "multilock", (client, who, arguments) -> new MultiLockTurns(client, arguments.path));
 
     private final Recipe recipe;
     private final Interop.Arguments arguments;

@@ -31,6 +31,7 @@ public final class Interop {
             "contest-leader", (arguments, input) -> new Contest("leader", arguments).run(input)));
 
     static {
+        VERBS.put("contest-multilock", (arguments, input) -> new Contest("multilock", arguments).run(input));
         VERBS.put("revoke", (arguments, input) -> new Revocation(arguments).run());
     }
 

@@ -1,3 +1,5 @@
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -50,7 +52,17 @@ final class Ledger {
      * @return null if one of the nodes ended with its session before the hold was certain
      */
     Hold begin(String kind, long asked, Hold under, String... nodes) throws Exception {
+        return begin(kind, List.of(), asked, under, List.of(nodes));
+    }
+
+    /** As begin, for something on several locks, each with one node; or on one of them. */
+    Hold beginOf(String kind, List<String> locks, long asked, List<String> nodes) throws Exception {
+        return begin(kind, locks, asked, null, nodes);
+    }
+
+    private Hold begin(String kind, List<String> locks, long asked, Hold under, List<String> nodes) throws Exception {
         Hold hold = new Hold();
+        List<Long> tokens = new ArrayList<>();
         long from = System.nanoTime();
         ZooKeeper session = client.getZookeeperClient().getZooKeeper();
         for (String node : nodes) {
@@ -60,6 +72,7 @@ final class Ledger {
                 return null;
             }
             hold.token = Math.max(hold.token, stat.getCzxid());
+            tokens.add(stat.getCzxid());
         }
         if (under != null) {
             hold.token = under.token;
@@ -67,13 +80,15 @@ final class Ledger {
         hold.trust = from + TimeUnit.MILLISECONDS.toNanos(session.getSessionTimeout());
         write(
                 "\"Event\":\"begin\",\"Hold\":%d,\"Kind\":\"%s\",\"Under\":%d,\"Permits\":%d,\"Node\":\"%s\","
-                        + "\"Token\":%d,\"Asked\":%d,\"At\":%d,\"Trust\":%d",
+                        + "\"Token\":%d,\"Locks\":[%s],\"Tokens\":%s,\"Asked\":%d,\"At\":%d,\"Trust\":%d",
                 hold.id,
                 kind,
                 under == null ? 0 : under.id,
-                nodes.length,
-                nodes[0],
+                nodes.size(),
+                nodes.get(0),
                 hold.token,
+                quoted(locks),
+                tokens,
                 asked,
                 from,
                 hold.trust);
@@ -83,6 +98,10 @@ final class Ledger {
     /** Writes why nothing was held. */
     void miss(String why) {
         write("\"Event\":\"miss\",\"Why\":\"%s\"", why);
+    }
+
+    private static String quoted(List<String> all) {
+        return all.isEmpty() ? "" : "\"" + String.join("\",\"", all) + "\"";
     }
 
     private void write(String form, Object... values) {

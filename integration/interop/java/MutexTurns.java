@@ -1,14 +1,20 @@
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 
 /** Takes a mutex. */
 final class MutexTurns implements Contest.Turns {
-    private final String path;
     private final NamedMutex mutex;
+    private final List<String> locks;
 
     MutexTurns(CuratorFramework client, String path) {
-        this.path = path;
+        this(client, path, List.of());
+    }
+
+    /** Takes a mutex that is one of several locks. */
+    MutexTurns(CuratorFramework client, String path, List<String> locks) {
         mutex = new NamedMutex(client, path);
+        this.locks = locks;
     }
 
     @Override
@@ -19,7 +25,7 @@ final class MutexTurns implements Contest.Turns {
             return;
         }
         try {
-            Ledger.Hold hold = ledger.begin("mutex", asked, null, path + "/" + mutex.node());
+            Ledger.Hold hold = ledger.beginOf("mutex", locks, asked, List.of(mutex.path()));
             if (hold != null) {
                 hold.linger(Ledger.span());
                 hold.end();
