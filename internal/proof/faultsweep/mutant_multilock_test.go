@@ -17,19 +17,22 @@ func MultiLockMutants() []Mutant {
 		File: "recipes/multilock/wait.go", Old: "\t\t\tall.Undo()\n", New: "",
 	}, {
 		Name: "the locks are acquired independently of each other", Package: several, Tests: "^TestContextReentersEachLock$",
-		File: "recipes/multilock/wait.go", Old: "ctx, keepsOthersOut = l.Context(), keepsOthersOut || first", New: "keepsOthersOut = keepsOthersOut || first",
+		File: "recipes/multilock/wait.go", Old: "ctx, keepsOthersOut = l.Context(), keepsOthersOut", New: "keepsOthersOut = keepsOthersOut",
 	}, {
 		Name: "a try is not repeated when a lock was lost before all were held", Package: several, Tests: "^TestLockIsLostBeforeAllAreHeld$",
 		File: "recipes/multilock/wait.go", Old: "\t\treturn lost\n", New: "\t\treturn final\n",
 	}, {
 		Name: "a lock that the caller has anyway counts as held for the limit", Package: several, Tests: "^TestNoLimitWhileNothing",
-		File: "recipes/multilock/wait.go", Old: "keepsOthersOut || first\n", New: "keepsOthersOut || first || true\n",
+		File: "recipes/multilock/wait.go", Old: "keepsOthersOut || first //", New: "keepsOthersOut || first || true //",
 	}, {
 		Name: "the other locks are kept when one is lost", Package: several, Tests: "^TestOneOfTheLocksIsLost$",
 		File: "internal/hold/several.go", Old: "if i != which {", New: "if i != which && false {",
 	}, {
 		Name: "a loss is noticed at the first lock only", Package: several, Tests: "^TestOneOfTheLocksIsLost$",
 		File: "internal/hold/several.go", Old: "\tfor i, p := range s.parts {\n\t\tp.handle", New: "\tfor i, p := range s.parts[:1] {\n\t\tp.handle",
+	}, {
+		Name: "a multi-lock always begins with the same lock", Package: several, Tests: "^TestWaitsForTheLockThatItCouldNotGet$",
+		File: "recipes/multilock/wait.go", Old: "\t\t\t\tw.beginWith(i)\n", New: "\t\t\t\t_ = i\n",
 	}, {
 		Name: "a check is about the first lock only", Package: several, Tests: "^TestCheckCoversAllLocks$",
 		File: "internal/hold/several.go", Old: "all = append(all, p.Check())", New: "all = append(all, s.parts[0].Check())",
