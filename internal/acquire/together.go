@@ -33,8 +33,8 @@ func MayGoTogether(ctx context.Context, recipes []*Recipe) bool {
 // all are free, within a timeout that is not much longer than that takes. Each lease is
 // acquired with the context of the one before. On failure none of its nodes remains, or
 // they are being deleted. It waits for no other contender, and returns a
-// queue.ErrNotFree if there is one.
-func Together(ctx context.Context, recipes []*Recipe, timeout time.Duration) ([]*lease.Lease, error) {
+// queue.ErrNotFree if there is one. The ranks are those of the tokens.
+func Together(ctx context.Context, recipes []*Recipe, ranks []int, timeout time.Duration) (*lease.Lease, error) {
 	first := recipes[0]
 	limit := first.atOnceLimit()
 	if timeout > 0 {
@@ -43,6 +43,9 @@ func Together(ctx context.Context, recipes []*Recipe, timeout time.Duration) ([]
 	w := first.begin(ctx, limit)
 	defer w.end()
 	session := first.Client.Session()
+	if session == nil {
+		return nil, framework.ErrNotConnected
+	}
 	positions := make([]*queue.Position, len(recipes))
 	for i, r := range recipes {
 		positions[i] = r.Queue.Position(kit.Of(r.Client).Within(session), &queue.Seen{})
@@ -54,7 +57,7 @@ func Together(ctx context.Context, recipes []*Recipe, timeout time.Duration) ([]
 		queue.LeaveTogether(w.ctx, positions)
 		return nil, err
 	}
-	return grantAll(ctx, recipes, positions, timeout)
+	return grantAll(ctx, recipes, ranks, positions, timeout)
 }
 
 // awaitAllAdmitted waits until it is known of each position whether it is admitted.
@@ -79,21 +82,23 @@ func awaitAllAdmitted(ctx context.Context, recipes []*Recipe, positions []*queue
 }
 
 // grantAll starts the holds of positions that are all admitted.
-func grantAll(ctx context.Context, recipes []*Recipe, positions []*queue.Position, timeout time.Duration) (held []*lease.Lease, err error) {
+func grantAll(ctx context.Context, recipes []*Recipe, ranks []int, positions []*queue.Position, timeout time.Duration) (*lease.Lease, error) {
+	all := new(hold.Several)
 	for i, r := range recipes {
 		l, err := r.grant(ctx, positions[i], timeout)
+		if err == nil {
+			_, err = all.Add(ctx, l, ranks[i])
+		}
 		if err != nil {
-			for _, l := range held {
-				_ = l.ReleaseAsync()
-			}
+			all.Undo()
 			if rest := positions[i+1:]; len(rest) > 0 {
 				queue.LeaveTogether(ctx, rest)
 			}
 			return nil, err
 		}
-		held, ctx = append(held, l), l.Context()
+		ctx = l.Context() //nolint:fatcontext // they are few
 	}
-	return held, nil
+	return all.Lease(), nil
 }
 
 // grant is an Acquire that finds its slot free: only from here on observers are

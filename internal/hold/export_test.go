@@ -13,7 +13,7 @@ import (
 func Dismiss(ctx context.Context) (leave func() error) {
 	for handle := range owner.Claims[*Handle](ctx) {
 		handle.hold.dismiss(handle)
-		return func() error { return handle.leave(false) }
+		return func() error { return handle.leave(awaited) }
 	}
 	return nil
 }

@@ -90,21 +90,21 @@ func (h *Handle) RevocationRequested() <-chan struct{} { return h.hold.revocatio
 
 // Release ends the claim. The last claim of an owner admits the next fork; the last
 // claim of all ends the hold.
-func (h *Handle) Release() error { return h.release(false) }
+func (h *Handle) Release() error { return h.release(awaited) }
 
 // ReleaseAsync is Release that does not wait for the server.
-func (h *Handle) ReleaseAsync() error { return h.release(true) }
+func (h *Handle) ReleaseAsync() error { return h.release(sent) }
 
-func (h *Handle) release(async bool) error {
+func (h *Handle) release(how removal) error {
 	if !h.hold.dismiss(h) {
 		return releasedError{h.hold}
 	}
-	return h.leave(async)
+	return h.leave(how)
 }
 
 // leave is the rest of a release, after dismiss. Work under the claim ends before the
 // claim does, and with it before another fork or client is admitted.
-func (h *Handle) leave(async bool) error {
+func (h *Handle) leave(by removal) error {
 	how := released
 	if h.hold.Loss() != nil {
 		how = lost
@@ -113,7 +113,7 @@ func (h *Handle) leave(async bool) error {
 	if !h.hold.endClaim(h.owner) || h.hold.admitNext(h.owner) {
 		return h.hold.Loss() // not the error of the last release, in another goroutine
 	}
-	return h.hold.close(async)
+	return h.hold.close(by)
 }
 
 // end says that the claim is over. It is idempotent.

@@ -73,9 +73,17 @@ func (h *Hold) removeNow(ctx context.Context, handsOver bool) error {
 	return err
 }
 
-// close releases the slot: the last handle was released. async does not wait for the
-// server.
-func (h *Hold) close(async bool) error {
+// A removal is how a release deletes the znodes.
+type removal int
+
+const (
+	awaited   removal = iota // until the server has answered
+	sent                     // without an answer, but awaited if it cannot be sent at once
+	discarded                // the same, but left to the background if it cannot
+)
+
+// close releases the slot: the last handle was released.
+func (h *Hold) close(by removal) error {
 	if err := h.err(); err != nil {
 		h.letGo(true)
 		if h.remains() {
@@ -94,7 +102,13 @@ func (h *Hold) close(async bool) error {
 		held := h.held()
 		ended = func(err error) { h.notifyEnd(held, err) }
 	}
-	if async && h.sendRemoval(handsOver, ended) {
+	if by != awaited && h.sendRemoval(handsOver, ended) {
+		return nil
+	}
+	if by == discarded {
+		h.unwatch()
+		h.remove()
+		ended(nil)
 		return nil
 	}
 	err := h.free(handsOver)

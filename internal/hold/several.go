@@ -61,10 +61,15 @@ func (s *Several) Lost() bool {
 	return slices.ContainsFunc(s.parts, func(p part) bool { return p.Err() != nil })
 }
 
-// Undo releases what was added, the last one first, if the claim does not begin.
+// Undo releases what was added, the last one first, if the claim does not begin. It
+// waits for nothing.
 func (s *Several) Undo() {
 	for _, p := range slices.Backward(s.parts) {
-		_ = p.Lease.ReleaseAsync()
+		if p.Lease == &p.handle.lease {
+			p.handle.discard()
+		} else { // one around it, which may do more
+			_ = p.Lease.ReleaseAsync()
+		}
 	}
 }
 

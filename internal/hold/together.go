@@ -29,6 +29,10 @@ func (h *Handle) isFirst() bool {
 	return h.owner.claims == 1
 }
 
+// discard releases a claim that no caller has got. It waits for nothing: what cannot be
+// sent at once is deleted in the background.
+func (h *Handle) discard() { _ = h.release(discarded) }
+
 // giveUp ends the claim, with a cause for its context, because the one that it is a
 // part of is lost. What it claims is free for others when it is released, or after the
 // same time as that of any lost hold: if it is the only claim the hold is lost;
@@ -72,7 +76,7 @@ func (h *Handle) windDown(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
-	_ = h.ReleaseAsync()
+	h.discard()
 }
 
 // isClosing reports whether Close of the client has begun. Its sessions, of which one

@@ -27,6 +27,7 @@ type Lock struct {
 	members []member // in the order of their paths
 	limits  retry.Policy
 	recipes []*acquire.Recipe // of the members, if they can go together
+	ranks   []int             // of these
 	apart   atomic.Int32      // how many calls of Acquire do not try that
 }
 
@@ -75,7 +76,7 @@ func New(locks []lease.Acquirer, opts ...Option) (*Lock, error) {
 			l.recipes = nil
 			break
 		}
-		l.recipes = append(l.recipes, m.recipe)
+		l.recipes, l.ranks = append(l.recipes, m.recipe), append(l.ranks, m.given)
 	}
 	return l, nil
 }

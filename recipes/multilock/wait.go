@@ -130,20 +130,11 @@ func (w *wait) together() *lease.Lease {
 	if len(l.recipes) < 2 || !acquire.MayGoTogether(w.ctx, l.recipes) {
 		return nil
 	}
-	held, err := acquire.Together(w.ctx, l.recipes, w.left())
-	switch {
-	case errors.Is(err, framework.ErrNoNode): // a parent, which the next step makes
-		return nil
-	case err != nil: // the next step says why
+	held, err := acquire.Together(w.ctx, l.recipes, l.ranks, w.left())
+	if err != nil && !errors.Is(err, framework.ErrNoNode) { // a parent, which the next step makes
 		l.apart.Store(stayApart)
-		return nil
 	}
-	all, ctx := new(hold.Several), w.ctx
-	for i, one := range held {
-		_, _ = all.Add(ctx, one, l.members[i].given)
-		ctx = one.Context() //nolint:fatcontext // they are few
-	}
-	return all.Lease()
+	return held // the next step says what has failed
 }
 
 // over is what is left when the time is up.

@@ -33,7 +33,7 @@ func AsyncMutants() []Mutant {
 		File: "internal/hold/release.go", Old: "return len(h.entry.also) == 0 && ", New: "return ",
 	}, {
 		Name: "a release that cannot be sent at once is forgotten", Package: suites, Tests: "^TestMutex$/^an_async_release_during_an_outage",
-		File: "internal/hold/release.go", Old: "if async && h.sendRemoval(handsOver, ended) {", New: "if async && (h.sendRemoval(handsOver, ended) || true) {",
+		File: "internal/hold/release.go", Old: "if by != awaited && h.sendRemoval(handsOver, ended) {", New: "if by != awaited && (h.sendRemoval(handsOver, ended) || true) {",
 	}, {
 		Name: "the watch of a lease that is released without waiting stays", Package: holds, Tests: "^TestReleaseAsyncThatFails$",
 		File: "internal/hold/release.go", Old: "\t\th.unwatch()\n\t\terr = h.freed(err, false)\n", New: "\t\terr = h.freed(err, false)\n",
