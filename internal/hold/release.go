@@ -31,6 +31,14 @@ func (h *Hold) remains() bool {
 	return h.loss != nil && !gone && h.Session().Err() == nil
 }
 
+// forget has the session no longer count the only znode of a hold, if another client
+// has deleted it: there may have been no event for that.
+func (h *Hold) forget() {
+	if len(h.paths()) == 1 && errors.Is(h.lossNow(), lease.ErrDeleted) {
+		kit.Of(h.client).Gone(h.Path())
+	}
+}
+
 // remove deletes the znodes in the background, once.
 func (h *Hold) remove() {
 	h.mu.Lock()
@@ -86,6 +94,7 @@ const (
 func (h *Hold) close(by removal) error {
 	if err := h.err(); err != nil {
 		h.letGo(true)
+		h.forget()
 		if h.remains() {
 			h.remove()
 		}

@@ -143,6 +143,7 @@ func (t *table) attend(h *Hold) (report bool) {
 		return false
 	case !remains:
 		h.unwatch() // it is gone
+		h.forget()
 		t.drop(h)
 	case !stays:
 		t.drop(h)
