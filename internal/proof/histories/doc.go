@@ -7,7 +7,7 @@
 // recipe allows. What a model does not cover is checked directly:
 //
 //	I1  a granted lease has a node, and a lease that is over stays over
-//	I2  a lease has the token of its node
+//	I2  a lease has the token of its node; one on several locks, those of its nodes
 //	I3  at a grant, no contender is left ahead that had to be granted first; the
 //	    node of a holder of the same session may stand, if it was released while valid
 //	I4  every client is granted its leases, and gets answers, in bounded time

@@ -95,7 +95,7 @@ func (r *run) nodesOf(session int64) []string {
 // contendersIn counts the nodes of contenders that are in one list and not in another.
 func (r *run) contendersIn(some, others []string) (n int) {
 	for _, node := range some {
-		if strings.HasPrefix(node, path+"/") && !slices.Contains(others, node) && !r.isEvicted(node) {
+		if strings.HasPrefix(node, path) && !slices.Contains(others, node) && !r.isEvicted(node) {
 			n++
 		}
 	}

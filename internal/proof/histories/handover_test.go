@@ -86,14 +86,6 @@ func (h *handedOver) onCall(c zktest.Call, action zktest.Action) {
 	}
 }
 
-// leave records that a lease is about to be released.
-func (r *record) leave(t *tenure) {
-	valid := t.lease.Err() == nil
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t.leaving = t.leaving || valid
-}
-
 // left records that it was released.
 func (r *record) left(t *tenure) {
 	r.mu.Lock()
@@ -110,16 +102,18 @@ func (r *run) aheadLocked(node string) (own znode.Name, ahead []znode.Name) {
 		return name
 	}
 	own = parse(node)
-	for _, child := range r.server.Children(path + r.subject.queues[0]) {
+	for _, child := range r.server.Children(folder(node)) {
 		name := parse(child)
 		if name.Node == "" || !name.Before(own) || name.Sequence == own.Sequence {
 			continue
 		}
 		granted, downgrade := false, false
 		for _, t := range r.tenures {
-			holder := parse(t.lease.Path())
-			granted = granted || holder.Node == child
-			downgrade = downgrade || name.Kind == znode.Reader && holder.Kind == znode.Writer && holder.Sequence == name.Sequence
+			for _, s := range t.op.Slots {
+				holder := parse(s.lease.Path())
+				granted = granted || holder.Node == child
+				downgrade = downgrade || name.Kind == znode.Reader && holder.Kind == znode.Writer && holder.Sequence == name.Sequence
+			}
 		}
 		if granted || !downgrade {
 			ahead = append(ahead, name)
@@ -138,16 +132,16 @@ func (r *run) ahead(node string) (own znode.Name, ahead []znode.Name) {
 // first. The node of a holder of the same session may still stand, if the holder has
 // released while its lease was valid, and if its delete was sent over the present
 // connection.
-func (th *thread) checkOrder(t *tenure) {
-	own, ahead := th.ahead(t.lease.Path())
+func (th *thread) checkOrder(s *slot) {
+	own, ahead := th.ahead(s.lease.Path())
 	if own.Node == "" {
-		th.brokenf("I3: %s is not a contender's name", t.lease.Path())
+		th.brokenf("I3: %s is not a contender's name", s.lease.Path())
 		return
 	}
 	if !th.subject.blocked(th.scenario, ahead, own) {
 		return
 	}
-	left := slices.DeleteFunc(slices.Clone(ahead), func(n znode.Name) bool { return th.isHandedOver(n, t) })
+	left := slices.DeleteFunc(slices.Clone(ahead), func(n znode.Name) bool { return th.isHandedOver(n, s) })
 	if th.subject.blocked(th.scenario, left, own) {
 		th.brokenf("I3: thread %d was granted %s although these are ahead of it: %v", th.number, own.Node, left)
 		return
@@ -155,54 +149,50 @@ func (th *thread) checkOrder(t *tenure) {
 	for _, name := range ahead {
 		needed := append(slices.Clone(left), name) // else it may have been granted beside that one
 		if !slices.Contains(left, name) && th.subject.blocked(th.scenario, needed, own) {
-			th.handedOver.grant(th.run, t.session, name.Node)
+			th.handedOver.grant(th.run, s, name.Node)
 		}
 	}
 }
 
-// isHandedOver tells whether the slot of a node may be handed over to a lease.
-func (th *thread) isHandedOver(name znode.Name, to *tenure) bool {
-	node := path + th.subject.queues[0] + "/" + name.Node
+// isHandedOver tells whether the slot of a node may be handed over to another.
+func (th *thread) isHandedOver(name znode.Name, to *slot) bool {
+	node := folder(to.lease.Path()) + "/" + name.Node
 	info, ok := th.server.Node(node)
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	held := false
-	for _, t := range th.tenures {
-		if t.lease.Path() == node {
-			held = true
-			if !t.leaving || t.lease.Err() == nil {
-				return false
-			}
+	for _, s := range th.slots[node] {
+		if s.lease.Err() == nil || s.lost.Load() {
+			return false
 		}
 	}
-	return held && name.Kind != znode.Reader && (!ok || info.EphemeralOwner == to.session)
+	return len(th.slots[node]) > 0 && name.Kind != znode.Reader && (!ok || info.EphemeralOwner == to.session)
 }
 
 // grant records a hand-over.
-func (h *handedOver) grant(r *run, session int64, name string) {
+func (h *handedOver) grant(r *run, to *slot, name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	node := path + r.subject.queues[0] + "/" + name
-	if at := h.deleting[node]; at > 0 && at < h.connections[session] {
+	node := folder(to.lease.Path()) + "/" + name
+	if at := h.deleting[node]; at > 0 && at < h.connections[to.session] {
 		r.brokenf("I3: the slot of %s was handed over although its delete was sent over a connection that has broken", name)
 	}
 	h.counts.All++
-	h.pending[node] = session
+	h.pending[node] = to.session
 }
 
-// checkEvicted checks a lease whose node an operator has deleted before the grant. It
+// checkEvicted checks a slot whose node an operator has deleted before the grant. It
 // is excused, as the event for that may not have come. If the slot was handed over,
 // there must be such an event, so the watch was set; or the hold will soon look.
-func (th *thread) checkEvicted(t *tenure) {
-	th.excuse(t)
-	if th.subject.blocked == nil {
+func (th *thread) checkEvicted(s *slot) {
+	th.excuse(s)
+	if th.subject.blocked == nil || s.ordered {
 		return
 	}
-	own, ahead := th.ahead(t.lease.Path())
+	own, ahead := th.ahead(s.lease.Path())
 	h := &th.handedOver
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if th.subject.blocked(th.scenario, ahead, own) && !h.watched[th.station.name+t.lease.Path()] && !h.mayBeUnwatched(t.lease.Path()) {
+	if th.subject.blocked(th.scenario, ahead, own) && !h.watched[th.station.name+s.lease.Path()] && !h.mayBeUnwatched(s.lease.Path()) {
 		th.brokenf("I3: thread %d was handed over a slot while it had no watch on its node %s, which is deleted", th.number, own.Node)
 	}
 }
@@ -236,9 +226,8 @@ func (r *run) operate(tr Trouble) {
 		if d.chance(40) {
 			at = d.IntN(len(nodes))
 		}
-		node := path + r.subject.queues[0] + "/" + nodes[at]
-		r.evict(node)
-		_ = c.Delete(ctx, node, framework.AnyVersion)
+		r.evict(nodes[at])
+		_ = c.Delete(ctx, nodes[at], framework.AnyVersion)
 	}
 }
 

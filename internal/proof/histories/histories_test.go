@@ -33,6 +33,7 @@ type tally struct {
 	handedOver handOvers
 	grouped    groups
 	spread     int // of these, those in which a client had several sessions
+	restarts   int // of multi-locks
 }
 
 func (n *tally) add(r Report) {
@@ -47,6 +48,7 @@ func (n *tally) add(r Report) {
 	n.handedOver.Under += r.HandOvers.Under
 	n.grouped.add(r.Groups)
 	n.spread += r.Spread
+	n.restarts += r.Restarts
 }
 
 // explore makes random histories of a recipe and checks them. ZKRECIPES_SCHEDULES is
@@ -73,8 +75,8 @@ func explore(t *testing.T, name string, scenario func(*subject, uint64) Scenario
 			reportFailure(t, s, report)
 		}
 	}
-	t.Logf("%d histories, %d operations, %d calls, %d grants, %d leases lost, %d holders struck while cut off from the majority, %d slots handed over before the delete, %d of these when the connection broke before its answer, %+v, %d with several sessions of a client, %.0f histories a minute",
-		n.runs, n.operations, n.calls, n.grants, n.lost, n.struck, n.handedOver.All, n.handedOver.Under, n.grouped, n.spread, float64(n.runs)/time.Since(began).Minutes())
+	t.Logf("%d histories, %d operations, %d calls, %d grants, %d leases lost, %d holders struck while cut off from the majority, %d slots handed over before the delete, %d of these when the connection broke before its answer, %+v, %d with several sessions of a client, %d multi-locks began again, %.0f histories a minute",
+		n.runs, n.operations, n.calls, n.grants, n.lost, n.struck, n.handedOver.All, n.handedOver.Under, n.grouped, n.spread, n.restarts, float64(n.runs)/time.Since(began).Minutes())
 	require.Positive(t, n.lost, "no fault hit a holder")
 	n.requireGroups(t)
 	require.True(t, n.spread > n.runs/100 || n.runs < 300 || n.failed > 0, "too few clients had several sessions")
@@ -82,10 +84,11 @@ func explore(t *testing.T, name string, scenario func(*subject, uint64) Scenario
 }
 
 // exploreAlone is explore with scenarios that cut holders off from the majority.
-func exploreAlone(t *testing.T, name string) {
+func exploreAlone(t *testing.T, name string) tally {
 	t.Helper()
 	n := explore(t, name, random)
 	require.True(t, n.struck > 0 || n.failed > 0 || n.runs < 100, "no lease was held by a client that was cut off from the majority")
+	return n
 }
 
 // reportFailure reports a history that breaks an invariant, and how to repeat it.

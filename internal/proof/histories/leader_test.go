@@ -37,7 +37,7 @@ func leaderSubject() *subject {
 				st.Do = Observing
 			}
 		},
-		excludes: differentTokens,
+		excludes: always,
 		blocked:  func(_ Scenario, ahead []znode.Name, _ znode.Name) bool { return len(ahead) > 0 },
 		watch:    func(r *run, c zktest.Call) { r.recordHead(c.Op == zktest.OpPing) },
 	}
@@ -132,7 +132,6 @@ func (c candidate) campaign(ctx context.Context, th *thread, st Step) {
 		case <-time.After(st.Hold / 2):
 		}
 		th.look()
-		th.leave(t)
 		o = th.call(op{Thread: th.number, What: opAcquire})
 		if terms++; terms%3 == 1 {
 			return errFailed

@@ -56,7 +56,7 @@ func (r *run) recordExpiry(c zktest.Call) {
 		return
 	}
 	for _, t := range r.tenures {
-		if t.session != c.Session {
+		if !slices.ContainsFunc(t.op.Slots, func(s *slot) bool { return s.session == c.Session }) {
 			continue
 		}
 		if t.lease.Err() == nil || errors.Is(context.Cause(t.lease.Context()), lease.ErrLost) {

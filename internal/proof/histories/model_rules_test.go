@@ -27,6 +27,28 @@ func returns(n int) op { return op{What: opEnd, N: n, Err: errors.New("over")} }
 func resized(n int) op { return op{What: opResize, N: n} }
 func sized(n int) op   { return op{What: opSize, N: n} }
 
+// on gives an op one slot of each lock, of which 0 stands for none.
+func on(o op, tokens ...int64) op {
+	for lock, token := range tokens {
+		if token > 0 {
+			o.Slots = append(o.Slots, &slot{lock: lock, token: token, inner: o.Inner})
+		}
+	}
+	return o
+}
+
+func takesAll(tokens ...int64) op  { return on(granted(0), tokens...) }
+func entersAll(tokens ...int64) op { return on(entered(0), tokens...) }
+func endsAll(tokens ...int64) op   { return on(ended(0), tokens...) }
+func hasAll(tokens ...int64) op    { return on(confirmed(0), tokens...) }
+
+// takesSecond enters the first lock, and is granted the second.
+func takesSecond(entered, granted int64) op {
+	o := entersAll(entered)
+	o.Slots = append(o.Slots, &slot{lock: 1, token: granted})
+	return o
+}
+
 func TestModels(t *testing.T) {
 	unanswered := errors.New("no answer")
 	inDoubt := func(o op) op { o.Err = unanswered; return o }
@@ -102,6 +124,46 @@ func TestModels(t *testing.T) {
 		}},
 		"rwlock: a reader older than the writer before it": {sharedModel, false, []op{
 			during(1, 2, writes(granted(11))), during(3, 4, writes(ended(11))), during(5, 6, reads(granted(10))),
+		}},
+
+		"multi-lock: one after the other": {severalModel, true, []op{
+			during(1, 2, takesAll(10, 11)), during(3, 4, endsAll(10, 11)), during(5, 6, takesAll(12, 13)),
+		}},
+		"multi-lock: two single locks": {severalModel, true, []op{
+			during(1, 2, takesAll(0, 10)), during(3, 4, takesAll(11)), during(5, 6, endsAll(0, 10)), during(7, 8, endsAll(11)),
+		}},
+		"multi-lock: beside the first lock": {severalModel, false, []op{
+			during(1, 2, takesAll(10)), during(3, 4, takesAll(11, 12)), during(5, 6, endsAll(10)),
+		}},
+		"multi-lock: beside the second lock": {severalModel, false, []op{
+			during(1, 2, takesAll(0, 10)), during(3, 4, takesAll(11, 12)), during(5, 6, endsAll(0, 10)),
+		}},
+		"multi-lock: the second lock beside it": {severalModel, false, []op{
+			during(1, 2, takesAll(10, 11)), during(3, 4, takesAll(0, 12)), during(5, 6, endsAll(10, 11)),
+		}},
+		"multi-lock: granted when only one lock is free": {severalModel, false, []op{
+			during(1, 2, takesAll(10)), during(3, 4, takesAll(0, 11)), during(5, 6, endsAll(0, 11)), during(4, 7, takesAll(12, 13)),
+			during(8, 9, endsAll(10)),
+		}},
+		"multi-lock: it goes on with one of its locks": {severalModel, false, []op{
+			during(1, 2, takesAll(10, 11)), during(3, 4, takesAll(0, 12)), during(5, 6, hasAll(10, 11)), during(7, 8, endsAll(10, 11)),
+		}},
+		"multi-lock: a token of its second lock that shrinks": {severalModel, false, []op{
+			during(1, 2, takesAll(10, 12)), during(3, 4, endsAll(10, 12)), during(5, 6, takesAll(13, 11)),
+		}},
+		"multi-lock: confirmed after its second lock was granted to another": {severalModel, false, []op{
+			during(1, 2, takesAll(10, 11)), during(2, 9, endsAll(10, 11)), during(3, 4, takesAll(0, 12)), during(5, 6, hasAll(10, 11)),
+		}},
+		"multi-lock: re-entered": {severalModel, true, []op{
+			during(1, 2, takesAll(10)), during(3, 4, takesSecond(10, 11)), during(5, 6, entersAll(0, 11)), during(7, 8, endsAll(10, 11)),
+			during(9, 10, endsAll(10)), during(11, 12, takesAll(12)), during(13, 14, endsAll(0, 11)), during(15, 16, takesAll(0, 13)),
+		}},
+		"multi-lock: re-entered, and free for others": {severalModel, false, []op{
+			during(1, 2, takesAll(10)), during(3, 4, takesSecond(10, 11)), during(5, 6, endsAll(10, 11)), during(7, 8, takesAll(12, 13)),
+			during(9, 10, endsAll(10)),
+		}},
+		"multi-lock: re-entered without the second lock": {severalModel, false, []op{
+			during(1, 2, takesAll(10)), during(3, 4, entersAll(10, 11)),
 		}},
 
 		"semaphore: all permits held": {countedModel, true, []op{

@@ -38,19 +38,36 @@ type exclusive struct {
 }
 
 func exclusiveModel(int) porcupine.Model {
-	return modelOf(exclusive{}, func(s exclusive, o op) (exclusive, bool) {
-		holding := s.leases > 0 && s.token == o.Token
-		switch {
-		case o.What == opAcquire && o.Inner && holding:
-			return exclusive{s.token, s.leases + 1}, true
-		case o.What == opAcquire && !o.Inner && s.leases == 0 && o.Token > s.token:
-			return exclusive{o.Token, 1}, true
-		case o.What == opEnd && holding:
-			return exclusive{s.token, s.leases - 1}, true
-		case o.What == opConfirm && holding:
-			return s, true
+	return modelOf(exclusive{}, func(s exclusive, o op) (exclusive, bool) { return s.step(o.What, o.Token, o.Inner) }, same)
+}
+
+func (s exclusive) step(what string, token int64, inner bool) (exclusive, bool) {
+	holding := s.leases > 0 && s.token == token
+	switch {
+	case what == opAcquire && inner && holding:
+		return exclusive{s.token, s.leases + 1}, true
+	case what == opAcquire && !inner && s.leases == 0 && token > s.token:
+		return exclusive{token, 1}, true
+	case what == opEnd && holding:
+		return exclusive{s.token, s.leases - 1}, true
+	case what == opConfirm && holding:
+		return s, true
+	}
+	return s, false
+}
+
+// severalModel is two exclusive locks. An op takes effect at one moment on all locks
+// that it is on.
+func severalModel(int) porcupine.Model {
+	return modelOf([2]exclusive{}, func(s [2]exclusive, o op) ([2]exclusive, bool) {
+		for _, on := range o.Slots {
+			next, ok := s[on.lock].step(o.What, on.token, on.inner)
+			if !ok {
+				return s, false
+			}
+			s[on.lock] = next
 		}
-		return s, false
+		return s, true
 	}, same)
 }
 
@@ -193,10 +210,13 @@ func table(history []op) string {
 			fmt.Fprintf(&b, " %d", o.N)
 		}
 		if o.Lease > 0 {
-			fmt.Fprintf(&b, " lease %d token %d", o.Lease, o.Token)
+			fmt.Fprintf(&b, " lease %d", o.Lease)
 		}
-		if o.Inner {
-			b.WriteString(" inner")
+		for _, s := range o.Slots {
+			fmt.Fprintf(&b, " token %d", s.token)
+			if s.inner {
+				b.WriteString(" inner")
+			}
 		}
 		if o.Err != nil {
 			fmt.Fprintf(&b, ": %v", o.Err)

@@ -29,15 +29,16 @@ type subject struct {
 	choose func(d die, st *Step, outer *Step)
 	// nests tells whether steps may contain steps.
 	nests bool
-	// queues are the nodes below the path whose children contend; "" is the path.
+	// queues are the nodes whose children contend, by what follows the path; "" is the
+	// path.
 	queues []string
 	// names are the kinds of these children.
 	names []string
 	// blocked tells whether a contender must not be granted because of those ahead of
-	// it in the first queue. It may be nil.
+	// it in its queue. It may be nil.
 	blocked func(s Scenario, ahead []znode.Name, own znode.Name) bool
-	// excludes tells whether two leases may not be valid at the same time. nil is for a
-	// recipe of several slots.
+	// excludes tells whether two leases on a lock may not be valid at the same time, if
+	// they do not share one slot. nil is for a recipe of several slots.
 	excludes func(a, b op) bool
 	// watch is called for each call to the server. It may be nil.
 	watch func(r *run, c zktest.Call)
@@ -45,20 +46,21 @@ type subject struct {
 	allowed func(s Scenario, outer *tenure, st Step, err error) bool
 }
 
-// contenders returns the nodes of all holders and waiters.
+// contenders returns the paths of the nodes of all holders and waiters.
 func (r *run) contenders() []string {
 	var found []string
 	for _, line := range r.subject.queues {
 		for _, child := range r.server.Children(path + line) {
 			if _, ok := znode.Parse(child, r.subject.names...); ok {
-				found = append(found, child)
+				found = append(found, path+line+"/"+child)
 			}
 		}
 	}
 	return found
 }
 
-func differentTokens(a, b op) bool { return a.Token != b.Token }
+// always is for recipes of which each slot excludes every other.
+func always(_, _ op) bool { return true }
 
 // A player is a recipe, as a thread uses it.
 type player interface {
@@ -90,7 +92,7 @@ var subjects = map[string]*subject{
 		open: func(c *framework.Client, th *thread) player {
 			return plain{"": must(mutex.New(c, path, mutex.WithMaxHold(th.scenario.MaxHold)))}
 		},
-		excludes: differentTokens,
+		excludes: always,
 		choose:   func(die, *Step, *Step) {},
 		blocked:  func(_ Scenario, ahead []znode.Name, _ znode.Name) bool { return len(ahead) > 0 },
 	},
@@ -100,7 +102,7 @@ var subjects = map[string]*subject{
 			l := must(rwlock.New(c, path, rwlock.WithMaxHold(th.scenario.MaxHold)))
 			return plain{read: l.Read(), write: l.Write()}
 		},
-		excludes: func(a, b op) bool { return differentTokens(a, b) && (a.Side == write || b.Side == write) },
+		excludes: func(a, b op) bool { return a.Side == write || b.Side == write },
 		choose: func(d die, st, outer *Step) {
 			writes := 45
 			switch {
@@ -126,35 +128,5 @@ var subjects = map[string]*subject{
 	"semaphore":    countedSubject("semaphore"),
 	"single queue": countedSubject("single queue", semaphore.WithSingleQueue()),
 	"leader":       leaderSubject(),
-}
-
-// recordGrant records a lease that was granted just now, and checks its node and those
-// ahead of it in the server's tree.
-func (th *thread) recordGrant(o op, l *lease.Lease, outer *tenure, st Step) *tenure {
-	info, ok := th.server.Node(l.Path())
-	if outer != nil && outer.op.Token == int64(l.Token()) { // re-entered, or downgraded
-		return th.granted(o, l, outer.session)
-	}
-	if outer != nil && !errors.Is(outer.lease.Err(), lease.ErrReleased) {
-		th.brokenf("errors: thread %d was granted another slot with the context of a lease that is %v", th.number, outer.lease.Err())
-	}
-	o.Inner = false
-	t := th.granted(o, l, info.EphemeralOwner)
-	switch {
-	case !ok && l.Err() != nil:
-	case !ok && th.isEvicted(l.Path()):
-		th.checkEvicted(t)
-	case !ok && th.anyExpired():
-		th.excuse(t)
-	case !ok:
-		th.brokenf("I1: thread %d was granted a node that does not exist: %s", th.number, l.Path())
-	case info.Czxid != int64(l.Token()):
-		th.brokenf("I2: thread %d has token %d, its node %d", th.number, l.Token(), info.Czxid)
-	case th.subject.blocked != nil:
-		th.mu.Lock()
-		t.ordered = true
-		th.mu.Unlock()
-		th.checkOrder(t)
-	}
-	return t
+	"multi-lock":   severalSubject(),
 }

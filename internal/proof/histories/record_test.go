@@ -21,8 +21,9 @@ type op struct {
 	Side   string // as in Step
 	N      int    // permits, or a size
 	Lease  int    // numbers the leases from 1
-	Token  int64
-	Inner  bool  // acquired with the context of a lease
+	Token  int64  // 0 for several locks
+	Inner  bool   // acquired with the context of a lease
+	Slots  []*slot
 	Err    error // if it failed
 
 	Call, Return     int64
@@ -46,14 +47,10 @@ const never = math.MaxInt64
 
 // A tenure is a lease and the record of its end.
 type tenure struct {
-	op       op // the acquire
+	op       op      // the acquire
+	outer    *tenure // with the context of whose lease it was acquired
 	lease    *lease.Lease
-	session  int64
-	excused  bool // it may have been over at the grant
-	ordered  bool // no contender that excludes it may be ahead of its node
-	leaving  bool // it was valid just before its release
 	released bool // it was released
-	used     bool // the server has carried out a request of its holder since the grant
 
 	valid, over     int64 // when it was last seen valid and first seen over; 0 if never
 	validAt, overAt time.Duration
@@ -71,10 +68,11 @@ type record struct {
 	evicted map[string]int64 // the same of nodes that an operator deletes
 	written []*written
 	commits int
+	slots   map[string][]*slot // that were granted, by their nodes
 }
 
 func newRecord() *record {
-	return &record{began: time.Now(), expired: map[int64]int64{}, evicted: map[string]int64{}}
+	return &record{began: time.Now(), expired: map[int64]int64{}, evicted: map[string]int64{}, slots: map[string][]*slot{}}
 }
 
 func (r *record) nextLocked() (seq int64, at time.Duration) {
@@ -116,10 +114,10 @@ func (r *record) returnedLocked(o op) op {
 
 // granted ends an acquire that succeeded, and checks all leases: those that are valid
 // now were valid after the grant.
-func (r *record) granted(o op, l *lease.Lease, session int64) *tenure {
+func (r *record) granted(o op, l *lease.Lease, outer *tenure) *tenure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := &tenure{lease: l, session: session}
+	t := &tenure{lease: l, outer: outer}
 	r.tenures = append(r.tenures, t)
 	o.Lease, o.Token = len(r.tenures), int64(l.Token())
 	t.op = r.returnedLocked(o)
@@ -146,7 +144,11 @@ func (r *record) lookLocked() {
 			t.valid, t.validAt = r.nextLocked()
 		case t.over == 0:
 			t.over, t.overAt = r.nextLocked()
+			if errors.Is(err, lease.ErrMemberLost) {
+				r.brokenLocked("I1: lease %d was lost with another one, which shares a lock with it: %v", t.op.Lease, err)
+			}
 		}
+		r.lookAtSlotsLocked(t)
 	}
 }
 
@@ -159,12 +161,12 @@ func (r *record) expire(session int64) {
 	}
 }
 
-// excuse marks a lease whose session is unknown, because it was ended by force before
+// excuse marks a slot whose session is unknown, because it was ended by force before
 // the grant was recorded.
-func (r *record) excuse(t *tenure) {
+func (r *record) excuse(s *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.excused = true
+	s.excused = true
 }
 
 func (r *record) anyExpired() bool {
@@ -188,45 +190,22 @@ func (r *record) isEvicted(node string) bool {
 	return r.evicted[node] != 0
 }
 
-// forcedLocked returns when the session or the node of a lease was ended by force.
-func (r *record) forcedLocked(t *tenure) (when int64, ok bool) {
-	when, ok = r.expired[t.session]
-	if node, too := r.evicted[t.lease.Path()]; too && (!ok || node < when) {
+// forcedLocked returns when the session or the node of a slot was ended by force.
+func (r *record) forcedLocked(s *slot) (when int64, ok bool) {
+	when, ok = r.expired[s.session]
+	if node, too := r.evicted[s.lease.Path()]; too && (!ok || node < when) {
 		return node, true
 	}
 	return when, ok
 }
 
-// history returns all ops, with the ends of the leases. If a session was ended by
-// force, its leases may have been over from then on without knowing it. A re-entry
-// after that is left out.
+// history returns all ops, with the ends of the leases.
 func (r *record) history() []op {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	leftOut := map[int]bool{}
+	ops := slices.DeleteFunc(slices.Clone(r.ops), func(o op) bool { return o.What == opAcquire && o.Lease > 0 })
 	for _, t := range r.tenures {
-		if forced, ok := r.forcedLocked(t); ok && t.op.Inner && forced < t.op.Call {
-			leftOut[t.op.Lease] = true
-		}
-	}
-	ops := slices.DeleteFunc(slices.Clone(r.ops), func(o op) bool { return o.What == opAcquire && leftOut[o.Lease] })
-	for _, t := range r.tenures {
-		if leftOut[t.op.Lease] {
-			continue
-		}
-		end := t.op
-		end.What, end.Err = opEnd, t.lease.Err()
-		end.Call, end.CallAt, end.Return, end.ReturnAt = t.valid, t.validAt, t.over, t.overAt
-		if t.over == 0 {
-			end.Return = never
-		}
-		if forced, ok := r.forcedLocked(t); ok {
-			end.Call = min(end.Call, forced)
-		}
-		if t.excused {
-			end.Call = t.op.Call
-		}
-		ops = append(ops, end)
+		ops = append(ops, r.opsLocked(t)...)
 	}
 	return ops
 }

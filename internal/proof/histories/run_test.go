@@ -25,6 +25,7 @@ type Report struct {
 	Groups       groups
 	Struck       int // leases held by clients cut off from the majority when it expired their session
 	Spread       int // 1 if a client had several sessions when it was granted a lease
+	Restarts     int // multi-locks that began again while they were acquired
 	Trace        []zktest.Event
 }
 
@@ -82,6 +83,7 @@ func (r *run) report() (report Report) {
 	report.HandOvers = r.handedOver.counts
 	report.Groups = r.together.counts
 	report.Spread = int(r.spread.Load())
+	report.Restarts = int(r.restarts.Load())
 	report.Trace = r.server.Trace()
 	return report
 }
@@ -94,6 +96,7 @@ type run struct {
 	server   *zktest.Server
 	clients  []*station
 	spread   atomic.Int32            // 1 if a client had several sessions
+	restarts atomic.Int32            // how many multi-locks began again while they were acquired
 	notified conformance.ObserverLog // the events of all clients
 	ctx      context.Context         // of all threads; it ends when every client must have been granted
 	ending   chan struct{}           // closed when the threads are done

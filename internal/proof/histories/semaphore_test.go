@@ -175,7 +175,8 @@ func (th *thread) checkFree(o op) {
 	th.mu.Lock()
 	defer th.mu.Unlock()
 	for _, t := range th.tenures {
-		if t.op.Return < o.Call && t.valid > o.Return && th.expired[t.session] == 0 && th.evicted[t.lease.Path()] == 0 {
+		_, forced := th.forcedLocked(t.op.Slots[0])
+		if t.op.Return < o.Call && t.valid > o.Return && !forced {
 			held += t.op.N
 		}
 	}

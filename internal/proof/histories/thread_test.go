@@ -46,7 +46,7 @@ func (r *run) connect(st *station) bool {
 		queue.SetFront(c, r.scenario.Front)
 	}
 	if r.scenario.Beside > 0 {
-		for _, parent := range []string{path, path + "/" + znode.QueueDir, path + "/" + znode.PermitsDir} {
+		for _, parent := range []string{path, path + sibling, path + "/" + znode.QueueDir, path + "/" + znode.PermitsDir} {
 			kit.Of(c).RecordParent(parent, true) // so the first create may join a group, too
 		}
 	}
@@ -121,6 +121,9 @@ func (th *thread) do(ctx context.Context, outer *tenure, st Step) {
 	o := th.call(op{Thread: th.number, What: opAcquire, Side: st.Side, N: st.N, Inner: outer != nil})
 	th.travelTogether()
 	l, err := player.acquire(ctx, st)
+	if p, ok := player.(several); ok {
+		o.Slots = p.slots(l, st)
+	}
 	th.checkDuration(st, time.Since(began))
 	if err != nil {
 		o.Err = err
@@ -138,6 +141,9 @@ func (th *thread) checkDuration(st Step, took time.Duration) {
 	switch {
 	case st.Wait <= 0:
 		limit = conformance.SessionTimeout / 3
+		if st.Side == both {
+			limit *= 2
+		}
 	case st.Wait == lease.Forever:
 		return
 	}
@@ -160,7 +166,9 @@ func (th *thread) checkError(ctx context.Context, outer *tenure, st Step, err er
 	case th.subject.allowed != nil && th.subject.allowed(th.scenario, outer, st, err):
 		ok = true
 	case errors.Is(err, lease.ErrLost):
-		ok = outer != nil && outer.lease.Err() != nil // released here, or lost by another lease of the slot
+		for t := outer; t != nil && !ok; t = t.outer {
+			ok = t.lease.Err() != nil // released here, or lost by another lease of the slot
+		}
 	case cause != nil:
 		ok = errors.Is(err, cause)
 	}
@@ -223,7 +231,6 @@ func (th *thread) release(t *tenure, st Step) {
 	}
 	th.travelTogether()
 	began := time.Now()
-	th.leave(t)
 	release := t.lease.Release
 	if st.Async {
 		release = t.lease.ReleaseAsync
@@ -247,7 +254,7 @@ func (th *thread) release(t *tenure, st Step) {
 func (th *thread) confirm(t *tenure, st Step) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), 313*time.Millisecond, errCancelled)
 	defer cancel()
-	o := th.call(op{Thread: th.number, What: opConfirm, Side: st.Side, N: st.N, Lease: t.op.Lease, Token: t.op.Token})
+	o := th.call(op{Thread: th.number, What: opConfirm, Side: st.Side, N: st.N, Lease: t.op.Lease, Token: t.op.Token, Slots: t.op.Slots})
 	o.Err = t.lease.Confirm(ctx)
 	switch {
 	case o.Err == nil:

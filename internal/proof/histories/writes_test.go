@@ -46,7 +46,7 @@ func (th *thread) use(t *tenure) {
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), 400*time.Millisecond, errCancelled)
 	defer cancel()
-	th.write(ctx, th.station, t, "", t.lease.Check())
+	th.write(ctx, th.station, t, "", []framework.Op{t.lease.Check()})
 	data, _, err := th.station.client.Get(ctx, register)
 	if err == nil && t.lease.Err() == nil { // so it was read in the session of the lease
 		th.recordRead(t, string(data))
@@ -63,21 +63,24 @@ func (th *thread) writeLate(t *tenure, st Step) *sync.WaitGroup {
 		<-time.After(max(0, st.LateBy))
 		ctx, cancel := context.WithTimeoutCause(context.Background(), 3*time.Second, errCancelled)
 		defer cancel()
-		through, check := th.station, t.lease.Check()
+		through, checks := th.station, []framework.Op{t.lease.Check()}
 		if st.Late == lateElsewhere || st.Late == lateOtherCheck {
 			through = th.clients[(th.station.number+1)%len(th.clients)]
 		}
 		if st.Late == lateElsewhere || st.Late == lateCheckOp {
-			check = framework.CheckOp(t.lease.Path(), framework.AnyVersion)
+			checks = nil
+			for _, s := range t.op.Slots {
+				checks = append(checks, framework.CheckOp(s.lease.Path(), framework.AnyVersion))
+			}
 		}
-		th.write(ctx, through, t, st.Late, check)
+		th.write(ctx, through, t, st.Late, checks)
 	})
 	<-time.After(max(0, -st.LateBy))
 	return &writing
 }
 
-// write writes through a client, with a check that says for which lease.
-func (th *thread) write(ctx context.Context, through *station, t *tenure, how string, check framework.Op) {
+// write writes through a client, with checks that say for which lease.
+func (th *thread) write(ctx context.Context, through *station, t *tenure, how string, checks []framework.Op) {
 	through.mu.Lock()
 	client := through.client
 	through.mu.Unlock()
@@ -85,7 +88,7 @@ func (th *thread) write(ctx context.Context, through *station, t *tenure, how st
 		return
 	}
 	w, number := th.recordWrite(t, how)
-	_, err := client.Multi(ctx, check, framework.SetOp(register, []byte(number), framework.AnyVersion))
+	_, err := client.Multi(ctx, append(checks, framework.SetOp(register, []byte(number), framework.AnyVersion))...)
 	if w.refused && !errors.Is(err, framework.ErrNoNode) && ctx.Err() == nil && !errors.Is(err, framework.ErrClosed) {
 		th.brokenf("I6: lease %d is released, and a Multi with its Check is not refused: %v", t.op.Lease, err)
 	}
@@ -95,9 +98,11 @@ func (th *thread) write(ctx context.Context, through *station, t *tenure, how st
 func (r *record) recordWrite(t *tenure, how string) (w *written, number string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ofNode := func(other *tenure) bool { return other.lease.Path() == t.lease.Path() && !other.released }
+	gone := func(s *slot) bool {
+		return !slices.ContainsFunc(r.tenures, func(other *tenure) bool { return other.has(s.lease.Path()) && !other.released })
+	}
 	checked := how == lateCheck || how == lateOtherCheck
-	w = &written{by: t, how: how, refused: checked && !slices.ContainsFunc(r.tenures, ofNode)}
+	w = &written{by: t, how: how, refused: checked && slices.ContainsFunc(t.op.Slots, gone)}
 	r.written = append(r.written, w)
 	return w, strconv.Itoa(len(r.written))
 }
@@ -129,17 +134,19 @@ func (r *run) recordCommit(c zktest.Call) {
 		r.brokenLocked("I6: lease %d was released, and a Multi with its Check was carried out after that", w.by.op.Lease)
 	}
 	for _, later := range r.tenures {
-		if later.used && r.comesBefore(w.by, later) {
+		if r.comesBefore(w.by, later, true) {
 			r.brokenLocked("I6: lease %d has written (%s) after lease %d, which came later, was used", w.by.op.Lease, cmp.Or(w.how, "at its grant"), later.op.Lease)
 		}
 	}
-	if c.Session != w.by.session || !w.by.ordered {
-		return // another client's requests may be carried out before the deletes of this one
+	for _, s := range w.by.op.Slots {
+		if c.Session != s.session || !s.ordered {
+			continue // another client's requests may be carried out before the deletes of this one
+		}
+		if own, ahead := r.aheadLocked(s.lease.Path()); r.subject.blocked(r.scenario, ahead, own) {
+			r.brokenLocked("I6: lease %d has written (%s) while these were ahead of it: %v", w.by.op.Lease, cmp.Or(w.how, "at its grant"), ahead)
+		}
+		s.used = true
 	}
-	if own, ahead := r.aheadLocked(w.by.lease.Path()); r.subject.blocked(r.scenario, ahead, own) {
-		r.brokenLocked("I6: lease %d has written (%s) while these were ahead of it: %v", w.by.op.Lease, cmp.Or(w.how, "at its grant"), ahead)
-	}
-	w.by.used = true
 }
 
 // recordRead checks what the holder of a lease has read.
@@ -151,11 +158,11 @@ func (r *run) recordRead(t *tenure, data string) {
 		shown = w.committed
 	}
 	for _, w := range r.written {
-		if w.committed > shown && r.comesBefore(w.by, t) {
+		if w.committed > shown && r.comesBefore(w.by, t, false) {
 			r.brokenLocked("I6: lease %d has read what lease %d, which came before, has overwritten", t.op.Lease, w.by.op.Lease)
 		}
 	}
-	t.used = true
+	t.use()
 }
 
 // recordUse records that the nodes of earlier holders were deleted, if the lease is
@@ -163,10 +170,23 @@ func (r *run) recordRead(t *tenure, data string) {
 func (r *record) recordUse(t *tenure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.used = t.used || t.lease.Err() == nil
+	if t.lease.Err() == nil {
+		t.use()
+	}
 }
 
-// comesBefore tells whether a lease is over before another begins.
-func (r *run) comesBefore(a, b *tenure) bool {
-	return a.op.Token < b.op.Token && r.subject.excludes != nil && r.subject.excludes(a.op, b.op)
+// comesBefore tells whether a lease is over before another begins, on a lock that both
+// have; if used is set, on one that the other was used on.
+func (r *run) comesBefore(a, b *tenure, used bool) bool {
+	if r.subject.excludes == nil || !r.subject.excludes(a.op, b.op) {
+		return false
+	}
+	for _, s := range a.op.Slots {
+		for _, later := range b.op.Slots {
+			if s.lock == later.lock && s.token < later.token && (later.used || !used) {
+				return true
+			}
+		}
+	}
+	return false
 }
