@@ -60,3 +60,48 @@ func GroupHistoryMutants() []Mutant {
 		File: "framework/group_queue.go", Old: "\t\t\tf.giveBack()\n", New: "",
 	}}
 }
+
+// MultiLockHistoryMutants are bugs in a lock on several locks.
+func MultiLockHistoryMutants() []Mutant {
+	const alone, together = "TestMultiLock$", "TestHandOver/multi-lock"
+	return []Mutant{{
+		Name: "a multi-lock that fails keeps what it held", Package: histories, Tests: alone,
+		File: "recipes/multilock/wait.go", Old: "\t\t\treleaseAll(held)\n", New: "",
+	}, {
+		Name: "a multi-lock is granted when its time for the next lock is up", Package: histories, Tests: alone,
+		File: "recipes/multilock/wait.go", Old: "\t\t\treleaseAll(held)\n", New: "\t\t\tif after == slowed {\n\t\t\t\treturn newClaim(w.lock.members, append(held, held[0])), final, nil\n\t\t\t}\n\t\t\treleaseAll(held)\n",
+	}, {
+		Name: "a multi-lock is granted without the lock that it lost meanwhile", Package: histories, Tests: together,
+		File: "recipes/multilock/wait.go", Old: "\t\t\treleaseAll(held)\n", New: "\t\t\tif after == lost {\n\t\t\t\treturn newClaim(w.lock.members, append(held, held[0])), final, nil\n\t\t\t}\n\t\t\treleaseAll(held)\n",
+	}, {
+		Name: "a multi-lock fails when it loses a lock before it has all", Package: histories, Tests: alone,
+		File: "recipes/multilock/wait.go", Old: "\t\treturn lost\n", New: "\t\treturn final\n",
+	}, {
+		Name: "the next lock is acquired without the context of the one before", Package: histories, Tests: alone,
+		File: "recipes/multilock/wait.go", Old: "l, err := m.Acquire(ctx, timeout)", New: "_ = ctx\n\t\tl, err := m.Acquire(w.ctx, timeout)",
+	}, {
+		Name: "each try of a multi-lock has the whole timeout", Package: histories, Tests: alone,
+		File: "recipes/multilock/wait.go", Old: "max(w.timeout-time.Since(w.start), over)", New: "max(w.timeout, over)",
+	}, {
+		Name: "a multi-lock is lost only with its first lock", Package: histories, Tests: together,
+		File: "recipes/multilock/claim.go", Old: "\tfor _, h := range c.handles {\n\t\th.OnEnd(", New: "\tfor _, h := range c.handles[:1] {\n\t\th.OnEnd(",
+	}, {
+		Name: "a lost multi-lock keeps its other locks", Package: histories, Tests: together,
+		File: "recipes/multilock/claim.go", Old: "if other != h {", New: "if false {",
+	}, {
+		Name: "a lost multi-lock ends the leases that share a lock with it", Package: histories, Tests: together,
+		File: "internal/hold/together.go", Old: "case !h.IsAlone():", New: "case false:",
+	}, {
+		Name: "tokens of a multi-lock in the order in which they were acquired", Package: histories, Tests: alone,
+		File: "recipes/multilock/claim.go", Old: "tokens[c.members[i].given] = l.Token()", New: "tokens[i] = l.Token()",
+	}, {
+		Name: "the Check of a multi-lock checks its first lock", Package: histories, Tests: together,
+		File: "recipes/multilock/claim.go", Old: "return client.AllOf(all...)", New: "return client.AllOf(all[:1]...)",
+	}, {
+		Name: "a multi-lock waits while it releases what it has given up", Package: "./internal/proof/conformance", Tests: "TestMultiLockThatGivesUpWaitsForNoAnswer",
+		File: "internal/hold/release.go", Old: "if by == discarded {", New: "if false {",
+	}, {
+		Name: "a znode that was deleted before it was watched takes room", Package: "./internal/proof/conformance", Tests: "TestNodeThatIsDeletedBeforeItIsWatchedTakesNoRoom",
+		File: "internal/hold/release.go", Old: "\t\tkit.Of(h.client).Gone(h.Path())\n", New: "",
+	}}
+}
