@@ -165,6 +165,8 @@ func (th *thread) checkError(ctx context.Context, outer *tenure, st Step, err er
 		ok = th.station.isClosed()
 	case th.subject.allowed != nil && th.subject.allowed(th.scenario, outer, st, err):
 		ok = true
+	case errors.Is(err, framework.ErrTooManyEphemerals) && errors.Is(err, framework.ErrNotConnected):
+		ok = th.scenario.Room > 0 // no server takes a further session for now
 	case errors.Is(err, lease.ErrLost):
 		for t := outer; t != nil && !ok; t = t.outer {
 			ok = t.lease.Err() != nil // released here, or lost by another lease of the slot
