@@ -43,8 +43,5 @@ func Removal(c *framework.Client) context.Context {
 	return tableOf(c, c.Session()).removal(c.Session().Timeout() / 3)
 }
 
-// OnEnd has f called when a lease is over, by who finds that out.
-func OnEnd(l *lease.Lease, f func()) { innermost(l.Context()).over.OnGive(f) }
-
 // Listeners returns how many wait for the first request to revoke a lease.
 func Listeners(l *lease.Lease) int { return innermost(l.Context()).hold.revocationRequested.Waiting() }

@@ -76,13 +76,25 @@ func (h *Handle) TrustedUntil() time.Time {
 
 // Err returns nil while the claim is valid. It compares the clock.
 func (h *Handle) Err() error {
-	h.hold.mu.Lock()
-	open := h.open
-	h.hold.mu.Unlock()
-	if !open {
+	if !h.isOpen() {
 		return releasedError{h.hold}
 	}
-	return h.hold.err()
+	if err := h.hold.err(); err != nil {
+		return err
+	}
+	switch {
+	case !h.over.Given():
+		return nil
+	case !h.isOpen(): // just now
+		return releasedError{h.hold}
+	}
+	return h.hold.lost(lease.ErrMemberLost) // it was given up
+}
+
+func (h *Handle) isOpen() bool {
+	h.hold.mu.Lock()
+	defer h.hold.mu.Unlock()
+	return h.open
 }
 
 // RevocationRequested is closed when a client has requested revocation.

@@ -79,7 +79,7 @@ func (s *Several) Lease() *lease.Lease {
 		s.stops = append(s.stops, p.handle.hold.revocationRequested.OnGive(s.revocationRequested.Give))
 	}
 	for i, p := range s.parts {
-		p.handle.over.OnGive(func() { s.lost(i, p.handle.Err()) })
+		OnEnd(p.Lease, func() { s.lost(i, p.handle.Err()) })
 	}
 	return lease.New(s)
 }

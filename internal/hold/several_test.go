@@ -20,7 +20,7 @@ func (p world) several(t *testing.T, n int, change ...func(*hold.Grant)) *lease.
 		first, err := all.Add(ctx, l, i)
 		require.NoError(t, err)
 		require.True(t, first)
-		ctx = l.Context()
+		ctx = l.Context() //nolint:fatcontext // they are few
 	}
 	require.Equal(t, n, all.Len())
 	return all.Lease()

@@ -3,6 +3,7 @@ package hold
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -19,6 +20,21 @@ func innermost(ctx context.Context) *Handle {
 		return handle
 	}
 	return nil
+}
+
+// OnEnd has f called once when a lease is over; at once if it is. It may be called on
+// any goroutine that finds that out, with no lock of the hold. It must not block.
+func OnEnd(held *lease.Lease, f func()) { innermost(held.Context()).over.OnGive(f) }
+
+// Leases are those that a context owns, the innermost first.
+func Leases(ctx context.Context) iter.Seq[*lease.Lease] {
+	return func(yield func(*lease.Lease) bool) {
+		for handle := range owner.Claims[*Handle](ctx) {
+			if !yield(&handle.lease) {
+				return
+			}
+		}
+	}
 }
 
 // isFirst reports whether it is the only claim of its owner: then the slot, or the

@@ -44,7 +44,7 @@ func createTogether(ctx context.Context, all []*Position) error {
 		v := p.view
 		select {
 		case v.joins <- struct{}{}:
-			defer func() { <-v.joins }()
+			defer func() { <-v.joins }() //nolint:gocritic // all are held until they have joined
 		default:
 			return errBusy
 		}

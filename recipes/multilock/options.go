@@ -19,10 +19,10 @@ type Option func(*options)
 type options struct{ limits retry.Policy }
 
 // WithWaitLimit sets how long a call of Acquire waits for a lock while it holds others:
-// each delay of the policy is the limit for one try. When it has passed, all locks are
-// released, and after an eighth of that time, at most a second, the next try begins.
-// The timeout of Acquire bounds all of them together. While none of its locks is held
-// there is no other limit than that timeout.
+// half of a delay of the policy or more, but not more than all of it, in one try. When
+// that has passed, all locks are released, and after an eighth of that time, at most a
+// second, the next try begins. The timeout of Acquire bounds all of them together.
+// While none of its locks is held there is no other limit than that timeout.
 //
 // The default, which the zero policy stands for, grows from DefaultWaitLimit to
 // DefaultMaxWaitLimit, with jitter. A limit is the longest time for which clients that

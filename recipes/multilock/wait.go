@@ -3,6 +3,7 @@ package multilock
 import (
 	"context"
 	"errors"
+	"hash/fnv"
 	"slices"
 	"time"
 
@@ -100,9 +101,24 @@ func (w *wait) try(limit time.Duration) (_ *lease.Lease, after verdict, err erro
 			return nil, after, err
 		}
 		// What the caller had already is not free for others when it is released here.
-		ctx, keepsOthersOut = l.Context(), keepsOthersOut || first //nolint:fatcontext // they are few
+		ctx = l.Context() //nolint:fatcontext // they are few
+		if first && !keepsOthersOut {
+			keepsOthersOut, limit = true, spread(limit, l.Path())
+		}
 	}
 	return all.Lease(), final, nil
+}
+
+// spread returns half of a limit or more, by the name of the first znode, which is one
+// of a kind: two that wait for each other, each for the lock that the other one holds,
+// must not begin again in step.
+func spread(limit time.Duration, node string) time.Duration {
+	if limit == lease.Forever {
+		return limit
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(node))
+	return limit - limit/2/1000*time.Duration(h.Sum32()%1000)
 }
 
 // beginWith makes a lock the first one. The next try waits for it holding none, so

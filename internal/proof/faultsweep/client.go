@@ -87,8 +87,8 @@ func (r *run) recordGrant(name string, l *lease.Lease) {
 	}
 	exists := func(token lease.Token) bool {
 		return slices.ContainsFunc(r.server.Children(second), func(node string) bool {
-			info, ok := r.server.Node(second + "/" + node)
-			return ok && info.Czxid == int64(token)
+			info, there := r.server.Node(second + "/" + node)
+			return there && info.Czxid == int64(token)
 		})
 	}
 	for _, token := range l.Tokens()[1:] {

@@ -66,13 +66,13 @@ func MultiLockHistoryMutants() []Mutant {
 	const alone, together = "TestMultiLock$", "TestHandOver/multi-lock"
 	return []Mutant{{
 		Name: "a multi-lock that fails keeps what it held", Package: histories, Tests: alone,
-		File: "recipes/multilock/wait.go", Old: "\t\t\treleaseAll(held)\n", New: "",
+		File: "recipes/multilock/wait.go", Old: "\t\t\tall.Undo()\n", New: "",
 	}, {
 		Name: "a multi-lock is granted when its time for the next lock is up", Package: histories, Tests: alone,
-		File: "recipes/multilock/wait.go", Old: "\t\t\treleaseAll(held)\n", New: "\t\t\tif after == slowed {\n\t\t\t\treturn newClaim(w.lock.members, append(held, held[0])), final, nil\n\t\t\t}\n\t\t\treleaseAll(held)\n",
+		File: "recipes/multilock/wait.go", Old: "\t\t\tall.Undo()\n", New: "\t\t\tif after == slowed {\n\t\t\t\treturn all.Lease(), final, nil\n\t\t\t}\n\t\t\tall.Undo()\n",
 	}, {
 		Name: "a multi-lock is granted without the lock that it lost meanwhile", Package: histories, Tests: together,
-		File: "recipes/multilock/wait.go", Old: "\t\t\treleaseAll(held)\n", New: "\t\t\tif after == lost {\n\t\t\t\treturn newClaim(w.lock.members, append(held, held[0])), final, nil\n\t\t\t}\n\t\t\treleaseAll(held)\n",
+		File: "recipes/multilock/wait.go", Old: "\t\t\tall.Undo()\n", New: "\t\t\tif after == lost {\n\t\t\t\treturn all.Lease(), final, nil\n\t\t\t}\n\t\t\tall.Undo()\n",
 	}, {
 		Name: "a multi-lock fails when it loses a lock before it has all", Package: histories, Tests: alone,
 		File: "recipes/multilock/wait.go", Old: "\t\treturn lost\n", New: "\t\treturn final\n",
@@ -83,20 +83,17 @@ func MultiLockHistoryMutants() []Mutant {
 		Name: "each try of a multi-lock has the whole timeout", Package: histories, Tests: alone,
 		File: "recipes/multilock/wait.go", Old: "max(w.timeout-time.Since(w.start), over)", New: "max(w.timeout, over)",
 	}, {
-		Name: "a multi-lock is lost only with its first lock", Package: histories, Tests: together,
-		File: "recipes/multilock/claim.go", Old: "\tfor _, h := range c.handles {\n\t\th.OnEnd(", New: "\tfor _, h := range c.handles[:1] {\n\t\th.OnEnd(",
-	}, {
 		Name: "a lost multi-lock keeps its other locks", Package: histories, Tests: together,
-		File: "recipes/multilock/claim.go", Old: "if other != h {", New: "if false {",
+		File: "internal/hold/several.go", Old: "if i != which {", New: "if i < 0 {",
 	}, {
 		Name: "a lost multi-lock ends the leases that share a lock with it", Package: histories, Tests: together,
-		File: "internal/hold/together.go", Old: "case !h.IsAlone():", New: "case false:",
+		File: "internal/hold/together.go", Old: "case !alone:", New: "case false && alone:",
 	}, {
 		Name: "tokens of a multi-lock in the order in which they were acquired", Package: histories, Tests: alone,
-		File: "recipes/multilock/claim.go", Old: "tokens[c.members[i].given] = l.Token()", New: "tokens[i] = l.Token()",
+		File: "internal/hold/several.go", Old: "tokens[p.rank] = p.Token()", New: "tokens[len(tokens)-1-p.rank] = p.Token()",
 	}, {
 		Name: "the Check of a multi-lock checks its first lock", Package: histories, Tests: together,
-		File: "recipes/multilock/claim.go", Old: "return client.AllOf(all...)", New: "return client.AllOf(all[:1]...)",
+		File: "internal/hold/several.go", Old: "return client.AllOf(all...)", New: "return client.AllOf(all[:1]...)",
 	}, {
 		Name: "a multi-lock waits while it releases what it has given up", Package: "./internal/proof/conformance", Tests: "TestMultiLockThatGivesUpWaitsForNoAnswer",
 		File: "internal/hold/release.go", Old: "if by == discarded {", New: "if false {",

@@ -17,22 +17,28 @@ func MultiLockMutants() []Mutant {
 		File: "recipes/multilock/wait.go", Old: "\t\t\tall.Undo()\n", New: "",
 	}, {
 		Name: "the locks are acquired independently of each other", Package: several, Tests: "^TestContextReentersEachLock$",
-		File: "recipes/multilock/wait.go", Old: "ctx, keepsOthersOut = l.Context(), keepsOthersOut", New: "keepsOthersOut = keepsOthersOut",
+		File: "recipes/multilock/wait.go", Old: "\t\tctx = l.Context() //nolint", New: "\t\t_ = ctx //nolint",
 	}, {
 		Name: "a try is not repeated when a lock was lost before all were held", Package: several, Tests: "^TestLockIsLostBeforeAllAreHeld$",
 		File: "recipes/multilock/wait.go", Old: "\t\treturn lost\n", New: "\t\treturn final\n",
 	}, {
 		Name: "a lock that the caller has anyway counts as held for the limit", Package: several, Tests: "^TestNoLimitWhileNothing",
-		File: "recipes/multilock/wait.go", Old: "keepsOthersOut || first //", New: "keepsOthersOut || first || true //",
+		File: "recipes/multilock/wait.go", Old: "if first && !keepsOthersOut {", New: "if (first || true) && !keepsOthersOut {",
 	}, {
 		Name: "the other locks are kept when one is lost", Package: several, Tests: "^TestOneOfTheLocksIsLost$",
 		File: "internal/hold/several.go", Old: "if i != which {", New: "if i != which && false {",
 	}, {
 		Name: "a loss is noticed at the first lock only", Package: several, Tests: "^TestOneOfTheLocksIsLost$",
-		File: "internal/hold/several.go", Old: "\tfor i, p := range s.parts {\n\t\tp.handle", New: "\tfor i, p := range s.parts[:1] {\n\t\tp.handle",
+		File: "internal/hold/several.go", Old: "\tfor i, p := range s.parts {\n\t\tOnEnd(", New: "\tfor i, p := range s.parts[:1] {\n\t\tOnEnd(",
 	}, {
 		Name: "a multi-lock always begins with the same lock", Package: several, Tests: "^TestWaitsForTheLockThatItCouldNotGet$",
 		File: "recipes/multilock/wait.go", Old: "\t\t\t\tw.beginWith(i)\n", New: "\t\t\t\t_ = i\n",
+	}, {
+		Name: "two multi-locks begin again in step", Package: "./internal/proof/histories", Tests: "^TestMultiLock$",
+		File: "recipes/multilock/wait.go", Old: "return limit - limit/2/1000*time.Duration(h.Sum32()%1000)", New: "return limit",
+	}, {
+		Name: "a claim that was given up says that it is valid", Package: "./internal/proof/histories", Tests: "^TestHandOver$/multi-lock",
+		File: "internal/hold/handle.go", Old: "return h.hold.lost(lease.ErrMemberLost) // it was given up", New: "return nil",
 	}, {
 		Name: "a check is about the first lock only", Package: several, Tests: "^TestCheckCoversAllLocks$",
 		File: "internal/hold/several.go", Old: "all = append(all, p.Check())", New: "all = append(all, s.parts[0].Check())",

@@ -165,7 +165,8 @@ func (th *thread) isHandedOver(name znode.Name, to *slot) bool {
 			return false
 		}
 	}
-	return len(th.slots[node]) > 0 && name.Kind != znode.Reader && (!ok || info.EphemeralOwner == to.session)
+	known := len(th.slots[node]) > 0 || th.scenario.isBare() // else its holder may be a multi-lock that gave up
+	return known && name.Kind != znode.Reader && (!ok || info.EphemeralOwner == to.session)
 }
 
 // grant records a hand-over.

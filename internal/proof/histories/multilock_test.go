@@ -3,12 +3,15 @@ package histories
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/multilock"
@@ -43,7 +46,11 @@ func severalSubject() *subject {
 				{Acquirer: must(mutex.New(c, path+sibling, mutex.WithMaxHold(th.scenario.MaxHold))), thread: th, lock: 1},
 			}}
 			// They are given in the order in which they are not acquired.
-			all := must(multilock.New([]lease.Acquirer{p.locks[1], p.locks[0]}, multilock.WithWaitLimit(retry.Constant(400*time.Millisecond+300*time.Microsecond))))
+			given := []lease.Acquirer{p.locks[1], p.locks[0]}
+			if th.scenario.isBare() { // then they can be taken in one transaction
+				given, p.bare = []lease.Acquirer{p.locks[1].Acquirer, p.locks[0].Acquirer}, true
+			}
+			all := must(multilock.New(given, multilock.WithWaitLimit(retry.Constant(400*time.Millisecond+300*time.Microsecond))))
 			p.plain = plain{first: p.locks[0], second: p.locks[1], both: all}
 			return p
 		},
@@ -70,6 +77,7 @@ type several struct {
 	plain
 	*thread
 	locks []*member
+	bare  bool // the multi-lock has the locks themselves, so that a grant of one is not seen
 }
 
 // A member is one of the locks.
@@ -104,6 +112,9 @@ func (p several) slots(l *lease.Lease, st Step) (slots []*slot) {
 	if l == nil {
 		return nil
 	}
+	if p.bare && st.Side == both {
+		return p.parts(l)
+	}
 	for i := len(p.locks) - 1; i >= 0; i-- {
 		switch held := p.locks[i].slot; {
 		case !covers(st.Side, []string{first, second}[i]):
@@ -113,6 +124,25 @@ func (p several) slots(l *lease.Lease, st Step) (slots []*slot) {
 			slots = append(slots, held)
 		}
 	}
+	return slots
+}
+
+// isBare tells whether a multi-lock has the locks themselves.
+func (s Scenario) isBare() bool { return s.Recipe == severalSubject().name && s.Seed%2 == 0 }
+
+// parts are the slots of a lease on both locks, by what its context owns.
+func (p several) parts(l *lease.Lease) (slots []*slot) {
+	for part := range hold.Leases(l.Context()) {
+		lock := 0
+		if strings.HasPrefix(part.Path(), path+sibling+"/") {
+			lock = 1
+		}
+		slots = append(slots, &slot{lock: lock, lease: part, token: int64(part.Token())})
+		if len(slots) == 2 {
+			break
+		}
+	}
+	slices.SortFunc(slots, func(a, b *slot) int { return b.lock - a.lock })
 	return slots
 }
 

@@ -125,7 +125,10 @@ func (r *record) recordSlot(s *slot) (again bool) {
 	r.mu.Unlock()
 	if !known {
 		// A release after a loss changes the error, and its context has that of others.
-		hold.HandleOf(s.lease).OnEnd(func() { s.lost.Store(errors.Is(s.lease.Err(), lease.ErrLost)) })
+		hold.OnEnd(s.lease, func() {
+			err := s.lease.Err()
+			s.lost.Store(errors.Is(err, lease.ErrLost) && !errors.Is(err, lease.ErrMemberLost)) // then others may have the hold still
+		})
 	}
 	return again
 }
