@@ -51,9 +51,9 @@ func rawPair(b *testing.B, client *framework.Client) {
 	}
 }
 
-// cycle acquires and releases a free mutex.
-func cycle(b *testing.B, m *mutex.Mutex) {
-	held, err := m.Acquire(context.Background(), time.Minute)
+// cycle acquires and releases what is free.
+func cycle(b *testing.B, a lease.Acquirer) {
+	held, err := a.Acquire(context.Background(), time.Minute)
 	if err == nil {
 		err = held.Release()
 	}
