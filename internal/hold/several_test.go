@@ -39,12 +39,15 @@ func TestLossOfOneOfSeveralIsSeenAtOnce(t *testing.T) {
 		both := all.Lease()
 		inner, _, err := hold.Enter(context.WithoutCancel(first.Context()), p.key())
 		require.NoError(t, err)
-		var seen []error
-		hold.OnEnd(inner, func() { seen = []error{first.Err(), both.Err()} })
+		seen := make(chan error, 2)
+		hold.OnEnd(inner, func() {
+			seen <- first.Err()
+			seen <- both.Err()
+		})
+		loss := <-seen
+		require.ErrorIs(t, loss, lease.ErrMaxHold)
+		require.Equal(t, loss, <-seen)
 		<-both.Done()
-		require.Len(t, seen, 2)
-		require.ErrorIs(t, seen[0], lease.ErrMaxHold)
-		require.Equal(t, seen[0], seen[1])
 		require.ErrorIs(t, both.Release(), lease.ErrMaxHold)
 		require.ErrorIs(t, inner.Release(), lease.ErrMaxHold)
 	})
