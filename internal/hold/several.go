@@ -94,12 +94,12 @@ func (s *Several) lost(which int, loss error) {
 	}
 	s.loss = loss
 	s.mu.Unlock()
-	s.end()
 	for i, p := range s.parts {
 		if i != which {
 			p.handle.giveUp(loss)
 		}
 	}
+	s.end()
 }
 
 // end says that the claim is over.

@@ -14,8 +14,8 @@
 // # Order
 //
 // Clients that take the same locks one after the other, in different orders, wait for
-// each other for ever. So the locks are always acquired in the order of their paths,
-// with chroot and namespace, in whatever order they were given to [New], or, if all are
+// each other for ever. So the locks are acquired in the order of their paths, with
+// chroot and namespace, in whatever order they were given to [New], or, if all are
 // free, in one transaction: those who do the same never block each other. The list of a
 // Java InterProcessMultiLock should have that order, too.
 //
@@ -25,7 +25,8 @@
 // releases what it holds, pauses, and begins again with the lock that it did not get:
 // for that it waits without a limit, because it holds none. See [WithWaitLimit]. So a
 // foreign order delays both sides, but blocks and starves neither. The price is
-// fairness: who begins again waits at the end of the queues.
+// fairness: who begins again waits at the end of the queues. And a multi-lock that does
+// so has another order itself, until it has all locks.
 //
 // # Re-entry
 //
