@@ -37,8 +37,12 @@ func (v recipeView) AwaitRoom(ctx context.Context, path string, folders []string
 }
 
 // HasRoom reports whether there is still room in a session that was chosen.
-func (v recipeView) HasRoom(s *Session, path string) bool {
-	return !v.mayChoose() || s.quota.fits(v.contenderBytes(path))
+func (v recipeView) HasRoom(s *Session, paths ...string) bool {
+	bytes := 0
+	for _, path := range paths {
+		bytes += v.contenderBytes(path)
+	}
+	return !v.mayChoose() || s.quota.fits(bytes, len(paths) == 1)
 }
 
 // mayChoose reports whether there can be more than one session for a contender.
@@ -139,5 +143,5 @@ func (c *core) living() int {
 
 // suits reports whether there is room in a session.
 func (of *choice) suits(s *Session) bool {
-	return context.Cause(s.ctx) == nil && !slices.Contains(of.except, s) && s.quota.fits(of.bytes)
+	return context.Cause(s.ctx) == nil && !slices.Contains(of.except, s) && s.quota.fits(of.bytes, true)
 }

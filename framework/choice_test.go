@@ -116,10 +116,10 @@ func TestAttachedSessionIsPreferred(t *testing.T) {
 func TestSessionsAreNotFilledToTheBrim(t *testing.T) {
 	t.Parallel()
 	q := newQuota(1600)
-	assert.True(t, q.fits(2000), "there is nothing in it")
+	assert.True(t, q.fits(2000, true), "there is nothing in it")
 	q.found("/" + strings.Repeat("x", 1395))
 	require.Equal(t, 1400, q.used)
-	assert.True(t, q.fits(100))
-	assert.False(t, q.fits(101))
+	assert.True(t, q.fits(100, true))
+	assert.False(t, q.fits(101, true))
 	assert.NoError(t, q.reserve("/"+strings.Repeat("y", 180)))
 }

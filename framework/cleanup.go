@@ -3,6 +3,7 @@ package framework
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/protection"
@@ -73,6 +74,7 @@ func (c *Client) removeInBackground(parent string, id protection.ID, mode Mode) 
 		c = c.In(nil)
 	}
 	yield := c.State() != Connected
+	var before []Created
 	c.background(path, func(ctx context.Context, c *Client) error {
 		if yield { // callers have waited for the connection too, and go first
 			yield = false
@@ -90,6 +92,14 @@ func (c *Client) removeInBackground(parent string, id protection.ID, mode Mode) 
 			}
 		}
 		all, err := c.listProtected(ctx, parent, id, mode)
+		if err == nil && mode.ephemeral() {
+			for _, node := range before {
+				if !slices.Contains(all, node) { // its delete was carried out without an answer
+					session.gone(c.full(node.Path))
+				}
+			}
+			before = all
+		}
 		for _, node := range all {
 			if e := c.Delete(ctx, node.Path, AnyVersion); e != nil && !errors.Is(e, ErrNoNode) {
 				err = errors.Join(err, e)

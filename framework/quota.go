@@ -103,13 +103,13 @@ func (q *ephemeralQuota) holds() bool {
 // main one.
 const sparedPart = 16
 
-// fits reports whether there is room for a contender that needs so many bytes, and may
-// as well go elsewhere. There is if there are no nodes: then whatever fits in a session
-// fits in this one.
-func (q *ephemeralQuota) fits(bytes int) bool {
+// fits reports whether there is room for contenders that need so many bytes, and may as
+// well go elsewhere. For a single one there is if there are no nodes: then whatever
+// fits in a session fits in this one.
+func (q *ephemeralQuota) fits(bytes int, single bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.used == 0 || q.used+bytes <= q.limit-q.limit/sparedPart
+	return single && q.used == 0 || q.used+bytes <= q.limit-q.limit/sparedPart
 }
 
 // hasBelow reports whether there are nodes below any of these parents, or may soon be.

@@ -35,63 +35,78 @@ func MayGoTogether(ctx context.Context, recipes []*Recipe) bool {
 // they are being deleted. It waits for no other contender, and returns a
 // queue.ErrNotFree if there is one. The ranks are those of the tokens.
 func Together(ctx context.Context, recipes []*Recipe, ranks []int, timeout time.Duration) (*lease.Lease, error) {
-	first := recipes[0]
+	first, session := recipes[0], recipes[0].Client.Session()
+	if session == nil {
+		return nil, framework.ErrNotConnected
+	}
+	j := joint{recipes: recipes, ranks: ranks, timeout: timeout, start: time.Now()}
 	limit := first.atOnceLimit()
 	if timeout > 0 {
 		limit = min(limit, timeout)
 	}
 	w := first.begin(ctx, limit)
 	defer w.end()
-	session := first.Client.Session()
-	if session == nil {
-		return nil, framework.ErrNotConnected
+	for _, r := range recipes {
+		j.positions = append(j.positions, r.Queue.Position(kit.Of(r.Client).Within(session), &queue.Seen{}))
 	}
-	positions := make([]*queue.Position, len(recipes))
-	for i, r := range recipes {
-		positions[i] = r.Queue.Position(kit.Of(r.Client).Within(session), &queue.Seen{})
-	}
-	if err := queue.JoinTogether(w.ctx, positions); err != nil {
+	if err := queue.JoinTogether(w.ctx, j.positions); err != nil {
 		return nil, err
 	}
-	if err := awaitAllAdmitted(w.ctx, recipes, positions); err != nil {
-		queue.LeaveTogether(w.ctx, positions)
+	if err := j.awaitAdmitted(w.ctx); err != nil {
+		queue.LeaveTogether(w.ctx, j.positions)
 		return nil, err
 	}
-	return grantAll(ctx, recipes, ranks, positions, timeout)
+	return j.grant(ctx)
 }
 
-// awaitAllAdmitted waits until it is known of each position whether it is admitted.
-func awaitAllAdmitted(ctx context.Context, recipes []*Recipe, positions []*queue.Position) error {
-	for i, p := range positions {
-		recipepath.WarnIfOpen(p.Client(), recipes[i].ProtectedNodes)
+// A joint is one call of Together.
+type joint struct {
+	recipes   []*Recipe
+	ranks     []int
+	timeout   time.Duration
+	start     time.Time
+	positions []*queue.Position // of the recipes
+	known     time.Time         // when all nodes existed
+}
+
+// awaitAdmitted waits until it is known of each position whether it is admitted.
+func (j *joint) awaitAdmitted(ctx context.Context) error {
+	for i, p := range j.positions {
+		recipepath.WarnIfOpen(p.Client(), j.recipes[i].ProtectedNodes)
 		if err := awaitAdmitted(ctx, p, nil, true); err != nil {
 			return err
 		}
 	}
-	if time.Since(positions[0].Made()) < hold.LookDelay {
-		return nil
-	}
-	// The listing of one came late. Nothing watches the node of another yet.
-	client := positions[0].Client()
-	var exist []framework.Op
-	for _, p := range positions {
-		exist = append(exist, kit.Of(client).CheckExists(p.Path(), nil))
-	}
-	_, err := client.Multi(ctx, exist...)
-	return err
+	j.known = j.positions[0].Made()
+	return j.stand(ctx, 0)
 }
 
-// grantAll starts the holds of positions that are all admitted.
-func grantAll(ctx context.Context, recipes []*Recipe, ranks []int, positions []*queue.Position, timeout time.Duration) (*lease.Lease, error) {
+// stand fails unless the nodes from an index on exist. Nothing watches them yet. So
+// they are asked for if that is not known from just now: because the listing of one
+// came late, or a quorum had to vouch for another.
+func (j *joint) stand(ctx context.Context, from int) error {
+	if time.Since(j.known) < hold.LookDelay {
+		return nil
+	}
+	var nodes []string
+	for _, p := range j.positions[from:] {
+		nodes = append(nodes, p.Path())
+	}
+	j.known = time.Now()
+	return stand(ctx, j.positions[0].Client(), nodes...)
+}
+
+// grant starts the holds of positions that are all admitted.
+func (j *joint) grant(ctx context.Context) (*lease.Lease, error) {
 	all := new(hold.Several)
-	for i, r := range recipes {
-		l, err := r.grant(ctx, positions[i], timeout)
+	for i := range j.positions {
+		l, err := j.grantNext(ctx, i)
 		if err == nil {
-			_, err = all.Add(ctx, l, ranks[i])
+			_, err = all.Add(ctx, l, j.ranks[i])
 		}
 		if err != nil {
 			all.Undo()
-			if rest := positions[i+1:]; len(rest) > 0 {
+			if rest := j.positions[i+1:]; len(rest) > 0 {
 				queue.LeaveTogether(ctx, rest)
 			}
 			return nil, err
@@ -101,13 +116,26 @@ func grantAll(ctx context.Context, recipes []*Recipe, ranks []int, positions []*
 	return all.Lease(), nil
 }
 
-// grant is an Acquire that finds its slot free: only from here on observers are
+// grantNext is an Acquire that finds its slot free: only from here on observers are
 // notified of it.
-func (r *Recipe) grant(ctx context.Context, p *queue.Position, timeout time.Duration) (*lease.Lease, error) {
-	return r.Observed(ctx, 1, timeout, func(ctx context.Context) (*lease.Lease, error) {
-		w := r.begin(ctx, 0)
+func (j *joint) grantNext(ctx context.Context, i int) (*lease.Lease, error) {
+	r, p := j.recipes[i], j.positions[i]
+	return r.Observed(ctx, 1, j.timeout, func(ctx context.Context) (*lease.Lease, error) {
+		w := r.begin(ctx, j.left())
 		defer w.end()
+		if err := j.stand(w.ctx, i); err != nil {
+			p.Leave(w.ctx)
+			return nil, err
+		}
 		w.try.Client, w.try.Session = p.Client(), p.Client().Session()
 		return w.try.Grant(p)
 	})
+}
+
+// left is the timeout for what remains.
+func (j *joint) left() time.Duration {
+	if j.timeout <= 0 || j.timeout == lease.Forever {
+		return j.timeout
+	}
+	return max(j.timeout-time.Since(j.start), 1) // 0 would mean at once
 }

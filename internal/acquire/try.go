@@ -198,11 +198,29 @@ func (t *Try) Rely(g *hold.Grant) (err error) {
 		ctx, cancel = context.WithTimeoutCause(observing(t.Work).forRequests(t.Work), t.Session.Timeout()/2, errWaitOver)
 		defer cancel()
 	}
-	if g.Reliance, err = kit.Of(t.Client).Rely(ctx, g.Path, g.Also...); err != nil {
+	began := time.Now()
+	if g.Reliance, err = kit.Of(t.Client).Rely(ctx, g.Path, g.Also...); err == nil && time.Since(began) > hold.LookDelay {
+		// It has taken so long that a deletion of a node that nothing watches yet is
+		// old.
+		if err = stand(ctx, t.Client, append([]string{g.Path}, g.Also...)...); err != nil {
+			g.Reliance.End()
+		}
+	}
+	if err != nil {
 		queue.Leave(ctx, t.Client, g.Path, g.Also...)
 	}
 	if errors.Is(err, framework.ErrNoNode) {
 		return queue.ErrEvicted
 	}
+	return err
+}
+
+// stand returns an ErrNoNode unless all these nodes exist.
+func stand(ctx context.Context, c *framework.Client, nodes ...string) error {
+	var exist []framework.Op
+	for _, node := range nodes {
+		exist = append(exist, kit.Of(c).CheckExists(node, nil))
+	}
+	_, err := c.Multi(ctx, exist...)
 	return err
 }

@@ -40,6 +40,9 @@ func Enter(ctx context.Context, key Key) (*lease.Lease, *ForkWait, error) {
 		if !claim.hold.key().equal(key) {
 			continue
 		}
+		if claim.over.Given() && claim.isOpen() { // it is lost, or was given up
+			return nil, nil, claim.Err()
+		}
 		switch handle, wait, err := claim.hold.enter(ctx, claim.owner, forked); {
 		case handle != nil:
 			return &handle.lease, nil, nil

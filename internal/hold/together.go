@@ -56,7 +56,7 @@ func (h *Handle) discard() { _ = h.release(discarded) }
 func (h *Handle) giveUp(cause error) {
 	h.interrupt(cause)
 	h.hold.mu.Lock()
-	alone := h.hold.handles == h && h.next == nil
+	alone := h.hold.handles == h && h.next == nil && h.owner.parent == nil // no fork waits for it
 	h.hold.mu.Unlock()
 	switch {
 	case !alone:

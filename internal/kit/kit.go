@@ -229,8 +229,9 @@ type Kit interface {
 	AwaitRoom(ctx context.Context, path string, folders []string, nodes int, full []*framework.Session) (*framework.Session, error)
 
 	// HasRoom reports whether a session that AwaitRoom has chosen still has room for a
-	// contender: others may have been faster.
-	HasRoom(s *framework.Session, path string) bool
+	// contender: others may have been faster. For several it reports whether they can
+	// all be in that session.
+	HasRoom(s *framework.Session, paths ...string) bool
 
 	// HasGrantedInFurther reports whether the client has had leases in further
 	// sessions: then one may lag behind what the client has done in another.

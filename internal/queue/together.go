@@ -39,6 +39,13 @@ func JoinTogether(ctx context.Context, all []*Position) error {
 // createTogether creates the nodes. A listing of each queue follows over the same
 // connection.
 func createTogether(ctx context.Context, all []*Position) error {
+	var parents []string
+	for _, p := range all {
+		parents = append(parents, p.queue.Path)
+	}
+	if !kit.Of(all[0].queue.Client).HasRoom(all[0].session, parents...) {
+		return framework.ErrTooManyEphemerals
+	}
 	paths, data, views := make([]string, len(all)), make([][]byte, len(all)), make([]*view, len(all))
 	for i, p := range all {
 		v := p.view
@@ -48,7 +55,7 @@ func createTogether(ctx context.Context, all []*Position) error {
 		default:
 			return errBusy
 		}
-		if err := p.fits(); err != nil {
+		if err := p.mayBeListed(); err != nil {
 			return err
 		}
 		paths[i], data[i], views[i] = p.queue.Node(p.queue.Kind), p.queue.Data(), v

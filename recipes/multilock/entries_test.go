@@ -140,3 +140,51 @@ func TestForksInAForeignOrder(t *testing.T) {
 		require.NoError(t, outer.Release())
 	})
 }
+
+// A fork that waits behind one that was part of a multi-lock gets its lock, when
+// another lock of that is lost.
+func TestForkWaitsBehindALostMultiLock(t *testing.T) {
+	for _, released := range []bool{false, true} {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			a, operator := w.Client("a"), w.Client("operator")
+			outer := w.Acquire(newMutex(t, a, cart))
+			work := context.WithoutCancel(outer.Context())
+			first := w.StartWith(lease.Fork(work), both(t, a), time.Minute).Granted()
+			second := w.StartWith(lease.Fork(work), newMutex(t, a, cart), time.Minute)
+			if released {
+				require.NoError(t, outer.Release())
+			}
+			w.After(time.Second)
+			w.Remove(operator, w.Ephemerals(stock)[0])
+			w.After(2 * time.Second)
+			require.ErrorIs(t, first.Release(), lease.ErrDeleted)
+			require.NoError(t, second.Granted().Release(), "outer lease released: %v", released)
+			_ = outer.Release()
+		})
+	}
+}
+
+// A lost lease is not re-entered, also not if it was entered twice.
+func TestLostLeaseThatWasEnteredTwice(t *testing.T) {
+	for _, twice := range []bool{false, true} {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			operator, c := w.Client("operator"), w.Client("a")
+			held := w.Acquire(both(t, c))
+			if twice {
+				inner := w.StartWith(held.Context(), both(t, c), time.Minute).Granted()
+				defer func() { _ = inner.Release() }()
+			}
+			w.After(time.Second)
+			w.Remove(operator, w.Ephemerals(stock)[0])
+			w.Settle()
+			require.ErrorIs(t, held.Err(), lease.ErrLost)
+			at := w.StartWith(context.WithoutCancel(held.Context()), newMutex(t, c, cart), time.Minute)
+			<-at.Done()
+			if at.Lease != nil {
+				_ = at.Lease.Release()
+			}
+			_ = held.Release()
+			require.ErrorIs(t, at.Err, lease.ErrLost, "twice: %v", twice)
+		})
+	}
+}

@@ -30,7 +30,8 @@ func threeInQueue(t *testing.T, w *conformance.World) (held *lease.Lease, first,
 // A waiter is admitted, and a quorum still has to vouch for its session when another
 // client deletes its node: it is not granted that, since the next one may hold by then.
 // The transaction that the quorum vouches by is one for another grant of the session,
-// so it does not find that out.
+// so it does not find that out; nor is it awaited for so long that the node is asked
+// for.
 func TestNodeDeletedBeforeTheGrantIsNotGranted(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
@@ -42,13 +43,13 @@ func TestNodeDeletedBeforeTheGrantIsNotGranted(t *testing.T) {
 		elsewhere := w.Acquire(returns(a))
 		ahead := w.Start(returns(b), lease.Forever)
 		held, first, second, node := threeInQueue(t, w)
-		w.Server.On(zktest.OpMulti, "").Client("b").Delay(100 * time.Millisecond)
+		w.Server.On(zktest.OpMulti, "").Client("b").Delay(8 * time.Millisecond)
 		require.NoError(t, elsewhere.Release())
-		w.After(25 * time.Millisecond)
+		w.After(2 * time.Millisecond)
 		require.NoError(t, held.Release())
-		w.After(25 * time.Millisecond)
+		w.After(2 * time.Millisecond)
 		w.Remove(w.Known("a"), node)
-		w.After(25 * time.Millisecond)
+		w.After(2 * time.Millisecond)
 		require.True(t, ahead.Waiting())
 		require.False(t, second.Waiting())
 		next := second.Granted()

@@ -59,13 +59,31 @@ func MultiLockMutants() []Mutant {
 		File: "internal/hold/several.go", Old: "\tfor _, p := range s.parts {\n\t\ts.stops", New: "\tfor _, p := range s.parts[:1] {\n\t\ts.stops",
 	}, {
 		Name: "what was joined in one transaction stays when one slot is not free", Package: several, Tests: "^TestNotAllLocksAreFree$",
-		File: "internal/acquire/together.go", Old: "\tif err := awaitAllAdmitted(w.ctx, recipes, positions); err != nil {\n\t\tqueue.LeaveTogether(w.ctx, positions)\n", New: "\tif err := awaitAllAdmitted(w.ctx, recipes, positions); err != nil {\n",
+		File: "internal/acquire/together.go", Old: "\t\tqueue.LeaveTogether(w.ctx, j.positions)\n", New: "",
 	}, {
 		Name: "what was joined in one transaction is granted although a contender is ahead", Package: several, Tests: "^TestNotAllLocksAreFree$",
 		File: "internal/acquire/together.go", Old: "if err := awaitAdmitted(ctx, p, nil, true); err != nil {", New: "if err := awaitAdmitted(ctx, p, nil, true); err != nil && err.Error() != queue.ErrNotFree.Error() {",
 	}, {
 		Name: "slots that were found free some time ago are granted", Package: several, Tests: "^TestNodeIsDeletedBeforeAllAreListed$",
-		File: "internal/acquire/together.go", Old: "if time.Since(positions[0].Made()) < hold.LookDelay {", New: "if true {",
+		File: "internal/acquire/together.go", Old: "if time.Since(j.known) < hold.LookDelay {", New: "if true {",
+	}, {
+		Name: "a slot is granted for which a quorum was awaited, and nothing watched its node", Package: several, Tests: "^TestNodeIsDeletedWhileRoundTripsAreAwaited$/single",
+		File: "internal/acquire/try.go", Old: "err == nil && time.Since(began) > hold.LookDelay {", New: "err == nil && began.IsZero() {",
+	}, {
+		Name: "the timeout does not bound the wait for a quorum", Package: several, Tests: "^TestTimeoutBoundsTheWaitForRoundTrips$",
+		File: "internal/acquire/together.go", Old: "w := r.begin(ctx, j.left())", New: "w := r.begin(ctx, 0)",
+	}, {
+		Name: "what goes together takes the room that is kept free", Package: several, Tests: "^TestSparedPartStaysFree$",
+		File: "framework/choice.go", Old: "s.quota.fits(bytes, len(paths) == 1)", New: "s.quota.fits(bytes, true)",
+	}, {
+		Name: "the forks of a lost claim are lost with it", Package: several, Tests: "^TestForkWaitsBehindALostMultiLock$",
+		File: "internal/hold/together.go", Old: " && h.owner.parent == nil // no", New: " // no",
+	}, {
+		Name: "what was given up is re-entered", Package: several, Tests: "^TestLostLeaseThatWasEnteredTwice$",
+		File: "internal/hold/owner.go", Old: "if claim.over.Given() && claim.isOpen() {", New: "if false {",
+	}, {
+		Name: "a node that was searched for and is deleted takes room", Package: suites, Tests: "^TestRoomAfterACleanUpWithoutAnAnswer$",
+		File: "framework/cleanup.go", Old: "\t\t\t\t\tsession.gone(c.full(node.Path))\n", New: "\t\t\t\t\t_ = session\n",
 	}, {
 		Name: "nodes of a transaction without an answer are forgotten", Package: several, Tests: "^TestTransactionWithoutAnAnswer$",
 		File: "framework/protected_each.go", Old: "\t\t\tlate(nil, Unknown)\n", New: "",
