@@ -98,6 +98,14 @@ func (c *crowd) isFull() bool {
 	return len(c.waiting) >= c.front
 }
 
+// waits reports whether there is a position that waits for a slot which excludes all
+// others.
+func (c *crowd) waits() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiting) > 0
+}
+
 // enter records a position that has a node.
 func (c *crowd) enter(p *Position) {
 	if !p.HandsOver() {

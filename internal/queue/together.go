@@ -15,7 +15,8 @@ var errBusy = errors.New("too many creates are under way")
 
 // JoinTogether has positions in different queues join these in one transaction. They
 // are of one session, and of clients that name nodes alike. The parents have to exist.
-// It makes one attempt. On failure no node remains, or it is being deleted.
+// It makes one attempt, and none if others of the client wait in one of the queues. On
+// failure no node remains, or it is being deleted.
 func JoinTogether(ctx context.Context, all []*Position) error {
 	for _, p := range all {
 		p.begin()
@@ -41,6 +42,9 @@ func JoinTogether(ctx context.Context, all []*Position) error {
 func createTogether(ctx context.Context, all []*Position) error {
 	var parents []string
 	for _, p := range all {
+		if p.view.crowd.waits() {
+			return ErrNotFree // and thousands that wait need not list for that
+		}
 		parents = append(parents, p.queue.Path)
 	}
 	if !kit.Of(all[0].queue.Client).HasRoom(all[0].session, parents...) {

@@ -55,6 +55,23 @@ func TestNotAllLocksAreFree(t *testing.T) {
 	})
 }
 
+// Where others of the client wait already no transaction is tried.
+func TestOthersOfTheClientWait(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c, other := w.Client("a"), w.Client("other")
+		require.NoError(t, w.Acquire(both(t, c)).Release())
+		for _, path := range []string{cart, stock} {
+			blocking := w.Acquire(newMutex(t, other, path))
+			waiting := w.Start(newMutex(t, c, path), lease.Forever)
+			w.After(time.Second)
+			counts := w.Requests(func() { require.ErrorIs(t, w.Start(both(t, c), 0).Failed(), lease.ErrTimeout) })
+			require.Zero(t, counts[zktest.OpMulti], path)
+			require.NoError(t, blocking.Release())
+			require.NoError(t, waiting.Granted().Release())
+		}
+	})
+}
+
 // The answer to the transaction is dropped: what it has made is found and deleted, and
 // the locks are acquired one by one.
 func TestTransactionWithoutAnAnswer(t *testing.T) {
