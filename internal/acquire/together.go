@@ -30,21 +30,17 @@ func MayGoTogether(ctx context.Context, recipes []*Recipe) bool {
 }
 
 // Together acquires the slots of recipes that may go together, with one transaction, if
-// all are free, within a timeout that is not much longer than that takes. Each lease is
-// acquired with the context of the one before. On failure none of its nodes remains, or
-// they are being deleted. It waits for no other contender, and returns a
-// queue.ErrNotFree if there is one. The ranks are those of the tokens.
+// all are free, within a timeout, which is positive, and not much longer than that
+// takes. Each lease is acquired with the context of the one before. On failure none of
+// its nodes remains, or they are being deleted. It waits for no other contender, and
+// returns a queue.ErrNotFree if there is one. The ranks are those of the tokens.
 func Together(ctx context.Context, recipes []*Recipe, ranks []int, timeout time.Duration) (*lease.Lease, error) {
 	first, session := recipes[0], recipes[0].Client.Session()
 	if session == nil {
 		return nil, framework.ErrNotConnected
 	}
 	j := joint{recipes: recipes, ranks: ranks, timeout: timeout, start: time.Now()}
-	limit := first.atOnceLimit()
-	if timeout > 0 {
-		limit = min(limit, timeout)
-	}
-	w := first.begin(ctx, limit)
+	w := first.begin(ctx, min(first.atOnceLimit(), timeout))
 	defer w.end()
 	for _, r := range recipes {
 		j.positions = append(j.positions, r.Queue.Position(kit.Of(r.Client).Within(session), &queue.Seen{}))
@@ -134,7 +130,7 @@ func (j *joint) grantNext(ctx context.Context, i int) (*lease.Lease, error) {
 
 // left is the timeout for what remains.
 func (j *joint) left() time.Duration {
-	if j.timeout <= 0 || j.timeout == lease.Forever {
+	if j.timeout == lease.Forever {
 		return j.timeout
 	}
 	return max(j.timeout-time.Since(j.start), 1) // 0 would mean at once

@@ -129,8 +129,8 @@ func (l *Lock) check() error {
 
 // Acquire waits up to timeout for all locks. See lease.Acquirer for everything that all
 // recipes have in common, and the package for what a lease on several locks is. A
-// timeout of 0 or less acquires the locks only if all of them are free now. The
-// TimeoutError is that of the lock which Acquire waited for last.
+// timeout of 0 or less acquires the locks only if all of them are free now, one after
+// the other. The TimeoutError is that of the lock which Acquire waited for last.
 func (l *Lock) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	if err := l.check(); err != nil {
 		return nil, err

@@ -136,14 +136,14 @@ func (w *wait) beginWith(i int) {
 const stayApart = 8
 
 // together takes all locks in one transaction, where that is possible and all are free.
-// Otherwise it returns nil.
+// Otherwise it returns nil. A call that must not wait first finds out by reading.
 func (w *wait) together() *lease.Lease {
 	l := w.lock
-	if n := l.apart.Load(); n > 0 {
-		l.apart.CompareAndSwap(n, n-1)
+	if w.timeout <= 0 || len(l.recipes) < 2 || !acquire.MayGoTogether(w.ctx, l.recipes) {
 		return nil
 	}
-	if len(l.recipes) < 2 || !acquire.MayGoTogether(w.ctx, l.recipes) {
+	if n := l.apart.Load(); n > 0 {
+		l.apart.CompareAndSwap(n, n-1)
 		return nil
 	}
 	held, err := acquire.Together(w.ctx, l.recipes, l.ranks, w.left())

@@ -116,3 +116,14 @@ func TestErrorsOfObserversStayAsTheyAre(t *testing.T) {
 		require.NoError(t, second.Release())
 	})
 }
+
+// An acquire that must not wait for other contenders waits for a moment for servers.
+func TestAtOnceThroughABreak(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		l := both(t, c)
+		require.NoError(t, w.Acquire(l).Release())
+		w.Server.On(zktest.OpCreate, stock).Client("a").Before().Cut()
+		require.NoError(t, w.Start(l, 0).Granted().Release())
+	})
+}

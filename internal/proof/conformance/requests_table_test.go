@@ -15,6 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/multilock"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -32,6 +33,17 @@ func permits(n int, opts ...semaphore.Option) maker {
 func weight(opts ...semaphore.Option) maker {
 	return func(c *framework.Client, path string) lease.Acquirer {
 		return must(semaphore.New(c, path, 10, opts...)).Weight(3)
+	}
+}
+
+// several is a lock on so many mutexes.
+func several(n int) maker {
+	return func(c *framework.Client, path string) lease.Acquirer {
+		var locks []lease.Acquirer
+		for i := range n {
+			locks = append(locks, must(mutex.New(c, fmt.Sprint(path, i))))
+		}
+		return must(multilock.New(locks))
 	}
 }
 
@@ -111,6 +123,8 @@ var prices = []struct {
 	{"single queue: the path does not exist", each(first, threeSingle)},
 	{"single queue: join a queue of other clients", each(joins(3, others), threeSingle)},
 	{"single queue: release, the next one is of another client", each(handsOver(3, soon, others), threeSingle)},
+	{"multi-lock of four mutexes: free, acquire and `Release`", each(free, several(4))},
+	{"multi-lock of four mutexes: `Acquire(ctx, 0)`, held by another", each(fails(1), several(4))},
 	{"each T: a session that holds nothing", []func(*world) price{idle(0, 0)}},
 	{"each T: a session that holds 1 lock", []func(*world) price{idle(1, 0)}},
 	{"each T: a session that holds 100 locks", []func(*world) price{idle(100, 0)}},
