@@ -47,8 +47,8 @@ func (h *Hold) exists(unless func() error) framework.Op {
 		return own
 	}
 	all := []framework.Op{own}
-	for _, node := range h.entry.also {
-		all = append(all, client.CheckExists(node.path, nil))
+	for _, other := range h.paths()[1:] {
+		all = append(all, client.CheckExists(other, nil))
 	}
 	return client.AllOf(all...)
 }
