@@ -15,7 +15,7 @@ type transaction struct {
 
 // transactionOf returns a copy of the operations.
 func transactionOf(given []Op) transaction {
-	t := transaction{given: len(given)}
+	t := transaction{ops: make([]Op, 0, len(given)), of: make([]int, 0, len(given)), given: len(given)}
 	for i, op := range given {
 		t.add(i, op)
 	}

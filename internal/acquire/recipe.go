@@ -120,6 +120,18 @@ func (r *Recipe) await(ctx context.Context, timeout time.Duration, fork *hold.Fo
 	return nil, w.explain(err)
 }
 
+// Left is the timeout for what remains of an acquire that has begun at start. When the
+// time is up it is TimeUp, as 0 would mean at once.
+func Left(timeout time.Duration, start time.Time) time.Duration {
+	if timeout <= 0 || timeout == lease.Forever {
+		return timeout
+	}
+	return max(timeout-time.Since(start), TimeUp)
+}
+
+// TimeUp is the shortest timeout.
+const TimeUp = time.Duration(1)
+
 // Failed is the error of an acquire that failed before its time was up.
 func (r *Recipe) Failed(err error) error {
 	return fmt.Errorf("acquire %s: %w", quote.Path(r.Client.FullPath(r.Path)), err)

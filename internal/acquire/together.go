@@ -117,7 +117,7 @@ func (j *joint) grant(ctx context.Context) (*lease.Lease, error) {
 func (j *joint) grantNext(ctx context.Context, i int) (*lease.Lease, error) {
 	r, p := j.recipes[i], j.positions[i]
 	return r.Observed(ctx, 1, j.timeout, func(ctx context.Context) (*lease.Lease, error) {
-		w := r.begin(ctx, j.left())
+		w := r.begin(ctx, Left(j.timeout, j.start))
 		defer w.end()
 		if err := j.stand(w.ctx, i); err != nil {
 			p.Leave(w.ctx)
@@ -126,12 +126,4 @@ func (j *joint) grantNext(ctx context.Context, i int) (*lease.Lease, error) {
 		w.try.Client, w.try.Session = p.Client(), p.Client().Session()
 		return w.try.Grant(p)
 	})
-}
-
-// left is the timeout for what remains.
-func (j *joint) left() time.Duration {
-	if j.timeout == lease.Forever {
-		return j.timeout
-	}
-	return max(j.timeout-time.Since(j.start), 1) // 0 would mean at once
 }

@@ -53,9 +53,6 @@ func (s *Several) Add(ctx context.Context, l *lease.Lease, rank int) (first bool
 	return handle.isFirst(), nil
 }
 
-// Len returns how many were added.
-func (s *Several) Len() int { return len(s.parts) }
-
 // Lost reports whether one of them is over, before the claim has begun.
 func (s *Several) Lost() bool {
 	return slices.ContainsFunc(s.parts, func(p part) bool { return p.Err() != nil })

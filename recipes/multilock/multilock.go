@@ -51,7 +51,7 @@ type member struct {
 // library (a fake of package leasetest is none), or if two are at the same path of one
 // client: several permits of a semaphore are acquired together with its Weight.
 func New(locks []lease.Acquirer, opts ...Option) (*Lock, error) {
-	o := options{limits: retry.Exponential(DefaultWaitLimit, DefaultMaxWaitLimit)}
+	o := options{}
 	for _, opt := range opts {
 		opt(&o)
 	}

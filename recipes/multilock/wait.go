@@ -60,7 +60,7 @@ func (w *wait) run() (*lease.Lease, error) {
 			w.pause(rest)
 			rest = min(2*rest, longestPause)
 		}
-		if w.ctx.Err() != nil || w.left() == over {
+		if w.ctx.Err() != nil || w.left() == acquire.TimeUp {
 			return nil, w.explain(err, after)
 		}
 	}
@@ -153,16 +153,8 @@ func (w *wait) together() *lease.Lease {
 	return held // the next step says what has failed
 }
 
-// over is what is left when the time is up.
-const over = time.Duration(1)
-
 // left is the timeout for what remains.
-func (w *wait) left() time.Duration {
-	if w.timeout <= 0 || w.timeout == lease.Forever {
-		return w.timeout
-	}
-	return max(w.timeout-time.Since(w.start), over) // 0 would mean at once
-}
+func (w *wait) left() time.Duration { return acquire.Left(w.timeout, w.start) }
 
 // judge says what follows a try that failed with err when some locks were held.
 func judge(err error, limited bool, held *hold.Several) verdict {

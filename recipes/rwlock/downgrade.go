@@ -48,10 +48,7 @@ func (s side) downgrade(ctx context.Context, timeout time.Duration, writing *hol
 	case errors.Is(err, lease.ErrTimeout), !errors.Is(err, errWriterGone) && !errors.Is(err, framework.ErrSessionLost):
 		return nil, err
 	}
-	if timeout > 0 && timeout != lease.Forever {
-		timeout = max(timeout-time.Since(start), 1)
-	}
-	held, err = s.recipe.Take(ctx, timeout, acquire.InQueue(s.recipe.Queue)) // it was released
+	held, err = s.recipe.Take(ctx, acquire.Left(timeout, start), acquire.InQueue(s.recipe.Queue)) // it was released
 	if late := (*lease.TimeoutError)(nil); timeout > 0 && errors.As(err, &late) {
 		late.Waited = time.Since(start)
 	}

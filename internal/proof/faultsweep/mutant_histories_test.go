@@ -81,7 +81,7 @@ func MultiLockHistoryMutants() []Mutant {
 		File: "recipes/multilock/wait.go", Old: "l, err := m.Acquire(ctx, timeout)", New: "_ = ctx\n\t\tl, err := m.Acquire(w.ctx, timeout)",
 	}, {
 		Name: "each try of a multi-lock has the whole timeout", Package: histories, Tests: alone,
-		File: "recipes/multilock/wait.go", Old: "max(w.timeout-time.Since(w.start), over)", New: "max(w.timeout, over)",
+		File: "recipes/multilock/wait.go", Old: "acquire.Left(w.timeout, w.start)", New: "acquire.Left(w.timeout, time.Now())",
 	}, {
 		Name: "a lost multi-lock keeps its other locks", Package: histories, Tests: together,
 		File: "internal/hold/several.go", Old: "if i != which {", New: "if i < 0 {",

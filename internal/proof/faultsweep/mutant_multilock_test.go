@@ -71,7 +71,7 @@ func MultiLockMutants() []Mutant {
 		File: "internal/acquire/try.go", Old: "err == nil && time.Since(began) > hold.LookDelay {", New: "err == nil && began.IsZero() {",
 	}, {
 		Name: "the timeout does not bound the wait for a quorum", Package: several, Tests: "^TestTimeoutBoundsTheWaitForRoundTrips$",
-		File: "internal/acquire/together.go", Old: "w := r.begin(ctx, j.left())", New: "w := r.begin(ctx, 0)",
+		File: "internal/acquire/together.go", Old: "w := r.begin(ctx, Left(j.timeout, j.start))", New: "w := r.begin(ctx, 0*Left(j.timeout, j.start))",
 	}, {
 		Name: "a transaction is tried although others of the client wait", Package: several, Tests: "^TestOthersOfTheClientWait$",
 		File: "internal/queue/together.go", Old: "if p.view.crowd.waits() {", New: "if false {",
