@@ -13,16 +13,27 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// MayGoTogether reports whether these slots may be acquired in one transaction: of one
-// client, each a position in a queue, and with a context that owns nothing.
+// CanGoTogether reports whether these are several slots that can be acquired in one
+// transaction: of one client, which names nodes alike, and each a position in a queue.
+func CanGoTogether(recipes []*Recipe) bool {
+	for _, r := range recipes {
+		first := recipes[0].Client
+		if r.Queue == nil || !kit.Of(first).SameClient(r.Client) || first.FullPath("/") != r.Client.FullPath("/") {
+			return false
+		}
+	}
+	return len(recipes) > 1
+}
+
+// MayGoTogether reports whether slots that can go together may do so now: with a
+// context that owns nothing, and in one session.
 func MayGoTogether(ctx context.Context, recipes []*Recipe) bool {
 	for range owner.Claims[*hold.Handle](ctx) {
 		return false // it may re-enter
 	}
 	first := recipes[0].Client
 	for _, r := range recipes {
-		c := r.Client
-		if r.Queue == nil || !kit.Of(first).SameClient(c) || first.FullPath("/") != c.FullPath("/") || first.Session() != c.Session() {
+		if first.Session() != r.Client.Session() {
 			return false
 		}
 	}

@@ -26,8 +26,8 @@ const Forever = lease.Forever
 type Lock struct {
 	members []member // in the order of their paths
 	limits  retry.Policy
-	recipes []*acquire.Recipe // of the members, if they can go together
-	ranks   []int             // of these
+	ranks   []int             // of the members
+	recipes []*acquire.Recipe // of these, if they can go together
 	apart   atomic.Int32      // how many calls of Acquire do not try that
 }
 
@@ -71,12 +71,14 @@ func New(locks []lease.Acquirer, opts ...Option) (*Lock, error) {
 		return nil, fmt.Errorf("multi-lock: %w: no locks", framework.ErrInvalidArgument)
 	}
 	slices.SortStableFunc(l.members, func(a, b member) int { return cmp.Compare(a.fullPath(), b.fullPath()) })
+	var recipes []*acquire.Recipe
+	bare := true
 	for _, m := range l.members {
-		if !acquire.IsRecipe(m.Acquirer) {
-			l.recipes = nil
-			break
-		}
-		l.recipes, l.ranks = append(l.recipes, m.recipe), append(l.ranks, m.given)
+		recipes, l.ranks = append(recipes, m.recipe), append(l.ranks, m.given)
+		bare = bare && acquire.IsRecipe(m.Acquirer)
+	}
+	if bare && acquire.CanGoTogether(recipes) {
+		l.recipes = recipes
 	}
 	return l, nil
 }

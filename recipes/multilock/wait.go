@@ -139,7 +139,7 @@ const stayApart = 8
 // Otherwise it returns nil. A call that must not wait first finds out by reading.
 func (w *wait) together() *lease.Lease {
 	l := w.lock
-	if w.timeout <= 0 || len(l.recipes) < 2 || !acquire.MayGoTogether(w.ctx, l.recipes) {
+	if w.timeout <= 0 || l.recipes == nil || !acquire.MayGoTogether(w.ctx, l.recipes) {
 		return nil
 	}
 	if n := l.apart.Load(); n > 0 {
