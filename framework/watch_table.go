@@ -41,7 +41,9 @@ type watchEntry struct {
 	missing     bool // there was no node
 	first, last *waiter
 	idle        *list.Element // nil while there are waiters
-	since       time.Time     // when the last one left
+	since       time.Time     // when the last one left, or asked for what is known
+	known       bool          // data are what the node has while the watch has not fired
+	data        []byte
 }
 
 // A waiter waits for the event of an entry. It is in the entry's list until the event,

@@ -20,6 +20,9 @@ type Recipe struct {
 	Client *framework.Client
 	// Path is that of the recipe.
 	Path string
+	// Of is the path for observers, of the recipe that this one is a part of; "" if it
+	// is Path.
+	Of string
 	// MaxHold bounds each hold; 0 is no limit.
 	MaxHold time.Duration
 	// Kind is what is acquired: lease.KindMutex and so on.

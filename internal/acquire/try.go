@@ -1,6 +1,7 @@
 package acquire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -29,6 +30,11 @@ type Try struct {
 	// Ask, if it is not nil, records in Seen which contenders are ahead, if these are
 	// not the ones ahead in the queue.
 	Ask func(ctx context.Context)
+	// Verify, if it is not nil, is called when a slot was admitted and before it is
+	// granted, with its node. An error fails the try.
+	Verify func(ctx context.Context, node string) error
+	// Slot is the recipe whose slot is tried next; nil if it is that of the acquire.
+	Slot *Recipe
 
 	wait *wait
 }
@@ -96,17 +102,50 @@ func (t *Try) readFree(ctx context.Context, q *queue.Queue) error {
 // Await joins the queue, and waits until the position is admitted: see
 // Position.AwaitAdmitted. On failure no node remains, or it is being deleted.
 func (t *Try) Await(ctx context.Context, q *queue.Queue, also *queue.Dependency) (*queue.Position, error) {
+	p, err := t.Join(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.AwaitPosition(ctx, p, also); err != nil {
+		t.GiveUp(p)
+		return nil, err
+	}
+	return p, nil
+}
+
+// Join joins the queue.
+func (t *Try) Join(ctx context.Context, q *queue.Queue) (*queue.Position, error) {
 	p := q.Position(t.Client, t.Seen)
 	if err := p.Join(ctx); err != nil {
 		return nil, err
 	}
-	recipepath.WarnIfOpen(t.Client, t.wait.recipe.ProtectedNodes)
+	recipepath.WarnIfOpen(t.Client, t.slot().ProtectedNodes)
+	return p, nil
+}
+
+// slot returns the recipe whose slot the try is for.
+func (t *Try) slot() *Recipe { return cmp.Or(t.Slot, t.wait.recipe) }
+
+// AwaitPosition waits until a position that has joined a queue is admitted. It does not
+// leave the queue. If ctx ends it can be called again.
+func (t *Try) AwaitPosition(ctx context.Context, p *queue.Position, also *queue.Dependency) error {
 	err := t.awaitFront(ctx, p)
 	if err == nil {
 		err = awaitAdmitted(ctx, p, also, t.AtOnce)
 	}
-	if err != nil {
-		t.GiveUp(p)
+	return err
+}
+
+// JoinFree joins a queue beside the one that the try waits in, and returns a position
+// that is admitted; if it has to wait it leaves, and returns queue.ErrNotFree.
+func (t *Try) JoinFree(ctx context.Context, q *queue.Queue) (*queue.Position, error) {
+	p := q.Position(t.Client, &queue.Seen{})
+	if err := p.Join(ctx); err != nil {
+		return nil, err
+	}
+	recipepath.WarnIfOpen(t.Client, t.slot().ProtectedNodes)
+	if err := awaitAdmitted(ctx, p, nil, true); err != nil {
+		p.Leave(ctx)
 		return nil, err
 	}
 	return p, nil
@@ -191,15 +230,21 @@ func (t *Try) Start(ctx context.Context, g hold.Grant) *lease.Lease {
 // when the session is over, or the context has ended, although the slot is free. Then
 // it deletes the nodes.
 func (t *Try) Rely(g *hold.Grant) (err error) {
-	r, ctx := t.wait.recipe, t.wait.ctx
-	g.Client, g.Session, g.Key, g.MaxHold = t.Client, t.Session, r.Key(), r.MaxHold
+	r, ctx := t.slot(), t.wait.ctx
+	g.Client, g.Session, g.Key, g.Of, g.MaxHold = t.Client, t.Session, r.Key(), r.Of, r.MaxHold
 	if t.AtOnce { // the slot is free; after a break in an idle session this takes a third of the timeout
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(observing(t.Work).forRequests(t.Work), t.Session.Timeout()/2, errWaitOver)
 		defer cancel()
 	}
 	began := time.Now()
-	if g.Reliance, err = kit.Of(t.Client).Rely(ctx, g.Path, g.Also...); err == nil && time.Since(began) > hold.LookDelay {
+	if t.Verify != nil {
+		err = t.Verify(ctx, g.Path)
+	}
+	if err == nil {
+		g.Reliance, err = kit.Of(t.Client).Rely(ctx, g.Path, g.Also...)
+	}
+	if err == nil && time.Since(began) > hold.LookDelay {
 		// It has taken so long that a deletion of a node that nothing watches yet is
 		// old.
 		if err = stand(ctx, t.Client, append([]string{g.Path}, g.Also...)...); err != nil {

@@ -100,7 +100,8 @@ func (w *wait) tryIn(session *framework.Session, take Taker) (*lease.Lease, erro
 	if w.seen.Notified != nil {
 		*w.seen.Notified = time.Time{}
 	}
-	w.try.Client, w.try.Session, w.try.Ask = kit.Of(w.recipe.Client).Within(session), session, nil
+	w.try.Client, w.try.Session = kit.Of(w.recipe.Client).Within(session), session
+	w.try.Ask, w.try.Verify, w.try.Slot = nil, nil, nil
 	return take(w.ctx, &w.try)
 }
 

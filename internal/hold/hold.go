@@ -23,6 +23,8 @@ type Grant struct {
 	Reliance kit.Reliance
 	// Key identifies what is held, for re-entry.
 	Key Key
+	// Of is the path of the recipe for observers; "" if it is that of the key.
+	Of string
 	// Path is the znode of the slot.
 	Path string
 	// Also are further znodes of the slot, made in the same transaction. The hold needs

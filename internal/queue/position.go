@@ -270,6 +270,13 @@ func (p *Position) Leave(ctx context.Context) {
 	p.End()
 }
 
+// Abandon is Leave that waits for nothing.
+func (p *Position) Abandon() {
+	p.recordMissing()
+	kit.Of(p.client).DeleteInBackground(p.path)
+	p.End()
+}
+
 // recordMissing records that the node is deleted if a listing has shown that.
 func (p *Position) recordMissing() {
 	if p.awaiting != nil && p.missing { // there was no event, as it had no watch

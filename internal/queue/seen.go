@@ -17,6 +17,8 @@ type Seen struct {
 	Dir, Head string
 	// Holder is what its data say; nil if unknown.
 	Holder *lease.Holder
+	// Waited says that there were contenders ahead.
+	Waited bool
 	// Notified gets the time when a wait for others last ended; nil if nobody asks for
 	// that.
 	Notified *time.Time
@@ -40,7 +42,7 @@ func (s *Seen) Record(dir string, ahead []znode.Name) {
 
 // record records how many contenders are ahead, and the first of them.
 func (s *Seen) record(dir string, ahead int, head string) {
-	s.Ahead = ahead
+	s.Ahead, s.Waited = ahead, s.Waited || ahead > 0
 	if ahead > 0 && head != s.Head {
 		s.Dir, s.Head, s.Holder = dir, head, nil
 	}

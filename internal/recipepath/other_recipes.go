@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
@@ -43,7 +44,7 @@ var ErrOtherLayout = fmt.Errorf("%w, a semaphore of the other layout", lease.Err
 // recipes names the recipe of each kind of node.
 var recipes = map[string]string{
 	znode.Mutex: "a mutex", znode.Reader: "a read-write lock", znode.Writer: "a read-write lock", znode.Latch: "an election",
-	znode.Permit: "a semaphore", znode.Permits: "a semaphore with a single queue",
+	znode.Permit: "a semaphore", znode.Permits: "a semaphore with a single queue", znode.Stripe: "a striped lock",
 }
 
 // errOther returns the error for a node of another recipe: an ErrOtherRecipe and,
@@ -51,7 +52,10 @@ var recipes = map[string]string{
 func errOther(in string, name znode.Name, own []string) error {
 	semaphores := func(kind string) bool { return kind == znode.Permit || kind == znode.Permits }
 	node, kind, why := name.Node, name.Kind, lease.ErrOtherRecipe
-	if in != "" {
+	switch {
+	case strings.HasPrefix(in, znode.Stripe):
+		node, kind = in+"/"+node, znode.Stripe
+	case in != "":
 		node, kind = in+"/"+node, znode.Permit // also in the queue
 	}
 	if semaphores(kind) && semaphores(own[0]) {
@@ -84,10 +88,17 @@ func CheckOthers(ctx context.Context, c *framework.Client, q *queue.Queue, child
 			return errOther("", name, q.Kinds)
 		}
 	}
+	for _, child := range children {
+		if strings.HasPrefix(child, znode.Stripe) {
+			if err := checkQueueBelow(ctx, c, q, child, self, znode.Locks...); err != nil {
+				return err
+			}
+		}
+	}
 	if !slices.Contains(children, znode.PermitsDir) {
 		return nil
 	}
-	if err := checkAdmissionQueue(ctx, c, q, self); err != nil {
+	if err := checkQueueBelow(ctx, c, q, znode.QueueDir, self, znode.Mutex); err != nil {
 		return err
 	}
 	held, err := list(ctx, c, q.Node(znode.PermitsDir), znode.Permit) // after the queue
@@ -97,11 +108,11 @@ func CheckOthers(ctx context.Context, c *framework.Client, q *queue.Queue, child
 	return err
 }
 
-// checkAdmissionQueue returns nil unless a semaphore's queue below the path has a node
-// older than self.
-func checkAdmissionQueue(ctx context.Context, c *framework.Client, q *queue.Queue, self *queue.Position) error {
-	path := q.Node(znode.QueueDir)
-	waiting, err := list(ctx, c, path, znode.Mutex)
+// checkQueueBelow returns nil unless a queue below the path, of a semaphore or of a
+// stripe, has a node older than self.
+func checkQueueBelow(ctx context.Context, c *framework.Client, q *queue.Queue, dir string, self *queue.Position, kinds ...string) error {
+	path := q.Node(dir)
+	waiting, err := list(ctx, c, path, kinds...)
 	if err != nil {
 		return err
 	}
@@ -115,33 +126,32 @@ func checkAdmissionQueue(ctx context.Context, c *framework.Client, q *queue.Queu
 		case self != nil && stat.Czxid > self.Token():
 			return nil // as are all behind it
 		}
-		return errOther(znode.QueueDir, name, q.Kinds)
+		return errOther(dir, name, q.Kinds)
 	}
 	return nil
 }
 
-// list returns the nodes of a kind that recipes have made below a child of the path, in
-// order.
-func list(ctx context.Context, c *framework.Client, path, kind string) ([]znode.Name, error) {
+// list returns the nodes of some kinds that recipes have made below a child of the
+// path, in order.
+func list(ctx context.Context, c *framework.Client, path string, kinds ...string) ([]znode.Name, error) {
 	children, _, err := znode.Children(ctx, c, path)
 	if errors.Is(err, framework.ErrNoAuth) {
 		return nil, nil // all clients may read those of a semaphore
 	}
-	found := whole(children, kind)
+	found := whole(children, kinds...)
 	slices.SortFunc(found, znode.Compare)
 	return found, err
 }
 
-// CheckOthersAtSemaphore returns an error if the path of a semaphore has a node of
-// another recipe, or of a semaphore with a single queue, that is older than the given
-// node of the queue, or than the parent of the permits, whose czxid is given: no other
-// recipe could look into that before.
-func CheckOthersAtSemaphore(ctx context.Context, c *framework.Client, path, node string, leases int64) error {
+// CheckOthersAbove returns an error if the path of a recipe, which has its queues below
+// that, has a node of a kind other than its own that is older than the given node of a
+// queue, or than a moment: the czxid of the parent of a semaphore's permits, into which
+// no other recipe could look before.
+func CheckOthersAbove(ctx context.Context, c *framework.Client, path, node string, moment int64, own ...string) error {
 	children, _, err := c.Children(ctx, path)
 	if err != nil {
 		return err
 	}
-	own := []string{znode.Permit}
 	found := others(children, own)
 	if len(found) == 0 {
 		return nil
@@ -158,7 +168,7 @@ func CheckOthersAtSemaphore(ctx context.Context, c *framework.Client, path, node
 		if err != nil {
 			return err
 		}
-		if exists && theirs.Czxid < max(mine.Czxid, leases) {
+		if exists && theirs.Czxid < max(mine.Czxid, moment) {
 			return errOther("", name, own)
 		}
 	}

@@ -114,7 +114,7 @@ func (a *admission) attempt(ctx context.Context) ([]framework.Created, error) {
 		return nil, c.CreateParents(ctx, a.s.permitsPath()+"/"+znode.Permit)
 	case len(now.holders)+a.n <= now.size:
 		if now.record.stat.NumChildren > ownChildren {
-			if err := recipepath.CheckOthersAtSemaphore(ctx, c, a.s.recipe.Path, a.position.Path(), now.czxid); err != nil {
+			if err := recipepath.CheckOthersAbove(ctx, c, a.s.recipe.Path, a.position.Path(), now.czxid, znode.Permit); err != nil {
 				return nil, err
 			}
 		}

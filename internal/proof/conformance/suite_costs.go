@@ -41,6 +41,7 @@ func failedTryOnlyReads(t *testing.T, w *World, r Recipe) {
 // with many waiters.
 func handOverCosts(t *testing.T, w *World, r Recipe) {
 	costs := map[int]int{}
+	release(t, w.Acquire(r.next()(w.Named("a"), path))) // what a client does once
 	for _, waiters := range []int{10, 50} {
 		held := fill(w, r)
 		c := w.Named("a")

@@ -168,7 +168,7 @@ func deleteIsRefused(t *testing.T, w *World, r Recipe) {
 	c := newHolder(w, r)
 	operator := w.Client("operator")
 	allow := func(perms int32) {
-		_, err := operator.SetACL(t.Context(), path, framework.WorldACL(perms), framework.AnyVersion)
+		_, err := operator.SetACL(t.Context(), path+r.Below, framework.WorldACL(perms), framework.AnyVersion)
 		require.NoError(t, err)
 	}
 	next, last := w.Start(c.a, lease.Forever), w.Start(c.a, lease.Forever)

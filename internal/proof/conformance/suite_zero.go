@@ -45,7 +45,11 @@ func zeroValue(t *testing.T, w *World, r Recipe) {
 					args[i] = reflect.ValueOf(t.Context())
 				}
 			}
-			requireNotMade(t, func() []reflect.Value { return method.Call(args) })
+			call := method.Call
+			if method.Type().IsVariadic() {
+				call = method.CallSlice
+			}
+			requireNotMade(t, func() []reflect.Value { return call(args) })
 		}
 	}
 }

@@ -1,0 +1,115 @@
+package striped
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/acquire"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/recipepath"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// Why two values with different numbers do not both hold a stripe. Let D be a node that
+// was admitted to its stripe, and V what verified the number n after that: a read that
+// was sent later, or a watch, set by a read that showed n, whose event had not come.
+//
+//   - A session gets the event for a change before anything that shows a later state. So
+//     the path stored n at some moment at which D was the head of its queue.
+//   - Who changes the number holds all stripes of the old one, and does it in a
+//     transaction that fails unless all of its nodes exist. So from that moment on the
+//     number is n for as long as D exists: one of those stripes is D's.
+//   - So while two leases are valid, their nodes exist, and both numbers are the one that
+//     is stored.
+//   - The path cannot be deleted while D exists, and who stores a number where there is
+//     none does so with the version that it has read.
+
+// encode is what the path stores. It is a text, and so not the size of a semaphore.
+func encode(n int) []byte { return fmt.Appendf(nil, "%d stripes", n) }
+
+// decode is the inverse.
+func decode(data []byte) (n int, ok bool) {
+	digits, _ := strings.CutSuffix(string(data), " stripes")
+	n, err := strconv.Atoi(digits)
+	return n, err == nil && string(encode(n)) == string(data)
+}
+
+// compare returns an error unless data are the own number.
+func (l *Locks) compare(data []byte) error {
+	switch n, ok := decode(data); {
+	case !ok:
+		return fmt.Errorf("%w: %s: choose another path, or empty this one if no program needs that", lease.ErrForeignData, quote.Excerpt(data))
+	case n != len(l.stripes):
+		return fmt.Errorf("%w: %d given, %d stored", ErrSizeMismatch, len(l.stripes), n)
+	}
+	return nil
+}
+
+// begin begins a try. Before the first stripe is acquired through the value, it compares
+// the numbers: then who has the wrong one need not wait for that.
+func (l *Locks) begin(ctx context.Context, t *acquire.Try) error {
+	t.Verify = func(ctx context.Context, node string) error { return l.verify(ctx, t.Client, node) }
+	if l.agreed.Load() {
+		return nil
+	}
+	data, _, err := t.Client.Get(ctx, l.recipe.Path)
+	if errors.Is(err, framework.ErrNoNode) || err == nil && len(data) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return l.compare(data)
+}
+
+// verify returns an error unless the path stores the own number, for a node that was
+// admitted. If it stores none, the own one is stored first.
+func (l *Locks) verify(ctx context.Context, c *framework.Client, node string) error {
+	for {
+		data, err := kit.Of(c).GetKnown(ctx, l.recipe.Path)
+		if err != nil { // an ErrNoNode: then the node below it is gone, too
+			return err
+		}
+		if len(data) > 0 {
+			if err := l.compare(data); err != nil {
+				return err
+			}
+			return l.agree(ctx, c, node)
+		}
+		if err := l.store(ctx, c); err != nil {
+			return err
+		}
+	}
+}
+
+// agree looks, once for the value, for other recipes at the path.
+func (l *Locks) agree(ctx context.Context, c *framework.Client, node string) error {
+	if l.agreed.Load() {
+		return nil
+	}
+	if err := recipepath.CheckOthersAbove(ctx, c, l.recipe.Path, node, 0, znode.Stripe); err != nil {
+		return err
+	}
+	l.agreed.Store(true)
+	return nil
+}
+
+// store stores the number at the path, unless that has data. It need not succeed: what
+// is stored then is read next.
+func (l *Locks) store(ctx context.Context, c *framework.Client) error {
+	data, stat, err := c.Get(ctx, l.recipe.Path)
+	if err != nil || len(data) > 0 {
+		return err
+	}
+	_, err = c.Set(ctx, l.recipe.Path, encode(len(l.stripes)), stat.Version)
+	if errors.Is(err, framework.ErrBadVersion) || framework.OutcomeOf(err) == framework.Unknown {
+		return nil
+	}
+	return err
+}
