@@ -2,7 +2,6 @@ package znode
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"path"
 	"slices"
@@ -48,13 +47,6 @@ const (
 	QueueDir   = "locks"
 	PermitsDir = "leases"
 )
-
-// Stripe begins the names of the parents of the queues of stripes, below the path of
-// these. A number follows.
-const Stripe = "stripe-"
-
-// StripeDir returns the name of one of them.
-func StripeDir(i int) string { return fmt.Sprintf("%s%04d", Stripe, i) }
 
 // PermitsOf returns the kind of a node that stands for so many permits.
 func PermitsOf(weight int) string { return Permits + strconv.Itoa(weight) + "-" }

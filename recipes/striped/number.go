@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
@@ -30,19 +28,9 @@ import (
 //   - The path cannot be deleted while D exists, and who stores a number where there is
 //     none does so with the version that it has read.
 
-// encode is what the path stores. It is a text, and so not the size of a semaphore.
-func encode(n int) []byte { return fmt.Appendf(nil, "%d stripes", n) }
-
-// decode is the inverse.
-func decode(data []byte) (n int, ok bool) {
-	digits, _ := strings.CutSuffix(string(data), " stripes")
-	n, err := strconv.Atoi(digits)
-	return n, err == nil && string(encode(n)) == string(data)
-}
-
 // compare returns an error unless data are the own number.
 func (l *Locks) compare(data []byte) error {
-	switch n, ok := decode(data); {
+	switch n, ok := znode.ParseStripes(data); {
 	case !ok:
 		return fmt.Errorf("%w: %s: choose another path, or empty this one if no program needs that", lease.ErrForeignData, quote.Excerpt(data))
 	case n != len(l.stripes):
@@ -107,7 +95,7 @@ func (l *Locks) store(ctx context.Context, c *framework.Client) error {
 	if err != nil || len(data) > 0 {
 		return err
 	}
-	_, err = c.Set(ctx, l.recipe.Path, encode(len(l.stripes)), stat.Version)
+	_, err = c.Set(ctx, l.recipe.Path, znode.Stripes(len(l.stripes)), stat.Version)
 	if errors.Is(err, framework.ErrBadVersion) || framework.OutcomeOf(err) == framework.Unknown {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -67,13 +68,13 @@ func (l *Locks) change(held *lease.Lease, n int) error {
 		if err != nil {
 			return err
 		}
-		if stored, ok := decode(data); ok && stored == n {
+		if stored, ok := znode.ParseStripes(data); ok && stored == n {
 			return nil
 		}
 		if err := l.compare(data); err != nil {
 			return err
 		}
-		_, err = c.Multi(ctx, held.Check(), framework.SetOp(path, encode(n), stat.Version))
+		_, err = c.Multi(ctx, held.Check(), framework.SetOp(path, znode.Stripes(n), stat.Version))
 		if again := framework.OutcomeOf(err) == framework.Unknown || errors.Is(err, framework.ErrBadVersion); !again || ctx.Err() != nil {
 			return err
 		}

@@ -98,6 +98,12 @@ func (l *Locks) Index(key string) int {
 	return int(binary.BigEndian.Uint64(sum[:]) % uint64(len(l.stripes))) //nolint:gosec // at most MaxStripes
 }
 
+// Path returns the path of a stripe, which is that of a mutex.
+func (l *Locks) Path(stripe int) string {
+	l.mustBeMade()
+	return l.stripes[stripe].recipe.Path
+}
+
 // For returns the mutex of a key. Its Acquire is that of all recipes, see
 // lease.Acquirer, and also fails with ErrSizeMismatch. A timeout of 0 or less acquires
 // the stripe only if it is free now, and costs one read if it is not. All keys of one
