@@ -34,6 +34,10 @@ import (
 //   - The owner of N lists those two only if the path has a child called "leases". If
 //     that is younger than N, the head of the queue reads the size again after it was
 //     made, and finds N.
+//   - Stripes have nodes below path/stripe-0000 and so on. The owner of N looks for older
+//     ones there, and whether their number is stored. The owner of a stripe's node D
+//     lists the path after its create, for an older N, before it stores that: see
+//     package striped. It does so once for each value; from then on the number is there.
 //
 // So a contender that waits or holds is not affected by a newcomer. The nodes of a dead
 // process count until its session ends, as everywhere. Java's recipes do not look.
@@ -88,12 +92,8 @@ func CheckOthers(ctx context.Context, c *framework.Client, q *queue.Queue, child
 			return errOther("", name, q.Kinds)
 		}
 	}
-	for _, child := range children {
-		if strings.HasPrefix(child, znode.Stripe) {
-			if err := checkQueueBelow(ctx, c, q, child, self, znode.Locks...); err != nil {
-				return err
-			}
-		}
+	if err := checkStripes(ctx, c, q, children, self); err != nil {
+		return err
 	}
 	if !slices.Contains(children, znode.PermitsDir) {
 		return nil
@@ -106,6 +106,28 @@ func CheckOthers(ctx context.Context, c *framework.Client, q *queue.Queue, child
 		err = errOther(znode.PermitsDir, held[0], q.Kinds)
 	}
 	return err
+}
+
+// checkStripes returns nil unless there are stripes below the path, whose number it
+// stores, or one of which has a node older than self.
+func checkStripes(ctx context.Context, c *framework.Client, q *queue.Queue, children []string, self *queue.Position) error {
+	stripes := slices.DeleteFunc(slices.Clone(children), func(child string) bool { return !strings.HasPrefix(child, znode.Stripe) })
+	if len(stripes) == 0 {
+		return nil
+	}
+	data, _, err := c.Get(ctx, q.Path)
+	if err != nil {
+		return err
+	}
+	if n, ok := znode.ParseStripes(data); ok {
+		return fmt.Errorf("%w: it has %d stripes: give each a path of its own", lease.ErrOtherRecipe, n)
+	}
+	for _, stripe := range stripes {
+		if err := checkQueueBelow(ctx, c, q, stripe, self, znode.Locks...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkQueueBelow returns nil unless a queue below the path, of a semaphore or of a

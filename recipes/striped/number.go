@@ -57,8 +57,14 @@ func (l *Locks) begin(ctx context.Context, t *acquire.Try) error {
 }
 
 // verify returns an error unless the path stores the own number, for a node that was
-// admitted. If it stores none, the own one is stored first.
+// admitted. If it stores none, the own one is stored first. Once for the value it looks
+// for other recipes before.
 func (l *Locks) verify(ctx context.Context, c *framework.Client, node string) error {
+	if !l.agreed.Load() {
+		if err := recipepath.CheckOthersAbove(ctx, c, l.recipe.Path, node, 0, znode.Stripe); err != nil {
+			return err
+		}
+	}
 	for {
 		data, err := kit.Of(c).GetKnown(ctx, l.recipe.Path)
 		if err != nil { // an ErrNoNode: then the node below it is gone, too
@@ -68,24 +74,13 @@ func (l *Locks) verify(ctx context.Context, c *framework.Client, node string) er
 			if err := l.compare(data); err != nil {
 				return err
 			}
-			return l.agree(ctx, c, node)
+			l.agreed.Store(true)
+			return nil
 		}
 		if err := l.store(ctx, c); err != nil {
 			return err
 		}
 	}
-}
-
-// agree looks, once for the value, for other recipes at the path.
-func (l *Locks) agree(ctx context.Context, c *framework.Client, node string) error {
-	if l.agreed.Load() {
-		return nil
-	}
-	if err := recipepath.CheckOthersAbove(ctx, c, l.recipe.Path, node, 0, znode.Stripe); err != nil {
-		return err
-	}
-	l.agreed.Store(true)
-	return nil
 }
 
 // store stores the number at the path, unless that has data. It need not succeed: what

@@ -21,6 +21,28 @@ type RecipeKind struct {
 	New func(c *framework.Client, path string) lease.Acquirer
 	// Slots is how many leases may be valid at once.
 	Slots int
+	// Keeps is true if the path stays its own when it is not used, until it is deleted,
+	// or the server removes what is empty there.
+	Keeps bool
+}
+
+// options has the server remove nothing that a recipe keeps.
+func (first RecipeKind) options(second RecipeKind) (opts []zktest.Option) {
+	if first.Keeps || second.Keeps {
+		opts = append(opts, zktest.WithReapInterval(1000*time.Hour))
+	}
+	return opts
+}
+
+// acquires acquires the second recipe, when the first is not used any more.
+func (first RecipeKind) acquires(t *testing.T, w *World, second lease.Acquirer) {
+	t.Helper()
+	if first.Keeps {
+		require.ErrorIs(t, w.Start(second, time.Minute).Failed(), lease.ErrOtherRecipe)
+		require.NoError(t, w.Known("b").DeleteTree(t.Context(), path))
+	}
+	release(t, w.Start(second, 0).Granted())
+	release(t, w.Acquire(second))
 }
 
 // RunKinds runs tests with two recipes of different kinds on one path: the first uses
@@ -35,7 +57,7 @@ func RunKinds(t *testing.T, first, second RecipeKind) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			InWorld(t, func(t *testing.T, w *World) { test(t, w, first, second) })
+			InWorld(t, func(t *testing.T, w *World) { test(t, w, first, second) }, first.options(second)...)
 		})
 	}
 }
@@ -47,7 +69,7 @@ func secondIsRefused(t *testing.T, w *World, first, second RecipeKind) {
 		for _, timeout := range []time.Duration{0, time.Hour, lease.Forever} {
 			at := w.Start(b, timeout)
 			require.ErrorIs(t, at.Failed(), lease.ErrOtherRecipe)
-			require.ErrorContains(t, at.Err, "acquire "+path+": ")
+			require.ErrorContains(t, at.Err, "acquire "+path)
 			require.NotErrorIs(t, at.Err, lease.ErrTimeout)
 			require.Less(t, at.Took, time.Second)
 		}
@@ -55,8 +77,7 @@ func secondIsRefused(t *testing.T, w *World, first, second RecipeKind) {
 	require.NoError(t, held.Confirm(t.Context()))
 	require.NoError(t, held.Err())
 	release(t, held)
-	release(t, w.Start(b, 0).Granted())
-	release(t, w.Acquire(b))
+	first.acquires(t, w, b)
 }
 
 // A recipe of another kind that comes later does not disturb the first: neither its
@@ -77,7 +98,7 @@ func firstGoesOn(t *testing.T, w *World, first, second RecipeKind) {
 	for _, at := range waiters {
 		release(t, at.Granted())
 	}
-	release(t, w.Acquire(b))
+	first.acquires(t, w, b)
 }
 
 // The first recipe owns the path until the session of its holder ends, and no longer.
@@ -89,6 +110,7 @@ func holderOfFirstEnds(t *testing.T, w *World, first, second RecipeKind) {
 	require.ErrorIs(t, w.Start(b, time.Minute).Failed(), lease.ErrOtherRecipe)
 	w.After(2 * SessionTimeout)
 	require.ErrorIs(t, held.Err(), lease.ErrLost)
+	first.acquires(t, w, b)
 	got := w.Acquire(b)
 	w.Server.Partition("a", false)
 	require.ErrorIs(t, w.Start(first.New(w.Client("c"), path), time.Minute).Failed(), lease.ErrOtherRecipe)
