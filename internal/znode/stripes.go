@@ -21,5 +21,5 @@ func Stripes(n int) []byte { return fmt.Appendf(nil, "%d stripes", n) }
 func ParseStripes(data []byte) (n int, ok bool) {
 	digits, _ := strings.CutSuffix(string(data), " stripes")
 	n, err := strconv.Atoi(digits)
-	return n, err == nil && string(Stripes(n)) == string(data)
+	return n, err == nil && n > 0 && string(Stripes(n)) == string(data)
 }

@@ -1,6 +1,7 @@
 package striped
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,12 +62,12 @@ func (l *Locks) resize(ctx context.Context, n int, timeout time.Duration) error 
 
 // change stores another number, while all stripes are held. After an unknown outcome it
 // looks what is stored: nobody else may change that.
-func (l *Locks) change(held *lease.Lease, n int) error {
+func (l *Locks) change(held *lease.Lease, n int) (unknown error) {
 	ctx, c, path := held.Context(), l.recipe.Client, l.recipe.Path
 	for {
 		data, stat, err := c.Get(ctx, path)
 		if err != nil {
-			return err
+			return cmp.Or(unknown, err)
 		}
 		if stored, ok := znode.ParseStripes(data); ok && stored == n {
 			return nil
@@ -75,7 +76,10 @@ func (l *Locks) change(held *lease.Lease, n int) error {
 			return err
 		}
 		_, err = c.Multi(ctx, held.Check(), framework.SetOp(path, znode.Stripes(n), stat.Version))
-		if again := framework.OutcomeOf(err) == framework.Unknown || errors.Is(err, framework.ErrBadVersion); !again || ctx.Err() != nil {
+		switch {
+		case framework.OutcomeOf(err) == framework.Unknown:
+			unknown = err
+		case !errors.Is(err, framework.ErrBadVersion): // of the attempt before, perhaps
 			return err
 		}
 	}
