@@ -34,10 +34,11 @@ import (
 //   - The owner of N lists those two only if the path has a child called "leases". If
 //     that is younger than N, the head of the queue reads the size again after it was
 //     made, and finds N.
-//   - Stripes have nodes below path/stripe-0000 and so on. The owner of N looks for older
-//     ones there, and whether their number is stored. The owner of a stripe's node D
-//     lists the path after its create, for an older N, before it stores that: see
-//     package striped. It does so once for each value; from then on the number is there.
+//   - Stripes have nodes below path/stripe-0000 and so on. The owner of N looks for
+//     older ones there, and whether their number is stored. The owner of a stripe's
+//     node D lists the path after its create, for an older N, before it stores that:
+//     see package striped. It does so once for each value; from then on the number is
+//     there.
 //
 // So a contender that waits or holds is not affected by a newcomer. The nodes of a dead
 // process count until its session ends, as everywhere. Java's recipes do not look.

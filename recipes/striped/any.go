@@ -14,9 +14,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// AcquireAny waits up to timeout for any of the stripes, and returns its number as well,
-// from 0 on. It is otherwise like the Acquire of all recipes, see lease.Acquirer, and
-// also fails with ErrSizeMismatch. A context that owns a stripe re-enters that. A
+// AcquireAny waits up to timeout for any of the stripes, and returns its number as
+// well, from 0 on. It is otherwise like the Acquire of all recipes, see lease.Acquirer,
+// and also fails with ErrSizeMismatch. A context that owns a stripe re-enters that. A
 // timeout of 0 or less acquires a stripe only if one is free now, and costs one read of
 // each if none is. The order in which calls are granted is that of the queue at each
 // stripe; see the package comment.

@@ -51,19 +51,19 @@
 // The path and the stripes are created as containers, which the server removes some
 // time, by default a minute, after their last use. The number goes with the path, and
 // the next client stores its own. Create the path as a persistent node to keep it. Data
-// that is not such a number is not overwritten ([lease.ErrForeignData]), and a path that
-// another recipe is using is refused ([lease.ErrOtherRecipe]). Apache Curator has no
-// such recipe; its InterProcessMutex at path/stripe-0000 is that stripe.
+// that is not such a number is not overwritten ([lease.ErrForeignData]), and a path
+// that another recipe is using is refused ([lease.ErrOtherRecipe]). Apache Curator has
+// no such recipe; its InterProcessMutex at path/stripe-0000 is that stripe.
 //
 // # AcquireAny
 //
 // A call joins the queue of one stripe: of those that its process uses least, the one
-// where it had not to wait, or had to wait longest ago. While a call waits, one of those
-// of its value looks from time to time for a stripe that has become free elsewhere, at
-// first after 10 ms, later about every 10 s, at sixteen of them at most, and moves there.
-// So no call waits for long behind a slow holder while another stripe is free, and a
-// waiting call costs the servers nothing that grows with the number of waiters. The
-// price is fairness: each queue is fair, but all of them together are not.
+// where it had not to wait, or had to wait longest ago. While a call waits, one of
+// those of its value looks from time to time for a stripe that has become free
+// elsewhere, at first after 10 ms, later about every 10 s, at sixteen of them at most,
+// and moves there. So no call waits for long behind a slow holder while another stripe
+// is free, and a waiting call costs the servers nothing that grows with the number of
+// waiters. The price is fairness: each queue is fair, but all of them together are not.
 //
 // The idea of stripes is that of Striped in Google's Guava.
 package striped

@@ -45,7 +45,8 @@ func TestKeysAreSpread(t *testing.T) {
 	})
 }
 
-// Equal keys exclude each other, those of different stripes do not, whatever is in them.
+// Equal keys exclude each other, those of different stripes do not, whatever is in
+// them.
 func TestKeysExcludeEachOther(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := newLocks(t, w.Client("a"), 64), newLocks(t, w.Client("b"), 64)

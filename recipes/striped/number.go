@@ -18,13 +18,13 @@ import (
 // was admitted to its stripe, and V what verified the number n after that: a read that
 // was sent later, or a watch, set by a read that showed n, whose event had not come.
 //
-//   - A session gets the event for a change before anything that shows a later state. So
-//     the path stored n at some moment at which D was the head of its queue.
+//   - A session gets the event for a change before anything that shows a later state.
+//     So the path stored n at some moment at which D was the head of its queue.
 //   - Who changes the number holds all stripes of the old one, and does it in a
 //     transaction that fails unless all of its nodes exist. So from that moment on the
 //     number is n for as long as D exists: one of those stripes is D's.
-//   - So while two leases are valid, their nodes exist, and both numbers are the one that
-//     is stored.
+//   - So while two leases are valid, their nodes exist, and both numbers are the one
+//     that is stored.
 //   - The path cannot be deleted while D exists, and who stores a number where there is
 //     none does so with the version that it has read.
 
@@ -39,8 +39,8 @@ func (l *Locks) compare(data []byte) error {
 	return nil
 }
 
-// begin begins a try. Before the first stripe is acquired through the value, it compares
-// the numbers: then who has the wrong one need not wait for that.
+// begin begins a try. Before the first stripe is acquired through the value, it
+// compares the numbers: then who has the wrong one need not wait for that.
 func (l *Locks) begin(ctx context.Context, t *acquire.Try) error {
 	t.Verify = func(ctx context.Context, node string) error { return l.verify(ctx, t.Client, node) }
 	if l.agreed.Load() {

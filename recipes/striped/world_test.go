@@ -3,6 +3,7 @@ package striped_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,15 +32,24 @@ func newLocks(tb testing.TB, c *framework.Client, n int, opts ...striped.Option)
 // anyOf acquires any stripe, and records which.
 type anyOf struct {
 	*striped.Locks
-	shares map[*lease.Lease]int
+	shares *sync.Map // by lease
 }
 
-func anyStripe(l *striped.Locks) anyOf { return anyOf{l, map[*lease.Lease]int{}} }
+func anyStripe(l *striped.Locks) anyOf { return anyOf{l, new(sync.Map)} }
+
+// share is the one that a lease is of.
+func (a anyOf) share(of *lease.Lease) int {
+	share, ok := a.shares.Load(of)
+	if !ok {
+		return -1
+	}
+	return share.(int)
+}
 
 func (a anyOf) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	held, share, err := a.AcquireAny(ctx, timeout)
 	if err == nil {
-		a.shares[held] = share
+		a.shares.Store(held, share)
 	}
 	return held, err
 }
