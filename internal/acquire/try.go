@@ -239,7 +239,7 @@ func (t *Try) Rely(g *hold.Grant) (err error) {
 	}
 	began := time.Now()
 	if t.Verify != nil {
-		err = t.Verify(ctx, g.Path)
+		err = t.Verify(t.wait.ctx, g.Path) // a read, which takes no longer than others
 	}
 	if err == nil {
 		g.Reliance, err = kit.Of(t.Client).Rely(ctx, g.Path, g.Also...)
