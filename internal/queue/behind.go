@@ -3,9 +3,11 @@ package queue
 import "context"
 
 // AwaitFront waits until the position belongs to the front of the crowd. Permits do so
-// at once.
+// at once. A position that has come there stays, and keeps what it knows, even if others
+// come ahead of it: their create may be answered later, in another session.
 func (p *Position) AwaitFront(ctx context.Context) error {
-	if p.queue.HandsOver == nil || !p.view.crowd.staysBehind(p) {
+	if p.queue.HandsOver == nil || p.front || !p.view.crowd.staysBehind(p) {
+		p.front = true
 		return nil
 	}
 	p.standBack()
@@ -21,6 +23,7 @@ func (p *Position) AwaitFront(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+	p.front = true
 	return nil
 }
 

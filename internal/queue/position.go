@@ -35,6 +35,7 @@ type Position struct {
 	ended          bool   // so is its wait
 	*awaiting             // nil while the position stands behind the front of the crowd
 
+	front bool  // it has come to the front of the crowd, where it stays
 	ahead int32 // of it in the last listing, -1 if none has shown it; guarded by view.crowd.mu
 }
 
