@@ -25,6 +25,11 @@ import (
 //     number is n for as long as D exists: one of those stripes is D's.
 //   - So while two leases are valid, their nodes exist, and both numbers are the one
 //     that is stored.
+//   - If D was handed over to, before the delete of the node P ahead of it was answered,
+//     it is not the head yet. The number that P was granted by stays while P exists, and
+//     then D does. But who changes the number hands over to nobody: its transaction may
+//     be under way, or known in another session only. Then D is admitted by a deletion,
+//     and the event for the number comes before that.
 //   - The path cannot be deleted while D exists, and who stores a number where there is
 //     none does so with the version that it has read.
 

@@ -55,6 +55,7 @@ func (l *Locks) resize(ctx context.Context, n int, timeout time.Duration) error 
 		}
 		owns = held.Context() //nolint:fatcontext // there are at most MaxStripes
 	}
+	all.KeepUntilDeleted()
 	held := all.Lease()
 	defer held.Release() // what it was needed for is done, or has failed
 	return l.change(held, n)
