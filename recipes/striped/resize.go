@@ -78,10 +78,15 @@ func (l *Locks) change(held *lease.Lease, n int) (unknown error) {
 		}
 		_, err = c.Multi(ctx, held.Check(), framework.SetOp(path, znode.Stripes(n), stat.Version))
 		switch {
+		case err == nil:
+			return nil
 		case framework.OutcomeOf(err) == framework.Unknown:
 			unknown = err
-		case !errors.Is(err, framework.ErrBadVersion): // of the attempt before, perhaps
-			return err
+		case errors.Is(err, framework.ErrBadVersion): // of the attempt before, perhaps
+		case errors.Is(err, framework.ErrNoNode): // another client has deleted one of the nodes
+			return cmp.Or(unknown, held.Confirm(ctx), err)
+		default:
+			return cmp.Or(unknown, err)
 		}
 	}
 }
