@@ -27,6 +27,8 @@ type Recipe struct {
 	MaxHold time.Duration
 	// Kind is what is acquired: lease.KindMutex and so on.
 	Kind string
+	// Variant distinguishes it from others of its kind on the path, for re-entry.
+	Variant uint16
 	// NotReentrant is set if a context that owns a slot does not re-enter it.
 	NotReentrant bool
 	// Shared is set if its slots do not exclude each other.
@@ -50,7 +52,7 @@ type Taker func(ctx context.Context, t *Try) (*lease.Lease, error)
 
 // Key identifies its holds for re-entry.
 func (r *Recipe) Key() hold.Key {
-	return hold.Key{Client: r.Client, Path: r.Path, Kind: r.Kind, Shared: r.Shared}
+	return hold.Key{Client: r.Client, Path: r.Path, Kind: r.Kind, Variant: r.Variant, Shared: r.Shared}
 }
 
 // Acquire re-enters the hold that ctx owns, or waits up to timeout for a slot; with 0

@@ -90,6 +90,7 @@ type Hold struct {
 	closed  bool    // the last handle was released
 	removed bool    // the removal of the znodes of a lost hold has begun
 	shared  bool    // Key.Shared; it does not change
+	variant uint16  // nor does Key.Variant
 	keeps   bool    // the slot, until the znode is known to be deleted
 }
 
@@ -106,7 +107,7 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 		g.Czxid = int64(g.Token)
 	}
 	h := &Hold{
-		client: g.Client, reliance: g.Reliance, recipe: g.Key.Path, kind: g.Key.Kind, shared: g.Key.Shared,
+		client: g.Client, reliance: g.Reliance, recipe: g.Key.Path, kind: g.Key.Kind, variant: g.Key.Variant, shared: g.Key.Shared,
 		token: g.Token, czxid: g.Czxid, maxHold: g.MaxHold, keeps: !g.HandsOver, table: tableOf(g.Client, g.Session),
 	}
 	h.since = h.table.now()

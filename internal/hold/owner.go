@@ -18,17 +18,20 @@ type Key struct {
 	Path string
 	// Kind distinguishes recipes on one path.
 	Kind string
+	// Variant distinguishes recipes whose holds exclude each other all the same:
+	// stripes of different numbers.
+	Variant uint16
 	// Shared is set if slots of that kind do not exclude each other. Nor do the forks
 	// of an owner then.
 	Shared bool
 }
 
 func (k Key) equal(other Key) bool {
-	return k.Kind == other.Kind && kit.Of(k.Client).SameClient(other.Client) && k.Client.FullPath(k.Path) == other.Client.FullPath(other.Path)
+	return k.Kind == other.Kind && k.Variant == other.Variant && kit.Of(k.Client).SameClient(other.Client) && k.Client.FullPath(k.Path) == other.Client.FullPath(other.Path)
 }
 
 // key returns that of the hold.
-func (h *Hold) key() Key { return Key{h.client, h.recipe, h.kind, h.shared} }
+func (h *Hold) key() Key { return Key{h.client, h.recipe, h.kind, h.variant, h.shared} }
 
 // Enter returns a new lease on the hold of that key that ctx owns, or a ForkWait if ctx
 // is a fork's that has to wait until the forks before it have left. It returns neither,

@@ -58,8 +58,8 @@ func (s *Several) Lost() bool {
 	return slices.ContainsFunc(s.parts, func(p part) bool { return p.Err() != nil })
 }
 
-// KeepUntilDeleted has no slot handed over when it is released: whoever is next, also in
-// the same session, is admitted by the deletion of its node.
+// KeepUntilDeleted has no slot handed over when it is released: whoever is next, also
+// in the same session, is admitted by the deletion of its node.
 func (s *Several) KeepUntilDeleted() {
 	for _, p := range s.parts {
 		h := p.handle.hold

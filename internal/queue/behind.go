@@ -3,8 +3,8 @@ package queue
 import "context"
 
 // AwaitFront waits until the position belongs to the front of the crowd. Permits do so
-// at once. A position that has come there stays, and keeps what it knows, even if others
-// come ahead of it: their create may be answered later, in another session.
+// at once. A position that has come there stays, and keeps what it knows, even if
+// others come ahead of it: their create may be answered later, in another session.
 func (p *Position) AwaitFront(ctx context.Context) error {
 	if p.queue.HandsOver == nil || p.front || !p.view.crowd.staysBehind(p) {
 		p.front = true

@@ -102,17 +102,13 @@ func CheckOthers(ctx context.Context, c *framework.Client, q *queue.Queue, child
 	if err := checkQueueBelow(ctx, c, q, znode.QueueDir, self, znode.Mutex); err != nil {
 		return err
 	}
-	held, err := list(ctx, c, q.Node(znode.PermitsDir), znode.Permit) // after the queue
-	if err == nil && len(held) > 0 {
-		err = errOther(znode.PermitsDir, held[0], q.Kinds)
-	}
-	return err
+	return checkPermits(ctx, c, q.Path, q.Kinds) // after the queue
 }
 
 // checkStripes returns nil unless there are stripes below the path, whose number it
 // stores, or one of which has a node older than self.
 func checkStripes(ctx context.Context, c *framework.Client, q *queue.Queue, children []string, self *queue.Position) error {
-	stripes := slices.DeleteFunc(slices.Clone(children), func(child string) bool { return !strings.HasPrefix(child, znode.Stripe) })
+	stripes := slices.DeleteFunc(slices.Clone(children), func(child string) bool { return !znode.IsStripeDir(child) })
 	if len(stripes) == 0 {
 		return nil
 	}
@@ -154,6 +150,16 @@ func checkQueueBelow(ctx context.Context, c *framework.Client, q *queue.Queue, d
 	return nil
 }
 
+// checkPermits returns nil unless there are permits of a semaphore. Its size need not
+// be stored: Java's is not.
+func checkPermits(ctx context.Context, c *framework.Client, path string, own []string) error {
+	held, err := list(ctx, c, path+"/"+znode.PermitsDir, znode.Permit)
+	if err == nil && len(held) > 0 {
+		err = errOther(znode.PermitsDir, held[0], own)
+	}
+	return err
+}
+
 // list returns the nodes of some kinds that recipes have made below a child of the
 // path, in order.
 func list(ctx context.Context, c *framework.Client, path string, kinds ...string) ([]znode.Name, error) {
@@ -174,6 +180,11 @@ func CheckOthersAbove(ctx context.Context, c *framework.Client, path, node strin
 	children, _, err := c.Children(ctx, path)
 	if err != nil {
 		return err
+	}
+	if !slices.Contains(own, znode.Permit) && slices.Contains(children, znode.PermitsDir) {
+		if err := checkPermits(ctx, c, path, own); err != nil {
+			return err
+		}
 	}
 	found := others(children, own)
 	if len(found) == 0 {

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -30,15 +30,8 @@ type record struct {
 	size   int // the stored one, or else that of New; 0 if they were not agreed
 }
 
-// unset reports whether no size is stored, so that one may be written. An address alone
-// belongs to no program: Curator writes it into each node that is created without data.
-func (r record) unset() bool {
-	if len(r.data) == 0 {
-		return true
-	}
-	_, err := netip.ParseAddr(string(r.data))
-	return err == nil
-}
+// unset reports whether no size is stored, so that one may be written.
+func (r record) unset() bool { return znode.IsUnset(r.data) }
 
 // stands reports whether the path is watched and no change is known.
 func (r record) stands() bool {

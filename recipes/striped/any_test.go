@@ -49,8 +49,8 @@ func TestAnyShare(t *testing.T) {
 	})
 }
 
-// Calls of one value take different shares, and do not look for a free one where all
-// are used by that value: it knows them.
+// Calls of one value take different shares, and those that wait look for a free one
+// together.
 func TestSharesOfOneValue(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := anyStripe(newLocks(t, w.Client("a"), 4))
@@ -69,7 +69,7 @@ func TestSharesOfOneValue(t *testing.T) {
 			}
 			w.After(time.Second)
 		})
-		require.Equal(t, 8, cost[zktest.OpGetChildren2], "nothing is listed but behind the creates")
+		require.LessOrEqual(t, cost[zktest.OpGetChildren2], 8+12*4, "one call looks for all that wait, seldom")
 		for _, l := range held {
 			require.Len(t, w.Server.Children(a.Path(a.share(l))), 3, "the calls are spread evenly")
 		}
@@ -116,9 +116,7 @@ func TestAnyShareIsReentrant(t *testing.T) {
 			inner := w.StartWith(held.Context(), a, 0).Granted()
 			require.Equal(t, held.Token(), inner.Token())
 			require.Equal(t, a.share(held), a.share(inner))
-			again := w.StartWith(inner.Context(), newMutex(t, w.Known("a"), held), 0).Granted()
-			require.Equal(t, held.Token(), again.Token())
-			release(w, held, inner, again)
+			release(w, held, inner)
 			require.Empty(t, w.Ephemerals("/"))
 		}
 		held := w.Acquire(l.For("key"))

@@ -25,11 +25,11 @@ import (
 //     number is n for as long as D exists: one of those stripes is D's.
 //   - So while two leases are valid, their nodes exist, and both numbers are the one
 //     that is stored.
-//   - If D was handed over to, before the delete of the node P ahead of it was answered,
-//     it is not the head yet. The number that P was granted by stays while P exists, and
-//     then D does. But who changes the number hands over to nobody: its transaction may
-//     be under way, or known in another session only. Then D is admitted by a deletion,
-//     and the event for the number comes before that.
+//   - If D was handed over to, before the delete of the node P ahead of it was
+//     answered, it is not the head yet. The number that P was granted by stays while P
+//     exists, and then D does. But who changes the number hands over to nobody: its
+//     transaction may be under way, or known in another session only. Then D is
+//     admitted by a deletion, and the event for the number comes before that.
 //   - The path cannot be deleted while D exists, and who stores a number where there is
 //     none does so with the version that it has read.
 
@@ -44,18 +44,20 @@ func (l *Locks) compare(data []byte) error {
 	return nil
 }
 
-// begin begins a try. Before the first stripe is acquired through the value, it
-// compares the numbers: then who has the wrong one need not wait for that.
-func (l *Locks) begin(ctx context.Context, t *acquire.Try) error {
+// begin begins a try. It compares the numbers: then who has the wrong one need not wait
+// for that, nor, with the context of a lease by another number, for itself.
+func (l *Locks) begin(ctx context.Context, t *acquire.Try) (err error) {
 	t.Verify = func(ctx context.Context, node string) error { return l.verify(ctx, t.Client, node) }
+	var data []byte
 	if l.agreed.Load() {
-		return nil
+		data, err = kit.Of(t.Client).GetKnown(ctx, l.recipe.Path)
+	} else { // it leaves no watch behind where nothing is free
+		data, _, err = t.Client.Get(ctx, l.recipe.Path)
 	}
-	data, _, err := t.Client.Get(ctx, l.recipe.Path)
-	if errors.Is(err, framework.ErrNoNode) || err == nil && len(data) == 0 {
+	switch {
+	case errors.Is(err, framework.ErrNoNode):
 		return nil
-	}
-	if err != nil {
+	case err != nil, znode.IsUnset(data):
 		return err
 	}
 	return l.compare(data)
@@ -75,7 +77,7 @@ func (l *Locks) verify(ctx context.Context, c *framework.Client, node string) er
 		if err != nil { // an ErrNoNode: then the node below it is gone, too
 			return err
 		}
-		if len(data) > 0 {
+		if !znode.IsUnset(data) {
 			if err := l.compare(data); err != nil {
 				return err
 			}
@@ -92,7 +94,7 @@ func (l *Locks) verify(ctx context.Context, c *framework.Client, node string) er
 // is stored then is read next.
 func (l *Locks) store(ctx context.Context, c *framework.Client) error {
 	data, stat, err := c.Get(ctx, l.recipe.Path)
-	if err != nil || len(data) > 0 {
+	if err != nil || !znode.IsUnset(data) {
 		return err
 	}
 	_, err = c.Set(ctx, l.recipe.Path, znode.Stripes(len(l.stripes)), stat.Version)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -32,7 +33,11 @@ func (l *Locks) Resize(ctx context.Context, n int, timeout time.Duration) (*Lock
 	if err != nil {
 		return nil, err
 	}
-	if err := l.resize(ctx, n, timeout); err != nil {
+	all, err := New(l.recipe.Client, l.recipe.Path, len(l.stripes), append(slices.Clone(l.opts), WithMaxHold(0))...)
+	if err == nil {
+		err = all.resize(ctx, n, timeout)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("resize %s to %d stripes: %w", quote.Path(l.recipe.Client.FullPath(l.recipe.Path)), n, err)
 	}
 	return resized, nil

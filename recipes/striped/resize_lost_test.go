@@ -19,7 +19,7 @@ func TestNodeIsDeletedBeforeTheNumberChanges(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 				l, operator := newLocks(t, w.Client("a"), 2), w.Client("operator")
 				release(w, w.Acquire(l.For(moved)))
-				slow := w.Server.On(zktest.OpGetData, path).Client("a").Nth(1).Delay(time.Second)
+				slow := w.Server.On(zktest.OpMulti, path).Client("a").Before().Delay(time.Second)
 				done := make(chan error)
 				go func() {
 					_, err := l.Resize(t.Context(), 3, time.Minute)

@@ -13,6 +13,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/locks"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/recipepath"
+	"github.com/zkrecipes/zkrecipes/internal/shares"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -21,7 +22,7 @@ import (
 const Forever = lease.Forever
 
 // MaxStripes is the greatest number of stripes at one path.
-const MaxStripes = 1024
+const MaxStripes = znode.MaxStripes
 
 // ErrSizeMismatch means that Locks were made for another number of stripes than the
 // path stores. The text says both.
@@ -34,9 +35,8 @@ type Locks struct {
 	recipe  acquire.Recipe // that of AcquireAny
 	opts    []Option
 	stripes []stripe
-	agreed  atomic.Bool // the path stores their number, and no other recipe uses it
-	shares  shares
-	search  search
+	agreed  atomic.Bool    // the path stores their number, and no other recipe uses it
+	shares  *shares.Shares // the stripes again, for AcquireAny
 }
 
 // A stripe is one of the mutexes.
@@ -64,15 +64,17 @@ func New(client *framework.Client, path string, n int, opts ...Option) (*Locks, 
 	}
 	self := queue.Self(o.who)
 	recipe := func(at string, protected []recipepath.ProtectedNode) acquire.Recipe {
-		return acquire.Recipe{Client: client, Path: at, Of: path, MaxHold: o.maxHold, Kind: lease.KindMutex, Self: self, ProtectedNodes: protected}
+		return acquire.Recipe{Client: client, Path: at, Of: path, MaxHold: o.maxHold, Kind: lease.KindMutex, Variant: uint16(n), Self: self, ProtectedNodes: protected}
 	}
 	above := recipepath.SizedNodes(path)
 	l := &Locks{recipe: recipe(path, above), opts: opts, stripes: make([]stripe, n)}
-	l.shares.all = make([]share, n)
+	slots := make([]shares.Slot, n)
 	for i := range l.stripes {
 		dir := path + "/" + znode.StripeDir(i)
 		l.stripes[i] = stripe{l, recipe(dir, append(recipepath.QueueNodes(dir), above...)), locks.Queue(client, dir, znode.Mutex, self)}
+		slots[i] = shares.Slot{Recipe: &l.stripes[i].recipe, Queue: l.stripes[i].queue}
 	}
+	l.shares = shares.New(path, slots)
 	return l, nil
 }
 

@@ -84,3 +84,36 @@ func newMutex(tb testing.TB, c *framework.Client, of *lease.Lease) *mutex.Mutex 
 	require.NoError(tb, err)
 	return m
 }
+
+// A resizing changes the number of stripes in its own goroutine.
+type resizing struct {
+	done   chan struct{}
+	cancel context.CancelFunc
+	err    error
+}
+
+func resize(t *testing.T, l *striped.Locks, n int) *resizing {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &resizing{done: make(chan struct{}), cancel: cancel}
+	go func() {
+		defer close(r.done)
+		_, r.err = l.Resize(ctx, n, time.Minute)
+	}()
+	t.Cleanup(cancel)
+	return r
+}
+
+// anyOne is AcquireAny as an Acquirer. It records the number.
+type anyOne struct {
+	*striped.Locks
+	at *int
+}
+
+func (s anyOne) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	held, at, err := s.AcquireAny(ctx, timeout)
+	if s.at != nil {
+		*s.at = at
+	}
+	return held, err
+}

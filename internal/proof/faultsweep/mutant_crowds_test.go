@@ -62,7 +62,7 @@ func CrowdMutants() []Mutant {
 		File: "internal/queue/joining.go", Old: "n += underWay", New: "n += min(underWay, 1)",
 	}, {
 		Name: "a node that a listing does not show any more takes room", Package: waits, Tests: "TestNodeThatIsDeletedBehindTheFrontMakesRoom",
-		File: "internal/queue/position.go", Old: "kit.Of(p.client).Gone(p.path)", New: "_ = p",
+		File: "internal/queue/leave.go", Old: "kit.Of(p.client).Gone(p.path)", New: "_ = p",
 	}, {
 		Name: "a crowd takes the room that is kept free", Package: waits, Tests: "TestCrowdLeavesRoomInItsSession$",
 		File: "internal/queue/joining.go", Old: "if !kit.Of(p.queue.Client).HasRoom(p.session, p.queue.Path) {", New: "if false {",

@@ -4,7 +4,7 @@ package faultsweep
 func HandOverMutants() []Mutant {
 	return []Mutant{{
 		Name: "a waiter that gives up hands over", Package: suites, Tests: "^TestMutex$/^the_next_of_a_session_gives_up",
-		File: "internal/queue/position.go", Old: "_ = client.DeleteGuaranteed(ctx, node)", New: "_ = kit.Of(client).Release(ctx, node)",
+		File: "internal/queue/leave.go", Old: "_ = client.DeleteGuaranteed(ctx, node)", New: "_ = kit.Of(client).Release(ctx, node)",
 	}, {
 		Name: "a lease that was lost is handed over", Package: scenarios, Tests: "TestSlotWhoseLongestHoldIsOver",
 		File: "internal/hold/release.go", Old: "\t\tif h.remains() {\n\t\t\th.remove()\n\t\t}\n\t\treturn err\n", New: "\t\t_ = h.free(true)\n\t\treturn err\n",

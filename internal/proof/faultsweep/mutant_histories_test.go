@@ -39,7 +39,7 @@ func HandOverHistoryMutants() []Mutant {
 		File: "internal/hold/check.go", Old: "if h.loss == nil && h.closed {", New: "if h.loss == nil && h.closed && h.removed {",
 	}, {
 		Name: "the position of a waiter that gives up is handed over", Package: histories, Tests: "TestHandOver/mutex",
-		File: "internal/queue/position.go", Old: "_ = client.DeleteGuaranteed(ctx, node)", New: "_ = kit.Of(client).Release(ctx, node)",
+		File: "internal/queue/leave.go", Old: "_ = client.DeleteGuaranteed(ctx, node)", New: "_ = kit.Of(client).Release(ctx, node)",
 	}}
 }
 

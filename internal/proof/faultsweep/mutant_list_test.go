@@ -69,7 +69,7 @@ func Mutants() []Mutant {
 		File: "internal/acquire/wait.go", Old: "errors.Is(context.Cause(w.ctx), errWaitOver) ||", New: "",
 	}, {
 		Name: "a node is removed under a cancelled context", Package: sweeps, Tests: sweepTest,
-		File: "internal/queue/position.go", Old: "_ = client.DeleteGuaranteed(ctx, node)", New: "cancel()\n\t_ = client.Delete(ctx, node, framework.AnyVersion)",
+		File: "internal/queue/leave.go", Old: "_ = client.DeleteGuaranteed(ctx, node)", New: "cancel()\n\t_ = client.Delete(ctx, node, framework.AnyVersion)",
 	}, {
 		Name: "a hand-over trusts the order of events across a reconnect", Package: suites, Tests: "^TestMutex$/the_own_node_and_those_ahead",
 		File: "internal/queue/view.go", Old: "return v.listed > v.voided && !closed(v.broken)", New: "return v.listed > v.voided",

@@ -1,4 +1,4 @@
-package striped
+package shares
 
 import (
 	"context"
