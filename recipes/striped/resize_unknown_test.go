@@ -22,7 +22,7 @@ func TestResizeThatIsLostBehindTheChange(t *testing.T) {
 		"its client is closed": func(w *conformance.World, c *framework.Client) {
 			w.Server.RefuseConnections("a", true)
 			w.After(time.Second)
-			go c.Close() //nolint:errcheck // of the servers
+			go c.Close()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
