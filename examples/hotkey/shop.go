@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/striped"
+)
+
+// wait is how long a customer waits for a share.
+const wait = time.Minute
+
+// A shop sells the stock, in one program of several.
+type shop struct {
+	stock *stock
+	locks *striped.Locks   // one for each share
+	of    []lease.Acquirer // the lock of a certain share
+}
+
+func newShop(client *framework.Client, s *stock) (*shop, error) {
+	n := len(s.shares)
+	locks, err := striped.New(client, fmt.Sprintf("/examples/flash-sale/of-%d", n), n)
+	if err != nil {
+		return nil, err
+	}
+	shop := &shop{stock: s, locks: locks}
+	for share := range n {
+		shop.of = append(shop.of, locks.For(keyOf(locks, share)))
+	}
+	return shop, nil
+}
+
+// keyOf returns a key that a stripe is the lock of.
+func keyOf(locks *striped.Locks, stripe int) string {
+	for i := 0; ; i++ {
+		if key := strconv.Itoa(i); locks.Index(key) == stripe {
+			return key
+		}
+	}
+}
+
+// buy sells a piece to a customer, and returns false if there is none any more.
+//
+// AcquireAny does not know what a share is worth. A share that is sold out is soon free
+// again, so it would be chosen again and again, while others have pieces left. So the
+// shop asks the store first which shares have some. That is only a hint, as it is read
+// without a lock: what counts is what the holder of the lock finds. As no share is ever
+// filled up, a customer who is told that all are empty can be refused for good; and a
+// share that is found empty with the lock is not hinted at again, so this ends.
+func (s *shop) buy(ctx context.Context) (sold bool, err error) {
+	for {
+		open := s.stock.open()
+		if len(open) == 0 {
+			return false, nil
+		}
+		if sold, err := s.sellFrom(ctx, open); sold || err != nil {
+			return sold, err
+		}
+	}
+}
+
+// sellFrom sells a piece of one of the open shares. It returns false if that is empty.
+func (s *shop) sellFrom(ctx context.Context, open []int) (sold bool, err error) {
+	held, share, err := s.acquire(ctx, open)
+	if err != nil {
+		return false, err
+	}
+	defer held.Release() // the store has said whether the lease was good for the sale
+	return s.stock.shares[share].sell(held.Context(), held.Token())
+}
+
+// acquire acquires any share while all have pieces left, and then one of those that
+// have.
+func (s *shop) acquire(ctx context.Context, open []int) (held *lease.Lease, share int, err error) {
+	if len(open) == len(s.of) {
+		return s.locks.AcquireAny(ctx, wait)
+	}
+	share = open[rand.IntN(len(open))] //nolint:gosec // any of them will do
+	held, err = s.of[share].Acquire(ctx, wait)
+	return held, share, err
+}
