@@ -18,6 +18,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/multilock"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+	"github.com/zkrecipes/zkrecipes/recipes/striped"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -45,6 +46,15 @@ func several(n int) maker {
 		}
 		return must(multilock.New(locks))
 	}
+}
+
+// ofKey is one of sixteen stripes, ofAny any of them.
+func ofKey(c *framework.Client, path string) lease.Acquirer {
+	return must(striped.New(c, path, 16)).For("key")
+}
+
+func ofAny(c *framework.Client, path string) lease.Acquirer {
+	return anyStripe{must(striped.New(c, path, 16))}
 }
 
 // queued are the recipes that grant by the position in the queue alone.
@@ -125,6 +135,13 @@ var prices = []struct {
 	{"single queue: release, the next one is of another client", each(handsOver(3, soon, others), threeSingle)},
 	{"multi-lock of four mutexes: free, acquire and `Release`", each(free, several(4))},
 	{"multi-lock of four mutexes: `Acquire(ctx, 0)`, held by another", each(fails(1), several(4))},
+	{"16 stripes, `For(key)` or `AcquireAny`: free, acquire and `Release`", each(free, ofKey, ofAny)},
+	{"the same, the first time with a value of `Locks`", each(anew, ofKey, ofAny)},
+	{"the same, the path does not exist", each(first, ofKey, ofAny)},
+	{"16 stripes, `For(key)`: `Acquire(ctx, 0)`, held by another", each(fails(1), ofKey)},
+	{"16 stripes, `For(key)`: join a queue of other clients", each(joins(1, others), ofKey)},
+	{"16 stripes: `AcquireAny(ctx, 0)`, all are free", each(tryFree, ofAny)},
+	{"16 stripes: `AcquireAny(ctx, 0)`, all are held", each(fails(16), ofAny)},
 	{"each T: a session that holds nothing", []func(*world) price{idle(0, 0)}},
 	{"each T: a session that holds 1 lock", []func(*world) price{idle(1, 0)}},
 	{"each T: a session that holds 100 locks", []func(*world) price{idle(100, 0)}},

@@ -97,6 +97,14 @@ func first(make maker) func(w *world) price {
 	}
 }
 
+// anew acquires and releases on a known path for the first time with a value.
+func anew(make maker) func(w *world) price {
+	return func(w *world) price {
+		known(w, make, "a")
+		return pay(w, func() { give(w, w.Acquire(make(w.Known("a"), at))) })
+	}
+}
+
 // downgrade acquires a read lock with a write lock, and releases both.
 func downgrade(w *world) price {
 	l := lock(w.Client("a"), at)
