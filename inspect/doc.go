@@ -19,12 +19,14 @@
 // Each queue is shown as it was at one moment during the call, as seen by a server that
 // has caught up with the leader, without contenders that have left since. Two queues
 // are shown at two moments, and so are the queue and the numbers of a semaphore: a
-// contender that gets a permit during the call may be in it twice. All of it may be out
-// of date when Path returns: never use it to decide what needs a lock.
+// contender that gets a permit during the call may be in it twice, and one that moves
+// from one stripe to another may be at both. All of it may be out of date when Path
+// returns: never use it to decide what needs a lock.
 //
 // # What it costs
 //
 // Five small requests one after the other, ten more for a semaphore, and one read for
-// each contender, 16 at a time. It creates nothing and sets no watches. The client
-// needs the permission to read.
+// each contender, 16 at a time. For a path of stripes one more, and two for each stripe
+// that has a node, 16 stripes at a time. It creates nothing and sets no watches. The
+// client needs the permission to read.
 package inspect

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -17,13 +18,16 @@ type Survey struct {
 	// Exists says whether there is a node at the path. Servers remove one that is not
 	// used any more.
 	Exists bool
-	// Queues are those that are not empty. Usually there is one. The recipes of this
-	// module refuse a path that another recipe uses. Other clients may not: then there
-	// are several queues, which do not exclude each other.
+	// Queues are those that are not empty. Usually there is one, or one for each stripe
+	// in use, in their order. The recipes of this module refuse a path that another
+	// recipe uses. Other clients may not: then there are several queues, which do not
+	// exclude each other.
 	Queues []Queue
 	// Permits is nil if the path is not a semaphore's.
 	Permits *Permits
-	// Others are the names of the children that contend for nothing, sorted.
+	// Stripes is nil if the path is not that of stripes.
+	Stripes *Stripes
+	// Others are the names of the children that belong to none of these, sorted.
 	Others []string
 }
 
@@ -38,12 +42,17 @@ const (
 	Election Recipe = "election"
 	// Semaphore is a semaphore, in either layout.
 	Semaphore Recipe = "semaphore"
+	// Stripe is one of the stripes at the path. Each has a queue of its own, which is
+	// that of a lock.
+	Stripe Recipe = "stripe"
 )
 
 // A Queue has all contenders of one recipe.
 type Queue struct {
 	// Recipe is what the queue is for.
 	Recipe Recipe
+	// Stripe is the number of the stripe, from 0 on, if the recipe is Stripe.
+	Stripe int
 	// Contenders are in the order of the queue: first those that hold.
 	Contenders []Contender
 }
@@ -107,12 +116,15 @@ func (s *Survey) take(ctx context.Context, client *framework.Client, path string
 		return err
 	}
 	s.add(queueOf(Election, found))
-	children, exists, err := znode.Children(ctx, client, path)
-	if err != nil {
+	children, stat, err := client.Children(ctx, path)
+	if err != nil && !errors.Is(err, framework.ErrNoNode) {
 		return err
 	}
-	s.Exists = exists
+	s.Exists = err == nil
 	if err := s.addSemaphores(ctx, client, path, children); err != nil {
+		return err
+	}
+	if err := s.addStripes(ctx, client, path, children, stat); err != nil {
 		return err
 	}
 	s.Others = slices.DeleteFunc(children, s.knows)
@@ -138,9 +150,12 @@ func (s *Survey) add(q Queue) {
 }
 
 // knows reports whether a child is a contender, also one that came after the queues
-// were listed, or a part of the semaphore.
+// were listed, or a part of the semaphore or of the stripes.
 func (s *Survey) knows(child string) bool {
 	if s.Permits != nil && (child == znode.QueueDir || child == znode.PermitsDir) {
+		return true
+	}
+	if _, ok := znode.ParseStripeDir(child); ok {
 		return true
 	}
 	_, contends := znode.Parse(child, atThePath...)

@@ -108,7 +108,10 @@ func CheckOthers(ctx context.Context, c *framework.Client, q *queue.Queue, child
 // checkStripes returns nil unless there are stripes below the path, whose number it
 // stores, or one of which has a node older than self.
 func checkStripes(ctx context.Context, c *framework.Client, q *queue.Queue, children []string, self *queue.Position) error {
-	stripes := slices.DeleteFunc(slices.Clone(children), func(child string) bool { return !znode.IsStripeDir(child) })
+	stripes := slices.DeleteFunc(slices.Clone(children), func(child string) bool {
+		_, ok := znode.ParseStripeDir(child)
+		return !ok
+	})
 	if len(stripes) == 0 {
 		return nil
 	}

@@ -16,14 +16,14 @@ func StripeDir(i int) string { return fmt.Sprintf("%s%04d", Stripe, i) }
 // MaxStripes is the greatest number of stripes at one path.
 const MaxStripes = 1024
 
-// IsStripeDir reports whether StripeDir has made a name.
-func IsStripeDir(name string) bool {
+// ParseStripeDir is the inverse of StripeDir.
+func ParseStripeDir(name string) (i int, ok bool) {
 	digits, ok := strings.CutPrefix(name, Stripe)
 	if !ok { // as most are, of very many
-		return false
+		return 0, false
 	}
 	i, err := strconv.Atoi(digits)
-	return err == nil && i >= 0 && i < MaxStripes && StripeDir(i) == name
+	return i, err == nil && i >= 0 && i < MaxStripes && StripeDir(i) == name
 }
 
 // Stripes is what the path of n stripes stores. It is a text, and so not the size of a

@@ -16,5 +16,11 @@ func InspectMutants() []Mutant {
 	}, {
 		Name: "a survey misses a semaphore without waiters", Package: inspecting, Tests: "OfASemaphore$",
 		File: "inspect/semaphore.go", Old: " || slices.Contains(children, znode.PermitsDir)", New: " && slices.Contains(children, \"x\")",
+	}, {
+		Name: "a stripe that is held counts as free", Package: inspecting, Tests: "OfStripes$",
+		File: "inspect/stripes.go", Old: "s.Stripes.Free--", New: "_ = q",
+	}, {
+		Name: "a survey misses stripes of which none is used", Package: inspecting, Tests: "OfStripes$",
+		File: "inspect/stripes.go", Old: "if size == 0 && len(dirs) == 0 {", New: "if len(dirs) == 0 {",
 	}}
 }
