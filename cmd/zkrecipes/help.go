@@ -72,8 +72,8 @@ Prints the clients that hold the lock, the permits or the leadership of PATH, an
 in order. It changes nothing.
 
   POS      the position in the queue
-  KIND     mutex (run), reader (run --shared), writer (run --write), semaphore (run --permits),
-           leader (elect)
+  KIND     mutex (run, run --stripes), reader (run --shared), writer (run --write), semaphore
+           (run --permits), leader (elect)
   STATE    held or waiting. A lock can have several readers as holders, a semaphore as many as permits.
   TOKEN    the fencing token that the holder has or will have ("-" for those that wait for a permit:
            not known yet)
@@ -87,6 +87,10 @@ For a semaphore, the last line says how many permits are free, that is, can be a
 client waits, none can. (A Java client may not have stored how many permits there are.) Both layouts are
 shown, Curator's and the one with a single queue.
 
+For a PATH of stripes the first column is STRIPE, the number of the stripe, and each stripe has its own queue,
+with positions from 1. The last line says how many stripes are free. One stripe alone is listed by its own
+path, such as PATH/stripe-0003.
+
 If a PATH is used for several of lock, election and semaphore, as Java clients can, each has its own
 queue, with positions from 1. Other children of PATH are named at the end.
 
@@ -96,14 +100,15 @@ in --json.)
 
 Text of other clients is escaped where it would act on a terminal or fake a line, as \x1b, \n or \u202e;
 in the table and in names of children also a space, as \x20, and a backslash, as \\ (bash's "printf %b"
-reverses that). So each line of the table has ten words. Columns are aligned, even with wide characters,
-except for names wider than 60.
+reverses that). So each line of the table has ten words, with stripes eleven. Columns are aligned, even with
+wide characters, except for names wider than 60.
 
 --json prints one object, which always has all of these fields, even if they are 0, "", null or []. Fields
 may be added; none is renamed or removed, and none changes its type.
   lock       string: PATH, as given
   exists     boolean: whether there is such a node
   queue      array, each queue in order, of objects with
+    stripe       integer or null: the number of the stripe; null if the queue is not that of one
     position     integer: as POS; the head of each queue has 1
     kind         string: as KIND
     state        string: held, waiting, or unknown, if it depends on a number of permits that is not
@@ -119,6 +124,9 @@ may be added; none is renamed or removed, and none changes its type.
     permits      integer: how many there are
     free         integer: how many could be acquired at once
     known        boolean: false if it is not stored how many there are; then the others are 0
+  stripes    null if there are none, or an object with
+    stripes      integer: how many there are; 0 if that is not stored
+    free         integer: how many no client holds
   others     array of strings: the children that belong to no lock, semaphore or election
 
 --timeout D limits how long ls may take, connecting included (15s).
@@ -145,7 +153,8 @@ once, and release when the command has ended; with --ignore-revoke they do not p
 use the Go library see it in Lease.RevocationRequested, Java programs that use Curator in the
 RevocationListener of an InterProcessMutex. Other programs do not notice.
 
-  (neither)    request it from all holders: several, if it is a semaphore or readers hold it
+  (neither)    request it from all holders: several, if it is a semaphore, readers hold it, or it has stripes;
+               PATH/stripe-0003 is one stripe alone
   --node NODE  request it from one client, which may still wait: by the name of its node ("node" in
                "ls --json") or its token (TOKEN in "ls")
   --all        request it from waiting clients too; they see it when they hold

@@ -20,6 +20,7 @@ type listing struct {
 	Exists    bool         `json:"exists"`    // the lock's node; servers remove it when it is not used
 	Queue     []queueEntry `json:"queue"`     // the head first
 	Semaphore *permits     `json:"semaphore"` // nil if there is none
+	Stripes   *stripes     `json:"stripes"`   // nil if there are none
 	Others    []string     `json:"others"`
 }
 
@@ -41,7 +42,10 @@ func (p *program) ls(args []string) error {
 		if err != nil {
 			return err
 		}
-		l := &listing{Lock: path, Exists: s.Exists, Queue: queueEntries(s), Semaphore: permitsOf(s), Others: append([]string{}, s.Others...)}
+		l := &listing{
+			Lock: path, Exists: s.Exists, Queue: queueEntries(s), Semaphore: permitsOf(s), Stripes: stripesOf(s),
+			Others: append([]string{}, s.Others...),
+		}
 		if asJSON {
 			return p.printJSON(l)
 		}
@@ -67,6 +71,13 @@ func (l *listing) print(out io.Writer) error {
 	default:
 		fmt.Fprintf(&text, "how many permits there are is not stored at %s\n", quote.Line(l.Lock))
 	}
+	switch s := l.Stripes; {
+	case s == nil:
+	case s.Size > 0:
+		fmt.Fprintf(&text, "%d of %d stripes are free\n", s.Free, s.Size)
+	default:
+		fmt.Fprintf(&text, "how many stripes there are is not stored at %s\n", quote.Line(l.Lock))
+	}
 	if n := len(l.Others); n > 0 {
 		fmt.Fprintf(&text, "%s has children that belong to no lock, semaphore or election (%d): %s\n", quote.Line(l.Lock), n, firstFew(l.Others))
 	}
@@ -75,7 +86,7 @@ func (l *listing) print(out io.Writer) error {
 }
 
 // table has one line for each contender. Text of other clients is quoted as a cell, and
-// so are our fields that may be empty.
+// so are our fields that may be empty. Stripes have a column of their own.
 func (l *listing) table() table {
 	t := table{{"POS", "KIND", "STATE", "TOKEN", "SESSION", "WHO", "HOST", "PID", "SINCE", "AGE"}}
 	for _, c := range l.Queue {
@@ -91,6 +102,16 @@ func (l *listing) table() table {
 			strconv.Itoa(c.Position), c.Kind, string(c.State), quote.Cell(token), c.Session,
 			quote.Cell(c.Who), quote.Cell(c.Host), quote.Cell(pid), c.Since.Format(time.RFC3339), age.String(),
 		})
+	}
+	if l.Stripes != nil {
+		t[0] = append([]string{"STRIPE"}, t[0]...)
+		for i, c := range l.Queue {
+			stripe := ""
+			if c.Stripe != nil {
+				stripe = strconv.Itoa(*c.Stripe)
+			}
+			t[i+1] = append([]string{quote.Cell(stripe)}, t[i+1]...)
+		}
 	}
 	return t
 }

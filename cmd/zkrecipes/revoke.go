@@ -68,9 +68,9 @@ func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFl
 				continue // released since it was listed
 			}
 			if failed = err; err == nil {
-				done.Requested = append(done.Requested, newQueueEntry(c, i+1))
+				done.Requested = append(done.Requested, newQueueEntry(queue, i))
 				if !f.json {
-					_ = printLine(p.stdout, "revocation requested: "+describe(c)) // the request is made, printed or not
+					_ = printLine(p.stdout, "revocation requested: "+describe(queue, c)) // the request is made, printed or not
 				}
 			}
 		}
@@ -107,10 +107,14 @@ func (f *revokeFlags) chosen() string {
 }
 
 // describe writes a contender in one line.
-func describe(c inspect.Contender) string {
+func describe(q inspect.Queue, c inspect.Contender) string {
 	who := c.Holder.String()
 	if who == "" { // a client that says nothing about itself
 		who = "session " + hexSession(c.Session)
 	}
-	return fmt.Sprintf("%s (%s, %s): %s", quote.Cell(c.Node), c.Kind, c.State, quote.Line(who))
+	at := ""
+	if q.Recipe == inspect.Stripe {
+		at = fmt.Sprintf(", stripe %d", q.Stripe)
+	}
+	return fmt.Sprintf("%s (%s, %s%s): %s", quote.Cell(c.Node), c.Kind, c.State, at, quote.Line(who))
 }

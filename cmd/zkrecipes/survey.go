@@ -21,9 +21,23 @@ func permitsOf(s *inspect.Survey) *permits {
 	return &permits{Size: s.Permits.Size, Free: s.Permits.Free, Known: s.Permits.SizeKnown}
 }
 
+// stripes are the numbers of a path of stripes in JSON.
+type stripes struct {
+	Size int `json:"stripes"` // how many there are; 0 if that is not stored
+	Free int `json:"free"`    // no client holds them
+}
+
+func stripesOf(s *inspect.Survey) *stripes {
+	if s.Stripes == nil {
+		return nil
+	}
+	return &stripes{Size: s.Stripes.Size, Free: s.Stripes.Free}
+}
+
 // A queueEntry is a contender in JSON, and one line of "ls".
 type queueEntry struct {
-	Position int           `json:"position"` // in the queue of its kind
+	Stripe   *int          `json:"stripe"`   // nil if the queue is not that of one
+	Position int           `json:"position"` // in the queue of its kind, or of its stripe
 	Kind     string        `json:"kind"`     // a lease.KindMutex, or another of these
 	State    inspect.State `json:"state"`
 	Token    lease.Token   `json:"token"`
@@ -36,20 +50,25 @@ type queueEntry struct {
 	Node     string        `json:"node"`
 }
 
-func newQueueEntry(c inspect.Contender, position int) queueEntry {
-	return queueEntry{
-		Position: position, Kind: c.Kind, State: c.State, Token: c.Token, Session: hexSession(c.Session),
+func newQueueEntry(q inspect.Queue, at int) queueEntry {
+	c := q.Contenders[at]
+	e := queueEntry{
+		Position: at + 1, Kind: c.Kind, State: c.State, Token: c.Token, Session: hexSession(c.Session),
 		Who: c.Holder.Who, Host: c.Holder.Host, PID: c.Holder.PID,
 		Since: c.Enqueued.UTC(), Age: seconds(max(time.Since(c.Enqueued), 0)), Node: c.Node,
 	}
+	if q.Recipe == inspect.Stripe {
+		e.Stripe = &q.Stripe
+	}
+	return e
 }
 
 // queueEntries numbers the contenders of all queues, each queue from 1.
 func queueEntries(s *inspect.Survey) []queueEntry {
 	all := []queueEntry{} // in JSON an array, also when it is empty
 	for _, queue := range s.Queues {
-		for i, c := range queue.Contenders {
-			all = append(all, newQueueEntry(c, i+1))
+		for i := range queue.Contenders {
+			all = append(all, newQueueEntry(queue, i))
 		}
 	}
 	return all
