@@ -43,6 +43,7 @@ func (j *job) await(ctx context.Context, w waitLimit) error {
 		if j.recipe, err = j.newRecipe(j.client); err != nil {
 			return err
 		}
+		j.report.stripe.Store(j.recipe.stripe)
 	}
 	return j.acquire(ctx, w)
 }
@@ -58,6 +59,9 @@ func (j *job) acquire(ctx context.Context, w waitLimit) error {
 	}
 	// A lease that is still valid belongs to the present session.
 	j.held, j.session = acquired, j.client.Session()
+	if held, ok := acquired.(stripeLease); ok {
+		j.report.stripe.Store(&held.number)
+	}
 	if err := j.refuseOpenPath(acquired.Context(), w.withFinalCheck()); err != nil {
 		_ = acquired.Release()
 		return err
@@ -78,7 +82,7 @@ func (j *job) reportAcquired(waited time.Duration) {
 	case j.recipe.kind == lease.KindLeader: // one term of many
 		j.report.info(e, "%s leading %s, token %v", clock(time.Now()), j.paths, tokens[0])
 	case j.waited:
-		j.report.info(e, "acquired %s after %v, %s", j.paths, waited.Round(time.Millisecond), describeTokens(tokens))
+		j.report.info(e, "acquired %s after %v, %s", j.report.name(), waited.Round(time.Millisecond), describeTokens(tokens))
 	default:
 		j.report.info(e, "")
 	}

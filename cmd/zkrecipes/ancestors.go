@@ -89,11 +89,11 @@ func (j *job) checkQueue(q listedQueue, above []ancestor) (mayNotWait bool, err 
 	case len(theirs) == 0:
 		return false, nil
 	case q.mustWait(theirs):
-		return false, j.selfWaitError(q.path, theirs[0])
+		return false, j.selfWaitError(q.name(), theirs[0])
 	case q.kind != lease.KindReader: // there are more permits than theirs
 		return false, nil
 	case q.mustWait(q.all):
-		return false, j.selfWaitError(q.path, theirs[0])
+		return false, j.selfWaitError(q.name(), theirs[0])
 	}
 	return true, nil
 }
@@ -152,7 +152,7 @@ type leaseBehind struct {
 func (l *leaseBehind) Release() error { return cmp.Or(l.heldLease.Release(), l.first.Release()) }
 
 // selfWaitError is the refusal: a usage error, because no waiting would help.
-func (j *job) selfWaitError(path string, holder lease.Contender) error {
+func (j *job) selfWaitError(name string, holder lease.Contender) error {
 	verb, who := "run", holder.Holder.Who
 	if holder.Kind == lease.KindLeader {
 		verb = "elect"
@@ -163,5 +163,5 @@ func (j *job) selfWaitError(path string, holder lease.Contender) error {
 		}
 	}
 	return usageErrorf("%s is held by the zkrecipes %s above this one (%s), which waits for this command to end: this one would wait for itself",
-		path, verb, who)
+		name, verb, who)
 }

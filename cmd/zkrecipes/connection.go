@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+	"github.com/zkrecipes/zkrecipes/recipes/striped"
 )
 
 // connection is what the flags and the environment say about how to reach ZooKeeper.
@@ -167,6 +168,8 @@ func errorText(err error) string {
 		hint = " (see --tls-cert)"
 	case errors.Is(err, semaphore.ErrSizeMismatch):
 		hint = ": the stored number is removed when the path has been unused for about a minute; programs change it with Semaphore.Resize"
+	case errors.Is(err, striped.ErrSizeMismatch):
+		hint = ": the stored number is removed when the path has been unused for about a minute; programs change it with Locks.Resize"
 	}
 	return err.Error() + hint
 }

@@ -24,7 +24,8 @@ const (
 	envLockToken   = "ZKRECIPES_LOCK_TOKEN"
 	envLockSession = "ZKRECIPES_LOCK_SESSION"
 	envAncestors   = "ZKRECIPES_LOCK_ANCESTORS"
-	envLockCount   = "ZKRECIPES_LOCK_COUNT" // with several locks
+	envLockCount   = "ZKRECIPES_LOCK_COUNT"  // with several locks
+	envLockStripe  = "ZKRECIPES_LOCK_STRIPE" // with --stripes
 )
 
 // environ is an environment: "NAME=value" strings.
@@ -72,7 +73,7 @@ func (e environ) forCommand(locks []string, tokens []lease.Token, session int64)
 			values = append(values, lock, tokens[i].String())
 		}
 	}
-	return e.withoutNumbered().with(names, values)
+	return e.withoutOthers().with(names, values)
 }
 
 // numbered is the variable for one of several locks. Any text can be in a path but NUL,
@@ -80,12 +81,12 @@ func (e environ) forCommand(locks []string, tokens []lease.Token, session int64)
 // separator.
 func numbered(name string, number int) string { return fmt.Sprintf("%s_%d", name, number) }
 
-// withoutNumbered returns a copy without those of a zkrecipes above this one, which may
-// have more locks.
-func (e environ) withoutNumbered() environ {
+// withoutOthers returns a copy without what a zkrecipes above this one may have set and
+// this one may not: that may have more locks, or a stripe.
+func (e environ) withoutOthers() environ {
 	return slices.DeleteFunc(slices.Clone(e), func(entry string) bool {
 		return strings.HasPrefix(entry, envLockPath+"_") || strings.HasPrefix(entry, envLockToken+"_") ||
-			strings.HasPrefix(entry, envLockCount+"=")
+			strings.HasPrefix(entry, envLockCount+"=") || strings.HasPrefix(entry, envLockStripe+"=")
 	})
 }
 

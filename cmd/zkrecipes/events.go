@@ -17,7 +17,8 @@ type event struct {
 	Time   time.Time `json:"time"`
 	Event  string    `json:"event"`
 	Lock   string    `json:"lock"`
-	Locks  []string  `json:"locks"` // if there are several
+	Locks  []string  `json:"locks"`  // if there are several
+	Stripe *int      `json:"stripe"` // with --stripes; nil if it is not known yet
 	Kind   string    `json:"kind"`
 	Reason string    `json:"reason"`
 	Cause  string    `json:"cause"` // of a failure: one of the causes in exit.go
@@ -39,6 +40,8 @@ type event struct {
 	Command      string        `json:"command"` // how it ended
 	Processes    []processName `json:"processes"`
 	ExitCode     *int          `json:"exit_code"`
+
+	striped bool // it is of a job with --stripes
 }
 
 // A holderJSON is a lease.Holder in JSON.
@@ -98,11 +101,17 @@ const locksField = "locks"
 
 var fieldsOfSeveral = map[string][]string{"waiting": {"contended"}, "acquired": {"tokens"}, "failed": {"contended"}}
 
+// stripeField is in all events of a job with --stripes.
+const stripeField = "stripe"
+
 // fieldsOf are the fields of a kind of event, in the order in which they are written.
-func fieldsOf(name string, several bool) []string {
+func fieldsOf(name string, several, striped bool) []string {
 	fields := slices.Clone(commonFields)
 	if several {
 		fields = append(fields, locksField)
+	}
+	if striped {
+		fields = append(fields, stripeField)
 	}
 	if i := slices.IndexFunc(eventKinds, func(k eventKind) bool { return k.name == name }); i >= 0 {
 		fields = append(fields, eventKinds[i].fields...)
@@ -144,10 +153,11 @@ var eventFields = []struct{ name, kind, means string }{
 	{"event", "string", "one of the above"},
 	{"lock", "string", "PATH, as given; of several the first"},
 	{"locks", "array", "with several --lock: each PATH, in the order of the command line"},
-	{"kind", "string", "what is held or waited for: mutex, reader, writer, semaphore or leader"},
+	{"stripe", "integer or null", "with --stripes: the number of the stripe, from 0 on; null while it waits for any of them"},
+	{"kind", "string", "what is held or waited for: mutex (also a stripe), reader, writer, semaphore or leader"},
 	{"reason", "string", "why, for people to read"},
 	{"cause", "string", "held (by another client), unreachable (no server answers), denied, usage, command (cannot be started), signal, lost (before it was started) or other"},
-	{"ahead", "integer", "how many hold it or wait ahead; in failed 0 if that was not the reason"},
+	{"ahead", "integer", "how many hold it or wait ahead, of any of some stripes at all of these; in failed 0 if that was not the reason"},
 	{"holder", "object or null", `the first of them, as it describes itself: {"who", "host", "pid", "since"}, with "", 0 or null for what is missing; null if all is missing`},
 	{"contended", "array", "with several --lock: each PATH at which other clients are ahead; ahead and holder are about the first of these"},
 	{"token", "integer", "the fencing token; with several --lock that of the first"},
@@ -183,7 +193,7 @@ func (e event) MarshalJSON() ([]byte, error) {
 		}
 	}
 	var out bytes.Buffer
-	for i, name := range fieldsOf(e.Event, len(e.Locks) > 1) {
+	for i, name := range fieldsOf(e.Event, len(e.Locks) > 1, e.striped) {
 		fmt.Fprintf(&out, "%c%q:%s", "{,"[min(i, 1)], name, values[name])
 	}
 	out.WriteByte('}')
@@ -199,10 +209,10 @@ func describeEvents() string {
 	var out strings.Builder
 	out.WriteString(`Events of --json: one object per line. Each has "time", "event" and "lock", and the fields that are named
 with it here, always all of them, also when they are 0, "", null or []. If run has several --lock, each event
-has "locks" too, and some have further fields. Events and fields may be added; none is renamed or removed,
-and none changes its type. Text of other clients is escaped, as \u001b or \u202e: a decoder restores it,
-except bytes that are not UTF-8, which become \ufffd. Mistakes in the flags are reported as plain text, with
-exit code 64.
+has "locks" too, and some have further fields; with --stripes each has "stripe". Events and fields may be
+added; none is renamed or removed, and none changes its type. Text of other clients is escaped, as \u001b or
+\u202e: a decoder restores it, except bytes that are not UTF-8, which become \ufffd. Mistakes in the flags are
+reported as plain text, with exit code 64.
 `)
 	for _, k := range eventKinds {
 		text := k.means

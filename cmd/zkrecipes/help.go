@@ -22,6 +22,7 @@ may be given more than once: run then takes several locks together. For example:
   export ZKRECIPES_SERVERS=zk1:2181,zk2:2181,zk3:2181
   zkrecipes run --lock /locks/backup --timeout 10m -- /usr/local/bin/backup --full   # one at a time
   zkrecipes run --lock /locks/import --permits 3 -- ./import.sh                      # three at a time
+  zkrecipes run --lock /locks/gpus --stripes 4 -- ./train.sh                         # on one of four
   zkrecipes run --lock /locks/catalog --shared -- ./report.sh                        # beside other readers
   zkrecipes elect --path /elections/scheduler -- /usr/local/bin/scheduler            # on one machine, always
   zkrecipes ls /locks/backup

@@ -14,6 +14,12 @@ The lock:
                           stored at PATH; a run with another N fails with exit code 64. The stored
                           number is removed when PATH has been unused for about a minute; programs
                           change it with Semaphore.Resize. Only with one --lock.
+  --stripes N             N locks at PATH, the stripes: take any one of them. So N runs at a time, as with
+                          --permits, but each has a number of its own, 0 to N-1, which COMMAND gets in
+                          ZKRECIPES_LOCK_STRIPE: a GPU, a port, a share. N is stored as with --permits.
+                          Only with one --lock (see below).
+  --key KEY               with --stripes: take the stripe of this key. Runs with equal keys exclude each
+                          other, and those of different keys seldom do: many keys, and few locks.
   --timeout D             wait at most that long, connecting included (default: for ever, with 15 s
                           for connecting). If no server answers, it takes up to two seconds more.
   --try                   do not wait: take the lock only if it is free. Without a server this takes at
@@ -38,8 +44,8 @@ The command:
 Credentials (not a client's certificate) protect PATH and what is below it, if zkrecipes creates it:
 clients without them can list the queue, but not join it or delete from it. If PATH exists already, and its
 ACL lets clients without an identity (world:anyone, or an address) create or delete, or write (with
---permits), or change the ACL, run refuses it with exit code 77 and the commands that close it, before
-the wait and again before COMMAND is started. Identities that the ACL names (digest, sasl, x509) are
+--permits or --stripes), or change the ACL, run refuses it with exit code 77 and the commands that close it,
+before the wait and again before COMMAND is started. Identities that the ACL names (digest, sasl, x509) are
 allowed. The nodes above PATH keep their ACLs: a client that may delete there can delete PATH, but only when
 no client holds it or waits; one that may create there can then create PATH again, open, and the next run
 refuses it. Without credentials every client can do everything.
@@ -96,25 +102,33 @@ begins again, at the end of the queues: so it does not block others for long, no
 locks in another order. If one of them is lost, or a client requests that it is released, that is as for one
 lock, and all are released when COMMAND has ended. With --shared or --write this is the kind of each lock.
 
+Stripes: each is a lock, at PATH/stripe-0000 and so on, with a queue and a fencing token of its own. A run
+without --key waits in the queue of one of them, and moves to another that it finds free, within ten seconds.
+So runs do not always get a stripe in the order in which they came; with --permits they do. Two keys can
+have the same stripe: then they exclude each other too, and a run for one must not wait under a run for the
+other. "zkrecipes ls PATH" shows all stripes. To change N, wait until PATH has been unused for about a minute,
+or use Locks.Resize in a program.
+
 One zkrecipes under another: it may take a second PATH while one above it holds a first. Take them in the
 same order everywhere, or both in one run, or two runs can wait for each other; --timeout ends that. To wait
 for the same PATH again would be to wait for itself, and is refused at once with exit code 64. It is known
 from ZKRECIPES_LOCK_ANCESTORS: if the environment is not passed on, as by sudo, it is not noticed.
 Runs with --shared may be nested in one with --shared while no other client waits, and those with --permits
-while those above do not hold all permits.
+or --stripes while those above do not hold all permits or stripes, or the stripe of --key.
 
-A PATH is for a lock, for --permits, or for an election: a run that finds another kind in use there ends
-with exit code 64.
+A PATH is for a lock, for --permits, for --stripes, or for an election: a run that finds another kind in use
+there ends with exit code 64.
 
 With Java: the nodes are those of Apache Curator. Without flags, of InterProcessMutex; with --shared and
 --write, of InterProcessReadWriteLock; with --permits, of InterProcessSemaphoreV2 with a SharedCount at the
-same path. Runs exclude each other with and without --write. But Java's readers do not see
-InterProcessMutex: if Java uses a read-write lock there, use --write or --shared.
+same path; with --stripes, each stripe is an InterProcessMutex. Runs exclude each other with and without
+--write. But Java's readers do not see InterProcessMutex: if Java uses a read-write lock there, use --write or
+--shared.
 
 Exit codes:
   0-255    the command's own; 128+N if signal N killed it
-  64       usage: wrong flags or arguments, or --permits differs from what PATH has, or a zkrecipes above
-           this one holds PATH
+  64       usage: wrong flags or arguments, or --permits or --stripes differs from what PATH has, or a
+           zkrecipes above this one holds PATH
   69       ZooKeeper cannot be used, or no server answered at the end of the time, even if a client was
            ahead before; the error names the addresses and what happened at each
   75       not acquired in time, because another client holds it; the error names the holder and how many
@@ -138,6 +152,10 @@ Examples:
       zkrecipes run --lock /locks/catalog -- ./rebuild.sh
   At most three downloads at a time, on all machines together:
       zkrecipes run --lock /locks/downloads --permits 3 -- wget -q https://example.org/big.iso
+  One of four GPUs:
+      zkrecipes run --lock /gpus --stripes 4 -- sh -c 'CUDA_VISIBLE_DEVICES=$ZKRECIPES_LOCK_STRIPE ./train'
+  One import of each customer at a time, with 64 locks for all of them:
+      zkrecipes run --lock /locks/imports --stripes 64 --key "$CUSTOMER" -- ./import.sh
   Two locks at once, for a job that changes the cart and the stock:
       zkrecipes run --lock /locks/cart --lock /locks/stock -- ./order.sh
   A lock that survives longer outages, and is free later after a crash:
@@ -162,5 +180,8 @@ variables for each; with one they are not set:
   ZKRECIPES_LOCK_TOKEN_1, ZKRECIPES_LOCK_TOKEN_2, ...
                           their fencing tokens. Those of different paths cannot be compared: send data
                           that one lock protects the token of that lock.
+With --stripes:
+  ZKRECIPES_LOCK_STRIPE   the number of the stripe, from 0 on. The token is that of this stripe; those of
+                          different stripes cannot be compared. Without --stripes it is not set.
 The command inherits everything else, ZKRECIPES_AUTH included; with --auth-file it does not see the secret.
 `

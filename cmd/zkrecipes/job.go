@@ -219,7 +219,7 @@ func (j *job) runLocked() (outcome, time.Duration, error) {
 	}
 	watchStops(j.signals) // before there is a command, because Ctrl-Z must not stop zkrecipes alone
 	defer unwatchStops()
-	env := j.env.forCommand(j.paths, j.held.Tokens(), j.session.ID())
+	env := j.env.forCommand(j.paths, j.held.Tokens(), j.session.ID()).withStripe(j.report.stripe.Load())
 	command, err := startProcess(j.held.Context(), j.file, j.command, env, [3]*os.File{j.stdin, j.stdout, j.stderr}, j.namespace)
 	if err != nil {
 		return outcome{}, 0, err
@@ -284,9 +284,9 @@ func (j *job) finish(o outcome, lasted time.Duration, again bool) int {
 		e.Event = "unprotected"
 		j.report.warn(e, "%s the command ran to its end (%v) but was not protected until then: %s%s", clock(ended), o.end, e.Reason, consequence)
 	case released != nil:
-		j.report.warn(e, "%s %s not released yet, and will be free when the session has ended: %s", j.paths, j.paths.are(), e.Reason)
+		j.report.warn(e, "%s %s not released yet, and will be free when the session has ended: %s", j.report.name(), j.paths.are(), e.Reason)
 	case o.revoked:
-		j.report.info(e, "%s the command has ended (%v), and %s %s released", clock(ended), o.end, j.paths, j.paths.are())
+		j.report.info(e, "%s the command has ended (%v), and %s %s released", clock(ended), o.end, j.report.name(), j.paths.are())
 	default:
 		j.report.info(e, "")
 	}

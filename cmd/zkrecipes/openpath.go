@@ -34,7 +34,7 @@ func (j *job) refuseOpenPath(ctx context.Context, w waitLimit) error {
 	}
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
-	open := &openPathError{servers: strings.Join(j.cfg.Servers, ","), scheme: j.cfg.Auth[0].Scheme}
+	open := &openPathError{servers: strings.Join(j.cfg.Servers, ","), scheme: j.cfg.Auth[0].Scheme, recursive: j.recipe.stripes > 0}
 	for _, path := range j.paths {
 		before := len(open.nodes)
 		if err := j.findOpenNodes(ctx, path, open); err != nil {
@@ -52,22 +52,36 @@ func (j *job) refuseOpenPath(ctx context.Context, w waitLimit) error {
 
 // findOpenNodes adds the nodes of one path that are open.
 func (j *job) findOpenNodes(ctx context.Context, path string, open *openPathError) error {
-	protected := recipepath.QueueNodes(path)
-	if j.recipe.kind == lease.KindSemaphore {
-		protected = recipepath.SemaphoreNodes(path)
+	protected := j.protectedNodes(path)
+	entries := make([][]framework.ACL, len(protected))
+	err := inParallel(len(protected), func(i int) (err error) {
+		entries[i], err = kit.Of(j.client).OpenEntries(ctx, protected[i].Path, protected[i].Denied)
+		if errors.Is(err, framework.ErrNoNode) { // we create it, closed
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	for _, node := range protected {
-		to, err := kit.Of(j.client).OpenEntries(ctx, node.Path, node.Denied)
-		switch {
-		case errors.Is(err, framework.ErrNoNode): // we create it, closed
-		case err != nil:
-			return err
-		case len(to) > 0:
-			open.nodes = append(open.nodes, j.client.FullPath(node.Path))
+	for i, to := range entries {
+		if len(to) > 0 {
+			open.nodes = append(open.nodes, j.client.FullPath(protected[i].Path))
 			open.to = append(open.to, to[0])
 		}
 	}
 	return nil
+}
+
+// protectedNodes are the nodes at a path that credentials have to protect.
+func (j *job) protectedNodes(path string) []recipepath.ProtectedNode {
+	switch {
+	case j.recipe.kind == lease.KindSemaphore:
+		return recipepath.SemaphoreNodes(path)
+	case j.recipe.stripes > 0:
+		return j.stripeNodes(path)
+	}
+	return recipepath.QueueNodes(path)
 }
 
 // An openPathError means that credentials are used on paths that they do not protect.
@@ -76,6 +90,7 @@ type openPathError struct {
 	nodes           []string // that are open, with chroot
 	to              []framework.ACL
 	servers, scheme string
+	recursive       bool // all below the paths belongs to them, and may be many nodes
 }
 
 // Error says which node is open to whom, and how to close it.
@@ -88,6 +103,12 @@ func (e *openPathError) Error() string {
 	for i, node := range e.nodes {
 		who = append(who, fmt.Sprintf("the ACL of %s has %v", node, e.to[i]))
 		mend = append(mend, fmt.Sprintf("setAcl %s auth::cdrwa,world:anyone:r", cliWord(node)))
+	}
+	if e.recursive {
+		mend = []string{fmt.Sprintf("setAcl -R %s auth::cdrwa,world:anyone:r", cliWord(e.paths[0]))}
+		if more := len(who) - 1; more > 0 {
+			who = []string{fmt.Sprintf("%s (and %d more)", who[0], more)}
+		}
 	}
 	return fmt.Sprintf("%s %s not protected by the credentials: clients without them can take part or delete the holder's node, as %s; "+
 		"to close it, in zkCli.sh -server %s: addauth %s %s, then: %s",

@@ -130,6 +130,10 @@ func TestACLsThatAreTooOpen(t *testing.T) {
 		{"others change the number of permits", "--permits 2", "", with(world(framework.PermRead | framework.PermWrite)...), "the ACL of " + testLock + " has world:anyone:rw"},
 		{"others join the queue", "--permits 2", "/locks", with(world(framework.PermCreate)...), "the ACL of " + testLock + "/locks has world:anyone:c"},
 		{"others delete permits", "--permits 2", "/leases", with(world(framework.PermDelete)...), "the ACL of " + testLock + "/leases has world:anyone:d"},
+		{"others change the number of stripes", "--stripes 2", "", with(world(framework.PermRead | framework.PermWrite)...), "the ACL of " + testLock + " has world:anyone:rw"},
+		{"others join the queue of a stripe", "--stripes 2", "/stripe-0001", with(world(framework.PermCreate)...), "the ACL of " + testLock + "/stripe-0001 has world:anyone:c"},
+		{"others join the queue of the key", "--stripes 2 --key d", "/stripe-0001", with(world(framework.PermCreate)...), "the ACL of " + testLock + "/stripe-0001 has world:anyone:c"},
+		{"others join the queue of another key", "--stripes 2 --key a", "/stripe-0001", with(world(framework.PermCreate)...), ""},
 		{"others only read the queue", "--permits 2", "/locks", with(lookOnly...), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

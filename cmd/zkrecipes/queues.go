@@ -50,19 +50,27 @@ func (j *job) announce(ctx context.Context, w waitLimit) {
 		e.Contended = append(e.Contended, q.path)
 	}
 	text := describeAhead(first.all)
+	if first.isAnyStripe() {
+		text = first.describeAll(first.all)
+	}
 	if len(j.paths) > 1 {
 		text += fmt.Sprintf("; not free: %d of %d locks", len(queues), len(j.paths))
 	}
-	j.report.info(e, "waiting for %s: %s", first.path, text)
+	j.report.info(e, "waiting for %s: %s", first.name(), text)
 }
 
 // describeAhead describes a queue that is not empty.
 func describeAhead(queue []lease.Contender) string {
-	holder := queue[0].Holder.String()
+	return fmt.Sprintf("%d ahead, held by %s", len(queue), describeHolder(queue[0]))
+}
+
+// describeHolder describes the holder.
+func describeHolder(c lease.Contender) string {
+	holder := c.Holder.String()
 	if holder == "" { // a client that says nothing about itself
-		holder = fmt.Sprintf("session %s, node %s", hexSession(queue[0].Session), queue[0].Node)
+		holder = fmt.Sprintf("session %s, node %s", hexSession(c.Session), c.Node)
 	}
-	return fmt.Sprintf("%d ahead, held by %s", len(queue), holder)
+	return holder
 }
 
 // explain adds the holder to the error of an acquire that timed out, or says that no
@@ -80,7 +88,7 @@ func (j *job) explain(ctx context.Context, w waitLimit, err error) error {
 			return &unreachableError{timeout: timeout, err: silent}
 		}
 	}
-	if timeout.Holder != (lease.Holder{}) {
+	if timeout.Holder != (lease.Holder{}) && !j.recipe.isAnyStripe() {
 		return err
 	}
 	return j.nameHolder(ctx, timeout, err)
@@ -99,6 +107,8 @@ func (j *job) nameHolder(ctx context.Context, timeout *lease.TimeoutError, err e
 	}
 	queue := found.all
 	switch {
+	case j.recipe.isAnyStripe() && len(queue) > 0:
+		return j.recipe.nameHolders(queue, timeout, err)
 	case len(queue) == 0 && timeout.Ahead < 0:
 		answered := *timeout
 		answered.Ahead = 0

@@ -34,6 +34,10 @@ type recipe struct {
 	contenders func(ctx context.Context) ([]lease.Contender, error)
 	// mustWait reports whether a newcomer would wait for this queue.
 	mustWait func(queue []lease.Contender) bool
+	// stripes is how many stripes there are, if it is one of these, and stripe which
+	// one it is; nil if it may be any.
+	stripes int
+	stripe  *int
 	// parts are the locks of which this one is made, in the order in which they are
 	// acquired. It has a queue of its own if there are none.
 	parts []recipe
@@ -47,8 +51,11 @@ func (c recipe) queues() []recipe {
 	return []recipe{c}
 }
 
-// newRecipe returns the locks or the semaphore that the flags ask for.
+// newRecipe returns the locks, the semaphore or the stripe that the flags ask for.
 func (f *runFlags) newRecipe(client *framework.Client) (recipe, error) {
+	if f.stripes.given {
+		return f.newStripes(client)
+	}
 	var (
 		parts []recipe
 		locks []lease.Acquirer

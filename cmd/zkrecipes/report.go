@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/quote"
@@ -13,8 +14,9 @@ import (
 // for concurrent use and never blocks: a terminal that was stopped with Ctrl-S must not
 // delay the KILL of a command.
 type reporter struct {
-	paths       pathList // what is locked
-	what        string   // what is held there
+	paths       pathList            // what is locked
+	what        string              // what is held there
+	stripe      atomic.Pointer[int] // which one, if it is a stripe; nil if that is not known yet
 	json, quiet bool
 
 	lines chan []byte
@@ -84,6 +86,7 @@ func (r *reporter) warn(e event, format string, args ...any) {
 	line := []byte("zkrecipes: " + quote.Line(fmt.Sprintf(format, args...)))
 	if r.json {
 		e.Time, e.Lock, e.Locks = time.Now().UTC().Truncate(time.Millisecond), r.paths[0], r.paths
+		e.Stripe, e.striped = r.stripe.Load(), r.what == stripe
 		line, _ = quote.JSON(e, "") // cannot fail for strings, numbers and times
 	} else if format == "" {
 		return
@@ -92,6 +95,30 @@ func (r *reporter) warn(e event, format string, args ...any) {
 	case r.lines <- append(line, '\n'):
 	default:
 	}
+}
+
+// name names what is held, or to be held.
+func (r *reporter) name() string {
+	if number := r.stripe.Load(); number != nil {
+		return stripeName(*number, r.paths[0])
+	}
+	return r.paths.String()
+}
+
+// either is name where a message is about one of several locks that is not known.
+func (r *reporter) either() string {
+	if len(r.paths) > 1 {
+		return r.paths.either()
+	}
+	return r.name()
+}
+
+// nameWithKind is name, with what it is.
+func (r *reporter) nameWithKind() string {
+	if r.stripe.Load() != nil {
+		return r.name()
+	}
+	return r.what + " " + r.name()
 }
 
 // clock writes a time of day for a terminal.

@@ -13,19 +13,21 @@ type runFlags struct {
 	label         string
 	shared, write bool
 	permits       option[int]
-	try           bool
-	conflict      int
+	stripeFlags
+	try      bool
+	conflict int
 }
 
 func (p *program) parseRun(args []string) (*runFlags, error) {
 	f := &runFlags{}
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
-	f.register(fs)
+	f.jobFlags.register(fs)
 	fs.Var(&f.paths, "lock", "")
 	fs.StringVar(&f.label, "label", "", "")
 	fs.BoolVar(&f.shared, "shared", false, "")
 	fs.BoolVar(&f.write, "write", false, "")
 	fs.Func("permits", "", f.permits.set(parseNumber))
+	f.stripeFlags.register(fs)
 	fs.BoolVar(&f.try, "try", false, "")
 	f.conflict = exitConflict
 	fs.Func("conflict-exit-code", "", func(text string) (err error) {
@@ -42,8 +44,11 @@ func (p *program) parseRun(args []string) (*runFlags, error) {
 	if f.label == "" {
 		f.label = filepath.Base(f.command[0])
 	}
-	if f.what = "lock"; f.permits.given {
+	switch f.what = "lock"; {
+	case f.permits.given:
 		f.what = "permit"
+	case f.stripes.given:
+		f.what = stripe
 	}
 	return f, nil
 }
@@ -70,7 +75,7 @@ func (f *runFlags) check() error {
 	case f.conflict < 0 || f.conflict > 255:
 		return usageErrorf("run: --conflict-exit-code %d is not between 0 and 255", f.conflict)
 	}
-	return nil
+	return f.checkStripes()
 }
 
 // run acquires once, and runs the command once.

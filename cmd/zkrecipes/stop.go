@@ -63,7 +63,7 @@ func (s *supervisor) reportLoss(d stopReason) {
 		what = "killing the command at once, because no time is left to stop it gently"
 	}
 	s.report.warn(event{Event: "lost", Reason: d.reason, KillAt: &killAt, TrustedUntil: &until},
-		"%s %s %s: %s; %s", clock(time.Now()), s.report.what, s.report.paths, d.reason, what)
+		"%s %s: %s; %s", clock(time.Now()), s.report.nameWithKind(), d.reason, what)
 }
 
 // reportKill reports why everything is killed although nothing is lost.

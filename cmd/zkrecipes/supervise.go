@@ -177,10 +177,10 @@ func (o *outcome) record(ev processEvent) {
 func (s *supervisor) passRevocation() bool {
 	at := clock(time.Now())
 	if s.ignoreRevoke {
-		s.report.info(event{Event: "revoked", Reason: "ignored"}, "%s revocation of %s requested; not passed on to the command, because of --ignore-revoke", at, s.report.paths.either())
+		s.report.info(event{Event: "revoked", Reason: "ignored"}, "%s revocation of %s requested; not passed on to the command, because of --ignore-revoke", at, s.report.either())
 		return false
 	}
-	s.report.warn(event{Event: "revoked"}, "%s revocation of %s requested: the command gets TERM, once, and keeps the %s until it has ended", at, s.report.paths.either(), s.report.what)
+	s.report.warn(event{Event: "revoked"}, "%s revocation of %s requested: the command gets TERM, once, and keeps the %s until it has ended", at, s.report.either(), s.report.what)
 	if err := s.tree.Signal(s.to, syscall.SIGTERM); err != nil {
 		s.report.warn(event{Event: "unstoppable", Reason: err.Error()}, "%s cannot send TERM to the command: %v; the command goes on and keeps the %s", at, err, s.report.what)
 		return false
