@@ -22,16 +22,21 @@ type Referee struct {
 	// the same slot: those have its token and its holder, as after a downgrade of a
 	// writer to a reader. nil means that no lease shares. If Shares is set, Slots is 0.
 	Shares func(*lease.Lease) bool
+	// LockOf tells on which lock a lease is, if the recipe has several. Two leases on one
+	// may not be valid at once, and only tokens of one are compared. nil means one lock
+	// with Slots.
+	LockOf func(*lease.Lease) string
 
 	mu      sync.Mutex
 	granted []*watched
-	last    lease.Token
+	last    map[string]lease.Token // by the lock
 	faults  []string
 }
 
 type watched struct {
 	who    string
 	lease  *lease.Lease
+	lock   string
 	shares bool
 	over   bool // its end has been seen
 }
@@ -50,11 +55,17 @@ func (w *watched) excludes(other *watched) bool {
 func (r *Referee) Grant(who string, l *lease.Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.Slots == 1 && l.Token() <= r.last {
-		r.faultf("%s got token %d, after token %d had been granted", who, l.Token(), r.last)
-	}
-	r.last = max(r.last, l.Token())
 	granted := &watched{who: who, lease: l}
+	if r.LockOf != nil {
+		granted.lock = r.LockOf(l)
+	}
+	if last := r.last[granted.lock]; (r.Slots == 1 || r.LockOf != nil) && l.Token() <= last {
+		r.faultf("%s got token %d, after token %d had been granted", who, l.Token(), last)
+	}
+	if r.last == nil {
+		r.last = map[string]lease.Token{}
+	}
+	r.last[granted.lock] = max(r.last[granted.lock], l.Token())
 	if r.Shares != nil {
 		granted.shares = r.Shares(l)
 		r.compare(granted)
@@ -106,7 +117,7 @@ func (r *Referee) look() int {
 	}
 	for i, w := range valid {
 		for _, other := range valid[:i] {
-			if r.Shares != nil && w.excludes(other) {
+			if r.Shares != nil && w.excludes(other) || r.LockOf != nil && w.lock == other.lock {
 				r.faultf("%v and %v are valid at once", other, w)
 			}
 		}

@@ -27,6 +27,8 @@ type Recipe struct {
 	// Shares tells which leases may be valid together: see Referee. It is required if
 	// Slots is 0.
 	Shares func(*lease.Lease) bool
+	// LockOf tells on which of several locks a lease is: see Referee. It may be nil.
+	LockOf func(*lease.Lease) string
 	// Block returns the recipe that keeps this one from being acquired, such as the
 	// write lock for a read lock. nil means this recipe itself, with all Slots taken.
 	// It is required if Slots is 0.
@@ -70,7 +72,7 @@ func (r Recipe) Referee() *Referee {
 	if r.Shares != nil {
 		return &Referee{Shares: r.Shares}
 	}
-	return &Referee{Slots: r.Slots, Weight: r.Weight}
+	return &Referee{Slots: r.Slots, Weight: r.Weight, LockOf: r.LockOf}
 }
 
 // path is the path on which the suite runs the recipe.

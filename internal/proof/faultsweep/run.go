@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -223,10 +224,17 @@ func (r *run) inspect() {
 	for _, s := range r.server.Sessions() {
 		r.brokenf("I5: session of %s left, with %v", s.Client, s.Ephemeral)
 	}
-	for _, parent := range []string{path, second, path + "/" + znode.QueueDir, path + "/" + znode.PermitsDir} {
-		left := slices.DeleteFunc(r.server.Children(parent), func(name string) bool {
-			return parent == path && (name == znode.QueueDir || name == znode.PermitsDir)
-		})
+	isParent := func(name string) bool {
+		return name == znode.QueueDir || name == znode.PermitsDir || strings.HasPrefix(name, znode.Stripe)
+	}
+	parents := []string{path, second}
+	for _, child := range r.server.Children(path) {
+		if isParent(child) {
+			parents = append(parents, path+"/"+child)
+		}
+	}
+	for _, parent := range parents {
+		left := slices.DeleteFunc(r.server.Children(parent), func(name string) bool { return parent == path && isParent(name) })
 		if len(left) > 0 {
 			r.brokenf("I5: nodes left in %s: %v", parent, left)
 		}

@@ -16,7 +16,7 @@ import (
 
 // TestWithoutFaults runs plans without faults, in which no lease may be lost.
 func TestWithoutFaults(t *testing.T) {
-	for _, r := range slices.Concat([]conformance.Recipe{aMutex, anAsyncMutex, aLeader, aMultiLock, aForeignOrder}, allSemaphores) {
+	for _, r := range slices.Concat([]conformance.Recipe{aMutex, anAsyncMutex, aLeader, aMultiLock, aForeignOrder}, allStripes, allSemaphores) {
 		t.Run(r.Name, func(t *testing.T) {
 			for _, clients := range []int{1, 2, 3, 5} {
 				withoutFaults(t, Plan{
@@ -58,6 +58,7 @@ func TestEveryCallFails(t *testing.T) {
 		"aMutex": brief(aMutex, false), "anAsyncMutex": brief(anAsyncMutex, false), "aReadWriteLock": brief(aReadWriteLock, false),
 		"aMixedSemaphore": brief(aMixedSemaphore, false), "aMixedSingleQueue": brief(aMixedSingleQueue, false),
 		"aMultiLock": brief(aMultiLock, false), "aForeignOrder": brief(aForeignOrder, false),
+		"aStripe": brief(aStripe, false), "anyStripe": brief(anyStripe, false), "aResizedStripe": brief(aResizedStripe, false),
 		"aLeader": brief(aLeader, false), "aLeaderLeading": brief(aLeader, true),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +78,7 @@ func TestEveryCallFails(t *testing.T) {
 // TestEveryCallOfLongHoldsFails does the same with leases that are held so long that a
 // quorum has to vouch for holders, and for the next to be granted.
 func TestEveryCallOfLongHoldsFails(t *testing.T) {
-	for _, recipe := range []conformance.Recipe{aMutex, aReadWriteLock, aMixedSemaphore, aMultiLock} {
+	for _, recipe := range []conformance.Recipe{aMutex, aReadWriteLock, aMixedSemaphore, aMultiLock, aStripe, anyStripe} {
 		t.Run(recipe.Name, func(t *testing.T) {
 			found := sweep(t, Plan{Recipe: recipe, Clients: 3, Rounds: 1, Seed: 1, Hold: 3701 * time.Millisecond})
 			require.Greater(t, found.multis, 20/extent.Slowdown())
