@@ -104,7 +104,7 @@ func (m *member) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lea
 	return l, nil
 }
 
-// slots are those of a lease that was granted just now, in the order of its tokens.
+// slots are what the locks have granted.
 func (p several) slots(l *lease.Lease, st Step) (slots []*slot) {
 	if st.Side == both && p.locks[0].grants > 1 {
 		p.restarts.Add(1)

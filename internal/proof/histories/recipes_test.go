@@ -76,6 +76,14 @@ func (p plain) acquire(ctx context.Context, st Step) (*lease.Lease, error) {
 	return p[st.Side].Acquire(ctx, st.Wait)
 }
 
+// A partial player says on which of several locks a lease is.
+type partial interface {
+	player
+	// slots are those of a lease that was granted just now, in the order of its tokens.
+	// It is called with nil if none was granted.
+	slots(l *lease.Lease, st Step) []*slot
+}
+
 func (plain) other(context.Context, *thread, Step) {}
 
 func must[T any](value T, err error) T {
@@ -129,4 +137,5 @@ var subjects = map[string]*subject{
 	"single queue": countedSubject("single queue", semaphore.WithSingleQueue()),
 	"leader":       leaderSubject(),
 	"multi-lock":   severalSubject(),
+	"stripes":      stripedSubject(),
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/striped"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -130,6 +131,9 @@ type station struct {
 	mu     sync.Mutex
 	client *framework.Client
 	closed bool // by its own thread
+
+	stripesOf *framework.Client
+	stripes   map[int]*striped.Locks // of that client, by their number
 
 	beside []*beside
 }

@@ -62,6 +62,7 @@ func (th *thread) recordGrant(o op, l *lease.Lease, outer *tenure, st Step) *ten
 		}
 	}
 	o.Inner = o.Slots[0].inner
+	th.checkEntered(o.Slots[0], outer, st)
 	t := th.granted(o, l, outer)
 	for _, check := range checks {
 		check(l.Err() != nil)

@@ -46,8 +46,8 @@ func (r *run) connect(st *station) bool {
 		queue.SetFront(c, r.scenario.Front)
 	}
 	if r.scenario.Beside > 0 {
-		for _, parent := range []string{path, path + sibling, path + "/" + znode.QueueDir, path + "/" + znode.PermitsDir} {
-			kit.Of(c).RecordParent(parent, true) // so the first create may join a group, too
+		for _, line := range append(stripeQueues(stripes), "", sibling, "/"+znode.QueueDir, "/"+znode.PermitsDir) {
+			kit.Of(c).RecordParent(path+line, true) // so the first create may join a group, too
 		}
 	}
 	st.mu.Lock()
@@ -121,7 +121,7 @@ func (th *thread) do(ctx context.Context, outer *tenure, st Step) {
 	o := th.call(op{Thread: th.number, What: opAcquire, Side: st.Side, N: st.N, Inner: outer != nil})
 	th.travelTogether()
 	l, err := player.acquire(ctx, st)
-	if p, ok := player.(several); ok {
+	if p, ok := player.(partial); ok {
 		o.Slots = p.slots(l, st)
 	}
 	th.checkDuration(st, time.Since(began))
