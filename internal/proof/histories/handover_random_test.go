@@ -20,7 +20,7 @@ import (
 //	ZKRECIPES_SEED=100001 ZKRECIPES_SCHEDULES=10000000 go test -timeout 30m -v \
 //		-run 'TestHandOver/mutex' ./internal/proof/histories
 func TestHandOver(t *testing.T) {
-	for _, name := range []string{"mutex", "rwlock", "single queue", "leader", "multi-lock", "stripes"} {
+	for _, name := range []string{"mutex", "rwlock", "single queue", "leader", "multi-lock", "stripes", "resized stripes"} {
 		t.Run(name, func(t *testing.T) {
 			n := explore(t, name, handingOver)
 			if name == "single queue" {

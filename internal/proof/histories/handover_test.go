@@ -165,7 +165,7 @@ func (th *thread) isHandedOver(name znode.Name, to *slot) bool {
 			return false
 		}
 	}
-	known := len(th.slots[node]) > 0 || th.scenario.isBare() // else its holder may be a multi-lock that gave up
+	known := len(th.slots[node]) > 0 || th.scenario.isBare() || th.scenario.resizesStripes() // else its holder may be a multi-lock that gave up
 	return known && name.Kind != znode.Reader && (!ok || info.EphemeralOwner == to.session)
 }
 

@@ -133,9 +133,10 @@ var subjects = map[string]*subject{
 			return errors.Is(err, rwlock.ErrUpgrade) && outer != nil && outer.op.Side == read && st.Side == write
 		},
 	},
-	"semaphore":    countedSubject("semaphore"),
-	"single queue": countedSubject("single queue", semaphore.WithSingleQueue()),
-	"leader":       leaderSubject(),
-	"multi-lock":   severalSubject(),
-	"stripes":      stripedSubject(),
+	"semaphore":       countedSubject("semaphore"),
+	"single queue":    countedSubject("single queue", semaphore.WithSingleQueue()),
+	"leader":          leaderSubject(),
+	"multi-lock":      severalSubject(),
+	"stripes":         stripedSubject(),
+	"resized stripes": resizedSubject(),
 }

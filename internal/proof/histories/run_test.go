@@ -134,6 +134,7 @@ type station struct {
 
 	stripesOf *framework.Client
 	stripes   map[int]*striped.Locks // of that client, by their number
+	resized   atomic.Int32           // how often it was found to be another one
 
 	beside []*beside
 }

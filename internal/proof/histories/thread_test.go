@@ -46,7 +46,7 @@ func (r *run) connect(st *station) bool {
 		queue.SetFront(c, r.scenario.Front)
 	}
 	if r.scenario.Beside > 0 {
-		for _, line := range append(stripeQueues(stripes), "", sibling, "/"+znode.QueueDir, "/"+znode.PermitsDir) {
+		for _, line := range append(stripeQueues(moreStripes), "", sibling, "/"+znode.QueueDir, "/"+znode.PermitsDir) {
 			kit.Of(c).RecordParent(path+line, true) // so the first create may join a group, too
 		}
 	}
@@ -141,7 +141,7 @@ func (th *thread) checkDuration(st Step, took time.Duration) {
 	switch {
 	case st.Wait <= 0:
 		limit = conformance.SessionTimeout / 3
-		if st.Side == both {
+		if st.Side == both || th.scenario.does(Resize) {
 			limit *= 2
 		}
 	case st.Wait == lease.Forever:
