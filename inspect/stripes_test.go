@@ -75,14 +75,14 @@ func TestSurveyOfStripes(t *testing.T) {
 func TestSurveyOfStripesOfUnknownNumber(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a")
-		create(t, c, "stripe-0003/lock-0000000000", "stripe-12345/lock-0000000001", "stripe-3", "stripe-03x", "stripe-")
+		create(t, c, "stripe-0003/lock-0000000000", "stripe-1023/lock-0000000001", "stripe-1024", "stripe-3", "stripe-03x", "stripe-")
 		for _, data := range []string{"", "0 stripes", "-4 stripes", "four stripes"} {
 			_, err := c.Set(t.Context(), path, []byte(data), framework.AnyVersion)
 			require.NoError(t, err)
 			s := survey(t, c)
-			require.Equal(t, []string{"stripe 3: 1 mutex held", "stripe 12345: 1 mutex held"}, ofStripes(s))
+			require.Equal(t, []string{"stripe 3: 1 mutex held", "stripe 1023: 1 mutex held"}, ofStripes(s))
 			require.Equal(t, &inspect.Stripes{}, s.Stripes)
-			require.Equal(t, []string{"stripe-", "stripe-03x", "stripe-3"}, s.Others)
+			require.Equal(t, []string{"stripe-", "stripe-03x", "stripe-1024", "stripe-3"}, s.Others)
 		}
 	})
 }
