@@ -50,7 +50,7 @@ func (t *watchTable) known(path string, now time.Time) (data []byte, ok bool) {
 func (w *waiter) remember(data []byte) {
 	w.entry.table.mu.Lock()
 	defer w.entry.table.mu.Unlock()
-	if w.waits && w.entry.armed {
+	if w.waits && w.entry.armed && w.round == w.entry.table.round {
 		w.entry.data, w.entry.known = data, true
 	}
 }

@@ -1,6 +1,8 @@
 package framework_test
 
 import (
+	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -152,5 +154,38 @@ func TestKnownDataOfASessionThatIsOver(t *testing.T) {
 		<-c.Session().Done()
 		_, err := view.GetKnown(t.Context(), "/node")
 		require.ErrorIs(t, err, framework.ErrSessionLost)
+	})
+}
+
+// The events for what was missed while there was no connection come in no order. None
+// of them finds data known that were changed before that: also if another caller waits
+// at the same watch, which is why the server is asked to set it again.
+func TestKnownDataDoNotOutliveTheirConnection(t *testing.T) {
+	watching(t, func(t *testing.T, s *zktest.Server, c, other *framework.Client) {
+		pinned := kit.Of(kit.Of(c).Within(c.Session()))
+		ended, cancel := context.WithCancel(t.Context())
+		cancel() // with this nothing is sent
+		getWatch(t, c, "/node")
+		_, err := pinned.GetKnown(t.Context(), "/node")
+		require.NoError(t, err)
+		stale := 0
+		for i := range 20 {
+			node := fmt.Sprint("/later", i)
+			create(t, other, node)
+			getNotify(t, c, node, func(ev framework.Event) {
+				if data, err := pinned.GetKnown(ended, "/node"); ev.Type == framework.EventDeleted && err == nil && len(data) == 0 {
+					stale++
+				}
+			})
+		}
+		suspend(s, "client")
+		_, err = other.Set(t.Context(), "/node", []byte("changed"), framework.AnyVersion)
+		require.NoError(t, err)
+		for i := range 20 {
+			remove(t, other, fmt.Sprint("/later", i))
+		}
+		reach(s, "client")
+		synctest.Wait()
+		require.Zero(t, stale, "times the session knew of a deletion, and not of the change before that")
 	})
 }

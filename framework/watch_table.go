@@ -109,6 +109,7 @@ func (t *watchTable) watched() (w guard.Watched) {
 	defer t.mu.Unlock()
 	t.round++
 	for key, entry := range t.entries {
+		entry.known = false // events for what was missed come in no order
 		switch {
 		case entry.idle != nil:
 			t.remove(entry)

@@ -33,6 +33,8 @@ type Try struct {
 	// Verify, if it is not nil, is called when a slot was admitted and before it is
 	// granted, with its node. An error fails the try.
 	Verify func(ctx context.Context, node string) error
+	// Refused is what Verify has returned last.
+	Refused error
 	// Slot is the recipe whose slot is tried next; nil if it is that of the acquire.
 	Slot *Recipe
 
@@ -239,7 +241,8 @@ func (t *Try) Rely(g *hold.Grant) (err error) {
 	}
 	began := time.Now()
 	if t.Verify != nil {
-		err = t.Verify(t.wait.ctx, g.Path) // a read, which takes no longer than others
+		t.Refused = t.Verify(t.wait.ctx, g.Path) // a read, which takes no longer than others
+		err = t.Refused
 	}
 	if err == nil {
 		g.Reliance, err = kit.Of(t.Client).Rely(ctx, g.Path, g.Also...)

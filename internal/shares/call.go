@@ -44,6 +44,7 @@ func (c call) wait(ctx context.Context) (*lease.Lease, int, error) {
 // waitAt waits at one share. It moves to another that is free; if it is to wait at
 // another one, it returns that, no lease, and no error.
 func (c call) waitAt(ctx context.Context, p *queue.Position, at int) (*lease.Lease, int, error) {
+	c.search.hasten()
 	for {
 		look, err := c.search.await(ctx, func(ctx context.Context) error { return c.try.AwaitPosition(ctx, p, nil) })
 		if c.try.Seen.Waited {
@@ -61,6 +62,11 @@ func (c call) waitAt(ctx context.Context, p *queue.Position, at int) (*lease.Lea
 		}
 		held, to, moves := c.look(ctx, at)
 		c.search.looked(moves)
+		if c.try.Refused != nil { // so would it be here
+			c.known.leave(at)
+			c.try.GiveUp(p)
+			return nil, 0, c.try.Refused
+		}
 		if moves {
 			c.known.leave(at)
 			p.Abandon()
@@ -127,7 +133,10 @@ func (c call) grant(p *queue.Position, at int, err error) (held *lease.Lease, _ 
 		c.known.leave(at)
 		return nil, err
 	}
-	hold.OnEnd(held, func() { c.known.leave(at) })
+	hold.OnEnd(held, func() {
+		c.known.leave(at)
+		c.search.hasten()
+	})
 	return held, nil
 }
 

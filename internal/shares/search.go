@@ -18,15 +18,18 @@ type search struct {
 	waiting []*waiting
 	looks   *waiting        // the one that is to look; nil: the timer will choose it
 	timer   *time.Timer     // nil if there is no need
+	due     time.Time       // when that fires
 	pauses  *retry.Schedule // between looks that find nothing; nil: they begin anew
 }
 
 // A waiting is the wait of a call until it is to look.
 type waiting struct{ interrupt context.CancelCauseFunc }
 
-// shortestPause and longestPause bound the pauses, which grow.
+// shortestPause and longestPause bound the pauses, which grow. Where calls come all the
+// time there are no more looks than one in shortPause.
 const (
 	shortestPause = 10 * time.Millisecond
+	shortPause    = 100 * time.Millisecond
 	longestPause  = 10 * time.Second
 )
 
@@ -101,8 +104,24 @@ func (s *search) endIfIdle() {
 // arm has the timer choose who is to look next, unless that is so already.
 func (s *search) arm(pause func() time.Duration) {
 	if s.timer == nil && s.looks == nil && len(s.waiting) > 0 {
-		s.timer = time.AfterFunc(pause(), s.choose)
+		next := pause()
+		s.timer, s.due = time.AfterFunc(next, s.choose), time.Now().Add(next)
 	}
+}
+
+// hasten has the next looks be soon, because a call begins to wait, or a share is free
+// as far as its last user knows.
+func (s *search) hasten() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.timer == nil && s.looks == nil, s.timer != nil && time.Until(s.due) <= shortPause:
+		return
+	case s.timer != nil:
+		s.timer.Stop()
+	}
+	s.timer, s.pauses = nil, retry.Exponential(shortPause, longestPause).Start()
+	s.arm(s.pause)
 }
 
 // pause returns the next pause.

@@ -8,7 +8,7 @@ import (
 
 func TestNamesOfStripes(t *testing.T) {
 	t.Parallel()
-	for i, name := range map[int]string{0: "stripe-0000", 1023: "stripe-1023", 12345: "stripe-12345"} {
+	for i, name := range map[int]string{0: "stripe-0000", 1023: "stripe-1023", 12345: "stripe-1023"} {
 		require.Equal(t, name, StripeDir(i))
 		n, ok := ParseStripeDir(name)
 		require.True(t, ok, name)

@@ -60,12 +60,12 @@
 // A call joins the queue of one stripe: of those that its value uses least, the one
 // where it had not to wait, or had to wait longest ago. While calls wait, one of those
 // of a value looks from time to time at the other stripes, at sixteen of them at most:
-// at first after 10 ms, later about every 10 s. If one is free it moves there. If none
-// is, and the holder at its own stripe has stayed for a second while others went on at
-// another one, it moves there, to the end of that queue. So no call waits for long
-// behind a slow holder, and a waiting call costs the servers nothing that grows with
-// the number of waiters. The price is fairness: each queue is fair, but all of them
-// together are not.
+// soon after a call began to wait, or a lease has ended, and then after pauses that
+// grow to 10 s. If one is free it moves there. If none is, and the holder at its own
+// stripe has stayed for a second while others went on at another one, it moves there,
+// to the end of that queue. So no call waits for long behind a slow holder, and a
+// waiting call costs the servers nothing that grows with the number of waiters. The
+// price is fairness: each queue is fair, but all of them together are not.
 //
 // The idea of stripes is that of Striped in Google's Guava.
 package striped

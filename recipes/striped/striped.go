@@ -100,17 +100,24 @@ func (l *Locks) Index(key string) int {
 	return int(binary.BigEndian.Uint64(sum[:]) % uint64(len(l.stripes))) //nolint:gosec // at most MaxStripes
 }
 
-// Path returns the path of a stripe, which is that of a mutex.
+// Path returns the path of a stripe, which is that of a mutex. There are those from 0
+// on.
 func (l *Locks) Path(stripe int) string {
 	l.mustBeMade()
 	return l.stripes[stripe].recipe.Path
+}
+
+// Stripe returns the mutex of a stripe, such as a share that AcquireAny has named.
+func (l *Locks) Stripe(i int) lease.Acquirer {
+	l.mustBeMade()
+	return &l.stripes[i]
 }
 
 // For returns the mutex of a key. Its Acquire is that of all recipes, see
 // lease.Acquirer, and also fails with ErrSizeMismatch. A timeout of 0 or less acquires
 // the stripe only if it is free now, and costs one read if it is not. All keys of one
 // stripe have the same mutex.
-func (l *Locks) For(key string) lease.Acquirer { return &l.stripes[l.Index(key)] }
+func (l *Locks) For(key string) lease.Acquirer { return l.Stripe(l.Index(key)) }
 
 // ForAll returns the mutexes of some keys, each mutex once, for multilock.New.
 func (l *Locks) ForAll(keys ...string) (mutexes []lease.Acquirer) {

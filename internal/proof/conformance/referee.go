@@ -22,9 +22,9 @@ type Referee struct {
 	// the same slot: those have its token and its holder, as after a downgrade of a
 	// writer to a reader. nil means that no lease shares. If Shares is set, Slots is 0.
 	Shares func(*lease.Lease) bool
-	// LockOf tells on which lock a lease is, if the recipe has several. Two leases on one
-	// may not be valid at once, and only tokens of one are compared. nil means one lock
-	// with Slots.
+	// LockOf tells on which lock a lease is, if the recipe has several. Two leases on
+	// one may not be valid at once, and only tokens of one are compared. nil means one
+	// lock with Slots.
 	LockOf func(*lease.Lease) string
 
 	mu      sync.Mutex
