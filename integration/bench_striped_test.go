@@ -53,6 +53,7 @@ func BenchmarkAnyStripe(b *testing.B) {
 		hold                []time.Duration
 	}{
 		{4, 4, []int{1, 2, 4, 16}, []time.Duration{0, 2 * time.Millisecond, 5 * time.Millisecond}},
+		{4, 16, []int{16, 64}, []time.Duration{0}},
 		{8, 1, []int{1, 8, 16}, []time.Duration{5 * time.Millisecond}},
 		{1, 64, []int{1, 16}, []time.Duration{5 * time.Millisecond}},
 	} {
