@@ -40,6 +40,8 @@ type subject struct {
 	// excludes tells whether two leases on a lock may not be valid at the same time, if
 	// they do not share one slot. nil is for a recipe of several slots.
 	excludes func(a, b op) bool
+	// verifies is set if a request follows the admission.
+	verifies bool
 	// watch is called for each call to the server. It may be nil.
 	watch func(r *run, c zktest.Call)
 	// allowed tells whether an acquire may fail with an error of this recipe.

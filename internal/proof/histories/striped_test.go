@@ -30,7 +30,7 @@ func stripedSubject() *subject {
 		open: func(c *framework.Client, th *thread) player {
 			return stripesOf{th, th.station.locks(c, th.scenario.MaxHold, stripes)}
 		},
-		excludes: always,
+		excludes: always, verifies: true,
 		choose: func(d die, st, outer *Step) {
 			st.Side = []string{anyShare, anyShare, oneKey, cartKey}[d.IntN(4)]
 			// See severalSubject. AcquireAny re-enters what its context owns.

@@ -144,6 +144,9 @@ func (th *thread) checkDuration(st Step, took time.Duration) {
 		if st.Side == both || th.scenario.does(Resize) {
 			limit *= 2
 		}
+		if th.subject.verifies { // the connection may break then, so that a quorum has to vouch
+			limit += conformance.SessionTimeout / 2
+		}
 	case st.Wait == lease.Forever:
 		return
 	}
