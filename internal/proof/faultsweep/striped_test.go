@@ -47,8 +47,7 @@ func stripeOf(l *lease.Lease) string { return l.Path()[:strings.LastIndexByte(l.
 // anyShare acquires any stripe.
 type anyShare struct{ *striped.Locks }
 
-// errOtherShare means that a lease is not on the share whose number AcquireAny
-// returned.
+// errOtherShare means that AcquireAny has returned the number of another share.
 var errOtherShare = errors.New("the lease is on another share")
 
 func (a anyShare) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
