@@ -96,7 +96,13 @@ func (p keysOf) refused(n int) {
 	}
 }
 
-func (keysOf) slots(l *lease.Lease, _ Step) []*slot { return slotOfStripe(l) }
+func (keysOf) slots(l *lease.Lease, st Step) []*slot {
+	slots := slotOfStripe(l)
+	for _, s := range slots {
+		s.number = numberBy(st.Side, s.lock)
+	}
+	return slots
+}
 
 // other changes the number.
 func (p keysOf) other(ctx context.Context, th *thread, st Step) {

@@ -14,6 +14,7 @@ import (
 // A slot is what a lease has of one lock. Only that of a multi-lock has several.
 type slot struct {
 	lock    int          // the place of its queue in subject.queues
+	number  int          // of stripes, by which the lock is that of a key; 0 if it does not change
 	lease   *lease.Lease // on this lock alone
 	token   int64
 	inner   bool // re-entered
@@ -79,7 +80,7 @@ func (th *thread) isInner(s *slot, outer *tenure) bool {
 			case held.token == s.token:
 				s.inner, s.session = true, held.session
 				return true
-			case held.lock == s.lock && !errors.Is(held.lease.Err(), lease.ErrReleased):
+			case held.lock == s.lock && held.number == s.number && !errors.Is(held.lease.Err(), lease.ErrReleased):
 				th.brokenf("errors: thread %d was granted another slot with the context of a lease that is %v", th.number, held.lease.Err())
 			}
 		}
