@@ -33,8 +33,6 @@ type Try struct {
 	// Verify, if it is not nil, is called when a slot was admitted and before it is
 	// granted, with its node. An error fails the try.
 	Verify func(ctx context.Context, node string) error
-	// Refused is what Verify has returned last.
-	Refused error
 	// Slot is the recipe whose slot is tried next; nil if it is that of the acquire.
 	Slot *Recipe
 
@@ -241,8 +239,7 @@ func (t *Try) Rely(g *hold.Grant) (err error) {
 	}
 	began := time.Now()
 	if t.Verify != nil {
-		t.Refused = t.Verify(t.wait.ctx, g.Path) // a read, which takes no longer than others
-		err = t.Refused
+		err = t.Verify(t.wait.ctx, g.Path) // a read, which takes no longer than others
 	}
 	if err == nil {
 		g.Reliance, err = kit.Of(t.Client).Rely(ctx, g.Path, g.Also...)

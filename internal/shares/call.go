@@ -62,11 +62,6 @@ func (c call) waitAt(ctx context.Context, p *queue.Position, at int) (*lease.Lea
 		}
 		held, to, moves := c.look(ctx, at)
 		c.search.looked(moves)
-		if c.try.Refused != nil { // so would it be here
-			c.known.leave(at)
-			c.try.GiveUp(p)
-			return nil, 0, c.try.Refused
-		}
 		if moves {
 			c.known.leave(at)
 			p.Abandon()

@@ -82,7 +82,7 @@ func StripedMutants() []Mutant {
 		File: share, Old: "\t\t\tp.Abandon()\n", New: "\t\t\tp.End()\n",
 	}, {
 		Name: "a share counts as used for ever", Package: stripes, Tests: "^TestKeepsToItsShare$",
-		File: share, Old: "hold.OnEnd(held, func() { c.known.leave(at) })", New: "hold.OnEnd(held, func() {})",
+		File: share, Old: "hold.OnEnd(held, func() {\n\t\tc.known.leave(at)\n", New: "hold.OnEnd(held, func() {\n",
 	}, {
 		Name: "a call that has not been granted a share counts as its user", Package: stripes, Tests: "^TestCallsThatFailAreNoUsers$",
 		File: share, Old: "\tif err != nil {\n\t\tc.known.leave(at)\n\t\treturn nil, err\n", New: "\tif err != nil {\n\t\treturn nil, err\n",
@@ -116,6 +116,24 @@ func StripedMutants() []Mutant {
 	}, {
 		Name: "all processes begin with the same share", Package: stripes, Tests: "^TestKeepsToItsShare$",
 		File: preferred, Old: "first := uint64(process) %", New: "first := 0*uint64(process) %",
+	}, {
+		Name: "a call stays behind a holder that hangs", Package: stripes, Tests: "^TestCallBehindAHolderThatHangs$",
+		File: preferred, Old: "if time.Since(here.since) < hangTime {", New: "if time.Since(here.since) < 10000*hangTime {",
+	}, {
+		Name: "a call that begins to wait does not look before the others", Package: stripes, Tests: "^TestNewCallBesideOneThatHasWaitedForLong$",
+		File: share, Old: "\tc.search.hasten()\n\tfor {\n", New: "\tfor {\n",
+	}, {
+		Name: "nobody looks at a share that a lease has left", Package: stripes, Tests: "^TestShareThatIsLeftByTheSameValue$",
+		File: share, Old: "\t\tc.search.hasten()\n\t})", New: "\t})",
+	}, {
+		Name: "data that were known outlive their connection", Package: "./framework", Tests: "^TestKnownDataDoNotOutliveTheirConnection$",
+		File: "framework/watch_table.go", Old: "\t\tentry.known = false // events", New: "\t\t// events",
+	}, {
+		Name: "a resize holds its stripes no longer than others do", Package: stripes, Tests: "^TestResizeWithAMaximumHoldTime$",
+		File: resize, Old: "WithMaxHold(0))", New: "Option(func(*options) {}))",
+	}, {
+		Name: "the permits of Java's semaphores are overlooked", Package: stripes, Tests: "^TestCuratorsSemaphoreAtThePath$",
+		File: "internal/recipepath/other_recipes.go", Old: "if !slices.Contains(own, znode.Permit) && ", New: "if len(own) > 9 && ",
 	}, {
 		Name: "a key has another stripe than other programs have", Package: stripes, Tests: "^TestStripeOfAKey$",
 		File: keys, Old: "binary.BigEndian.Uint64(sum[:])", New: "binary.BigEndian.Uint64(sum[8:])",
