@@ -23,7 +23,7 @@ func knowing(t *testing.T, test func(t *testing.T, s *zktest.Server, c, other *f
 	watching(t, func(t *testing.T, s *zktest.Server, c, other *framework.Client) {
 		test(t, s, c, other, func() (string, int) {
 			before := s.Count(zktest.OpGetData)
-			data, err := kit.Of(kit.Of(c).Within(c.Session())).GetKnown(t.Context(), "/node")
+			data, _, err := kit.Of(kit.Of(c).Within(c.Session())).GetKnown(t.Context(), "/node")
 			require.NoError(t, err)
 			synctest.Wait()
 			return string(data), s.Count(zktest.OpGetData) - before
@@ -59,7 +59,7 @@ func TestKnownDataCostNothing(t *testing.T) {
 		expect("three", 1)
 		expect("three", 0)
 		remove(t, other, "/node")
-		_, err := kit.Of(kit.Of(c).Within(c.Session())).GetKnown(t.Context(), "/node")
+		_, _, err := kit.Of(kit.Of(c).Within(c.Session())).GetKnown(t.Context(), "/node")
 		require.ErrorIs(t, err, framework.ErrNoNode)
 		create(t, other, "/node")
 		write(t, other, "four")
@@ -132,7 +132,7 @@ func TestDataChangeWhileTheyBecomeKnown(t *testing.T) {
 			var reads sync.WaitGroup
 			for range 3 {
 				reads.Go(func() {
-					_, err := kit.Of(kit.Of(c).Within(c.Session())).GetKnown(t.Context(), "/node")
+					_, _, err := kit.Of(kit.Of(c).Within(c.Session())).GetKnown(t.Context(), "/node")
 					assert.NoError(t, err)
 				})
 			}
@@ -152,7 +152,7 @@ func TestKnownDataOfASessionThatIsOver(t *testing.T) {
 		view := kit.Of(kit.Of(c).Within(c.Session()))
 		require.True(t, s.ExpireSession(c.Session().ID()))
 		<-c.Session().Done()
-		_, err := view.GetKnown(t.Context(), "/node")
+		_, _, err := view.GetKnown(t.Context(), "/node")
 		require.ErrorIs(t, err, framework.ErrSessionLost)
 	})
 }
@@ -166,14 +166,14 @@ func TestKnownDataDoNotOutliveTheirConnection(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel() // with this nothing is sent
 		getWatch(t, c, "/node")
-		_, err := pinned.GetKnown(t.Context(), "/node")
+		_, _, err := pinned.GetKnown(t.Context(), "/node")
 		require.NoError(t, err)
 		stale := 0
 		for i := range 20 {
 			node := fmt.Sprint("/later", i)
 			create(t, other, node)
 			getNotify(t, c, node, func(ev framework.Event) {
-				if data, err := pinned.GetKnown(ended, "/node"); ev.Type == framework.EventDeleted && err == nil && len(data) == 0 {
+				if data, _, err := pinned.GetKnown(ended, "/node"); ev.Type == framework.EventDeleted && err == nil && len(data) == 0 {
 					stale++
 				}
 			})

@@ -44,6 +44,7 @@ type watchEntry struct {
 	since       time.Time     // when the last one left, or asked for what is known
 	known       bool          // data are what the node has while the watch has not fired
 	data        []byte
+	stat        Stat
 }
 
 // A waiter waits for the event of an entry. It is in the entry's list until the event,

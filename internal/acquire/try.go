@@ -31,8 +31,8 @@ type Try struct {
 	// not the ones ahead in the queue.
 	Ask func(ctx context.Context)
 	// Verify, if it is not nil, is called when a slot was admitted and before it is
-	// granted, with its node. An error fails the try.
-	Verify func(ctx context.Context, node string) error
+	// granted, with its node, and the czxid of that. An error fails the try.
+	Verify func(ctx context.Context, node string, czxid int64) error
 	// Slot is the recipe whose slot is tried next; nil if it is that of the acquire.
 	Slot *Recipe
 
@@ -204,7 +204,7 @@ func (t *Try) askHead() {
 // Grant starts the hold of a position that is admitted.
 func (t *Try) Grant(p *queue.Position) (*lease.Lease, error) {
 	defer p.End()
-	grant := hold.Grant{Path: p.Path(), Permits: p.Name().Weight, HandsOver: p.HandsOver(), Made: p.Made()}
+	grant := hold.Grant{Path: p.Path(), Token: lease.Token(p.Token()), Permits: p.Name().Weight, HandsOver: p.HandsOver(), Made: p.Made()}
 	if err := t.Rely(&grant); err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func (t *Try) Rely(g *hold.Grant) (err error) {
 	}
 	began := time.Now()
 	if t.Verify != nil {
-		err = t.Verify(t.wait.ctx, g.Path) // a read, which takes no longer than others
+		err = t.Verify(t.wait.ctx, g.Path, int64(g.Token)) // a read, which takes no longer than others
 	}
 	if err == nil {
 		g.Reliance, err = kit.Of(t.Client).Rely(ctx, g.Path, g.Also...)

@@ -87,12 +87,12 @@ type Kit interface {
 	// SendGet is to GetNotify what SendChildren is to Children.
 	SendGet(path string, notify func(framework.Event), answered func(data []byte, stat framework.Stat, stop func(), err error)) bool
 
-	// GetKnown is Get without the Stat, and sends nothing if the session that the view
-	// is pinned to has read the data before, with a watch that has not fired. So the
-	// data are not older than anything that the session has learned: an event comes
-	// before all that shows a later state. The caller must not change them. The watch
-	// is removed when they were not asked for during a session timeout.
-	GetKnown(ctx context.Context, path string) ([]byte, error)
+	// GetKnown is Get, and sends nothing if the session that the view is pinned to has
+	// read the data before, with a watch that has not fired. So the data, and what the
+	// Stat says of them, are not older than anything that the session has learned: an
+	// event comes before all that shows a later state. The caller must not change them.
+	// The watch is removed when they were not asked for during a session timeout.
+	GetKnown(ctx context.Context, path string) ([]byte, framework.Stat, error)
 
 	// CreateProtectedAll makes n ephemeral sequential nodes, all under one random id,
 	// and carries out the other operations in the same transaction, which happens as a

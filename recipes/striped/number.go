@@ -8,6 +8,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
@@ -30,6 +31,9 @@ import (
 //     exists, and then D does. But who changes the number hands over to nobody: its
 //     transaction may be under way, or known in another session only. Then D is
 //     admitted by a deletion, and the event for the number comes before that.
+//   - D is younger than the number, unless that is the first one of the path. Else it
+//     joins again: between its create and the grant the number may have been another
+//     one, and a holder of its key, at another stripe, may have a greater token.
 //   - The path cannot be deleted while D exists, and who stores a number where there is
 //     none does so with the version that it has read.
 
@@ -47,10 +51,10 @@ func (l *Locks) compare(data []byte) error {
 // begin begins a try. It compares the numbers: then who has the wrong one need not wait
 // for that, nor, with the context of a lease by another number, for itself.
 func (l *Locks) begin(ctx context.Context, t *acquire.Try) (err error) {
-	t.Verify = func(ctx context.Context, node string) error { return l.verify(ctx, t.Client, node) }
+	t.Verify = func(ctx context.Context, node string, czxid int64) error { return l.verify(ctx, t.Client, node, czxid) }
 	var data []byte
 	if l.agreed.Load() {
-		data, err = kit.Of(t.Client).GetKnown(ctx, l.recipe.Path)
+		data, _, err = kit.Of(t.Client).GetKnown(ctx, l.recipe.Path)
 	} else { // it leaves no watch behind where nothing is free
 		data, _, err = t.Client.Get(ctx, l.recipe.Path)
 	}
@@ -66,14 +70,14 @@ func (l *Locks) begin(ctx context.Context, t *acquire.Try) (err error) {
 // verify returns an error unless the path stores the own number, for a node that was
 // admitted. If it stores none, the own one is stored first. Once for the value it looks
 // for other recipes before.
-func (l *Locks) verify(ctx context.Context, c *framework.Client, node string) error {
+func (l *Locks) verify(ctx context.Context, c *framework.Client, node string, czxid int64) error {
 	if !l.agreed.Load() {
 		if err := recipepath.CheckOthersAbove(ctx, c, l.recipe.Path, node, 0, znode.Stripe); err != nil {
 			return err
 		}
 	}
 	for {
-		data, err := kit.Of(c).GetKnown(ctx, l.recipe.Path)
+		data, stat, err := kit.Of(c).GetKnown(ctx, l.recipe.Path)
 		if err != nil { // an ErrNoNode: then the node below it is gone, too
 			return err
 		}
@@ -82,6 +86,9 @@ func (l *Locks) verify(ctx context.Context, c *framework.Client, node string) er
 				return err
 			}
 			l.agreed.Store(true)
+			if stat.Version > 1 && czxid < stat.Mzxid { // not the first number
+				return queue.ErrEvicted
+			}
 			return nil
 		}
 		if err := l.store(ctx, c); err != nil {

@@ -33,6 +33,9 @@ func StripedMutants() []Mutant {
 		Name: "a number of stripes whose storing was not answered fails the acquire", Package: sweeps, Tests: "^TestEveryCallFails$/aStripe",
 		File: number, Old: "if errors.Is(err, framework.ErrBadVersion) || framework.OutcomeOf(err) == framework.Unknown {", New: "if errors.Is(err, framework.ErrBadVersion) {",
 	}, {
+		Name: "a stripe is granted to who joined before the number changed", Package: stripes, Tests: "^TestTokensOfAKeyGrowAcrossResizes$",
+		File: number, Old: "if stat.Version > 1 && czxid < stat.Mzxid {", New: "if stat.Version > 1 && czxid < 0 {",
+	}, {
 		Name: "stripes do not look for other recipes", Package: suites, Tests: "^TestTwoRecipesOnOnePath$",
 		File: number, Old: "znode.Stripe); err != nil {\n", New: "znode.Stripe); err != nil && ctx == nil {\n",
 	}, {
@@ -142,13 +145,13 @@ func StripedMutants() []Mutant {
 		File: keys, Old: "\t\t\tseen[i] = true\n", New: "",
 	}, {
 		Name: "an acquire that must not wait awaits the number for longer than other answers", Package: stripes, Tests: "^TestNumberIsNotAwaitedForLong$",
-		File: try, Old: "err = t.Verify(t.wait.ctx, g.Path)", New: "err = t.Verify(ctx, g.Path)",
+		File: try, Old: "err = t.Verify(t.wait.ctx, g.Path, ", New: "err = t.Verify(ctx, g.Path, ",
 	}, {
 		Name: "data that was read before a change is known after it", Package: "./framework", Tests: "^TestKnownDataCostNothing$",
 		File: "framework/watch_table.go", Old: "entry := t.entries[watchKey{kind, path}]; entry != nil {\n\t\t\tt.remove(entry)\n", New: "entry := t.entries[watchKey{kind, path}]; entry != nil {\n\t\t\tif !entry.known {\n\t\t\t\tt.remove(entry)\n\t\t\t}\n",
 	}, {
 		Name: "nothing that was read is known", Package: stripes, Tests: "^TestNumberIsKnown$",
-		File: "framework/watch_known.go", Old: "\tf.own.remember(f.value)\n\tf.own.drop()\n", New: "\tf.own.drop()\n\tf.own.remember(f.value)\n",
+		File: "framework/watch_known.go", Old: "\tf.own.remember(f.value, f.stat)\n\tf.own.drop()\n", New: "\tf.own.drop()\n\tf.own.remember(f.value, f.stat)\n",
 	}, {
 		Name: "the watch of what is known is removed while it is needed", Package: stripes, Tests: "^TestNumberIsKnown$",
 		File: "framework/watch_known.go", Old: "\t\tentry.since = now\n", New: "\t\t_ = now\n",
@@ -172,7 +175,7 @@ func StripedMutants() []Mutant {
 		File: resize, Old: "append(slices.Clone(l.opts), WithMaxHold(0))...)", New: "slices.Clone(l.opts)...)",
 	}, {
 		Name: "a value that has held stripes waits before it learns that the number has changed", Package: stripes, Tests: "^TestMismatchIsKnownBeforeTheWait$",
-		File: number, Old: "\t\tdata, err = kit.Of(t.Client).GetKnown(ctx, l.recipe.Path)\n", New: "\t\treturn nil\n",
+		File: number, Old: "\t\tdata, _, err = kit.Of(t.Client).GetKnown(ctx, l.recipe.Path)\n", New: "\t\treturn nil\n",
 	}, {
 		Name: "stripes do not see the permits of a semaphore without a size", Package: stripes, Tests: "^TestCuratorsSemaphoreAtThePath$",
 		File: "internal/recipepath/other_recipes.go", Old: "\t\terr = errOther(znode.PermitsDir, held[0], own)\n", New: "",
