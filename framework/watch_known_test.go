@@ -165,27 +165,29 @@ func TestKnownDataDoNotOutliveTheirConnection(t *testing.T) {
 		pinned := kit.Of(kit.Of(c).Within(c.Session()))
 		ended, cancel := context.WithCancel(t.Context())
 		cancel() // with this nothing is sent
-		getWatch(t, c, "/node")
-		_, _, err := pinned.GetKnown(t.Context(), "/node")
-		require.NoError(t, err)
 		stale := 0
-		for i := range 20 {
-			node := fmt.Sprint("/later", i)
-			create(t, other, node)
-			getNotify(t, c, node, func(ev framework.Event) {
-				if data, _, err := pinned.GetKnown(ended, "/node"); ev.Type == framework.EventDeleted && err == nil && len(data) == 0 {
-					stale++
-				}
-			})
+		for round := range 8 {
+			write(t, other, "old")
+			getWatch(t, c, "/node")
+			_, _, err := pinned.GetKnown(t.Context(), "/node")
+			require.NoError(t, err)
+			for i := range 20 {
+				node := fmt.Sprint("/later", round, "-", i)
+				create(t, other, node)
+				getNotify(t, c, node, func(ev framework.Event) {
+					if data, _, err := pinned.GetKnown(ended, "/node"); ev.Type == framework.EventDeleted && err == nil && string(data) == "old" {
+						stale++
+					}
+				})
+			}
+			suspend(s, "client")
+			write(t, other, "new")
+			for i := range 20 {
+				remove(t, other, fmt.Sprint("/later", round, "-", i))
+			}
+			reach(s, "client")
+			synctest.Wait()
 		}
-		suspend(s, "client")
-		_, err = other.Set(t.Context(), "/node", []byte("changed"), framework.AnyVersion)
-		require.NoError(t, err)
-		for i := range 20 {
-			remove(t, other, fmt.Sprint("/later", i))
-		}
-		reach(s, "client")
-		synctest.Wait()
 		require.Zero(t, stale, "times the session knew of a deletion, and not of the change before that")
 	})
 }

@@ -18,9 +18,6 @@ func StripedMutants() []Mutant {
 		Name: "the number of stripes is not verified", Package: stripes, Tests: "^TestNumberChangesWhileOthersWait$",
 		File: number, Old: "\t\t\tif err := l.compare(data); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n", New: "",
 	}, {
-		Name: "the number of stripes is not verified, in a sweep", Package: sweeps, Tests: "^TestEveryCallFails$/aResizedStripe",
-		File: number, Old: "\t\t\tif err := l.compare(data); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n", New: "",
-	}, {
 		Name: "the number of stripes is verified before the admission", Package: stripes, Tests: "^TestNumberChangesWhileOthersWait$",
 		File: number, Old: "\treturn l.compare(data)\n}\n\n// verify", New: "\tif l.agreed.Load() {\n\t\tt.Verify = nil\n\t}\n\treturn l.compare(data)\n}\n\n// verify",
 	}, {
