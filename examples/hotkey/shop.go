@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -18,8 +17,7 @@ const wait = time.Minute
 // A shop sells the stock, in one program of several.
 type shop struct {
 	stock *stock
-	locks *striped.Locks   // one for each share
-	of    []lease.Acquirer // the lock of a certain share
+	locks *striped.Locks // one for each share
 }
 
 func newShop(client *framework.Client, s *stock) (*shop, error) {
@@ -28,20 +26,7 @@ func newShop(client *framework.Client, s *stock) (*shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	shop := &shop{stock: s, locks: locks}
-	for share := range n {
-		shop.of = append(shop.of, locks.For(keyOf(locks, share)))
-	}
-	return shop, nil
-}
-
-// keyOf returns a key that a stripe is the lock of.
-func keyOf(locks *striped.Locks, stripe int) string {
-	for i := 0; ; i++ {
-		if key := strconv.Itoa(i); locks.Index(key) == stripe {
-			return key
-		}
-	}
+	return &shop{stock: s, locks: locks}, nil
 }
 
 // buy sells a piece to a customer, and returns false if there is none any more.
@@ -77,10 +62,10 @@ func (s *shop) sellFrom(ctx context.Context, open []int) (sold bool, err error) 
 // acquire acquires any share while all have pieces left, and then one of those that
 // have.
 func (s *shop) acquire(ctx context.Context, open []int) (held *lease.Lease, share int, err error) {
-	if len(open) == len(s.of) {
+	if len(open) == len(s.stock.shares) {
 		return s.locks.AcquireAny(ctx, wait)
 	}
 	share = open[rand.IntN(len(open))] //nolint:gosec // any of them will do
-	held, err = s.of[share].Acquire(ctx, wait)
+	held, err = s.locks.Stripe(share).Acquire(ctx, wait)
 	return held, share, err
 }

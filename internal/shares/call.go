@@ -13,7 +13,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// A call is a try of AcquireAny.
+// A call is one try to take any share.
 type call struct {
 	*Shares
 	try *acquire.Try

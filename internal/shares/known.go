@@ -113,7 +113,7 @@ func (s *known) better(at int) (to int, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	here := s.all[at]
-	if time.Since(here.since) < hangTime {
+	if here.head == "" || time.Since(here.since) < hangTime {
 		return 0, false
 	}
 	for i, there := range s.all {

@@ -10,15 +10,16 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// A search is how the calls of a value that wait, each at one share, find another one
-// that has become free. One call at a time is to look: the one that has waited, or not
+// A search is how calls that wait, each at one share, find another one that has become
+// free. One call at a time is to look: the one that has waited, or not
 // looked, for longest. If it finds one, the next looks at once.
 type search struct {
 	mu      sync.Mutex
 	waiting []*waiting
 	looks   *waiting        // the one that is to look; nil: the timer will choose it
 	timer   *time.Timer     // nil if there is no need
-	due     time.Time       // when that fires
+	number  uint64          // of that timer: one that was stopped may have fired
+	due     time.Time       // when it fires
 	pauses  *retry.Schedule // between looks that find nothing; nil: they begin anew
 }
 
@@ -104,8 +105,9 @@ func (s *search) endIfIdle() {
 // arm has the timer choose who is to look next, unless that is so already.
 func (s *search) arm(pause func() time.Duration) {
 	if s.timer == nil && s.looks == nil && len(s.waiting) > 0 {
-		next := pause()
-		s.timer, s.due = time.AfterFunc(next, s.choose), time.Now().Add(next)
+		s.number++
+		next, number := pause(), s.number
+		s.timer, s.due = time.AfterFunc(next, func() { s.choose(number) }), time.Now().Add(next)
 	}
 }
 
@@ -133,17 +135,15 @@ func (s *search) pause() time.Duration {
 	return next
 }
 
-// choose interrupts the wait of the call that is to look.
-func (s *search) choose() {
+// choose interrupts the wait of the call that is to look, when a timer fires.
+func (s *search) choose(number uint64) {
 	s.mu.Lock()
-	s.timer = nil
-	var chosen *waiting
-	if s.looks == nil && len(s.waiting) > 0 {
-		chosen = s.waiting[0]
-		s.looks = chosen
+	if s.timer == nil || s.number != number || len(s.waiting) == 0 {
+		s.mu.Unlock()
+		return
 	}
+	s.timer, s.looks = nil, s.waiting[0]
+	chosen := s.looks
 	s.mu.Unlock()
-	if chosen != nil {
-		chosen.interrupt(errLook)
-	}
+	chosen.interrupt(errLook)
 }

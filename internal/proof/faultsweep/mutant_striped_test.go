@@ -118,7 +118,7 @@ func StripedMutants() []Mutant {
 		File: preferred, Old: "first := uint64(process) %", New: "first := 0*uint64(process) %",
 	}, {
 		Name: "a call stays behind a holder that hangs", Package: stripes, Tests: "^TestCallBehindAHolderThatHangs$",
-		File: preferred, Old: "if time.Since(here.since) < hangTime {", New: "if time.Since(here.since) < 10000*hangTime {",
+		File: preferred, Old: "time.Since(here.since) < hangTime {", New: "time.Since(here.since) < 10000*hangTime {",
 	}, {
 		Name: "a call that begins to wait does not look before the others", Package: stripes, Tests: "^TestNewCallBesideOneThatHasWaitedForLong$",
 		File: share, Old: "\tc.search.hasten()\n\tfor {\n", New: "\tfor {\n",
