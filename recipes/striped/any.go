@@ -10,10 +10,11 @@ import (
 
 // AcquireAny waits up to timeout for any of the stripes, and returns its number as
 // well, from 0 on. It is otherwise like the Acquire of all recipes, see lease.Acquirer,
-// and also fails with ErrSizeMismatch. A context that owns a stripe re-enters that. A
-// timeout of 0 or less acquires a stripe only if one is free now, and costs one read of
-// each if none is. The order in which calls are granted is that of the queue at each
-// stripe; see the package comment.
+// and also fails with ErrSizeMismatch. A context that owns a stripe re-enters that; of
+// several, the first. A timeout of 0 or less acquires a stripe only if one is free now,
+// and costs one read of each if none is. The order in which calls are granted is that
+// of the queue at each stripe; see the package comment. A TimeoutError is about the one
+// where the call waited last.
 func (l *Locks) AcquireAny(ctx context.Context, timeout time.Duration) (held *lease.Lease, share int, err error) {
 	if err := l.check(); err != nil {
 		return nil, 0, err

@@ -100,8 +100,8 @@ func (l *Locks) Index(key string) int {
 	return int(binary.BigEndian.Uint64(sum[:]) % uint64(len(l.stripes))) //nolint:gosec // at most MaxStripes
 }
 
-// Path returns the path of a stripe, which is that of a mutex. There are those from 0
-// on.
+// Path returns the path of a stripe, which is that of a mutex. Stripes are numbered
+// from 0 on; it panics for others, as Stripe does.
 func (l *Locks) Path(stripe int) string {
 	l.mustBeMade()
 	return l.stripes[stripe].recipe.Path
