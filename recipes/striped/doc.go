@@ -31,7 +31,7 @@
 // A key may be any text, also an empty one; it never becomes a part of a path. Its
 // stripe is SHA-256 of the key, of that the first eight bytes as a big-endian number,
 // modulo the number of stripes. That does not change, so programs in other languages
-// can agree.
+// can agree; the path stores the number as in "64 stripes".
 //
 // Two keys can have one stripe. Then the holder of one keeps those of the other out,
 // and with the context of its lease an Acquire for the other key re-enters the stripe.
@@ -53,7 +53,8 @@
 // the next client stores its own. Create the path as a persistent node to keep it. Data
 // that is not such a number is not overwritten ([lease.ErrForeignData]), and a path
 // that another recipe is using is refused ([lease.ErrOtherRecipe]). Apache Curator has
-// no such recipe; its InterProcessMutex at path/stripe-0000 is that stripe.
+// no such recipe; its InterProcessMutex at path/stripe-0000 excludes that stripe, but
+// does not verify the number. Nor does a mutex there, which is another owner, too.
 //
 // # AcquireAny
 //
