@@ -204,7 +204,7 @@ func (t *Try) askHead() {
 // Grant starts the hold of a position that is admitted.
 func (t *Try) Grant(p *queue.Position) (*lease.Lease, error) {
 	defer p.End()
-	grant := hold.Grant{Path: p.Path(), Token: lease.Token(p.Token()), Permits: p.Name().Weight, HandsOver: p.HandsOver(), Made: p.Made()}
+	grant := hold.Grant{Path: p.Path(), Token: lease.Token(p.Created()), Permits: p.Name().Weight, HandsOver: p.HandsOver(), Made: p.Made()}
 	if err := t.Rely(&grant); err != nil {
 		return nil, err
 	}

@@ -84,7 +84,11 @@ func (p *Position) Path() string { return p.path }
 // Made returns when the create of the node was answered.
 func (p *Position) Made() time.Time { return p.made }
 
-// Token returns the node's czxid, as it was last read.
+// Created returns the node's czxid, by the answer to the create.
+func (p *Position) Created() int64 { return p.token }
+
+// Token returns the node's czxid, as it was last read. It is called when the wait is
+// over.
 func (p *Position) Token() int64 {
 	if p.awaiting != nil && p.read != 0 {
 		return p.read

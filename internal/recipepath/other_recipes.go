@@ -145,7 +145,7 @@ func checkQueueBelow(ctx context.Context, c *framework.Client, q *queue.Queue, d
 			return err
 		case !exists: // it gave up, or holds permits
 			continue
-		case self != nil && stat.Czxid > self.Token():
+		case self != nil && stat.Czxid > self.Created():
 			return nil // as are all behind it
 		}
 		return errOther(dir, name, q.Kinds)
