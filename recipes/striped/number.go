@@ -31,9 +31,10 @@ import (
 //     exists, and then D does. But who changes the number hands over to nobody: its
 //     transaction may be under way, or known in another session only. Then D is
 //     admitted by a deletion, and the event for the number comes before that.
-//   - D is younger than the number, unless that is the first one of the path. Else it
-//     joins again: between its create and the grant the number may have been another
-//     one, and a holder of its key, at another stripe, may have a greater token.
+//   - D is younger than the number, unless that is the first one of the path or its
+//     only change: to another number and back takes two. Else it joins again: between
+//     its create and the grant a holder of its key, at another stripe, may have got a
+//     greater token.
 //   - The path cannot be deleted while D exists, and who stores a number where there is
 //     none does so with the version that it has read.
 
@@ -86,7 +87,7 @@ func (l *Locks) verify(ctx context.Context, c *framework.Client, node string, cz
 				return err
 			}
 			l.agreed.Store(true)
-			if stat.Version > 1 && czxid < stat.Mzxid { // not the first number
+			if stat.Version > 1 && czxid < stat.Mzxid { // see above
 				return queue.ErrEvicted
 			}
 			return nil
