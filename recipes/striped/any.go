@@ -21,15 +21,14 @@ func (l *Locks) AcquireAny(ctx context.Context, timeout time.Duration) (held *le
 	}
 	held, err = l.recipe.Observed(ctx, 1, timeout, func(ctx context.Context) (held *lease.Lease, err error) {
 		for share = range l.stripes {
-			if held, err := l.stripes[share].recipe.Enter(ctx, timeout); held != nil || err != nil {
+			if held, err := l.stripes[share].Recipe.Enter(ctx, timeout); held != nil || err != nil {
 				return held, err
 			}
 		}
 		return l.recipe.Take(ctx, timeout, func(ctx context.Context, t *acquire.Try) (held *lease.Lease, err error) {
-			if err := l.begin(ctx, t); err != nil {
-				return nil, err
+			if err = l.begin(ctx, t); err == nil {
+				held, share, err = l.shares.Take(ctx, t)
 			}
-			held, share, err = l.shares.Take(ctx, t)
 			return held, err
 		})
 	})

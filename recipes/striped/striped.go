@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -32,7 +33,7 @@ var ErrSizeMismatch = errors.New("the number of stripes differs from the one sto
 // it with New: the methods of a nil or zero value fail with
 // framework.ErrInvalidArgument, or panic with it if they return no error.
 type Locks struct {
-	recipe  acquire.Recipe // that of AcquireAny
+	recipe  *acquire.Recipe // that of AcquireAny
 	opts    []Option
 	stripes []stripe
 	agreed  atomic.Bool    // the path stores their number, and no other recipe uses it
@@ -41,9 +42,8 @@ type Locks struct {
 
 // A stripe is one of the mutexes.
 type stripe struct {
-	of     *Locks
-	recipe acquire.Recipe
-	queue  *queue.Queue // not in the recipe: there is more to a grant
+	of          *Locks
+	shares.Slot // its recipe has no queue: there is more to a grant
 }
 
 // New returns the n stripes at a path, 1 to MaxStripes. It sends nothing: the path is
@@ -63,16 +63,16 @@ func New(client *framework.Client, path string, n int, opts ...Option) (*Locks, 
 		return nil, at.Invalid("%d stripes: give 1 to %d", n, MaxStripes)
 	}
 	self := queue.Self(o.who)
-	recipe := func(at string, protected []recipepath.ProtectedNode) acquire.Recipe {
-		return acquire.Recipe{Client: client, Path: at, Of: path, MaxHold: o.maxHold, Kind: lease.KindMutex, Variant: uint16(n), Self: self, ProtectedNodes: protected}
+	recipe := func(at string, protected []recipepath.ProtectedNode) *acquire.Recipe {
+		return &acquire.Recipe{Client: client, Path: at, Of: path, MaxHold: o.maxHold, Kind: lease.KindMutex, Variant: uint16(n), Self: self, ProtectedNodes: protected}
 	}
 	above := recipepath.SizedNodes(path)
 	l := &Locks{recipe: recipe(path, above), opts: opts, stripes: make([]stripe, n)}
 	slots := make([]shares.Slot, n)
 	for i := range l.stripes {
 		dir := path + "/" + znode.StripeDir(i)
-		l.stripes[i] = stripe{l, recipe(dir, append(recipepath.QueueNodes(dir), above...)), locks.Queue(client, dir, znode.Mutex, self)}
-		slots[i] = shares.Slot{Recipe: &l.stripes[i].recipe, Queue: l.stripes[i].queue}
+		slots[i] = shares.Slot{Recipe: recipe(dir, append(recipepath.QueueNodes(dir), above...)), Queue: locks.Queue(client, dir, znode.Mutex, self)}
+		l.stripes[i] = stripe{l, slots[i]}
 	}
 	l.shares = shares.New(path, slots)
 	return l, nil
@@ -104,7 +104,7 @@ func (l *Locks) Index(key string) int {
 // from 0 on; it panics for others, as Stripe does.
 func (l *Locks) Path(stripe int) string {
 	l.mustBeMade()
-	return l.stripes[stripe].recipe.Path
+	return l.stripes[stripe].Recipe.Path
 }
 
 // Stripe returns the mutex of a stripe, such as a share that AcquireAny has named.
@@ -122,11 +122,9 @@ func (l *Locks) For(key string) lease.Acquirer { return l.Stripe(l.Index(key)) }
 // ForAll returns the mutexes of some keys, each mutex once, for multilock.New.
 func (l *Locks) ForAll(keys ...string) (mutexes []lease.Acquirer) {
 	l.mustBeMade()
-	seen := make(map[int]bool, len(keys))
 	for _, key := range keys {
-		if i := l.Index(key); !seen[i] {
-			seen[i] = true
-			mutexes = append(mutexes, &l.stripes[i])
+		if mutex := l.For(key); !slices.Contains(mutexes, mutex) {
+			mutexes = append(mutexes, mutex)
 		}
 	}
 	return mutexes
@@ -137,11 +135,10 @@ func (s *stripe) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lea
 	if s == nil || s.of == nil {
 		return nil, recipepath.NotMade("striped.Locks")
 	}
-	take := acquire.InQueue(s.queue)
-	return s.recipe.Acquire(ctx, timeout, func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
+	return s.Recipe.Acquire(ctx, timeout, func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
 		if err := s.of.begin(ctx, t); err != nil {
 			return nil, err
 		}
-		return take(ctx, t)
+		return acquire.InQueue(s.Queue)(ctx, t)
 	})
 }
