@@ -21,7 +21,7 @@ func TestCallThatComesToStandBehindTheFront(t *testing.T) {
 		a, b := w.Client("a"), w.Client("b")
 		queue.SetFront(a, 1)
 		blocking := w.Acquire(newLocks(t, b, 1).For("key"))
-		l := anyOne{newLocks(t, a, 1), nil}
+		l := anyStripe(newLocks(t, a, 1))
 
 		w.Server.SetFaults(func(c zktest.Call) zktest.Action {
 			if c.Client == "a" && c.Op == zktest.OpGetChildren2 && c.Phase == zktest.PhaseAfterApply {

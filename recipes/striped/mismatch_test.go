@@ -77,8 +77,7 @@ func TestMismatchThatALookFinds(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
 		old := newLocks(t, a, 4)
-		first := 0
-		require.NoError(t, w.Acquire(anyOne{old, &first}).Release())
+		require.NoError(t, w.Acquire(anyStripe(old)).Release())
 		resized, err := newLocks(t, b, 4).Resize(t.Context(), 3, time.Minute)
 		require.NoError(t, err)
 		var held []*lease.Lease
@@ -86,7 +85,7 @@ func TestMismatchThatALookFinds(t *testing.T) {
 			held = append(held, w.Acquire(resized.For(keyAt(t, resized, i, resized, i))))
 		}
 		w.Server.ResetCounts()
-		at := w.Start(anyOne{old, nil}, time.Minute)
+		at := w.Start(anyStripe(old), time.Minute)
 		require.ErrorIs(t, at.Failed(), striped.ErrSizeMismatch)
 		require.Less(t, at.Took, time.Second)
 		for _, l := range held {

@@ -15,7 +15,7 @@ import (
 // holdAll has a client hold all stripes of three, and has a call of another client wait
 // for so long that looks for a free share have become rare. It returns the leases, and
 // the stripe where the call waits.
-func holdAll(t *testing.T, w *conformance.World, a, b anyOne) (held []*lease.Lease, waits int, waiting *conformance.Attempt) {
+func holdAll(t *testing.T, w *conformance.World, a, b anyOf) (held []*lease.Lease, waits int, waiting *conformance.Attempt) {
 	t.Helper()
 	for i := range 3 {
 		held = append(held, w.Acquire(b.For(keyAt(t, b.Locks, i, b.Locks, i))))
@@ -49,7 +49,7 @@ func afterALook(w *conformance.World, stripe string) {
 // A new call looks for a free share soon, also if another one has waited for long.
 func TestNewCallBesideOneThatHasWaitedForLong(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, b := anyOne{newLocks(t, w.Client("a"), 3), nil}, anyOne{newLocks(t, w.Client("b"), 3), nil}
+		a, b := anyStripe(newLocks(t, w.Client("a"), 3)), anyStripe(newLocks(t, w.Client("b"), 3))
 		held, waits, waiting := holdAll(t, w, a, b)
 		began := time.Now()
 		call := w.Start(a, lease.Forever)
@@ -77,7 +77,7 @@ func TestNewCallBesideOneThatHasWaitedForLong(t *testing.T) {
 // A share that a lease of the same value leaves is known to be free.
 func TestShareThatIsLeftByTheSameValue(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, b := anyOne{newLocks(t, w.Client("a"), 3), nil}, anyOne{newLocks(t, w.Client("b"), 3), nil}
+		a, b := anyStripe(newLocks(t, w.Client("a"), 3)), anyStripe(newLocks(t, w.Client("b"), 3))
 		held, waits, waiting := holdAll(t, w, a, b)
 		own := w.Start(a, lease.Forever)
 		for i, l := range held {
@@ -90,7 +90,7 @@ func TestShareThatIsLeftByTheSameValue(t *testing.T) {
 		require.NoError(t, waiting.Granted().Release())
 		require.NoError(t, own.Granted().Release())
 
-		others := anyOne{b.Locks, nil}
+		others := anyStripe(b.Locks)
 		taken := w.Acquire(others) // one of the two again
 		mine := w.Acquire(a)       // and the other
 		again := w.Start(a, lease.Forever)

@@ -29,8 +29,8 @@ func TestCallBehindAHolderThatHangs(t *testing.T) {
 				// The call comes while the other share is held, too, and joins the one
 				// that hangs.
 				held := w.Acquire(newLocks(t, w.Client("e"), 2).For(free))
-				local := w.Start(anyOne{l, nil}, lease.Forever)
-				second := w.Start(anyOne{l, nil}, lease.Forever)
+				local := w.Start(anyStripe(l), lease.Forever)
+				second := w.Start(anyStripe(l), lease.Forever)
 				require.NoError(t, held.Release())
 				if second.Waiting() {
 					local, second = second, local

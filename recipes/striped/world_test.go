@@ -103,17 +103,3 @@ func resize(t *testing.T, l *striped.Locks, n int) *resizing {
 	t.Cleanup(cancel)
 	return r
 }
-
-// anyOne is AcquireAny as an Acquirer. It records the number.
-type anyOne struct {
-	*striped.Locks
-	at *int
-}
-
-func (s anyOne) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	held, at, err := s.AcquireAny(ctx, timeout)
-	if s.at != nil {
-		*s.at = at
-	}
-	return held, err
-}
