@@ -12,7 +12,6 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/recipepath"
-	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/recipes/striped"
@@ -190,14 +189,14 @@ func (c recipe) nameHolders(queue []lease.Contender, timeout *lease.TimeoutError
 // stripeNodes are the parents of contenders of the stripe that is held or wanted, or of
 // all, if it may be any.
 func (j *job) stripeNodes(at string) []recipepath.ProtectedNode {
-	nodes := recipepath.SizedNodes(at)
 	if number := j.report.stripe.Load(); number != nil {
-		return append(nodes, recipepath.QueueNodes(at+"/"+znode.StripeDir(*number))...)
+		return recipepath.StripeNodes(at, *number)
 	}
-	for i := range j.recipe.stripes {
-		nodes = append(nodes, recipepath.QueueNodes(at+"/"+znode.StripeDir(i))...)
+	all := make([]int, j.recipe.stripes)
+	for i := range all {
+		all[i] = i
 	}
-	return nodes
+	return recipepath.StripeNodes(at, all...)
 }
 
 // withStripe adds the number of the stripe that is held, nil if there is none.

@@ -32,6 +32,16 @@ func SemaphoreNodes(path string) []ProtectedNode {
 	return append(SizedNodes(path), ProtectedNode{path + "/" + znode.QueueDir, enter}, ProtectedNode{path + "/" + znode.PermitsDir, enter})
 }
 
+// StripeNodes returns those of some of the stripes of a path, which stores their
+// number.
+func StripeNodes(path string, stripes ...int) []ProtectedNode {
+	nodes := SizedNodes(path)
+	for _, i := range stripes {
+		nodes = append(nodes, ProtectedNode{path + "/" + znode.StripeDir(i), enter})
+	}
+	return nodes
+}
+
 // WarnIfOpen logs a warning for each node that is not protected. It returns at once.
 func WarnIfOpen(c *framework.Client, nodes []ProtectedNode) {
 	for _, node := range nodes {

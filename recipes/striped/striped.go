@@ -66,12 +66,11 @@ func New(client *framework.Client, path string, n int, opts ...Option) (*Locks, 
 	recipe := func(at string, protected []recipepath.ProtectedNode) *acquire.Recipe {
 		return &acquire.Recipe{Client: client, Path: at, Of: path, MaxHold: o.maxHold, Kind: lease.KindMutex, Variant: uint16(n), Self: self, ProtectedNodes: protected}
 	}
-	above := recipepath.SizedNodes(path)
-	l := &Locks{recipe: recipe(path, above), opts: opts, stripes: make([]stripe, n)}
+	l := &Locks{recipe: recipe(path, recipepath.StripeNodes(path)), opts: opts, stripes: make([]stripe, n)}
 	slots := make([]shares.Slot, n)
 	for i := range l.stripes {
 		dir := path + "/" + znode.StripeDir(i)
-		slots[i] = shares.Slot{Recipe: recipe(dir, append(recipepath.QueueNodes(dir), above...)), Queue: locks.Queue(client, dir, znode.Mutex, self)}
+		slots[i] = shares.Slot{Recipe: recipe(dir, recipepath.StripeNodes(path, i)), Queue: locks.Queue(client, dir, znode.Mutex, self)}
 		l.stripes[i] = stripe{l, slots[i]}
 	}
 	l.shares = shares.New(path, slots)
