@@ -7,7 +7,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
-	"github.com/zkrecipes/zkrecipes/internal/owner"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
@@ -28,7 +27,7 @@ func CanGoTogether(recipes []*Recipe) bool {
 // MayGoTogether reports whether slots that can go together may do so now: with a
 // context that owns nothing, and in one session.
 func MayGoTogether(ctx context.Context, recipes []*Recipe) bool {
-	for range owner.Claims[*hold.Handle](ctx) {
+	if hold.Owns(ctx) {
 		return false // it may re-enter
 	}
 	first := recipes[0].Client

@@ -22,6 +22,9 @@ func innermost(ctx context.Context) *Handle {
 	return nil
 }
 
+// Owns reports whether a context owns a hold.
+func Owns(ctx context.Context) bool { return innermost(ctx) != nil }
+
 // OnEnd has f called once when a lease is over; at once if it is. It may be called on
 // any goroutine that finds that out, with no lock of the hold. It must not block.
 func OnEnd(held *lease.Lease, f func()) { innermost(held.Context()).over.OnGive(f) }

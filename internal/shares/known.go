@@ -2,6 +2,7 @@ package shares
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -41,28 +42,34 @@ const (
 func (s *known) choose(process int64) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.MinFunc(s.indices(process), s.compare)
-	s.all[i].users++
-	return i
+	best := -1
+	for i := range s.from(process) {
+		if best < 0 || s.compare(i, best) < 0 {
+			best = i
+		}
+	}
+	s.all[best].users++
+	return best
 }
 
 // order returns all shares as choose prefers them.
 func (s *known) order(process int64) []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	order := s.indices(process)
-	slices.SortStableFunc(order, s.compare)
-	return order
+	return slices.SortedStableFunc(s.from(process), s.compare)
 }
 
-// indices returns those of all shares, beginning with the one of a process.
-func (s *known) indices(process int64) []int {
-	all := make([]int, len(s.all))
-	first := uint64(process) % uint64(len(all)) //nolint:gosec // any share will do
-	for i := range all {
-		all[i] = (int(first) + i) % len(all) //nolint:gosec // less than MaxStripes
+// from yields all shares, beginning with the one of a process.
+func (s *known) from(process int64) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		n := len(s.all)
+		first := int(uint64(process) % uint64(n)) //nolint:gosec // any share will do
+		for i := range n {
+			if !yield((first + i) % n) {
+				return
+			}
+		}
 	}
-	return all
 }
 
 func (s *known) compare(i, j int) int {

@@ -4,8 +4,10 @@ package shares
 
 import (
 	"context"
+	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -29,6 +31,20 @@ type Shares struct {
 // New returns those of a path.
 func New(path string, slots []Slot) *Shares {
 	return &Shares{path: path, slots: slots, known: known{all: make([]share, len(slots))}}
+}
+
+// Enter re-enters the first share that ctx owns, and returns which. It returns no
+// lease, and no error, if there is none.
+func (s *Shares) Enter(ctx context.Context, timeout time.Duration) (*lease.Lease, int, error) {
+	if !hold.Owns(ctx) {
+		return nil, 0, nil
+	}
+	for i, slot := range s.slots {
+		if held, err := slot.Recipe.Enter(ctx, timeout); held != nil || err != nil {
+			return held, i, err
+		}
+	}
+	return nil, 0, nil
 }
 
 // Take is a taker that acquires any share, and also returns which.

@@ -20,10 +20,8 @@ func (l *Locks) AcquireAny(ctx context.Context, timeout time.Duration) (held *le
 		return nil, 0, err
 	}
 	held, err = l.recipe.Observed(ctx, 1, timeout, func(ctx context.Context) (held *lease.Lease, err error) {
-		for share = range l.stripes {
-			if held, err := l.stripes[share].Recipe.Enter(ctx, timeout); held != nil || err != nil {
-				return held, err
-			}
+		if held, share, err = l.shares.Enter(ctx, timeout); held != nil || err != nil {
+			return held, err
 		}
 		return l.recipe.Take(ctx, timeout, func(ctx context.Context, t *acquire.Try) (held *lease.Lease, err error) {
 			if err = l.begin(ctx, t); err == nil {

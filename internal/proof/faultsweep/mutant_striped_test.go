@@ -7,7 +7,7 @@ func StripedMutants() []Mutant {
 		sharing   = "./internal/shares"
 		number    = "recipes/striped/number.go"
 		resize    = "recipes/striped/resize.go"
-		anyOf     = "recipes/striped/any.go"
+		entering  = "internal/shares/shares.go"
 		share     = "internal/shares/call.go"
 		keys      = "recipes/striped/striped.go"
 		search    = "internal/shares/search.go"
@@ -73,10 +73,10 @@ func StripedMutants() []Mutant {
 		File: share, Old: "\t\treturn held, to, true\n", New: "\t\treturn held, at, true\n",
 	}, {
 		Name: "a call for any share does not re-enter", Package: stripes, Tests: "^TestAnyShareIsReentrant$",
-		File: anyOf, Old: "for share = range l.stripes {", New: "for share = range l.stripes[:0] {",
+		File: entering, Old: "range s.slots {", New: "range s.slots[:0] {",
 	}, {
 		Name: "a call for any share re-enters the first one only", Package: histories, Tests: "^TestStripes$",
-		File: anyOf, Old: "for share = range l.stripes {", New: "for share = range l.stripes[:1] {",
+		File: entering, Old: "range s.slots {", New: "range s.slots[:1] {",
 	}, {
 		Name: "a call that moves leaves its node behind", Package: stripes, Tests: "^TestMovesToAFreeShare$",
 		File: share, Old: "\t\t\tp.Abandon()\n", New: "\t\t\tp.End()\n",
@@ -115,7 +115,7 @@ func StripedMutants() []Mutant {
 		File: preferred, Old: ", cmp.Compare(a.busy, b.busy))", New: ", 0*cmp.Compare(a.busy, b.busy))",
 	}, {
 		Name: "all processes begin with the same share", Package: stripes, Tests: "^TestKeepsToItsShare$",
-		File: preferred, Old: "first := uint64(process) %", New: "first := 0*uint64(process) %",
+		File: preferred, Old: "first := int(uint64(process) %", New: "first := int(0*uint64(process) %",
 	}, {
 		Name: "a call stays behind a holder that hangs", Package: stripes, Tests: "^TestCallBehindAHolderThatHangs$",
 		File: preferred, Old: "time.Since(here.since) < hangTime {", New: "time.Since(here.since) < 10000*hangTime {",
