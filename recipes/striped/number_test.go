@@ -55,7 +55,8 @@ func TestDifferentNumbersAtTheSameTime(t *testing.T) {
 				}
 				slow.Delay(500 * time.Millisecond)
 				all := []*conformance.Attempt{
-					w.Begin(t.Context(), newLocks(t, cb, 3).For(apart), time.Minute), w.Begin(t.Context(), newLocks(t, ca, 2).For(apart), time.Minute),
+					w.Start(newLocks(t, cb, 3).For(apart), time.Minute), // until its request is delayed
+					w.Start(newLocks(t, ca, 2).For(apart), time.Minute),
 				}
 				w.After(5 * time.Second)
 				refused := 0
