@@ -19,7 +19,7 @@ type search struct {
 	looks   *waiting        // the one that is to look; nil: the timer will choose it
 	timer   *time.Timer     // nil if there is no need
 	number  uint64          // of that timer: one that was stopped may have fired
-	due     time.Time       // when it fires
+	last    time.Duration   // the last pause; 0 if no call waits
 	pauses  *retry.Schedule // between looks that find nothing; nil: they begin anew
 }
 
@@ -99,7 +99,7 @@ func (s *search) endIfIdle() {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	s.timer, s.pauses = nil, nil
+	s.timer, s.last, s.pauses = nil, 0, nil
 }
 
 // arm has the timer choose who is to look next, unless that is so already.
@@ -107,19 +107,19 @@ func (s *search) arm(pause func() time.Duration) {
 	if s.timer == nil && s.looks == nil && len(s.waiting) > 0 {
 		s.number++
 		next, number := pause(), s.number
-		s.timer, s.due = time.AfterFunc(next, func() { s.choose(number) }), time.Now().Add(next)
+		s.timer, s.last = time.AfterFunc(next, func() { s.choose(number) }), next
 	}
 }
 
 // hasten has the next looks be soon, because a call begins to wait, or a share is free
-// as far as its last user knows.
+// as far as its last user knows. Pauses that are short stay as they are.
 func (s *search) hasten() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.timer == nil && s.looks == nil, s.timer != nil && time.Until(s.due) <= shortPause:
+	if s.last <= shortPause {
 		return
-	case s.timer != nil:
+	}
+	if s.timer != nil {
 		s.timer.Stop()
 	}
 	s.timer, s.pauses = nil, retry.Exponential(shortPause, longestPause).Start()
