@@ -1,0 +1,117 @@
+package once
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/records"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// A Record says which run is finished, and who finished it.
+type Record struct {
+	// Key is that of the run, or its tick as a text.
+	Key string `json:"key"`
+	// Token is that of the lease under which the run was finished.
+	Token lease.Token `json:"token"`
+	// Holder is the process. Since is when it finished the run, by its clock.
+	lease.Holder
+}
+
+// parse reads the data of a record. Whatever they are, the record exists.
+func parse(data []byte) *Record {
+	r := new(Record)
+	_ = json.Unmarshal(data, r)
+	return r
+}
+
+// Recorded returns the record of the run, nil if there is none: then the run is not
+// finished, or its record was removed, or never made.
+func (r *Run) Recorded(ctx context.Context) (*Record, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	data, err := r.job.records.Get(ctx, r.job.records.Client, r.name)
+	if data == nil || err != nil {
+		return nil, err
+	}
+	return parse(data), nil
+}
+
+// recordedBy is the ErrRecorded for a record.
+func recordedBy(data []byte) error { return fmt.Errorf("%w, by %s", ErrRecorded, parse(data).Holder) }
+
+// Record records the run as finished, under a lease that Acquire has returned: in one
+// transaction that fails unless the znode of the lease exists, and the run is not
+// recorded yet. The transaction carries out the operations in also as well, by the view
+// of the client that New was given: what they do happens exactly once, however often
+// the run is begun. After nil the lease is needed for nothing more but to be released.
+//
+// Without a connection Record waits until ctx ends or the lease is over. Errors:
+//
+//   - lease.ErrLost, lease.ErrReleased: the lease is over, and the run not recorded by
+//     it. If it is a framework.ErrUnknownOutcome as well, it may be recorded.
+//   - framework.ErrUnknownOutcome: the run may be recorded. Recorded says so later, or
+//     another call of Record under the same lease.
+//   - ErrRecorded: another lease has recorded the run. ErrForgotten, ErrTooManyRecords.
+//   - framework.ErrInvalidArgument: the lease is not one on this run.
+//   - Others of the framework, also of an operation in also.
+func (r *Run) Record(ctx context.Context, held *lease.Lease, also ...framework.Op) error {
+	err := r.check()
+	if err == nil {
+		err = held.Err()
+	}
+	if err == nil && !r.owns(held) {
+		err = fmt.Errorf("%w: the lease is on %s", framework.ErrInvalidArgument, quote.Path(held.Path()))
+	}
+	if err == nil {
+		while, end := whileValid(ctx, held)
+		err = r.add(while, held, also)
+		end()
+	}
+	if err != nil && r.check() == nil {
+		err = fmt.Errorf("record %s: %w", quote.Path(r.recipe.Client.FullPath(r.recipe.Path)), err)
+	}
+	return err
+}
+
+// whileValid returns a context that also ends when the lease is over. end must be
+// called.
+func whileValid(ctx context.Context, held *lease.Lease) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var waits sync.WaitGroup
+	waits.Go(func() {
+		select {
+		case <-held.Done():
+			cancel(held.Err())
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() { cancel(nil); waits.Wait() }
+}
+
+// add makes the record.
+func (r *Run) add(ctx context.Context, held *lease.Lease, also []framework.Op) error {
+	by := r.recipe.Self.Holder
+	by.Since = time.Now().UTC().Truncate(time.Millisecond)
+	data, err := json.Marshal(Record{Key: r.key, Token: held.Token(), Holder: by})
+	if err != nil {
+		return err
+	}
+	existing, err := r.job.records.Add(ctx, held.Check(), r.name, data, also...)
+	switch {
+	case errors.Is(err, records.ErrCheckFailed):
+		if lost := held.Confirm(ctx); lost != nil {
+			err = fmt.Errorf("%w: %w", lost, err)
+		}
+	case err == nil && existing != nil && parse(existing).Token != held.Token():
+		err = recordedBy(existing)
+	}
+	return err
+}

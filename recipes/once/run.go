@@ -1,0 +1,138 @@
+package once
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/acquire"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
+	"github.com/zkrecipes/zkrecipes/internal/recipepath"
+	"github.com/zkrecipes/zkrecipes/internal/records"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// A Run is the run of one key or tick of a job: a lock that nobody gets any more once
+// the run is recorded. Any number of goroutines may use one value. Job.Key and Job.Tick
+// make it.
+type Run struct {
+	job    *Job
+	key    string // or the tick as a text
+	name   records.Name
+	recipe acquire.Recipe // without the queue: there is more to a grant
+	queue  *queue.Queue
+}
+
+var _ lease.Acquirer = (*Run)(nil)
+
+// check fails unless a job made the run.
+func (r *Run) check() error {
+	if r == nil || r.job == nil {
+		return recipepath.NotMade("once.Run")
+	}
+	if _, _, ok := znode.ParseRun(r.name.Node); !ok {
+		return fmt.Errorf("once %s: %w: no tick is at %s", quote.Path(r.recipe.Of), framework.ErrInvalidArgument, r.key)
+	}
+	return nil
+}
+
+// Do waits until nobody else has the run, and then runs fn under a lease on it, unless
+// the run is recorded meanwhile. If fn returns nil the run is recorded, by Record. nil
+// means that the run is recorded, by this call or by another.
+//
+// Otherwise the run is not finished, and of those that wait for it the next one begins.
+// The error is that of Acquire, of fn or of Record. If fn returned nil it may still
+// have done its work: see Record. A call of Do or Recorded tells later whether the run
+// was recorded.
+func (r *Run) Do(ctx context.Context, fn func(ctx context.Context, held *lease.Lease) error) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	if fn == nil {
+		return fmt.Errorf("once.Do: %w: fn is nil", framework.ErrInvalidArgument)
+	}
+	begun, recorded := false, false
+	err := lease.Do(ctx, r, Forever, func(ctx context.Context, held *lease.Lease) error {
+		begun = true
+		if err := fn(ctx, held); err != nil {
+			return err
+		}
+		// The work is done: the end of the caller's context is no reason to do it again.
+		err := r.Record(context.WithoutCancel(ctx), held)
+		recorded = err == nil
+		return err
+	})
+	if recorded || (!begun && errors.Is(err, ErrRecorded)) {
+		return nil // a lease that was lost after that was needed for nothing
+	}
+	return err
+}
+
+// Acquire waits up to timeout until nobody else has the run. See lease.Acquirer for
+// everything that all recipes have in common. It also fails with ErrRecorded, as soon
+// as the run is recorded, and with ErrForgotten. A timeout of 0 or less acquires the
+// run only if it is free now, and costs two reads if it is not.
+func (r *Run) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	return r.recipe.Acquire(ctx, timeout, r.take)
+}
+
+// take waits in the queue, and for the record.
+func (r *Run) take(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
+	if err := r.unrecorded(ctx, t.Client); err != nil {
+		return nil, err
+	}
+	if err := t.CheckFree(ctx, r.queue); err != nil {
+		return nil, err
+	}
+	t.Verify = func(ctx context.Context, _ string, _ int64) error { return r.verify(ctx, t.Client) }
+	p, err := t.Await(ctx, r.queue, &queue.Dependency{Watch: func(ctx context.Context) (*framework.Watch, bool, error) {
+		return r.watch(ctx, t.Client)
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return t.Grant(p)
+}
+
+// unrecorded returns an ErrRecorded if the run is recorded.
+func (r *Run) unrecorded(ctx context.Context, c *framework.Client) error {
+	data, err := r.job.records.Get(ctx, c, r.name)
+	if err == nil && data != nil {
+		err = recordedBy(data)
+	}
+	return err
+}
+
+// watch is unrecorded with a watch, for those that wait.
+func (r *Run) watch(ctx context.Context, c *framework.Client) (*framework.Watch, bool, error) {
+	recorded, _, w, err := c.ExistsWatch(ctx, r.job.records.PathOf(r.name))
+	if err == nil && recorded {
+		err = r.unrecorded(ctx, c)
+	}
+	return w, false, err
+}
+
+// verify returns an error unless the run, to which this client was admitted, may begin.
+// The record of an earlier holder is older than the deletion of its node, which this
+// session has seen or sent: so a read shows it.
+func (r *Run) verify(ctx context.Context, c *framework.Client) (err error) {
+	var room error
+	var other sync.WaitGroup
+	other.Go(func() { room = r.job.records.Room(ctx, c, r.name) })
+	err = r.unrecorded(ctx, c)
+	other.Wait()
+	return cmp.Or(err, room)
+}
+
+// owns reports whether a lease is one on the run.
+func (r *Run) owns(held *lease.Lease) bool { return path.Dir(held.Path()) == r.recipe.Path }
