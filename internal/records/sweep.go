@@ -45,7 +45,7 @@ func (r *Records) sweepIfDue(swept time.Time, made Name) {
 
 // due reports whether it is time to sweep.
 func (r *Records) due(now, swept time.Time) bool {
-	return !now.Before(swept.Add(r.Retention + r.Retention/sweepsPerRetention))
+	return now.Sub(swept)-r.Retention >= r.Retention/sweepsPerRetention
 }
 
 // sweep removes old records, if nobody else has just begun to.

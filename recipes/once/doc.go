@@ -20,40 +20,40 @@
 //
 // A run is recorded once, in a transaction that fails unless the lock is still held. It
 // may be begun more than once: nobody can know how much of its work a killed process
-// has done. So what fn does elsewhere happens once only if the place where it does that
-// helps:
+// has done. So what fn does elsewhere happens once only if that place helps:
 //
-//   - A change in ZooKeeper itself: give it to [Run.Record], which carries it out in the
-//     transaction that records the run.
-//   - A store that can remember the key together with the change, in one transaction, as
-//     a table with a unique column can. It should also refuse a token ([lease.Lease.Token])
-//     smaller than the greatest it has seen, for the key or at all: then a process that
-//     was paused, and lost its lease, changes nothing after the one that came after it.
+//   - ZooKeeper itself: give the change to [Run.Record], which carries it out in the
+//     transaction that records the run. A change of its own, in a transaction with
+//     [lease.Lease.Check], is made by the holder only, but by each of them.
+//   - A store that remembers the key together with the change, in one transaction, as a
+//     table with a unique column does. It should also refuse a token
+//     ([lease.Lease.Token]) that is smaller than the greatest it has seen of the key:
+//     then a process that was paused, and has lost its lease, changes nothing behind
+//     the one that came after it.
 //   - Anything else, such as an e-mail, is done again if the process is killed between
 //     that and the record.
 //
 // # Ticks
 //
 // A tick is the run of a scheduled moment: [Job.Tick]. Each process calls Do for each
-// of its ticks; the first one runs it, and the others wait until it is recorded, so
-// that there is always one that takes over. Their clocks need not agree: a process that
-// is late finds the record, which takes the place of a minimum time to hold a lock.
-// Modules contrib/cron and contrib/gocron do this for the two popular schedulers.
+// of its ticks. The first one runs it, and the others wait until it is recorded, so
+// that there is one that takes over. Their clocks need not agree: a process that is
+// late finds the record, which takes the place of a minimum time to hold a lock.
 //
 // # Records
 //
 // Records are kept for 24 hours ([WithRetention]), and removed by the processes that
-// make new ones, so that they are as many as the runs of that time, at most
-// [MaxRecords]. After that a key is forgotten, and would be run again: two records of
-// one key are at least the retention apart, by the clocks of the servers. A tick is
-// never recorded twice: the path stores up to which moment records were removed, and
-// ticks that are not later are refused with [ErrForgotten], also from a process that
-// was paused for a week. So the retention has to be longer than any run.
+// make new ones: so there are about as many as runs in that time, and never more than
+// about [MaxRecords]. After that time a key is forgotten, and is run again if somebody
+// asks for it: two records of one key are at least the retention apart, by the clocks
+// of the servers. A tick is never recorded twice: the path stores up to which moment
+// records were removed, and ticks that are not later are refused with [ErrForgotten],
+// also from a process that was paused for a week. So the retention has to be longer
+// than any run.
 //
 // The record of a run is the node path/done/NAME, and its lock that of a mutex at
-// path/NAME, where NAME is the escaped key or the tick with a suffix: "2026-11-26.key",
-// "2026-11-26T03:00:00Z.tick". To have a run done again delete its record, and to have
-// it never done make one. The node path/done stays; the others are containers, which
-// the server removes when they are not used any more. Apache Curator has no such
-// recipe.
+// path/NAME, where NAME is the escaped key or the tick, with a suffix: "a%2Fb.key",
+// "2026-11-26T03:00:00Z.tick". To have a run done again delete its record; to have it
+// never done make one. The node path/done stays; the other ones are containers, which
+// the server removes some time after their last use. Apache Curator has no such recipe.
 package once

@@ -64,7 +64,7 @@ func (r *Run) Do(ctx context.Context, fn func(ctx context.Context, held *lease.L
 		if err := fn(ctx, held); err != nil {
 			return err
 		}
-		// The work is done: the end of the caller's context is no reason to do it again.
+		// The work is done: that the caller's context ends is no reason to do it again.
 		err := r.Record(context.WithoutCancel(ctx), held)
 		recorded = err == nil
 		return err
