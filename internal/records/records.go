@@ -50,7 +50,8 @@ func (r *Records) PathOf(n Name) string { return r.Path + "/" + n.Node }
 // A parent is what the node above the records says.
 type parent struct {
 	exists bool
-	swept  time.Time // up to which moment records were removed
+	data   []byte
+	swept  time.Time // up to which moment records were removed, as the data say
 	stat   framework.Stat
 }
 
@@ -64,7 +65,7 @@ func (r *Records) parent(ctx context.Context, c *framework.Client) (parent, erro
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: %s", lease.ErrForeignData, quote.Excerpt(data))
 	}
-	return parent{true, swept, stat}, err
+	return parent{true, data, swept, stat}, err
 }
 
 // make creates the node above the records. It need not succeed: what there is then is
@@ -97,6 +98,7 @@ func (r *Records) room(ctx context.Context, c *framework.Client, n Name) (parent
 	case !n.Tick.IsZero() && !n.Tick.After(p.swept):
 		err = fmt.Errorf("%w: these begin after %s", ErrForgotten, znode.FormatTick(p.swept))
 	case p.stat.NumChildren >= Max:
+		r.sweepIfDue(p.swept)
 		err = ErrTooMany
 	}
 	return p, err
@@ -157,7 +159,7 @@ func (r *Records) add(ctx context.Context, check framework.Op, n Name, data []by
 	switch {
 	case err == nil:
 		recipepath.WarnIfOpen(r.Client, recipepath.SizedNodes(r.Path))
-		r.sweepIfDue(p.swept, n)
+		r.sweepIfDue(p.swept)
 	case failed == 0:
 		err = fmt.Errorf("%w: %w", ErrCheckFailed, multi.Err)
 	case failed == 1: // records were removed

@@ -12,10 +12,10 @@ import (
 // How records are removed, and why no run is recorded twice because of that.
 //
 // The parent of the records stores a moment, up to which they were swept. It never goes
-// back. One client at a time sweeps: it first stores a later moment, with the version
-// that it has read; from then on it removes the records of ticks that are not later
-// than this moment, and those of keys that were made not later, each in a transaction
-// that fails unless that version is still the one of the parent.
+// back. One client at a time sweeps: it first stores a later moment, unless the parent
+// was written since it read that; from then on it removes the records of ticks that are
+// not later than this moment, and those of keys that were made not later, each in a
+// transaction that fails unless nobody has written the parent since.
 //
 //   - Ticks. A tick whose record was removed is not later than the moment stored. Each
 //     transaction that makes a record checks the version of the parent at which its
@@ -25,21 +25,22 @@ import (
 //     record, nobody else has removed it: so it is not a younger one of the same key.
 //
 // The moment is the retention before now, and now is the earlier one of two: the clock
-// of this machine, and that of the leading server, as the record says that was just
-// made. So one wrong clock that is ahead makes nobody forget too early.
+// of this machine, and that of the leading server, as the stat of the parent says after
+// a first write. So one wrong clock that is ahead makes nobody forget too early.
 
 // sweepsPerRetention is how often records are swept during the retention: so they are
 // kept for an eighth of it more.
 const sweepsPerRetention = 8
 
-// sweepIfDue removes old records in the background, after a record was made, if that
-// was not done lately. What fails is left to a later sweep.
-func (r *Records) sweepIfDue(swept time.Time, made Name) {
+// sweepIfDue removes old records in the background, if that was not done lately. It is
+// called when a record was made, or there were too many. What fails is left to a later
+// sweep.
+func (r *Records) sweepIfDue(swept time.Time) {
 	if !r.due(time.Now(), swept) {
 		return
 	}
 	if s := r.Client.Session(); s != nil {
-		s.Go(func(ctx context.Context) { r.sweep(ctx, r.Client.In(s), made) })
+		s.Go(func(ctx context.Context) { r.sweep(ctx, r.Client.In(s)) })
 	}
 }
 
@@ -49,21 +50,21 @@ func (r *Records) due(now, swept time.Time) bool {
 }
 
 // sweep removes old records, if nobody else has just begun to.
-func (r *Records) sweep(ctx context.Context, c *framework.Client, made Name) {
+func (r *Records) sweep(ctx context.Context, c *framework.Client) {
 	before, err := r.parent(ctx, c)
-	if err != nil {
+	if err != nil || !before.exists {
 		return
 	}
-	exists, latest, err := c.Exists(ctx, r.PathOf(made))
+	begun, err := c.Set(ctx, r.Path, before.data, before.stat.Version) // tells the server's time
 	now := time.Now()
-	if err == nil && exists && latest.Ctime.Before(now) {
-		now = latest.Ctime
+	if begun.Mtime.Before(now) {
+		now = begun.Mtime
 	}
 	if err != nil || !r.due(now, before.swept) {
 		return
 	}
 	upTo := now.Add(-r.Retention)
-	parent, err := c.Set(ctx, r.Path, znode.Swept(upTo), before.stat.Version)
+	parent, err := c.Set(ctx, r.Path, znode.Swept(upTo), begun.Version)
 	if err != nil {
 		return
 	}
