@@ -81,7 +81,7 @@ func (r *Records) make(ctx context.Context) error {
 // isUnknown reports whether a write may have been carried out, and there is time left
 // to find out.
 func isUnknown(ctx context.Context, err error) bool {
-	return err != nil && framework.OutcomeOf(err) == framework.Unknown && ctx.Err() == nil
+	return errors.Is(err, framework.ErrUnknownOutcome) && ctx.Err() == nil
 }
 
 // Room returns an error if a record cannot be made: an ErrForgotten, an ErrTooMany, or
