@@ -3,26 +3,31 @@ package records
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
 // How records are removed, and why no run is recorded twice because of that.
 //
 // The parent of the records stores a moment, up to which they were swept. It never goes
-// back. One client at a time sweeps: it first stores a later moment, unless the parent
-// was written since it read that; from then on it removes the records of ticks that are
-// not later than this moment, and those of keys that were made not later, each in a
-// transaction that fails unless nobody has written the parent since.
+// back. Who sweeps first stores a later moment, unless the parent was written since it
+// read that. Then it removes the records that were made not later than this moment, but
+// not those of later ticks, in transactions that fail unless nobody has written the
+// parent since: so nobody else removes any meanwhile.
 //
 //   - Ticks. A tick whose record was removed is not later than the moment stored. Each
 //     transaction that makes a record checks the version of the parent at which its
 //     tick was later than the moment: so there is never a second record of that tick.
 //   - Keys. The record was made, by the clock of the server that led then, at least the
-//     retention before the moment at which it is removed. Since the sweep looked at a
-//     record, nobody else has removed it: so it is not a younger one of the same key.
+//     retention before the moment at which it is removed. It is the one that was looked
+//     at, and not a younger one of the same key, unless somebody has removed that by
+//     hand at this very moment: then the run is done again once more.
 //
 // The moment is the retention before now, and now is the earlier one of two: the clock
 // of this machine, and that of the leading server, as the stat of the parent says after
@@ -32,15 +37,26 @@ import (
 // kept for an eighth of it more.
 const sweepsPerRetention = 8
 
-// sweepIfDue removes old records in the background, if that was not done lately. It is
-// called when a record was made, or there were too many. What fails is left to a later
-// sweep.
-func (r *Records) sweepIfDue(swept time.Time) {
+// A sweep is bounded, as somebody waits for it. What is left is for the next one.
+const (
+	sweepLimit = 10 * time.Second
+	inOneGo    = 128 // records that are looked at, and removed, together
+)
+
+// sweepIfDue removes old records, if that was not done lately. It is called when a
+// record was made, or there were too many.
+func (r *Records) sweepIfDue(ctx context.Context, swept time.Time) {
 	if !r.due(time.Now(), swept) {
 		return
 	}
-	if s := r.Client.Session(); s != nil {
-		s.Go(func(ctx context.Context) { r.sweep(ctx, r.Client.In(s)) })
+	s := r.Client.Session()
+	if s == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
+	defer cancel()
+	if err := r.sweep(ctx, r.Client.In(s)); err != nil && ctx.Err() == nil && !errors.Is(err, framework.ErrBadVersion) {
+		kit.Of(r.Client).Logger().Warn("old records were not removed", "path", quote.Path(r.Client.FullPath(r.Path)), "error", err)
 	}
 }
 
@@ -49,51 +65,79 @@ func (r *Records) due(now, swept time.Time) bool {
 	return now.Sub(swept)-r.Retention >= r.Retention/sweepsPerRetention
 }
 
-// sweep removes old records, if nobody else has just begun to.
-func (r *Records) sweep(ctx context.Context, c *framework.Client) {
+// sweep removes old records. It fails with an ErrBadVersion if somebody else begins to.
+func (r *Records) sweep(ctx context.Context, c *framework.Client) error {
 	before, err := r.parent(ctx, c)
-	if err != nil || !before.exists {
-		return
+	if err != nil {
+		return err
 	}
 	begun, err := c.Set(ctx, r.Path, before.data, before.stat.Version) // tells the server's time
+	if err != nil {
+		return err
+	}
 	now := time.Now()
 	if begun.Mtime.Before(now) {
 		now = begun.Mtime
 	}
-	if err != nil || !r.due(now, before.swept) {
-		return
+	if !r.due(now, before.swept) {
+		return nil
 	}
 	upTo := now.Add(-r.Retention)
 	parent, err := c.Set(ctx, r.Path, znode.Swept(upTo), begun.Version)
 	if err != nil {
-		return
+		return err
 	}
 	names, _, err := c.Children(ctx, r.Path)
-	if err != nil {
-		return
-	}
-	for _, name := range names {
-		if remove, err := r.isOld(ctx, c, name, upTo); err != nil {
-			return
-		} else if !remove {
-			continue
+	for some := range slices.Chunk(names, inOneGo) {
+		if err == nil {
+			some, err = r.old(ctx, c, some, upTo)
 		}
-		_, err := c.Multi(ctx, framework.CheckOp(r.Path, parent.Version), framework.DeleteOp(r.Path+"/"+name, framework.AnyVersion))
-		if multi := (*framework.MultiError)(nil); err != nil && (!errors.As(err, &multi) || multi.Index == 0) {
-			return // a record that is gone, by hand, is no reason
+		if err == nil {
+			err = r.remove(ctx, c, some, parent.Version)
 		}
 	}
+	return err
 }
 
-// isOld reports whether a record is to be removed. It does not read those of ticks.
-func (r *Records) isOld(ctx context.Context, c *framework.Client, name string, upTo time.Time) (bool, error) {
-	_, at, ok := znode.ParseRun(name)
-	if ok && at.IsZero() {
-		exists, stat, err := c.Exists(ctx, r.Path+"/"+name)
-		if err != nil || !exists {
-			return false, err
+// old returns which of some records are to be removed. A tick that was run late is kept
+// for as long as others.
+func (r *Records) old(ctx context.Context, c *framework.Client, names []string, upTo time.Time) ([]string, error) {
+	keep, errs := make([]bool, len(names)), make([]error, len(names))
+	var reads sync.WaitGroup
+	for i, name := range names {
+		if _, tick, ok := znode.ParseRun(name); !ok || tick.After(upTo) {
+			keep[i] = true
+			continue
 		}
-		at = stat.Ctime
+		reads.Go(func() {
+			exists, stat, err := c.Exists(ctx, r.Path+"/"+name)
+			keep[i], errs[i] = !exists || stat.Ctime.After(upTo), err
+		})
 	}
-	return ok && !at.After(upTo), nil
+	reads.Wait()
+	var old []string
+	for i, name := range names {
+		if !keep[i] {
+			old = append(old, name)
+		}
+	}
+	return old, errors.Join(errs...)
+}
+
+// remove removes records while the parent has that version. One that is gone, by hand,
+// is no reason not to remove the others.
+func (r *Records) remove(ctx context.Context, c *framework.Client, names []string, version int32) error {
+	for len(names) > 0 {
+		ops := []framework.Op{framework.CheckOp(r.Path, version)}
+		for _, name := range names {
+			ops = append(ops, framework.DeleteOp(r.Path+"/"+name, framework.AnyVersion))
+		}
+		_, err := c.Multi(ctx, ops...)
+		multi := (*framework.MultiError)(nil)
+		if !errors.As(err, &multi) || multi.Index == 0 || !errors.Is(err, framework.ErrNoNode) {
+			return err
+		}
+		names = slices.Delete(names, multi.Index-1, multi.Index)
+	}
+	return nil
 }

@@ -3,20 +3,20 @@ package once
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
 	"github.com/zkrecipes/zkrecipes/internal/locks"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/internal/records"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
-
-// Forever as the timeout of Acquire leaves the bound of the wait to the context.
-const Forever = lease.Forever
 
 // MaxRecords is the number of records from which on a job takes no more.
 const MaxRecords = records.Max
@@ -29,7 +29,7 @@ var (
 	// nobody knows whether it was run. It is never recorded any more.
 	ErrForgotten = records.ErrForgotten
 	// ErrTooManyRecords means that there are MaxRecords that are not older than the
-	// retention.
+	// retention, or are not removed yet.
 	ErrTooManyRecords = records.ErrTooMany
 )
 
@@ -53,6 +53,10 @@ func New(client *framework.Client, path string, opts ...Option) (*Job, error) {
 	at := recipepath.Intent{Client: client, Path: path, Package: "once", What: "a job", Label: o.who, MaxHold: o.maxHold}
 	if err := at.Check(); err != nil {
 		return nil, err
+	}
+	if strings.HasSuffix(path, "/"+znode.RecordsDir) { // its runs would be records of the job above
+		return nil, fmt.Errorf("once: %w \"%s\": a job keeps its records below a node called %s: choose another name",
+			framework.ErrInvalidPath, quote.Path(path), znode.RecordsDir)
 	}
 	if o.retention < minRetention {
 		return nil, at.Invalid("a retention of %v, the least is %v", o.retention, minRetention)
@@ -85,7 +89,7 @@ func (j *Job) Do(ctx context.Context, key string, fn func(ctx context.Context, h
 	return j.Key(key).Do(ctx, fn)
 }
 
-// Key returns the run of a key, which may be any text.
+// Key returns the run of a key, which may be any text of up to 1024 bytes.
 func (j *Job) Key(key string) *Run { return j.run(key, records.Name{Node: znode.KeyName(key)}) }
 
 // Tick returns the run of a tick: of the moment for which the job is scheduled, the

@@ -1,14 +1,17 @@
 package once
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/records"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
@@ -44,38 +47,60 @@ func (r *Run) Recorded(ctx context.Context) (*Record, error) {
 	return parse(data), nil
 }
 
-// recordedBy is the ErrRecorded for a record.
-func recordedBy(data []byte) error { return fmt.Errorf("%w, by %s", ErrRecorded, parse(data).Holder) }
+// A recordedError is the ErrRecorded of one run.
+type recordedError struct {
+	run hold.Key
+	by  lease.Holder
+}
+
+// Error says by whom.
+func (e *recordedError) Error() string { return fmt.Sprintf("%v, by %s", ErrRecorded, e.by) }
+
+// Is reports whether target is ErrRecorded.
+func (e *recordedError) Is(target error) bool { return target == ErrRecorded }
+
+// recordedBy is the ErrRecorded for a record of the run.
+func (r *Run) recordedBy(data []byte) error {
+	return &recordedError{r.recipe.Key(), parse(data).Holder}
+}
+
+// saysRecorded reports whether an error says that this run is recorded, and not another
+// one, as the cause of a context may.
+func (r *Run) saysRecorded(err error) bool {
+	recorded := (*recordedError)(nil)
+	return errors.As(err, &recorded) && recorded.run == r.recipe.Key()
+}
 
 // Record records the run as finished, under a lease that Acquire has returned: in one
 // transaction that fails unless the znode of the lease exists, and the run is not
 // recorded yet. The transaction carries out the operations in also as well, by the view
 // of the client that New was given: what they do happens exactly once, however often
-// the run is begun. After nil the lease is needed for nothing more but to be released.
+// the run is begun. After nil the lease is needed for nothing more but to be released,
+// and another call under it does nothing.
 //
-// Without a connection Record waits until ctx ends or the lease is over. Errors:
+// Without a connection Record waits until ctx ends or the lease is over. It also
+// removes old records, if that was not done lately. Errors:
 //
 //   - lease.ErrLost, lease.ErrReleased: the lease is over, and the run not recorded by
 //     it. If it is a framework.ErrUnknownOutcome as well, it may be recorded.
 //   - framework.ErrUnknownOutcome: the run may be recorded. Recorded says so later, or
 //     another call of Record under the same lease.
-//   - ErrRecorded: another lease has recorded the run. ErrForgotten, ErrTooManyRecords.
-//   - framework.ErrInvalidArgument: the lease is not one on this run.
-//   - Others of the framework, also of an operation in also.
+//   - ErrRecorded: another lease, or an operator, has recorded the run. ErrForgotten,
+//     ErrTooManyRecords.
+//   - framework.ErrInvalidArgument: the lease is not one on this run alone, as that of
+//     a multilock.Lock is not.
+//   - Others of the framework, also of an operation in also. Nothing has happened then.
 func (r *Run) Record(ctx context.Context, held *lease.Lease, also ...framework.Op) error {
-	err := r.check()
-	if err == nil {
-		err = held.Err()
+	if err := r.check(); err != nil {
+		return err
 	}
-	if err == nil && !r.owns(held) {
-		err = fmt.Errorf("%w: the lease is on %s", framework.ErrInvalidArgument, quote.Path(held.Path()))
-	}
+	err := held.Err()
 	if err == nil {
 		while, end := whileValid(ctx, held)
+		defer end()
 		err = r.add(while, held, also)
-		end()
 	}
-	if err != nil && r.check() == nil {
+	if err != nil {
 		err = fmt.Errorf("record %s: %w", quote.Path(r.recipe.Client.FullPath(r.recipe.Path)), err)
 	}
 	return err
@@ -96,22 +121,23 @@ func whileValid(ctx context.Context, held *lease.Lease) (_ context.Context, end 
 	return ctx, func() { cancel(nil); waits.Wait() }
 }
 
-// add makes the record.
+// add makes the record. It checks the znode of the lease, and that it is one of the
+// run: its name is unique, but its path may be that of another view of the client.
 func (r *Run) add(ctx context.Context, held *lease.Lease, also []framework.Op) error {
+	own := framework.CheckOp(r.recipe.Path+"/"+path.Base(held.Path()), framework.AnyVersion)
 	by := r.recipe.Self.Holder
 	by.Since = time.Now().UTC().Truncate(time.Millisecond)
-	data, err := json.Marshal(Record{Key: r.key, Token: held.Token(), Holder: by})
-	if err != nil {
-		return err
+	data, _ := json.Marshal(Record{Key: r.key, Token: held.Token(), Holder: by}) // strings and numbers never fail
+	if held.Token() == 0 {
+		return fmt.Errorf("%w: the lease is on several locks", framework.ErrInvalidArgument)
 	}
-	existing, err := r.job.records.Add(ctx, held.Check(), r.name, data, also...)
+	existing, err := r.job.records.Add(ctx, []framework.Op{held.Check(), own}, r.name, data, also...)
 	switch {
 	case errors.Is(err, records.ErrCheckFailed):
-		if lost := held.Confirm(ctx); lost != nil {
-			err = fmt.Errorf("%w: %w", lost, err)
-		}
+		why := cmp.Or(held.Confirm(ctx), fmt.Errorf("%w: the lease is on %s", framework.ErrInvalidArgument, quote.Path(held.Path())))
+		err = fmt.Errorf("%w: %w", why, err)
 	case err == nil && existing != nil && parse(existing).Token != held.Token():
-		err = recordedBy(existing)
+		err = r.recordedBy(existing)
 	}
 	return err
 }

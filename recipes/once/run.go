@@ -3,9 +3,7 @@ package once
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"path"
 	"sync"
 	"time"
 
@@ -32,25 +30,28 @@ type Run struct {
 
 var _ lease.Acquirer = (*Run)(nil)
 
+// maxKey is the length of the longest key, in bytes: it is a part of the record.
+const maxKey = 1024
+
 // check fails unless a job made the run.
 func (r *Run) check() error {
 	if r == nil || r.job == nil {
 		return recipepath.NotMade("once.Run")
 	}
-	if _, _, ok := znode.ParseRun(r.name.Node); !ok {
-		return fmt.Errorf("once %s: %w: no tick is at %s", quote.Path(r.recipe.Of), framework.ErrInvalidArgument, r.key)
+	if _, _, ok := znode.ParseRun(r.name.Node); !ok || len(r.key) > maxKey {
+		return fmt.Errorf("once %s: %w: %s: a key has at most %d bytes, and no tick is at the zero time",
+			quote.Path(r.recipe.Of), framework.ErrInvalidArgument, quote.Excerpt([]byte(r.key)), maxKey)
 	}
 	return nil
 }
 
 // Do waits until nobody else has the run, and then runs fn under a lease on it, unless
-// the run is recorded meanwhile. If fn returns nil the run is recorded, by Record. nil
-// means that the run is recorded, by this call or by another.
+// the run is recorded meanwhile. If fn returns nil the run is recorded, by Record, also
+// if ctx has ended by then. fn may call Record itself; it must not release the lease.
 //
-// Otherwise the run is not finished, and of those that wait for it the next one begins.
-// The error is that of Acquire, of fn or of Record. If fn returned nil it may still
-// have done its work: see Record. A call of Do or Recorded tells later whether the run
-// was recorded.
+// nil means that the run is recorded: by this call, by another, or before. Otherwise
+// the error is that of Acquire, of fn or of Record, and of those who wait for the run
+// the next one begins, unless the run is recorded all the same: see Record.
 func (r *Run) Do(ctx context.Context, fn func(ctx context.Context, held *lease.Lease) error) error {
 	if err := r.check(); err != nil {
 		return err
@@ -58,32 +59,54 @@ func (r *Run) Do(ctx context.Context, fn func(ctx context.Context, held *lease.L
 	if fn == nil {
 		return fmt.Errorf("once.Do: %w: fn is nil", framework.ErrInvalidArgument)
 	}
-	begun, recorded := false, false
-	err := lease.Do(ctx, r, Forever, func(ctx context.Context, held *lease.Lease) error {
-		begun = true
+	a := acquirer{Run: r}
+	err := lease.Do(ctx, &a, lease.Forever, func(ctx context.Context, held *lease.Lease) error {
+		if !a.waited { // it entered a lease under which the run may have been recorded
+			if err := r.unrecorded(ctx, r.recipe.Client); err != nil {
+				a.recorded = r.saysRecorded(err)
+				return err
+			}
+		}
 		if err := fn(ctx, held); err != nil {
 			return err
 		}
 		// The work is done: that the caller's context ends is no reason to do it again.
 		err := r.Record(context.WithoutCancel(ctx), held)
-		recorded = err == nil
+		a.recorded = err == nil
 		return err
 	})
-	if recorded || (!begun && errors.Is(err, ErrRecorded)) {
+	if a.recorded {
 		return nil // a lease that was lost after that was needed for nothing
 	}
 	return err
 }
 
+// An acquirer is one Acquire of a run.
+type acquirer struct {
+	*Run
+	waited   bool // and did not re-enter
+	recorded bool // the run is
+}
+
 // Acquire waits up to timeout until nobody else has the run. See lease.Acquirer for
 // everything that all recipes have in common. It also fails with ErrRecorded, as soon
-// as the run is recorded, and with ErrForgotten. A timeout of 0 or less acquires the
-// run only if it is free now, and costs two reads if it is not.
+// as the run is recorded, with ErrForgotten and ErrTooManyRecords. A timeout of 0 or
+// less acquires the run only if it is free now, and costs two reads if it is not. With
+// the context of a lease on the run it re-enters that, recorded or not.
 func (r *Run) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
-	if err := r.check(); err != nil {
+	return (&acquirer{Run: r}).Acquire(ctx, timeout)
+}
+
+// Acquire is that of the run.
+func (a *acquirer) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	if err := a.check(); err != nil {
 		return nil, err
 	}
-	return r.recipe.Acquire(ctx, timeout, r.take)
+	return a.recipe.Acquire(ctx, timeout, func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
+		held, err := a.take(ctx, t)
+		a.waited, a.recorded = true, a.saysRecorded(err)
+		return held, err
+	})
 }
 
 // take waits in the queue, and for the record.
@@ -108,7 +131,7 @@ func (r *Run) take(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
 func (r *Run) unrecorded(ctx context.Context, c *framework.Client) error {
 	data, err := r.job.records.Get(ctx, c, r.name)
 	if err == nil && data != nil {
-		err = recordedBy(data)
+		err = r.recordedBy(data)
 	}
 	return err
 }
@@ -133,6 +156,3 @@ func (r *Run) verify(ctx context.Context, c *framework.Client) (err error) {
 	other.Wait()
 	return cmp.Or(err, room)
 }
-
-// owns reports whether a lease is one on the run.
-func (r *Run) owns(held *lease.Lease) bool { return path.Dir(held.Path()) == r.recipe.Path }

@@ -11,7 +11,7 @@ import (
 
 func TestRunOfAJob(t *testing.T) {
 	conformance.Run(t, conformance.Recipe{
-		Name: "run of a job", Slots: 1, Zero: new(once.Job), Foreign: latches, Below: "/a.key",
+		Name: "run of a job", Slots: 1, Zero: new(once.Job), Foreign: latches, Below: "/a.key", Keeps: []string{"done"},
 		New: func(c *framework.Client, path string) lease.Acquirer { return must(once.New(c, path)).Key("a") },
 	})
 }

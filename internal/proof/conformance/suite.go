@@ -58,6 +58,9 @@ type Recipe struct {
 	// Foreign lists node names of other recipes that this one must ignore, by their
 	// parent below the recipe's path.
 	Foreign map[string][]string
+	// Keeps are the children of the path that stay when it is not used, sorted. If
+	// there are none, the path is removed.
+	Keeps []string
 	// NotReentrant is true if an Acquire with a lease's context does not re-enter the
 	// lease.
 	NotReentrant bool
