@@ -7,7 +7,7 @@ BIN                   := $(CURDIR)/bin
 LINT                  := $(BIN)/golangci-lint
 
 # Nested modules are linted and formatted like the main one.
-MODULES := $(patsubst %/,%,$(dir $(wildcard go.mod */go.mod)))
+MODULES := $(patsubst %/,%,$(dir $(wildcard go.mod */go.mod contrib/*/go.mod examples/*/go.mod)))
 
 # These need root: they are not among the other tests of their module.
 ELSEWHERE := $$($(GO) list ./... | grep -v -e /partition$$ -e /pidnamespace$$)
