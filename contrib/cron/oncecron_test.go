@@ -131,7 +131,7 @@ func TestRemovedEntry(t *testing.T) {
 		until(t, w, "00:09:00")
 		require.Equal(t, []string{"00:01:00"}, logs[0].begun())
 		require.Equal(t, []string{"00:02:00", "00:04:00"}, logs[1].begun())
-		require.Empty(t, logs[1].errors())
+		require.Empty(t, append(logs[0].errors(), logs[1].errors()...))
 		require.Empty(t, c.Entries())
 	})
 }
@@ -283,6 +283,7 @@ func TestByHandBeforeTheFirstTick(t *testing.T) {
 		c.Start()
 		c.Entry(id).WrappedJob.Run()
 		require.Empty(t, log.begun())
+		require.Empty(t, log.errors())
 	})
 }
 

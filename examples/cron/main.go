@@ -1,0 +1,140 @@
+// Command cron runs a job every second in a cluster of three processes, of which some
+// are killed or paused in the middle of it, and counts. It needs nothing but Go, on a
+// system with SIGSTOP, and is a module of its own:
+//
+//	cd examples/cron && GOWORK=off go run .
+//
+// It starts a ZooKeeper server in its own process. With --servers HOST:PORT it uses
+// that one.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/once"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+const (
+	processes      = 3
+	sessionTimeout = 2 * time.Second
+	// jobPath is that of the job, and sumPath of the node that its ticks add to.
+	jobPath, sumPath = "/examples/cron/job", "/examples/cron/sum"
+	// tooLong is more than a round takes on the slowest machine.
+	tooLong = 2 * time.Minute
+)
+
+// plan is what happens in each round to the processes that begin the same tick, one
+// after the other.
+var plan = [][]act{{kill}, {pause}, {killLate}, {kill, pause}, {pause, killLate}}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := start(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cron:", err)
+		os.Exit(1)
+	}
+}
+
+// start runs one of the processes, or all of them and what torments them, with the
+// server of the command line or one of its own.
+func start(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("cron", flag.ContinueOnError)
+	servers := flags.String("servers", "", "`HOST:PORT` of a ZooKeeper server; by default one of its own")
+	store := flags.String("store", "", "the `URL` of the store, for one of the processes")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *store != "" {
+		return work(ctx, *servers, remote(*store), os.Stdin)
+	}
+	if *servers != "" {
+		return run(ctx, *servers, plan, out)
+	}
+	server, err := zktest.Start(zktest.WithTick(sessionTimeout / 2))
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	return run(ctx, server.Addr(), plan, out)
+}
+
+// run plays all rounds, and compares what was done.
+func run(ctx context.Context, server string, plan [][]act, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(len(plan)+1)*tooLong)
+	defer cancel()
+	client, job, err := connect(ctx, server)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := prepare(ctx, client); err != nil {
+		return err
+	}
+	c := newCluster(job)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	serving := &http.Server{Handler: c, ReadHeaderTimeout: tooLong}
+	var served sync.WaitGroup
+	served.Go(func() { _ = serving.Serve(listener) }) // until Close
+	defer served.Wait()
+	defer func() { _ = serving.Close() }()
+
+	c.args = []string{"--servers", server, "--store", "http://" + listener.Addr().String()}
+	began := time.Now()
+	if err := c.play(ctx, plan); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d processes, %d rounds in %v: %d times killed, %d times paused for longer than a session\n",
+		processes, len(plan), time.Since(began).Round(time.Second), c.acted[kill]+c.acted[killLate], c.acted[pause])
+	t, err := count(ctx, c.store, client, job)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out, t)
+	return t.check()
+}
+
+// connect returns a client and the job, as each process has them.
+func connect(ctx context.Context, server string) (*framework.Client, *once.Job, error) {
+	client, err := framework.Connect(ctx, framework.Config{
+		Servers: []string{server}, SessionTimeout: sessionTimeout, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	job, err := once.New(client, jobPath)
+	if err != nil {
+		client.Close()
+	}
+	return client, job, err
+}
+
+// prepare removes what an earlier run has left, and makes the node to add to.
+func prepare(ctx context.Context, client *framework.Client) error {
+	err := client.Delete(ctx, sumPath, framework.AnyVersion)
+	if err != nil && !errors.Is(err, framework.ErrNoNode) {
+		return err
+	}
+	if err := client.CreateParents(ctx, sumPath); err != nil {
+		return err
+	}
+	_, err = client.Create(ctx, sumPath, []byte("0"), framework.Persistent)
+	return err
+}
