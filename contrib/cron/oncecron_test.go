@@ -51,8 +51,8 @@ func TestLateRunsFindTheirTicks(t *testing.T) {
 	})
 }
 
-// The wrappers of cron leave out runs, or delay them. While one tick runs somewhere, the
-// next ones are left out everywhere.
+// The wrappers of cron leave out runs, or delay them. While one tick runs somewhere,
+// the next ones are left out everywhere.
 func TestWrappers(t *testing.T) {
 	for name, wanted := range map[string]struct {
 		wrapper cron.JobWrapper
