@@ -5,7 +5,7 @@
 //	job, err := once.New(client, "/jobs/report")
 //	c := cron.New(cron.WithLocation(time.UTC))
 //	id, err := oncecron.AddFunc(ctx, c, "0 3 * * *", job,
-//		func(ctx context.Context, tick time.Time, held *lease.Lease) error {
+//		func(ctx context.Context, held *lease.Lease, tick time.Time) error {
 //			return write(ctx, tick, held.Token())
 //		})
 //	c.Start()

@@ -57,7 +57,7 @@ func process(ctx context.Context, server string, ran chan<- time.Time) error {
 		return err
 	}
 	c := cron.New(cron.WithSeconds(), cron.WithLocation(time.UTC))
-	_, err = oncecron.AddFunc(ctx, c, "* * * * * *", job, func(ctx context.Context, tick time.Time, _ *lease.Lease) error {
+	_, err = oncecron.AddFunc(ctx, c, "* * * * * *", job, func(ctx context.Context, _ *lease.Lease, tick time.Time) error {
 		select {
 		case ran <- tick:
 			return nil

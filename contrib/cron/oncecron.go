@@ -15,7 +15,7 @@ import (
 
 // A Func is the work of a tick. Its context ends when the lease is over, and when the
 // one given to AddFunc ends. The tick is finished if it returns nil.
-type Func func(ctx context.Context, tick time.Time, held *lease.Lease) error
+type Func func(ctx context.Context, held *lease.Lease, tick time.Time) error
 
 // An Option changes how the ticks of one entry are run.
 type Option func(*entry)
@@ -100,7 +100,7 @@ func (e *entry) Run() {
 	}
 	tick := e.ticks.take(fired)
 	for e.ctx.Err() == nil {
-		err := e.job.Tick(tick).Do(e.ctx, func(ctx context.Context, held *lease.Lease) error { return e.fn(ctx, tick, held) })
+		err := e.job.Tick(tick).Do(e.ctx, func(ctx context.Context, held *lease.Lease) error { return e.fn(ctx, held, tick) })
 		if err == nil || e.ctx.Err() != nil {
 			return
 		}
@@ -111,9 +111,11 @@ func (e *entry) Run() {
 	}
 }
 
-// beginsAgain reports whether this process begins a run again. After a loss the others
-// may be gone, and then no other would. But a run that takes longer than is allowed
-// would do so again, and a client that is closed gets no lease.
+// beginsAgain reports whether this process begins a run again. After a loss, or a
+// record without an answer, the others may be gone, and then no other would. But a run
+// that takes longer than is allowed would do so again, and a client that is closed gets
+// no lease.
 func beginsAgain(err error) bool {
-	return errors.Is(err, lease.ErrLost) && !errors.Is(err, lease.ErrMaxHold) && !errors.Is(err, framework.ErrClosed)
+	open := errors.Is(err, lease.ErrLost) || errors.Is(err, framework.ErrUnknownOutcome)
+	return open && !errors.Is(err, lease.ErrMaxHold) && !errors.Is(err, framework.ErrClosed)
 }

@@ -186,8 +186,8 @@ func TestFailedRun(t *testing.T) {
 				for _, name := range []string{"a", "b", "c"} {
 					ctx, c := newCron(t)
 					job := newJob(t, w.Client(name), once.WithMaxHold(time.Minute))
-					_, err := oncecron.AddFunc(ctx, c, "0 * * * *", job, func(ctx context.Context, tick time.Time, held *lease.Lease) error {
-						if err := log.took(2*time.Minute)(ctx, tick, held); errors.Is(wanted, lease.ErrMaxHold) {
+					_, err := oncecron.AddFunc(ctx, c, "0 * * * *", job, func(ctx context.Context, held *lease.Lease, tick time.Time) error {
+						if err := log.took(2*time.Minute)(ctx, held, tick); errors.Is(wanted, lease.ErrMaxHold) {
 							return err
 						}
 						return wanted
@@ -259,7 +259,7 @@ func TestRecordByTheFunction(t *testing.T) {
 		require.NoError(t, err)
 		ctx, c := newCron(t)
 		job := newJob(t, client)
-		id, err := oncecron.AddFunc(ctx, c, "0 * * * *", job, func(ctx context.Context, tick time.Time, held *lease.Lease) error {
+		id, err := oncecron.AddFunc(ctx, c, "0 * * * *", job, func(ctx context.Context, held *lease.Lease, tick time.Time) error {
 			return job.Tick(tick).Record(ctx, held, framework.SetOp("/sum", []byte("1"), 0))
 		}, log.onError())
 		require.NoError(t, err)

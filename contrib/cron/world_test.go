@@ -38,7 +38,7 @@ type runLog struct {
 
 // took returns a function whose runs take that long.
 func (l *runLog) took(d time.Duration) oncecron.Func {
-	return func(ctx context.Context, tick time.Time, _ *lease.Lease) error {
+	return func(ctx context.Context, _ *lease.Lease, tick time.Time) error {
 		l.mu.Lock()
 		l.starts = append(l.starts, tick.UTC().Format(time.TimeOnly))
 		l.mu.Unlock()

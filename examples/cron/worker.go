@@ -63,18 +63,18 @@ type worker struct {
 }
 
 // run is the job.
-func (w *worker) run(ctx context.Context, tick time.Time, held *lease.Lease) error {
+func (w *worker) run(ctx context.Context, held *lease.Lease, tick time.Time) error {
 	if err := w.store.call(ctx, "begin", tick, held.Token()); err != nil {
 		return err
 	}
 	if err := w.store.call(ctx, "apply", tick, held.Token()); err != nil {
 		return err
 	}
-	return w.add(ctx, tick, held)
+	return w.add(ctx, held, tick)
 }
 
 // add adds 1 to the sum in ZooKeeper, in the transaction that records the tick.
-func (w *worker) add(ctx context.Context, tick time.Time, held *lease.Lease) error {
+func (w *worker) add(ctx context.Context, held *lease.Lease, tick time.Time) error {
 	for {
 		sum, stat, err := w.client.Get(ctx, sumPath)
 		if err != nil {
