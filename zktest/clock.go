@@ -160,7 +160,7 @@ func (s *Server) armReaperLocked() {
 func (s *Server) reap() {
 	s.mu.Lock()
 	s.reapAt = time.Time{}
-	now := time.Now().UnixMilli()
+	now := s.nowLocked()
 	var events []delivery
 	for _, path := range slices.Sorted(maps.Keys(s.main.tree.reapable)) {
 		n := s.main.tree.get(path)

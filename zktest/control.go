@@ -254,3 +254,15 @@ func (s *Server) SetSequence(parent string, next int32) bool {
 	n.stat.Cversion = next
 	return true
 }
+
+// SetClock makes the clock that nodes get their times from (Ctime, Mtime) differ from
+// the true one, as when a leader has a wrong clock: it is that far ahead, or behind if
+// that is negative. Sessions and what Trace shows do not depend on it.
+func (s *Server) SetClock(ahead time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ahead = ahead
+}
+
+// nowLocked is the present time by the clock of SetClock, in milliseconds.
+func (s *Server) nowLocked() int64 { return time.Now().Add(s.ahead).UnixMilli() }

@@ -31,6 +31,7 @@
 //   - [Server.Pause], [Server.Resume] and [Server.Restart] are those of the server
 //     process;
 //   - [Server.Lag] makes a client read old data, as from a server that is behind;
+//   - [Server.SetClock] gives nodes the times of a wrong clock;
 //   - [Server.Split] leaves clients with an old leader without a quorum.
 //
 // Faults name clients by the name given to [Server.Dial], which returns a client's dial

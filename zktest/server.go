@@ -36,6 +36,7 @@ type Server struct {
 	sessions    map[int64]*session
 	lastSession int64
 	zxid        int64
+	ahead       time.Duration // of nowLocked
 	conns       []*conn // in the order they came
 	lingering   []*conn // ended, but behind a blocked link
 	clients     map[string]int

@@ -34,7 +34,7 @@ func (s *Server) restartClocksLocked() {
 func (s *Server) endSessionLocked(x *session) (zxid int64, events []firing) {
 	delete(s.sessions, x.id)
 	t := commit{zxid: s.nextZxidLocked()}
-	now := time.Now().UnixMilli()
+	now := s.nowLocked()
 	for _, path := range s.main.tree.owned(x.id) {
 		t.changes = append(t.changes, change{kind: removeNode, path: path, zxid: t.zxid, time: now})
 	}

@@ -1,8 +1,6 @@
 package zktest
 
 import (
-	"time"
-
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
@@ -10,7 +8,7 @@ import (
 // transaction number.
 func (s *Server) preparerLocked(c *conn) *preparer {
 	p := &preparer{
-		tree: s.main.tree, ids: c.auth, zxid: s.nextZxidLocked(), time: time.Now().UnixMilli(), noTTL: s.cfg.noTTL, wrap: s.cfg.wrap,
+		tree: s.main.tree, ids: c.auth, zxid: s.nextZxidLocked(), time: s.nowLocked(), noTTL: s.cfg.noTTL, wrap: s.cfg.wrap,
 	}
 	if c.session != nil {
 		p.session = c.session.id
