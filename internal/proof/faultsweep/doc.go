@@ -6,6 +6,8 @@
 //	I3  grants follow the order of the nodes
 //	I4  every client is granted its leases, in bounded time
 //	I5  when all clients are closed they have left nothing
+//	I6  each run of a job is recorded once, together with what it changes; a call
+//	    that failed, and knows its outcome, has recorded nothing
 //
 // A [Plan] is a script for a few clients of one recipe and the faults that strike them.
 // [Plan.Run] runs it in virtual time on a server whose stepper orders all events by a

@@ -225,7 +225,8 @@ func (r *run) inspect() {
 		r.brokenf("I5: session of %s left, with %v", s.Client, s.Ephemeral)
 	}
 	isParent := func(name string) bool {
-		return name == znode.QueueDir || name == znode.PermitsDir || strings.HasPrefix(name, znode.Stripe)
+		_, _, isRun := znode.ParseRun(name)
+		return isRun || name == znode.QueueDir || name == znode.PermitsDir || strings.HasPrefix(name, znode.Stripe)
 	}
 	parents := []string{path, second}
 	for _, child := range r.server.Children(path) {
@@ -234,13 +235,20 @@ func (r *run) inspect() {
 		}
 	}
 	for _, parent := range parents {
-		left := slices.DeleteFunc(r.server.Children(parent), func(name string) bool { return parent == path && isParent(name) })
+		left := slices.DeleteFunc(r.server.Children(parent), func(name string) bool { return parent == path && (isParent(name) || name == znode.RecordsDir) })
 		if len(left) > 0 {
 			r.brokenf("I5: nodes left in %s: %v", parent, left)
 		}
 	}
 	if n := r.server.Watches(); n > 0 {
 		r.brokenf("I5: %d watches left", n)
+	}
+	for _, a := range r.recipes {
+		if inspector, ok := a.(interface{ inspect(*zktest.Server) []string }); ok {
+			for _, wrong := range inspector.inspect(r.server) {
+				r.brokenf("I6: %s", wrong)
+			}
+		}
 	}
 	for _, wrong := range r.observed.Wrong() {
 		r.brokenf("I5: observers were notified wrongly: %s", wrong)

@@ -16,7 +16,7 @@ import (
 
 // TestWithoutFaults runs plans without faults, in which no lease may be lost.
 func TestWithoutFaults(t *testing.T) {
-	for _, r := range slices.Concat([]conformance.Recipe{aMutex, anAsyncMutex, aLeader, aMultiLock, aForeignOrder}, allStripes, allSemaphores) {
+	for _, r := range slices.Concat([]conformance.Recipe{aMutex, anAsyncMutex, aLeader, aMultiLock, aForeignOrder}, allStripes, allRuns, allSemaphores) {
 		t.Run(r.Name, func(t *testing.T) {
 			for _, clients := range []int{1, 2, 3, 5} {
 				withoutFaults(t, Plan{
@@ -59,6 +59,7 @@ func TestEveryCallFails(t *testing.T) {
 		"aMixedSemaphore": brief(aMixedSemaphore, false), "aMixedSingleQueue": brief(aMixedSingleQueue, false),
 		"aMultiLock": brief(aMultiLock, false), "aForeignOrder": brief(aForeignOrder, false),
 		"aStripe": brief(aStripe, false), "anyStripe": brief(anyStripe, false), "aResizedStripe": brief(aResizedStripe, false),
+		"aRun": brief(aRun, false), "aJob": brief(aJob, false),
 		"aLeader": brief(aLeader, false), "aLeaderLeading": brief(aLeader, true),
 	} {
 		t.Run(name, func(t *testing.T) {
