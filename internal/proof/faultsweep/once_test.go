@@ -28,8 +28,8 @@ var (
 	aRun = conformance.Recipe{Name: "aRun", Slots: 1, New: func(c *framework.Client, path string) lease.Acquirer {
 		return must(once.New(c, path)).Key("lock")
 	}}
-	// Clients do runs, each with a change of its own, before they acquire another run as
-	// a lock.
+	// Clients do runs, each with a change of its own, before they acquire another run
+	// as a lock.
 	aJob = conformance.Recipe{Name: "aJob", Slots: 1, New: func(c *framework.Client, path string) lease.Acquirer {
 		return &worker{client: c, path: path, job: must(once.New(c, path, once.WithRetention(time.Minute)))}
 	}}
