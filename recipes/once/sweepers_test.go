@@ -37,6 +37,13 @@ func neverBack(w *conformance.World, op zktest.Op, nth int, action zktest.Action
 	return struck
 }
 
+// begin begins a run. Its release waits behind a request of the sweep that is delayed.
+func begin(t *testing.T, r *once.Run) <-chan error {
+	finished := make(chan error, 1)
+	go func() { finished <- r.Do(t.Context(), nothing) }()
+	return finished
+}
+
 // Of two clients that sweep at the same time one gives up, whichever request of it is
 // delayed.
 func TestTwoSweepAtOnce(t *testing.T) {
@@ -46,13 +53,14 @@ func TestTwoSweepAtOnce(t *testing.T) {
 				a, b := newJob(t, w.Client("a"), once.WithRetention(2*time.Minute)), newJob(t, w.Client("b"), once.WithRetention(time.Minute))
 				do(t, w, a.Key("first"))
 				w.After(3 * time.Minute)
-				delayed := neverBack(w, zktest.OpSetData, nth, zktest.Delay(3*time.Second))
-				do(t, w, a.Key("second"))
+				delayed := neverBack(w, zktest.OpSetData, nth, zktest.Delay(500*time.Millisecond))
+				finished := begin(t, a.Key("second"))
 				<-delayed
 				do(t, w, b.Key("third"))
 				require.Equal(t, time.Now().Add(-time.Minute).UTC(), swept(t, w))
-				w.After(4 * time.Second)
-				require.Equal(t, time.Now().Add(-time.Minute-4*time.Second).UTC(), swept(t, w))
+				w.After(time.Second)
+				require.NoError(t, <-finished)
+				require.Equal(t, time.Now().Add(-time.Minute-time.Second).UTC(), swept(t, w))
 				require.Len(t, w.Server.Children(done), 2)
 			})
 		})
@@ -67,14 +75,15 @@ func TestSweeperIsPaused(t *testing.T) {
 		a, b := newJob(t, w.Client("a"), once.WithRetention(2*time.Minute)), newJob(t, w.Client("b"), once.WithRetention(time.Minute))
 		do(t, w, a.Key("key"))
 		w.After(3 * time.Minute)
-		delayed := neverBack(w, zktest.OpMulti, 1, zktest.Delay(3*time.Second))
-		do(t, w, a.Key("another"))
+		delayed := neverBack(w, zktest.OpMulti, 1, zktest.Delay(500*time.Millisecond))
+		finished := begin(t, a.Key("another"))
 		<-delayed
 		require.ErrorIs(t, w.Start(b.Key("key"), 0).Failed(), once.ErrRecorded)
 		do(t, w, b.Key("a third"))
-		w.After(time.Second)
+		w.After(100 * time.Millisecond)
 		do(t, w, b.Key("key"))
-		w.After(4 * time.Second)
+		w.After(time.Second)
+		require.NoError(t, <-finished)
 		require.ErrorIs(t, w.Start(b.Key("key"), 0).Failed(), once.ErrRecorded)
 	})
 }

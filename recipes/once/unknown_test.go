@@ -63,7 +63,13 @@ func TestParentOfRecordsIsNotAnswered(t *testing.T) {
 					rule = rule.After()
 				}
 				rule.Cut()
-				require.NoError(t, j.Do(t.Context(), "a", nothing))
+				r := j.Key("a")
+				err := r.Do(t.Context(), func(ctx context.Context, held *lease.Lease) error {
+					return r.Record(ctx, held, framework.CheckOp("/none", framework.AnyVersion))
+				})
+				require.ErrorIs(t, err, framework.ErrNoNode)
+				require.NotErrorIs(t, err, framework.ErrUnknownOutcome)
+				require.NoError(t, r.Do(t.Context(), nothing))
 			})
 		})
 	}

@@ -1,0 +1,74 @@
+package faultsweep
+
+// SweepMutants are bugs in how old records are removed.
+func SweepMutants() []Mutant {
+	const (
+		jobs  = "./recipes/once"
+		kept  = "internal/records/records.go"
+		sweep = "internal/records/sweep.go"
+	)
+	return []Mutant{{
+		Name: "no records are removed", Package: jobs, Tests: "^TestOldRecordsGo$",
+		File: kept, Old: "recipepath.SizedNodes(r.Path))\n\t\tr.sweepIfDue(p.swept)\n", New: "recipepath.SizedNodes(r.Path))\n",
+	}, {
+		Name: "no records are removed, seen in histories", Package: histories, Tests: "^TestJobs$",
+		File: kept, Old: "recipepath.SizedNodes(r.Path))\n\t\tr.sweepIfDue(p.swept)\n", New: "recipepath.SizedNodes(r.Path))\n",
+	}, {
+		Name: "a job that has too many records keeps them", Package: jobs, Tests: "^TestTooManyRecords$",
+		File: kept, Old: "\t\tr.sweepIfDue(p.swept)\n\t\terr = ErrTooMany\n", New: "\t\terr = ErrTooMany\n",
+	}, {
+		Name: "a tick is taken that was swept", Package: jobs, Tests: "^TestForgottenTickIsNotBegun$",
+		File: kept, Old: "case !n.Tick.IsZero() && !n.Tick.After(p.swept):", New: "case n.Tick.IsZero() && n.Tick.After(p.swept):",
+	}, {
+		Name: "the tick at the moment swept is taken", Package: jobs, Tests: "^TestOldRecordsGo$",
+		File: kept, Old: "!n.Tick.After(p.swept):", New: "n.Tick.Before(p.swept):",
+	}, {
+		Name: "a tick is recorded twice, seen in histories", Package: histories, Tests: "^TestJobs$",
+		File: kept, Old: "case !n.Tick.IsZero() && !n.Tick.After(p.swept):", New: "case n.Tick.IsZero() && n.Tick.After(p.swept):",
+	}, {
+		Name: "each record is followed by a sweep", Package: jobs, Tests: "^TestOldRecordsGo$",
+		File: sweep, Old: "if !r.due(time.Now(), swept) {", New: "if !r.due(time.Now(), time.Time{}) {",
+	}, {
+		Name: "records are swept as often as they are kept", Package: jobs, Tests: "^TestOldRecordsGo$",
+		File: sweep, Old: ">= r.Retention/sweepsPerRetention", New: ">= r.Retention/1",
+	}, {
+		Name: "records are removed too early", Package: jobs, Tests: "^TestOldRecordsGo$",
+		File: sweep, Old: "upTo := now.Add(-r.Retention)", New: "upTo := now.Add(-r.Retention / 2)",
+	}, {
+		Name: "records are removed too early, seen in histories", Package: histories, Tests: "^TestJobs$",
+		File: sweep, Old: "upTo := now.Add(-r.Retention)", New: "upTo := now.Add(-r.Retention / 2)",
+	}, {
+		Name: "two clients begin to sweep at once", Package: jobs, Tests: "^TestTwoSweepAtOnce$",
+		File: sweep, Old: "c.Set(ctx, r.Path, before.data, before.stat.Version)", New: "c.Set(ctx, r.Path, before.data, framework.AnyVersion)",
+	}, {
+		Name: "a client stores up to when it sweeps after another has done so", Package: jobs, Tests: "^TestTwoSweepAtOnce$",
+		File: sweep, Old: "znode.Swept(upTo), begun.Version)", New: "znode.Swept(upTo), framework.AnyVersion)",
+	}, {
+		Name: "a client whose clock is ahead forgets too early", Package: jobs, Tests: "^TestWrongClocks$",
+		File: sweep, Old: "\t\tnow = begun.Mtime\n", New: "\t\t_ = begun.Mtime\n",
+	}, {
+		Name: "a server whose clock is ahead has records forgotten too early", Package: jobs, Tests: "^TestWrongClocks$",
+		File: sweep, Old: "if begun.Mtime.Before(now) {", New: "if !begun.Mtime.IsZero() {",
+	}, {
+		Name: "a server whose clock is behind has swept ticks taken again", Package: jobs, Tests: "^TestServerIsFarBehind$",
+		File: sweep, Old: "if err != nil || !r.due(now, before.swept) {", New: "if err != nil {",
+	}, {
+		Name: "a client that was paused removes a younger record", Package: jobs, Tests: "^TestSweeperIsPaused$",
+		File: sweep, Old: "framework.CheckOp(r.Path, parent.Version)", New: "framework.CheckOp(r.Path, framework.AnyVersion*min(1, parent.Version))",
+	}, {
+		Name: "a record that is gone ends the sweep", Package: jobs, Tests: "^TestRecordIsGoneBeforeTheSweep$",
+		File: sweep, Old: "err != nil && (!errors.As(err, &multi) || multi.Index == 0) {", New: "err != nil && (!errors.As(err, &multi) || multi.Index >= 0) {",
+	}, {
+		Name: "the sweep removes what is not a record", Package: jobs, Tests: "^TestOldRecordsGo$",
+		File: sweep, Old: "return ok && !at.After(upTo), nil", New: "return !at.After(upTo), nil",
+	}, {
+		Name: "the record of a key is as old as it can be", Package: jobs, Tests: "^TestOldRecordsGo$",
+		File: sweep, Old: "\t\tat = stat.Ctime\n", New: "\t\t_ = stat.Ctime\n",
+	}, {
+		Name: "the record of a tick is as old as its node", Package: jobs, Tests: "^TestOldRecordsGo$",
+		File: sweep, Old: "if ok && at.IsZero() {", New: "if ok {",
+	}, {
+		Name: "only the records of ticks go", Package: jobs, Tests: "^TestOldRecordsGo$",
+		File: sweep, Old: "\t\tif err != nil || !exists {\n", New: "\t\tif err != nil || exists {\n",
+	}}
+}
