@@ -37,8 +37,8 @@ type Server struct {
 	lastSession int64
 	zxid        int64
 	ahead       time.Duration // of nowLocked
-	conns       []*conn // in the order they came
-	lingering   []*conn // ended, but behind a blocked link
+	conns       []*conn       // in the order they came
+	lingering   []*conn       // ended, but behind a blocked link
 	clients     map[string]int
 	labels      map[string]string // clients' names by local address, for TCP
 	links       map[string]link

@@ -147,9 +147,9 @@ func (d die) jobStep(at time.Duration, alone bool) jobStep {
 	if d.chance(50) {
 		st.Key = []string{"a", "b/c", strings.Repeat("long", 30)}[d.IntN(3)]
 	} else {
-		const every = 20 * time.Second
-		now := (at + st.Pause) / every
-		st.Tick = bubblesBegin.Add((now + time.Duration(2-d.IntN(3)*d.IntN(4))) * every)
+		const every = 20 // seconds
+		now := int((at + st.Pause).Seconds()) / every
+		st.Tick = bubblesBegin.Add(time.Duration(every*(now+2-d.IntN(3)*d.IntN(4))) * time.Second)
 	}
 	switch d.IntN(6) {
 	case 0:
