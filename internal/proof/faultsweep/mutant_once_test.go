@@ -111,6 +111,9 @@ func OnceMutants() []Mutant {
 		Name: "a record whose outcome is unknown is said to have failed", Package: jobs, Tests: "^TestLeaseIsLostAfterAnUnknownOutcome$",
 		File: kept, Old: "\t\t\treturn nil, fmt.Errorf(\"%w; %w\", err, unknown)\n", New: "\t\t\treturn nil, err\n",
 	}, {
+		Name: "a record is tried again after every error", Package: jobs, Tests: "^TestForgottenWhileItRuns$",
+		File: kept, Old: "return errors.Is(err, framework.ErrUnknownOutcome) && ", New: "return err != nil && framework.OutcomeOf(err) == framework.Unknown && ",
+	}, {
 		Name: "a record without data does not count", Package: jobs, Tests: "^TestRecordByHand$",
 		File: kept, Old: "\t\tdata = []byte{}\n", New: "\t\tdata = nil\n",
 	}, {
