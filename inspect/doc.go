@@ -26,7 +26,7 @@
 // # What it costs
 //
 // Five small requests one after the other, ten more for a semaphore, and one read for
-// each contender, 16 at a time. For a path of stripes one more, and two for each stripe
-// that has a node, 16 stripes at a time. It creates nothing and sets no watches. The
-// client needs the permission to read.
+// each contender, 16 at a time. For a path of stripes or a job one more, and two for
+// each stripe or run that has a node, 16 of these at a time. It creates nothing and
+// sets no watches. The client needs the permission to read.
 package inspect

@@ -19,14 +19,16 @@ type Survey struct {
 	// used any more.
 	Exists bool
 	// Queues are those that are not empty. Usually there is one, or one for each stripe
-	// in use, in their order. The recipes of this module refuse a path that another
-	// recipe uses. Other clients may not: then there are several queues, which do not
-	// exclude each other.
+	// or run in use, in their order. The recipes of this module refuse a path that
+	// another recipe uses. Other clients may not: then there are several queues, which
+	// do not exclude each other.
 	Queues []Queue
 	// Permits is nil if the path is not a semaphore's.
 	Permits *Permits
 	// Stripes is nil if the path is not that of stripes.
 	Stripes *Stripes
+	// Job is nil if the path is not that of a job.
+	Job *Job
 	// Others are the names of the children that belong to none of these, sorted.
 	Others []string
 }
@@ -45,6 +47,9 @@ const (
 	// Stripe is one of the stripes at the path. Each has a queue of its own, which is
 	// that of a lock.
 	Stripe Recipe = "stripe"
+	// Run is one of the runs of the job at the path, which is under way. Each has a
+	// queue of its own, which is that of a lock.
+	Run Recipe = "run"
 )
 
 // A Queue has all contenders of one recipe.
@@ -53,6 +58,9 @@ type Queue struct {
 	Recipe Recipe
 	// Stripe is the number of the stripe, from 0 on, if the recipe is Stripe.
 	Stripe int
+	// Run is the key of the run, or its tick as a text in RFC 3339, if the recipe is
+	// Run. Of a key that is too long for a name it is that of the znode, a hash.
+	Run string
 	// Contenders are in the order of the queue: first those that hold.
 	Contenders []Contender
 }
@@ -127,6 +135,9 @@ func (s *Survey) take(ctx context.Context, client *framework.Client, path string
 	if err := s.addStripes(ctx, client, path, children, stat); err != nil {
 		return err
 	}
+	if err := s.addJob(ctx, client, path, children); err != nil {
+		return err
+	}
 	s.Others = slices.DeleteFunc(children, s.knows)
 	slices.Sort(s.Others)
 	return nil
@@ -150,12 +161,15 @@ func (s *Survey) add(q Queue) {
 }
 
 // knows reports whether a child is a contender, also one that came after the queues
-// were listed, or a part of the semaphore or of the stripes.
+// were listed, or a part of the semaphore, of the stripes or of the job.
 func (s *Survey) knows(child string) bool {
 	if s.Permits != nil && (child == znode.QueueDir || child == znode.PermitsDir) {
 		return true
 	}
 	if _, ok := znode.ParseStripeDir(child); ok {
+		return true
+	}
+	if _, _, ok := znode.ParseRun(child); s.Job != nil && (ok || child == znode.RecordsDir) {
 		return true
 	}
 	_, contends := znode.Parse(child, atThePath...)

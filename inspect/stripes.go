@@ -19,7 +19,7 @@ type Stripes struct {
 	Size, Free int
 }
 
-// atATime is how many stripes are listed at a time.
+// atATime is how many stripes, or runs, are listed at a time.
 const atATime = 16
 
 // addStripes adds the queues of the stripes, if the path has some or stores how many
@@ -39,24 +39,45 @@ func (s *Survey) addStripes(ctx context.Context, client *framework.Client, path 
 		return nil
 	}
 	s.Stripes = &Stripes{Size: size, Free: size}
-	for some := range slices.Chunk(slices.Sorted(maps.Keys(dirs)), atATime) {
-		queues := make([]Queue, len(some))
-		errs := make([]error, len(some))
+	numbers := slices.Sorted(maps.Keys(dirs))
+	queues, err := queuesAt(ctx, client, len(numbers), func(k int) (string, Queue) {
+		return dirs[numbers[k]], Queue{Recipe: Stripe, Stripe: numbers[k]}
+	})
+	for _, q := range queues {
+		if s.add(q); len(q.Contenders) > 0 && q.Stripe < size {
+			s.Stripes.Free--
+		}
+	}
+	return err
+}
+
+// queuesAt lists the queues of n locks, each of which is at a path of its own. at
+// returns the path of one of them, and its queue without contenders.
+func queuesAt(ctx context.Context, client *framework.Client, n int, at func(i int) (path string, of Queue)) ([]Queue, error) {
+	queues, errs := make([]Queue, n), make([]error, n)
+	for begin := 0; begin < n; begin += atATime {
 		var listings sync.WaitGroup
-		for k, i := range some {
-			listings.Go(func() { queues[k], errs[k] = stripeAt(ctx, client, dirs[i], i) })
+		for i := begin; i < min(begin+atATime, n); i++ {
+			path, of := at(i)
+			listings.Go(func() { queues[i], errs[i] = queueAt(ctx, client, path, of) })
 		}
 		listings.Wait()
 		if err := errors.Join(errs...); err != nil {
-			return err
-		}
-		for _, q := range queues {
-			if s.add(q); len(q.Contenders) > 0 && q.Stripe < size {
-				s.Stripes.Free--
-			}
+			return nil, err
 		}
 	}
-	return nil
+	return queues, nil
+}
+
+// queueAt adds the contenders to the queue of a lock.
+func queueAt(ctx context.Context, client *framework.Client, path string, of Queue) (Queue, error) {
+	lock, err := mutex.New(client, path)
+	if err != nil {
+		return of, err
+	}
+	found, err := lock.Contenders(ctx)
+	of.Contenders = queueOf(of.Recipe, found).Contenders
+	return of, err
 }
 
 // shortestSize is the length of the shortest text that says how many stripes there are.
@@ -74,16 +95,4 @@ func storedStripes(ctx context.Context, client *framework.Client, path string, s
 	}
 	n, _ := znode.ParseStripes(data)
 	return max(n, 0), nil
-}
-
-// stripeAt lists the queue of a stripe.
-func stripeAt(ctx context.Context, client *framework.Client, path string, number int) (Queue, error) {
-	lock, err := mutex.New(client, path)
-	if err != nil {
-		return Queue{}, err
-	}
-	found, err := lock.Contenders(ctx)
-	q := queueOf(Stripe, found)
-	q.Stripe = number
-	return q, err
 }

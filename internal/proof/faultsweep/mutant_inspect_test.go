@@ -22,5 +22,20 @@ func InspectMutants() []Mutant {
 	}, {
 		Name: "a survey misses stripes of which none is used", Package: inspecting, Tests: "OfStripes$",
 		File: "inspect/stripes.go", Old: "if size == 0 && len(dirs) == 0 {", New: "if len(dirs) == 0 {",
+	}, {
+		Name: "a survey misses a job of which no run is recorded", Package: inspecting, Tests: "OfAJob$",
+		File: "inspect/job.go", Old: "s.Job = &Job{}", New: "_ = q",
+	}, {
+		Name: "any node with the name of a run makes a path that of a job", Package: inspecting, Tests: "NamedLikeThoseOfAJob",
+		File: "inspect/job.go", Old: "len(q.Contenders) > 0 && s.Job == nil", New: "s.Job == nil",
+	}, {
+		Name: "any node with the name of the records makes a path that of a job", Package: inspecting, Tests: "NamedLikeThoseOfAJob",
+		File: "inspect/job.go", Old: "err == nil && ok {", New: "err == nil {\n_ = ok",
+	}, {
+		Name: "a survey fails when the records go meanwhile", Package: inspecting, Tests: "OfAJobThatChanges",
+		File: "inspect/job.go", Old: "if errors.Is(err, framework.ErrNoNode) {", New: "if errors.Is(err, framework.ErrNoAuth) {",
+	}, {
+		Name: "a survey ends after the first sixteen runs", Package: inspecting, Tests: "OfManyRuns",
+		File: "inspect/stripes.go", Old: "begin < n; begin += atATime", New: "begin < min(n, 1); begin += atATime",
 	}}
 }
