@@ -73,7 +73,7 @@ Prints the clients that hold the lock, the permits or the leadership of PATH, an
 in order. It changes nothing.
 
   POS      the position in the queue
-  KIND     mutex (run, run --stripes), reader (run --shared), writer (run --write), semaphore
+  KIND     mutex (run, run --stripes, run --once), reader (run --shared), writer (run --write), semaphore
            (run --permits), leader (elect)
   STATE    held or waiting. A lock can have several readers as holders, a semaphore as many as permits.
   TOKEN    the fencing token that the holder has or will have ("-" for those that wait for a permit:
@@ -92,6 +92,10 @@ For a PATH of stripes the first column is STRIPE, the number of the stripe, and 
 with positions from 1. The last line says how many stripes are free. One stripe alone is listed by its own
 path, such as PATH/stripe-0003.
 
+For a PATH of a job (run --once) the first column is RUN: the key or the tick of a run that is under way. Each
+has its own queue, with positions from 1. The last line says how many runs are recorded as finished, and up to
+when old records were removed. A run whose key is too long for a name is shown by the name of its node.
+
 If a PATH is used for several of lock, election and semaphore, as Java clients can, each has its own
 queue, with positions from 1. Other children of PATH are named at the end.
 
@@ -101,8 +105,8 @@ in --json.)
 
 Text of other clients is escaped where it would act on a terminal or fake a line, as \x1b, \n or \u202e;
 in the table and in names of children also a space, as \x20, and a backslash, as \\ (bash's "printf %b"
-reverses that). So each line of the table has ten words, with stripes eleven. Columns are aligned, even with
-wide characters, except for names wider than 60.
+reverses that). So each line of the table has ten words, with stripes or runs eleven. Columns are
+aligned, even with wide characters, except for names wider than 60.
 
 --json prints one object, which always has all of these fields, even if they are 0, "", null or []. Fields
 may be added; none is renamed or removed, and none changes its type.
@@ -110,6 +114,7 @@ may be added; none is renamed or removed, and none changes its type.
   exists     boolean: whether there is such a node
   queue      array, each queue in order, of objects with
     stripe       integer or null: the number of the stripe; null if the queue is not that of one
+    run          string or null: the key or tick of the run, as RUN; null if the queue is not that of one
     position     integer: as POS; the head of each queue has 1
     kind         string: as KIND
     state        string: held, waiting, or unknown, if it depends on a number of permits that is not
@@ -128,6 +133,9 @@ may be added; none is renamed or removed, and none changes its type.
   stripes    null if there are none, or an object with
     stripes      integer: how many there are; 0 if that is not stored
     free         integer: how many no client holds
+  job        null if there is none, or an object with
+    records      integer: how many runs are recorded as finished
+    swept        string or null: RFC 3339, UTC: up to when old records were removed; null if none were
   others     array of strings: the children that belong to no lock, semaphore or election
 
 --timeout D limits how long ls may take, connecting included (15s).
@@ -154,8 +162,8 @@ once, and release when the command has ended; with --ignore-revoke they do not p
 use the Go library see it in Lease.RevocationRequested, Java programs that use Curator in the
 RevocationListener of an InterProcessMutex. Other programs do not notice.
 
-  (neither)    request it from all holders: several, if it is a semaphore, readers hold it, or it has stripes;
-               PATH/stripe-0003 is one stripe alone
+  (neither)    request it from all holders: several, if it is a semaphore, readers hold it, or it has stripes
+               or runs; PATH/stripe-0003 is one stripe alone, PATH/KEY.key or PATH/TICK.tick one run
   --node NODE  request it from one client, which may still wait: by the name of its node ("node" in
                "ls --json") or its token (TOKEN in "ls")
   --all        request it from waiting clients too; they see it when they hold

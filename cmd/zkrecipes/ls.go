@@ -21,6 +21,7 @@ type listing struct {
 	Queue     []queueEntry `json:"queue"`     // the head first
 	Semaphore *permits     `json:"semaphore"` // nil if there is none
 	Stripes   *stripes     `json:"stripes"`   // nil if there are none
+	Job       *records     `json:"job"`       // nil if there is none
 	Others    []string     `json:"others"`
 }
 
@@ -43,7 +44,7 @@ func (p *program) ls(args []string) error {
 			return err
 		}
 		l := &listing{
-			Lock: path, Exists: s.Exists, Queue: queueEntries(s), Semaphore: permitsOf(s), Stripes: stripesOf(s),
+			Lock: path, Exists: s.Exists, Queue: queueEntries(s), Semaphore: permitsOf(s), Stripes: stripesOf(s), Job: recordsOf(s),
 			Others: append([]string{}, s.Others...),
 		}
 		if asJSON {
@@ -78,6 +79,9 @@ func (l *listing) print(out io.Writer) error {
 	default:
 		fmt.Fprintf(&text, "how many stripes there are is not stored at %s\n", quote.Line(l.Lock))
 	}
+	if l.Job != nil {
+		fmt.Fprintf(&text, "runs that are recorded as finished: %d%s\n", l.Job.Records, l.Job.sweptText())
+	}
 	if n := len(l.Others); n > 0 {
 		fmt.Fprintf(&text, "%s has children that belong to no lock, semaphore or election (%d): %s\n", quote.Line(l.Lock), n, firstFew(l.Others))
 	}
@@ -86,7 +90,7 @@ func (l *listing) print(out io.Writer) error {
 }
 
 // table has one line for each contender. Text of other clients is quoted as a cell, and
-// so are our fields that may be empty. Stripes have a column of their own.
+// so are our fields that may be empty. Stripes and runs have a column of their own.
 func (l *listing) table() table {
 	t := table{{"POS", "KIND", "STATE", "TOKEN", "SESSION", "WHO", "HOST", "PID", "SINCE", "AGE"}}
 	for _, c := range l.Queue {
@@ -104,16 +108,38 @@ func (l *listing) table() table {
 		})
 	}
 	if l.Stripes != nil {
-		t[0] = append([]string{"STRIPE"}, t[0]...)
-		for i, c := range l.Queue {
-			stripe := ""
-			if c.Stripe != nil {
-				stripe = strconv.Itoa(*c.Stripe)
+		t.prepend("STRIPE", func(i int) string {
+			if number := l.Queue[i].Stripe; number != nil {
+				return strconv.Itoa(*number)
 			}
-			t[i+1] = append([]string{quote.Cell(stripe)}, t[i+1]...)
-		}
+			return ""
+		})
+	}
+	if l.Job != nil {
+		t.prepend("RUN", func(i int) string {
+			if run := l.Queue[i].Run; run != nil {
+				return *run
+			}
+			return ""
+		})
 	}
 	return t
+}
+
+// prepend adds a column in front of the others. Its texts are quoted.
+func (t table) prepend(head string, text func(line int) string) {
+	t[0] = append([]string{head}, t[0]...)
+	for i := range t[1:] {
+		t[i+1] = append([]string{quote.Cell(text(i))}, t[i+1]...)
+	}
+}
+
+// sweptText says which records were removed.
+func (r *records) sweptText() string {
+	if r.Swept == nil {
+		return ""
+	}
+	return "; older records than " + r.Swept.Format(time.RFC3339) + " were removed"
 }
 
 // firstFew joins the first names.

@@ -113,8 +113,11 @@ func describe(q inspect.Queue, c inspect.Contender) string {
 		who = "session " + hexSession(c.Session)
 	}
 	at := ""
-	if q.Recipe == inspect.Stripe {
+	switch q.Recipe {
+	case inspect.Stripe:
 		at = fmt.Sprintf(", stripe %d", q.Stripe)
+	case inspect.Run:
+		at = ", run " + quote.Brief(q.Run)
 	}
 	return fmt.Sprintf("%s (%s, %s%s): %s", quote.Cell(c.Node), c.Kind, c.State, at, quote.Line(who))
 }

@@ -34,10 +34,29 @@ func stripesOf(s *inspect.Survey) *stripes {
 	return &stripes{Size: s.Stripes.Size, Free: s.Stripes.Free}
 }
 
+// records are the numbers of a job in JSON.
+type records struct {
+	Records int        `json:"records"` // how many runs are recorded as finished
+	Swept   *time.Time `json:"swept"`   // up to when old ones were removed; nil if none were
+}
+
+func recordsOf(s *inspect.Survey) *records {
+	if s.Job == nil {
+		return nil
+	}
+	r := &records{Records: s.Job.Records}
+	// Another program may have written any time: JSON has no years after 9999.
+	if swept := s.Job.Swept.UTC(); !swept.IsZero() && swept.Year() >= 0 && swept.Year() <= 9999 {
+		r.Swept = &swept
+	}
+	return r
+}
+
 // A queueEntry is a contender in JSON, and one line of "ls".
 type queueEntry struct {
 	Stripe   *int          `json:"stripe"`   // nil if the queue is not that of one
-	Position int           `json:"position"` // in the queue of its kind, or of its stripe
+	Run      *string       `json:"run"`      // its key or tick; nil if the queue is not that of one
+	Position int           `json:"position"` // in the queue of its kind, of its stripe, or of its run
 	Kind     string        `json:"kind"`     // a lease.KindMutex, or another of these
 	State    inspect.State `json:"state"`
 	Token    lease.Token   `json:"token"`
@@ -57,8 +76,11 @@ func newQueueEntry(q inspect.Queue, at int) queueEntry {
 		Who: c.Holder.Who, Host: c.Holder.Host, PID: c.Holder.PID,
 		Since: c.Enqueued.UTC(), Age: seconds(max(time.Since(c.Enqueued), 0)), Node: c.Node,
 	}
-	if q.Recipe == inspect.Stripe {
+	switch q.Recipe {
+	case inspect.Stripe:
 		e.Stripe = &q.Stripe
+	case inspect.Run:
+		e.Run = &q.Run
 	}
 	return e
 }
