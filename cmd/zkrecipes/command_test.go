@@ -49,6 +49,10 @@ func playCommand(part string, args []string) int {
 				fmt.Println("got", sig)
 			}
 		}
+	case "obedient": // end with 0 at TERM
+		signal.Notify(signals, syscall.SIGTERM)
+		fmt.Println("ready")
+		<-signals
 	case "unhurried": // say that TERM came, and go on until the input ends
 		signal.Notify(signals, syscall.SIGTERM)
 		fmt.Println("ready")

@@ -26,6 +26,8 @@ const (
 	envAncestors   = "ZKRECIPES_LOCK_ANCESTORS"
 	envLockCount   = "ZKRECIPES_LOCK_COUNT"  // with several locks
 	envLockStripe  = "ZKRECIPES_LOCK_STRIPE" // with --stripes
+	envKey         = "ZKRECIPES_KEY"         // with --once and --key
+	envTick        = "ZKRECIPES_TICK"        // with --once and --tick
 )
 
 // environ is an environment: "NAME=value" strings.
@@ -82,7 +84,8 @@ func (e environ) forCommand(locks []string, tokens []lease.Token, session int64)
 func numbered(name string, number int) string { return fmt.Sprintf("%s_%d", name, number) }
 
 // withoutOthers returns a copy without what a zkrecipes above this one may have set and
-// this one may not: that may have more locks, or a stripe.
+// this one may not: that may have more locks, or a stripe. The key or tick of a run
+// stays: the work under a further lock still is a part of that.
 func (e environ) withoutOthers() environ {
 	return slices.DeleteFunc(slices.Clone(e), func(entry string) bool {
 		return strings.HasPrefix(entry, envLockPath+"_") || strings.HasPrefix(entry, envLockToken+"_") ||

@@ -19,6 +19,7 @@ type event struct {
 	Lock   string    `json:"lock"`
 	Locks  []string  `json:"locks"`  // if there are several
 	Stripe *int      `json:"stripe"` // with --stripes; nil if it is not known yet
+	Key    string    `json:"key"`    // with --once
 	Kind   string    `json:"kind"`
 	Reason string    `json:"reason"`
 	Cause  string    `json:"cause"` // of a failure: one of the causes in exit.go
@@ -101,18 +102,17 @@ const locksField = "locks"
 
 var fieldsOfSeveral = map[string][]string{"waiting": {"contended"}, "acquired": {"tokens"}, "failed": {"contended"}}
 
-// stripeField is in all events of a job with --stripes.
-const stripeField = "stripe"
+// stripeField is in all events of a job with --stripes, keyField in those with --once.
+const (
+	stripeField = "stripe"
+	keyField    = "key"
+)
 
 // fieldsOf are the fields of a kind of event, in the order in which they are written.
-func fieldsOf(name string, several, striped bool) []string {
-	fields := slices.Clone(commonFields)
-	if several {
-		fields = append(fields, locksField)
-	}
-	if striped {
-		fields = append(fields, stripeField)
-	}
+// more are those that all events of the job have besides the common ones.
+func fieldsOf(name string, more ...string) []string {
+	fields := append(slices.Clone(commonFields), more...)
+	several := slices.Contains(more, locksField)
 	if i := slices.IndexFunc(eventKinds, func(k eventKind) bool { return k.name == name }); i >= 0 {
 		fields = append(fields, eventKinds[i].fields...)
 	}
@@ -142,8 +142,10 @@ var eventKinds = []eventKind{
 	{"killed", []string{"reason"}, "all processes are killed although nothing is lost: --kill-after is over, or the guardian was killed"},
 	{"stopped", []string{"held_seconds", "command", "exit_code"}, "after a loss, the command has ended"},
 	{"unprotected", []string{"reason", "held_seconds", "command", "exit_code"}, "the command had ended when the loss was noticed"},
+	{"unrecorded", []string{"reason", "held_seconds", "command", "exit_code"}, "run --once only: the command has ended with 0, but that could not be recorded"},
 	{"released", []string{"reason", "held_seconds", "command", "exit_code"}, `released; a reason says why it is free only later`},
 	{"campaigning", []string{"kind"}, "elect only: it waits for another term"},
+	{"recorded", []string{"reason", "token", "holder", "exit_code"}, "run --once only: the command does not run, because another one has finished this run"},
 	{"failed", []string{"reason", "cause", "ahead", "holder", "exit_code"}, "the command did not run"},
 }
 
@@ -154,13 +156,14 @@ var eventFields = []struct{ name, kind, means string }{
 	{"lock", "string", "PATH, as given; of several the first"},
 	{"locks", "array", "with several --lock: each PATH, in the order of the command line"},
 	{"stripe", "integer or null", "with --stripes: the number of the stripe, from 0 on; null while it waits for any of them"},
-	{"kind", "string", "what is held or waited for: mutex (also a stripe), reader, writer, semaphore or leader"},
+	{"key", "string", "with --once: KEY, or the tick: RFC 3339, UTC"},
+	{"kind", "string", "what is held or waited for: mutex (also a stripe or a run), reader, writer, semaphore or leader"},
 	{"reason", "string", "why, for people to read"},
 	{"cause", "string", "held (by another client), unreachable (no server answers), denied, usage, command (cannot be started), signal, lost (before it was started) or other"},
 	{"ahead", "integer", "how many hold it or wait ahead, of any of some stripes at all of these; in failed 0 if that was not the reason"},
-	{"holder", "object or null", `the first of them, as it describes itself: {"who", "host", "pid", "since"}, with "", 0 or null for what is missing; null if all is missing`},
+	{"holder", "object or null", `the first of them, or in recorded who has finished the run, and when, as it describes itself: {"who", "host", "pid", "since"}, with "", 0 or null for what is missing; null if all is missing`},
 	{"contended", "array", "with several --lock: each PATH at which other clients are ahead; ahead and holder are about the first of these"},
-	{"token", "integer", "the fencing token; with several --lock that of the first"},
+	{"token", "integer", "the fencing token; with several --lock that of the first; in recorded that of the other run"},
 	{"tokens", "array", "with several --lock: their tokens, in the order of locks"},
 	{"session", "string", "the ZooKeeper session, in hexadecimal"},
 	{"session_timeout_seconds", "number", "how long the servers keep a session that is silent"},
@@ -193,11 +196,25 @@ func (e event) MarshalJSON() ([]byte, error) {
 		}
 	}
 	var out bytes.Buffer
-	for i, name := range fieldsOf(e.Event, len(e.Locks) > 1, e.striped) {
+	for i, name := range fieldsOf(e.Event, e.moreFields()...) {
 		fmt.Fprintf(&out, "%c%q:%s", "{,"[min(i, 1)], name, values[name])
 	}
 	out.WriteByte('}')
 	return out.Bytes(), nil
+}
+
+// moreFields are the fields that all events of its job have besides the common ones.
+func (e event) moreFields() (more []string) {
+	if len(e.Locks) > 1 {
+		more = append(more, locksField)
+	}
+	if e.striped {
+		more = append(more, stripeField)
+	}
+	if e.Key != "" {
+		more = append(more, keyField)
+	}
+	return more
 }
 
 // helpEvents is the part of the help on "run" and "elect" about --json.
@@ -209,10 +226,10 @@ func describeEvents() string {
 	var out strings.Builder
 	out.WriteString(`Events of --json: one object per line. Each has "time", "event" and "lock", and the fields that are named
 with it here, always all of them, also when they are 0, "", null or []. If run has several --lock, each event
-has "locks" too, and some have further fields; with --stripes each has "stripe". Events and fields may be
-added; none is renamed or removed, and none changes its type. Text of other clients is escaped, as \u001b or
-\u202e: a decoder restores it, except bytes that are not UTF-8, which become \ufffd. Mistakes in the flags are
-reported as plain text, with exit code 64.
+has "locks" too, and some have further fields; with --stripes each has "stripe", with --once "key".
+Events and fields may be added; none is renamed or removed, and none changes its type. Text of other clients
+is escaped, as \u001b or \u202e: a decoder restores it, except bytes that are not UTF-8, which become \ufffd.
+Mistakes in the flags are reported as plain text, with exit code 64.
 `)
 	for _, k := range eventKinds {
 		text := k.means

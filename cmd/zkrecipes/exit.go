@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/once"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 	"github.com/zkrecipes/zkrecipes/recipes/striped"
 )
@@ -106,6 +107,7 @@ func classify(err error, conflict int) (cause string, code int) {
 	case errors.As(err, &open), errors.Is(err, framework.ErrNoAuth):
 		return causeDenied, exitNoPerm
 	case errors.Is(err, framework.ErrInvalidArgument), errors.Is(err, framework.ErrInvalidPath),
+		errors.Is(err, once.ErrForgotten), errors.Is(err, once.ErrTooManyRecords),
 		errors.Is(err, semaphore.ErrSizeMismatch), errors.Is(err, striped.ErrSizeMismatch), errors.Is(err, lease.ErrOtherRecipe), errors.Is(err, lease.ErrForeignData):
 		return causeUsage, exitUsage
 	}

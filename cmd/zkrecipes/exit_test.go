@@ -15,6 +15,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/once"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -32,6 +33,8 @@ func TestExitCodes(t *testing.T) {
 		{errNoContender, causeNoContender, 1},
 		{usageErrorf("no"), causeUsage, 64},
 		{fmt.Errorf("x: %w", framework.ErrInvalidPath), causeUsage, 64},
+		{fmt.Errorf("x: %w", once.ErrForgotten), causeUsage, 64},
+		{fmt.Errorf("x: %w", once.ErrTooManyRecords), causeUsage, 64},
 		{broken, causeUnreachable, 69},
 		{fmt.Errorf("connect: %w: %w", unanswered("no session within 1s"), broken), causeUnreachable, 69},
 		{unanswered("no answer"), causeUnreachable, 69},
@@ -98,6 +101,18 @@ func TestEnvironmentWithSeveralLocks(t *testing.T) {
 		"A=1", envLockPath + "=/b c", envLockToken + "=10", envLockSession + "=0x3",
 		envAncestors + "=" + fmt.Sprintf("0x1:%[1]d,0x2:%[1]d,0x3:%[1]d", os.Getpid()),
 	}, one)
+}
+
+// A run is of a key or of a tick, and the work under a further lock is a part of it.
+func TestEnvironmentWithARun(t *testing.T) {
+	outer := environ{"A=1"}.forCommand([]string{"/j"}, []lease.Token{7}, 1).withRun(&recordedRun{text: "k"})
+	require.Equal(t, "k", outer.get(envKey))
+	inner := outer.forCommand([]string{"/l"}, []lease.Token{8}, 2).withRun(nil)
+	require.Equal(t, "k", inner.get(envKey))
+	tick := inner.withRun(&recordedRun{text: "2026-11-26T03:00:00Z", tick: true})
+	require.Equal(t, "2026-11-26T03:00:00Z", tick.get(envTick))
+	require.NotContains(t, tick, envKey+"=k")
+	require.NotContains(t, tick.withRun(&recordedRun{text: "k"}), envTick+"=2026-11-26T03:00:00Z")
 }
 
 const envLockTokenLike = envLockToken + "S"

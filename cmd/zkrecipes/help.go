@@ -24,6 +24,7 @@ may be given more than once: run then takes several locks together. For example:
   zkrecipes run --lock /locks/import --permits 3 -- ./import.sh                      # three at a time
   zkrecipes run --lock /locks/gpus --stripes 4 -- ./train.sh                         # on one of four
   zkrecipes run --lock /locks/catalog --shared -- ./report.sh                        # beside other readers
+  zkrecipes run --once /jobs/report --tick 5m -- ./report.sh                         # once every 5 minutes
   zkrecipes elect --path /elections/scheduler -- /usr/local/bin/scheduler            # on one machine, always
   zkrecipes ls /locks/backup
   zkrecipes revoke /locks/backup

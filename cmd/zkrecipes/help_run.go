@@ -1,6 +1,7 @@
 package main
 
 var helpRun = `usage: zkrecipes run --lock PATH [--lock PATH...] [flags] -- COMMAND [ARGS...]
+       zkrecipes run --once PATH (--key KEY | --tick D) [--retention D] [flags] -- COMMAND [ARGS...]
 
 Waits for the lock PATH, runs COMMAND while holding it, and releases it when COMMAND has ended. Of all
 zkrecipes with the same PATH, on all machines, one runs its command at a time, in the order in which they
@@ -20,6 +21,14 @@ The lock:
                           Only with one --lock (see below).
   --key KEY               with --stripes: take the stripe of this key. Runs with equal keys exclude each
                           other, and those of different keys seldom do: many keys, and few locks.
+                          With --once: the name of the run.
+  --once PATH             in place of --lock: COMMAND is done once for each --key or --tick, on all
+                          machines together. If that run is recorded as finished, exit with 0 at once; if
+                          another zkrecipes is at it, wait until it is recorded, or take over (see below).
+  --tick D                with --once: the run is that of the present time, rounded down to a multiple of
+                          D, such as 5m, for commands that crontabs start at intervals of D
+  --retention D           with --once: how long records are kept, at least (24h, or twice --tick if that
+                          is longer). Give the same to all; it must be longer than COMMAND ever takes.
   --timeout D             wait at most that long, connecting included (default: for ever, with 15 s
                           for connecting). If no server answers, it takes up to two seconds more.
   --try                   do not wait: take the lock only if it is free. Without a server this takes at
@@ -109,6 +118,28 @@ have the same stripe: then they exclude each other too, and a run for one must n
 other. "zkrecipes ls PATH" shows all stripes. To change N, wait until PATH has been unused for about a minute,
 or use Locks.Resize in a program.
 
+Once: the first zkrecipes with a key or tick runs COMMAND. The run is recorded when COMMAND and all
+processes that it has started have ended, COMMAND with exit code 0, while the lock is held. The others wait,
+and exit with 0 when it is recorded; standard error says by whom and when. If COMMAND ends with another
+code, or its zkrecipes is killed or loses the lock, nothing is recorded, and the next one that waits runs
+COMMAND. So with --try nobody takes over. A run is finished once, but may be begun several times: if COMMAND
+changes data elsewhere, it should send the key and ZKRECIPES_LOCK_TOKEN along, and the receiver should
+refuse a key that it has seen. Exit code 0 means finished also after a signal: a COMMAND that TERM has ended
+early should give another one.
+
+A tick begins at a multiple of D since 1970-01-01T00:00Z, and zkrecipes belongs to that in which it was
+started. Cron and systemd start commands at the moment or later, by the clock that zkrecipes reads: so the
+machines agree on the tick even if their clocks do not, and a start that is late by less than D, or by hand,
+is still of its own tick. Give the D of the crontab, no greater one. Use --key in place of --tick
+  - if the days are those of local time, of which some have 23 or 25 hours: --key "$(date +%F)";
+  - if the clock of another machine starts zkrecipes, as a CronJob of Kubernetes: a start that is early here
+    belongs to the tick before, which is recorded, so that the run would be missed. Give the moment for which
+    it is scheduled, or schedule it some time after the multiple of D.
+Runs of different ticks and keys do not exclude each other: if a COMMAND can take longer than D, put a lock
+inside, as in: zkrecipes run --once PATH --tick D -- zkrecipes run --lock LOCK -- COMMAND.
+Records are removed when they are older than --retention. Then a key would be run again; a tick is refused
+with exit code 64, also on a machine whose clock is that much behind.
+
 One zkrecipes under another: it may take a second PATH while one above it holds a first. Take them in the
 same order everywhere, or both in one run, or two runs can wait for each other; --timeout ends that. To wait
 for the same PATH again would be to wait for itself, and is refused at once with exit code 64. It is known
@@ -117,7 +148,7 @@ Runs with --shared may be nested in one with --shared while no other client wait
 or --stripes while those above do not hold all permits or stripes, or the stripe of --key.
 
 A PATH is for a lock, for --permits, for --stripes, or for an election: a run that finds another kind in use
-there ends with exit code 64.
+there ends with exit code 64. A PATH of --once is for nothing else either, but that is not checked.
 
 With Java: the nodes are those of Apache Curator. Without flags, of InterProcessMutex; with --shared and
 --write, of InterProcessReadWriteLock; with --permits, of InterProcessSemaphoreV2 with a SharedCount at the
@@ -126,24 +157,29 @@ same path; with --stripes, each stripe is an InterProcessMutex. Runs exclude eac
 --shared.
 
 Exit codes:
-  0-255    the command's own; 128+N if signal N killed it
+  0-255    the command's own; 128+N if signal N killed it; with --once also 0 if the run is recorded already
   64       usage: wrong flags or arguments, or --permits or --stripes differs from what PATH has, or a
-           zkrecipes above this one holds PATH
+           zkrecipes above this one holds PATH, or the tick is older than the records of PATH, or there are
+           100000 of these
   69       ZooKeeper cannot be used, or no server answered at the end of the time, even if a client was
            ahead before; the error names the addresses and what happened at each
   75       not acquired in time, because another client holds it; the error names the holder and how many
            are ahead (--conflict-exit-code changes it)
   76       the lock was lost, or could not be proved to be held, or was held for --max-hold, before the
-           command had ended
+           command had ended and, with --once, was recorded; after a broken connection it may be recorded
   77       credentials or the client's certificate refused, or not permitted, or clients without the
            credentials may change PATH
   126      COMMAND cannot be executed          (checked before the lock is taken,
   127      COMMAND was not found                as far as that is possible)
   128+N    signal N ended the wait for the lock
+With --once, 64, 69 and 77 can also mean that COMMAND has ended with 0, and that could not be recorded.
 
 ` + helpEvents + `
 Examples:
-  A job in the crontab of three machines that must run on one of them:
+  A job in the crontabs of three machines that is to be done once every five minutes, or once a day:
+      */5 * * * *  zkrecipes run --once /jobs/report --tick 5m --quiet -- /usr/local/bin/report
+      30 1 * * *   zkrecipes run --once /jobs/backup --key "$(date +\%F)" --quiet -- backup.sh
+  A job that need not be done while another machine is at it:
       zkrecipes run --lock /locks/report --try --conflict-exit-code 0 -- /usr/local/bin/report
   Pipes and variables need a shell:
       zkrecipes run --lock /locks/dump -- sh -c 'pg_dump orders | gzip > /backup/orders.gz'
@@ -183,5 +219,9 @@ variables for each; with one they are not set:
 With --stripes:
   ZKRECIPES_LOCK_STRIPE   the number of the stripe, from 0 on. The token is that of this stripe; those of
                           different stripes cannot be compared. Without --stripes it is not set.
+With --once one of:
+  ZKRECIPES_KEY           the key, as given
+  ZKRECIPES_TICK          the tick: RFC 3339, UTC, such as 2026-11-26T03:00:00Z
+                          A "run --lock" below passes it on.
 The command inherits everything else, ZKRECIPES_AUTH included; with --auth-file it does not see the secret.
 `

@@ -24,6 +24,7 @@ type jobFlags struct {
 	connection
 	paths          pathList // of the locks or the election
 	what           string   // what is acquired: a lock, a permit, the leadership
+	run            string   // with --once its key or tick
 	grace, maxHold option[time.Duration]
 	killAfter      option[time.Duration]
 	ignoreRevoke   bool
@@ -102,7 +103,7 @@ func (p *program) runJob(
 ) int {
 	j := &job{program: p, jobFlags: f, newRecipe: newRecipe, signals: make(chan os.Signal, 64)}
 	j.report = newReporter(p.stderr, f.paths[0], f.json, f.quiet)
-	j.report.paths, j.report.what = f.paths, f.what
+	j.report.paths, j.report.what, j.report.run = f.paths, f.what, f.run
 	defer j.report.close()
 	code, err := j.execute(do)
 	if err != nil {
@@ -219,7 +220,7 @@ func (j *job) runLocked() (outcome, time.Duration, error) {
 	}
 	watchStops(j.signals) // before there is a command, because Ctrl-Z must not stop zkrecipes alone
 	defer unwatchStops()
-	env := j.env.forCommand(j.paths, j.held.Tokens(), j.session.ID()).withStripe(j.report.stripe.Load())
+	env := j.env.forCommand(j.paths, j.held.Tokens(), j.session.ID()).withStripe(j.report.stripe.Load()).withRun(j.recipe.run)
 	command, err := startProcess(j.held.Context(), j.file, j.command, env, [3]*os.File{j.stdin, j.stdout, j.stderr}, j.namespace)
 	if err != nil {
 		return outcome{}, 0, err
@@ -253,42 +254,4 @@ func (j *job) graceNow() time.Duration {
 		return limit
 	}
 	return grace
-}
-
-// finish releases the lease, reports how the command ended, and returns the exit code:
-// the command's own only if the lease was held to the end. again says that the job goes
-// on, so that the code does not matter yet.
-func (j *job) finish(o outcome, lasted time.Duration, again bool) int {
-	code, ended := o.end.exitCode(), time.Now()
-	released := j.held.Release() // of a lost lease, the node goes in the background or with the session
-	lost := o.lost || errors.Is(released, lease.ErrLost)
-	consequence := ""
-	if lost {
-		code = exitLost
-		consequence = fmt.Sprintf("; exit code %d, for the loss of the %s", code, j.report.what)
-	}
-	e := event{Event: "released", Held: seconds(lasted), Command: o.end.String()}
-	if again {
-		consequence = ""
-	} else {
-		e.ExitCode = &code
-	}
-	if released != nil && !o.lost { // a loss was reported when it happened
-		e.Reason = errorText(released)
-	}
-	switch {
-	case o.lost:
-		e.Event = "stopped"
-		j.report.warn(e, "%s the command has ended: %v%s", clock(ended), o.end, consequence)
-	case lost:
-		e.Event = "unprotected"
-		j.report.warn(e, "%s the command ran to its end (%v) but was not protected until then: %s%s", clock(ended), o.end, e.Reason, consequence)
-	case released != nil:
-		j.report.warn(e, "%s %s not released yet, and will be free when the session has ended: %s", j.report.name(), j.paths.are(), e.Reason)
-	case o.revoked:
-		j.report.info(e, "%s the command has ended (%v), and %s %s released", clock(ended), o.end, j.report.name(), j.paths.are())
-	default:
-		j.report.info(e, "")
-	}
-	return code
 }

@@ -34,7 +34,7 @@ func (j *job) refuseOpenPath(ctx context.Context, w waitLimit) error {
 	}
 	ctx, cancel := w.bound(ctx)
 	defer cancel()
-	open := &openPathError{servers: strings.Join(j.cfg.Servers, ","), scheme: j.cfg.Auth[0].Scheme, recursive: j.recipe.stripes > 0}
+	open := &openPathError{servers: strings.Join(j.cfg.Servers, ","), scheme: j.cfg.Auth[0].Scheme, recursive: j.recipe.stripes > 0 || j.recipe.run != nil}
 	for _, path := range j.paths {
 		before := len(open.nodes)
 		if err := j.findOpenNodes(ctx, path, open); err != nil {
@@ -80,6 +80,8 @@ func (j *job) protectedNodes(path string) []recipepath.ProtectedNode {
 		return recipepath.SemaphoreNodes(path)
 	case j.recipe.stripes > 0:
 		return j.stripeNodes(path)
+	case j.recipe.run != nil:
+		return j.recipe.run.nodes(path)
 	}
 	return recipepath.QueueNodes(path)
 }

@@ -134,6 +134,11 @@ func TestACLsThatAreTooOpen(t *testing.T) {
 		{"others join the queue of a stripe", "--stripes 2", "/stripe-0001", with(world(framework.PermCreate)...), "the ACL of " + testLock + "/stripe-0001 has world:anyone:c"},
 		{"others join the queue of the key", "--stripes 2 --key d", "/stripe-0001", with(world(framework.PermCreate)...), "the ACL of " + testLock + "/stripe-0001 has world:anyone:c"},
 		{"others join the queue of another key", "--stripes 2 --key a", "/stripe-0001", with(world(framework.PermCreate)...), ""},
+		{"others join the queue of the run", "--once /locks/test --key d", "/d.key", with(world(framework.PermCreate)...), "the ACL of " + testLock + "/d.key has world:anyone:c"},
+		{"others join the queue of another run", "--once /locks/test --key d", "/a.key", with(world(framework.PermCreate)...), ""},
+		{"others make records", "--once /locks/test --key d", "/done", with(world(framework.PermCreate)...), "the ACL of " + testLock + "/done has world:anyone:c"},
+		{"others say that records were removed", "--once /locks/test --key d", "/done", with(world(framework.PermRead | framework.PermWrite)...), "the ACL of " + testLock + "/done has world:anyone:rw"},
+		{"others delete runs", "--once /locks/test --key d", "", with(world(framework.PermDelete)...), "the ACL of " + testLock + " has world:anyone:d"},
 		{"others only read the queue", "--permits 2", "/locks", with(lookOnly...), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -38,6 +38,9 @@ type recipe struct {
 	// one it is; nil if it may be any.
 	stripes int
 	stripe  *int
+	// run is the run that is recorded when the command has ended with 0; nil if none
+	// is.
+	run *recordedRun
 	// parts are the locks of which this one is made, in the order in which they are
 	// acquired. It has a queue of its own if there are none.
 	parts []recipe
@@ -51,10 +54,14 @@ func (c recipe) queues() []recipe {
 	return []recipe{c}
 }
 
-// newRecipe returns the locks, the semaphore or the stripe that the flags ask for.
+// newRecipe returns the locks, the semaphore, the stripe or the run that the flags ask
+// for.
 func (f *runFlags) newRecipe(client *framework.Client) (recipe, error) {
-	if f.stripes.given {
+	switch {
+	case f.stripes.given:
 		return f.newStripes(client)
+	case f.once.given:
+		return f.newRun(client)
 	}
 	var (
 		parts []recipe

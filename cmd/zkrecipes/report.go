@@ -17,6 +17,7 @@ type reporter struct {
 	paths       pathList            // what is locked
 	what        string              // what is held there
 	stripe      atomic.Pointer[int] // which one, if it is a stripe; nil if that is not known yet
+	run         string              // its key or tick, if it is a run that is recorded
 	json, quiet bool
 
 	lines chan []byte
@@ -86,7 +87,7 @@ func (r *reporter) warn(e event, format string, args ...any) {
 	line := []byte("zkrecipes: " + quote.Line(fmt.Sprintf(format, args...)))
 	if r.json {
 		e.Time, e.Lock, e.Locks = time.Now().UTC().Truncate(time.Millisecond), r.paths[0], r.paths
-		e.Stripe, e.striped = r.stripe.Load(), r.what == stripe
+		e.Stripe, e.striped, e.Key = r.stripe.Load(), r.what == stripe, r.run
 		line, _ = quote.JSON(e, "") // cannot fail for strings, numbers and times
 	} else if format == "" {
 		return
@@ -102,6 +103,9 @@ func (r *reporter) name() string {
 	if number := r.stripe.Load(); number != nil {
 		return stripeName(*number, r.paths[0])
 	}
+	if r.run != "" {
+		return runName(r.run, r.paths[0])
+	}
 	return r.paths.String()
 }
 
@@ -115,7 +119,7 @@ func (r *reporter) either() string {
 
 // nameWithKind is name, with what it is.
 func (r *reporter) nameWithKind() string {
-	if r.stripe.Load() != nil {
+	if r.stripe.Load() != nil || r.run != "" {
 		return r.name()
 	}
 	return r.what + " " + r.name()

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"flag"
 	"math"
 	"path/filepath"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/recipes/once"
 )
 
 // runFlags is what the command line of "run" says. With several paths it asks for the
@@ -14,6 +19,7 @@ type runFlags struct {
 	shared, write bool
 	permits       option[int]
 	stripeFlags
+	recordFlags
 	try      bool
 	conflict int
 }
@@ -28,6 +34,7 @@ func (p *program) parseRun(args []string) (*runFlags, error) {
 	fs.BoolVar(&f.write, "write", false, "")
 	fs.Func("permits", "", f.permits.set(parseNumber))
 	f.stripeFlags.register(fs)
+	f.recordFlags.register(fs)
 	fs.BoolVar(&f.try, "try", false, "")
 	f.conflict = exitConflict
 	fs.Func("conflict-exit-code", "", func(text string) (err error) {
@@ -38,6 +45,9 @@ func (p *program) parseRun(args []string) (*runFlags, error) {
 		return nil, err
 	}
 	f.command = fs.Args()
+	if err := f.useRun(time.Now()); err != nil {
+		return nil, err
+	}
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -55,9 +65,14 @@ func (p *program) parseRun(args []string) (*runFlags, error) {
 
 // check finds the mistakes that show without a server.
 func (f *runFlags) check() error {
-	switch err := f.jobFlags.check("run", "lock", "lock"); {
-	case err != nil:
+	path, what := "lock", "lock"
+	if f.once.given {
+		path, what = "once", "job"
+	}
+	if err := cmp.Or(f.checkOnce(), f.jobFlags.check("run", path, what)); err != nil {
 		return err
+	}
+	switch {
 	case f.permits.given && (f.permits.value < 1 || f.permits.value > math.MaxInt32):
 		return usageErrorf("run: --permits %d: a semaphore has at least one permit, and at most %d", f.permits.value, math.MaxInt32)
 	case f.shared && f.write:
@@ -86,6 +101,9 @@ func (p *program) run(args []string) int {
 	}
 	return p.runJob(&f.jobFlags, f.newRecipe, f.conflict, func(j *job) (int, error) {
 		code, _, err := j.runOnce(f.begin(), false)
+		if errors.Is(err, once.ErrRecorded) {
+			return j.reportRecorded(err), nil
+		}
 		return code, err
 	})
 }

@@ -34,8 +34,8 @@ func (f *stripeFlags) register(fs *flag.FlagSet) {
 // checkStripes finds the mistakes that show without a server.
 func (f *runFlags) checkStripes() error {
 	switch n := f.stripes.value; {
-	case f.key.given && !f.stripes.given:
-		return usageErrorf("run: --key without --stripes: give --stripes N as well, the same N for all keys")
+	case f.key.given && !f.stripes.given && !f.once.given:
+		return usageErrorf("run: --key without --stripes or --once: give --stripes N as well, the same N for all keys, or --once PATH in place of --lock")
 	case !f.stripes.given:
 		return nil
 	case n < 1 || n > striped.MaxStripes:
@@ -106,8 +106,11 @@ func (f *runFlags) stripeOfKey(client *framework.Client, all *striped.Locks, c r
 
 // name names what is acquired, in messages.
 func (c recipe) name() string {
-	if c.stripe != nil {
+	switch {
+	case c.stripe != nil:
 		return stripeName(*c.stripe, c.path)
+	case c.run != nil:
+		return runName(c.run.text, c.path)
 	}
 	return c.path
 }

@@ -25,7 +25,10 @@ import (
 func virtual(t *testing.T, w *conformance.World, name string, flags ...string) (*job, *runFlags) {
 	t.Helper()
 	p := &program{}
-	f, err := p.parseRun(slices.Concat(flags, []string{"--lock", testLock, "--", "true"}))
+	if !slices.Contains(flags, "--once") {
+		flags = append(flags, "--lock", testLock)
+	}
+	f, err := p.parseRun(slices.Concat(flags, []string{"--", "true"}))
 	require.NoError(t, err)
 	j := &job{program: p, jobFlags: &f.jobFlags, newRecipe: f.newRecipe, cfg: conformance.Config(w.Server, name), signals: make(chan os.Signal, 1)}
 	j.report = newReporter(io.Discard, testLock, false, false)
