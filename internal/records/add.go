@@ -60,30 +60,33 @@ func (r *Records) add(ctx context.Context, p parent, checks []framework.Op, n Na
 		}
 		unknown = err
 	}
+	if err == nil {
+		return nil, nil
+	}
 	failed, multi := -1, (*framework.MultiError)(nil)
 	if errors.As(err, &multi) {
 		failed = multi.Index
 	}
 	exists := failed == create && errors.Is(err, framework.ErrNodeExists)
-	if err != nil && (unknown != nil || exists) {
+	if unknown != nil || exists {
 		existing, look := r.Get(ctx, r.Client, n)
 		if existing != nil || (look != nil && unknown == nil) {
 			return existing, look
 		}
 	}
+	written := failed == version && (errors.Is(err, framework.ErrBadVersion) || errors.Is(err, framework.ErrNoNode))
 	switch {
+	case unknown != nil && (written || exists || isUnknown(ctx, err)):
+		return nil, unknown
+	case written || exists:
+		return nil, errWritten
 	case failed >= 0 && failed < version:
 		err = fmt.Errorf("%w: %w", ErrCheckFailed, multi.Err)
-	case failed == version && errors.Is(err, framework.ErrBadVersion), failed == version && errors.Is(err, framework.ErrNoNode), exists:
-		err = errWritten
 	case failed > create:
 		err = fmt.Errorf("also[%d]: %w", failed-len(own), multi.Err)
 	}
-	switch {
-	case unknown == nil || isUnknown(ctx, err):
-		return nil, err
-	case errors.Is(err, errWritten):
-		return nil, unknown
+	if unknown != nil {
+		err = fmt.Errorf("%w; %w", err, unknown)
 	}
-	return nil, fmt.Errorf("%w; %w", err, unknown)
+	return nil, err
 }
