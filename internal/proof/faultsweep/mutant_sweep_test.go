@@ -5,17 +5,18 @@ func SweepMutants() []Mutant {
 	const (
 		jobs  = "./recipes/once"
 		kept  = "internal/records/records.go"
+		add   = "internal/records/add.go"
 		sweep = "internal/records/sweep.go"
 	)
 	return []Mutant{{
 		Name: "no records are removed", Package: jobs, Tests: "^TestOldRecordsGo$",
-		File: kept, Old: "recipepath.SizedNodes(r.Path))\n\t\tr.sweepIfDue(p.swept)\n", New: "recipepath.SizedNodes(r.Path))\n",
+		File: add, Old: "\t\t\tr.sweepIfDue(ctx, p.swept)\n", New: "",
 	}, {
 		Name: "no records are removed, seen in histories", Package: histories, Tests: "^TestJobs$",
-		File: kept, Old: "recipepath.SizedNodes(r.Path))\n\t\tr.sweepIfDue(p.swept)\n", New: "recipepath.SizedNodes(r.Path))\n",
+		File: add, Old: "\t\t\tr.sweepIfDue(ctx, p.swept)\n", New: "",
 	}, {
 		Name: "a job that has too many records keeps them", Package: jobs, Tests: "^TestTooManyRecords$",
-		File: kept, Old: "\t\tr.sweepIfDue(p.swept)\n\t\terr = ErrTooMany\n", New: "\t\terr = ErrTooMany\n",
+		File: kept, Old: "\t\tr.sweepIfDue(ctx, p.swept)\n", New: "",
 	}, {
 		Name: "a tick is taken that was swept", Package: jobs, Tests: "^TestForgottenTickIsNotBegun$",
 		File: kept, Old: "case !n.Tick.IsZero() && !n.Tick.After(p.swept):", New: "case n.Tick.IsZero() && n.Tick.After(p.swept):",
@@ -51,24 +52,24 @@ func SweepMutants() []Mutant {
 		File: sweep, Old: "if begun.Mtime.Before(now) {", New: "if !begun.Mtime.IsZero() {",
 	}, {
 		Name: "a server whose clock is behind has swept ticks taken again", Package: jobs, Tests: "^TestServerIsFarBehind$",
-		File: sweep, Old: "if err != nil || !r.due(now, before.swept) {", New: "if err != nil {",
+		File: sweep, Old: "if !r.due(now, before.swept) {", New: "if now.IsZero() {",
 	}, {
 		Name: "a client that was paused removes a younger record", Package: jobs, Tests: "^TestSweeperIsPaused$",
-		File: sweep, Old: "framework.CheckOp(r.Path, parent.Version)", New: "framework.CheckOp(r.Path, framework.AnyVersion*min(1, parent.Version))",
+		File: sweep, Old: "framework.CheckOp(r.Path, version)", New: "framework.CheckOp(r.Path, framework.AnyVersion*min(1, version))",
 	}, {
 		Name: "a record that is gone ends the sweep", Package: jobs, Tests: "^TestRecordIsGoneBeforeTheSweep$",
-		File: sweep, Old: "err != nil && (!errors.As(err, &multi) || multi.Index == 0) {", New: "err != nil && (!errors.As(err, &multi) || multi.Index >= 0) {",
+		File: sweep, Old: "|| multi.Index == 0 || ", New: "|| multi.Index >= 0 || ",
 	}, {
 		Name: "the sweep removes what is not a record", Package: jobs, Tests: "^TestOldRecordsGo$",
-		File: sweep, Old: "return ok && !at.After(upTo), nil", New: "return !at.After(upTo), nil",
+		File: sweep, Old: "!ok || tick.After(upTo) {", New: "ok && tick.After(upTo) {",
 	}, {
 		Name: "the record of a key is as old as it can be", Package: jobs, Tests: "^TestOldRecordsGo$",
-		File: sweep, Old: "\t\tat = stat.Ctime\n", New: "\t\t_ = stat.Ctime\n",
+		File: sweep, Old: "!exists || stat.Ctime.After(upTo), err", New: "!exists || stat.Ctime.Before(time.Time{}), err",
 	}, {
 		Name: "the record of a tick is as old as its node", Package: jobs, Tests: "^TestOldRecordsGo$",
-		File: sweep, Old: "if ok && at.IsZero() {", New: "if ok {",
+		File: sweep, Old: "!ok || tick.After(upTo) {", New: "!ok || tick.After(upTo) && tick.IsZero() {",
 	}, {
 		Name: "only the records of ticks go", Package: jobs, Tests: "^TestOldRecordsGo$",
-		File: sweep, Old: "\t\tif err != nil || !exists {\n", New: "\t\tif err != nil || exists {\n",
+		File: sweep, Old: "!ok || tick.After(upTo) {", New: "!ok || tick.IsZero() || tick.After(upTo) {",
 	}}
 }
