@@ -157,7 +157,7 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/begin":
 		c.see(p, tick)
 		if err = c.store.begin(tick, lease.Token(token)); err == nil {
-			c.torment(r.Context(), p, tick)
+			c.fault(r.Context(), p, tick)
 		}
 	case "/apply":
 		c.delay(r.Context(), p)

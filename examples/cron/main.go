@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// start runs one of the processes, or all of them and what torments them, with the
+// start runs one of the processes, or all of them and what happens to them, with the
 // server of the command line or one of its own.
 func start(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("cron", flag.ContinueOnError)

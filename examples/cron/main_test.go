@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 // Each tick is done once, although it is begun again after each act.
-func TestRun(t *testing.T) {
+func TestCron(t *testing.T) {
 	server := zktest.NewServer(t, zktest.WithTick(sessionTimeout/2))
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), server.Addr(), [][]act{{kill, pause}, {killLate}}, &out))

@@ -80,9 +80,9 @@ func (c *cluster) fill(ctx context.Context) error {
 	return c.await(ctx, func() bool { _, fresh := all(); return fresh })
 }
 
-// torment does the next act to a process that has begun a tick, if as many others know
+// fault does the next act to a process that has begun a tick, if as many others know
 // of it as there are acts left, so that one will finish it.
-func (c *cluster) torment(ctx context.Context, p *process, tick time.Time) {
+func (c *cluster) fault(ctx context.Context, p *process, tick time.Time) {
 	c.mu.Lock()
 	chosen := c.tick
 	c.mu.Unlock()
