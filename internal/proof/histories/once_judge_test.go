@@ -101,7 +101,8 @@ func (j *judge) look() {
 func (j *judge) record(name string, czxid int64, data []byte) *made {
 	var stored once.Record
 	_ = json.Unmarshal(data, &stored)
-	m := &made{name: name, token: stored.Token, czxid: czxid, at: time.Now().Add(j.ahead)}
+	// The clock of a server counts milliseconds.
+	m := &made{name: name, token: stored.Token, czxid: czxid, at: time.Now().Add(j.ahead).Truncate(time.Millisecond)}
 	_, tick, _ := znode.ParseRun(name)
 	for _, other := range j.all {
 		switch {
