@@ -174,7 +174,7 @@ func TestEnvironmentOfARun(t *testing.T) {
 	require.Empty(t, p.line())
 	require.Equal(t, 0, p.end())
 
-	const years = "87600h" // so that it does not end during the test
+	const years = "87600h"                                      // so that it does not end during the test
 	flags := []string{"--once", "/jobs/other", "--tick", years} // whose records are kept for longer
 	t.Setenv(envKey, "of a zkrecipes above")
 	p = start(t, server, flagsFor(command("environment", envKey, envTick), flags...)...)
