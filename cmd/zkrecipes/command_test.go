@@ -49,10 +49,12 @@ func playCommand(part string, args []string) int {
 				fmt.Println("got", sig)
 			}
 		}
-	case "obedient": // end with 0 at TERM
-		signal.Notify(signals, syscall.SIGTERM)
+	case "obedient": // end with 0 at TERM; say that USR1 came
+		signal.Notify(signals, syscall.SIGTERM, syscall.SIGUSR1)
 		fmt.Println("ready")
-		<-signals
+		for <-signals != syscall.SIGTERM {
+			fmt.Println("got USR1")
+		}
 	case "unhurried": // say that TERM came, and go on until the input ends
 		signal.Notify(signals, syscall.SIGTERM)
 		fmt.Println("ready")

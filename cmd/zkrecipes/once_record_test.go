@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,6 +34,8 @@ func TestLostRunIsNotRecorded(t *testing.T) {
 	server := zktest.NewServer(t)
 	p := start(t, server, slices.Concat([]string{"run"}, runA, command("obedient"))...)
 	require.Equal(t, "ready", p.line())
+	p.signal(syscall.SIGUSR1)
+	require.Equal(t, "got USR1", p.line(), "which shows that it is supervised")
 	deleteRunA(t, server)
 	require.Equal(t, exitLost, p.end())
 	said := p.said(2)
@@ -79,7 +82,7 @@ func TestRevokedRunIsRecordedIfItEndsWithZero(t *testing.T) {
 func TestMaximumHoldTimeOfARun(t *testing.T) {
 	t.Parallel()
 	server := zktest.NewServer(t)
-	p := holdRun(t, server, "obedient", "--max-hold", "2s", "--grace", "1s")
+	p := holdRun(t, server, "obedient", "--max-hold", "5s", "--grace", "2s")
 	require.Contains(t, p.event("lost").Reason, "maximum hold time")
 	require.Equal(t, exitLost, p.end())
 	requireUnrecorded(t, server)
@@ -88,7 +91,6 @@ func TestMaximumHoldTimeOfARun(t *testing.T) {
 // What was done meanwhile to the records, while the command of a run was running.
 func TestRecordsThatChangeWhileTheCommandRuns(t *testing.T) {
 	const done = testLock + "/done"
-	closed := framework.DigestACL(framework.PermAll, "me", "hunter2")
 	for _, test := range []struct {
 		name   string
 		change func(t *testing.T, c *framework.Client)
@@ -100,16 +102,15 @@ func TestRecordsThatChangeWhileTheCommandRuns(t *testing.T) {
 			makeNode(t, c, done+"/2000-01-01T00:00:00Z.tick", framework.WorldACL(framework.PermAll)...)
 		}, "released", 0, "recorded as finished"},
 		{"the tick is forgotten", func(t *testing.T, c *framework.Client) {
-			_, err := c.Set(t.Context(), done, znode.Swept(time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)), framework.AnyVersion)
-			require.NoError(t, err)
+			storeAt(t, c, done, znode.Swept(time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)))
 		}, "unrecorded", exitUsage, "older than the records that are kept"},
 		{"records may not be made", func(t *testing.T, c *framework.Client) {
-			_, err := c.SetACL(t.Context(), done, append(slices.Clone(closed), lookOnly...), framework.AnyVersion)
+			storeAt(t, c, done, nil)
+			_, err := c.SetACL(t.Context(), done, append(slices.Clone(ourACL), lookOnly...), framework.AnyVersion)
 			require.NoError(t, err)
 		}, "unrecorded", exitNoPerm, "not permitted"},
 		{"another program has its data there", func(t *testing.T, c *framework.Client) {
-			_, err := c.Set(t.Context(), done, []byte("settings"), framework.AnyVersion)
-			require.NoError(t, err)
+			storeAt(t, c, done, []byte("settings"))
 		}, "unrecorded", exitUsage, "settings"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,6 +126,14 @@ func TestRecordsThatChangeWhileTheCommandRuns(t *testing.T) {
 			require.Equal(t, "exit code 0", e.Command)
 		})
 	}
+}
+
+// storeAt stores data in a node that may be missing.
+func storeAt(t *testing.T, c *framework.Client, path string, data []byte) {
+	t.Helper()
+	require.NoError(t, c.CreateParents(t.Context(), path+"/x"))
+	_, err := c.Set(t.Context(), path, data, framework.AnyVersion)
+	require.NoError(t, err)
 }
 
 // finishAfter finishes a run whose command has ended with 0, after a change, and
