@@ -21,6 +21,7 @@ func TestTooManyRecords(t *testing.T) {
 		c := w.Client("a", func(cfg *framework.Config) { cfg.MaxRequestBytes, cfg.MaxReplyBytes = 1<<20, 16<<20 })
 		j := newJob(t, c, once.WithRetention(time.Minute))
 		require.NoError(t, j.Do(t.Context(), "first", nothing))
+		held := w.Acquire(j.Key("held"))
 		const each = 1000
 		for made := 1; made < once.MaxRecords; {
 			var ops []framework.Op
@@ -32,6 +33,10 @@ func TestTooManyRecords(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.ErrorIs(t, j.Do(t.Context(), "last", nothing), once.ErrTooManyRecords)
+		reads := boundReads(w, "a")
+		require.ErrorIs(t, j.Key("held").Record(t.Context(), held), once.ErrTooManyRecords)
+		require.Less(t, *reads, 10)
+		require.NoError(t, held.Release())
 		w.After(10 * time.Minute)
 		for range 10 {
 			if j.Do(t.Context(), "last", nothing) == nil {

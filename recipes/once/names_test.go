@@ -18,9 +18,17 @@ func TestKeys(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		j := newJob(t, w.Client("a"))
 		long := strings.Repeat("x", 200)
-		keys := []string{"", ".", "..", "a/b", "a%2Fb", "ä", "\xff", "\x00", "a.key", long, long + "x", "x" + strings.Repeat("/", 90)}
+		keys := []string{
+			"", ".", "..", "/", "a/b", "a%2Fb", "%", "ä", "\xff", "\x00", "\n", "\u202e", "a", "A", "a b", "a.key", ".key", "done", "zookeeper",
+			"lock-0000000001", "_c_60089ad3-bc74-4b90-aa26-9f9155640cdd-lock-0000000000", "2000-01-01T00:00:00Z", "2000-01-01T00:00:00Z.tick",
+			long[:92], long[:93], long, long + "x", "x" + strings.Repeat("/", 90), strings.Repeat("é", 40),
+		}
 		for _, key := range keys {
-			require.NoError(t, j.Do(t.Context(), key, nothing), "%q", key)
+			begun := 0
+			for range 2 {
+				require.NoError(t, j.Do(t.Context(), key, begins(&begun)), "%q", key)
+			}
+			require.Equal(t, 1, begun, "%q", key)
 			record, err := j.Key(key).Recorded(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, strings.ToValidUTF8(key, "\ufffd"), record.Key)
@@ -43,9 +51,13 @@ func TestTicks(t *testing.T) {
 			require.NoError(t, err)
 			require.Nil(t, record)
 		}
-		for _, none := range []time.Time{{}, time.Date(12345, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		for _, none := range []time.Time{
+			{}, time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC),
+			time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("west", -7200)),
+		} {
 			require.ErrorIs(t, j.Tick(none).Do(t.Context(), nothing), framework.ErrInvalidArgument)
 		}
+		require.NoError(t, j.Tick(time.Date(9999, 1, 1, 0, 0, 0, 1, time.UTC)).Do(t.Context(), nothing))
 	})
 }
 

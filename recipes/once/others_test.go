@@ -97,6 +97,21 @@ func TestForeignParentOfRecords(t *testing.T) {
 	})
 }
 
+// The parent of the records is written by others while a run is done.
+func TestParentOfRecordsIsWritten(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		reads := boundReads(w, "a")
+		err := newJob(t, c).Do(t.Context(), "a", func(ctx context.Context, _ *lease.Lease) error {
+			_, err := c.Set(ctx, done, []byte("something else"), framework.AnyVersion)
+			return err
+		})
+		require.ErrorIs(t, err, lease.ErrForeignData)
+		require.Less(t, *reads, 10)
+		require.Empty(t, w.Server.Children(done))
+	})
+}
+
 // An operation that fails keeps the run from being recorded, and is named.
 func TestOperationThatFails(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
