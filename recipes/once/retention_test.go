@@ -59,8 +59,8 @@ func TestManyYoungRecords(t *testing.T) {
 		j := newJob(t, c, once.WithRetention(time.Minute))
 		do(t, w, j.Key("first"))
 		slow(w)
-		const each = 50
-		for i := range 150 {
+		const each = 10
+		for i := range 100 {
 			ops := make([]framework.Op, each)
 			for n := range ops {
 				ops[n] = framework.CreateOp(fmt.Sprintf("%s/%d.key", done, each*i+n), nil, framework.Persistent)
