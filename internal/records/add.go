@@ -28,8 +28,12 @@ func (r *Records) Add(ctx context.Context, checks []framework.Op, n Name, data [
 			return nil, fmt.Errorf("%w: %w", ErrCheckFailed, err)
 		case err != nil && ctx.Err() != nil:
 			return nil, context.Cause(ctx) // of a read that was not answered nothing is unknown
-		case err != nil:
-			return nil, err
+		case err != nil: // no room is needed for a record that exists
+			existing, _ := r.Get(ctx, r.Client, n)
+			if existing != nil {
+				err = nil
+			}
+			return existing, err
 		}
 		existing, err := r.add(ctx, p, checks, n, data, also)
 		if err == nil && existing == nil {

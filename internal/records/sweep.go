@@ -39,8 +39,9 @@ const sweepsPerRetention = 8
 
 // A sweep is bounded, as somebody waits for it. What is left is for the next one.
 const (
-	sweepLimit = 10 * time.Second
-	inOneGo    = 128 // records that are looked at, and removed, together
+	sweepLimit = 5 * time.Second
+	inOneGo    = 128 // records that are removed together
+	atATime    = 32  // reads: those that prove the session alive wait behind them
 )
 
 // sweepIfDue removes old records, if that was not done lately. It is called when a
@@ -53,9 +54,9 @@ func (r *Records) sweepIfDue(ctx context.Context, swept time.Time) {
 	if s == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
+	limited, cancel := context.WithTimeout(ctx, sweepLimit)
 	defer cancel()
-	if err := r.sweep(ctx, r.Client.In(s)); err != nil && ctx.Err() == nil && !errors.Is(err, framework.ErrBadVersion) {
+	if err := r.sweep(limited, r.Client.In(s)); err != nil && ctx.Err() == nil && !errors.Is(err, framework.ErrBadVersion) {
 		kit.Of(r.Client).Logger().Warn("old records were not removed", "path", quote.Path(r.Client.FullPath(r.Path)), "error", err)
 	}
 }
@@ -68,7 +69,7 @@ func (r *Records) due(now, swept time.Time) bool {
 // sweep removes old records. It fails with an ErrBadVersion if somebody else begins to.
 func (r *Records) sweep(ctx context.Context, c *framework.Client) error {
 	before, err := r.parent(ctx, c)
-	if err != nil {
+	if err != nil || !r.due(time.Now(), before.swept) {
 		return err
 	}
 	begun, err := c.Set(ctx, r.Path, before.data, before.stat.Version) // tells the server's time
@@ -105,6 +106,9 @@ func (r *Records) old(ctx context.Context, c *framework.Client, names []string, 
 	keep, errs := make([]bool, len(names)), make([]error, len(names))
 	var reads sync.WaitGroup
 	for i, name := range names {
+		if i%atATime == 0 {
+			reads.Wait()
+		}
 		if _, tick, ok := znode.ParseRun(name); !ok || tick.After(upTo) {
 			keep[i] = true
 			continue
@@ -124,8 +128,9 @@ func (r *Records) old(ctx context.Context, c *framework.Client, names []string, 
 	return old, errors.Join(errs...)
 }
 
-// remove removes records while the parent has that version. One that is gone, by hand,
-// is no reason not to remove the others.
+// remove removes records while the parent has that version. One that cannot be removed,
+// because it is gone or somebody has made nodes below it, is no reason not to remove
+// the others.
 func (r *Records) remove(ctx context.Context, c *framework.Client, names []string, version int32) error {
 	for len(names) > 0 {
 		ops := []framework.Op{framework.CheckOp(r.Path, version)}
@@ -134,7 +139,7 @@ func (r *Records) remove(ctx context.Context, c *framework.Client, names []strin
 		}
 		_, err := c.Multi(ctx, ops...)
 		multi := (*framework.MultiError)(nil)
-		if !errors.As(err, &multi) || multi.Index == 0 || !errors.Is(err, framework.ErrNoNode) {
+		if !errors.As(err, &multi) || multi.Index == 0 {
 			return err
 		}
 		names = slices.Delete(names, multi.Index-1, multi.Index)

@@ -36,9 +36,10 @@
 // # Ticks
 //
 // A tick is the run of a scheduled moment: [Job.Tick]. Each process calls Do for each
-// of its ticks. The first one runs it, and the others wait until it is recorded, so
-// that there is one that takes over. Their clocks need not agree: a process that is
-// late finds the record, which takes the place of a minimum time to hold a lock.
+// of its ticks, as the modules contrib/cron and contrib/gocron do for two schedulers.
+// The first one runs it, and the others wait until it is recorded, so that there is one
+// that takes over. Their clocks need not agree: a process that is late finds the
+// record, which takes the place of a minimum time to hold a lock.
 //
 // # Records
 //

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/records"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
@@ -47,28 +46,15 @@ func (r *Run) Recorded(ctx context.Context) (*Record, error) {
 	return parse(data), nil
 }
 
-// A recordedError is the ErrRecorded of one run.
-type recordedError struct {
-	run hold.Key
-	by  lease.Holder
-}
+// recordedBy is the ErrRecorded for a record.
+func recordedBy(data []byte) error { return fmt.Errorf("%w, by %s", ErrRecorded, parse(data).Holder) }
 
-// Error says by whom.
-func (e *recordedError) Error() string { return fmt.Sprintf("%v, by %s", ErrRecorded, e.by) }
-
-// Is reports whether target is ErrRecorded.
-func (e *recordedError) Is(target error) bool { return target == ErrRecorded }
-
-// recordedBy is the ErrRecorded for a record of the run.
-func (r *Run) recordedBy(data []byte) error {
-	return &recordedError{r.recipe.Key(), parse(data).Holder}
-}
-
-// saysRecorded reports whether an error says that this run is recorded, and not another
-// one, as the cause of a context may.
-func (r *Run) saysRecorded(err error) bool {
-	recorded := (*recordedError)(nil)
-	return errors.As(err, &recorded) && recorded.run == r.recipe.Key()
+// isRecordedUnder reports whether the run is known to be recorded under a lease.
+func (r *Run) isRecordedUnder(held *lease.Lease) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	found, err := r.Recorded(ctx)
+	return err == nil && found != nil && found.Token == held.Token()
 }
 
 // Record records the run as finished, under a lease that Acquire has returned: in one
@@ -76,13 +62,13 @@ func (r *Run) saysRecorded(err error) bool {
 // recorded yet. The transaction carries out the operations in also as well, by the view
 // of the client that New was given: what they do happens exactly once, however often
 // the run is begun. After nil the lease is needed for nothing more but to be released,
-// and another call under it does nothing.
+// and while it is valid another call under it does nothing.
 //
 // Without a connection Record waits until ctx ends or the lease is over. It also
-// removes old records, if that was not done lately. Errors:
+// removes old records, if that was not done lately, for some seconds at most. Errors:
 //
-//   - lease.ErrLost, lease.ErrReleased: the lease is over, and the run not recorded by
-//     it. If it is a framework.ErrUnknownOutcome as well, it may be recorded.
+//   - lease.ErrLost, lease.ErrReleased: the lease is over, and this call has not
+//     recorded the run. If it is a framework.ErrUnknownOutcome as well, it may have.
 //   - framework.ErrUnknownOutcome: the run may be recorded. Recorded says so later, or
 //     another call of Record under the same lease.
 //   - ErrRecorded: another lease, or an operator, has recorded the run. ErrForgotten,
@@ -137,7 +123,7 @@ func (r *Run) add(ctx context.Context, held *lease.Lease, also []framework.Op) e
 		why := cmp.Or(held.Confirm(ctx), fmt.Errorf("%w: the lease is on %s", framework.ErrInvalidArgument, quote.Path(held.Path())))
 		err = fmt.Errorf("%w: %w", why, err)
 	case err == nil && existing != nil && parse(existing).Token != held.Token():
-		err = r.recordedBy(existing)
+		err = recordedBy(existing)
 	}
 	return err
 }

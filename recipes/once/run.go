@@ -62,8 +62,7 @@ func (r *Run) Do(ctx context.Context, fn func(ctx context.Context, held *lease.L
 	a := acquirer{Run: r}
 	err := lease.Do(ctx, &a, lease.Forever, func(ctx context.Context, held *lease.Lease) error {
 		if !a.waited { // it entered a lease under which the run may have been recorded
-			if err := r.unrecorded(ctx, r.recipe.Client); err != nil {
-				a.recorded = r.saysRecorded(err)
+			if err := a.unrecorded(ctx, r.recipe.Client); err != nil {
 				return err
 			}
 		}
@@ -72,7 +71,7 @@ func (r *Run) Do(ctx context.Context, fn func(ctx context.Context, held *lease.L
 		}
 		// The work is done: that the caller's context ends is no reason to do it again.
 		err := r.Record(context.WithoutCancel(ctx), held)
-		a.recorded = err == nil
+		a.recorded = err == nil || r.isRecordedUnder(held) // by fn, and the lease is over
 		return err
 	})
 	if a.recorded {
@@ -85,7 +84,7 @@ func (r *Run) Do(ctx context.Context, fn func(ctx context.Context, held *lease.L
 type acquirer struct {
 	*Run
 	waited   bool // and did not re-enter
-	recorded bool // the run is
+	recorded bool // it found a record, or has made one
 }
 
 // Acquire waits up to timeout until nobody else has the run. See lease.Acquirer for
@@ -102,24 +101,21 @@ func (a *acquirer) Acquire(ctx context.Context, timeout time.Duration) (*lease.L
 	if err := a.check(); err != nil {
 		return nil, err
 	}
-	return a.recipe.Acquire(ctx, timeout, func(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
-		held, err := a.take(ctx, t)
-		a.waited, a.recorded = true, a.saysRecorded(err)
-		return held, err
-	})
+	return a.recipe.Acquire(ctx, timeout, a.take)
 }
 
 // take waits in the queue, and for the record.
-func (r *Run) take(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
-	if err := r.unrecorded(ctx, t.Client); err != nil {
+func (a *acquirer) take(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
+	a.waited = true
+	if err := a.unrecorded(ctx, t.Client); err != nil {
 		return nil, err
 	}
-	if err := t.CheckFree(ctx, r.queue); err != nil {
+	if err := t.CheckFree(ctx, a.queue); err != nil {
 		return nil, err
 	}
-	t.Verify = func(ctx context.Context, _ string, _ int64) error { return r.verify(ctx, t.Client) }
-	p, err := t.Await(ctx, r.queue, &queue.Dependency{Watch: func(ctx context.Context) (*framework.Watch, bool, error) {
-		return r.watch(ctx, t.Client)
+	t.Verify = func(ctx context.Context, _ string, _ int64) error { return a.verify(ctx, t.Client) }
+	p, err := t.Await(ctx, a.queue, &queue.Dependency{Watch: func(ctx context.Context) (*framework.Watch, bool, error) {
+		return a.watch(ctx, t.Client)
 	}})
 	if err != nil {
 		return nil, err
@@ -128,19 +124,19 @@ func (r *Run) take(ctx context.Context, t *acquire.Try) (*lease.Lease, error) {
 }
 
 // unrecorded returns an ErrRecorded if the run is recorded.
-func (r *Run) unrecorded(ctx context.Context, c *framework.Client) error {
-	data, err := r.job.records.Get(ctx, c, r.name)
+func (a *acquirer) unrecorded(ctx context.Context, c *framework.Client) error {
+	data, err := a.job.records.Get(ctx, c, a.name)
 	if err == nil && data != nil {
-		err = r.recordedBy(data)
+		a.recorded, err = true, recordedBy(data)
 	}
 	return err
 }
 
 // watch is unrecorded with a watch, for those that wait.
-func (r *Run) watch(ctx context.Context, c *framework.Client) (*framework.Watch, bool, error) {
-	recorded, _, w, err := c.ExistsWatch(ctx, r.job.records.PathOf(r.name))
+func (a *acquirer) watch(ctx context.Context, c *framework.Client) (*framework.Watch, bool, error) {
+	recorded, _, w, err := c.ExistsWatch(ctx, a.job.records.PathOf(a.name))
 	if err == nil && recorded {
-		err = r.unrecorded(ctx, c)
+		err = a.unrecorded(ctx, c)
 	}
 	return w, false, err
 }
@@ -148,11 +144,11 @@ func (r *Run) watch(ctx context.Context, c *framework.Client) (*framework.Watch,
 // verify returns an error unless the run, to which this client was admitted, may begin.
 // The record of an earlier holder is older than the deletion of its node, which this
 // session has seen or sent: so a read shows it.
-func (r *Run) verify(ctx context.Context, c *framework.Client) (err error) {
+func (a *acquirer) verify(ctx context.Context, c *framework.Client) (err error) {
 	var room error
 	var other sync.WaitGroup
-	other.Go(func() { room = r.job.records.Room(ctx, c, r.name) })
-	err = r.unrecorded(ctx, c)
+	other.Go(func() { room = a.job.records.Room(ctx, c, a.name) })
+	err = a.unrecorded(ctx, c)
 	other.Wait()
 	return cmp.Or(err, room)
 }

@@ -13,14 +13,38 @@ func OnceMutants() []Mutant {
 		names  = "internal/znode/once.go"
 	)
 	return []Mutant{{
+		Name: "the cause of a context is taken for the record of a run", Package: jobs, Tests: "^TestCauseIsTheRecordOfAnotherRun$",
+		File: run, Old: "\tif a.recorded {\n", New: "\tif a.recorded || (err != nil && context.Cause(ctx) != nil) {\n",
+	}, {
+		Name: "a run that is entered again is begun although it is recorded", Package: jobs, Tests: "^TestReentryAfterTheRecord$|^TestForksDoOneRun$",
+		File: run, Old: "if !a.waited {", New: "if !a.waited && a.recorded {",
+	}, {
+		Name: "a key of any length", Package: jobs, Tests: "^TestLongKeys$",
+		File: run, Old: "!ok || len(r.key) > maxKey {", New: "!ok || len(r.key) < -maxKey {",
+	}, {
+		Name: "a job has its records below those of another", Package: jobs, Tests: "^TestPathsThatAreRefused$",
+		File: job, Old: "if strings.HasSuffix(path, \"/\"+znode.RecordsDir) {", New: "if strings.HasSuffix(path, \"//\"+znode.RecordsDir) {",
+	}, {
+		Name: "a lease on several locks", Package: jobs, Tests: "^TestRunInAMultilock$",
+		File: record, Old: "if held.Token() == 0 {", New: "if held.Token() < 0 {",
+	}, {
+		Name: "a record that is never answered is tried a thousand times", Package: jobs, Tests: "^TestServerHangsUpOnEachAttempt$",
+		File: add, Old: "const maxAttempts = 8", New: "const maxAttempts = 1000",
+	}, {
+		Name: "an unknown record is tried again after a sweep", Package: jobs, Tests: "^TestSessionLongerThanTheRetention$",
+		File: add, Old: "\t\tif !isUnknown(ctx, err) {\n", New: "\t\tif isUnknown(ctx, err) {\n\t\t\treturn nil, errWritten\n\t\t} else {\n",
+	}, {
+		Name: "a tick that its own record has made too old is said to be forgotten", Package: jobs, Tests: "^TestLateTickIsRecordedByItsFunction$",
+		File: add, Old: "\t\t\tif existing != nil {\n", New: "\t\t\tif existing != nil && err == nil {\n",
+	}, {
 		Name: "Do fails if another process has done the run", Package: jobs, Tests: "^TestDoRunsOnce$",
-		File: run, Old: "a.waited, a.recorded = true, a.saysRecorded(err)", New: "a.waited = true",
+		File: run, Old: "a.recorded, err = true, recordedBy(data)", New: "err = recordedBy(data)",
 	}, {
 		Name: "Do fails if the lease is lost once the run is recorded", Package: jobs, Tests: "^TestLeaseIsLostAfterTheRecord$",
-		File: run, Old: "a.recorded = err == nil\n", New: "a.recorded = a.recorded && err == nil\n",
+		File: run, Old: "a.recorded = err == nil || r.isRecordedUnder(held)", New: "a.recorded = false",
 	}, {
 		Name: "Do succeeds although the run is not recorded", Package: jobs, Tests: "^TestLeaseIsLostBeforeTheRecord$|^TestForgottenWhileItRuns$",
-		File: run, Old: "a.recorded = err == nil\n", New: "a.recorded = true\n",
+		File: run, Old: "a.recorded = err == nil || r.isRecordedUnder(held)", New: "a.recorded = true",
 	}, {
 		Name: "Do records a run whose work has failed", Package: jobs, Tests: "^TestRunThatFails$",
 		File: run, Old: "if err := fn(ctx, held); err != nil {", New: "if err := fn(ctx, held); err != nil && ctx.Err() != nil {",
@@ -29,19 +53,19 @@ func OnceMutants() []Mutant {
 		File: run, Old: "r.Record(context.WithoutCancel(ctx), held)", New: "r.Record(ctx, held)",
 	}, {
 		Name: "a call that must not wait does not look for the record", Package: jobs, Tests: "^TestRecordEndsTheWait$",
-		File: run, Old: "\tif err := r.unrecorded(ctx, t.Client); err != nil {\n\t\treturn nil, err\n\t}\n", New: "",
+		File: run, Old: "\tif err := a.unrecorded(ctx, t.Client); err != nil {\n\t\treturn nil, err\n\t}\n", New: "",
 	}, {
 		Name: "a call that must not wait joins the queue of a run", Package: suites, Tests: "^TestRunOfAJob$",
-		File: run, Old: "\tif err := t.CheckFree(ctx, r.queue); err != nil {\n\t\treturn nil, err\n\t}\n", New: "",
+		File: run, Old: "\tif err := t.CheckFree(ctx, a.queue); err != nil {\n\t\treturn nil, err\n\t}\n", New: "",
 	}, {
 		Name: "a run is begun without another look for its record", Package: jobs, Tests: "^TestRecordIsSeenOnAdmission$",
-		File: run, Old: "\terr = r.unrecorded(ctx, c)\n\tother.Wait()", New: "\tother.Wait()",
+		File: run, Old: "\terr = a.unrecorded(ctx, c)\n\tother.Wait()", New: "\tother.Wait()",
 	}, {
 		Name: "a run that was admitted is not verified", Package: jobs, Tests: "^TestRecordIsSeenOnAdmission$",
-		File: run, Old: "{ return r.verify(ctx, t.Client) }", New: "{ return nil }",
+		File: run, Old: "{ return a.verify(ctx, t.Client) }", New: "{ return nil }",
 	}, {
 		Name: "a tick is begun that is forgotten", Package: jobs, Tests: "^TestForgottenTickIsNotBegun$",
-		File: run, Old: "room = r.job.records.Room(", New: "_ = r.job.records.Room(",
+		File: run, Old: "room = a.job.records.Room(", New: "_ = a.job.records.Room(",
 	}, {
 		Name: "a waiter is not told of the record", Package: jobs, Tests: "^TestRecordEndsTheWait$",
 		File: run, Old: "if err == nil && recorded {", New: "if err != nil && recorded {",

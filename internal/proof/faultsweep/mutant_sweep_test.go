@@ -9,6 +9,9 @@ func SweepMutants() []Mutant {
 		sweep = "internal/records/sweep.go"
 	)
 	return []Mutant{{
+		Name: "a client that comes late stops the one that sweeps", Package: jobs, Tests: "^TestLateSweeper$",
+		File: sweep, Old: "if err != nil || !r.due(time.Now(), before.swept) {", New: "if err != nil {",
+	}, {
 		Name: "no records are removed", Package: jobs, Tests: "^TestOldRecordsGo$",
 		File: add, Old: "\t\t\tr.sweepIfDue(ctx, p.swept)\n", New: "",
 	}, {
@@ -27,7 +30,7 @@ func SweepMutants() []Mutant {
 		Name: "a tick is recorded twice, seen in histories", Package: histories, Tests: "^TestJobs$",
 		File: kept, Old: "case !n.Tick.IsZero() && !n.Tick.After(p.swept):", New: "case n.Tick.IsZero() && n.Tick.After(p.swept):",
 	}, {
-		Name: "each record is followed by a sweep", Package: jobs, Tests: "^TestOldRecordsGo$",
+		Name: "each record is followed by a read for a sweep", Package: suites, Tests: "^TestRequestsAreAsDocumented$",
 		File: sweep, Old: "if !r.due(time.Now(), swept) {", New: "if !r.due(time.Now(), time.Time{}) {",
 	}, {
 		Name: "records are swept as often as they are kept", Package: jobs, Tests: "^TestOldRecordsGo$",
@@ -58,7 +61,7 @@ func SweepMutants() []Mutant {
 		File: sweep, Old: "framework.CheckOp(r.Path, version)", New: "framework.CheckOp(r.Path, framework.AnyVersion*min(1, version))",
 	}, {
 		Name: "a record that is gone ends the sweep", Package: jobs, Tests: "^TestRecordIsGoneBeforeTheSweep$",
-		File: sweep, Old: "|| multi.Index == 0 || ", New: "|| multi.Index >= 0 || ",
+		File: sweep, Old: "|| multi.Index == 0 {", New: "|| multi.Index >= 0 {",
 	}, {
 		Name: "the sweep removes what is not a record", Package: jobs, Tests: "^TestOldRecordsGo$",
 		File: sweep, Old: "!ok || tick.After(upTo) {", New: "ok && tick.After(upTo) {",
