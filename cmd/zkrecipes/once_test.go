@@ -42,7 +42,7 @@ func succeed(t *testing.T, p *started) {
 // requireRecorded fails unless that run is recorded, so that its command does not run.
 func requireRecorded(t *testing.T, server *zktest.Server) event {
 	t.Helper()
-	p := start(t, server, flagsFor(command("touch", "/"), append(runA, "--try")...)...)
+	p := start(t, server, flagsFor(command("touch", "/"), runA...)...)
 	require.Equal(t, 0, p.end())
 	return p.event("recorded")
 }
