@@ -13,19 +13,20 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A tick is run so late that its own record moves the moment past it. Do finds the
-// record that its function has made.
-func TestLateTickIsRecordedByItsFunction(t *testing.T) {
+// A tick is run so late that its own record moves the moment past it. Another Record
+// under the same lease finds that record.
+func TestLateTickIsRecordedTwice(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		j := withEffects(t, w.Client("a"))
+		j := newJob(t, w.Client("a"))
 		do(t, w, j.Key("before")) // swept up to a day ago
 		r := j.Tick(time.Now().Add(-23 * time.Hour))
 		w.After(4 * time.Hour)
-		require.NoError(t, counted(t.Context(), r))
-		found, err := r.Recorded(t.Context())
-		require.NoError(t, err)
-		require.NotNil(t, found)
-		require.Len(t, w.Server.Children(effects), 1)
+		held := w.Acquire(r)
+		require.NoError(t, r.Record(t.Context(), held))
+		require.ErrorIs(t, w.Start(j.Tick(time.Now().Add(-28*time.Hour)), 0).Failed(), once.ErrForgotten)
+		require.NoError(t, r.Record(t.Context(), held))
+		require.NoError(t, held.Release())
+		do(t, w, r)
 	})
 }
 

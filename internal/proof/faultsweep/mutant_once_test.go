@@ -34,7 +34,7 @@ func OnceMutants() []Mutant {
 		Name: "an unknown record is tried again after a sweep", Package: jobs, Tests: "^TestSessionLongerThanTheRetention$",
 		File: add, Old: "\t\tif !isUnknown(ctx, err) {\n", New: "\t\tif isUnknown(ctx, err) {\n\t\t\treturn nil, errWritten\n\t\t} else {\n",
 	}, {
-		Name: "a tick that its own record has made too old is said to be forgotten", Package: jobs, Tests: "^TestLateTickIsRecordedByItsFunction$",
+		Name: "a tick that its own record has made too old is said to be forgotten", Package: jobs, Tests: "^TestLateTickIsRecordedTwice$",
 		File: add, Old: "\t\t\tif existing != nil {\n", New: "\t\t\tif existing != nil && err == nil {\n",
 	}, {
 		Name: "Do fails if another process has done the run", Package: jobs, Tests: "^TestDoRunsOnce$",
@@ -118,7 +118,7 @@ func OnceMutants() []Mutant {
 		Name: "the failure of a check is another error", Package: jobs, Tests: "^TestLeaseIsLostBeforeTheRecord$",
 		File: add, Old: "\tcase failed >= 0 && failed < version:\n", New: "\tcase failed > 0 && failed < version:\n",
 	}, {
-		Name: "a record that exists is an error", Package: jobs, Tests: "^TestRecordIsNotAnswered$",
+		Name: "a record that exists is an error", Package: jobs, Tests: "^TestAnotherRecordIsMadeMeanwhile$",
 		File: add, Old: "exists := failed == create && ", New: "exists := failed == version && ",
 	}, {
 		Name: "a record that was deleted counts", Package: jobs, Tests: "^TestAnotherRecordIsDeleted$",

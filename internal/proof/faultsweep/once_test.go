@@ -95,14 +95,16 @@ func (w *worker) prepare(ctx context.Context) error {
 func (w *worker) do(ctx context.Context, name string, r *once.Run) error {
 	for {
 		var own lease.Token
+		recorded := false
 		err := r.Do(ctx, func(ctx context.Context, held *lease.Lease) error {
 			own = held.Token()
 			err := r.Record(ctx, held, framework.CreateOp(effects+"/"+name+"-", fmt.Append(nil, own), framework.PersistentSequential))
-			if err == nil {
-				own = 0 // Do may find that the record is removed already, and fail
-			}
+			recorded = err == nil
 			return err
 		})
+		if recorded && errors.Is(err, lease.ErrLost) {
+			own = 0 // it was lost after the record, and the servers did not say that this exists
+		}
 		w.returned(name, own, err)
 		switch {
 		case err == nil, errors.Is(err, once.ErrForgotten) && strings.HasSuffix(name, ".tick"):

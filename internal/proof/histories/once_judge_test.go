@@ -177,7 +177,8 @@ func (j *judge) returned(c *call, err error) {
 	case errors.Is(err, once.ErrForgotten) && c.step.Tick.After(j.swept):
 		j.r.brokenLocked("P3: %s is said to be forgotten, and records are swept up to %v", c.name, j.swept)
 	}
-	if c.token != 0 && (err != nil || c.step.Way == wayLock) && !errors.Is(err, framework.ErrUnknownOutcome) && !c.itself {
+	lostAfterwards := c.itself && errors.Is(err, lease.ErrLost) // and the servers did not say that the record exists
+	if c.token != 0 && (err != nil || c.step.Way == wayLock) && !errors.Is(err, framework.ErrUnknownOutcome) && !lostAfterwards {
 		j.failed[c.token] = err
 	}
 }
