@@ -239,7 +239,7 @@ func (t *Try) Rely(g *hold.Grant) (err error) {
 	}
 	began := time.Now()
 	if t.Verify != nil {
-		err = t.Verify(t.wait.ctx, g.Path, int64(g.Token)) // a read, which takes no longer than others
+		err = t.Verify(t.wait.ctx, g.Path, int64(g.Token)) // reads, as a rule, which take no longer than others
 	}
 	if err == nil {
 		g.Reliance, err = kit.Of(t.Client).Rely(ctx, g.Path, g.Also...)

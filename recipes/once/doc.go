@@ -55,6 +55,7 @@
 // The record of a run is the node path/done/NAME, and its lock that of a mutex at
 // path/NAME, where NAME is the escaped key or the tick, with a suffix: "a%2Fb.key",
 // "2026-11-26T03:00:00Z.tick". To have a run done again delete its record; to have it
-// never done make one. The node path/done stays; the other ones are containers, which
-// the server removes some time after their last use. Apache Curator has no such recipe.
+// never done make one, by hand and while nobody runs it. The nodes path and path/done
+// stay; those of the locks are containers, which the server removes some time after
+// their last use (from ZooKeeper 3.5 on). Apache Curator has no such recipe.
 package once
