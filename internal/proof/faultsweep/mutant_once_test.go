@@ -82,9 +82,6 @@ func OnceMutants() []Mutant {
 		Name: "a retention of less than a minute", Package: jobs, Tests: "^TestArguments$",
 		File: job, Old: "if o.retention < minRetention {", New: "if o.retention < minRetention-1 {",
 	}, {
-		Name: "a lease that was released is used for a record", Package: jobs, Tests: "^TestRecordOfAnotherLease$",
-		File: record, Old: "\terr := held.Err()\n", New: "\terr := error(nil)\n",
-	}, {
 		Name: "Record waits although its lease is over", Package: jobs, Tests: "^TestRecordWithoutAConnection$",
 		File: record, Old: "\t\t\tcancel(held.Err())\n", New: "",
 	}, {
