@@ -26,13 +26,8 @@ func jobOf(t *testing.T, c *framework.Client) *once.Job {
 }
 
 // ofRuns returns the queues of runs with the run of each, and positions and states.
-func ofRuns(s *inspect.Survey) (all []string) {
-	for _, q := range s.Queues {
-		for i, c := range q.Contenders {
-			all = append(all, fmt.Sprint(q.Recipe, " ", q.Run, ": ", i+1, " ", c.Kind, " ", c.State))
-		}
-	}
-	return all
+func ofRuns(s *inspect.Survey) []string {
+	return statesBy(s, func(q inspect.Queue) any { return q.Run })
 }
 
 // persist makes a node that stays, with data.

@@ -35,10 +35,15 @@ func keyOf(l *striped.Locks, stripe int) string {
 
 // ofStripes returns the queues of stripes with the stripe of each, and positions and
 // states.
-func ofStripes(s *inspect.Survey) (all []string) {
+func ofStripes(s *inspect.Survey) []string {
+	return statesBy(s, func(q inspect.Queue) any { return q.Stripe })
+}
+
+// statesBy returns positions and states in all queues, with what each queue is of.
+func statesBy(s *inspect.Survey, of func(q inspect.Queue) any) (all []string) {
 	for _, q := range s.Queues {
 		for i, c := range q.Contenders {
-			all = append(all, fmt.Sprint(q.Recipe, " ", q.Stripe, ": ", i+1, " ", c.Kind, " ", c.State))
+			all = append(all, fmt.Sprint(q.Recipe, " ", of(q), ": ", i+1, " ", c.Kind, " ", c.State))
 		}
 	}
 	return all
