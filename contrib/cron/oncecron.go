@@ -111,11 +111,9 @@ func (e *entry) Run() {
 	}
 }
 
-// beginsAgain reports whether this process begins a run again. After a loss, or a
-// record without an answer, the others may be gone, and then no other would. But a run
-// that takes longer than is allowed would do so again, and a client that is closed gets
-// no lease.
+// beginsAgain reports whether this process begins a run again. After a loss the others
+// may be gone, and then no other would. But a run that takes longer than is allowed
+// would do so again, and a client that is closed gets no lease.
 func beginsAgain(err error) bool {
-	open := errors.Is(err, lease.ErrLost) || errors.Is(err, framework.ErrUnknownOutcome)
-	return open && !errors.Is(err, lease.ErrMaxHold) && !errors.Is(err, framework.ErrClosed)
+	return errors.Is(err, lease.ErrLost) && !errors.Is(err, lease.ErrMaxHold) && !errors.Is(err, framework.ErrClosed)
 }
