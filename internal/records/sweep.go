@@ -139,7 +139,8 @@ func (r *Records) remove(ctx context.Context, c *framework.Client, names []strin
 		}
 		_, err := c.Multi(ctx, ops...)
 		multi := (*framework.MultiError)(nil)
-		if !errors.As(err, &multi) || multi.Index == 0 {
+		stays := errors.Is(err, framework.ErrNoNode) || errors.Is(err, framework.ErrNotEmpty)
+		if !errors.As(err, &multi) || multi.Index == 0 || !stays {
 			return err
 		}
 		names = slices.Delete(names, multi.Index-1, multi.Index)

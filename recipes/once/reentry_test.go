@@ -94,11 +94,45 @@ func TestFunctionRecordsAndLosesTheLease(t *testing.T) {
 			<-held.Done()
 			return nil
 		}
-		if err := j.Do(t.Context(), "a", fn); err != nil {
-			require.ErrorIs(t, err, lease.ErrLost)
-		}
+		require.NoError(t, j.Do(t.Context(), "a", fn))
 		require.NoError(t, j.Do(t.Context(), "a", fn))
 		require.Equal(t, 1, begun)
+	})
+}
+
+// The same without a connection: Do does not wait until it can find the record.
+func TestFunctionRecordsAndLosesTheConnection(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		j, lost := newJob(t, w.Client("a")), time.Time{}
+		err := j.Do(t.Context(), "a", func(ctx context.Context, held *lease.Lease) error {
+			require.NoError(t, j.Key("a").Record(ctx, held))
+			w.Server.RefuseConnections("a", true)
+			w.Server.DropConnections("a")
+			<-held.Done()
+			lost = time.Now()
+			return nil
+		})
+		require.ErrorIs(t, err, lease.ErrLost)
+		require.LessOrEqual(t, time.Since(lost), 1100*time.Millisecond)
+		w.Server.RefuseConnections("a", false)
+		require.NoError(t, j.Do(t.Context(), "a", nothing))
+	})
+}
+
+// Another client does the run after a loss that the work does not notice: that its own
+// work is not recorded is said, although the run is.
+func TestAnotherRecordsAfterALoss(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		a, b := newJob(t, c), newJob(t, w.Client("b"))
+		err := a.Do(t.Context(), "a", func(_ context.Context, held *lease.Lease) error {
+			w.Expire(c)
+			<-held.Done()
+			require.NoError(t, b.Do(t.Context(), "a", nothing))
+			return nil
+		})
+		require.ErrorIs(t, err, lease.ErrLost)
+		require.NoError(t, a.Do(t.Context(), "a", nothing))
 	})
 }
 

@@ -13,6 +13,12 @@ func OnceMutants() []Mutant {
 		names  = "internal/znode/once.go"
 	)
 	return []Mutant{{
+		Name: "a loss after the record that the work has made fails Do", Package: jobs, Tests: "^TestFunctionRecordsAndLosesTheLease$",
+		File: run, Old: "err == nil || r.isRecordedUnder(held)", New: "err == nil",
+	}, {
+		Name: "Do takes the record of another for that of its work", Package: jobs, Tests: "^TestAnotherRecordsAfterALoss$",
+		File: record, Old: "found != nil && found.Token == held.Token()", New: "found != nil && found.Token != 0",
+	}, {
 		Name: "the cause of a context is taken for the record of a run", Package: jobs, Tests: "^TestCauseIsTheRecordOfAnotherRun$",
 		File: run, Old: "\tif a.recorded {\n", New: "\tif a.recorded || (err != nil && context.Cause(ctx) != nil) {\n",
 	}, {

@@ -61,7 +61,13 @@ func SweepMutants() []Mutant {
 		File: sweep, Old: "framework.CheckOp(r.Path, version)", New: "framework.CheckOp(r.Path, framework.AnyVersion*min(1, version))",
 	}, {
 		Name: "a record that is gone ends the sweep", Package: jobs, Tests: "^TestRecordIsGoneBeforeTheSweep$",
-		File: sweep, Old: "|| multi.Index == 0 {", New: "|| multi.Index >= 0 {",
+		File: sweep, Old: "|| multi.Index == 0 || ", New: "|| multi.Index >= 0 || ",
+	}, {
+		Name: "a record with nodes below it ends the sweep", Package: jobs, Tests: "^TestRecordsThatCannotBeRemoved$",
+		File: sweep, Old: " || errors.Is(err, framework.ErrNotEmpty)", New: "",
+	}, {
+		Name: "a sweep without permission tries each record, and says nothing", Package: jobs, Tests: "^TestRecordsThatMayNotBeRemoved$",
+		File: sweep, Old: "|| multi.Index == 0 || !stays {", New: "|| multi.Index == 0 || err == nil || !stays && ctx == nil {",
 	}, {
 		Name: "the sweep removes what is not a record", Package: jobs, Tests: "^TestOldRecordsGo$",
 		File: sweep, Old: "!ok || tick.After(upTo) {", New: "ok && tick.After(upTo) {",
