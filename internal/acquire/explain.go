@@ -58,6 +58,8 @@ func (w *wait) lastFailure(err error) error {
 	switch {
 	case request != nil:
 		return request
+	case w.try.endings.Closed != nil:
+		return w.try.endings.Closed
 	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted):
 		return err
 	}

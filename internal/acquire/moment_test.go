@@ -30,7 +30,7 @@ type moment func()
 
 // mutexes is a queue of mutexes.
 func mutexes(c *framework.Client) *queue.Queue {
-	return locks.Queue(c, path, znode.Mutex, queue.Self(""))
+	return locks.Queue(c, path, znode.Mutex, queue.Self(""), 0)
 }
 
 // deciding calls at when the policy admits a position.

@@ -23,8 +23,8 @@ type Recipe struct {
 	// Of is the path for observers, of the recipe that this one is a part of; "" if it
 	// is Path.
 	Of string
-	// MaxHold bounds each hold; 0 is no limit.
-	MaxHold time.Duration
+	// Terms are the times of its slots.
+	Terms hold.Terms
 	// Kind is what is acquired: lease.KindMutex and so on.
 	Kind string
 	// Variant distinguishes it from others of its kind on the path, for re-entry.

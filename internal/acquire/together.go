@@ -13,11 +13,12 @@ import (
 )
 
 // CanGoTogether reports whether these are several slots that can be acquired in one
-// transaction: of one client, which names nodes alike, and each a position in a queue.
+// transaction: of one client, which names nodes alike, and each a position in a queue
+// without a lock-delay.
 func CanGoTogether(recipes []*Recipe) bool {
 	for _, r := range recipes {
 		first := recipes[0].Client
-		if r.Queue == nil || !kit.Of(first).SameClient(r.Client) || first.FullPath("/") != r.Client.FullPath("/") {
+		if r.Queue == nil || r.Queue.LockDelay > 0 || !kit.Of(first).SameClient(r.Client) || first.FullPath("/") != r.Client.FullPath("/") {
 			return false
 		}
 	}
@@ -79,7 +80,7 @@ type joint struct {
 func (j *joint) awaitAdmitted(ctx context.Context) error {
 	for i, p := range j.positions {
 		recipepath.WarnIfOpen(p.Client(), j.recipes[i].ProtectedNodes)
-		if err := awaitAdmitted(ctx, p, nil, true); err != nil {
+		if err := awaitAdmitted(ctx, p, nil, true, nil); err != nil {
 			return err
 		}
 	}

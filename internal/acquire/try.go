@@ -9,6 +9,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/lockdelay"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
@@ -36,7 +37,8 @@ type Try struct {
 	// Slot is the recipe whose slot is tried next; nil if it is that of the acquire.
 	Slot *Recipe
 
-	wait *wait
+	wait    *wait
+	endings lockdelay.Endings
 }
 
 // InQueue is the taker of recipes whose slot is a node of a queue.
@@ -115,7 +117,14 @@ func (t *Try) Await(ctx context.Context, q *queue.Queue, also *queue.Dependency)
 
 // Join joins the queue.
 func (t *Try) Join(ctx context.Context, q *queue.Queue) (*queue.Position, error) {
-	p := q.Position(t.Client, t.Seen)
+	return t.join(ctx, q, t.Seen)
+}
+
+func (t *Try) join(ctx context.Context, q *queue.Queue, seen *queue.Seen) (*queue.Position, error) {
+	if err := lockdelay.Store(ctx, t.Client, q); err != nil {
+		return nil, err
+	}
+	p := q.Position(t.Client, seen)
 	if err := p.Join(ctx); err != nil {
 		return nil, err
 	}
@@ -131,7 +140,7 @@ func (t *Try) slot() *Recipe { return cmp.Or(t.Slot, t.wait.recipe) }
 func (t *Try) AwaitPosition(ctx context.Context, p *queue.Position, also *queue.Dependency) error {
 	err := t.awaitFront(ctx, p)
 	if err == nil {
-		err = awaitAdmitted(ctx, p, also, t.AtOnce)
+		err = awaitAdmitted(ctx, p, also, t.AtOnce, &t.endings)
 	}
 	return err
 }
@@ -139,12 +148,11 @@ func (t *Try) AwaitPosition(ctx context.Context, p *queue.Position, also *queue.
 // JoinFree joins a queue beside the one that the try waits in, and returns a position
 // that is admitted; if it has to wait it leaves, and returns queue.ErrNotFree.
 func (t *Try) JoinFree(ctx context.Context, q *queue.Queue) (*queue.Position, error) {
-	p := q.Position(t.Client, &queue.Seen{})
-	if err := p.Join(ctx); err != nil {
+	p, err := t.join(ctx, q, &queue.Seen{})
+	if err != nil {
 		return nil, err
 	}
-	recipepath.WarnIfOpen(t.Client, t.slot().ProtectedNodes)
-	if err := awaitAdmitted(ctx, p, nil, true); err != nil {
+	if err := awaitAdmitted(ctx, p, nil, true, &t.endings); err != nil {
 		p.Leave(ctx)
 		return nil, err
 	}
@@ -152,14 +160,14 @@ func (t *Try) JoinFree(ctx context.Context, q *queue.Queue) (*queue.Position, er
 }
 
 // awaitAdmitted waits until a position that has joined a queue is admitted: see
-// Position.AwaitAdmitted.
-func awaitAdmitted(ctx context.Context, p *queue.Position, also *queue.Dependency, atOnce bool) error {
+// Position.AwaitAdmitted. With a lock-delay it is then recorded.
+func awaitAdmitted(ctx context.Context, p *queue.Position, also *queue.Dependency, atOnce bool, endings *lockdelay.Endings) error {
 	others, err := p.Listed(ctx)
 	if err == nil {
 		err = recipepath.CheckOthers(ctx, p.Client(), p.Queue(), others, p)
 	}
 	if err == nil {
-		err = p.AwaitAdmitted(ctx, also, atOnce)
+		err = endings.Await(ctx, p, atOnce, func(ctx context.Context) error { return p.AwaitAdmitted(ctx, also, atOnce) })
 	}
 	return err
 }
@@ -204,13 +212,17 @@ func (t *Try) askHead() {
 // Grant starts the hold of a position that is admitted.
 func (t *Try) Grant(p *queue.Position) (*lease.Lease, error) {
 	defer p.End()
-	grant := hold.Grant{Path: p.Path(), Token: lease.Token(p.Created()), Permits: p.Name().Weight, HandsOver: p.HandsOver(), Made: p.Made()}
+	grant := hold.Grant{
+		Path: p.Path(), Token: lease.Token(p.Created()), Permits: p.Name().Weight, HandsOver: p.HandsOver(), Made: p.Made(), Recorded: p.Record() != "",
+	}
 	if err := t.Rely(&grant); err != nil {
+		p.Unrecord()
 		return nil, err
 	}
 	var err error
 	if grant.Watch, err = p.DetachWatch(); err != nil {
 		grant.Reliance.End()
+		p.Unrecord()
 		return nil, err
 	}
 	grant.Token, grant.RevocationRequested = lease.Token(p.Token()), p.RevocationRequested()
@@ -231,7 +243,7 @@ func (t *Try) Start(ctx context.Context, g hold.Grant) *lease.Lease {
 // it deletes the nodes.
 func (t *Try) Rely(g *hold.Grant) (err error) {
 	r, ctx := t.slot(), t.wait.ctx
-	g.Client, g.Session, g.Key, g.Of, g.MaxHold = t.Client, t.Session, r.Key(), r.Of, r.MaxHold
+	g.Client, g.Session, g.Key, g.Of, g.Terms = t.Client, t.Session, r.Key(), r.Of, &r.Terms
 	if t.AtOnce { // the slot is free; after a break in an idle session this takes a third of the timeout
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(observing(t.Work).forRequests(t.Work), t.Session.Timeout()/2, errWaitOver)

@@ -101,7 +101,7 @@ func (w *wait) tryIn(session *framework.Session, take Taker) (*lease.Lease, erro
 		*w.seen.Notified = time.Time{}
 	}
 	w.try.Client, w.try.Session = kit.Of(w.recipe.Client).Within(session), session
-	w.try.Ask, w.try.Verify, w.try.Slot = nil, nil, nil
+	w.try.Ask, w.try.Verify, w.try.Slot, w.try.endings.Closed = nil, nil, nil, nil
 	return take(w.ctx, &w.try)
 }
 

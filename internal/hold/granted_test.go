@@ -132,7 +132,9 @@ func (p world) key() hold.Key {
 	return hold.Key{Client: p.Client, Path: "/lock", Kind: "mutex"}
 }
 
-func maxHold(d time.Duration) func(*hold.Grant) { return func(g *hold.Grant) { g.MaxHold = d } }
+func maxHold(d time.Duration) func(*hold.Grant) {
+	return func(g *hold.Grant) { g.Terms = &hold.Terms{MaxHold: d} }
+}
 
 // nodes returns how many slots exist on the server.
 func (p world) nodes() int { return len(p.server.Children("/ns/lock")) }

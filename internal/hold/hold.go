@@ -36,8 +36,11 @@ type Grant struct {
 	Czxid int64
 	// Made is when the create of the znode was answered; zero is now.
 	Made time.Time
-	// MaxHold ends the hold after that time; 0 is no limit.
-	MaxHold time.Duration
+	// Terms are the times of the slot, which do not change; nil for none.
+	Terms *Terms
+	// Recorded is set if the holder is recorded for a lock-delay. A release deletes the
+	// record.
+	Recorded bool
 	// Watch is on the znode, set by a read that showed this czxid and session. If it is
 	// nil the hold sets its own.
 	Watch Watch
@@ -70,7 +73,7 @@ type Hold struct {
 	recipe, kind string // Key.Path and Key.Kind
 	token        lease.Token
 	czxid        int64
-	maxHold      time.Duration
+	terms        *Terms
 
 	since               time.Duration         // by the clock of the table
 	over                signal.Signal         // it was released or lost
@@ -92,6 +95,8 @@ type Hold struct {
 	shared  bool    // Key.Shared; it does not change
 	variant uint16  // nor does Key.Variant
 	keeps   bool    // the slot, until the znode is known to be deleted
+
+	recorded bool // for a lock-delay; it does not change
 }
 
 // A loss is that of a hold.
@@ -106,9 +111,12 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	if g.Czxid == 0 {
 		g.Czxid = int64(g.Token)
 	}
+	if g.Terms == nil {
+		g.Terms = new(Terms)
+	}
 	h := &Hold{
 		client: g.Client, reliance: g.Reliance, recipe: g.Key.Path, kind: g.Key.Kind, variant: g.Key.Variant, shared: g.Key.Shared,
-		token: g.Token, czxid: g.Czxid, maxHold: g.MaxHold, keeps: !g.HandsOver, table: tableOf(g.Client, g.Session),
+		token: g.Token, czxid: g.Czxid, terms: g.Terms, recorded: g.Recorded, keeps: !g.HandsOver, table: tableOf(g.Client, g.Session),
 	}
 	h.since = h.table.now()
 	if kit.Of(g.Client).StopOnSuspend() {
@@ -162,7 +170,7 @@ func (h *Hold) bind(ctx context.Context, handle *Handle, o *claimant) {
 
 // err returns nil while the hold lasts. It compares the clock.
 func (h *Hold) err() error {
-	if h.maxHold > 0 && h.held() >= h.maxHold {
+	if h.terms.MaxHold > 0 && h.held() >= h.terms.MaxHold {
 		h.lose(lease.ErrMaxHold)
 	}
 	select {
@@ -234,7 +242,7 @@ func (h *Hold) end() {
 // any more.
 func (h *Hold) trustedUntil() time.Time {
 	until := h.Session().TrustedUntil()
-	if end := h.table.epoch.Add(h.since).Add(h.maxHold); h.maxHold > 0 && end.Before(until) {
+	if end := h.table.epoch.Add(h.since).Add(h.terms.MaxHold); h.terms.MaxHold > 0 && end.Before(until) {
 		return end
 	}
 	return until

@@ -42,7 +42,7 @@ func TestALostSessionIsNotADeletion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			holds[name] = &Hold{client: c.In(session), token: lease.Token(node.Czxid), reliance: relied, table: table}
+			holds[name] = &Hold{terms: new(Terms), client: c.In(session), token: lease.Token(node.Czxid), reliance: relied, table: table}
 			holds[name].entry.own.path = node.Path
 		}
 		server.ExpireSession(session.ID())
@@ -62,13 +62,13 @@ func TestABreakIsKnownWhenAHoldBeginsAfterIt(t *testing.T) {
 	table := newTable().(*table)
 	table.begin.Do(func() {})
 	first, second := make(chan struct{}), make(chan struct{})
-	h := &Hold{suspended: first, table: table}
+	h := &Hold{terms: new(Terms), suspended: first, table: table}
 	if err := table.add(h, &Grant{}); err != nil {
 		t.Fatal(err)
 	}
 	table.take(false)
 	close(first)
-	if err := table.add(&Hold{suspended: second, table: table}, &Grant{}); err != nil {
+	if err := table.add(&Hold{terms: new(Terms), suspended: second, table: table}, &Grant{}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Contains(table.take(false), h) {

@@ -87,11 +87,15 @@ type removal int
 const (
 	awaited   removal = iota // until the server has answered
 	sent                     // without an answer, but awaited if it cannot be sent at once
-	discarded                // the same, but left to the background if it cannot
+	discarded                // the same, but left to the background if it cannot: no caller has got the lease
+	givenUp                  // as discarded, but nobody has said that the work under it has ended
 )
 
 // close releases the slot: the last handle was released.
 func (h *Hold) close(by removal) error {
+	if by != givenUp {
+		h.unrecord()
+	}
 	if err := h.err(); err != nil {
 		h.letGo(true)
 		h.forget()
@@ -111,15 +115,22 @@ func (h *Hold) close(by removal) error {
 		held := h.held()
 		ended = func(err error) { h.notifyEnd(held, err) }
 	}
+	if by < discarded && !lost && h.rest() > 0 {
+		return h.freeRested(by, handsOver, ended)
+	}
 	if by != awaited && h.sendRemoval(handsOver, ended) {
 		return nil
 	}
-	if by == discarded {
+	if by >= discarded {
 		h.unwatch()
 		h.remove()
 		ended(nil)
 		return nil
 	}
+	return h.freeNow(handsOver, ended)
+}
+
+func (h *Hold) freeNow(handsOver bool, ended func(error)) error {
 	err := h.free(handsOver)
 	ended(err)
 	return err
@@ -147,11 +158,13 @@ func (h *Hold) sendRemoval(handsOver bool, ended func(err error)) bool {
 		err = h.freed(err, false)
 		ended(err)
 		if err != nil {
-			h.Session().Go(func(context.Context) { // a logger may block
-				kit.Of(h.client).Logger().Warn("release failed after it had returned", "error", err)
-			})
+			h.Session().Go(func(context.Context) { h.logFailed(err) }) // a logger may block
 		}
 	})
+}
+
+func (h *Hold) logFailed(err error) {
+	kit.Of(h.client).Logger().Warn("release failed after it had returned", "error", err)
 }
 
 // freed returns the error of a release whose removal has ended with an error.

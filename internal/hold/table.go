@@ -73,8 +73,8 @@ func (t *table) add(h *Hold, g *Grant) error {
 	for _, path := range g.Also {
 		e.also = append(e.also, node{path: path})
 	}
-	if h.maxHold > 0 {
-		e.ends = h.since + h.maxHold
+	if h.terms.MaxHold > 0 {
+		e.ends = h.since + h.terms.MaxHold
 	}
 	look := now + LookDelay
 	if !g.Made.IsZero() {

@@ -95,7 +95,7 @@ func (h *Handle) windDown(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
-	h.discard()
+	_ = h.release(givenUp)
 }
 
 // isClosing reports whether Close of the client has begun. Its sessions, of which one

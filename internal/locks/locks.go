@@ -3,17 +3,24 @@
 package locks
 
 import (
+	"time"
+
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// Queue returns the queue under a path, for contenders that join it as one kind.
-func Queue(client *framework.Client, path, kind string, self *queue.Process) *queue.Queue {
-	return &queue.Queue{
+// Queue returns the queue under a path, with a lock-delay, for contenders that join it
+// as one kind.
+func Queue(client *framework.Client, path, kind string, self *queue.Process, delay time.Duration) *queue.Queue {
+	q := &queue.Queue{
 		Client: client, Path: path, Kind: kind, Kinds: znode.Locks, Data: self.Data,
-		Rule: always, Recheck: mayBeReader, HandsOver: excludesAll,
+		Rule: always, Recheck: mayBeReader, HandsOver: excludesAll, LockDelay: delay,
 	}
+	if delay > 0 {
+		q.HandsOver = nil
+	}
+	return q
 }
 
 // always is the rule of all of them.

@@ -17,7 +17,7 @@ import (
 // queueOf returns a queue with its policy.
 func queueOf(t *testing.T) (*queue.Queue, queue.Policy) {
 	t.Helper()
-	q := locks.Queue(nil, "/x", znode.Mutex, queue.Self(""))
+	q := locks.Queue(nil, "/x", znode.Mutex, queue.Self(""), 0)
 	policy, err := q.Rule(t.Context(), nil)
 	require.NoError(t, err)
 	return q, policy

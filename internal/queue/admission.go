@@ -147,6 +147,7 @@ func (p *Position) decide(policy Policy, atOnce bool) (admitted bool, err error)
 	p.admissible = len(wait) == 0 || isNext
 	switch {
 	case len(wait) == 0:
+		p.admittedBy(policy, v.ahead(at))
 		return p.admit(), nil
 	case atOnce:
 		return false, ErrNotFree

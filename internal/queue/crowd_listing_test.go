@@ -43,7 +43,7 @@ func TestListingShowsThoseWhoWantIt(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := w.Client("a")
 		queue.SetFront(a, 1)
-		q := locks.Queue(a, path, znode.Mutex, queue.Self(""))
+		q := locks.Queue(a, path, znode.Mutex, queue.Self(""), 0)
 		var all []*queue.Position
 		for range queue.ListedFronts + 4 {
 			all = append(all, joined(t, q, a))
@@ -101,7 +101,7 @@ func TestWhoStoodBehindIsWatched(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, operator := w.Client("a"), w.Client("operator")
 		queue.SetFront(a, 1)
-		q := locks.Queue(a, path, znode.Mutex, queue.Self(""))
+		q := locks.Queue(a, path, znode.Mutex, queue.Self(""), 0)
 		var both []*queue.Position
 		for range 2 {
 			both = append(both, joined(t, q, a))

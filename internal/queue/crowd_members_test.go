@@ -226,7 +226,7 @@ func TestCrowdLeavesRoomInItsSession(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		const limit = 8000
 		a := w.Client("a", func(cfg *framework.Config) { cfg.MaxEphemeralBytes = limit })
-		q := locks.Queue(a, path, znode.Mutex, queue.Self(""))
+		q := locks.Queue(a, path, znode.Mutex, queue.Self(""), 0)
 		var all []*queue.Position
 		for used := 0; ; {
 			p := q.Position(a.In(a.Session()), &queue.Seen{})

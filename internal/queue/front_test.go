@@ -30,7 +30,7 @@ func TestPositionStaysAtTheFront(t *testing.T) {
 		require.NoError(t, err)
 		in := func(s *framework.Session) *queue.Position {
 			c := kit.Of(a).Within(s)
-			return locks.Queue(c, path, znode.Mutex, queue.Self("")).Position(c, &queue.Seen{})
+			return locks.Queue(c, path, znode.Mutex, queue.Self(""), 0).Position(c, &queue.Seen{})
 		}
 		slow := w.Server.On(zktest.OpCreate, path).Client("a").After().Delay(time.Second)
 		ahead := in(a.Session())

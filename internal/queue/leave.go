@@ -17,6 +17,7 @@ const leaveLimit = 50 * time.Millisecond
 func (p *Position) Leave(ctx context.Context) {
 	p.recordMissing()
 	Leave(ctx, p.client, p.path)
+	p.Unrecord()
 	p.End()
 }
 
@@ -24,6 +25,7 @@ func (p *Position) Leave(ctx context.Context) {
 func (p *Position) Abandon() {
 	p.recordMissing()
 	kit.Of(p.client).DeleteInBackground(p.path)
+	p.Unrecord()
 	p.End()
 }
 

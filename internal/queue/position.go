@@ -24,10 +24,11 @@ type Position struct {
 	view    *view // nil when the wait is over
 	wake    chan struct{}
 
-	path  string
-	self  znode.Name
-	token int64     // the czxid, by the answer to the create
-	made  time.Time // when the create was answered
+	path       string
+	recordedAt string // the path of its record as a holder; "" without one
+	self       znode.Name
+	token      int64     // the czxid, by the answer to the create
+	made       time.Time // when the create was answered
 
 	// Guarded by view.mu.
 	sent, answered uint64 // when the create was, the last attempt
@@ -44,6 +45,7 @@ type Position struct {
 type awaiting struct {
 	rest        *time.Timer     // until it reads what it waits for; nil: it has not rested
 	unconfirmed <-chan struct{} // closed if the connection broke, if a deletion admitted the position
+	admission   *admission      // nil without a lock-delay
 
 	// Guarded by view.mu.
 	node                *node // its own; nil until it waits for others

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
@@ -27,6 +28,9 @@ type Queue struct {
 	Data func() []byte
 	// Rule decides which contenders are admitted.
 	Rule Rule
+	// LockDelay is for how long a slot stays closed after an unclean end, see package
+	// lockdelay; 0 is none. Such a queue has no HandsOver.
+	LockDelay time.Duration
 	// HandsOver reports whether the slot of a node, when it is released, may be handed
 	// over within a session before the node is deleted: see view. Nil is never.
 	HandsOver func(znode.Name) bool

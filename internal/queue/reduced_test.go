@@ -20,7 +20,7 @@ func TestADeletionBeforeTheFirstDecision(t *testing.T) {
 		a := w.Client("a")
 		ahead, err := mutexOf(t, a).Acquire(t.Context(), 0)
 		require.NoError(t, err)
-		p := joined(t, locks.Queue(a, path, znode.Mutex, queue.Self("")), a)
+		p := joined(t, locks.Queue(a, path, znode.Mutex, queue.Self(""), 0), a)
 		_, err = p.Listed(t.Context())
 		require.NoError(t, err)
 		w.Remove(w.Client("operator"), p.Path())
@@ -35,7 +35,7 @@ func TestADeletionBeforeTheFirstDecision(t *testing.T) {
 func TestAWriterBehindThatLeavesHasNobodyListAgain(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a := w.Client("a")
-		q := locks.Queue(a, path, znode.Writer, queue.Self(""))
+		q := locks.Queue(a, path, znode.Writer, queue.Self(""), 0)
 		var both []*queue.Position
 		for range 2 {
 			p := joined(t, q, a)

@@ -27,7 +27,7 @@ func TestARuleThatIsOlderThanADeletionDoesNotAdmit(t *testing.T) {
 			require.NoError(t, err)
 			ahead = append(ahead, made.Path)
 		}
-		q := *locks.Queue(a, path, znode.Mutex, queue.Self(""))
+		q := *locks.Queue(a, path, znode.Mutex, queue.Self(""), 0)
 		newest := q.Rule
 		asked := 0
 		q.Rule = func(ctx context.Context, c *framework.Client) (queue.Policy, error) {

@@ -3,9 +3,9 @@ package recipepath
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
@@ -22,8 +22,8 @@ type Intent struct {
 	Package, What string
 	// Label names the holders.
 	Label string
-	// MaxHold bounds each hold; 0 is no limit.
-	MaxHold time.Duration
+	// Terms are the times of its slots.
+	Terms hold.Terms
 }
 
 // maxLabel is the length of the longest label, in bytes. Every reader of the queue gets
@@ -46,8 +46,14 @@ func (i Intent) Check() error {
 		return fmt.Errorf("%s %s: %w", i.Package, quote.Path(i.Path), kit.Usable(i.Client))
 	case len(i.Label) > maxLabel:
 		return i.Invalid("a label of %d bytes, the limit is %d", len(i.Label), maxLabel)
-	case i.MaxHold < 0:
-		return i.Invalid("the maximum hold time %v is negative", i.MaxHold)
+	case i.Terms.MaxHold < 0:
+		return i.Invalid("the maximum hold time %v is negative", i.Terms.MaxHold)
+	case i.Terms.MinHold < 0:
+		return i.Invalid("the minimum hold time %v is negative", i.Terms.MinHold)
+	case i.Terms.MaxHold > 0 && i.Terms.MinHold > i.Terms.MaxHold:
+		return i.Invalid("the minimum hold time %v is longer than the maximum hold time %v", i.Terms.MinHold, i.Terms.MaxHold)
+	case i.Terms.LockDelay < 0:
+		return i.Invalid("the lock-delay %v is negative", i.Terms.LockDelay)
 	}
 	return nil
 }

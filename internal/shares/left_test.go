@@ -35,7 +35,7 @@ func newShares(c *framework.Client, n int) anyOf {
 	var slots []shares.Slot
 	for i := range n {
 		one := recipe(fmt.Sprintf("%s/%d", path, i))
-		slots = append(slots, shares.Slot{Recipe: &one, Queue: locks.Queue(c, one.Path, znode.Mutex, self)})
+		slots = append(slots, shares.Slot{Recipe: &one, Queue: locks.Queue(c, one.Path, znode.Mutex, self, 0)})
 	}
 	return anyOf{shares.New(path, slots), recipe(path)}
 }

@@ -47,7 +47,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 	if o.backoff == (retry.Policy{}) {
 		o.backoff = retry.Exponential(DefaultInitialBackoff, DefaultMaxBackoff)
 	}
-	at := recipepath.Intent{Client: client, Path: path, Package: "leader", What: "an election", Label: cmp.Or(o.id, o.who), MaxHold: o.maxHold}
+	at := recipepath.Intent{Client: client, Path: path, Package: "leader", What: "an election", Label: cmp.Or(o.id, o.who), Terms: o.terms}
 	if err := at.Check(); err != nil {
 		return nil, err
 	}
@@ -62,11 +62,14 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 	}
 	q := &queue.Queue{
 		Client: client, Path: path, Kind: znode.Latch, Kinds: []string{znode.Latch},
-		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.Exclusive), HandsOver: everyTerm,
+		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.Exclusive), LockDelay: o.terms.LockDelay,
+	}
+	if o.terms.LockDelay == 0 {
+		q.HandsOver = everyTerm
 	}
 	return &Election{
 		recipe: acquire.Recipe{
-			Client: client, Path: path, MaxHold: o.maxHold, Kind: lease.KindLeader, Self: queue.Self(id), ProtectedNodes: recipepath.QueueNodes(path),
+			Client: client, Path: path, Terms: o.terms, Kind: lease.KindLeader, Self: queue.Self(id), ProtectedNodes: recipepath.QueueNodes(path),
 			Queue: q,
 		},
 		path: quote.Path(client.FullPath(path)), id: id, backoff: o.backoff,

@@ -3,6 +3,7 @@ package leader
 import (
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
@@ -18,7 +19,7 @@ type Option func(*options)
 
 type options struct {
 	id, who string
-	maxHold time.Duration
+	terms   hold.Terms
 	backoff retry.Policy
 }
 
@@ -38,7 +39,21 @@ func WithHolder(who string) Option { return func(o *options) { o.who = who } }
 // when the lease is released, or a sixth of the session timeout later, whichever comes
 // first, so that work has a moment to stop. Re-entering does not prolong it. 0 is no
 // limit. It makes leadership rotate.
-func WithMaxHold(d time.Duration) Option { return func(o *options) { o.maxHold = d } }
+func WithMaxHold(d time.Duration) Option { return func(o *options) { o.terms.MaxHold = d } }
+
+// WithMinHold keeps the term taken for at least that time after it was granted: Release
+// then ends the lease at once, and waits for the rest of the time before it frees
+// the term; ReleaseAsync leaves that to the background. So work that takes no time is
+// not done twice by processes whose clocks differ a little. The end of the process, or
+// Close of the client, frees the term sooner, as the loss of the lease does. It is not
+// longer than the maximum hold time, if there is one. 0 is none.
+func WithMinHold(d time.Duration) Option { return func(o *options) { o.terms.MinHold = d } }
+
+// WithLockDelay keeps the term closed for that time when a lease ended without Release:
+// because its process was killed or cut off, the lease was lost, or its znode deleted.
+// What the holder had sent elsewhere by then has time to arrive. All users of the path
+// have to give the same delay: see "Lock-delay" in package lease. 0 is none.
+func WithLockDelay(d time.Duration) Option { return func(o *options) { o.terms.LockDelay = d } }
 
 // WithBackoff sets the delays between the campaigns of Lead after failures: see Lead.
 // The default, which the zero policy stands for, grows from DefaultInitialBackoff to

@@ -51,6 +51,37 @@
 // checks up to 32 of their znodes, in turn. The client needs the permission to read
 // that znode. Without that permission the lease is lost.
 //
+// # Minimum hold time and lock-delay
+//
+// Two options of the recipes are for work outside of ZooKeeper that cannot compare
+// tokens. With WithMinHold a slot stays taken for that time at least, however soon it
+// is released: a job that takes no time is not done again by a process whose clock is
+// behind.
+//
+// With WithLockDelay a slot stays closed for that time after an unclean end, as in
+// Google's Chubby: when a lease ended without Release, so that nobody knows whether the
+// work under it has ended. What the holder had sent to other systems has time to
+// arrive, and a process that was paused has time to notice. If Release is called on a
+// lease that is lost, while its session still lasts, the slot is open at once: the work
+// has ended.
+//
+//   - The delay is stored at the path, in a container called lock-delay, and is the
+//     same for all: who gives another one, or none, gets [ErrLockDelayMismatch]. To
+//     change it, stop all users, and delete that node.
+//   - Each holder is recorded below that node before it gets the lease, and Release
+//     removes the record. So also a newcomer that finds nobody in the queue waits. The
+//     record of a holder that has ended stays until another one gets the lock.
+//   - Who waits counts the delay by its own clock, from when it has seen that the
+//     holder has ended. So a timeout has to be longer than that, or Acquire fails with
+//     a [TimeoutError] that is an [ErrLockDelay]. To those who come later than twice
+//     the delay, by the clocks of the servers, it does not matter any more: so a lock
+//     whose users never wait as long is not closed for ever.
+//   - An Acquire costs two requests more, a listing and a transaction, and Release a
+//     second delete, which does not make it wait longer. Nothing is handed over in
+//     memory, and a multi-lock takes such a lock alone.
+//   - It does not replace tokens: a process can be paused for longer than any delay.
+//     And Apache Curator knows nothing of it: do not share such a path with Java.
+//
 // # Ownership is in the context
 //
 // Acquire with a context that descends from [Lease.Context] re-enters: it returns a

@@ -31,6 +31,13 @@ var (
 	// exclude each other. The text names one of its znodes. A mutex and a read-write
 	// lock may share a path.
 	ErrOtherRecipe = errors.New("the path is in use by another recipe")
+	// ErrLockDelay means that nobody is ahead, but the lock stays closed for a while,
+	// because a lease on it has ended without a release. The text says for how long,
+	// and names the znode of that. It comes in a TimeoutError.
+	ErrLockDelay = errors.New("closed for a lock-delay")
+	// ErrLockDelayMismatch means that the path stores another lock-delay than the one
+	// given, of 0 without the option. The text says both.
+	ErrLockDelayMismatch = errors.New("the lock-delay differs from the one stored at the path")
 	// ErrNotContender means that RequestRevocation was given a znode that is no
 	// contender's.
 	ErrNotContender = errors.New("not the znode of a contender: " +

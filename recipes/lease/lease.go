@@ -59,10 +59,12 @@ func (l *Lease) Err() error {
 // released before, so that a second, deferred call is harmless.
 //
 // It needs no context, so it works in a deferred call after cancellation, and takes at
-// most a third of the session timeout. If the server does not confirm the removal of
-// the znode in that time, it goes on in the background until it is confirmed or the
-// session is over. A framework.ErrNoAuth means that the path's ACL does not allow the
-// removal, so that the lock stays taken, at least for other clients.
+// most a third of the session timeout, and before that what remains of a minimum hold
+// time (WithMinHold), unless the session ends or the client is closed. If the server
+// does not confirm the removal of the znode in that time, it goes on in the background
+// until it is confirmed or the session is over. A framework.ErrNoAuth means that the
+// path's ACL does not allow the removal, so that the lock stays taken, at least for
+// other clients.
 func (l *Lease) Release() error {
 	claim, err := l.made()
 	if err != nil {

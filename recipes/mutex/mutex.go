@@ -34,14 +34,14 @@ func New(client *framework.Client, path string, opts ...Option) (*Mutex, error) 
 	for _, opt := range opts {
 		opt(&o)
 	}
-	at := recipepath.Intent{Client: client, Path: path, Package: "mutex", What: "a mutex", Label: o.who, MaxHold: o.maxHold}
+	at := recipepath.Intent{Client: client, Path: path, Package: "mutex", What: "a mutex", Label: o.who, Terms: o.terms}
 	if err := at.Check(); err != nil {
 		return nil, err
 	}
 	self := queue.Self(o.who)
 	recipe := acquire.Recipe{
-		Client: client, Path: path, MaxHold: o.maxHold, Kind: lease.KindMutex, Self: self, ProtectedNodes: recipepath.QueueNodes(path),
-		Queue: locks.Queue(client, path, znode.Mutex, self),
+		Client: client, Path: path, Terms: o.terms, Kind: lease.KindMutex, Self: self, ProtectedNodes: recipepath.QueueNodes(path),
+		Queue: locks.Queue(client, path, znode.Mutex, self, o.terms.LockDelay),
 	}
 	return &Mutex{recipe}, nil
 }

@@ -50,7 +50,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Job, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	at := recipepath.Intent{Client: client, Path: path, Package: "once", What: "a job", Label: o.who, MaxHold: o.maxHold}
+	at := recipepath.Intent{Client: client, Path: path, Package: "once", What: "a job", Label: o.who, Terms: o.terms}
 	if err := at.Check(); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Job, error) {
 	}
 	self := queue.Self(o.who)
 	return &Job{
-		acquire.Recipe{Client: client, Of: path, MaxHold: o.maxHold, Kind: lease.KindMutex, Variant: variant, Self: self},
+		acquire.Recipe{Client: client, Of: path, Terms: o.terms, Kind: lease.KindMutex, Variant: variant, Self: self},
 		records.Records{Client: client, Path: path + "/" + znode.RecordsDir, Retention: o.retention},
 	}, nil
 }
@@ -106,6 +106,6 @@ func (j *Job) run(key string, name records.Name) *Run {
 	r := &Run{job: j, key: key, name: name, recipe: j.recipe}
 	r.recipe.Path = r.recipe.Of + "/" + name.Node
 	r.recipe.ProtectedNodes = append(recipepath.QueueNodes(r.recipe.Of), recipepath.QueueNodes(r.recipe.Path)...)
-	r.queue = locks.Queue(r.recipe.Client, r.recipe.Path, znode.Mutex, r.recipe.Self)
+	r.queue = locks.Queue(r.recipe.Client, r.recipe.Path, znode.Mutex, r.recipe.Self, r.recipe.Terms.LockDelay)
 	return r
 }

@@ -1,13 +1,17 @@
 package once
 
-import "time"
+import (
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+)
 
 // An Option changes how a job is used through one value of it.
 type Option func(*options)
 
 type options struct {
 	who       string
-	maxHold   time.Duration
+	terms     hold.Terms
 	retention time.Duration
 }
 
@@ -29,4 +33,10 @@ func WithHolder(who string) Option { return func(o *options) { o.who = who } }
 
 // WithMaxHold ends every lease after that time with lease.ErrMaxHold, so that a run
 // that hangs is begun again by another process. 0 is no limit.
-func WithMaxHold(d time.Duration) Option { return func(o *options) { o.maxHold = d } }
+func WithMaxHold(d time.Duration) Option { return func(o *options) { o.terms.MaxHold = d } }
+
+// WithLockDelay keeps the run closed for that time when a lease ended without Release:
+// because its process was killed or cut off, the lease was lost, or its znode deleted.
+// What the holder had sent elsewhere by then has time to arrive. All users of the path
+// have to give the same delay: see "Lock-delay" in package lease. 0 is none.
+func WithLockDelay(d time.Duration) Option { return func(o *options) { o.terms.LockDelay = d } }

@@ -10,6 +10,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
+	"github.com/zkrecipes/zkrecipes/internal/lockdelay"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
@@ -64,8 +65,13 @@ func (s side) takeDowngraded(ctx context.Context, t *acquire.Try, writing *hold.
 	if err := s.joinAtWriter(ctx, t.Client, p, writing); err != nil {
 		return nil, err
 	}
-	grant := hold.Grant{Path: p.Path(), Token: writing.Token(), Czxid: p.Token()}
+	if err := lockdelay.Record(ctx, p); err != nil {
+		p.Leave(ctx)
+		return nil, err
+	}
+	grant := hold.Grant{Path: p.Path(), Token: writing.Token(), Czxid: p.Token(), Recorded: p.Record() != ""}
 	if err := t.Rely(&grant); err != nil {
+		p.Unrecord()
 		return nil, err
 	}
 	if err := writing.Loss(); err != nil { // too late

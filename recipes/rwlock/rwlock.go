@@ -42,15 +42,15 @@ func New(client *framework.Client, path string, opts ...Option) (*Lock, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	at := recipepath.Intent{Client: client, Path: path, Package: "rwlock", What: "a lock", Label: o.who, MaxHold: o.maxHold}
+	at := recipepath.Intent{Client: client, Path: path, Package: "rwlock", What: "a lock", Label: o.who, Terms: o.terms}
 	if err := at.Check(); err != nil {
 		return nil, err
 	}
 	self := queue.Self(o.who)
 	a := func(recipe, kind string, shared bool) side {
 		return side{acquire.Recipe{
-			Client: client, Path: path, MaxHold: o.maxHold, Kind: recipe, Shared: shared, Self: self, ProtectedNodes: recipepath.QueueNodes(path),
-			Queue: locks.Queue(client, path, kind, self),
+			Client: client, Path: path, Terms: o.terms, Kind: recipe, Shared: shared, Self: self, ProtectedNodes: recipepath.QueueNodes(path),
+			Queue: locks.Queue(client, path, kind, self, o.terms.LockDelay),
 		}}
 	}
 	return &Lock{readers: a(lease.KindReader, znode.Reader, true), writers: a(lease.KindWriter, znode.Writer, false)}, nil

@@ -1,14 +1,18 @@
 package semaphore
 
-import "time"
+import (
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/hold"
+)
 
 // An Option changes how a semaphore is used through one value of it.
 type Option func(*options)
 
 type options struct {
-	who     string
-	maxHold time.Duration
-	single  bool
+	who    string
+	terms  hold.Terms
+	single bool
 }
 
 // WithHolder labels this process in the queue, for people who look up who holds the
@@ -18,7 +22,21 @@ func WithHolder(who string) Option { return func(o *options) { o.who = who } }
 // WithMaxHold ends every lease after that time with lease.ErrMaxHold. The znodes go
 // when the lease is released, or a sixth of the session timeout later, whichever comes
 // first, so that work has a moment to stop. 0 is no limit.
-func WithMaxHold(d time.Duration) Option { return func(o *options) { o.maxHold = d } }
+func WithMaxHold(d time.Duration) Option { return func(o *options) { o.terms.MaxHold = d } }
+
+// WithMinHold keeps the permits taken for at least that time after it was granted:
+// Release then ends the lease at once, and waits for the rest of the time before it
+// frees the permits; ReleaseAsync leaves that to the background. So work that takes no
+// time is not done twice by processes whose clocks differ a little. The end of the
+// process, or Close of the client, frees the permits sooner, as the loss of the lease
+// does. It is not longer than the maximum hold time, if there is one. 0 is none.
+func WithMinHold(d time.Duration) Option { return func(o *options) { o.terms.MinHold = d } }
+
+// WithLockDelay keeps the permits closed for that time when a lease ended without
+// Release: because its process was killed or cut off, the lease was lost, or its znode
+// deleted. What the holder had sent elsewhere by then has time to arrive. All users of
+// the path have to give the same delay: see "Lock-delay" in package lease. 0 is none.
+func WithLockDelay(d time.Duration) Option { return func(o *options) { o.terms.LockDelay = d } }
 
 // WithSingleQueue keeps holders and waiting clients in one queue, each with one znode
 // however many permits it is for. That saves a write for each permit and a round trip

@@ -61,16 +61,19 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 	for _, opt := range opts {
 		opt(&o)
 	}
-	at := recipepath.Intent{Client: client, Path: path, Package: "semaphore", What: "a semaphore", Label: o.who, MaxHold: o.maxHold}
+	at := recipepath.Intent{Client: client, Path: path, Package: "semaphore", What: "a semaphore", Label: o.who, Terms: o.terms}
 	if err := at.Check(); err != nil {
 		return nil, err
+	}
+	if o.terms.LockDelay != 0 && !o.single {
+		return nil, at.Invalid("a lock-delay needs a single queue: Curator knows no lock-delay")
 	}
 	if err := checkPermits(permits, 0); err != nil {
 		return nil, fmt.Errorf("semaphore %s: %w", quote.Path(path), err)
 	}
 	self := queue.Self(o.who)
 	s := &Semaphore{permits: permits, single: o.single, recipe: acquire.Recipe{
-		Client: client, Path: path, MaxHold: o.maxHold, Kind: lease.KindSemaphore, NotReentrant: true, Self: self,
+		Client: client, Path: path, Terms: o.terms, Kind: lease.KindSemaphore, NotReentrant: true, Self: self,
 	}}
 	in := func(dir, kind string, kinds []string, rule queue.Rule) *queue.Queue {
 		return &queue.Queue{Client: client, Path: dir, Of: path, Kind: kind, Kinds: kinds, Data: self.Data, Rule: rule}
@@ -78,10 +81,11 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 	if o.single {
 		s.recipe.ProtectedNodes = recipepath.SizedNodes(path)
 		s.queue = in(path, znode.PermitsOf(1), []string{znode.Permits}, bySize(s.listedSize)) // a listing asks for no permits
+		s.queue.LockDelay = o.terms.LockDelay
 		return s, nil
 	}
 	s.recipe.ProtectedNodes = recipepath.SemaphoreNodes(path)
-	s.queue = locks.Queue(client, s.queuePath(), znode.Mutex, self) // which respects locks of any kind there
+	s.queue = locks.Queue(client, s.queuePath(), znode.Mutex, self, 0) // which respects locks of any kind there
 	s.queue.Of, s.queue.HandsOver = path, nil
 	s.holders = in(s.permitsPath(), znode.Permit, []string{znode.Permit}, queue.Always(admitAll))
 	return s, nil

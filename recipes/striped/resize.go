@@ -33,7 +33,7 @@ func (l *Locks) Resize(ctx context.Context, n int, timeout time.Duration) (*Lock
 	if err != nil {
 		return nil, err
 	}
-	all, err := New(l.recipe.Client, l.recipe.Path, len(l.stripes), append(slices.Clone(l.opts), WithMaxHold(0))...)
+	all, err := New(l.recipe.Client, l.recipe.Path, len(l.stripes), append(slices.Clone(l.opts), WithMaxHold(0), WithMinHold(0))...)
 	if err == nil {
 		err = all.resize(ctx, n, timeout)
 	}

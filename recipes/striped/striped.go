@@ -55,7 +55,7 @@ func New(client *framework.Client, path string, n int, opts ...Option) (*Locks, 
 	for _, opt := range opts {
 		opt(&o)
 	}
-	at := recipepath.Intent{Client: client, Path: path, Package: "striped", What: "a striped lock", Label: o.who, MaxHold: o.maxHold}
+	at := recipepath.Intent{Client: client, Path: path, Package: "striped", What: "a striped lock", Label: o.who, Terms: o.terms}
 	if err := at.Check(); err != nil {
 		return nil, err
 	}
@@ -64,13 +64,13 @@ func New(client *framework.Client, path string, n int, opts ...Option) (*Locks, 
 	}
 	self := queue.Self(o.who)
 	recipe := func(at string, protected []recipepath.ProtectedNode) *acquire.Recipe {
-		return &acquire.Recipe{Client: client, Path: at, Of: path, MaxHold: o.maxHold, Kind: lease.KindMutex, Variant: uint16(n), Self: self, ProtectedNodes: protected}
+		return &acquire.Recipe{Client: client, Path: at, Of: path, Terms: o.terms, Kind: lease.KindMutex, Variant: uint16(n), Self: self, ProtectedNodes: protected}
 	}
 	l := &Locks{recipe: recipe(path, recipepath.StripeNodes(path)), opts: opts, stripes: make([]stripe, n)}
 	slots := make([]shares.Slot, n)
 	for i := range l.stripes {
 		dir := path + "/" + znode.StripeDir(i)
-		slots[i] = shares.Slot{Recipe: recipe(dir, recipepath.StripeNodes(path, i)), Queue: locks.Queue(client, dir, znode.Mutex, self)}
+		slots[i] = shares.Slot{Recipe: recipe(dir, recipepath.StripeNodes(path, i)), Queue: locks.Queue(client, dir, znode.Mutex, self, o.terms.LockDelay)}
 		l.stripes[i] = stripe{l, slots[i]}
 	}
 	l.shares = shares.New(path, slots)

@@ -61,6 +61,8 @@ type Recipe struct {
 	// Keeps are the children of the path that stay when it is not used, sorted. If
 	// there are none, the path is removed.
 	Keeps []string
+	// Known is half of how many watches on known nodes all clients keep; 0 is 1.
+	Known int
 	// NotReentrant is true if an Acquire with a lease's context does not re-enter the
 	// lease.
 	NotReentrant bool

@@ -187,7 +187,7 @@ func waitEndsAtAnyMoment(t *testing.T, w *World, r Recipe) {
 		}
 		w.After(time.Second)
 		nodes, granted := w.Ephemerals("/"), 0
-		for limit := time.Millisecond; limit < 60*time.Millisecond; limit += time.Millisecond {
+		for limit := time.Millisecond; limit < 100*time.Millisecond; limit += time.Millisecond {
 			timed, cancelled := w.Start(a, limit), w.Start(a, lease.Forever)
 			time.AfterFunc(limit, func() { cancelled.Cancel(reason) })
 			w.After(limit + 110*time.Millisecond)

@@ -1,0 +1,64 @@
+package lockdelay
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+)
+
+// Endings are the unclean ends that one acquire has seen. The zero value is none. It is
+// for one goroutine.
+type Endings struct {
+	seen map[string]time.Time // when each was, by the path of the record
+	// Closed says why the slot that was last tried is closed; nil if it is not.
+	Closed error
+}
+
+// Await waits until a position is admitted, which is what admitted does, until the
+// delay after each unclean end that keeps it out has passed, and until it is recorded.
+// With atOnce it does not wait for a delay: it returns a queue.ErrNotFree. After an
+// error it can be called again, or the position has to leave.
+func (e *Endings) Await(ctx context.Context, p *queue.Position, atOnce bool, admitted func(ctx context.Context) error) error {
+	if p.Queue().LockDelay == 0 { // then e may be nil
+		return admitted(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // of the watches
+	a := newAttempt(e, p)
+	for watches := false; ; watches = true { // a slot that is not closed needs no watch
+		if err := admitted(ctx); err != nil {
+			return err
+		}
+		recorded, err := a.record(ctx, watches)
+		switch {
+		case recorded || err != nil:
+			return err
+		case e.Closed == nil:
+		case atOnce:
+			return fmt.Errorf("%w: %w", queue.ErrNotFree, e.Closed)
+		case a.watch != nil:
+			if err := a.await(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// await waits until the slot may be open.
+func (a *attempt) await(ctx context.Context) error {
+	timer := time.NewTimer(time.Until(a.until))
+	defer timer.Stop()
+	session := a.client.Session()
+	select {
+	case <-timer.C:
+		return nil
+	case <-a.watch.Events():
+		return nil
+	case <-session.Done():
+		return session.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

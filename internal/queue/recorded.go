@@ -1,0 +1,55 @@
+package queue
+
+import (
+	"slices"
+
+	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+)
+
+// An admission is what a position was admitted by, in a queue with a lock-delay.
+type admission struct {
+	policy Policy
+	ahead  []znode.Name // that counted, in order
+}
+
+// admittedBy keeps what a position is admitted by, if that is needed: that the ahead
+// who count admit it by the policy. The caller has the lock of the view.
+func (p *Position) admittedBy(policy Policy, ahead Ahead) {
+	if p.queue.LockDelay == 0 {
+		return
+	}
+	p.admission = &admission{policy: policy}
+	for name := range ahead.All {
+		p.admission.ahead = append(p.admission.ahead, name)
+	}
+	slices.Reverse(p.admission.ahead)
+}
+
+// Ahead returns those ahead of a position when it was admitted, in order. The queue has
+// a lock-delay.
+func (p *Position) Ahead() []znode.Name { return p.admission.ahead }
+
+// IsAdmittedBehind reports whether a position that is admitted would be if these were
+// ahead of it as well.
+func (p *Position) IsAdmittedBehind(others []znode.Name) bool {
+	all := slices.Concat(p.admission.ahead, others)
+	slices.SortFunc(all, znode.Compare)
+	return len(p.admission.policy(p.self, Before(all))) == 0
+}
+
+// IsRecorded says that the node is recorded, or may be, as that of a holder. The record
+// is deleted, after the node, if the position leaves.
+func (p *Position) IsRecorded(record string) { p.recordedAt = record }
+
+// Record returns the path of the record, "" without one.
+func (p *Position) Record() string { return p.recordedAt }
+
+// Unrecord deletes the record of a position that is not granted its slot, in the
+// background. Its node is deleted, or sure to be first: a transaction that makes the
+// record, and is under way, then fails.
+func (p *Position) Unrecord() {
+	if p.recordedAt != "" && p.session.Err() == nil {
+		kit.Of(p.client).DeleteInBackground(p.recordedAt)
+	}
+}
