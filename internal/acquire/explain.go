@@ -30,6 +30,9 @@ func (w *wait) timeoutError(err error) error {
 	if w.seen.Holder != nil {
 		timeout.Holder = *w.seen.Holder
 	}
+	if closed := w.try.endings.Closed; closed != nil && errors.Is(timeout.Err, closed) {
+		timeout.Node, timeout.Holder = closed.Node, closed.Holder
+	}
 	if now := w.reachable(); errors.Is(now, framework.ErrNotConnected) && !errors.Is(err, framework.ErrNotConnected) {
 		timeout.Err = now // it waited for an event, which no server could send
 	}

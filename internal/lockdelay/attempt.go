@@ -3,7 +3,6 @@ package lockdelay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"sync"
@@ -12,9 +11,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
-	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
-	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // An attempt is that of one position to be recorded as a holder.
@@ -48,7 +45,7 @@ func (a *attempt) record(ctx context.Context, watches bool) (recorded bool, err 
 	case slices.Contains(names, path.Base(a.p.Path())): // by an attempt that was not answered
 		return true, nil
 	}
-	over, closed, err := a.sort(ctx, a.ended(names))
+	over, closed, err := a.sort(ctx, a.mayHaveEnded(names))
 	if err != nil || len(closed) > 0 && !a.p.IsAdmittedBehind(closed) {
 		return false, err
 	}
@@ -64,10 +61,10 @@ func (a *attempt) list(ctx context.Context, watches bool) (names []string, stat 
 	return a.client.Children(ctx, a.dir)
 }
 
-// ended returns the holders that have ended without a release, in order: all whose
-// nodes are not in the queue. The node of a holder that conflicts is ahead, as long as
-// it exists.
-func (a *attempt) ended(names []string) (ended []znode.Name) {
+// mayHaveEnded returns the holders that may have ended without a release, and may keep
+// the position out, in order. Those ahead of it count for the queue. Those behind it
+// were admitted although it was ahead of them.
+func (a *attempt) mayHaveEnded(names []string) (some []znode.Name) {
 	ahead := map[string]bool{}
 	if len(names) > 0 {
 		for _, name := range a.p.Ahead() {
@@ -75,95 +72,129 @@ func (a *attempt) ended(names []string) (ended []znode.Name) {
 		}
 	}
 	for _, node := range names {
-		if ahead[node] {
-			continue
-		}
 		name, ok := znode.Parse(node, a.p.Queue().Kinds...)
 		if !ok { // of another recipe
 			name.Node = node
 		}
-		ended = append(ended, name)
+		if !ahead[node] && name.Before(a.p.Name()) {
+			some = append(some, name)
+		}
 	}
-	slices.SortFunc(ended, znode.Compare)
-	return ended
+	slices.SortFunc(some, znode.Compare)
+	return some
 }
 
-// maxLooks is how many records an attempt reads. For any others the own clock counts.
-const maxLooks = 16
-
-// sort separates the ends after which the delay has passed from the others, which are
-// in Closed and until.
-func (a *attempt) sort(ctx context.Context, ended []znode.Name) (over []string, closed []znode.Name, err error) {
-	if len(ended) == 0 {
-		return nil, nil, nil
-	}
-	records, err := a.read(ctx, ended)
+// sort separates the records of ends after which the delay has passed from the ends
+// that still count. If there are such, why is in Closed, and until says when to look
+// again.
+func (a *attempt) sort(ctx context.Context, holders []znode.Name) (over []string, closed []znode.Name, err error) {
+	living, err := a.look(ctx, holders)
 	if err != nil {
 		return nil, nil, err
 	}
-	for i, name := range ended {
+	now := time.Now()
+	for _, name := range holders {
 		record := a.dir + "/" + name.Node
-		switch seen := a.see(record); {
-		case time.Since(seen) >= a.delay, i < len(records) && a.isOld(records[i]):
-			over = append(over, record)
-		default:
-			if until := seen.Add(a.delay); len(closed) == 0 || until.Before(a.until) {
-				a.until = until
-			}
-			closed = append(closed, name)
+		end, known := a.seen[record]
+		until := now // if there are too many to look at all of them at once
+		if known {
+			until = end.seen.Add(a.delay)
 		}
+		switch {
+		case living[record]:
+			continue
+		case known && (end.isOld || !now.Before(until)):
+			over = append(over, record)
+			continue
+		}
+		if len(closed) == 0 || until.Before(a.until) {
+			a.until = until
+		}
+		closed = append(closed, name)
 	}
 	if len(closed) > 0 {
-		a.Closed = fmt.Errorf("%w of %v: node %s has ended without a release", lease.ErrLockDelay, a.delay, quote.Brief(closed[0].Node))
+		a.Closed = &ClosedError{Delay: a.delay, Node: closed[0].Node}
+		if end := a.seen[a.dir+"/"+closed[0].Node]; end != nil {
+			a.Closed.Holder = end.holder
+		}
 	}
 	return over, closed, nil
 }
 
-// see returns when an end was first seen.
-func (a *attempt) see(record string) time.Time {
-	seen, ok := a.seen[record]
-	if !ok {
-		if a.seen == nil {
-			a.seen = map[string]time.Time{}
-		}
-		seen = time.Now()
-		a.seen[record] = seen
-	}
-	return seen
-}
+// maxLooks is how many holders are looked at at once.
+const maxLooks = 16
 
-// isOld reports whether an end was marked long before the position's node was made.
-func (a *attempt) isOld(record framework.Stat) bool {
-	return record.Version > 0 && a.made.Sub(record.Mtime) >= 2*a.delay
-}
-
-// read reads the oldest records, and marks those that are not marked yet. The Stat of
-// one that is gone, or could not be marked, is as if it were not marked.
-func (a *attempt) read(ctx context.Context, ended []znode.Name) ([]framework.Stat, error) {
-	if a.made.IsZero() {
-		exists, own, err := a.client.Exists(ctx, a.p.Path())
-		switch {
-		case err != nil:
-			return nil, err
-		case !exists:
-			return nil, queue.ErrEvicted
+// look looks at the first holders that are not known to have ended. It returns which of
+// them live: a writer that has become a reader has made a node ahead of those that
+// wait.
+func (a *attempt) look(ctx context.Context, holders []znode.Name) (living map[string]bool, err error) {
+	var looks []*ending
+	for _, name := range holders {
+		record := a.dir + "/" + name.Node
+		if _, known := a.seen[record]; !known && len(looks) < maxLooks {
+			looks = append(looks, &ending{node: a.p.Queue().Node(name.Node), record: record})
 		}
-		a.made = own.Ctime
 	}
-	stats := make([]framework.Stat, min(len(ended), maxLooks))
+	if len(looks) == 0 {
+		return nil, nil
+	}
+	if err := a.readMade(ctx); err != nil {
+		return nil, err
+	}
 	var reads sync.WaitGroup
-	for i := range stats {
-		record := a.dir + "/" + ended[i].Node
-		reads.Go(func() {
-			data, stat, err := a.client.Get(ctx, record)
-			if err == nil && stat.Version == 0 {
-				_, _ = a.client.Set(ctx, record, data, 0) // its time counts, for later newcomers
-			}
-			stats[i] = stat
-		})
+	for _, e := range looks {
+		reads.Go(func() { a.lookAt(ctx, e) })
 	}
 	reads.Wait()
-	return stats, nil
+	living = map[string]bool{}
+	for _, e := range looks {
+		switch {
+		case e.err != nil:
+			return nil, e.err
+		case e.seen.IsZero():
+			living[e.record] = true
+		default:
+			a.see(e)
+		}
+	}
+	return living, nil
+}
+
+// lookAt looks at a holder. If it has ended that is marked, unless it is: the time of
+// the mark counts for later newcomers. A holder that releases just now may look like
+// that.
+func (a *attempt) lookAt(ctx context.Context, e *ending) {
+	exists, _, err := a.client.Exists(ctx, e.node)
+	if exists || err != nil {
+		e.err = err
+		return
+	}
+	e.seen = time.Now()
+	data, stat, err := a.client.Get(ctx, e.record)
+	switch {
+	case err != nil && !errors.Is(err, framework.ErrNoNode):
+		e.err = err
+	case err == nil:
+		e.holder = queue.HolderOf(e.node, data)
+		if stat.Version == 0 {
+			_, _ = a.client.Set(ctx, e.record, data, 0)
+		} else {
+			e.isOld = a.made.Sub(stat.Mtime) >= 2*a.delay
+		}
+	}
+}
+
+// readMade reads when the position's node was made.
+func (a *attempt) readMade(ctx context.Context) error {
+	if !a.made.IsZero() {
+		return nil
+	}
+	exists, own, err := a.client.Exists(ctx, a.p.Path())
+	if err == nil && !exists {
+		return queue.ErrEvicted
+	}
+	a.made = own.Ctime
+	return err
 }
 
 // maxRemoved is how many records an attempt removes.

@@ -6,14 +6,32 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // Endings are the unclean ends that one acquire has seen. The zero value is none. It is
 // for one goroutine.
 type Endings struct {
-	seen map[string]time.Time // when each was, by the path of the record
+	seen map[string]*ending // by the paths of the records
 	// Closed says why the slot that was last tried is closed; nil if it is not.
-	Closed error
+	Closed *ClosedError
+}
+
+// An ending is the end of a holder without a release.
+type ending struct {
+	node, record string // their paths
+	holder       lease.Holder
+	seen         time.Time // when it was first seen; zero if the holder lives
+	isOld        bool      // it was marked long before the position's node was made
+	err          error     // it could not be found out
+}
+
+// see remembers an end.
+func (e *Endings) see(end *ending) {
+	if e.seen == nil {
+		e.seen = map[string]*ending{}
+	}
+	e.seen[end.record] = end
 }
 
 // Await waits until a position is admitted, which is what admitted does, until the

@@ -95,6 +95,6 @@ var kindOf = map[string]string{
 func (q *Queue) describe(name znode.Name, data []byte, stat framework.Stat) lease.Contender {
 	return lease.Contender{
 		Kind: kindOf[name.Kind], Node: name.Node, Path: q.Node(name.Node), Token: lease.Token(stat.Czxid), Session: stat.EphemeralOwner,
-		Holder: holderOf(name.Node, data), Enqueued: stat.Ctime,
+		Holder: HolderOf(name.Node, data), Enqueued: stat.Ctime,
 	}
 }

@@ -65,8 +65,8 @@ func ParseHolder(data []byte) lease.Holder {
 	return h
 }
 
-// holderOf reads the data of a node. That of a contender in an election is its id.
-func holderOf(node string, data []byte) lease.Holder {
+// HolderOf reads the data of a node. That of a contender in an election is its id.
+func HolderOf(node string, data []byte) lease.Holder {
 	if _, latch := znode.Parse(node, znode.Latch); latch {
 		return lease.Holder{Who: string(znode.Unmarked(data))}
 	}

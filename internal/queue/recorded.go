@@ -39,15 +39,16 @@ func (p *Position) IsAdmittedBehind(others []znode.Name) bool {
 }
 
 // IsRecorded says that the node is recorded, or may be, as that of a holder. The record
-// is deleted, after the node, if the position leaves.
+// is deleted if the position leaves.
 func (p *Position) IsRecorded(record string) { p.recordedAt = record }
 
 // Record returns the path of the record, "" without one.
 func (p *Position) Record() string { return p.recordedAt }
 
 // Unrecord deletes the record of a position that is not granted its slot, in the
-// background. Its node is deleted, or sure to be first: a transaction that makes the
-// record, and is under way, then fails.
+// background. A transaction that makes the record, and is not answered, has no effect
+// behind the delete: that is sent later, over the same connection, or over a later one,
+// and then servers refuse what they have not carried out of the earlier one.
 func (p *Position) Unrecord() {
 	if p.recordedAt != "" && p.session.Err() == nil {
 		kit.Of(p.client).DeleteInBackground(p.recordedAt)

@@ -50,6 +50,6 @@ func (s *Seen) record(dir string, ahead int, head string) {
 
 // OnData records the data of the first node.
 func (s *Seen) OnData(data []byte) {
-	holder := holderOf(s.Head, data)
+	holder := HolderOf(s.Head, data)
 	s.Holder = &holder
 }

@@ -99,14 +99,16 @@ type TimeoutError struct {
 	// never was because no server was reached. At a semaphore each permit that is held
 	// counts; with a single queue each lease.
 	Ahead int
-	// Holder is what the head of the queue says about itself. It is zero if that is not
-	// known, such as after a timeout of 0 or for clients that say nothing.
+	// Holder is what the head of the queue says about itself, or, if Err is an
+	// ErrLockDelay, what the holder did that has ended without a release. It is zero if
+	// that is not known, such as after a timeout of 0 or for clients that say nothing.
 	Holder Holder
 	// Node is the name of the znode of the head, "" if not known.
 	Node string
 	// Err is the last failure during the wait, nil if there was none: which servers
 	// could not be reached, if that was so at the end (framework.ErrNotConnected), or
-	// why an earlier queue position ended, such as a lost session.
+	// why an earlier queue position ended, such as a lost session. Or it is an
+	// ErrLockDelay.
 	Err error
 	// Cause is nil if the timeout has passed. If it was the deadline of the context
 	// given to Acquire, it is the cause of that: context.DeadlineExceeded, or what
@@ -124,7 +126,10 @@ func (e *TimeoutError) Error() string {
 	if e.Ahead > 0 {
 		s += fmt.Sprintf(", %d ahead", e.Ahead)
 	}
+	closed := errors.Is(e.Err, ErrLockDelay)
 	switch held := e.Holder.String(); {
+	case closed:
+		s += fmt.Sprintf(", %v", e.Err)
 	case held != "":
 		s += ", held by " + held
 	case e.Node != "":
@@ -133,7 +138,7 @@ func (e *TimeoutError) Error() string {
 	if e.Cause != nil && !errors.Is(e.Cause, context.DeadlineExceeded) { // that says no more than the first words
 		s += fmt.Sprintf(": %v", e.Cause)
 	}
-	if e.Err != nil {
+	if e.Err != nil && !closed {
 		s += fmt.Sprintf("; last failure: %v", e.Err)
 	}
 	return s
