@@ -23,6 +23,7 @@ type attempt struct {
 	dir    string    // of the records
 	made   time.Time // the position's node, by the clock of a server; zero until it is needed
 
+	more  bool             // there are holders that were not looked at
 	until time.Time        // when a closed slot has to be looked at again
 	watch *framework.Watch // on the records
 }
@@ -35,7 +36,7 @@ func newAttempt(e *Endings, p *queue.Position) *attempt {
 // record records a position that is admitted, unless an unclean end still keeps it out,
 // which is then in Closed. It returns false as well if it has to be called again.
 func (a *attempt) record(ctx context.Context, watches bool) (recorded bool, err error) {
-	a.Closed, a.watch = nil, nil
+	a.Closed, a.watch, a.more, a.until = nil, nil, false, time.Time{}
 	names, stat, err := a.list(ctx, watches)
 	switch {
 	case errors.Is(err, framework.ErrNoNode), err == nil && stat.Czxid > a.p.Created():
@@ -85,8 +86,7 @@ func (a *attempt) mayHaveEnded(names []string) (some []znode.Name) {
 }
 
 // sort separates the records of ends after which the delay has passed from the ends
-// that still count. If there are such, why is in Closed, and until says when to look
-// again.
+// that still count. If there are such, that is in Closed.
 func (a *attempt) sort(ctx context.Context, holders []znode.Name) (over []string, closed []znode.Name, err error) {
 	living, err := a.look(ctx, holders)
 	if err != nil {
@@ -96,21 +96,18 @@ func (a *attempt) sort(ctx context.Context, holders []znode.Name) (over []string
 	for _, name := range holders {
 		record := a.dir + "/" + name.Node
 		end, known := a.seen[record]
-		until := now // if there are too many to look at all of them at once
-		if known {
-			until = end.seen.Add(a.delay)
-		}
 		switch {
 		case living[record]:
-			continue
-		case known && (end.isOld || !now.Before(until)):
+		case !known:
+			closed, a.more = append(closed, name), true
+		case end.isOld || now.Sub(end.seen) >= a.delay:
 			over = append(over, record)
-			continue
+		default:
+			if until := end.seen.Add(a.delay); a.until.IsZero() || until.Before(a.until) {
+				a.until = until
+			}
+			closed = append(closed, name)
 		}
-		if len(closed) == 0 || until.Before(a.until) {
-			a.until = until
-		}
-		closed = append(closed, name)
 	}
 	if len(closed) > 0 {
 		a.Closed = &ClosedError{Delay: a.delay, Node: closed[0].Node}

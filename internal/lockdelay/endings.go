@@ -53,7 +53,7 @@ func (e *Endings) Await(ctx context.Context, p *queue.Position, atOnce bool, adm
 		switch {
 		case recorded || err != nil:
 			return err
-		case e.Closed == nil:
+		case e.Closed == nil, a.more:
 		case atOnce:
 			return fmt.Errorf("%w: %w", queue.ErrNotFree, e.Closed)
 		case a.watch != nil:
