@@ -129,6 +129,9 @@ func (t *Try) join(ctx context.Context, q *queue.Queue, seen *queue.Seen) (*queu
 		return nil, err
 	}
 	recipepath.WarnIfOpen(t.Client, t.slot().ProtectedNodes)
+	if q.LockDelay > 0 {
+		recipepath.WarnIfOpen(t.Client, recipepath.QueueNodes(q.Node(znode.LockDelayDir)))
+	}
 	return p, nil
 }
 

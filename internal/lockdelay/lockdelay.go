@@ -55,32 +55,30 @@ func Store(ctx context.Context, c *framework.Client, q *queue.Queue) error {
 		return nil
 	}
 	dir := q.Node(znode.LockDelayDir)
-	for {
+	for mode, unknown := framework.Container, 0; ; {
 		data, _, err := kit.Of(c).GetKnown(ctx, dir)
 		if !errors.Is(err, framework.ErrNoNode) {
 			return cmp.Or(err, compare(q, data))
 		}
-		if err := create(ctx, c, q, dir); err != nil {
+		err = kit.Of(c).WithParents(ctx, q.Path, func() error {
+			_, err := c.Create(ctx, dir, znode.LockDelay(q.LockDelay), mode)
+			return err
+		})
+		switch { // what is stored is read next
+		case err == nil, errors.Is(err, framework.ErrNodeExists):
+		case framework.OutcomeOf(err) == framework.Unknown && ctx.Err() == nil && unknown < maxUnknown:
+			unknown++
+		case mode == framework.Container && ctx.Err() == nil && (unknown == maxUnknown || errors.Is(err, framework.ErrUnsupported)):
+			mode = framework.Persistent // an old server closes the connection, or refuses, if it knows no containers
+		default:
 			return err
 		}
 	}
 }
 
-// create creates the node that stores the delay. It need not succeed: what is stored
-// then is read next.
-func create(ctx context.Context, c *framework.Client, q *queue.Queue, dir string) error {
-	err := kit.Of(c).WithParents(ctx, q.Path, func() error {
-		_, err := c.Create(ctx, dir, znode.LockDelay(q.LockDelay), framework.Container)
-		if errors.Is(err, framework.ErrUnsupported) {
-			_, err = c.Create(ctx, dir, znode.LockDelay(q.LockDelay), framework.Persistent)
-		}
-		return err
-	})
-	if errors.Is(err, framework.ErrNodeExists) || framework.OutcomeOf(err) == framework.Unknown && ctx.Err() == nil {
-		return nil
-	}
-	return err
-}
+// maxUnknown is after how many creates of a container that were not answered one does
+// without.
+const maxUnknown = 3
 
 // compare returns an error unless data are the delay of the queue.
 func compare(q *queue.Queue, data []byte) error {
