@@ -155,7 +155,10 @@ func (t *Try) JoinFree(ctx context.Context, q *queue.Queue) (*queue.Position, er
 	if err != nil {
 		return nil, err
 	}
-	if err := awaitAdmitted(ctx, p, nil, true, &t.endings); err != nil {
+	why := t.endings.Closed // at the queue where the try waits
+	err = awaitAdmitted(ctx, p, nil, true, &t.endings)
+	t.endings.Closed = why
+	if err != nil {
 		p.Leave(ctx)
 		return nil, err
 	}
@@ -163,16 +166,22 @@ func (t *Try) JoinFree(ctx context.Context, q *queue.Queue) (*queue.Position, er
 }
 
 // awaitAdmitted waits until a position that has joined a queue is admitted: see
-// Position.AwaitAdmitted. With a lock-delay it is then recorded.
+// Position.AwaitAdmitted. With a lock-delay it is then recorded; without endings such a
+// position is taken for one that is not free.
 func awaitAdmitted(ctx context.Context, p *queue.Position, also *queue.Dependency, atOnce bool, endings *lockdelay.Endings) error {
 	others, err := p.Listed(ctx)
 	if err == nil {
 		err = recipepath.CheckOthers(ctx, p.Client(), p.Queue(), others, p)
 	}
-	if err == nil {
-		err = endings.Await(ctx, p, atOnce, func(ctx context.Context) error { return p.AwaitAdmitted(ctx, also, atOnce) })
+	switch {
+	case err != nil:
+		return err
+	case !lockdelay.Applies(p, others):
+		return p.AwaitAdmitted(ctx, also, atOnce)
+	case endings == nil:
+		return queue.ErrNotFree
 	}
-	return err
+	return endings.Await(ctx, p, also, atOnce)
 }
 
 // awaitFront waits until it matters what is ahead of the position. A try that must not

@@ -116,7 +116,7 @@ func Start(ctx context.Context, g Grant) *lease.Lease {
 	}
 	h := &Hold{
 		client: g.Client, reliance: g.Reliance, recipe: g.Key.Path, kind: g.Key.Kind, variant: g.Key.Variant, shared: g.Key.Shared,
-		token: g.Token, czxid: g.Czxid, terms: g.Terms, recorded: g.Recorded, keeps: !g.HandsOver, table: tableOf(g.Client, g.Session),
+		token: g.Token, czxid: g.Czxid, terms: g.Terms, recorded: g.Recorded, keeps: !g.HandsOver || g.Recorded, table: tableOf(g.Client, g.Session),
 	}
 	h.since = h.table.now()
 	if kit.Of(g.Client).StopOnSuspend() {

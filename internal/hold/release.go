@@ -65,6 +65,8 @@ func (h *Hold) paths() (all []string) {
 // background.
 func (h *Hold) removeNow(ctx context.Context, handsOver bool) error {
 	switch {
+	case h.recorded:
+		return h.removeRecorded(ctx)
 	case handsOver:
 		return kit.Of(h.client).Release(ctx, h.Path())
 	case len(h.entry.also) == 0:
@@ -93,10 +95,10 @@ const (
 
 // close releases the slot: the last handle was released.
 func (h *Hold) close(by removal) error {
-	if by != givenUp {
-		h.unrecord()
-	}
 	if err := h.err(); err != nil {
+		if by != givenUp && errors.Is(err, framework.ErrClosed) {
+			h.unrecord() // the work was told to end, and has
+		}
 		h.letGo(true)
 		h.forget()
 		if h.remains() {
@@ -109,28 +111,27 @@ func (h *Hold) close(by removal) error {
 	lost := h.loss != nil // just now: the table reports it
 	handsOver := !lost && !h.keeps
 	h.mu.Unlock()
-	h.letGo(lost)
 	ended := func(error) {}
 	if h.observers != nil && !lost {
 		held := h.held()
 		ended = func(err error) { h.notifyEnd(held, err) }
 	}
 	if by < discarded && !lost && h.rest() > 0 {
-		return h.freeRested(by, handsOver, ended)
+		return h.freeRested(by, ended)
 	}
+	h.letGo(lost)
 	if by != awaited && h.sendRemoval(handsOver, ended) {
 		return nil
 	}
 	if by >= discarded {
 		h.unwatch()
 		h.remove()
+		if by == discarded {
+			h.unrecordInBackground()
+		}
 		ended(nil)
 		return nil
 	}
-	return h.freeNow(handsOver, ended)
-}
-
-func (h *Hold) freeNow(handsOver bool, ended func(error)) error {
 	err := h.free(handsOver)
 	ended(err)
 	return err
@@ -152,6 +153,9 @@ func (h *Hold) sendRemoval(handsOver bool, ended func(err error)) bool {
 	ctx := context.Background()
 	if h.observers != nil {
 		ctx = context.WithoutCancel(h.observers.work)
+	}
+	if h.recorded && !h.sendUnrecord(ctx) {
+		return false
 	}
 	return len(h.entry.also) == 0 && kit.Of(h.client).SendDelete(ctx, h.Path(), handsOver, func(err error) {
 		h.unwatch()

@@ -19,9 +19,9 @@ type attempt struct {
 	*Endings
 	p      *queue.Position
 	client *framework.Client
-	delay  time.Duration
-	dir    string    // of the records
-	made   time.Time // the position's node, by the clock of a server; zero until it is needed
+	dir    string        // of the records
+	delay  time.Duration // that is stored there
+	made   time.Time     // the position's node, by the clock of a server; zero until it is needed
 
 	more  bool             // there are holders that were not looked at
 	until time.Time        // when a closed slot has to be looked at again
@@ -29,18 +29,20 @@ type attempt struct {
 }
 
 func newAttempt(e *Endings, p *queue.Position) *attempt {
-	q := p.Queue()
-	return &attempt{Endings: e, p: p, client: p.Client(), delay: q.LockDelay, dir: q.Node(znode.LockDelayDir)}
+	return &attempt{Endings: e, p: p, client: p.Client(), dir: p.Queue().Node(znode.LockDelayDir)}
 }
 
 // record records a position that is admitted, unless an unclean end still keeps it out,
 // which is then in Closed. It returns false as well if it has to be called again.
 func (a *attempt) record(ctx context.Context, watches bool) (recorded bool, err error) {
 	a.Closed, a.watch, a.more, a.until = nil, nil, false, time.Time{}
-	names, stat, err := a.list(ctx, watches)
+	if stored, err := a.readDelay(ctx); err != nil || !stored {
+		return !stored, err
+	}
+	names, err := a.list(ctx, watches)
 	switch {
-	case errors.Is(err, framework.ErrNoNode), err == nil && stat.Czxid > a.p.Created():
-		return false, queue.ErrEvicted // a contender without a delay may stand ahead of this one, or behind
+	case errors.Is(err, framework.ErrNoNode):
+		return false, nil
 	case err != nil:
 		return false, err
 	case slices.Contains(names, path.Base(a.p.Path())): // by an attempt that was not answered
@@ -51,15 +53,36 @@ func (a *attempt) record(ctx context.Context, watches bool) (recorded bool, err 
 		return false, err
 	}
 	a.Closed = nil
-	return a.write(ctx, over)
+	if recorded, err := a.write(ctx, over); err != nil || !recorded {
+		return false, err
+	}
+	stored, err := a.readDelay(ctx) // the same as before, or the record is not where others see it
+	return stored, err
 }
 
-func (a *attempt) list(ctx context.Context, watches bool) (names []string, stat framework.Stat, err error) {
-	if watches {
-		names, stat, a.watch, err = a.client.ChildrenWatch(ctx, a.dir)
-		return names, stat, err
+// readDelay reads the delay, which the session knows as a rule. The node that stores it
+// must be older than the position's own: see the package. stored is false if there is
+// none any more, and the position's queue has none.
+func (a *attempt) readDelay(ctx context.Context) (stored bool, err error) {
+	data, stat, err := kit.Of(a.client).GetKnown(ctx, a.dir)
+	switch {
+	case errors.Is(err, framework.ErrNoNode) && a.p.Queue().LockDelay == 0:
+		return false, nil
+	case errors.Is(err, framework.ErrNoNode), err == nil && stat.Czxid > a.p.Created():
+		return false, queue.ErrEvicted
+	case err == nil:
+		a.delay, err = compare(a.p.Queue(), data)
 	}
-	return a.client.Children(ctx, a.dir)
+	return err == nil, err
+}
+
+func (a *attempt) list(ctx context.Context, watches bool) (names []string, err error) {
+	if watches {
+		names, _, a.watch, err = a.client.ChildrenWatch(ctx, a.dir)
+	} else {
+		names, _, err = a.client.Children(ctx, a.dir)
+	}
+	return names, err
 }
 
 // mayHaveEnded returns the holders that may have ended without a release, and may keep
@@ -169,7 +192,7 @@ func (a *attempt) lookAt(ctx context.Context, e *ending) {
 	e.seen = time.Now()
 	data, stat, err := a.client.Get(ctx, e.record)
 	switch {
-	case err != nil && !errors.Is(err, framework.ErrNoNode):
+	case err != nil && !errors.Is(err, framework.ErrNoNode) && !errors.Is(err, framework.ErrNoAuth):
 		e.err = err
 	case err == nil:
 		e.holder = queue.HolderOf(e.node, data)
@@ -194,8 +217,8 @@ func (a *attempt) readMade(ctx context.Context) error {
 	return err
 }
 
-// maxRemoved is how many records an attempt removes.
-const maxRemoved = 64
+// maxRemoved is how many bytes the paths of the records have that an attempt removes.
+const maxRemoved = 4 << 10
 
 // write records the position, and removes the records of ends after which the delay has
 // passed. It returns false if it has to be called again.
@@ -205,8 +228,9 @@ func (a *attempt) write(ctx context.Context, over []string) (recorded bool, err 
 		kit.Of(a.client).CheckExists(a.p.Path(), nil),
 		framework.CreateOp(record, a.p.Queue().Data(), framework.Persistent),
 	}
-	for _, record := range over[:min(len(over), maxRemoved)] {
-		ops = append(ops, framework.DeleteOp(record, framework.AnyVersion))
+	for size := 0; len(over) > 0 && size < maxRemoved; over = over[1:] {
+		ops = append(ops, framework.DeleteOp(over[0], framework.AnyVersion))
+		size += len(over[0])
 	}
 	a.p.IsRecorded(record)
 	_, err = a.client.Multi(ctx, ops...)
@@ -226,9 +250,6 @@ func (a *attempt) write(ctx context.Context, over []string) (recorded bool, err 
 
 // Record records the holder of a node that needs no admission.
 func Record(ctx context.Context, p *queue.Position) error {
-	if p.Queue().LockDelay == 0 {
-		return nil
-	}
 	for a := newAttempt(new(Endings), p); ; {
 		if recorded, err := a.write(ctx, nil); recorded || err != nil {
 			return err

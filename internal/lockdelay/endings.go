@@ -34,19 +34,20 @@ func (e *Endings) see(end *ending) {
 	e.seen[end.record] = end
 }
 
-// Await waits until a position is admitted, which is what admitted does, until the
-// delay after each unclean end that keeps it out has passed, and until it is recorded.
-// With atOnce it does not wait for a delay: it returns a queue.ErrNotFree. After an
-// error it can be called again, or the position has to leave.
-func (e *Endings) Await(ctx context.Context, p *queue.Position, atOnce bool, admitted func(ctx context.Context) error) error {
-	if p.Queue().LockDelay == 0 { // then e may be nil
-		return admitted(ctx)
-	}
+// Await waits until a position is admitted, see its AwaitAdmitted, until the delay
+// after each unclean end that keeps it out has passed, and until it is recorded. With
+// atOnce it does not wait for a delay: it returns a queue.ErrNotFree. After an error it
+// can be called again, or the position has to leave.
+func (e *Endings) Await(ctx context.Context, p *queue.Position, also *queue.Dependency, atOnce bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // of the watches
+	if also == nil {
+		also = new(queue.Dependency)
+	}
+	p.KeepAdmission()
 	a := newAttempt(e, p)
 	for watches := false; ; watches = true { // a slot that is not closed needs no watch
-		if err := admitted(ctx); err != nil {
+		if err := p.AwaitAdmitted(ctx, also, atOnce); err != nil {
 			return err
 		}
 		recorded, err := a.record(ctx, watches)
@@ -57,15 +58,19 @@ func (e *Endings) Await(ctx context.Context, p *queue.Position, atOnce bool, adm
 		case atOnce:
 			return fmt.Errorf("%w: %w", queue.ErrNotFree, e.Closed)
 		case a.watch != nil:
-			if err := a.await(ctx); err != nil {
+			if err := a.await(ctx, also); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// await waits until the slot may be open.
-func (a *attempt) await(ctx context.Context) error {
+// await waits until the slot may be open, or what the position depends on has changed.
+func (a *attempt) await(ctx context.Context, also *queue.Dependency) error {
+	events, changed, err := also.Events(ctx)
+	if changed || err != nil {
+		return err
+	}
 	timer := time.NewTimer(time.Until(a.until))
 	defer timer.Stop()
 	session := a.client.Session()
@@ -73,6 +78,9 @@ func (a *attempt) await(ctx context.Context) error {
 	case <-timer.C:
 		return nil
 	case <-a.watch.Events():
+		return nil
+	case <-events:
+		also.Fired()
 		return nil
 	case <-session.Done():
 		return session.Err()

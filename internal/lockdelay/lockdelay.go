@@ -1,13 +1,12 @@
 // Package lockdelay keeps a lock closed for a while when a lease on it has ended
-// uncleanly: without a release, because the process was killed or cut off, or the lease
-// was lost in another way. What the holder had sent to other systems by then has time
-// to arrive, as with the lock-delay of Google's Chubby.
+// uncleanly: it was lost, because the process was killed or cut off, or in another way.
+// What the holder had sent to other systems by then has time to arrive, as with the
+// lock-delay of Google's Chubby.
 //
 // The delay is stored in a node below the queue, path/lock-delay. A position that is
 // admitted is recorded below that, under the name of its own node, in a transaction
-// that checks that node; then the slot is granted. A release deletes the record, and
-// then the node. So a record whose node is gone says that a holder has ended without a
-// release.
+// that checks that node; then the slot is granted. A release deletes both nodes in one
+// transaction. So a record whose node is gone says that a holder has ended uncleanly.
 //
 // # What is promised
 //
@@ -15,9 +14,9 @@
 // of H. N is granted its slot when the delay has passed since N has first seen H's
 // record without the node, by N's own clock. Why N sees the record: it was made before
 // the grant of H, so before H's node was deleted, which N's session knows when N is
-// admitted; so a listing that is sent after that shows the record. Whoever removes it
-// has waited as long. That N does not wait for a holder that has released is no matter
-// of safety: if it still sees the record, the event of its deletion ends the wait.
+// admitted; so a listing that is sent after that shows the record. Who removes it has
+// waited as long. N looks for the node of each record that is not ahead of it: a holder
+// may live there that N does not know, a writer that has become a reader.
 //
 // Clocks of servers count in one case only, so that a lock does not stay closed for
 // ever where nobody waits as long as the delay. Who first sees that H has ended marks
@@ -25,20 +24,23 @@
 // the clocks of the servers, need not wait. They would have to be a whole delay apart
 // for that to come too early.
 //
-// All contenders of a queue have the same delay. Those that have another, or none, are
-// refused: the node with the delay is made before the first contender that has one
-// joins the queue. A contender that joins later sees it in the listing behind its
-// create; one that does not see it is ahead of all that have a delay. The node is a
-// container, and servers remove it when there are no records. A position is recorded
-// only if the node is older than its own; else it joins again.
+// # Who obeys
+//
+// All contenders behind one that has a delay obey it. The node that stores it is made
+// before the first of these joins the queue. Who joins later sees it in the listing
+// behind its create, and is recorded, and waits, whether it has been given a delay or
+// not; one that has been given another is refused. The node is a container, and servers
+// remove it when there are no records. Whoever has been given a delay is recorded only
+// if the container is older than its own node, also when that was carried out; else it
+// joins again, behind those that came when there was none.
 package lockdelay
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
@@ -58,7 +60,10 @@ func Store(ctx context.Context, c *framework.Client, q *queue.Queue) error {
 	for mode, unknown := framework.Container, 0; ; {
 		data, _, err := kit.Of(c).GetKnown(ctx, dir)
 		if !errors.Is(err, framework.ErrNoNode) {
-			return cmp.Or(err, compare(q, data))
+			if err == nil {
+				_, err = compare(q, data)
+			}
+			return err
 		}
 		err = kit.Of(c).WithParents(ctx, q.Path, func() error {
 			_, err := c.Create(ctx, dir, znode.LockDelay(q.LockDelay), mode)
@@ -80,28 +85,20 @@ func Store(ctx context.Context, c *framework.Client, q *queue.Queue) error {
 // without.
 const maxUnknown = 3
 
-// compare returns an error unless data are the delay of the queue.
-func compare(q *queue.Queue, data []byte) error {
-	switch d, ok := znode.ParseLockDelay(data); {
-	case !ok:
-		return fmt.Errorf("%w: %s in %s", lease.ErrForeignData, quote.Excerpt(data), znode.LockDelayDir)
-	case d != q.LockDelay:
-		return fmt.Errorf("%w: %v given, %v stored", lease.ErrLockDelayMismatch, q.LockDelay, d)
-	}
-	return nil
+// Applies reports whether a position has to be recorded: its queue has a delay, or
+// stores one, as a listing of it shows.
+func Applies(p *queue.Position, children []string) bool {
+	return p.Queue().LockDelay > 0 || slices.Contains(children, znode.LockDelayDir)
 }
 
-// CheckNone returns an error if the children of a queue without a delay show one.
-func CheckNone(ctx context.Context, c *framework.Client, q *queue.Queue, children []string) error {
-	if q.LockDelay != 0 || !slices.Contains(children, znode.LockDelayDir) {
-		return nil
+// compare returns what data say about the delay, or an error if the queue has another.
+func compare(q *queue.Queue, data []byte) (time.Duration, error) {
+	switch d, ok := znode.ParseLockDelay(data); {
+	case !ok:
+		return 0, fmt.Errorf("%w: %s in %s", lease.ErrForeignData, quote.Excerpt(data), znode.LockDelayDir)
+	case q.LockDelay != 0 && d != q.LockDelay:
+		return 0, fmt.Errorf("%w: %v given, %v stored", lease.ErrLockDelayMismatch, q.LockDelay, d)
+	default:
+		return d, nil
 	}
-	data, _, err := c.Get(ctx, q.Node(znode.LockDelayDir))
-	switch {
-	case errors.Is(err, framework.ErrNoNode):
-		return nil
-	case err != nil:
-		return err
-	}
-	return compare(q, data)
 }

@@ -36,6 +36,16 @@ func (f *Dependency) events() <-chan framework.Event {
 	return f.watch.Events()
 }
 
+// Events has it watched, and returns the channel of the watch, nil without one. changed
+// is that of Watch. Whoever receives the event has to call Fired.
+func (f *Dependency) Events(ctx context.Context) (events <-chan framework.Event, changed bool, err error) {
+	changed, err = f.begin(ctx)
+	return f.events(), changed, err
+}
+
+// Fired is called when the event has been received.
+func (f *Dependency) Fired() { f.watch = nil }
+
 // Stands reports whether it is watched and no change is known: then the last result of
 // Watch is valid.
 func (f *Dependency) Stands() bool { return f.watch != nil && f.stands() }

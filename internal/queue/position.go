@@ -45,7 +45,7 @@ type Position struct {
 type awaiting struct {
 	rest        *time.Timer     // until it reads what it waits for; nil: it has not rested
 	unconfirmed <-chan struct{} // closed if the connection broke, if a deletion admitted the position
-	admission   *admission      // nil without a lock-delay
+	admission   *admission      // nil if it is not to be remembered
 
 	// Guarded by view.mu.
 	node                *node // its own; nil until it waits for others

@@ -7,27 +7,29 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
-// An admission is what a position was admitted by, in a queue with a lock-delay.
+// An admission is what a position is admitted by, in a queue with a lock-delay.
 type admission struct {
 	policy Policy
 	ahead  []znode.Name // that counted, in order
 }
 
-// admittedBy keeps what a position is admitted by, if that is needed: that the ahead
-// who count admit it by the policy. The caller has the lock of the view.
+// KeepAdmission has the position remember by what it is admitted.
+func (p *Position) KeepAdmission() { p.admission = new(admission) }
+
+// admittedBy remembers, if that is needed, that a policy admits the position behind
+// those who count. The caller has the lock of the view.
 func (p *Position) admittedBy(policy Policy, ahead Ahead) {
-	if p.queue.LockDelay == 0 {
+	if p.admission == nil {
 		return
 	}
-	p.admission = &admission{policy: policy}
+	*p.admission = admission{policy: policy}
 	for name := range ahead.All {
 		p.admission.ahead = append(p.admission.ahead, name)
 	}
 	slices.Reverse(p.admission.ahead)
 }
 
-// Ahead returns those ahead of a position when it was admitted, in order. The queue has
-// a lock-delay.
+// Ahead returns those ahead of the position when it was admitted, in order.
 func (p *Position) Ahead() []znode.Name { return p.admission.ahead }
 
 // IsAdmittedBehind reports whether a position that is admitted would be if these were

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/lockdelay"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
@@ -93,9 +92,6 @@ func CheckOthers(ctx context.Context, c *framework.Client, q *queue.Queue, child
 		if self == nil || !name.Ordered() || name.Before(self.Name()) {
 			return errOther("", name, q.Kinds)
 		}
-	}
-	if err := lockdelay.CheckNone(ctx, c, q, children); err != nil {
-		return err
 	}
 	if err := checkStripes(ctx, c, q, children, self); err != nil {
 		return err

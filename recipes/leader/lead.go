@@ -138,7 +138,11 @@ func (l *lead) cancelled(ctx context.Context, campaign error) error {
 // nil unless the term did not last.
 func (l *lead) serve(term *lease.Lease) (failed, ended error) {
 	defer func() { // also if fn panics
-		ended = term.Release()
+		release := term.Release
+		if l.recipe.Terms.MinHold > 0 && term.Context().Err() != nil { // Lead has to end soon
+			release = term.ReleaseAsync
+		}
+		ended = release()
 		if errors.Is(ended, lease.ErrReleased) {
 			ended = nil // by fn, which must not
 		}

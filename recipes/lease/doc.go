@@ -59,15 +59,15 @@
 // behind.
 //
 // With WithLockDelay a slot stays closed for that time after an unclean end, as in
-// Google's Chubby: when a lease ended without Release, so that nobody knows whether the
-// work under it has ended. What the holder had sent to other systems has time to
-// arrive, and a process that was paused has time to notice. If Release is called on a
-// lease that is lost, while its session still lasts, the slot is open at once: the work
-// has ended.
+// Google's Chubby: when a lease was lost. What the holder had sent to other systems has
+// time to arrive, also if Release is called then. A lease that was valid until its
+// Release has ended cleanly, and so has one that Close of the client has ended, if it
+// is released within Config.CloseGrace.
 //
-//   - The delay is stored at the path, in a container called lock-delay, and is the
-//     same for all: who gives another one, or none, gets [ErrLockDelayMismatch]. To
-//     change it, stop all users, and delete that node.
+//   - The delay is stored at the path, in a container called lock-delay. Who gives
+//     another one gets [ErrLockDelayMismatch]; who gives none obeys the one that is
+//     stored when it joins the queue. To change it, stop all that give one, and delete
+//     that node, if the server has not removed it.
 //   - Each holder is recorded below that node before it gets the lease, and Release
 //     removes the record. So also a newcomer that finds nobody in the queue waits. The
 //     record of a holder that has ended stays until another one gets the lock.
@@ -76,9 +76,9 @@
 //     a [TimeoutError] that is an [ErrLockDelay]. To those who come later than twice
 //     the delay, by the clocks of the servers, it does not matter any more: so a lock
 //     whose users never wait as long is not closed for ever.
-//   - An Acquire costs two requests more, a listing and a transaction, and Release a
-//     second delete, which does not make it wait longer. Nothing is handed over in
-//     memory, and a multi-lock takes such a lock alone.
+//   - An Acquire costs a listing and a transaction more, and Release a second delete,
+//     in one transaction with the first. Nothing is handed over in memory. A multi-lock
+//     takes such a lock alone, and waits for one delay after the other.
 //   - It does not replace tokens: a process can be paused for longer than any delay.
 //     And Apache Curator knows nothing of it: do not share such a path with Java.
 //

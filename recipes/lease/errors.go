@@ -36,7 +36,7 @@ var (
 	// and names the znode of that. It comes in a TimeoutError.
 	ErrLockDelay = errors.New("closed for a lock-delay")
 	// ErrLockDelayMismatch means that the path stores another lock-delay than the one
-	// given, of 0 without the option. The text says both.
+	// given. The text says both.
 	ErrLockDelayMismatch = errors.New("the lock-delay differs from the one stored at the path")
 	// ErrNotContender means that RequestRevocation was given a znode that is no
 	// contender's.

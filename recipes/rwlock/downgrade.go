@@ -65,9 +65,11 @@ func (s side) takeDowngraded(ctx context.Context, t *acquire.Try, writing *hold.
 	if err := s.joinAtWriter(ctx, t.Client, p, writing); err != nil {
 		return nil, err
 	}
-	if err := lockdelay.Record(ctx, p); err != nil {
-		p.Leave(ctx)
-		return nil, err
+	if writing.IsRecorded() {
+		if err := lockdelay.Record(ctx, p); err != nil {
+			p.Leave(ctx)
+			return nil, err
+		}
 	}
 	grant := hold.Grant{Path: p.Path(), Token: writing.Token(), Czxid: p.Token(), Recorded: p.Record() != ""}
 	if err := t.Rely(&grant); err != nil {

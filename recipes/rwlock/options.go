@@ -32,8 +32,9 @@ func WithMaxHold(d time.Duration) Option { return func(o *options) { o.terms.Max
 // longer than the maximum hold time, if there is one. 0 is none.
 func WithMinHold(d time.Duration) Option { return func(o *options) { o.terms.MinHold = d } }
 
-// WithLockDelay keeps the lock closed for that time when a lease ended without Release:
-// because its process was killed or cut off, the lease was lost, or its znode deleted.
-// What the holder had sent elsewhere by then has time to arrive. All users of the path
-// have to give the same delay: see "Lock-delay" in package lease. 0 is none.
+// WithLockDelay keeps the lock closed for that time when a lease was lost: because
+// its process was killed or cut off, its znode was deleted, or its maximum hold time
+// has passed. What the holder had sent elsewhere by then has time to arrive. All who
+// give a delay for one path have to give the same: see "Minimum hold time and
+// lock-delay" in package lease. 0 is none.
 func WithLockDelay(d time.Duration) Option { return func(o *options) { o.terms.LockDelay = d } }

@@ -49,6 +49,7 @@ func TestWithLockDelay(t *testing.T) {
 			return must(once.New(c, path, once.WithLockDelay(short))).Key("a")
 		}},
 	} {
+		r.Recorded = true
 		t.Run(r.Name, func(t *testing.T) { conformance.Run(t, r) })
 	}
 }

@@ -41,6 +41,9 @@ type Recipe struct {
 	// Nodes is how many nodes a lease has, made and removed by one Multi. 0 means one
 	// node, made by a create.
 	Nodes int
+	// Recorded is true if holders are recorded, for a lock-delay. A record is removed
+	// together with the node.
+	Recorded bool
 	// Locks is how many locks a lease is on, each with one node; 0 is one. For several,
 	// rows about the node of one lock, its session and its events are left out.
 	Locks int
@@ -71,6 +74,14 @@ type Recipe struct {
 // GoString is the recipe's name, which stands for the recipe where a plan is printed as
 // Go.
 func (r Recipe) GoString() string { return r.Name }
+
+// removal is the request that removes the nodes of a lease which is released.
+func (r Recipe) removal() zktest.Op {
+	if r.Nodes > 1 || r.Recorded {
+		return zktest.OpMulti
+	}
+	return zktest.OpDelete
+}
 
 // Referee returns one for the recipe.
 func (r Recipe) Referee() *Referee {

@@ -87,12 +87,8 @@ func unknownOutcome(t *testing.T, w *World, r Recipe) {
 				}
 			}
 		}
-		releases := zktest.OpDelete
-		if r.Nodes > 1 {
-			releases = zktest.OpMulti // all of them at once
-		}
 		held := w.Acquire(r.New(c, path))
-		w.Server.On(releases, c.FullPath(path)).After().Cut()
+		w.Server.On(r.removal(), c.FullPath(path)).After().Cut()
 		release(t, held)
 		w.After(SessionTimeout)
 		require.Empty(t, w.Ephemerals("/"))

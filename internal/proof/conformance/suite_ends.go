@@ -58,10 +58,6 @@ func releasedOnce(t *testing.T, w *World, r Recipe) {
 // releaseBreaks breaks the connection, delays answers or refuses while a release is
 // under way.
 func releaseBreaks(t *testing.T, w *World, r Recipe) {
-	releases := zktest.OpDelete
-	if r.Nodes > 1 {
-		releases = zktest.OpMulti // all of them at once
-	}
 	c := w.Client("a")
 	a := r.New(c, path)
 	for _, strike := range []func(*zktest.Rule){
@@ -75,7 +71,7 @@ func releaseBreaks(t *testing.T, w *World, r Recipe) {
 	} {
 		held := w.Acquire(a)
 		at := w.Start(r.next()(w.Named("b"), path), lease.Forever)
-		rule := w.Server.On(releases, path).Client("a")
+		rule := w.Server.On(r.removal(), path).Client("a")
 		strike(rule)
 		began := time.Now()
 		require.NoError(t, held.Release(), "it was intact until now")

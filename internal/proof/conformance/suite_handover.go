@@ -231,11 +231,7 @@ func keptUntilDeleted(t *testing.T, w *World, r Recipe) {
 	}
 	next := w.Start(r.next()(c, path), lease.Forever)
 	w.After(100 * time.Millisecond)
-	removal := zktest.OpDelete
-	if r.Nodes > 1 {
-		removal = zktest.OpMulti
-	}
-	w.Server.On(removal, path).Client("a").Delay(500 * time.Millisecond)
+	w.Server.On(r.removal(), path).Client("a").Delay(500 * time.Millisecond)
 	freed := w.freeing(held[0])
 	for w.stands(held[0]) {
 		require.True(t, next.Waiting())
