@@ -31,7 +31,7 @@ func (w *wait) timeoutError(err error) error {
 		timeout.Holder = *w.seen.Holder
 	}
 	if closed := w.try.endings.Closed; closed != nil && errors.Is(timeout.Err, closed) {
-		timeout.Node, timeout.Holder = closed.Node, closed.Holder
+		timeout.Node, timeout.Holder, timeout.Ahead = closed.Node, closed.Holder, max(timeout.Ahead, 0)
 	}
 	if now := w.reachable(); errors.Is(now, framework.ErrNotConnected) && !errors.Is(err, framework.ErrNotConnected) {
 		timeout.Err = now // it waited for an event, which no server could send

@@ -6,7 +6,6 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
-	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
 
@@ -24,15 +23,14 @@ func (h *Hold) record() string { return znode.HolderRecord(h.Path()) }
 // sees one without the other. What is not certainly deleted is left to the background.
 func (h *Hold) removeRecorded(ctx context.Context) error {
 	for repeated := false; ; repeated = true {
-		_, err := h.client.Multi(ctx, framework.DeleteOp(h.record(), framework.AnyVersion), framework.DeleteOp(h.Path(), framework.AnyVersion))
+		_, err := h.client.Multi(ctx, framework.DeleteOp(h.Path(), framework.AnyVersion), framework.DeleteOp(h.record(), framework.AnyVersion))
 		refused := (*framework.MultiError)(nil)
 		missing := errors.Is(err, framework.ErrNoNode) && errors.As(err, &refused)
 		switch {
-		case missing && refused.Index == 0: // by the attempt before, or by hand
-			if err = h.client.DeleteGuaranteed(ctx, h.Path()); repeated && errors.Is(err, framework.ErrNoNode) {
-				return nil
-			}
-			return err
+		case missing && refused.Index == 1: // by hand
+			return h.client.DeleteGuaranteed(ctx, h.Path())
+		case missing && repeated: // by the attempt before
+			return nil
 		case err == nil, missing: // another client has deleted the znode: that was a loss
 			return err
 		case framework.OutcomeOf(err) == framework.Unknown && ctx.Err() == nil:
@@ -58,16 +56,4 @@ func (h *Hold) unrecordInBackground() {
 	if h.recorded {
 		kit.Of(h.client.In(nil)).DeleteInBackground(h.record())
 	}
-}
-
-// sendUnrecord sends the delete of the record, and waits for nothing. The delete of the
-// znode has to follow. It reports false if that cannot be done.
-func (h *Hold) sendUnrecord(ctx context.Context) bool {
-	return kit.Of(h.client).SendDelete(ctx, h.record(), false, func(err error) {
-		if errors.Is(err, framework.ErrNoAuth) {
-			h.Session().Go(func(context.Context) { // a logger may block
-				kit.Of(h.client).Logger().Warn("a release looks like an unclean end", "path", quote.Path(h.client.FullPath(h.record())), "error", err)
-			})
-		}
-	})
 }

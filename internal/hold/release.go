@@ -154,10 +154,7 @@ func (h *Hold) sendRemoval(handsOver bool, ended func(err error)) bool {
 	if h.observers != nil {
 		ctx = context.WithoutCancel(h.observers.work)
 	}
-	if h.recorded && !h.sendUnrecord(ctx) {
-		return false
-	}
-	return len(h.entry.also) == 0 && kit.Of(h.client).SendDelete(ctx, h.Path(), handsOver, func(err error) {
+	return len(h.entry.also) == 0 && !h.recorded && kit.Of(h.client).SendDelete(ctx, h.Path(), handsOver, func(err error) {
 		h.unwatch()
 		err = h.freed(err, false)
 		ended(err)

@@ -62,7 +62,7 @@ func (a *attempt) record(ctx context.Context, watches bool) (recorded bool, err 
 
 // readDelay reads the delay, which the session knows as a rule. The node that stores it
 // must be older than the position's own: see the package. stored is false if there is
-// none any more, and the position's queue has none.
+// no delay, and the position's queue has none.
 func (a *attempt) readDelay(ctx context.Context) (stored bool, err error) {
 	data, stat, err := kit.Of(a.client).GetKnown(ctx, a.dir)
 	switch {
@@ -73,7 +73,7 @@ func (a *attempt) readDelay(ctx context.Context) (stored bool, err error) {
 	case err == nil:
 		a.delay, err = compare(a.p.Queue(), data)
 	}
-	return err == nil, err
+	return a.delay > 0, err
 }
 
 func (a *attempt) list(ctx context.Context, watches bool) (names []string, err error) {
@@ -194,12 +194,14 @@ func (a *attempt) lookAt(ctx context.Context, e *ending) {
 	switch {
 	case err != nil && !errors.Is(err, framework.ErrNoNode) && !errors.Is(err, framework.ErrNoAuth):
 		e.err = err
+	case stat.EphemeralOwner != 0: // no record, but a contender of another lock
+		e.seen = time.Time{}
 	case err == nil:
 		e.holder = queue.HolderOf(e.node, data)
 		if stat.Version == 0 {
 			_, _ = a.client.Set(ctx, e.record, data, 0)
 		} else {
-			e.isOld = a.made.Sub(stat.Mtime) >= 2*a.delay
+			e.isOld = a.made.Sub(stat.Mtime)/2 >= a.delay
 		}
 	}
 }
@@ -217,22 +219,31 @@ func (a *attempt) readMade(ctx context.Context) error {
 	return err
 }
 
-// maxRemoved is how many bytes the paths of the records have that an attempt removes.
-const maxRemoved = 4 << 10
-
 // write records the position, and removes the records of ends after which the delay has
 // passed. It returns false if it has to be called again.
 func (a *attempt) write(ctx context.Context, over []string) (recorded bool, err error) {
+	stands := kit.Of(a.client).CheckExists(a.p.Path(), nil)
+	for len(over) > 0 {
+		ops := []framework.Op{stands}
+		for size := 0; len(over) > 0 && size < maxRemoved; over = over[1:] {
+			ops = append(ops, framework.DeleteOp(over[0], framework.AnyVersion))
+			size += len(over[0])
+		}
+		if done, err := a.transact(ctx, ops); !done {
+			return false, err
+		}
+	}
 	record := znode.HolderRecord(a.p.Path())
-	ops := []framework.Op{
-		kit.Of(a.client).CheckExists(a.p.Path(), nil),
-		framework.CreateOp(record, a.p.Queue().Data(), framework.Persistent),
-	}
-	for size := 0; len(over) > 0 && size < maxRemoved; over = over[1:] {
-		ops = append(ops, framework.DeleteOp(over[0], framework.AnyVersion))
-		size += len(over[0])
-	}
 	a.p.IsRecorded(record)
+	return a.transact(ctx, []framework.Op{stands, framework.CreateOp(record, a.p.Queue().Data(), framework.Persistent)})
+}
+
+// maxRemoved is how many bytes the paths of the records have that are removed at once.
+const maxRemoved = 4 << 10
+
+// transact carries out a transaction that begins with a check of the own node. It
+// returns false if everything has to be looked at again.
+func (a *attempt) transact(ctx context.Context, ops []framework.Op) (done bool, err error) {
 	_, err = a.client.Multi(ctx, ops...)
 	refused := (*framework.MultiError)(nil)
 	switch {
@@ -240,10 +251,11 @@ func (a *attempt) write(ctx context.Context, over []string) (recorded bool, err 
 		return true, nil
 	case framework.OutcomeOf(err) == framework.Unknown:
 		return false, nil
-	case errors.Is(err, framework.ErrNoNode) && errors.As(err, &refused) && refused.Index >= 2: // somebody else has removed it
-		return false, nil
-	case errors.Is(err, framework.ErrNoNode): // the own node, or that of the delay
-		return false, queue.ErrEvicted
+	case errors.Is(err, framework.ErrNoNode) && errors.As(err, &refused):
+		if refused.Index == 0 {
+			return false, queue.ErrEvicted
+		}
+		return false, nil // another client has removed a record, or servers have the container
 	}
 	return false, err
 }
@@ -252,6 +264,9 @@ func (a *attempt) write(ctx context.Context, over []string) (recorded bool, err 
 func Record(ctx context.Context, p *queue.Position) error {
 	for a := newAttempt(new(Endings), p); ; {
 		if recorded, err := a.write(ctx, nil); recorded || err != nil {
+			return err
+		}
+		if stored, err := a.readDelay(ctx); !stored {
 			return err
 		}
 	}

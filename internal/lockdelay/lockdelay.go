@@ -92,8 +92,11 @@ func Applies(p *queue.Position, children []string) bool {
 }
 
 // compare returns what data say about the delay, or an error if the queue has another.
+// For a queue without a delay, data of another kind are none.
 func compare(q *queue.Queue, data []byte) (time.Duration, error) {
 	switch d, ok := znode.ParseLockDelay(data); {
+	case !ok && q.LockDelay == 0:
+		return 0, nil
 	case !ok:
 		return 0, fmt.Errorf("%w: %s in %s", lease.ErrForeignData, quote.Excerpt(data), znode.LockDelayDir)
 	case q.LockDelay != 0 && d != q.LockDelay:

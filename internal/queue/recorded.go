@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"slices"
 
 	"github.com/zkrecipes/zkrecipes/internal/kit"
@@ -48,11 +49,17 @@ func (p *Position) IsRecorded(record string) { p.recordedAt = record }
 func (p *Position) Record() string { return p.recordedAt }
 
 // Unrecord deletes the record of a position that is not granted its slot, in the
-// background. A transaction that makes the record, and is not answered, has no effect
-// behind the delete: that is sent later, over the same connection, or over a later one,
-// and then servers refuse what they have not carried out of the earlier one.
+// background, also after the end of the session. A transaction that makes the record,
+// and is not answered, has no effect behind the delete: that is sent later, over the
+// same connection, or over a later one, and then servers refuse what they have not
+// carried out of the earlier one. A session that is over may be the exception; then the
+// record looks like an unclean end.
 func (p *Position) Unrecord() {
-	if p.recordedAt != "" && p.session.Err() == nil {
-		kit.Of(p.client).DeleteInBackground(p.recordedAt)
+	switch client := kit.Of(p.client); {
+	case p.recordedAt == "":
+	case p.session.Err() != nil:
+		kit.Of(p.client.In(nil)).DeleteInBackground(p.recordedAt)
+	case !client.SendDelete(context.Background(), p.recordedAt, false, func(error) {}):
+		client.DeleteInBackground(p.recordedAt)
 	}
 }

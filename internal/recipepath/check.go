@@ -3,6 +3,7 @@ package recipepath
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/hold"
@@ -30,6 +31,9 @@ type Intent struct {
 // it, and messages show only its beginning.
 const maxLabel = 1024
 
+// maxLockDelay is the longest lock-delay.
+const maxLockDelay = 24 * time.Hour
+
 // Check returns why the recipe cannot be made. A path with the name of a contender's
 // node would contend for ever, for a recipe at the path above.
 func (i Intent) Check() error {
@@ -42,6 +46,9 @@ func (i Intent) Check() error {
 	case znode.Contends(i.Path):
 		return fmt.Errorf("%s: %w \"%s\": its last element is the name of a contender's node, which would contend at the path above: "+
 			"choose one that does not end like this", i.Package, framework.ErrInvalidPath, quote.Path(i.Path))
+	case strings.HasSuffix(i.Path, "/"+znode.LockDelayDir):
+		return fmt.Errorf("%s: %w \"%s\": below a node of that name a lock keeps its holders: choose another name",
+			i.Package, framework.ErrInvalidPath, quote.Path(i.Path))
 	case kit.Usable(i.Client) != nil:
 		return fmt.Errorf("%s %s: %w", i.Package, quote.Path(i.Path), kit.Usable(i.Client))
 	case len(i.Label) > maxLabel:
@@ -54,6 +61,8 @@ func (i Intent) Check() error {
 		return i.Invalid("the minimum hold time %v is longer than the maximum hold time %v", i.Terms.MinHold, i.Terms.MaxHold)
 	case i.Terms.LockDelay < 0:
 		return i.Invalid("the lock-delay %v is negative", i.Terms.LockDelay)
+	case i.Terms.LockDelay > maxLockDelay:
+		return i.Invalid("a lock-delay of %v, the limit is %v", i.Terms.LockDelay, maxLockDelay)
 	}
 	return nil
 }

@@ -189,6 +189,15 @@ func CheckOthersAbove(ctx context.Context, c *framework.Client, path, node strin
 			return err
 		}
 	}
+	if slices.Contains(children, znode.LockDelayDir) { // holders that live have nodes as well
+		recorded, err := list(ctx, c, path+"/"+znode.LockDelayDir, znode.All...)
+		if err == nil && len(recorded) > 0 {
+			err = errOther("", recorded[0], own)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	found := others(children, own)
 	if len(found) == 0 {
 		return nil

@@ -77,8 +77,9 @@
 //     the delay, by the clocks of the servers, it does not matter any more: so a lock
 //     whose users never wait as long is not closed for ever.
 //   - An Acquire costs a listing and a transaction more, and Release a second delete,
-//     in one transaction with the first. Nothing is handed over in memory. A multi-lock
-//     takes such a lock alone, and waits for one delay after the other.
+//     in one transaction with the first, for which ReleaseAsync waits as well. Nothing
+//     is handed over in memory. A multi-lock takes such a lock alone, and waits for one
+//     delay after the other.
 //   - It does not replace tokens: a process can be paused for longer than any delay.
 //     And Apache Curator knows nothing of it: do not share such a path with Java.
 //

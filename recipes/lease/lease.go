@@ -89,7 +89,8 @@ func (l *Lease) Release() error {
 //
 // Where the removal cannot be sent at once, ReleaseAsync does what Release does. So it
 // waits while too many requests are under way (framework.Config.MaxOutstanding), and
-// for a lease that has several znodes. Without a connection neither of them waits.
+// for a lease that has several znodes or a lock-delay. Without a connection neither of
+// them waits.
 func (l *Lease) ReleaseAsync() error {
 	claim, err := l.made()
 	if err != nil {
