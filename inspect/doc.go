@@ -12,7 +12,9 @@
 //	}
 //
 // It finds out which recipe uses the path, and includes clients that use Apache
-// Curator. For a recipe that is known, its method Contenders costs less.
+// Curator. For a recipe that is known, its method Contenders costs less. It also finds
+// the holders that have ended without a release, after which a lock-delay keeps a lock
+// closed that nobody holds: [Survey.LockDelays].
 //
 // # How exact it is
 //
@@ -26,7 +28,8 @@
 // # What it costs
 //
 // Five small requests one after the other, ten more for a semaphore, and one read for
-// each contender, 16 at a time. For a path of stripes or a job one more, and two for
-// each stripe or run that has a node, 16 of these at a time. It creates nothing and
-// sets no watches. The client needs the permission to read.
+// each contender, 16 at a time. For a path of stripes or a job one more, and three for
+// each stripe or run that has a node, 16 of these at a time. For a lock-delay two more,
+// and two for each holder that has ended without a release. It creates nothing and sets
+// no watches. The client needs the permission to read.
 package inspect

@@ -29,6 +29,9 @@ type Survey struct {
 	Stripes *Stripes
 	// Job is nil if the path is not that of a job.
 	Job *Job
+	// LockDelays are the lock-delays that are stored: that of the path, or those of its
+	// stripes or runs, in their order, also of queues that are empty.
+	LockDelays []LockDelay
 	// Others are the names of the children that belong to none of these, sorted.
 	Others []string
 }
@@ -89,12 +92,16 @@ type Contender struct {
 // Path surveys the path of a recipe. That it does not exist, or has no contenders, is
 // no error.
 //
-// Errors: framework.ErrInvalidPath for "/" and for paths named like the node of a
-// contender; framework.ErrInvalidArgument for a nil client; and those of the framework,
-// such as framework.ErrNoAuth. On failure there is no Survey, not even of a part.
+// Errors: framework.ErrInvalidPath for "/", for paths named like the node of a
+// contender, and for the node that stores a lock-delay; framework.ErrInvalidArgument
+// for a nil client; and those of the framework, such as framework.ErrNoAuth. On failure
+// there is no Survey, not even of a part.
 func Path(ctx context.Context, client *framework.Client, path string) (*Survey, error) {
 	at := recipepath.Intent{Client: client, Path: path, Package: "inspect", What: "a recipe"}
 	if err := at.Check(); err != nil {
+		return nil, err
+	}
+	if err := refuseRecords(ctx, client, path); err != nil {
 		return nil, err
 	}
 	s := &Survey{}
@@ -129,6 +136,9 @@ func (s *Survey) take(ctx context.Context, client *framework.Client, path string
 		return err
 	}
 	s.Exists = err == nil
+	if err := s.addLockDelay(ctx, client, path, children); err != nil {
+		return err
+	}
 	if err := s.addSemaphores(ctx, client, path, children); err != nil {
 		return err
 	}
@@ -161,10 +171,14 @@ func (s *Survey) add(q Queue) {
 }
 
 // knows reports whether a child is a contender, also one that came after the queues
-// were listed, or a part of the semaphore, of the stripes or of the job.
+// were listed, or a part of the semaphore, of the stripes or of the job, or the
+// lock-delay.
 func (s *Survey) knows(child string) bool {
 	if s.Permits != nil && (child == znode.QueueDir || child == znode.PermitsDir) {
 		return true
+	}
+	if child == znode.LockDelayDir {
+		return s.delayOf() != nil
 	}
 	if _, ok := znode.ParseStripeDir(child); ok {
 		return true

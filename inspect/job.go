@@ -20,8 +20,8 @@ type Job struct {
 }
 
 // addJob adds the queues of the runs, if the path is that of a job: if it has records,
-// or a node that is named like a run and has contenders. Others may have that name,
-// such as a "tls.key".
+// or a node that is named like a run and has contenders or a lock-delay. Others may
+// have that name, such as a "tls.key".
 func (s *Survey) addJob(ctx context.Context, client *framework.Client, path string, children []string) error {
 	var runs []string
 	for _, child := range children {
@@ -35,15 +35,13 @@ func (s *Survey) addJob(ctx context.Context, client *framework.Client, path stri
 			return err
 		}
 	}
-	queues, err := queuesAt(ctx, client, len(runs), func(i int) (string, Queue) {
+	return s.addLocks(ctx, client, len(runs), func(i int) (string, Queue) {
 		return path + "/" + runs[i], Queue{Recipe: Run, Run: runText(runs[i])}
-	})
-	for _, q := range queues {
-		if s.add(q); len(q.Contenders) > 0 && s.Job == nil {
+	}, func(q Queue, d *LockDelay) {
+		if (len(q.Contenders) > 0 || d != nil) && s.Job == nil {
 			s.Job = &Job{}
 		}
-	}
-	return err
+	})
 }
 
 // addRecords reads how many records there are, and up to when they were swept. Another

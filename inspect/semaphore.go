@@ -16,7 +16,8 @@ type Permits struct {
 	// SizeKnown says whether the size is stored at the path. Curator need not store it;
 	// then Size and Free are 0.
 	SizeKnown bool
-	// Size is how many permits there are, Free how many could be acquired at once.
+	// Size is how many permits there are, Free how many could be acquired at once, were
+	// it not for a lock-delay.
 	Size, Free int
 }
 
@@ -32,7 +33,7 @@ func (s *Survey) addSemaphores(ctx context.Context, client *framework.Client, pa
 			return err
 		}
 	}
-	if slices.ContainsFunc(children, inSingleQueue) {
+	if slices.ContainsFunc(children, inSingleQueue) || s.hadPermits() {
 		return s.addSemaphore(ctx, client, path, semaphore.WithSingleQueue())
 	}
 	return nil
@@ -41,6 +42,13 @@ func (s *Survey) addSemaphores(ctx context.Context, client *framework.Client, pa
 func inSingleQueue(child string) bool {
 	_, ok := znode.Parse(child, znode.Permits)
 	return ok
+}
+
+// hadPermits reports whether a holder of permits in a single queue has ended without a
+// release: it may have been the last.
+func (s *Survey) hadPermits() bool {
+	d := s.delayOf()
+	return d != nil && slices.ContainsFunc(d.Ended, func(e Ended) bool { return inSingleQueue(e.Node) })
 }
 
 func (s *Survey) addSemaphore(ctx context.Context, client *framework.Client, path string, layout ...semaphore.Option) error {

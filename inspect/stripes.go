@@ -15,12 +15,10 @@ import (
 // Stripes are the numbers of a path of stripes.
 type Stripes struct {
 	// Size is how many stripes there are, Free how many of them no client holds. Both
-	// are 0 if the path does not store how many there are.
+	// are 0 if the path does not store how many there are. A lock-delay may keep one
+	// closed that no client holds.
 	Size, Free int
 }
-
-// atATime is how many stripes, or runs, are listed at a time.
-const atATime = 16
 
 // addStripes adds the queues of the stripes, if the path has some or stores how many
 // there are.
@@ -40,44 +38,74 @@ func (s *Survey) addStripes(ctx context.Context, client *framework.Client, path 
 	}
 	s.Stripes = &Stripes{Size: size, Free: size}
 	numbers := slices.Sorted(maps.Keys(dirs))
-	queues, err := queuesAt(ctx, client, len(numbers), func(k int) (string, Queue) {
+	return s.addLocks(ctx, client, len(numbers), func(k int) (string, Queue) {
 		return dirs[numbers[k]], Queue{Recipe: Stripe, Stripe: numbers[k]}
-	})
-	for _, q := range queues {
-		if s.add(q); len(q.Contenders) > 0 && q.Stripe < size {
+	}, func(q Queue, _ *LockDelay) {
+		if len(q.Contenders) > 0 && q.Stripe < size {
 			s.Stripes.Free--
 		}
-	}
-	return err
+	})
 }
 
-// queuesAt lists the queues of n locks, each of which is at a path of its own. at
-// returns the path of one of them, and its queue without contenders.
-func queuesAt(ctx context.Context, client *framework.Client, n int, at func(i int) (path string, of Queue)) ([]Queue, error) {
-	queues, errs := make([]Queue, n), make([]error, n)
-	for begin := 0; begin < n; begin += atATime {
-		var listings sync.WaitGroup
-		for i := begin; i < min(begin+atATime, n); i++ {
-			path, of := at(i)
-			listings.Go(func() { queues[i], errs[i] = queueAt(ctx, client, path, of) })
+// addLocks adds the queues of n locks, each of which is at a path of its own, with
+// their lock-delays. at returns the path of one of them, and its queue without
+// contenders. found is called with each queue, in order.
+func (s *Survey) addLocks(
+	ctx context.Context, client *framework.Client, n int, at func(i int) (path string, of Queue), found func(q Queue, d *LockDelay),
+) error {
+	queues, delays := make([]Queue, n), make([]*LockDelay, n)
+	err := atATime(n, func(i int) (err error) {
+		path, of := at(i)
+		queues[i], delays[i], err = lockAt(ctx, client, path, of)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, q := range queues {
+		s.add(q)
+		s.addDelayOf(q, delays[i])
+		found(q, delays[i])
+	}
+	return nil
+}
+
+// sideBySide is how many stripes or runs, or nodes of one queue, are read at a time.
+const sideBySide = 16
+
+// atATime calls do for 0 to n-1, and returns the errors of those that fail first.
+func atATime(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	for begin := 0; begin < n; begin += sideBySide {
+		var calls sync.WaitGroup
+		for i := begin; i < min(begin+sideBySide, n); i++ {
+			calls.Go(func() { errs[i] = do(i) })
 		}
-		listings.Wait()
+		calls.Wait()
 		if err := errors.Join(errs...); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return queues, nil
+	return nil
 }
 
-// queueAt adds the contenders to the queue of a lock.
-func queueAt(ctx context.Context, client *framework.Client, path string, of Queue) (Queue, error) {
+// lockAt adds the contenders to the queue of a lock, and reads its lock-delay.
+func lockAt(ctx context.Context, client *framework.Client, path string, of Queue) (Queue, *LockDelay, error) {
 	lock, err := mutex.New(client, path)
 	if err != nil {
-		return of, err
+		return of, nil, err
 	}
 	found, err := lock.Contenders(ctx)
+	if err != nil {
+		return of, nil, err
+	}
 	of.Contenders = queueOf(of.Recipe, found).Contenders
-	return of, err
+	nodes := make([]string, len(found))
+	for i, c := range found {
+		nodes[i] = c.Node
+	}
+	delay, err := lockDelayAt(ctx, client, path, nodes)
+	return of, delay, err
 }
 
 // shortestSize is the length of the shortest text that says how many stripes there are.
