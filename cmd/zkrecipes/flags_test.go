@@ -222,7 +222,7 @@ func TestHelpIsComplete(t *testing.T) {
 		"run": append(job, "--lock", "--shared", "--write", "--permits", "--stripes N", "--key KEY", envLockStripe, "--once PATH", "--tick D", "--retention D", envKey+" ", envTick+" ", "--timeout", "--try", "--label", "--conflict-exit-code",
 			"  5 s", "7.5 s", "10 s", "15 s"),
 		"elect":  append(job, "--path", "--id"),
-		"ls":     {"--json", lease.KindMutex, lease.KindReader, lease.KindWriter, lease.KindSemaphore, lease.KindLeader},
+		"ls":     {"--json", "lock_delays", lease.KindMutex, lease.KindReader, lease.KindWriter, lease.KindSemaphore, lease.KindLeader},
 		"revoke": {"--node", "--all", "--json", " 1 no client"},
 	} {
 		_, text, _ := invoke(t, nil, "help", topic)

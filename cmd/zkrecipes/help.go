@@ -85,17 +85,21 @@ in order. It changes nothing.
            the id.
   SINCE    when the client joined the queue, by the server's clock; AGE is how long ago that is
 
-For a semaphore, the last line says how many permits are free, that is, can be acquired at once; while a
+For a semaphore, a line below says how many permits are free, that is, can be acquired at once; while a
 client waits, none can. (A Java client may not have stored how many permits there are.) Both layouts are
 shown, Curator's and the one with a single queue.
 
 For a PATH of stripes the first column is STRIPE, the number of the stripe, and each stripe has its own queue,
-with positions from 1. The last line says how many stripes are free. One stripe alone is listed by its own
+with positions from 1. A line below says how many stripes are free. One stripe alone is listed by its own
 path, such as PATH/stripe-0003.
 
 For a PATH of a job (run --once) the first column is RUN: the key or the tick of a run that is under way. Each
-has its own queue, with positions from 1. The last line says how many runs are recorded as finished, and up to
+has its own queue, with positions from 1. A line below says how many runs are recorded as finished, and up to
 when old records were removed. A run whose key is too long for a name is shown by the name of its node.
+
+For a PATH with a lock-delay (--lock-delay) a line below says how long that is, and one names each holder that
+has ended without a release, if there is one. Then PATH may be closed although no client holds it: that line
+says for how long. It goes when a client has waited as long as it had to, and is granted the lock.
 
 If a PATH is used for several of lock, election and semaphore, as Java clients can, each has its own
 queue, with positions from 1. Other children of PATH are named at the end.
@@ -137,6 +141,16 @@ may be added; none is renamed or removed, and none changes its type.
   job        null if there is none, or an object with
     records      integer: how many runs are recorded as finished
     swept        string or null: RFC 3339, UTC: up to when old records were removed; null if none were
+  lock_delays
+             array, for each queue that stores a lock-delay, also if it is empty, of objects with
+    stripe, run  as in the queue
+    seconds      number: how long it is
+    ended        array of the holders that have ended without a release, of objects with
+      kind, who, host, pid, node
+                 as in the queue; kind is "" if it is not known
+      granted    string: RFC 3339, UTC: when it was granted what it held, by the server's clock
+      seen       string or null: when a waiting client first saw that it had ended; null if none has.
+                 Clients that join the queue twice the lock-delay later need not wait.
   others     array of strings: the children that belong to no lock, semaphore or election
 
 --timeout D limits how long ls may take, connecting included (15s).

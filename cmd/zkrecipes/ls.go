@@ -22,7 +22,10 @@ type listing struct {
 	Semaphore *permits     `json:"semaphore"` // nil if there is none
 	Stripes   *stripes     `json:"stripes"`   // nil if there are none
 	Job       *records     `json:"job"`       // nil if there is none
+	Delays    []lockDelay  `json:"lock_delays"`
 	Others    []string     `json:"others"`
+
+	delays []inspect.LockDelay
 }
 
 // ls prints the holders and the waiting clients below a path.
@@ -45,7 +48,7 @@ func (p *program) ls(args []string) error {
 		}
 		l := &listing{
 			Lock: path, Exists: s.Exists, Queue: queueEntries(s), Semaphore: permitsOf(s), Stripes: stripesOf(s), Job: recordsOf(s),
-			Others: append([]string{}, s.Others...),
+			Delays: lockDelaysOf(s), Others: append([]string{}, s.Others...), delays: s.LockDelays,
 		}
 		if asJSON {
 			return p.printJSON(l)
@@ -60,6 +63,8 @@ func (l *listing) print(out io.Writer) error {
 	switch {
 	case !l.Exists && len(l.Queue) == 0:
 		fmt.Fprintf(&text, "%s is free: there is no such node (servers remove it some time after its last use)\n", quote.Line(l.Lock))
+	case len(l.Queue) == 0 && hasEnded(l.delays):
+		fmt.Fprintf(&text, "%s may be closed: no client holds it or waits for it, but holders have ended without a release\n", quote.Line(l.Lock))
 	case len(l.Queue) == 0:
 		fmt.Fprintf(&text, "%s is free: no client holds it or waits for it\n", quote.Line(l.Lock))
 	default:
@@ -82,6 +87,7 @@ func (l *listing) print(out io.Writer) error {
 	if l.Job != nil {
 		fmt.Fprintf(&text, "runs that are recorded as finished: %d%s\n", l.Job.Records, l.Job.sweptText())
 	}
+	printLockDelays(&text, l.delays)
 	if n := len(l.Others); n > 0 {
 		fmt.Fprintf(&text, "%s has children that belong to no lock, semaphore or election (%d): %s\n", quote.Line(l.Lock), n, firstFew(l.Others))
 	}

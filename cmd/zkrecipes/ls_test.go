@@ -53,7 +53,7 @@ func TestListing(t *testing.T) {
 	require.Equal(t, testLock+" is free: no client holds it or waits for it\n", stdout)
 	code, stdout, _ = invoke(t, env, "ls", "--json", testLock)
 	require.Equal(t, 0, code)
-	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "semaphore": null, "stripes": null, "job": null, "others": []}`, stdout)
+	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "semaphore": null, "stripes": null, "job": null, "lock_delays": [], "others": []}`, stdout)
 }
 
 // ls must not change anything, not even create the chroot.
@@ -65,7 +65,7 @@ func TestListingOfAPathThatDoesNotExist(t *testing.T) {
 	require.Contains(t, stdout, "/l is free: there is no such node")
 	code, stdout, _ = invoke(t, env, "ls", "/l", "--json")
 	require.Equal(t, 0, code)
-	require.JSONEq(t, `{"lock": "/l", "exists": false, "queue": [], "semaphore": null, "stripes": null, "job": null, "others": []}`, stdout)
+	require.JSONEq(t, `{"lock": "/l", "exists": false, "queue": [], "semaphore": null, "stripes": null, "job": null, "lock_delays": [], "others": []}`, stdout)
 	_, ok := server.Node("/no")
 	require.False(t, ok)
 }

@@ -89,7 +89,7 @@ func TestListingOfAJobThatWasSwept(t *testing.T) {
 	require.Contains(t, stdout, "\nruns that are recorded as finished: 0; older records than 2026-11-25T03:00:00Z were removed\n")
 	code, stdout, _ = invoke(t, env, "ls", testLock, "--json")
 	require.Equal(t, 0, code)
-	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "semaphore": null, "stripes": null, "job": {"records": 0, "swept": "2026-11-25T03:00:00Z"}, "others": []}`, stdout)
+	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "semaphore": null, "stripes": null, "job": {"records": 0, "swept": "2026-11-25T03:00:00Z"}, "lock_delays": [], "others": []}`, stdout)
 
 	_, err = client.Set(t.Context(), testLock+"/done", []byte("swept up to 9999-12-31T23:59:59-01:00"), framework.AnyVersion)
 	require.NoError(t, err)

@@ -74,7 +74,7 @@ func TestListingOfStripes(t *testing.T) {
 	require.Equal(t, testLock+" is free: no client holds it or waits for it\n4 of 4 stripes are free\n", stdout)
 	code, stdout, _ = invoke(t, env, "ls", testLock, "--json")
 	require.Equal(t, 0, code)
-	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "semaphore": null, "stripes": {"stripes": 4, "free": 4}, "job": null, "others": []}`, stdout)
+	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "semaphore": null, "stripes": {"stripes": 4, "free": 4}, "job": null, "lock_delays": [], "others": []}`, stdout)
 }
 
 // The number is not stored where no stripe was ever granted, and other queues have no

@@ -76,12 +76,7 @@ func newQueueEntry(q inspect.Queue, at int) queueEntry {
 		Who: c.Holder.Who, Host: c.Holder.Host, PID: c.Holder.PID,
 		Since: c.Enqueued.UTC(), Age: seconds(max(time.Since(c.Enqueued), 0)), Node: c.Node,
 	}
-	switch q.Recipe {
-	case inspect.Stripe:
-		e.Stripe = &q.Stripe
-	case inspect.Run:
-		e.Run = &q.Run
-	}
+	e.Stripe, e.Run = queueOf(q.Recipe, q.Stripe, q.Run)
 	return e
 }
 
