@@ -58,12 +58,12 @@ func (j *job) acquire(ctx context.Context, w waitLimit) error {
 		return j.explain(ctx, w, err)
 	}
 	// A lease that is still valid belongs to the present session.
-	j.held, j.session = acquired, j.client.Session()
+	j.held, j.session, j.since = acquired, j.client.Session(), time.Now()
 	if held, ok := acquired.(stripeLease); ok {
 		j.report.stripe.Store(&held.number)
 	}
 	if err := j.refuseOpenPath(acquired.Context(), w.withFinalCheck()); err != nil {
-		_ = acquired.Release()
+		j.giveBack()
 		return err
 	}
 	if err := acquired.Err(); err != nil {
@@ -128,7 +128,7 @@ func (j *job) contend(ctx context.Context, w waitLimit) (heldLease, error) {
 	if err != nil || timer.Stop() {
 		return acquired, err
 	}
-	_ = acquired.Release() // granted too late: it has ended with the context
+	_ = acquired.ReleaseAsync() // granted too late: it has ended with the context
 	return nil, errUnanswered
 }
 

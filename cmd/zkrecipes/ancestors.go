@@ -135,7 +135,7 @@ func (j *job) acquireBehind(ctx context.Context, w waitLimit, one recipe) (heldL
 	if err == nil {
 		return &leaseBehind{all, first}, nil
 	}
-	_ = first.Release()
+	_ = first.ReleaseAsync()
 	if errors.Is(err, lease.ErrTimeout) && !noAnswer(err) && !w.isOver() {
 		return j.acquireAnnounced(ctx, w)
 	}
@@ -150,6 +150,11 @@ type leaseBehind struct {
 
 // Release releases both.
 func (l *leaseBehind) Release() error { return cmp.Or(l.heldLease.Release(), l.first.Release()) }
+
+// ReleaseAsync releases both without waiting.
+func (l *leaseBehind) ReleaseAsync() error {
+	return cmp.Or(l.heldLease.ReleaseAsync(), l.first.ReleaseAsync())
+}
 
 // selfWaitError is the refusal: a usage error, because no waiting would help.
 func (j *job) selfWaitError(name string, holder lease.Contender) error {

@@ -58,7 +58,8 @@ func (p *program) elect(args []string) int {
 
 // newRecipe returns the election.
 func (f *electFlags) newRecipe(client *framework.Client) (recipe, error) {
-	election, err := leader.New(client, f.paths[0], leader.WithID(f.id), leader.WithMaxHold(f.maxHold.value))
+	election, err := leader.New(client, f.paths[0], leader.WithID(f.id), leader.WithMaxHold(f.maxHold.value),
+		leader.WithMinHold(f.minHold.value), leader.WithLockDelay(f.lockDelay.value))
 	if err != nil {
 		return recipe{}, err
 	}

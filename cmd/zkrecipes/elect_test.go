@@ -255,6 +255,8 @@ func (h *releasableLease) Release() error {
 	return h.Err()
 }
 
+func (h *releasableLease) ReleaseAsync() error { return h.Release() }
+
 // After a term that is lost before its command starts, there is another, as after one
 // that is lost later.
 func TestTermThatIsLostBeforeTheCommandStarts(t *testing.T) {

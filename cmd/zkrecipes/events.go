@@ -27,6 +27,7 @@ type event struct {
 	Ahead     int         `json:"ahead"`
 	Holder    *holderJSON `json:"holder"`    // the head of the queue
 	Contended []string    `json:"contended"` // the paths of such queues
+	LockDelay float64     `json:"lock_delay_seconds"`
 
 	Token   lease.Token   `json:"token"`
 	Tokens  []lease.Token `json:"tokens"`
@@ -38,6 +39,7 @@ type event struct {
 
 	TrustedUntil *time.Time    `json:"trusted_until"`
 	KillAt       *time.Time    `json:"kill_at"`
+	KeptUntil    *time.Time    `json:"kept_until"`
 	Command      string        `json:"command"` // how it ended
 	Processes    []processName `json:"processes"`
 	ExitCode     *int          `json:"exit_code"`
@@ -100,7 +102,7 @@ var commonFields = []string{"time", "event", "lock"}
 // some kinds of them, behind the others. With one lock there are none of these.
 const locksField = "locks"
 
-var fieldsOfSeveral = map[string][]string{"waiting": {"contended"}, "acquired": {"tokens"}, "failed": {"contended"}}
+var fieldsOfSeveral = map[string][]string{"waiting": {"contended"}, "closed": {"contended"}, "acquired": {"tokens"}, "failed": {"contended"}}
 
 // stripeField is in all events of a job with --stripes, keyField in those with --once.
 const (
@@ -131,6 +133,7 @@ var eventKinds = []eventKind{
 		"the servers grant another session timeout than asked for, or than before",
 	},
 	{"waiting", []string{"kind", "ahead", "holder"}, "other clients are ahead"},
+	{"closed", []string{"kind", "ahead", "holder", "lock_delay_seconds"}, "a client has held it that has ended without releasing it, and --lock-delay has not passed since then"},
 	{"acquired", []string{"kind", "token", "session", "waited_seconds"}, "it is held, and the command is started"},
 	{"suspended", []string{"reason", "session"}, "no server answers; what is held stays held for now"},
 	{"connected", []string{"session"}, "after that, a server answers"},
@@ -140,13 +143,14 @@ var eventKinds = []eventKind{
 	{"unstoppable", []string{"reason"}, "processes of the command cannot be signalled, or not be listed"},
 	{"remaining", []string{"command", "processes"}, "the command has ended, processes that it started have not"},
 	{"killed", []string{"reason"}, "all processes are killed although nothing is lost: --kill-after is over, or the guardian was killed"},
+	{"keeping", []string{"command", "kept_until"}, "the command has ended; it stays held for the rest of --min-hold"},
 	{"stopped", []string{"held_seconds", "command", "exit_code"}, "after a loss, the command has ended"},
 	{"unprotected", []string{"reason", "held_seconds", "command", "exit_code"}, "the command had ended when the loss was noticed"},
 	{"unrecorded", []string{"reason", "held_seconds", "command", "exit_code"}, "run --once only: the command has ended with 0, but that could not be recorded"},
-	{"released", []string{"reason", "held_seconds", "command", "exit_code"}, `released; a reason says why it is free only later`},
+	{"released", []string{"reason", "held_seconds", "command", "exit_code"}, `released; a reason says why it is free only later, or before --min-hold is over`},
 	{"campaigning", []string{"kind"}, "elect only: it waits for another term"},
 	{"recorded", []string{"reason", "token", "holder", "exit_code"}, "run --once only: the command does not run, because another one has finished this run"},
-	{"failed", []string{"reason", "cause", "ahead", "holder", "exit_code"}, "the command did not run"},
+	{"failed", []string{"reason", "cause", "ahead", "holder", "exit_code", "lock_delay_seconds"}, "the command did not run"},
 }
 
 // eventFields are all fields of all events.
@@ -159,10 +163,11 @@ var eventFields = []struct{ name, kind, means string }{
 	{"key", "string", "with --once: KEY, or the tick: RFC 3339, UTC"},
 	{"kind", "string", "what is held or waited for: mutex (also a stripe or a run), reader, writer, semaphore or leader"},
 	{"reason", "string", "why, for people to read"},
-	{"cause", "string", "held (by another client), unreachable (no server answers), denied, usage, command (cannot be started), signal, lost (before it was started) or other"},
+	{"cause", "string", "held (by another client), closed (by --lock-delay), unreachable (no server answers), denied, usage, command (cannot be started), signal, lost (before it was started) or other"},
 	{"ahead", "integer", "how many hold it or wait ahead, of any of some stripes at all of these; in failed 0 if that was not the reason"},
-	{"holder", "object or null", `the first of them, or in recorded who has finished the run, and when, as it describes itself: {"who", "host", "pid", "since"}, with "", 0 or null for what is missing; null if all is missing`},
-	{"contended", "array", "with several --lock: each PATH at which other clients are ahead; ahead and holder are about the first of these"},
+	{"holder", "object or null", `the first of them, or in closed, and in failed with that cause, who has ended without releasing it, or in recorded who has finished the run, and when, as it describes itself: {"who", "host", "pid", "since"}, with "", 0 or null for what is missing; null if all is missing`},
+	{"contended", "array", "with several --lock: each PATH at which other clients are ahead, or that is closed; ahead and holder are about the first of these"},
+	{"lock_delay_seconds", "number", "--lock-delay; in failed 0 unless the cause is closed"},
 	{"token", "integer", "the fencing token; with several --lock that of the first; in recorded that of the other run"},
 	{"tokens", "array", "with several --lock: their tokens, in the order of locks"},
 	{"session", "string", "the ZooKeeper session, in hexadecimal"},
@@ -172,6 +177,7 @@ var eventFields = []struct{ name, kind, means string }{
 	{"held_seconds", "number", "how long the command ran"},
 	{"trusted_until", "string", "the time until which it is certainly held"},
 	{"kill_at", "string", "the time at which the command gets KILL"},
+	{"kept_until", "string", "the time until which it stays held, because of --min-hold"},
 	{"command", "string", `how it ended: "exit code N", or "killed by signal N (NAME)"`},
 	{"processes", "array", `those that have not ended: {"pid", "name"}`},
 	{"exit_code", "integer or null", "that of zkrecipes, in its last event; null if it goes on (elect, with another campaign)"},
@@ -190,7 +196,7 @@ func (e event) MarshalJSON() ([]byte, error) {
 	if err := json.Unmarshal(text, &values); err != nil {
 		return nil, err
 	}
-	for name, t := range map[string]*time.Time{"time": &e.Time, "trusted_until": e.TrustedUntil, "kill_at": e.KillAt} {
+	for name, t := range map[string]*time.Time{"time": &e.Time, "trusted_until": e.TrustedUntil, "kill_at": e.KillAt, "kept_until": e.KeptUntil} {
 		if t != nil {
 			values[name] = inMillis(*t)
 		}

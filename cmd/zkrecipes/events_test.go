@@ -29,6 +29,7 @@ var promised = map[string]string{
 	"connecting":      "",
 	"timeout granted": "session session_timeout_seconds asked_seconds",
 	"waiting":         "kind ahead holder",
+	"closed":          "kind ahead holder lock_delay_seconds",
 	"acquired":        "kind token session waited_seconds",
 	"suspended":       "reason session",
 	"connected":       "session",
@@ -38,11 +39,12 @@ var promised = map[string]string{
 	"unstoppable":     "reason",
 	"remaining":       "command processes",
 	"killed":          "reason",
+	"keeping":         "command kept_until",
 	"stopped":         "held_seconds command exit_code",
 	"unprotected":     "reason held_seconds command exit_code",
 	"released":        "reason held_seconds command exit_code",
 	"campaigning":     "kind",
-	"failed":          "reason cause ahead holder exit_code",
+	"failed":          "reason cause ahead holder exit_code lock_delay_seconds",
 	"recorded":        "reason token holder exit_code",
 	"unrecorded":      "reason held_seconds command exit_code",
 }
@@ -62,7 +64,8 @@ func TestPromisedFieldsOfSeveralLocks(t *testing.T) {
 	for _, test := range []struct{ event, want string }{
 		{"acquired", `"kind":"mutex","token":7,"session":"","waited_seconds":0,"tokens":[7,5]`},
 		{"waiting", `"kind":"mutex","ahead":0,"holder":null,"contended":[]`},
-		{"failed", `"reason":"","cause":"","ahead":0,"holder":null,"exit_code":null,"contended":[]`},
+		{"failed", `"reason":"","cause":"","ahead":0,"holder":null,"exit_code":null,"lock_delay_seconds":0,"contended":[]`},
+		{"closed", `"kind":"mutex","ahead":0,"holder":null,"lock_delay_seconds":0,"contended":[]`},
 		{"connected", `"session":""`},
 	} {
 		e.Event = test.event
@@ -101,7 +104,7 @@ func TestEventSchemaIsComplete(t *testing.T) {
 		for _, name := range slices.Concat(commonFields, k.fields) {
 			used[name] = true
 		}
-		text, err := quote.JSON(event{Event: k.name, TrustedUntil: new(time.Time), KillAt: new(time.Time)}, "")
+		text, err := quote.JSON(event{Event: k.name, TrustedUntil: new(time.Time), KillAt: new(time.Time), KeptUntil: new(time.Time)}, "")
 		require.NoError(t, err)
 		checkEvent(t, text)
 	}
@@ -208,6 +211,7 @@ func TestFieldsAreKeptWhenTheyAreZero(t *testing.T) {
 			event{Event: "lost", TrustedUntil: &moment, KillAt: &moment},
 			`"reason":"","trusted_until":"2026-01-02T03:04:05.500Z","kill_at":"2026-01-02T03:04:05.500Z"`,
 		},
+		{event{Event: "keeping", KeptUntil: &moment}, `"command":"","kept_until":"2026-01-02T03:04:05.500Z"`},
 		{
 			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{PID: 1, Since: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))})},
 			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":null}`,

@@ -61,6 +61,7 @@ func (e *commandError) Unwrap() error { return e.err }
 const (
 	causeUsage       = "usage"
 	causeHeld        = "held"        // by another client
+	causeClosed      = "closed"      // by a lock-delay
 	causeUnreachable = "unreachable" // no server answers
 	causeDenied      = "denied"
 	causeSignal      = "signal"
@@ -100,6 +101,8 @@ func classify(err error, conflict int) (cause string, code int) {
 		return causeDenied, exitNoPerm
 	case noAnswer(err):
 		return causeUnreachable, exitUnavailable
+	case isClosed(err):
+		return causeClosed, conflict
 	case errors.Is(err, lease.ErrTimeout):
 		return causeHeld, conflict
 	case errors.Is(err, lease.ErrLost):
@@ -108,8 +111,34 @@ func classify(err error, conflict int) (cause string, code int) {
 		return causeDenied, exitNoPerm
 	case errors.Is(err, framework.ErrInvalidArgument), errors.Is(err, framework.ErrInvalidPath),
 		errors.Is(err, once.ErrForgotten), errors.Is(err, once.ErrTooManyRecords),
-		errors.Is(err, semaphore.ErrSizeMismatch), errors.Is(err, striped.ErrSizeMismatch), errors.Is(err, lease.ErrOtherRecipe), errors.Is(err, lease.ErrForeignData):
+		errors.Is(err, semaphore.ErrSizeMismatch), errors.Is(err, striped.ErrSizeMismatch), errors.Is(err, lease.ErrOtherRecipe),
+		errors.Is(err, lease.ErrForeignData), errors.Is(err, lease.ErrLockDelayMismatch):
 		return causeUsage, exitUsage
 	}
 	return causeOther, exitUnavailable
+}
+
+// reportFailure reports why the command did not run, and returns the exit code.
+func (j *job) reportFailure(err error, conflict int) (code int) {
+	e := event{Event: "failed", Reason: errorText(err), ExitCode: &code}
+	e.Cause, code = classify(err, conflict)
+	if timeout := (*lease.TimeoutError)(nil); errors.As(err, &timeout) {
+		e.Ahead, e.Holder = max(timeout.Ahead, 0), newHolderJSON(timeout.Holder)
+		if e.Ahead > 0 || e.Cause == causeClosed {
+			e.Contended = []string{j.given(timeout.Path)}
+		}
+	}
+	if e.Cause == causeClosed {
+		e.LockDelay, e.Holder = j.lockDelay.value.Seconds(), nil
+	}
+	if closed := (*closedError)(nil); errors.As(err, &closed) {
+		e.Holder = newHolderJSON(closed.ended[0].Holder)
+	}
+	text := "the command was not started: " + e.Reason
+	switch e.Cause {
+	case causeUsage, causeCommand, causeLost: // the reason says so itself
+		text = e.Reason
+	}
+	j.report.warn(e, "%s", text)
+	return code
 }

@@ -50,6 +50,12 @@ func TestExitCodes(t *testing.T) {
 		{&lease.TimeoutError{Ahead: 2, Err: broken}, causeUnreachable, 69},
 		{&unreachableError{&lease.TimeoutError{Ahead: 2}, errUnanswered}, causeUnreachable, 69},
 		{&lease.TimeoutError{Ahead: 0}, causeHeld, 9},
+		// Nobody is ahead. Of any of some stripes, clients may hold all by now.
+		{&lease.TimeoutError{Ahead: 0, Err: fmt.Errorf("%w of 15s", lease.ErrLockDelay)}, causeClosed, 9},
+		{&lease.TimeoutError{Ahead: -1, Err: fmt.Errorf("%w of 15s", lease.ErrLockDelay)}, causeClosed, 9},
+		{&lease.TimeoutError{Ahead: 2, Err: fmt.Errorf("%w of 15s", lease.ErrLockDelay)}, causeHeld, 9},
+		{&closedError{timeout: &lease.TimeoutError{Ahead: 2, Err: lease.ErrLockDelay}}, causeClosed, 9},
+		{fmt.Errorf("x: %w", lease.ErrLockDelayMismatch), causeUsage, 64},
 		// An earlier failure did not end the wait.
 		{&lease.TimeoutError{Ahead: 2, Err: framework.ErrSessionExpired}, causeHeld, 9},
 		{fmt.Errorf("x: %w", &lease.TimeoutError{Ahead: 1, Waited: time.Second}), causeHeld, 9},

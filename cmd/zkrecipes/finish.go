@@ -11,12 +11,13 @@ import (
 
 // finish records the run, if it is one that is recorded, releases the lease, reports
 // how the command ended, and returns the exit code: the command's own only if the lease
-// was held to the end, and the record made. again says that the job goes on, so that
-// the code does not matter yet.
-func (j *job) finish(o outcome, lasted time.Duration, again bool) int {
+// was held to the end, and the record made. more says that the job goes on, so that the
+// code does not matter yet; again is the same, unless a signal has ended it meanwhile.
+func (j *job) finish(o outcome, lasted time.Duration, more bool) (code int, again bool) {
 	code, ended := o.end.exitCode(), time.Now()
 	recorded, unrecorded := j.record(o)
-	released := j.held.Release() // of a lost lease, the node goes in the background or with the session
+	cut, released := j.release(o)
+	again = more && !cut
 	// A lease that was lost after the record was needed for nothing.
 	lost := o.lost || errors.Is(unrecorded, lease.ErrLost) || errors.Is(released, lease.ErrLost) && !recorded
 	consequence := ""
@@ -50,10 +51,13 @@ func (j *job) finish(o outcome, lasted time.Duration, again bool) int {
 		j.report.warn(e, "%s the command has ended (%v), but another record of its run was made meanwhile: %s", clock(ended), o.end, e.Reason)
 	case released != nil:
 		j.report.warn(e, "%s %s not released yet, and will be free when the session has ended: %s", j.report.name(), j.paths.are(), e.Reason)
+	case cut:
+		e.Reason = "a signal to end came before --min-hold was over"
+		j.report.info(e, "%s %s %s released, before --min-hold is over: a signal to end has come", clock(time.Now()), j.report.name(), j.paths.are())
 	case o.revoked:
 		j.report.info(e, "%s the command has ended (%v), and %s %s released", clock(ended), o.end, j.report.name(), j.paths.are())
 	default:
 		j.report.info(e, "")
 	}
-	return code
+	return code, again
 }

@@ -111,6 +111,12 @@ func TestUsageErrors(t *testing.T) {
 		{"run --lock /l --max-hold 2s -- true", withServers, "leaves no time"},
 		{"run --lock /l --max-hold 1s --grace 1s -- true", withServers, "leaves no time"},
 		{"run --lock /l --max-hold 0s -- true", withServers, "leaves no time"},
+		{"run --lock /l --max-hold 1m --min-hold 61s -- true", withServers, "run: --min-hold 1m1s is longer than --max-hold 1m0s"},
+		{"run --lock /l --min-hold -1s -- true", withServers, "must not be negative"},
+		{"run --lock /l --min-hold 5 -- true", withServers, "number with a unit"},
+		{"run --lock /l --lock-delay -1s -- true", withServers, "must not be negative"},
+		{"run --lock /l --lock-delay soon -- true", withServers, "number with a unit"},
+		{"run --once /j --key k --min-hold 1m -- true", withServers, "--once and --min-hold contradict"},
 
 		{"elect", withServers, "no election: give --path PATH"},
 		{"elect --path /e", withServers, "no command"},
@@ -119,6 +125,10 @@ func TestUsageErrors(t *testing.T) {
 		{"elect --path e -- true", withServers, "does not begin with a slash"},
 		{"elect --path /e --lock /l -- true", withServers, "there is no flag --lock"},
 		{"elect --path /e --max-hold 1ms -- true", withServers, "leaves no time"},
+		{"elect --path /e --max-hold 1m --min-hold 2m -- true", withServers, "elect: --min-hold 2m0s is longer than --max-hold 1m0s"},
+		{"elect --path /e --lock-delay 5 -- true", withServers, "number with a unit"},
+		{"ls /l --lock-delay 5s", withServers, "there is no flag --lock-delay"},
+		{"revoke /l --min-hold 5s", withServers, "there is no flag --min-hold"},
 		{"elect --path /e -- true", nil, "no servers"},
 		{"elect --path /e --timeout 0 -- true", withServers, "--timeout 0 leaves no time"},
 		{"ls /l --timeout 0s", withServers, "--timeout 0 leaves no time"},
@@ -214,8 +224,8 @@ func TestHelp(t *testing.T) {
 // The help must name every flag and every exit code, and its timeline must be what the
 // program does.
 func TestHelpIsComplete(t *testing.T) {
-	job := []string{"--grace", "--kill-after", "--pid-namespace", "--max-hold", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, envAncestors, envLockCount, numbered(envLockPath, 1), numbered(envLockToken, 2), " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
-		`"cause"`, causeHeld, causeUnreachable, causeDenied, causeUsage, causeCommand, causeSignal, causeLost, causeOther}
+	job := []string{"--grace", "--kill-after", "--pid-namespace", "--max-hold", "--min-hold D", "--lock-delay D", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, envAncestors, envLockCount, numbered(envLockPath, 1), numbered(envLockToken, 2), " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
+		`"cause"`, causeHeld, causeClosed, causeUnreachable, causeDenied, causeUsage, causeCommand, causeSignal, causeLost, causeOther}
 	all := []string{"--servers", "--session-timeout", "--timeout", "--auth-file", envServers, envAuth, "--tls ", "--tls-ca", "--tls-cert",
 		"--tls-key", "--tls-server-name", envTLS + " ", envTLSCA, envTLSCert, envTLSKey, envTLSServerName, "64 ", "69 ", "77 "}
 	for topic, words := range map[string][]string{

@@ -13,7 +13,7 @@ What happens when:
   a revocation is requested    COMMAND gets TERM, once; when it has ended, however long that takes, elect
   ("zkrecipes revoke PATH")    resigns, and waits for another term, at the end of the queue
   INT, TERM or QUIT            COMMAND gets it; when COMMAND has ended, elect resigns, and exits with its code
-  the machine dies             another leads one session timeout later
+  the machine dies             another leads one session timeout later, and --lock-delay after that
 
 So one "elect" may start COMMAND many times, never twice at a time. If COMMAND fails, elect ends with its
 code: start elect again by a service manager, such as systemd with Restart=always. By then another machine
@@ -26,6 +26,12 @@ The election:
                           with 15 s for connecting)
   --max-hold D            lead for at most that long at a time: COMMAND gets TERM --grace before that, KILL
                           at that time, and the next participant leads
+  --min-hold D            lead for at least that long at a time: if COMMAND has ended sooner, elect keeps the
+                          leadership for the rest, and does what comes next then. A signal to end cuts that
+                          short, as for "zkrecipes run".
+  --lock-delay D          when a leader has ended without resigning, nobody leads for that long, so that what
+                          it has sent elsewhere has time to arrive; see "zkrecipes help run". All participants
+                          must give the same.
 
 The command:
   --grace D               how long before the leadership stops being certain the command gets TERM
@@ -50,10 +56,11 @@ election, and see the id.
 Exit codes:
   0-255    the command's own, when it ended by itself or by a signal that zkrecipes was sent; 128+N if
            signal N killed it
-  64       usage: wrong flags or arguments, or a zkrecipes elect above this one leads PATH
+  64       usage: wrong flags or arguments, or a zkrecipes elect above this one leads PATH, or --lock-delay
+           differs from that of PATH
   69       ZooKeeper cannot be used: the error names the addresses and what happened at each. Elect gives
            up its first connection after 15 s, later ones never, except after --timeout
-  75       after --timeout another leads; the error names it
+  75       after --timeout another leads, or --lock-delay keeps the election closed; the error names it
   76       leadership was lost after the command had got a signal to end, or the loss was noticed when
            the command had ended by itself
   77       credentials or the client's certificate refused, or not permitted, or clients without the

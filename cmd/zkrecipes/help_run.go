@@ -37,6 +37,13 @@ The lock:
                           at that time, and the exit code is 76. With several --lock each is held for
                           at most that long; COMMAND has at least about three quarters of the time
                           until TERM, the waits for further locks the rest.
+  --min-hold D            hold it for at least that long: if COMMAND ends sooner, zkrecipes keeps the lock
+                          for the rest of the time, and ends then. So a job that takes no time is not done
+                          again by a machine whose clock is behind. A signal to end cuts it short (see
+                          "Signals"), as the end of the session does; a request for revocation does not.
+                          Not longer than --max-hold, and not with --once.
+  --lock-delay D          keep it closed for that long when a holder has ended without releasing it, so that
+                          what it has sent elsewhere has time to arrive (see below). All must give the same.
   --label NAME            the holder's name, for other clients to see (default: the command's name)
   --write                 a write lock: exclude all other runs, as without flags, but with the nodes of
                           Java's read-write lock (see below)
@@ -50,14 +57,14 @@ The command:
   --json                  report what happens as JSON, one object per line, on standard error
   --quiet                 report only failures, and requests for revocation
 ` + helpConnection + `
-Credentials (not a client's certificate) protect PATH and what is below it, if zkrecipes creates it:
-clients without them can list the queue, but not join it or delete from it. If PATH exists already, and its
-ACL lets clients without an identity (world:anyone, or an address) create or delete, or write (with
---permits or --stripes), or change the ACL, run refuses it with exit code 77 and the commands that close it,
-before the wait and again before COMMAND is started. Identities that the ACL names (digest, sasl, x509) are
-allowed. The nodes above PATH keep their ACLs: a client that may delete there can delete PATH, but only when
-no client holds it or waits; one that may create there can then create PATH again, open, and the next run
-refuses it. Without credentials every client can do everything.
+Credentials (not a client's certificate) protect PATH and what is below it, if zkrecipes creates it: clients
+without them can list the queue, but not join it or delete from it. If PATH exists already, and its ACL lets
+clients without an identity (world:anyone, or an address) create or delete, or write (with --permits,
+--stripes or --lock-delay), or change the ACL, run refuses it with exit code 77 and the commands that close
+it, before the wait and again before COMMAND is started. Identities that the ACL names (digest, sasl, x509)
+are allowed. The nodes above PATH keep their ACLs: a client that may delete there can delete PATH, but only
+when no client holds it or waits; one that may create there can then create PATH again, open, and the next
+run refuses it. Without credentials every client can do everything.
 
 ` + helpEnvironment + `
 ` + helpProcesses + `
@@ -87,7 +94,7 @@ What is not guaranteed:
     writes to data that two at a time would damage, it should send ZKRECIPES_LOCK_TOKEN along, and the
     receiver should refuse a token smaller than the greatest it has seen.
   - If zkrecipes is killed with SIGKILL, the command is killed, but the lock is free only one session
-    timeout later.
+    timeout later, and then closed for --lock-delay.
   - One PATH is for one purpose. Java clients do not check that.
 
 A request for revocation ("zkrecipes revoke PATH", or a program's lease.RequestRevocation): COMMAND and its
@@ -102,7 +109,9 @@ when COMMAND has ended, as above. While zkrecipes still waits, INT, TERM, HUP an
 leave no node. COMMAND gets the terminal as soon as it reads from it. When COMMAND is stopped at a
 terminal, as by Ctrl-Z, all its processes are stopped, even those that ignore Ctrl-Z, and then zkrecipes;
 "fg" continues all of them, or kills them if the lock is not held any more. As the first process of a
-container, zkrecipes reaps orphans.
+container, zkrecipes reaps orphans. If INT, TERM or QUIT has come while COMMAND ran, zkrecipes does not wait
+for the rest of --min-hold, and while it does, INT, TERM, HUP and QUIT end that. Then the lock is free at
+once, and the exit code is COMMAND's own.
 
 Several locks: all of them are held, or none. They are acquired in the order of their paths, whatever their
 order on the command line, so runs that take the same locks never wait for each other for ever. While a run
@@ -110,6 +119,20 @@ holds some of them, it waits for the next one only for a limited time, which gro
 begins again, at the end of the queues: so it does not block others for long, nor for ever if they take the
 locks in another order. If one of them is lost, or a client requests that it is released, that is as for one
 lock, and all are released when COMMAND has ended. With --shared or --write this is the kind of each lock.
+
+Lock-delay: without it the next client has the lock as soon as the servers have ended the session of a
+holder that was killed or cut off. What that one has sent to other systems may still arrive then. With
+--lock-delay D each holder is recorded below PATH/lock-delay before COMMAND is started, until it releases
+the lock. If it ends without that, who waits gets the lock D after it has seen the end, by its own clock. If
+--try or --timeout ends the wait before, the exit code is 75, the cause in --json is "closed", and the error
+names the holder that has ended, as "zkrecipes ls PATH" does. Runs that begin twice D after one has first
+seen the end need not wait: so a lock for which nobody waits that long does not stay closed. What zkrecipes
+has lost while its session lasts, after --max-hold or because a node was deleted, is free as soon as COMMAND
+and all that it has started have ended. If several --lock are closed, the waits add up. With --permits it
+needs the layout with a single queue, which Java does not have; where clients use the other one, run ends
+with exit code 64. D is stored in PATH/lock-delay, with --stripes or --once below each stripe or run; who
+gives another one, or none, ends with exit code 64. To change it, stop all that use PATH, and delete that
+node. Java knows no lock-delay: its clients do not wait, and nobody waits for them.
 
 Stripes: each is a lock, at PATH/stripe-0000 and so on, with a queue and a fencing token of its own. A run
 without --key waits in the queue of one of them, and moves to another that it finds free, within ten seconds.
@@ -152,19 +175,19 @@ there ends with exit code 64. A PATH of --once is for nothing else either, but t
 
 With Java: the nodes are those of Apache Curator. Without flags, of InterProcessMutex; with --shared and
 --write, of InterProcessReadWriteLock; with --permits, of InterProcessSemaphoreV2 with a SharedCount at the
-same path; with --stripes, each stripe is an InterProcessMutex. Runs exclude each other with and without
---write. But Java's readers do not see InterProcessMutex: if Java uses a read-write lock there, use --write or
---shared.
+same path, except with --lock-delay; with --stripes, each stripe is an InterProcessMutex. Runs exclude each
+other with and without --write. But Java's readers do not see InterProcessMutex: if Java uses a read-write
+lock there, use --write or --shared.
 
 Exit codes:
   0-255    the command's own; 128+N if signal N killed it; with --once also 0 if the run is recorded already
-  64       usage: wrong flags or arguments, or --permits or --stripes differs from what PATH has, or a
-           zkrecipes above this one holds PATH, or the tick is older than the records of PATH, or there are
-           100000 of these
+  64       usage: wrong flags or arguments, or --permits, --stripes or --lock-delay differs from what PATH
+           has, or a zkrecipes above this one holds PATH, or the tick is older than the records of PATH, or
+           there are 100000 of these
   69       ZooKeeper cannot be used, or no server answered at the end of the time, even if a client was
            ahead before; the error names the addresses and what happened at each
   75       not acquired in time, because another client holds it; the error names the holder and how many
-           are ahead (--conflict-exit-code changes it)
+           are ahead (--conflict-exit-code changes it); or because --lock-delay keeps it closed
   76       the lock was lost, or could not be proved to be held, or was held for --max-hold, before the
            command had ended and, with --once, was recorded; after a broken connection it may be recorded
   77       credentials or the client's certificate refused, or not permitted, or clients without the
@@ -196,6 +219,10 @@ Examples:
       zkrecipes run --lock /locks/cart --lock /locks/stock -- ./order.sh
   A lock that survives longer outages, and is free later after a crash:
       zkrecipes run --lock /locks/migrate --session-timeout 40s --grace 8s -- ./migrate.sh
+  A job of a moment in the crontabs of machines whose clocks may be a minute apart:
+      zkrecipes run --lock /locks/mail --try --min-hold 2m --conflict-exit-code 0 -- ./send-mail.sh
+  A job whose last requests must have arrived before another machine begins, also after a crash:
+      zkrecipes run --lock /locks/billing --lock-delay 30s -- ./bill.sh
   A job that must not block the others for longer than an hour:
       zkrecipes run --lock /locks/backup --max-hold 1h -- backup.sh
   What happened, as events for a program:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -22,22 +23,23 @@ import (
 // and how to end it.
 type jobFlags struct {
 	connection
-	paths          pathList // of the locks or the election
-	what           string   // what is acquired: a lock, a permit, the leadership
-	run            string   // with --once its key or tick
-	grace, maxHold option[time.Duration]
-	killAfter      option[time.Duration]
-	ignoreRevoke   bool
-	namespace      bool // for the command
-	json, quiet    bool
-	command        []string
+	paths pathList // of the locks or the election
+	what  string   // what is acquired: a lock, a permit, the leadership
+	run   string   // with --once its key or tick
+	holdFlags
+	grace        option[time.Duration]
+	killAfter    option[time.Duration]
+	ignoreRevoke bool
+	namespace    bool // for the command
+	json, quiet  bool
+	command      []string
 }
 
 // register adds the flags, but not the one for the path.
 func (f *jobFlags) register(fs *flag.FlagSet) {
 	f.connection.register(fs)
 	fs.Func("grace", "", f.grace.set(parseDuration))
-	fs.Func("max-hold", "", f.maxHold.set(parseDuration))
+	f.holdFlags.register(fs)
 	fs.Func("kill-after", "", f.killAfter.set(parseDuration))
 	fs.BoolVar(&f.namespace, "pid-namespace", false, "")
 	fs.BoolVar(&f.ignoreRevoke, "ignore-revoke", false, "")
@@ -60,7 +62,7 @@ func (f *jobFlags) check(verb, path, what string) error {
 	if f.killAfter.given && f.killAfter.value == 0 {
 		return usageErrorf("%s: --kill-after 0 leaves no time to end; without it the command may take as long as it needs", verb)
 	}
-	if err := f.checkPaths(verb, path, example); err != nil {
+	if err := cmp.Or(f.checkPaths(verb, path, example), f.holdFlags.check(verb)); err != nil {
 		return err
 	}
 	if _, err := f.graceFor(f.sessionTimeout); err != nil {
@@ -89,6 +91,7 @@ type job struct {
 	signals chan os.Signal
 	client  *framework.Client
 	held    heldLease
+	since   time.Time // it was granted, or a moment later
 	session *framework.Session
 	granted time.Duration // the session timeout that was reported last
 	waited  bool          // another client held the lock
@@ -107,20 +110,7 @@ func (p *program) runJob(
 	defer j.report.close()
 	code, err := j.execute(do)
 	if err != nil {
-		e := event{Event: "failed", Reason: errorText(err), ExitCode: &code}
-		e.Cause, code = classify(err, conflict)
-		if timeout := (*lease.TimeoutError)(nil); errors.As(err, &timeout) {
-			e.Ahead, e.Holder = max(timeout.Ahead, 0), newHolderJSON(timeout.Holder)
-			if e.Ahead > 0 {
-				e.Contended = []string{j.given(timeout.Path)}
-			}
-		}
-		text := "the command was not started: " + e.Reason
-		switch e.Cause {
-		case causeUsage, causeCommand, causeLost: // the reason says so itself
-			text = e.Reason
-		}
-		j.report.warn(e, "%s", text)
+		return j.reportFailure(err, conflict)
 	}
 	return code
 }
@@ -184,12 +174,13 @@ func (j *job) runOnce(w waitLimit, repeats bool) (code int, again bool, err erro
 	switch {
 	case err == nil:
 		// A signal that ended the command ends the job too.
-		again = repeats && (o.lost || o.revoked) && !o.signalled
-		return j.finish(o, lasted, again), again, nil
+		code, again = j.finish(o, lasted, repeats && (o.lost || o.revoked) && !o.signalled)
+		return code, again, nil
 	case repeats && errors.Is(err, lease.ErrLost): // between the grant and the command's start
-		_ = j.held.Release()
+		j.giveBack()
 		return 0, true, nil
 	}
+	j.giveBack()
 	return 0, false, err
 }
 

@@ -78,6 +78,8 @@ func (f *runFlags) checkOnce() error {
 		return nil
 	case f.shared, f.write, f.permits.given, f.stripes.given:
 		return usageErrorf("run: --once and --shared, --write, --permits or --stripes contradict each other: one process has a run at a time")
+	case f.minHold.given:
+		return usageErrorf("run: --once and --min-hold contradict each other: a run that is recorded is not done again, and one that is not has to be taken over at once")
 	case f.key.given && f.tick.given:
 		return usageErrorf("run: --key and --tick contradict each other: a run has one name")
 	case !f.key.given && !f.tick.given:
@@ -114,7 +116,8 @@ type recordedRun struct {
 // newRun returns the run of the key or the tick.
 func (f *runFlags) newRun(client *framework.Client) (recipe, error) {
 	at := f.paths[0]
-	job, err := once.New(client, at, once.WithHolder(f.label), once.WithMaxHold(f.maxHold.value), once.WithRetention(f.keep()))
+	job, err := once.New(client, at, once.WithHolder(f.label), once.WithMaxHold(f.maxHold.value), once.WithLockDelay(f.lockDelay.value),
+		once.WithRetention(f.keep()))
 	if err != nil {
 		return recipe{}, err
 	}

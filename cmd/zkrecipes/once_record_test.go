@@ -145,7 +145,7 @@ func finishAfter(t *testing.T, run *recordedRun, change func()) (code int, e eve
 	change()
 	var stderr bytes.Buffer
 	j := &job{jobFlags: &jobFlags{paths: pathList{testLock}}, report: newReporter(&stderr, testLock, true, false), held: held, recipe: recipe{run: run}}
-	code = j.finish(outcome{}, time.Second, false)
+	code, _ = j.finish(outcome{}, time.Second, false)
 	j.report.close()
 	checkEvent(t, bytes.TrimSpace(stderr.Bytes()))
 	require.NoError(t, json.Unmarshal(stderr.Bytes(), &e))
@@ -174,7 +174,8 @@ func TestLossAfterTheRecord(t *testing.T) {
 		require.NoError(t, j.await(t.Context(), f.begin()))
 		w.Server.On(zktest.OpDelete, testLock+"/a.key/").Client("a").Before().Delay(time.Second)
 		time.AfterFunc(time.Second/2, func() { w.Remove(other, j.held.(*lease.Lease).Path()) })
-		require.Equal(t, 0, j.finish(outcome{}, time.Second, false))
+		code, _ := j.finish(outcome{}, time.Second, false)
+		require.Equal(t, 0, code)
 		_, done := w.Server.Node(testLock + "/done/a.key")
 		require.True(t, done)
 		j.disconnect()
@@ -193,7 +194,7 @@ func TestRunThatEndsWithoutAConnection(t *testing.T) {
 				if comesBack {
 					time.AfterFunc(conformance.SessionTimeout/4, func() { w.Server.Partition("a", false) })
 				}
-				code := j.finish(outcome{end: ending{}}, time.Second, false)
+				code, _ := j.finish(outcome{end: ending{}}, time.Second, false)
 				job, err := once.New(w.Client("b"), testLock)
 				require.NoError(t, err)
 				found, err := job.Key("a").Recorded(t.Context())

@@ -10,6 +10,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/recipepath"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -73,13 +74,42 @@ func (j *job) findOpenNodes(ctx context.Context, path string, open *openPathErro
 	return nil
 }
 
-// protectedNodes are the nodes at a path that credentials have to protect.
+// protectedNodes are the nodes at a path that credentials have to protect. With a
+// lock-delay there is one more for each queue: who may delete a record there could open
+// a lock that is closed.
 func (j *job) protectedNodes(path string) []recipepath.ProtectedNode {
+	nodes := j.queueNodes(path)
+	if j.lockDelay.value > 0 {
+		for _, queue := range j.queuePaths(path) {
+			nodes = append(nodes, recipepath.SizedNodes(queue+"/"+znode.LockDelayDir)...)
+		}
+	}
+	return nodes
+}
+
+// queuePaths are the paths of the queues at a path.
+func (j *job) queuePaths(path string) (all []string) {
 	switch {
+	case j.recipe.run != nil:
+		return []string{path + "/" + j.recipe.run.node}
+	case j.recipe.stripes == 0:
+		return []string{path}
+	}
+	for _, number := range j.stripeNumbers() {
+		all = append(all, path+"/"+znode.StripeDir(number))
+	}
+	return all
+}
+
+// queueNodes are those without a lock-delay.
+func (j *job) queueNodes(path string) []recipepath.ProtectedNode {
+	switch {
+	case j.recipe.kind == lease.KindSemaphore && j.lockDelay.value > 0:
+		return recipepath.SizedNodes(path)
 	case j.recipe.kind == lease.KindSemaphore:
 		return recipepath.SemaphoreNodes(path)
 	case j.recipe.stripes > 0:
-		return j.stripeNodes(path)
+		return recipepath.StripeNodes(path, j.stripeNumbers()...)
 	case j.recipe.run != nil:
 		return j.recipe.run.nodes(path)
 	}

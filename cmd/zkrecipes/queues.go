@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,9 +39,10 @@ func (j *job) listQueues(ctx context.Context, limit time.Duration, of []recipe) 
 // announce reports for which holder this job has to wait, if it has to.
 func (j *job) announce(ctx context.Context, w waitLimit) {
 	// If listing fails, the acquire that follows reports the reason.
-	queues, _ := j.listQueues(ctx, min(listLimit, w.left()), j.recipe.queues())
-	queues = slices.DeleteFunc(queues, func(q listedQueue) bool { return !q.mustWait(q.all) })
+	all, _ := j.listQueues(ctx, min(listLimit, w.left()), j.recipe.queues())
+	queues := slices.DeleteFunc(slices.Clone(all), func(q listedQueue) bool { return !q.mustWait(q.all) })
 	if len(queues) == 0 {
+		j.announceClosed(ctx, all)
 		return
 	}
 	j.waited = true
@@ -79,13 +81,18 @@ func (j *job) explain(ctx context.Context, w waitLimit, err error) error {
 	timeout := (*lease.TimeoutError)(nil)
 	switch {
 	case !errors.As(err, &timeout):
-		return err
+		return j.hint(err)
 	case errors.Is(timeout, framework.ErrNotConnected):
 		return &unreachableError{timeout: timeout, err: timeout.Err}
-	case w.try && timeout.Ahead > 0: // a server has just said so
+	case w.try && (timeout.Ahead > 0 || errors.Is(timeout, lease.ErrLockDelay)): // a server has just said so
 	default:
 		if silent := j.probe(ctx); noAnswer(silent) {
 			return &unreachableError{timeout: timeout, err: silent}
+		}
+	}
+	if errors.Is(timeout, lease.ErrLockDelay) {
+		if closed := j.explainClosed(ctx, timeout); closed != nil || timeout.Ahead <= 0 {
+			return cmp.Or(closed, err)
 		}
 	}
 	if timeout.Holder != (lease.Holder{}) && !j.recipe.isAnyStripe() {

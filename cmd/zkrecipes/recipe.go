@@ -22,6 +22,7 @@ type heldLease interface {
 	supervisedLease
 	Tokens() []lease.Token
 	Release() error
+	ReleaseAsync() error
 }
 
 // A recipe is what a command must acquire before it may run.
@@ -103,7 +104,8 @@ func (f *runFlags) recipeAt(client *framework.Client, path string) (recipe, leas
 	c := recipe{kind: lease.KindMutex, mustWait: anyContender}
 	switch {
 	case f.shared, f.write:
-		lock, err := rwlock.New(client, path, rwlock.WithHolder(f.label), rwlock.WithMaxHold(f.maxHold.value))
+		lock, err := rwlock.New(client, path, rwlock.WithHolder(f.label), rwlock.WithMaxHold(f.maxHold.value),
+			rwlock.WithMinHold(f.minHold.value), rwlock.WithLockDelay(f.lockDelay.value))
 		if err != nil {
 			return c, nil, err
 		}
@@ -114,7 +116,7 @@ func (f *runFlags) recipeAt(client *framework.Client, path string) (recipe, leas
 		c.kind, c.mustWait = lease.KindReader, anyWriter
 		return c, lock.Read(), nil
 	case f.permits.given:
-		permits, err := semaphore.New(client, path, f.permits.value, semaphore.WithHolder(f.label), semaphore.WithMaxHold(f.maxHold.value))
+		permits, err := semaphore.New(client, path, f.permits.value, f.semaphoreOptions()...)
 		if err != nil {
 			return c, nil, err
 		}
@@ -124,12 +126,22 @@ func (f *runFlags) recipeAt(client *framework.Client, path string) (recipe, leas
 	}
 	// Not the write side of a read-write lock, although it excludes readers as well:
 	// only nodes of a mutex exclude Java's InterProcessMutex.
-	lock, err := mutex.New(client, path, mutex.WithHolder(f.label), mutex.WithMaxHold(f.maxHold.value))
+	lock, err := mutex.New(client, path, mutex.WithHolder(f.label), mutex.WithMaxHold(f.maxHold.value),
+		mutex.WithMinHold(f.minHold.value), mutex.WithLockDelay(f.lockDelay.value))
 	if err != nil {
 		return c, nil, err
 	}
 	c.contenders = lock.Contenders
 	return c, lock, nil
+}
+
+// semaphoreOptions are those for --permits. Curator's layout has no lock-delay.
+func (f *runFlags) semaphoreOptions() []semaphore.Option {
+	opts := []semaphore.Option{semaphore.WithHolder(f.label), semaphore.WithMaxHold(f.maxHold.value), semaphore.WithMinHold(f.minHold.value)}
+	if f.lockDelay.value > 0 {
+		opts = append(opts, semaphore.WithSingleQueue(), semaphore.WithLockDelay(f.lockDelay.value))
+	}
+	return opts
 }
 
 // anyContender is mustWait where at most one client holds.

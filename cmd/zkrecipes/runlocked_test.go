@@ -31,6 +31,8 @@ func (goneLease) Tokens() []lease.Token { return []lease.Token{1} }
 
 func (goneLease) Release() error { return lease.ErrLost }
 
+func (goneLease) ReleaseAsync() error { return lease.ErrLost }
+
 // A command is not started under a lease that is over, whether it shows by the clock or
 // by the context.
 func TestNothingIsStartedUnderALeaseThatIsOver(t *testing.T) {

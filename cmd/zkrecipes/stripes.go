@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/recipes/striped"
@@ -66,7 +65,8 @@ type stripeLease struct {
 // newStripes returns the stripe of the key, or any stripe.
 func (f *runFlags) newStripes(client *framework.Client) (recipe, error) {
 	at := f.paths[0]
-	all, err := striped.New(client, at, f.stripes.value, striped.WithHolder(f.label), striped.WithMaxHold(f.maxHold.value))
+	all, err := striped.New(client, at, f.stripes.value, striped.WithHolder(f.label), striped.WithMaxHold(f.maxHold.value),
+		striped.WithMinHold(f.minHold.value), striped.WithLockDelay(f.lockDelay.value))
 	if err != nil {
 		return recipe{}, err
 	}
@@ -189,17 +189,17 @@ func (c recipe) nameHolders(queue []lease.Contender, timeout *lease.TimeoutError
 	return &named
 }
 
-// stripeNodes are the parents of contenders of the stripe that is held or wanted, or of
-// all, if it may be any.
-func (j *job) stripeNodes(at string) []recipepath.ProtectedNode {
+// stripeNumbers are that of the stripe that is held or wanted, or all, if it may be
+// any.
+func (j *job) stripeNumbers() []int {
 	if number := j.report.stripe.Load(); number != nil {
-		return recipepath.StripeNodes(at, *number)
+		return []int{*number}
 	}
 	all := make([]int, j.recipe.stripes)
 	for i := range all {
 		all[i] = i
 	}
-	return recipepath.StripeNodes(at, all...)
+	return all
 }
 
 // withStripe adds the number of the stripe that is held, nil if there is none.

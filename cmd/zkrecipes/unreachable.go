@@ -38,7 +38,8 @@ func (e *unreachableError) Error() string {
 func (e *unreachableError) Unwrap() error { return e.timeout }
 
 // noAnswer reports whether an error means that no server answers. A wait that timed out
-// does if it was not connected at its end, or if no server ever named a client ahead.
+// does if it was not connected at its end, or if no server ever named a client ahead,
+// or a lock-delay.
 func noAnswer(err error) bool {
 	var (
 		unreachable *unreachableError
@@ -48,7 +49,7 @@ func noAnswer(err error) bool {
 	case errors.As(err, &unreachable):
 		return true
 	case errors.As(err, &timeout):
-		return errors.Is(timeout, framework.ErrNotConnected) || timeout.Ahead < 0
+		return errors.Is(timeout, framework.ErrNotConnected) || timeout.Ahead < 0 && !errors.Is(timeout, lease.ErrLockDelay)
 	case errors.Is(err, lease.ErrLost):
 		return false
 	}
