@@ -213,6 +213,18 @@ func TestSignalWithTheGrant(t *testing.T) {
 	})
 }
 
+// The same of one that is granted when the time of --try is over.
+func TestGrantThatComesTooLate(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		j, f := virtual(t, w, "a", "--try", "--min-hold", "1h", "--lock-delay", "1h")
+		j.newRecipe = recipeAfter(j.newRecipe, func() { <-time.After(tryLimit) })
+		took, err := awaited(t, j, f)
+		requireUnreachable(t, err)
+		require.LessOrEqual(t, took, 3*time.Second)
+		require.Empty(t, w.Server.Children(testLock+"/lock-delay"))
+	})
+}
+
 // recipeAfter calls then when something was granted.
 func recipeAfter(newRecipe func(*framework.Client) (recipe, error), then func()) func(*framework.Client) (recipe, error) {
 	return func(client *framework.Client) (recipe, error) {
