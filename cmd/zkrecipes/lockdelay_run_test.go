@@ -69,7 +69,7 @@ func TestLockThatIsClosed(t *testing.T) {
 			for _, wait := range []string{"--try", "--timeout"} {
 				args := []string{wait}
 				if wait == "--timeout" {
-					args = []string{wait, "1s"}
+					args = []string{wait, "3s"}
 				} else if kind == "candidate" {
 					continue
 				}
@@ -107,7 +107,7 @@ func TestTextAboutALockThatIsClosed(t *testing.T) {
 	require.Equal(t, 9, p.end())
 	requireLines(t, 1, p.said(1)[0])
 	require.Regexp(t, `^zkrecipes: the command was not started: `+testLock+`: not acquired in time: no client is ahead, but it is closed for 1h0m0s \(--lock-delay\), because `, p.said(1)[0])
-	p = start(t, server, slices.Concat([]string{"run", "--lock", testLock, "--lock-delay", "1h", "--timeout", "1s"}, command("exit", "0"))...)
+	p = start(t, server, slices.Concat([]string{"run", "--lock", testLock, "--lock-delay", "1h", "--timeout", "3s"}, command("exit", "0"))...)
 	require.Equal(t, exitConflict, p.end())
 	said := p.said(2)
 	require.Regexp(t, `^zkrecipes: waiting for `+testLock+`: it is closed for 1h0m0s \(--lock-delay\), because `, said[0])
@@ -216,7 +216,7 @@ func TestStripesThatAreClosed(t *testing.T) {
 	require.Equal(t, causeClosed, failed.Cause)
 	require.Equal(t, "ended", failed.Holder.Who)
 	require.Equal(t, 1, failed.Ahead)
-	p = stripes("--timeout", "2s")
+	p = stripes("--timeout", "4s")
 	require.Equal(t, exitConflict, p.end())
 	require.Equal(t, causeClosed, p.event("failed").Cause)
 	holder.signal(syscall.SIGTERM)

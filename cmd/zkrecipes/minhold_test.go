@@ -31,10 +31,10 @@ func ephemerals(server *zktest.Server) (all []string) {
 func TestMinimumHoldTime(t *testing.T) {
 	t.Parallel()
 	server := zktest.NewServer(t)
-	p := start(t, server, flagsFor(command("exit", "5"), "--lock", testLock, "--min-hold", "3s")...)
+	p := start(t, server, flagsFor(command("exit", "5"), "--lock", testLock, "--min-hold", "5s")...)
 	acquired, keeping := p.event("acquired"), p.event("keeping")
 	require.Equal(t, "exit code 5", keeping.Command)
-	require.WithinDuration(t, acquired.Time.Add(3*time.Second), *keeping.KeptUntil, time.Second)
+	require.WithinDuration(t, acquired.Time.Add(5*time.Second), *keeping.KeptUntil, time.Second)
 	require.Len(t, ephemerals(server), 1, "it is still held")
 	require.Equal(t, []string{"1 mutex held"}, states(listed(t, server, testLock)))
 	require.Equal(t, 5, p.end())
@@ -42,7 +42,7 @@ func TestMinimumHoldTime(t *testing.T) {
 	require.False(t, released.Time.Before(*keeping.KeptUntil))
 	require.Empty(t, released.Reason)
 	require.Equal(t, 5, *released.ExitCode)
-	require.Less(t, released.Held, 3.0, "how long the command ran")
+	require.Less(t, released.Held, 5.0, "how long the command ran")
 	require.Empty(t, ephemerals(server))
 
 	long := start(t, server, flagsFor(command("polite"), "--lock", testLock, "--min-hold", "10ms")...)
@@ -112,7 +112,7 @@ func TestMinimumHoldTimeOfALeader(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{0, syscall.SIGTERM} {
 		server := zktest.NewServer(t)
-		minimum := map[bool]string{true: "3s", false: "1h"}[sig == 0]
+		minimum := map[bool]string{true: "8s", false: "1h"}[sig == 0]
 		p := start(t, server, slices.Concat([]string{"elect", "--json", "--path", testLock, "--min-hold", minimum}, command("polite"))...)
 		require.Equal(t, "ready", p.line())
 		code, _ := revoke(t, server, testLock)
