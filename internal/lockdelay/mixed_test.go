@@ -1,0 +1,65 @@
+package lockdelay_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Somebody gives a delay at a path whose users have none, and gets nothing. The users
+// go on as before, at the latest when the server has removed empty containers.
+func TestAContenderThatGetsNothingLeavesNoDelay(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		user, other := w.Client("user"), w.Client("other")
+		held := w.Acquire(plain(t, user))
+		wrong := w.Start(delayed(t, other), time.Second)
+		require.Error(t, wrong.Failed())
+		require.NoError(t, held.Release())
+		w.After(time.Hour)
+		next := w.Start(plain(t, user), time.Minute)
+		require.NoError(t, next.Err, "the path stores the delay for ever")
+		require.NoError(t, next.Granted().Release())
+	})
+}
+
+// The users of a path have no delay. Who gives one is refused at once.
+func TestADelayDiffersFromNone(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *conformance.World) {
+		w.Acquire(plain(t, w.Client("user")))
+		for _, timeout := range []time.Duration{0, time.Second} {
+			wrong := w.Start(delayed(t, w.Named("other")), timeout)
+			require.ErrorIs(t, wrong.Failed(), lease.ErrLockDelayMismatch)
+		}
+	})
+}
+
+// A container is removed, and made again, between the listing of a position and its
+// record. Who came between and saw none is behind the position.
+func TestAContenderWithoutADelayBehindOneThatHasOne(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b, c := w.Client("a"), w.Client("b"), w.Client("c")
+		require.NoError(t, w.Acquire(delayed(t, a)).Release()) // it has had a child
+		w.Server.On(zktest.OpMulti, path).Client("a").Before().Delay(800 * time.Millisecond)
+		first := w.Start(delayed(t, a), time.Minute)
+		w.Remove(w.Client("server"), dir) // what the server does with an empty container
+		without := w.Start(plain(t, b), time.Minute)
+		w.Start(delayed(t, c), time.Minute) // makes it again
+		w.After(time.Second)
+		if first.Waiting() {
+			return
+		}
+		first.Granted()
+		if !without.Waiting() {
+			require.ErrorIs(t, without.Err, lease.ErrLockDelayMismatch)
+			return
+		}
+		kill(w, "a", a)
+		w.After(time.Second)
+		require.True(t, without.Waiting(), "granted sooner than the delay after an unclean end")
+	})
+}
