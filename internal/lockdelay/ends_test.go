@@ -73,7 +73,9 @@ func all() map[string][2]func(c *framework.Client) lease.Acquirer {
 		"permits":            {weight(2), weight(2)},
 		"leader": {func(c *framework.Client) lease.Acquirer {
 			return must(leader.New(c, path, leader.WithLockDelay(delay), leader.WithMaxHold(maxHold)))
-		}, func(c *framework.Client) lease.Acquirer { return must(leader.New(c, path, leader.WithLockDelay(delay))) }},
+		}, func(c *framework.Client) lease.Acquirer {
+			return must(leader.New(c, path, leader.WithLockDelay(delay)))
+		}},
 		"stripe then any": {func(c *framework.Client) lease.Acquirer { return locks(c).For("k") }, func(c *framework.Client) lease.Acquirer { return anyStripe{locks(c)} }},
 		"any then stripe": {func(c *framework.Client) lease.Acquirer { return anyStripe{locks(c)} }, func(c *framework.Client) lease.Acquirer { return locks(c).For("k") }},
 		"once": {func(c *framework.Client) lease.Acquirer {
@@ -95,8 +97,10 @@ func TestUncleanEnds(t *testing.T) {
 	for name, end := range map[string]end{
 		"killed":  {func(w *conformance.World, a *framework.Client, _ *lease.Lease) { kill(w, "a", a) }, 0},
 		"cut off": {func(w *conformance.World, _ *framework.Client, _ *lease.Lease) { w.Server.Partition("a", true) }, 7 * time.Second},
-		"deleted": {func(w *conformance.World, _ *framework.Client, l *lease.Lease) { w.Remove(w.Client("operator"), l.Path()) }, 0},
-		"closed":  {func(_ *conformance.World, a *framework.Client, _ *lease.Lease) { _ = a.Close() }, 0},
+		"deleted": {func(w *conformance.World, _ *framework.Client, l *lease.Lease) {
+			w.Remove(w.Client("operator"), l.Path())
+		}, 0},
+		"closed": {func(_ *conformance.World, a *framework.Client, _ *lease.Lease) { _ = a.Close() }, 0},
 		"max hold": {func(w *conformance.World, _ *framework.Client, _ *lease.Lease) {
 			w.After(maxHold)
 		}, 0},
