@@ -2,7 +2,6 @@ package hold_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -176,5 +175,3 @@ func TestTheDeleteAfterARestBreaks(t *testing.T) {
 		require.Empty(t, w.Ephemerals("/lock"))
 	})
 }
-
-var _ = errors.Is

@@ -156,7 +156,7 @@ func TestAnAcquireThatFailsLeavesNoRecord(t *testing.T) {
 				require.True(t, at.Waiting())
 				w.After(100 * time.Millisecond)
 				end(w, a, at)
-				at.Failed()
+				_ = at.Failed()
 				w.After(20 * time.Second)
 				require.Empty(t, records(w, path), "an unclean end of a lease that nobody has got")
 			})

@@ -33,7 +33,7 @@ func TestAContenderWhoseNodeWasDeletedDoesNotTakeTheHolderForEnded(t *testing.T)
 				require.True(t, evicted.Waiting())
 				if !stays {
 					evicted.Cancel(nil)
-					evicted.Failed()
+					_ = evicted.Failed()
 				}
 				began := time.Now()
 				kill(w, "b", b)

@@ -1,7 +1,6 @@
 package lockdelay_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -84,5 +83,3 @@ func contenders(w *conformance.World, queue string) (nodes []string) {
 	}
 	return nodes
 }
-
-var _ = context.Background
