@@ -157,7 +157,9 @@ func (t *Try) JoinFree(ctx context.Context, q *queue.Queue) (*queue.Position, er
 	}
 	why := t.endings.Closed // at the queue where the try waits
 	err = awaitAdmitted(ctx, p, nil, true, &t.endings)
-	t.endings.Closed = why
+	if !t.AtOnce {
+		t.endings.Closed = why
+	}
 	if err != nil {
 		p.Leave(ctx)
 		return nil, err

@@ -51,6 +51,13 @@ func (h *Hold) unrecord() {
 	}
 }
 
+// sendUnrecord is unrecord that waits for nothing.
+func (h *Hold) sendUnrecord() {
+	if h.recorded && !kit.Of(h.client).SendDelete(context.Background(), h.record(), false, func(error) {}) {
+		h.unrecordInBackground()
+	}
+}
+
 // unrecordInBackground deletes the record, also after the end of the session.
 func (h *Hold) unrecordInBackground() {
 	if h.recorded {

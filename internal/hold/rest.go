@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -13,26 +12,30 @@ import (
 func (h *Hold) rest() time.Duration { return h.terms.MinHold - h.held() }
 
 // freeRested frees the slot of a hold that is released when its minimum hold time has
-// passed, or the client is being closed, which waits for that. Only an awaited release
-// waits for it. The lease was valid until it was released, whatever happens meanwhile.
+// passed, for which only an awaited release waits. The lease was valid until it was
+// released, whatever happens meanwhile. If the session ends so do the znodes.
 func (h *Hold) freeRested(by removal, ended func(error)) error {
-	h.end()
+	h.letGo(false)
 	free := func() error {
-		h.awaitRest()
+		timer := time.NewTimer(h.rest())
+		defer timer.Stop()
 		var err error
-		if h.Session().Err() != nil { // with which the znodes go
+		select {
+		case <-timer.C:
+			if err = h.free(false); errors.Is(err, lease.ErrLost) {
+				err = nil
+			}
+		case <-h.Session().Done():
 			h.unwatch()
-			h.unrecordInBackground()
-		} else if err = h.free(false); errors.Is(err, lease.ErrLost) {
-			err = nil
 		}
-		h.table.release(h, false)
 		ended(err)
 		return err
 	}
 	if by == awaited {
+		h.unrecord()
 		return free()
 	}
+	h.sendUnrecord()
 	begun := h.Session().Go(func(context.Context) {
 		if err := free(); err != nil {
 			h.logFailed(err)
@@ -42,21 +45,4 @@ func (h *Hold) freeRested(by removal, ended func(error)) error {
 		return free()
 	}
 	return nil
-}
-
-// awaitRest waits until the minimum hold time has passed, the session is over, or Close
-// has begun.
-func (h *Hold) awaitRest() {
-	closing, closes := context.WithCancelCause(context.Background())
-	listener := kit.CloseListener{Closes: closes}
-	kit.Of(h.client).OnClose(&listener)
-	defer kit.Of(h.client).OffClose(&listener)
-	defer closes(nil)
-	timer := time.NewTimer(h.rest())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-h.Session().Done():
-	case <-closing.Done():
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -24,6 +25,8 @@ type Several struct {
 	over                signal.Signal
 	revocationRequested signal.Signal
 	stops               []func() // of what would give that
+
+	ended atomic.Int32 // how many parts have
 
 	mu       sync.Mutex
 	loss     error // of the first that was lost
@@ -87,7 +90,12 @@ func (s *Several) Lease() *lease.Lease {
 		s.stops = append(s.stops, p.handle.hold.revocationRequested.OnGive(s.revocationRequested.Give))
 	}
 	for i, p := range s.parts {
-		OnEnd(p.Lease, func() { s.lost(i, p.handle.Err()) })
+		OnEnd(p.Lease, func() {
+			s.lost(i, p.handle.Err())
+			if int(s.ended.Add(1)) == len(s.parts) {
+				s.end() // their release may take its time
+			}
+		})
 	}
 	return lease.New(s)
 }

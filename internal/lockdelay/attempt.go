@@ -23,6 +23,7 @@ type attempt struct {
 	delay  time.Duration // that is stored there
 	made   time.Time     // the position's node, by the clock of a server; zero until it is needed
 
+	names []string         // of the records, when the slot was found closed
 	more  bool             // there are holders that were not looked at
 	until time.Time        // when a closed slot has to be looked at again
 	watch *framework.Watch // on the records
@@ -49,8 +50,13 @@ func (a *attempt) record(ctx context.Context, watches bool) (recorded bool, err 
 		return true, nil
 	}
 	over, closed, err := a.sort(ctx, a.mayHaveEnded(names))
-	if err != nil || len(closed) > 0 && !a.p.IsAdmittedBehind(closed) {
+	if err != nil {
 		return false, err
+	}
+	if len(closed) > 0 {
+		if err := a.dropReleased(ctx, names); err != nil || !a.p.IsAdmittedBehind(closed) {
+			return false, err
+		}
 	}
 	a.Closed = nil
 	if recorded, err := a.write(ctx, over); err != nil || !recorded {
@@ -139,6 +145,26 @@ func (a *attempt) sort(ctx context.Context, holders []znode.Name) (over []string
 		}
 	}
 	return over, closed, nil
+}
+
+// dropReleased drops those ahead that have released while the slot was closed. The
+// position has no event for that: they do not keep it out alone.
+func (a *attempt) dropReleased(ctx context.Context, names []string) error {
+	var gone []string
+	for _, name := range a.p.Ahead() {
+		if slices.Contains(a.names, name.Node) && !slices.Contains(names, name.Node) {
+			exists, _, err := a.client.Exists(ctx, a.p.Queue().Node(name.Node))
+			if err != nil {
+				return err
+			}
+			if !exists {
+				gone = append(gone, name.Node)
+			}
+		}
+	}
+	a.names = append(names, gone...)
+	a.p.DropAhead(func(name znode.Name) bool { return slices.Contains(gone, name.Node) })
+	return nil
 }
 
 // maxLooks is how many holders are looked at at once.

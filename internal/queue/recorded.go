@@ -33,6 +33,11 @@ func (p *Position) admittedBy(policy Policy, ahead Ahead) {
 // Ahead returns those ahead of the position when it was admitted, in order.
 func (p *Position) Ahead() []znode.Name { return p.admission.ahead }
 
+// DropAhead has those ahead not count any more that are gone, without an event for it.
+func (p *Position) DropAhead(gone func(name znode.Name) bool) {
+	p.admission.ahead = slices.DeleteFunc(p.admission.ahead, gone)
+}
+
 // IsAdmittedBehind reports whether a position that is admitted would be if these were
 // ahead of it as well.
 func (p *Position) IsAdmittedBehind(others []znode.Name) bool {
