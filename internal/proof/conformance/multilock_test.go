@@ -52,3 +52,54 @@ func TestMultiLockThatGivesUpWaitsForNoAnswer(t *testing.T) {
 		require.NoError(t, w.Acquire(both).Release())
 	})
 }
+
+// When a multi-lock gives up, no caller has got the locks that it had: they are free
+// without a minimum hold time, and without a lock-delay.
+func TestMultiLockThatGivesUpFreesItsLocks(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		times := conformance.Times{MinHold: time.Hour, LockDelay: time.Hour}
+		a, b := w.Client("a"), w.Client("b")
+		w.Acquire(timedMutex(times)(b, "/conformance/taken"))
+		both := must(multilock.New([]lease.Acquirer{timedMutex(times)(a, "/conformance/free"), timedMutex(times)(a, "/conformance/taken")}))
+		for _, timeout := range []time.Duration{0, 300 * time.Millisecond} {
+			at := w.Start(both, timeout)
+			require.ErrorIs(t, at.Failed(), lease.ErrTimeout)
+			require.Less(t, at.Took, 400*time.Millisecond)
+			w.Settle()
+			require.NoError(t, w.Start(timedMutex(conformance.Times{LockDelay: time.Hour})(b, "/conformance/free"), 0).Granted().Release())
+		}
+	})
+}
+
+// A lock of a multi-lock that is lost is given up, also if its owner held it before.
+// Until the multi-lock is released, nobody has said that the work under it has ended.
+func TestLockDelayOfALockThatIsGivenUp(t *testing.T) {
+	for _, released := range []bool{false, true} {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			const delay = 20 * time.Second
+			construct := timedMutex(conformance.Times{LockDelay: delay})
+			a, b := w.Client("a"), w.Client("b")
+			held := construct(a, "/conformance/held")
+			outer := w.Acquire(held)
+			both := must(multilock.New([]lease.Acquirer{held, construct(a, "/conformance/lost")}))
+			several := w.StartWith(outer.Context(), both, time.Minute).Granted()
+			waits := w.Start(construct(b, "/conformance/held"), lease.Forever)
+			w.After(time.Second)
+			w.Remove(b, w.Ephemerals("/conformance/lost")[0])
+			w.Settle()
+			require.ErrorIs(t, several.Err(), lease.ErrDeleted)
+			require.NoError(t, outer.Release())
+			if released {
+				require.ErrorIs(t, several.Release(), lease.ErrDeleted)
+				w.Settle()
+				require.False(t, waits.Waiting(), "there is no delay")
+			} else {
+				w.After(conformance.SessionTimeout/6 + delay - time.Millisecond)
+				require.True(t, waits.Waiting(), "there is a delay")
+				w.After(2 * time.Millisecond)
+				require.False(t, waits.Waiting())
+			}
+			require.NoError(t, waits.Granted().Release())
+		})
+	}
+}

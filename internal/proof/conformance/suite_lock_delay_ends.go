@@ -1,0 +1,122 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+func areKilled(t *testing.T, w *World, held []*lease.Lease, clients []*framework.Client, _ time.Time) {
+	w.kill(clients...)
+	for _, l := range held {
+		require.ErrorIs(t, l.Release(), lease.ErrLost, "that is too late")
+	}
+	w.Settle()
+}
+
+func areDeleted(t *testing.T, w *World, held []*lease.Lease, _ []*framework.Client, _ time.Time) {
+	w.After(time.Second) // by then the holders watch them
+	for _, l := range held {
+		w.Remove(w.Named("operator"), l.Path())
+	}
+	w.Settle()
+	for _, l := range held {
+		require.ErrorIs(t, l.Err(), lease.ErrDeleted)
+	}
+}
+
+func holdTooLong(t *testing.T, w *World, held []*lease.Lease, _ []*framework.Client, begun time.Time) {
+	w.After(time.Until(begun.Add(maxHold + SessionTimeout/6)))
+	for _, l := range held {
+		require.ErrorIs(t, l.Err(), lease.ErrMaxHold)
+	}
+}
+
+func areClosed(t *testing.T, w *World, held []*lease.Lease, clients []*framework.Client, _ time.Time) {
+	for _, c := range clients {
+		closing(w, c)
+	}
+	w.After(closeGrace)
+	for _, l := range held {
+		require.ErrorIs(t, l.Release(), framework.ErrClosed, "that is too late")
+	}
+}
+
+func areReleased(async bool) ending {
+	return func(t *testing.T, _ *World, held []*lease.Lease, _ []*framework.Client, _ time.Time) {
+		for _, l := range held {
+			if async {
+				require.NoError(t, l.ReleaseAsync())
+			} else {
+				release(t, l)
+			}
+		}
+	}
+}
+
+// holdTooLongAndAreKilled kills them between the loss and the removal of the nodes.
+func holdTooLongAndAreKilled(t *testing.T, w *World, held []*lease.Lease, clients []*framework.Client, begun time.Time) {
+	w.After(time.Until(begun.Add(maxHold + SessionTimeout/12)))
+	for i, c := range clients {
+		require.ErrorIs(t, held[i].Err(), lease.ErrMaxHold)
+		w.Expire(c)
+	}
+	w.Settle()
+}
+
+// releasesLate releases lost leases some time after the grants. The sessions live, so
+// that is clean.
+func releasesLate(after time.Duration) ending {
+	return func(t *testing.T, w *World, held []*lease.Lease, _ []*framework.Client, begun time.Time) {
+		w.After(time.Until(begun.Add(after)))
+		for _, l := range held {
+			require.NotEmpty(t, w.Records(), "nobody has released it")
+			require.ErrorIs(t, l.Release(), lease.ErrMaxHold)
+		}
+	}
+}
+
+func releaseTheDeleted(t *testing.T, w *World, held []*lease.Lease, clients []*framework.Client, begun time.Time) {
+	areDeleted(t, w, held, clients, begun)
+	w.After(lockDelay - time.Second)
+	for _, l := range held {
+		require.ErrorIs(t, l.Release(), lease.ErrDeleted)
+	}
+}
+
+func releaseInClose(t *testing.T, w *World, held []*lease.Lease, clients []*framework.Client, _ time.Time) {
+	for _, c := range clients {
+		closing(w, c)
+	}
+	w.After(closeGrace - time.Millisecond)
+	for _, l := range held {
+		require.ErrorIs(t, l.Release(), framework.ErrClosed)
+	}
+}
+
+// areKilledInTheRest kills those that have released, and only keep the slot.
+func areKilledInTheRest(t *testing.T, w *World, held []*lease.Lease, clients []*framework.Client, _ time.Time) {
+	begunToRest(t, w, held)
+	w.kill(clients...)
+}
+
+func areClosedInTheRest(t *testing.T, w *World, held []*lease.Lease, clients []*framework.Client, _ time.Time) {
+	begunToRest(t, w, held)
+	for _, c := range clients {
+		require.NoError(t, c.Close())
+	}
+}
+
+func begunToRest(t *testing.T, w *World, held []*lease.Lease) {
+	nodes := w.Ephemerals("/")
+	for _, l := range held {
+		require.NoError(t, l.ReleaseAsync())
+	}
+	w.After(time.Second)
+	require.Empty(t, w.Records(), "the work has ended")
+	require.Equal(t, nodes, w.Ephemerals("/"), "the slots are taken")
+}

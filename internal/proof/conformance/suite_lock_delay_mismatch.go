@@ -1,0 +1,131 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+)
+
+// delayMismatches are rows about contenders with different delays.
+var delayMismatches = timedRows{
+	"another delay, or none":                    otherDelays,
+	"another delay, or none, after an end":      otherDelaysAfterAnEnd,
+	"none before a delay":                       noneBeforeADelay,
+	"the stored delay goes while another waits": storedDelayGoes,
+}
+
+// requireMismatch requires that a contender with one delay is refused where another one
+// is stored, at once, and leaves nothing.
+func requireMismatch(t *testing.T, w *World, with Timed, given, stored time.Duration) {
+	t.Helper()
+	a := with(Times{LockDelay: given}).New(w.Named("other"), path)
+	leavesNothing(t, w, func() {
+		for _, timeout := range []time.Duration{time.Minute, lease.Forever} {
+			at := w.Start(a, timeout)
+			require.False(t, at.Waiting(), "it does not wait")
+			require.ErrorIs(t, at.Failed(), lease.ErrLockDelayMismatch)
+			require.NotErrorIs(t, at.Err, lease.ErrTimeout)
+			require.ErrorContains(t, at.Err, given.String()+" given, "+stored.String()+" stored")
+		}
+		now := w.Start(a, 0)
+		require.Error(t, now.Failed(), "it may see only that the slot is taken")
+	})
+}
+
+func otherDelays(t *testing.T, w *World, with Timed) {
+	for _, delays := range [][2]time.Duration{{lockDelay, 0}, {lockDelay, lockDelay + time.Second}, {time.Second, lockDelay}} {
+		stored, given := delays[0], delays[1]
+		r := with(Times{LockDelay: stored})
+		held, _ := holders(w, r)
+		waits := w.Start(r.New(w.Named("a"), path), lease.Forever)
+		requireMismatch(t, w, with, given, stored)
+		require.True(t, waits.Waiting())
+		release(t, held...)
+		release(t, waits.Granted())
+		requireMismatch(t, w, with, given, stored)
+		w.After(5 * time.Minute) // the servers remove what nobody uses
+		held, _ = holders(w, with(Times{LockDelay: given}))
+		release(t, held...)
+		if given > 0 {
+			requireMismatch(t, w, with, stored, given)
+			requireMismatch(t, w, with, 0, given)
+		}
+		w.After(5 * time.Minute)
+	}
+}
+
+// otherDelaysAfterAnEnd is about those that come when nobody is there any more.
+func otherDelaysAfterAnEnd(t *testing.T, w *World, with Timed) {
+	killed(w, with(Times{LockDelay: lockDelay}))
+	w.After(5 * time.Minute)
+	for _, given := range []time.Duration{0, time.Second} {
+		requireMismatch(t, w, with, given, lockDelay)
+		require.ErrorIs(t, w.Start(with(Times{LockDelay: given}).New(w.Named("other"), path), 0).Failed(), lease.ErrLockDelayMismatch)
+	}
+}
+
+// noneBeforeADelay has a contender with a delay come behind some without. It waits for
+// them, and they know of no delay.
+func noneBeforeADelay(t *testing.T, w *World, with Timed) {
+	r, plain := with(Times{LockDelay: lockDelay}), with(Times{})
+	_, clients := holders(w, plain)
+	waits := w.Start(plain.New(w.Client("a"), path), lease.Forever)
+	require.True(t, waits.Waiting())
+	delayed := w.Start(r.New(w.Client("b"), path), lease.Forever)
+	require.True(t, delayed.Waiting())
+	if !r.Spread {
+		requireMismatch(t, w, with, 0, lockDelay)
+	}
+	w.After(time.Second)
+	w.kill(clients...)
+	w.After(200 * time.Millisecond)
+	require.False(t, waits.Waiting(), "no delay")
+	release(t, waits.Granted())
+	w.After(200 * time.Millisecond)
+	require.False(t, delayed.Waiting())
+	release(t, delayed.Granted())
+	w.Settle()
+	require.Empty(t, w.Records())
+}
+
+// storedDelayGoes has the empty container go while a contender with a delay waits. One
+// without a delay comes then. Each is granted a slot.
+func storedDelayGoes(t *testing.T, w *World, with Timed) {
+	r, plain := with(Times{LockDelay: lockDelay}), with(Times{})
+	if r.Spread {
+		return
+	}
+	held, _ := holders(w, plain)
+	operator := w.Client("operator")
+	first := w.Start(r.New(w.Client("a"), path), lease.Forever)
+	w.Remove(operator, path+r.Below+"/lock-delay")
+	second := w.Start(plain.New(w.Client("b"), path), lease.Forever)
+	third := w.Start(r.New(w.Client("c"), path), lease.Forever)
+	for _, at := range []*Attempt{first, second, third} {
+		require.True(t, at.Waiting())
+	}
+	referee := r.Referee()
+	release(t, held...)
+	for waiting := []*Attempt{first, second, third}; len(waiting) > 0; {
+		w.After(100 * time.Millisecond)
+		var rest []*Attempt
+		var now []*lease.Lease
+		for _, at := range waiting {
+			if at.Waiting() {
+				rest = append(rest, at)
+				continue
+			}
+			now = append(now, at.Granted())
+			referee.Grant("a contender", at.Lease)
+		}
+		require.NotEmpty(t, now, "none is granted it")
+		release(t, now...)
+		waiting = rest
+	}
+	require.Empty(t, referee.Faults())
+	w.Settle()
+	require.Empty(t, w.Records())
+}
