@@ -8,12 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // delayedSharing are rows about slots that several hold together: an unclean end keeps
 // out those that conflict with it, and no others.
 var delayedSharing = timedRows{
-	"one of several holders is killed": oneSharerIsKilled,
+	"one of several holders is killed":           oneSharerIsKilled,
+	"one is killed that others saw hold":         aKnownSharerIsKilled,
+	"a slot is released while another is closed": slotIsReleasedInDelay,
 }
 
 // delayedDowngrades are rows about writers that become readers.
@@ -28,6 +31,20 @@ func oneSharerIsKilled(t *testing.T, w *World, with Timed) {
 	r := with(Times{LockDelay: lockDelay})
 	dead := w.Client("dead")
 	w.Acquire(r.New(dead, path))
+	w.kill(dead)
+	requireOneClosed(t, w, r)
+}
+
+// aKnownSharerIsKilled has another contender list the records when the holder behind it
+// is recorded, long before that is killed.
+func aKnownSharerIsKilled(t *testing.T, w *World, with Timed) {
+	r := with(Times{LockDelay: lockDelay})
+	dead, slow := w.Client("dead"), w.Client("slow")
+	w.Server.On(zktest.OpGetChildren2, path+r.Below+"/lock-delay").Client("slow").Optional().Before().Delay(time.Second)
+	ahead := w.Start(r.New(slow, path), lease.Forever)
+	w.Acquire(r.New(dead, path))
+	release(t, ahead.Granted())
+	w.After(3 * lockDelay)
 	w.kill(dead)
 	requireOneClosed(t, w, r)
 }
@@ -67,6 +84,26 @@ func requireOneClosed(t *testing.T, w *World, r Recipe) {
 	release(t, held...)
 	w.Settle()
 	require.Empty(t, w.Records())
+}
+
+// slotIsReleasedInDelay releases a slot while others wait for one that is closed.
+func slotIsReleasedInDelay(t *testing.T, w *World, with Timed) {
+	r := with(Times{LockDelay: lockDelay})
+	if r.Slots == 0 {
+		return
+	}
+	held, clients := holders(w, r)
+	w.kill(clients[0])
+	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
+	w.After(5 * time.Second)
+	require.True(t, at.Waiting())
+	release(t, held[1])
+	w.After(time.Second)
+	if r.Spread {
+		w.After(10 * time.Second) // until it looks again
+	}
+	require.False(t, at.Waiting(), "a slot is free")
+	release(t, append(held[2:], at.Granted())...)
 }
 
 // downgradedIsKilled has a writer become a reader, release the one or the other, and

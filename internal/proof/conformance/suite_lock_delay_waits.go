@@ -112,7 +112,7 @@ func delayError(t *testing.T, w *World, with Timed) {
 		require.ErrorAs(t, at.Err, &late)
 		require.ErrorIs(t, late.Err, lease.ErrLockDelay)
 		require.NoError(t, late.Cause)
-		require.LessOrEqual(t, late.Ahead, 0, "nobody is")
+		require.Zero(t, late.Ahead, "nobody is")
 		require.Empty(t, late.Node)
 		require.InDelta(t, max(timeout, 0), late.Waited, float64(60*time.Millisecond))
 		require.InDelta(t, max(timeout, 0), at.Took, float64(60*time.Millisecond))

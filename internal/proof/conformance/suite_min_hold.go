@@ -60,6 +60,7 @@ func requireReleased(t *testing.T, l *lease.Lease) {
 	t.Helper()
 	require.ErrorIs(t, l.Err(), lease.ErrReleased)
 	require.ErrorIs(t, context.Cause(l.Context()), lease.ErrReleased)
+	require.True(t, Closed(l.Done()))
 	require.ErrorIs(t, l.Release(), lease.ErrReleased)
 }
 
