@@ -1,11 +1,14 @@
 package conformance
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -92,7 +95,9 @@ func noneBeforeADelay(t *testing.T, w *World, with Timed) {
 }
 
 // storedDelayGoes has the empty container go while a contender with a delay waits. One
-// without a delay comes then. Each is granted a slot.
+// without a delay comes then. Each is granted a slot, but those with a delay only where
+// all others know of it: the first of them is killed, and nobody is granted its slot
+// before the delay has passed.
 func storedDelayGoes(t *testing.T, w *World, with Timed) {
 	r, plain := with(Times{LockDelay: lockDelay}), with(Times{})
 	if r.Spread {
@@ -100,32 +105,39 @@ func storedDelayGoes(t *testing.T, w *World, with Timed) {
 	}
 	held, _ := holders(w, plain)
 	operator := w.Client("operator")
+	delayed := map[*Attempt]*framework.Client{}
 	first := w.Start(r.New(w.Client("a"), path), lease.Forever)
+	delayed[first] = w.Named("a")
 	w.Remove(operator, path+r.Below+"/lock-delay")
 	second := w.Start(plain.New(w.Client("b"), path), lease.Forever)
 	third := w.Start(r.New(w.Client("c"), path), lease.Forever)
-	for _, at := range []*Attempt{first, second, third} {
-		require.True(t, at.Waiting())
-	}
-	referee := r.Referee()
+	delayed[third] = w.Named("c")
 	release(t, held...)
+	killed := false
 	for waiting := []*Attempt{first, second, third}; len(waiting) > 0; {
 		w.After(100 * time.Millisecond)
-		var rest []*Attempt
-		var now []*lease.Lease
-		for _, at := range waiting {
-			if at.Waiting() {
-				rest = append(rest, at)
+		granted := slices.DeleteFunc(slices.Clone(waiting), (*Attempt).Waiting)
+		require.NotEmpty(t, granted, "none is granted it")
+		require.True(t, len(granted) == 1 || r.Slots != 1 || r.Block != nil, "several are granted it")
+		waiting = slices.DeleteFunc(waiting, func(at *Attempt) bool { return !at.Waiting() })
+		for _, at := range granted {
+			c := delayed[at]
+			if c != nil {
+				node := at.Granted().Path()
+				require.Contains(t, w.Records(), strings.Replace(node, r.Below+"/_c_", r.Below+"/lock-delay/_c_", 1))
+			}
+			if c == nil || killed || len(waiting) == 0 || r.Slots != 1 {
+				release(t, at.Granted())
 				continue
 			}
-			now = append(now, at.Granted())
-			referee.Grant("a contender", at.Lease)
+			killed = true
+			w.kill(c)
+			w.After(lockDelay - 10*time.Millisecond)
+			for _, other := range waiting {
+				require.True(t, other.Waiting(), "it knows of no delay")
+			}
 		}
-		require.NotEmpty(t, now, "none is granted it")
-		release(t, now...)
-		waiting = rest
 	}
-	require.Empty(t, referee.Faults())
 	w.Settle()
 	require.Empty(t, w.Records())
 }

@@ -15,6 +15,7 @@ import (
 // out those that conflict with it, and no others.
 var delayedSharing = timedRows{
 	"one of several holders is killed":           oneSharerIsKilled,
+	"two of several holders are killed":          twoSharersAreKilled,
 	"one is killed that others saw hold":         aKnownSharerIsKilled,
 	"a slot is released while another is closed": slotIsReleasedInDelay,
 }
@@ -33,6 +34,29 @@ func oneSharerIsKilled(t *testing.T, w *World, with Timed) {
 	w.Acquire(r.New(dead, path))
 	w.kill(dead)
 	requireOneClosed(t, w, r)
+}
+
+// twoSharersAreKilled kills the one some time after the other. A slot is open when the
+// delay after the first end has passed.
+func twoSharersAreKilled(t *testing.T, w *World, with Timed) {
+	r := with(Times{LockDelay: lockDelay})
+	if r.Slots == 0 || r.Spread {
+		return
+	}
+	held, clients := holders(w, r)
+	at := w.Start(r.New(w.Client("a"), path), lease.Forever)
+	w.kill(clients[0])
+	since := time.Now()
+	w.After(4 * time.Second)
+	w.Expire(clients[1])
+	w.Settle()
+	got := w.requireGrantedAt(at, since.Add(lockDelay))
+	require.Len(t, w.Records(), len(held), "the record of the other one stays")
+	next := w.Start(r.New(w.Named("a"), path), lease.Forever)
+	require.True(t, next.Waiting())
+	release(t, append(held[2:], got, next.Granted())...)
+	w.Settle()
+	require.LessOrEqual(t, len(w.Records()), 1)
 }
 
 // aKnownSharerIsKilled has another contender list the records when the holder behind it
