@@ -28,6 +28,7 @@ var delayedEnds = timedRows{
 	"holders release late, before the nodes go":     clean(Times{MaxHold: maxHold}, releasesLate(maxHold+500*time.Millisecond)),
 	"holders release late, when the nodes are gone": clean(Times{MaxHold: maxHold}, releasesLate(maxHold+4*time.Second)),
 	"holders release, their nodes are deleted":      clean(Times{}, releaseTheDeleted),
+	"holders release during an outage":              clean(Times{}, releaseInOutage),
 	"holders release while they close":              clean(Times{}, releaseInClose),
 }
 

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -96,6 +97,23 @@ func releaseInClose(t *testing.T, w *World, held []*lease.Lease, clients []*fram
 	for _, l := range held {
 		require.ErrorIs(t, l.Release(), framework.ErrClosed)
 	}
+}
+
+// releaseInOutage releases while no request can be sent. The sessions survive that.
+func releaseInOutage(t *testing.T, w *World, held []*lease.Lease, _ []*framework.Client, _ time.Time) {
+	for i := range held {
+		w.Server.RefuseConnections(fmt.Sprint("holder", i), true)
+		w.Server.DropConnections(fmt.Sprint("holder", i))
+	}
+	w.Settle()
+	records := len(w.Records())
+	release(t, held...)
+	w.After(time.Second)
+	require.Len(t, w.Records(), records)
+	for i := range held {
+		w.Server.RefuseConnections(fmt.Sprint("holder", i), false)
+	}
+	w.After(200 * time.Millisecond)
 }
 
 // areKilledInTheRest kills those that have released, and only keep the slot.
