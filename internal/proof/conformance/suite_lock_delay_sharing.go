@@ -49,6 +49,7 @@ func twoSharersAreKilled(t *testing.T, w *World, with Timed) {
 	since := time.Now()
 	w.After(4 * time.Second)
 	w.Expire(clients[1])
+	w.Expire(w.Named("a")) // it looks again, and sees that
 	w.Settle()
 	got := w.requireGrantedAt(at, since.Add(lockDelay))
 	require.Len(t, w.Records(), len(held), "the record of the other one stays")
