@@ -25,9 +25,9 @@ var delayedEnds = timedRows{
 	"holders hold for too long, and are killed":     unclean(Times{MaxHold: maxHold}, holdTooLongAndAreKilled),
 	"holders release":                               clean(Times{}, areReleased(false)),
 	"holders release async":                         clean(Times{}, areReleased(true)),
-	"holders release late, before the nodes go":     clean(Times{MaxHold: maxHold}, releasesLate(maxHold+500*time.Millisecond)),
-	"holders release late, when the nodes are gone": clean(Times{MaxHold: maxHold}, releasesLate(maxHold+4*time.Second)),
-	"holders release, their nodes are deleted":      clean(Times{}, releaseTheDeleted),
+	"holders release late, before the nodes go":     unclean(Times{MaxHold: maxHold}, releaseLate),
+	"holders release late, when the nodes are gone": unclean(Times{MaxHold: maxHold}, holdTooLongAndRelease),
+	"holders release, their nodes are deleted":      unclean(Times{}, areDeletedAndRelease),
 	"holders release during an outage":              clean(Times{}, releaseInOutage),
 	"holders release while they close":              clean(Times{}, releaseInClose),
 }
@@ -67,7 +67,7 @@ func unclean(times Times, end ending) timedRow {
 				require.Empty(t, w.Ephemerals("/"))
 				since, at = time.Now(), w.Start(a, lease.Forever)
 			}
-			got := w.requireGrantedAt(at, since.Add(r.closedFor()))
+			got := w.requireGrantedAt(r, at, since.Add(r.closedFor()))
 			if r.Slots <= 1 { // of several, the first that was closed is open again
 				require.Len(t, w.Records(), max(r.Locks, 1), "the records of those that have ended are removed")
 			}

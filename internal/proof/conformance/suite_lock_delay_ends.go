@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -69,24 +70,35 @@ func holdTooLongAndAreKilled(t *testing.T, w *World, held []*lease.Lease, client
 	w.Settle()
 }
 
-// releasesLate releases lost leases some time after the grants. The sessions live, so
-// that is clean.
-func releasesLate(after time.Duration) ending {
-	return func(t *testing.T, w *World, held []*lease.Lease, _ []*framework.Client, begun time.Time) {
-		w.After(time.Until(begun.Add(after)))
-		for _, l := range held {
-			require.NotEmpty(t, w.Records(), "nobody has released it")
-			require.ErrorIs(t, l.Release(), lease.ErrMaxHold)
-		}
+// releaseLate releases lost leases before their nodes go, which they do then. What the
+// work had begun may not have ended.
+func releaseLate(t *testing.T, w *World, held []*lease.Lease, _ []*framework.Client, begun time.Time) {
+	w.After(time.Until(begun.Add(maxHold + 500*time.Millisecond)))
+	for _, l := range held {
+		require.ErrorIs(t, l.Release(), lease.ErrMaxHold)
 	}
+	w.Settle()
 }
 
-func releaseTheDeleted(t *testing.T, w *World, held []*lease.Lease, clients []*framework.Client, begun time.Time) {
+// holdTooLongAndRelease releases them during the delay, which goes on.
+func holdTooLongAndRelease(t *testing.T, w *World, held []*lease.Lease, clients []*framework.Client, begun time.Time) {
+	holdTooLong(t, w, held, clients, begun)
+	releaseIn(t, held, 4*time.Second, lease.ErrMaxHold)
+}
+
+func areDeletedAndRelease(t *testing.T, w *World, held []*lease.Lease, clients []*framework.Client, begun time.Time) {
 	areDeleted(t, w, held, clients, begun)
-	w.After(lockDelay - time.Second)
-	for _, l := range held {
-		require.ErrorIs(t, l.Release(), lease.ErrDeleted)
-	}
+	releaseIn(t, held, lockDelay-time.Second, lease.ErrDeleted)
+}
+
+// releaseIn releases lost leases after that time.
+func releaseIn(t *testing.T, held []*lease.Lease, d time.Duration, reason error) {
+	t.Helper()
+	time.AfterFunc(d, func() {
+		for _, l := range held {
+			assert.ErrorIs(t, l.Release(), reason)
+		}
+	})
 }
 
 func releaseInClose(t *testing.T, w *World, held []*lease.Lease, clients []*framework.Client, _ time.Time) {

@@ -14,8 +14,9 @@ import (
 
 // delayMismatches are rows about contenders with different delays.
 var delayMismatches = timedRows{
-	"another delay, or none":                    otherDelays,
-	"another delay, or none, after an end":      otherDelaysAfterAnEnd,
+	"another delay":                             otherDelays,
+	"another delay after an end":                anotherDelayAfterAnEnd,
+	"no delay, where one is stored":             noneObeys,
 	"none before a delay":                       noneBeforeADelay,
 	"the stored delay goes while another waits": storedDelayGoes,
 }
@@ -39,7 +40,7 @@ func requireMismatch(t *testing.T, w *World, with Timed, given, stored time.Dura
 }
 
 func otherDelays(t *testing.T, w *World, with Timed) {
-	for _, delays := range [][2]time.Duration{{lockDelay, 0}, {lockDelay, lockDelay + time.Second}, {time.Second, lockDelay}} {
+	for _, delays := range [][2]time.Duration{{lockDelay, lockDelay + time.Second}, {time.Second, lockDelay}} {
 		stored, given := delays[0], delays[1]
 		r := with(Times{LockDelay: stored})
 		held, _ := holders(w, r)
@@ -52,22 +53,47 @@ func otherDelays(t *testing.T, w *World, with Timed) {
 		w.After(5 * time.Minute) // the servers remove what nobody uses
 		held, _ = holders(w, with(Times{LockDelay: given}))
 		release(t, held...)
-		if given > 0 {
-			requireMismatch(t, w, with, stored, given)
-			requireMismatch(t, w, with, 0, given)
-		}
+		requireMismatch(t, w, with, stored, given)
 		w.After(5 * time.Minute)
 	}
 }
 
-// otherDelaysAfterAnEnd is about those that come when nobody is there any more.
-func otherDelaysAfterAnEnd(t *testing.T, w *World, with Timed) {
+// anotherDelayAfterAnEnd is about one that comes when nobody is there any more.
+func anotherDelayAfterAnEnd(t *testing.T, w *World, with Timed) {
 	killed(w, with(Times{LockDelay: lockDelay}))
 	w.After(5 * time.Minute)
-	for _, given := range []time.Duration{0, time.Second} {
-		requireMismatch(t, w, with, given, lockDelay)
-		require.ErrorIs(t, w.Start(with(Times{LockDelay: given}).New(w.Named("other"), path), 0).Failed(), lease.ErrLockDelayMismatch)
+	requireMismatch(t, w, with, time.Second, lockDelay)
+	require.ErrorIs(t, w.Start(with(Times{LockDelay: time.Second}).New(w.Named("other"), path), 0).Failed(), lease.ErrLockDelayMismatch)
+}
+
+// noneObeys has contenders without a delay come where others have one: they wait for
+// it, and others wait for it after their ends.
+func noneObeys(t *testing.T, w *World, with Timed) {
+	r, plain := with(Times{LockDelay: lockDelay}), with(Times{})
+	killed(w, r)
+	w.After(time.Second)
+	a := plain.New(w.Client("a"), path)
+	require.ErrorIs(t, w.Start(a, 0).Failed(), lease.ErrLockDelay)
+	begun := time.Now()
+	release(t, w.requireGrantedAt(r, w.Start(a, lease.Forever), begun.Add(r.closedFor())))
+	if r.Slots > 1 || r.Block != nil {
+		return // others have ended
 	}
+	w.Start(a, time.Second).Granted()
+	w.kill(w.Named("a"))
+	b := w.Client("b")
+	begun = time.Now()
+	for _, next := range []Recipe{plain, r} {
+		at := w.Start(next.New(b, path), lease.Forever)
+		if begun.IsZero() {
+			require.False(t, at.Waiting())
+		} else {
+			w.requireGrantedAt(r, at, begun.Add(r.closedFor()))
+			begun = time.Time{}
+		}
+		release(t, at.Granted())
+	}
+	require.Empty(t, w.Records())
 }
 
 // noneBeforeADelay has a contender with a delay come behind some without. It waits for
@@ -79,9 +105,6 @@ func noneBeforeADelay(t *testing.T, w *World, with Timed) {
 	require.True(t, waits.Waiting())
 	delayed := w.Start(r.New(w.Client("b"), path), lease.Forever)
 	require.True(t, delayed.Waiting())
-	if !r.Spread {
-		requireMismatch(t, w, with, 0, lockDelay)
-	}
 	w.After(time.Second)
 	w.kill(clients...)
 	w.After(200 * time.Millisecond)

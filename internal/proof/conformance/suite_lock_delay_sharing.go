@@ -51,7 +51,7 @@ func twoSharersAreKilled(t *testing.T, w *World, with Timed) {
 	w.Expire(clients[1])
 	w.Expire(w.Named("a")) // it looks again, and sees that
 	w.Settle()
-	got := w.requireGrantedAt(at, since.Add(lockDelay))
+	got := w.requireGrantedAt(r, at, since.Add(lockDelay))
 	require.Len(t, w.Records(), len(held), "the record of the other one stays")
 	next := w.Start(r.New(w.Named("a"), path), lease.Forever)
 	require.True(t, next.Waiting())
@@ -104,7 +104,7 @@ func requireOneClosed(t *testing.T, w *World, r Recipe) {
 		release(t, at.Granted())
 		require.LessOrEqual(t, at.Took, lockDelay+11*time.Second, "it looks at all slots from time to time")
 	} else {
-		release(t, w.requireGrantedAt(at, since.Add(lockDelay)))
+		release(t, w.requireGrantedAt(r, at, since.Add(lockDelay)))
 	}
 	release(t, held...)
 	w.Settle()
@@ -156,12 +156,12 @@ func downgradedIsKilled(writerReleases, readerReleases bool) timedRow {
 			release(t, reader.Granted())
 			since = time.Now()
 		} else {
-			release(t, w.requireGrantedAt(reader, since.Add(lockDelay)))
+			release(t, w.requireGrantedAt(r, reader, since.Add(lockDelay)))
 			w.Settle()
 			require.Empty(t, w.Records())
 			return
 		}
-		release(t, w.requireGrantedAt(w.Start(r.New(w.Named("reader"), path), lease.Forever), since.Add(lockDelay)))
+		release(t, w.requireGrantedAt(r, w.Start(r.New(w.Named("reader"), path), lease.Forever), since.Add(lockDelay)))
 	}
 }
 

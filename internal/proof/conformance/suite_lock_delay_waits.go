@@ -92,7 +92,7 @@ func delayedLeap(t *testing.T, w *World, with Timed) {
 	require.ErrorIs(t, w.Start(a, 0).Failed(), lease.ErrLockDelay)
 	w.Server.SetClock(-time.Hour)
 	since := time.Now()
-	release(t, w.requireGrantedAt(w.Start(a, lease.Forever), since.Add(lockDelay)))
+	release(t, w.requireGrantedAt(r, w.Start(a, lease.Forever), since.Add(lockDelay)))
 }
 
 func delayError(t *testing.T, w *World, with Timed) {
@@ -113,15 +113,15 @@ func delayError(t *testing.T, w *World, with Timed) {
 		require.ErrorIs(t, late.Err, lease.ErrLockDelay)
 		require.NoError(t, late.Cause)
 		require.Zero(t, late.Ahead, "nobody is")
-		require.Empty(t, late.Node)
 		require.InDelta(t, max(timeout, 0), late.Waited, float64(60*time.Millisecond))
 		require.InDelta(t, max(timeout, 0), at.Took, float64(60*time.Millisecond))
 		require.ErrorContains(t, at.Err, "20s")
 		named := false
 		for _, record := range records {
-			named = named || strings.Contains(at.Err.Error(), record[strings.LastIndex(record, "/")+1:])
+			named = named || late.Node == record[strings.LastIndex(record, "/")+1:]
 		}
-		require.True(t, named, "%v names the node of the holder", at.Err)
+		require.True(t, named, "%s is that of a holder", late.Node)
+		require.ErrorContains(t, at.Err, late.Holder.String()+" has ended without a release")
 		w.Settle()
 		require.Empty(t, w.Ephemerals("/"), "nothing is left")
 	}
@@ -149,7 +149,7 @@ func delayCancelled(t *testing.T, w *World, with Timed) {
 	require.Equal(t, records, w.Records())
 	b := r.New(w.Client("b"), path)
 	since := time.Now()
-	release(t, w.requireGrantedAt(w.Start(b, lease.Forever), since.Add(r.closedFor())))
+	release(t, w.requireGrantedAt(r, w.Start(b, lease.Forever), since.Add(r.closedFor())))
 }
 
 // delayIn strikes at client a while it waits. It has seen the end before, and what it
@@ -173,7 +173,7 @@ func delayIn(strike func(w *World, a *framework.Client)) timedRow {
 			require.LessOrEqual(t, at.Took, 3*lockDelay)
 			return
 		}
-		release(t, w.requireGrantedAt(at, since.Add(r.closedFor())))
+		release(t, w.requireGrantedAt(r, at, since.Add(r.closedFor())))
 	}
 }
 
@@ -189,7 +189,7 @@ func delayFirstGivesUp(t *testing.T, w *World, with Timed) {
 	second := w.Start(b, lease.Forever)
 	first.Cancel(nil)
 	require.Error(t, first.Failed())
-	release(t, w.requireGrantedAt(second, since.Add(r.closedFor())))
+	release(t, w.requireGrantedAt(r, second, since.Add(r.closedFor())))
 }
 
 func delayClosed(t *testing.T, w *World, with Timed) {

@@ -251,7 +251,7 @@ func restGoesOn(t *testing.T, w *World, with Timed) {
 		w.After(3 * time.Second)
 		w.Server.DropConnections("")
 	}
-	require.NoError(t, w.requireGrantedAt(at, begun.Add(minHold)).ReleaseAsync())
+	require.NoError(t, w.requireGrantedAt(r, at, begun.Add(minHold)).ReleaseAsync())
 	for _, took := range all {
 		require.Equal(t, minHold, <-took)
 	}
