@@ -15,14 +15,14 @@ import (
 
 // turns is what a cycle costs when twenty clients acquire the same, again and again,
 // and hold it for so long.
-func turns(hold time.Duration) func(w *world) price {
+func turns(of maker, hold time.Duration) func(w *world) price {
 	return func(w *world) price {
 		const clients = 20
 		ctx, stop := context.WithCancel(w.T.Context())
 		var cycles atomic.Int64
 		ended := make(chan struct{})
 		for i := range clients {
-			m := theMutex(w.Client(fmt.Sprint(i)), at)
+			m := of(w.Client(fmt.Sprint(i)), at)
 			go func() {
 				defer func() { ended <- struct{}{} }()
 				for ctx.Err() == nil {
