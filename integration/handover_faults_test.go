@@ -18,6 +18,7 @@ type storm struct {
 	referee *referee
 	rng     *rand.Rand
 	counts  map[string]int
+	under   string // the path of the requests at which connections are cut; "" for the usual ones
 }
 
 // rage causes faults for a time, and ends with none.
@@ -63,17 +64,20 @@ func (s *storm) strikeClient() {
 			do(p)
 		}
 	}
-	nth := proxy.Nth(1 + s.rng.IntN(20))
+	nth, deletes, groups := proxy.Nth(1+s.rng.IntN(20)), teamPath+"/", ownPaths+"/"
+	if s.under != "" {
+		deletes, groups = s.under, s.under
+	}
 	switch s.rng.IntN(10) {
 	case 0:
 		s.counts["connection cut"]++
 		each((*proxy.Proxy).Cut)
 	case 1, 2, 3:
 		s.counts["cut before a delete"]++
-		each(func(p *proxy.Proxy) { p.CutBefore(proxy.OpDelete, teamPath+"/", nth) })
+		each(func(p *proxy.Proxy) { p.CutBefore(proxy.OpDelete, deletes, nth) })
 	case 4, 5:
 		s.counts["cut after a delete"]++
-		each(func(p *proxy.Proxy) { p.CutAfter(proxy.OpDelete, teamPath+"/", nth) })
+		each(func(p *proxy.Proxy) { p.CutAfter(proxy.OpDelete, deletes, nth) })
 	case 6:
 		s.counts["stalled"]++
 		d := s.upTo(2 * time.Second)
@@ -90,9 +94,9 @@ func (s *storm) strikeClient() {
 		each(func(p *proxy.Proxy) { p.Delay(0) })
 	case 8:
 		s.counts["cut before a group"]++
-		each(func(p *proxy.Proxy) { p.CutBefore(proxy.OpMulti, ownPaths+"/", nth) })
+		each(func(p *proxy.Proxy) { p.CutBefore(proxy.OpMulti, groups, nth) })
 	case 9:
 		s.counts["cut after a group"]++
-		each(func(p *proxy.Proxy) { p.CutAfter(proxy.OpMulti, ownPaths+"/", nth) })
+		each(func(p *proxy.Proxy) { p.CutAfter(proxy.OpMulti, groups, nth) })
 	}
 }

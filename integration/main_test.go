@@ -26,11 +26,15 @@ const limit = 2 * time.Minute
 // nodes as well.
 const soon = 8 * time.Second
 
-// TestMain runs the contender program instead of the tests when this binary was started
-// as one.
+// programs are what this binary runs instead of the tests, by the variable of the
+// environment that has the plan of each.
+var programs = map[string]func(plan string) (exitCode int){contenderPlan: contend}
+
 func TestMain(m *testing.M) {
-	if plan := os.Getenv(contenderPlan); plan != "" {
-		os.Exit(contend(plan))
+	for name, run := range programs {
+		if plan := os.Getenv(name); plan != "" {
+			os.Exit(run(plan))
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
