@@ -154,6 +154,7 @@ var prices = []struct {
 	{"the same, the servers have removed the node of the delay since it was last used", each(removed, delayedQueued...)},
 	{"the same, they have removed the path as well", each(removedWithParent, delayedQueued...)},
 	{"lock-delay: mutex: 20 clients take turns, each cycle", []func(*world) price{turns(delayedMutex, 50*time.Millisecond)}},
+	{"the same, and each waits for longer than T/2", []func(*world) price{turns(delayedMutex, conformance.SessionTimeout/12)}},
 	{"lock-delay: mutex, election: release, the next one is of another client", append(each(handsOver(1, soon, others), delayedMutex, delayedElection), each(handsOver(1, long, others), delayedMutex, delayedElection)...)},
 	{"lock-delay: write lock: release, the next one is of another client", each(handsOver(1, soon, others), delayedWrite)},
 	{"lock-delay: mutex, election: release, the next one is of the same client", each(handsOver(1, soon, alone), delayedMutex, delayedElection)},
