@@ -83,15 +83,18 @@ func endsUncleanly(w *world, make maker) {
 	require.NoError(w.T, w.Known("b").Close())
 }
 
-// unclean acquires and releases after an unclean end, for which it waits.
+// unclean acquires after an unclean end, for which it waits, and holds for a while.
 func unclean(make maker) func(w *world) price {
 	return func(w *world) price {
 		a := known(w, make, "a")
 		endsUncleanly(w, make)
 		begun := time.Now()
-		p := pay(w, func() { give(w, w.Acquire(a)) })
-		require.Equal(w.T, delay, time.Since(begun))
-		return p
+		return pay(w, func() {
+			l := w.Acquire(a)
+			require.Equal(w.T, delay, time.Since(begun))
+			w.After(soon) // it may be watched at once, as its node is old
+			give(w, l)
+		})
 	}
 }
 

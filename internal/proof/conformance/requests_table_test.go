@@ -161,7 +161,7 @@ var prices = []struct {
 	{"lock-delay: single queue: free, acquire and release, 1 or 3 permits", each(free, threeDelayed, weight(semaphore.WithSingleQueue(), semaphore.WithLockDelay(delay)))},
 	{"lock-delay: single queue: release, the next one is of another client", each(handsOver(3, soon, others), threeDelayed)},
 	{"lock-delay: run of a job: `Do`, by nobody else", []func(*world) price{newDelayedRun}},
-	{"lock-delay: mutex, write lock, election: wait for the delay after an unclean end, acquire and `Release`", each(unclean, delayedMutex, delayedWrite, delayedElection)},
+	{"lock-delay: mutex, write lock, election: wait for the delay after an unclean end, and hold for longer than 10 ms", each(unclean, delayedMutex, delayedWrite, delayedElection)},
 	{"the same, but another client has seen that end, more than twice the delay ago", each(uncleanBefore, delayedMutex, delayedWrite, delayedElection)},
 	{"each T: a session that holds nothing", []func(*world) price{idle(0, 0)}},
 	{"each T: a session that holds 1 lock", []func(*world) price{idle(1, 0)}},
