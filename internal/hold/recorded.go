@@ -7,6 +7,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // The holder of a slot with a lock-delay is recorded. The record goes with the release
@@ -16,6 +17,10 @@ import (
 
 // IsRecorded reports whether the holder is recorded for a lock-delay.
 func (h *Hold) IsRecorded() bool { return h.recorded }
+
+// IsRecorded reports whether the holder with a lease is recorded. The lease was made
+// here, and is on one slot.
+func IsRecorded(held *lease.Lease) bool { return innermost(held.Context()).hold.recorded }
 
 func (h *Hold) record() string { return znode.HolderRecord(h.Path()) }
 

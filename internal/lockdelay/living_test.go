@@ -6,54 +6,30 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
-	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
-
-const (
-	path  = "/locks/orders"
-	delay = 20 * time.Second
-)
-
-func newLock(t *testing.T, c *framework.Client) *rwlock.Lock {
-	t.Helper()
-	l, err := rwlock.New(c, path, rwlock.WithLockDelay(delay))
-	require.NoError(t, err)
-	return l
-}
-
-// marked returns the records that are marked as those of holders that have ended.
-func marked(w *conformance.World) (all []string) {
-	for _, name := range w.Server.Children(path + "/lock-delay") {
-		if node, ok := w.Server.Node(path + "/lock-delay/" + name); ok && node.Version > 0 {
-			all = append(all, name)
-		}
-	}
-	return all
-}
 
 // A reader that is slow to list the records finds that of one behind it, whose node is
 // not ahead, but lives. Were it marked, the delay would be over before it has begun.
 func TestAReaderBehindIsNotTakenForOneThatHasEnded(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		require.NoError(t, w.Acquire(newLock(t, w.Client("slow")).Read()).Release())
+	inWorld(t, func(t *testing.T, w *conformance.World) {
+		require.NoError(t, w.Acquire(shared(t, w.Client("slow")).Read()).Release())
 		late := w.Server.On(zktest.OpGetChildren2, path+"/lock-delay").Client("slow").Before().Delay(time.Second)
-		slow := w.Start(newLock(t, w.Client("slow")).Read(), time.Minute)
+		slow := w.Start(shared(t, w.Client("slow")).Read(), time.Minute)
 		<-late.Fired()
-		behind := w.Acquire(newLock(t, w.Client("behind")).Read())
+		behind := w.Acquire(shared(t, w.Client("behind")).Read())
 		require.True(t, slow.Waiting())
 		held := slow.Granted()
-		require.Empty(t, marked(w))
+		require.Empty(t, marked(w, path))
 		w.After(3 * delay)
 		require.NoError(t, held.Release())
 
 		w.Expire(w.Known("behind")) // without a release
 		ended := time.Now()
 		<-behind.Done()
-		writer := w.Start(newLock(t, w.Client("writer")).Write(), time.Hour)
+		writer := w.Start(shared(t, w.Client("writer")).Write(), time.Hour)
 		require.NoError(t, writer.Granted().Release())
 		require.InDelta(t, delay, time.Since(ended), float64(time.Second))
 	})
@@ -62,16 +38,16 @@ func TestAReaderBehindIsNotTakenForOneThatHasEnded(t *testing.T) {
 // A writer that becomes a reader makes a node ahead of the readers that wait, which do
 // not list the queue again when they are admitted.
 func TestADowngradedReaderIsNotTakenForOneThatHasEnded(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		writer := newLock(t, w.Client("writer"))
+	inWorld(t, func(t *testing.T, w *conformance.World) {
+		writer := shared(t, w.Client("writer"))
 		writing := w.Acquire(writer.Write())
-		waiting := w.Start(newLock(t, w.Client("reader")).Read(), time.Hour)
+		waiting := w.Start(shared(t, w.Client("reader")).Read(), time.Hour)
 		require.True(t, waiting.Waiting())
 		reading, err := writer.Read().Acquire(writing.Context(), time.Second)
 		require.NoError(t, err)
 		require.NoError(t, writing.Release())
 		other := waiting.Granted()
-		require.Empty(t, marked(w))
+		require.Empty(t, marked(w, path))
 		require.Len(t, w.Server.Children(path+"/lock-delay"), 2)
 		w.After(3 * delay)
 		require.NoError(t, other.Release())
@@ -79,25 +55,25 @@ func TestADowngradedReaderIsNotTakenForOneThatHasEnded(t *testing.T) {
 		w.Expire(w.Known("writer"))
 		ended := time.Now()
 		<-reading.Done()
-		require.NoError(t, w.Start(newLock(t, w.Client("next")).Write(), time.Hour).Granted().Release())
+		require.NoError(t, w.Start(shared(t, w.Client("next")).Write(), time.Hour).Granted().Release())
 		require.InDelta(t, delay, time.Since(ended), float64(time.Second))
 	})
 }
 
 // There may be more holders that have ended than are looked at at once.
 func TestManyHoldersEndAtOnce(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+	inWorld(t, func(t *testing.T, w *conformance.World) {
 		const holders = 150 // also more than one transaction removes
-		l := newLock(t, w.Client("holder"))
+		l := shared(t, w.Client("holder"))
 		for range holders {
 			w.Acquire(l.Read())
 		}
 		w.Expire(w.Known("holder"))
 		ended := time.Now()
 		require.Len(t, w.Server.Children(path+"/lock-delay"), holders)
-		require.ErrorIs(t, w.Start(newLock(t, w.Client("a")).Write(), delay-time.Second).Failed(), lease.ErrLockDelay)
+		require.ErrorIs(t, w.Start(shared(t, w.Client("a")).Write(), delay-time.Second).Failed(), lease.ErrLockDelay)
 		require.Less(t, time.Since(ended), delay)
-		next := newLock(t, w.Client("b")).Write()
+		next := shared(t, w.Client("b")).Write()
 		held := w.Start(next, time.Hour).Granted()
 		require.InDelta(t, 2*delay, time.Since(ended), 2*float64(time.Second))
 		require.NoError(t, held.Release())

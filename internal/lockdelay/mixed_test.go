@@ -27,17 +27,6 @@ func TestAContenderThatGetsNothingLeavesNoDelay(t *testing.T) {
 	})
 }
 
-// The users of a path have no delay. Who gives one is refused at once.
-func TestADelayDiffersFromNone(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *conformance.World) {
-		w.Acquire(plain(t, w.Client("user")))
-		for _, timeout := range []time.Duration{0, time.Second} {
-			wrong := w.Start(delayed(t, w.Named("other")), timeout)
-			require.ErrorIs(t, wrong.Failed(), lease.ErrLockDelayMismatch)
-		}
-	})
-}
-
 // A container is removed, and made again, between the listing of a position and its
 // record. Who came between and saw none is behind the position.
 func TestAContenderWithoutADelayBehindOneThatHasOne(t *testing.T) {

@@ -2,8 +2,10 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"slices"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 )
@@ -60,11 +62,16 @@ func (p *Position) Record() string { return p.recordedAt }
 // carried out of the earlier one. A session that is over may be the exception; then the
 // record looks like an unclean end.
 func (p *Position) Unrecord() {
-	switch client := kit.Of(p.client); {
-	case p.recordedAt == "":
-	case p.session.Err() != nil:
-		kit.Of(p.client.In(nil)).DeleteInBackground(p.recordedAt)
-	case !client.SendDelete(context.Background(), p.recordedAt, false, func(error) {}):
-		client.DeleteInBackground(p.recordedAt)
+	if p.recordedAt == "" {
+		return
+	}
+	after := kit.Of(p.client.In(nil)) // also if the session is over
+	sent := p.session.Err() == nil && kit.Of(p.client).SendDelete(context.Background(), p.recordedAt, false, func(err error) {
+		if err != nil && !errors.Is(err, framework.ErrNoNode) {
+			after.DeleteInBackground(p.recordedAt)
+		}
+	})
+	if !sent {
+		after.DeleteInBackground(p.recordedAt)
 	}
 }

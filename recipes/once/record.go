@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/records"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -110,12 +113,16 @@ func whileValid(ctx context.Context, held *lease.Lease) (_ context.Context, end 
 // add makes the record. It checks the znode of the lease, and that it is one of the
 // run: its name is unique, but its path may be that of another view of the client.
 func (r *Run) add(ctx context.Context, held *lease.Lease, also []framework.Op) error {
-	own := framework.CheckOp(r.recipe.Path+"/"+path.Base(held.Path()), framework.AnyVersion)
+	node := r.recipe.Path + "/" + path.Base(held.Path())
+	own := framework.CheckOp(node, framework.AnyVersion)
 	by := r.recipe.Self.Holder
 	by.Since = time.Now().UTC().Truncate(time.Millisecond)
 	data, _ := json.Marshal(Record{Key: r.key, Token: held.Token(), Holder: by}) // strings and numbers never fail
 	if held.Token() == 0 {
 		return fmt.Errorf("%w: the lease is on several locks", framework.ErrInvalidArgument)
+	}
+	if hold.IsRecorded(held) { // for a lock-delay, which ends with the work
+		also = append(slices.Clone(also), framework.DeleteOp(znode.HolderRecord(node), framework.AnyVersion))
 	}
 	existing, err := r.job.records.Add(ctx, []framework.Op{held.Check(), own}, r.name, data, also...)
 	switch {
