@@ -101,9 +101,6 @@ func Path(ctx context.Context, client *framework.Client, path string) (*Survey, 
 	if err := at.Check(); err != nil {
 		return nil, err
 	}
-	if err := refuseRecords(ctx, client, path); err != nil {
-		return nil, err
-	}
 	s := &Survey{}
 	if err := s.take(ctx, client, path); err != nil {
 		return nil, err

@@ -3,14 +3,11 @@ package inspect
 import (
 	"context"
 	"errors"
-	"fmt"
-	gopath "path"
 	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
-	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -48,23 +45,6 @@ type Ended struct {
 	// Seen is when a contender first saw that it has ended, by the server's clock; zero
 	// if none has yet.
 	Seen time.Time
-}
-
-// refuseRecords returns an error if the path is that of the records of holders, which
-// are named like contenders and are none.
-func refuseRecords(ctx context.Context, client *framework.Client, path string) error {
-	if gopath.Base(path) != znode.LockDelayDir {
-		return nil
-	}
-	data, _, err := client.Get(ctx, path)
-	if err != nil && !errors.Is(err, framework.ErrNoNode) {
-		return err
-	}
-	if _, ok := znode.ParseLockDelay(data); !ok {
-		return nil
-	}
-	return fmt.Errorf("inspect: %w \"%s\": it stores the lock-delay of \"%s\": give that path",
-		framework.ErrInvalidPath, quote.Path(path), quote.Path(gopath.Dir(path)))
 }
 
 // addLockDelay adds that of the path itself, if a listing of that shows one. Another

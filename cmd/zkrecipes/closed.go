@@ -155,7 +155,7 @@ func (j *job) explainClosed(ctx context.Context, timeout *lease.TimeoutError) er
 func (j *job) hint(err error) error {
 	switch {
 	case errors.Is(err, lease.ErrLockDelayMismatch):
-		return fmt.Errorf("%w: all who use %s have to give the same --lock-delay", err, j.paths.either())
+		return fmt.Errorf("%w: all who give a --lock-delay for %s have to give the same", err, j.paths.either())
 	case errors.Is(err, semaphore.ErrOtherLayout):
 		return fmt.Errorf("%w: --permits with --lock-delay needs a single queue, which clients without one do not use: all have to give the same --lock-delay", err)
 	}

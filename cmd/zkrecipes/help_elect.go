@@ -29,9 +29,9 @@ The election:
   --min-hold D            lead for at least that long at a time: if COMMAND has ended sooner, elect keeps the
                           leadership for the rest, and does what comes next then. A signal to end cuts that
                           short, as for "zkrecipes run".
-  --lock-delay D          when a leader has ended without resigning, nobody leads for that long, so that what
-                          it has sent elsewhere has time to arrive; see "zkrecipes help run". All participants
-                          must give the same.
+  --lock-delay D          when a leader has lost its term, nobody leads for that long, so that what it has
+                          sent elsewhere has time to arrive; see "zkrecipes help run". All participants who
+                          give one must give the same.
 
 The command:
   --grace D               how long before the leadership stops being certain the command gets TERM

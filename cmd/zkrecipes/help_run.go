@@ -42,8 +42,8 @@ The lock:
                           again by a machine whose clock is behind. A signal to end cuts it short (see
                           "Signals"), as the end of the session does; a request for revocation does not.
                           Not longer than --max-hold, and not with --once.
-  --lock-delay D          keep it closed for that long when a holder has ended without releasing it, so that
-                          what it has sent elsewhere has time to arrive (see below). All must give the same.
+  --lock-delay D          keep it closed for that long when a holder has lost it, so that what that one has
+                          sent elsewhere has time to arrive (see below). All who give one must give the same.
   --label NAME            the holder's name, for other clients to see (default: the command's name)
   --write                 a write lock: exclude all other runs, as without flags, but with the nodes of
                           Java's read-write lock (see below)
@@ -123,16 +123,16 @@ lock, and all are released when COMMAND has ended. With --shared or --write this
 Lock-delay: without it the next client has the lock as soon as the servers have ended the session of a
 holder that was killed or cut off. What that one has sent to other systems may still arrive then. With
 --lock-delay D each holder is recorded below PATH/lock-delay before COMMAND is started, until it releases
-the lock. If it ends without that, who waits gets the lock D after it has seen the end, by its own clock. If
+the lock. If it loses the lock before, who waits gets that D after it has seen the end, by its own clock. If
 --try or --timeout ends the wait before, the exit code is 75, the cause in --json is "closed", and the error
 names the holder that has ended, as "zkrecipes ls PATH" does. Runs that begin twice D after one has first
-seen the end need not wait: so a lock for which nobody waits that long does not stay closed. What zkrecipes
-has lost while its session lasts, after --max-hold or because a node was deleted, is free as soon as COMMAND
-and all that it has started have ended. If several --lock are closed, the waits add up. With --permits it
-needs the layout with a single queue, which Java does not have; where clients use the other one, run ends
-with exit code 64. D is stored in PATH/lock-delay, with --stripes or --once below each stripe or run; who
-gives another one, or none, ends with exit code 64. To change it, stop all that use PATH, and delete that
-node. Java knows no lock-delay: its clients do not wait, and nobody waits for them.
+seen the end need not wait: so a lock for which nobody waits that long does not stay closed. That COMMAND
+was stopped in time, as for --max-hold, is no loss. If several --lock are closed, the waits add up. With
+--permits it needs the layout with a single queue, which Java does not have; where clients use the other
+one, run ends with exit code 64. D is stored in PATH/lock-delay, with --stripes or --once below each stripe
+or run. Who gives another one ends with exit code 64; who gives none obeys the one that is stored. To change
+it, stop all that give one, and delete that node. Java knows no lock-delay: its clients do not wait, and
+nobody waits for them.
 
 Stripes: each is a lock, at PATH/stripe-0000 and so on, with a queue and a fencing token of its own. A run
 without --key waits in the queue of one of them, and moves to another that it finds free, within ten seconds.

@@ -97,7 +97,7 @@ func TestListingOfALockDelay(t *testing.T) {
 
 	code, _, stderr = invoke(t, env, "ls", testLock+"/lock-delay")
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, stderr, `it stores the lock-delay of "`+testLock+`": give that path`)
+	require.Contains(t, stderr, "give the path of that lock")
 	code, _, _ = invoke(t, env, "revoke", testLock, "--all")
 	require.Equal(t, exitNoContender, code, "a record is no contender")
 	code, _, _ = invoke(t, env, "revoke", testLock+"/lock-delay", "--all")

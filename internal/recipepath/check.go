@@ -47,7 +47,7 @@ func (i Intent) Check() error {
 		return fmt.Errorf("%s: %w \"%s\": its last element is the name of a contender's node, which would contend at the path above: "+
 			"choose one that does not end like this", i.Package, framework.ErrInvalidPath, quote.Path(i.Path))
 	case strings.HasSuffix(i.Path, "/"+znode.LockDelayDir):
-		return fmt.Errorf("%s: %w \"%s\": below a node of that name a lock keeps its holders: choose another name",
+		return fmt.Errorf("%s: %w \"%s\": below a node of that name a lock has the records of its holders: give the path of that lock, or choose another name",
 			i.Package, framework.ErrInvalidPath, quote.Path(i.Path))
 	case kit.Usable(i.Client) != nil:
 		return fmt.Errorf("%s %s: %w", i.Package, quote.Path(i.Path), kit.Usable(i.Client))
