@@ -15,8 +15,8 @@ import (
 
 // A request for one permit waits for the nearest contender ahead, and does not know
 // that the one before that has released its permits. When it is admitted, one behind it
-// holds permits beside it. Nobody has ended uncleanly: it does not wait for a delay. And
-// when the one behind it ends uncleanly, the next one does.
+// holds permits beside it. Nobody has ended uncleanly: it does not wait for a delay.
+// And when the one behind it ends uncleanly, the next one does.
 func TestAContenderAheadThatIsGoneTakesNoPermits(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *conformance.World) {
 		of := func(name string, n int) lease.Acquirer {
