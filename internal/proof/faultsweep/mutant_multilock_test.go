@@ -62,7 +62,7 @@ func MultiLockMutants() []Mutant {
 		File: "internal/acquire/together.go", Old: "\t\tqueue.LeaveTogether(w.ctx, j.positions)\n", New: "",
 	}, {
 		Name: "what was joined in one transaction is granted although a contender is ahead", Package: several, Tests: "^TestNotAllLocksAreFree$",
-		File: "internal/acquire/together.go", Old: "if err := awaitAdmitted(ctx, p, nil, true); err != nil {", New: "if err := awaitAdmitted(ctx, p, nil, true); err != nil && err.Error() != queue.ErrNotFree.Error() {",
+		File: "internal/acquire/together.go", Old: "if err := awaitAdmitted(ctx, p, nil, true, nil); err != nil {", New: "if err := awaitAdmitted(ctx, p, nil, true, nil); err != nil && err.Error() != queue.ErrNotFree.Error() {",
 	}, {
 		Name: "slots that were found free some time ago are granted", Package: several, Tests: "^TestNodeIsDeletedBeforeAllAreListed$",
 		File: "internal/acquire/together.go", Old: "if time.Since(j.known) < hold.LookDelay {", New: "if true {",

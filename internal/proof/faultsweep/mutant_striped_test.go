@@ -91,10 +91,10 @@ func StripedMutants() []Mutant {
 		File: share, Old: "\t\tc.queueAt(at)\n\t\theld, err = c.try.Grant(p)", New: "\t\theld, err = c.try.Grant(p)",
 	}, {
 		Name: "a share is granted although another contender was faster", Package: stripes, Tests: "^TestAnotherClientIsFasterAtTheFreeShare$",
-		File: try, Old: "\tif err := awaitAdmitted(ctx, p, nil, true); err != nil {\n", New: "\tif err := awaitAdmitted(ctx, p, nil, true); err != nil && !errors.Is(err, queue.ErrNotFree) {\n",
+		File: try, Old: "\tif err := awaitAdmitted(ctx, p, nil, true, &t.endings); err != nil {\n", New: "\tif err := awaitAdmitted(ctx, p, nil, true, &t.endings); err != nil && !errors.Is(err, queue.ErrNotFree) {\n",
 	}, {
 		Name: "a node at a share that is not free after all is left there", Package: stripes, Tests: "^TestAnotherClientIsFasterAtTheFreeShare$",
-		File: try, Old: "\tif err := awaitAdmitted(ctx, p, nil, true); err != nil {\n\t\tp.Leave(ctx)\n", New: "\tif err := awaitAdmitted(ctx, p, nil, true); err != nil {\n\t\tp.End()\n",
+		File: try, Old: "\tif err := awaitAdmitted(ctx, p, nil, true, &t.endings); err != nil {\n\t\tp.Leave(ctx)\n", New: "\tif err := awaitAdmitted(ctx, p, nil, true, &t.endings); err != nil {\n\t\tp.End()\n",
 	}, {
 		Name: "a call that gives up stays in its queue", Package: stripes, Tests: "^TestCallsThatFailAreNoUsers$",
 		File: share, Old: "\t\t\t\tc.try.GiveUp(p)\n", New: "\t\t\t\tp.End()\n",
@@ -130,7 +130,7 @@ func StripedMutants() []Mutant {
 		File: "framework/watch_table.go", Old: "\t\tentry.known = false // events", New: "\t\t// events",
 	}, {
 		Name: "a resize holds its stripes no longer than others do", Package: stripes, Tests: "^TestResizeWithAMaximumHoldTime$",
-		File: resize, Old: "WithMaxHold(0))", New: "Option(func(*options) {}))",
+		File: resize, Old: "WithMaxHold(0), ", New: "Option(func(*options) {}), ",
 	}, {
 		Name: "the permits of Java's semaphores are overlooked", Package: stripes, Tests: "^TestCuratorsSemaphoreAtThePath$",
 		File: "internal/recipepath/other_recipes.go", Old: "if !slices.Contains(own, znode.Permit) && ", New: "if len(own) > 9 && ",
@@ -157,7 +157,7 @@ func StripedMutants() []Mutant {
 		File: "framework/watch_known.go", Old: "\tf.own.drop()\n", New: "",
 	}, {
 		Name: "a position that is abandoned leaves its node", Package: stripes, Tests: "^TestMovesToAFreeShare$",
-		File: "internal/queue/leave.go", Old: "\tkit.Of(p.client).DeleteInBackground(p.path)\n\tp.End()", New: "\tp.End()",
+		File: "internal/queue/leave.go", Old: "\tkit.Of(p.client).DeleteInBackground(p.path)\n\tp.Unrecord()\n\tp.End()", New: "\tp.Unrecord()\n\tp.End()",
 	}, {
 		Name: "a position at the front goes behind it when it waits again", Package: "./internal/queue", Tests: "^TestPositionStaysAtTheFront$",
 		File: "internal/queue/behind.go", Old: "p.queue.HandsOver == nil || p.front || ", New: "p.queue.HandsOver == nil || ",
@@ -169,7 +169,7 @@ func StripedMutants() []Mutant {
 		File: preferred, Old: "if there.moved[movesOn-1].After(here.since) && (", New: "if there.moved[movesOn-1].Before(time.Time{}) && (",
 	}, {
 		Name: "a resize ends with the maximum hold time", Package: stripes, Tests: "^TestResizeWithAMaximumHoldTime$",
-		File: resize, Old: "append(slices.Clone(l.opts), WithMaxHold(0))...)", New: "slices.Clone(l.opts)...)",
+		File: resize, Old: "append(slices.Clone(l.opts), WithMaxHold(0), ", New: "append(slices.Clone(l.opts), ",
 	}, {
 		Name: "a value that has held stripes waits before it learns that the number has changed", Package: stripes, Tests: "^TestMismatchIsKnownBeforeTheWait$",
 		File: number, Old: "\t\tdata, _, err = kit.Of(t.Client).GetKnown(ctx, l.recipe.Path)\n", New: "\t\treturn nil\n",
