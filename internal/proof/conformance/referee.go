@@ -26,6 +26,9 @@ type Referee struct {
 	// one may not be valid at once, and only tokens of one are compared. nil means one
 	// lock with Slots.
 	LockOf func(*lease.Lease) string
+	// Lingers tells of which leases the slot may not be granted yet, although they are
+	// over: with a lock-delay, see Delays. It may be nil.
+	Lingers func(*lease.Lease) bool
 
 	mu      sync.Mutex
 	granted []*watched
@@ -39,9 +42,17 @@ type watched struct {
 	lock   string
 	shares bool
 	over   bool // its end has been seen
+
+	lingers bool // its slot is still closed when it is over
 }
 
-func (w *watched) String() string { return fmt.Sprintf("%s with token %d", w.who, w.lease.Token()) }
+func (w *watched) String() string {
+	text := fmt.Sprintf("%s with token %d", w.who, w.lease.Token())
+	if w.lingers {
+		text += ", whose lock-delay is not over,"
+	}
+	return text
+}
 
 // excludes reports whether two leases may not be valid at the same time, if some leases
 // share.
@@ -98,34 +109,39 @@ func (r *Referee) Valid() int {
 	return r.look()
 }
 
-func (r *Referee) look() int {
-	var valid []*watched
+func (r *Referee) look() (valid int) {
+	var taken []*watched
 	weight := 0
 	for _, w := range r.granted {
+		w.lingers = false
 		switch err := w.lease.Err(); {
-		case err != nil:
-			w.over = true
-		case w.over:
+		case err == nil && w.over:
 			r.faultf("the lease %d of %s was over and is valid again", w.lease.Token(), w.who)
-		case r.Excuse != nil && r.Excuse(w.lease):
+			continue
+		case err == nil && (r.Excuse == nil || !r.Excuse(w.lease)):
+			valid++
 		default:
-			valid = append(valid, w)
-			if weight++; r.Weight != nil {
-				weight += r.Weight(w.lease) - 1
+			w.over = err != nil
+			if w.lingers = r.Lingers != nil && r.Lingers(w.lease); !w.lingers {
+				continue
 			}
 		}
+		taken = append(taken, w)
+		if weight++; r.Weight != nil {
+			weight += r.Weight(w.lease) - 1
+		}
 	}
-	for i, w := range valid {
-		for _, other := range valid[:i] {
+	for i, w := range taken {
+		for _, other := range taken[:i] {
 			if r.Shares != nil && w.excludes(other) || r.LockOf != nil && w.lock == other.lock {
 				r.faultf("%v and %v are valid at once", other, w)
 			}
 		}
 	}
 	if r.Slots > 0 && weight > r.Slots {
-		r.faultf("%d of %d slots taken at once: %v", weight, r.Slots, valid)
+		r.faultf("%d of %d slots taken at once: %v", weight, r.Slots, taken)
 	}
-	return len(valid)
+	return valid
 }
 
 func (r *Referee) faultf(format string, args ...any) {

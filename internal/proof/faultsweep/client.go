@@ -48,6 +48,7 @@ func (r *run) client(ctx context.Context, i int) {
 		return
 	}
 	defer func() {
+		r.closing(c)
 		r.working.Done()
 		if r.plan.Linger {
 			r.working.Wait()
@@ -97,7 +98,7 @@ func (r *run) recordGrant(name string, l *lease.Lease) {
 	if !ok && !r.anyForced() && l.Err() == nil {
 		r.brokenf("I1: %s was granted a node that does not exist", name)
 	}
-	r.referee.Grant(name, l)
+	r.grant(name, l)
 }
 
 // hold holds a lease for that time, and releases it.
@@ -118,8 +119,9 @@ func (r *run) hold(name string, c *framework.Client, l *lease.Lease, d time.Dura
 		if !r.plan.Lean {
 			r.confirm(name, l)
 		}
-		r.referee.Look()
+		r.look()
 	}
+	r.releasing(l)
 	began := time.Now()
 	err := l.Release()
 	if err != nil && !errors.Is(err, lease.ErrLost) {
@@ -135,7 +137,7 @@ func (r *run) hold(name string, c *framework.Client, l *lease.Lease, d time.Dura
 		r.report.Lost++
 		r.mu.Unlock()
 	}
-	r.referee.Look()
+	r.look()
 }
 
 // confirm confirms the lease in the middle of the work.

@@ -55,7 +55,9 @@ func (r *run) lead(ctx context.Context, name string, c *framework.Client, way in
 
 // election returns the election, with a backoff without jitter.
 func (r *run) election(c *framework.Client, name string) *leader.Election {
-	e, err := leader.New(c, path, leader.WithID(name), leader.WithBackoff(retry.Constant(50*time.Millisecond)))
+	terms := termsOf[r.plan.Recipe.Name]
+	e, err := leader.New(c, path, leader.WithID(name), leader.WithBackoff(retry.Constant(50*time.Millisecond)),
+		leader.WithLockDelay(terms.LockDelay), leader.WithMinHold(terms.MinHold))
 	if err != nil {
 		panic(err)
 	}
@@ -115,6 +117,7 @@ func (r *run) startFunction(name string, term *lease.Lease) (returned func()) {
 		if errors.Is(term.Err(), lease.ErrReleased) {
 			r.brokenf("I1: %s resigned before its function returned", name)
 		}
+		r.releasing(term)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.leading, term)
@@ -131,15 +134,15 @@ func (r *run) work(ctx context.Context, name string, term *lease.Lease, d time.D
 			break
 		}
 		r.confirm(name, term)
-		r.referee.Look()
+		r.look()
 	}
 	if ctx.Err() != nil {
 		<-time.After(stopTime)
 	}
 }
 
-// observe follows the leaders until some time after the clients have closed.
-func (r *run) observe(done <-chan struct{}) {
+// followLeaders follows the leaders until some time after the clients have closed.
+func (r *run) followLeaders(done <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	c, err := framework.Connect(ctx, r.config("observer"))

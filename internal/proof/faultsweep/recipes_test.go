@@ -48,11 +48,19 @@ var aLeader = conformance.Recipe{Name: "aLeader", Slots: 1, New: func(c *framewo
 }}
 
 // A read-write lock whose clients read, write, and downgrade.
-var aReadWriteLock = conformance.Recipe{
-	Name:    "aReadWriteLock",
-	New:     func(c *framework.Client, path string) lease.Acquirer { return must(rwlock.New(c, path)).Write() },
-	Readers: func(c *framework.Client, path string) lease.Acquirer { return must(rwlock.New(c, path)).Read() },
-	Shares:  func(l *lease.Lease) bool { return strings.Contains(l.Path(), "__READ__") },
+var aReadWriteLock = readWriteLocks("aReadWriteLock")
+
+func readWriteLocks(name string, opts ...rwlock.Option) conformance.Recipe {
+	return conformance.Recipe{
+		Name: name,
+		New: func(c *framework.Client, path string) lease.Acquirer {
+			return must(rwlock.New(c, path, opts...)).Write()
+		},
+		Readers: func(c *framework.Client, path string) lease.Acquirer {
+			return must(rwlock.New(c, path, opts...)).Read()
+		},
+		Shares: func(l *lease.Lease) bool { return strings.Contains(l.Path(), "__READ__") },
+	}
 }
 
 // The semaphores that are swept: the number of permits, and how many an Acquirer takes

@@ -29,6 +29,8 @@ type Report struct {
 	Struck []string
 	// Downgrades is how many writers became readers.
 	Downgrades int
+	// Unclean is how many ends a lock-delay may have followed.
+	Unclean int
 	// Trace is what happened on the server.
 	Trace []zktest.Event
 	// Broken says which invariants were broken, and how.
@@ -72,6 +74,7 @@ type run struct {
 	plan     Plan
 	server   *zktest.Server
 	referee  *conformance.Referee
+	delays   *conformance.Delays     // nil for a recipe without a lock-delay and a minimum hold time
 	observed conformance.ObserverLog // the events of all clients
 	working  sync.WaitGroup          // the clients that are not done
 
@@ -107,6 +110,7 @@ func (r *run) carryOut() {
 		return
 	}
 	r.server = server
+	r.followTerms()
 	defer server.Close()
 	server.SetFaults(r.faults())
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
@@ -124,10 +128,12 @@ func (r *run) carryOut() {
 		others.Go(func() { r.split(p, done) })
 	}
 	others.Go(func() { r.watch(done) })
+	began := time.Now()
 	if r.plan.Lead {
-		others.Go(func() { r.observe(done) })
+		others.Go(func() { r.followLeaders(done) })
 	}
 	clients.Wait()
+	r.checkTime(time.Since(began))
 	close(done)
 	others.Wait()
 	server.SetFaults(nil)
@@ -139,6 +145,7 @@ func (r *run) faults() func(zktest.Call) zktest.Action {
 	faults := r.plan.Faults.Faults()
 	return func(c zktest.Call) zktest.Action {
 		r.recordExpiry(c)
+		r.observe(c)
 		if c.Op == zktest.OpPing || c.Op == zktest.OpSync && c.Path == "/" {
 			return zktest.Pass // calls that keep sessions alive are not counted; outages strike those
 		}
@@ -158,14 +165,16 @@ func (r *run) faults() func(zktest.Call) zktest.Action {
 }
 
 // follows tells which requests of a client keep their order: it lists behind a create,
-// sets its watches again before it asks for anything else, and sends nothing after a
-// close.
+// deletes its record before its node, sets its watches again before it asks for
+// anything else, and sends nothing after a close.
 func follows(earlier, later zktest.Sent) bool {
 	switch {
 	case later.Op == zktest.OpClose, earlier.Op == zktest.OpSetWatches:
 		return true
 	case earlier.Op == zktest.OpCreate:
 		return later.Op == zktest.OpGetChildren2
+	case earlier.Op == zktest.OpDelete:
+		return strings.Contains(earlier.Path, "/"+znode.LockDelayDir+"/") && later.Op == zktest.OpDelete
 	}
 	return false
 }
@@ -181,7 +190,7 @@ func (r *run) watch(done <-chan struct{}) {
 	for {
 		select {
 		case <-tick.C:
-			r.referee.Look()
+			r.look()
 		case <-done:
 			return
 		}
@@ -211,6 +220,23 @@ func (r *run) anyForced() bool {
 	return len(r.expired) > 0
 }
 
+// isParent tells whether a child of the path may be the parent of a queue.
+func isParent(name string) bool {
+	_, _, isRun := znode.ParseRun(name)
+	return isRun || name == znode.QueueDir || name == znode.PermitsDir || strings.HasPrefix(name, znode.Stripe)
+}
+
+// parents returns the paths of all queues.
+func (r *run) parents() []string {
+	parents := []string{path, second}
+	for _, child := range r.server.Children(path) {
+		if isParent(child) {
+			parents = append(parents, path+"/"+child)
+		}
+	}
+	return parents
+}
+
 // inspect checks what the clients have left when all are closed.
 func (r *run) inspect() {
 	for _, o := range r.plan.Outages {
@@ -224,22 +250,15 @@ func (r *run) inspect() {
 	for _, s := range r.server.Sessions() {
 		r.brokenf("I5: session of %s left, with %v", s.Client, s.Ephemeral)
 	}
-	isParent := func(name string) bool {
-		_, _, isRun := znode.ParseRun(name)
-		return isRun || name == znode.QueueDir || name == znode.PermitsDir || strings.HasPrefix(name, znode.Stripe)
-	}
-	parents := []string{path, second}
-	for _, child := range r.server.Children(path) {
-		if isParent(child) {
-			parents = append(parents, path+"/"+child)
-		}
-	}
-	for _, parent := range parents {
-		left := slices.DeleteFunc(r.server.Children(parent), func(name string) bool { return parent == path && (isParent(name) || name == znode.RecordsDir) })
+	for _, parent := range r.parents() {
+		left := slices.DeleteFunc(r.server.Children(parent), func(name string) bool {
+			return parent == path && (isParent(name) || name == znode.RecordsDir) || r.delays != nil && name == znode.LockDelayDir
+		})
 		if len(left) > 0 {
 			r.brokenf("I5: nodes left in %s: %v", parent, left)
 		}
 	}
+	r.checkDelays()
 	if n := r.server.Watches(); n > 0 {
 		r.brokenf("I5: %d watches left", n)
 	}

@@ -50,7 +50,7 @@ func (r *run) downgrade(name string, c *framework.Client, l *lease.Lease) *lease
 	r.recordDowngrade(name, l, reading)
 	if again, err := recipe.New(c, path).Acquire(reading.Context(), 0); err == nil {
 		r.own(again, l)
-		r.referee.Grant(name, again)
+		r.grant(name, again)
 		r.release(name, again)
 	} else if l.Err() == nil && reading.Context().Err() == nil {
 		r.brokenf("errors: a downgraded writer could not re-enter the write lock: %v", err)
@@ -71,6 +71,9 @@ func (r *run) downgradeRace(name string, c *framework.Client, l *lease.Lease) *l
 		close(released)
 	}()
 	reading, err := r.plan.Recipe.Readers(c, path).Acquire(context.WithoutCancel(l.Context()), waitLimit)
+	if err == nil && r.delays != nil {
+		r.delays.Granted(reading)
+	}
 	<-released
 	switch {
 	case err == nil && reading.Token() == l.Token():
@@ -80,7 +83,7 @@ func (r *run) downgradeRace(name string, c *framework.Client, l *lease.Lease) *l
 		r.mu.Lock()
 		r.owners[reading] = info.EphemeralOwner
 		r.mu.Unlock()
-		r.referee.Grant(name, reading)
+		r.grant(name, reading)
 	case errors.Is(err, lease.ErrLost), strings.HasPrefix(name, quitter) && errors.Is(err, framework.ErrClosed):
 	default:
 		r.brokenf("errors: a downgrade of %s during a release failed with %v", name, err)
@@ -101,7 +104,7 @@ func (r *run) recordDowngrade(name string, writing, reading *lease.Lease) {
 	if !ok && !r.anyForced() && reading.Err() == nil {
 		r.brokenf("I1: %s downgraded to a reader whose node does not exist", name)
 	}
-	r.referee.Grant(name, reading)
+	r.grant(name, reading)
 }
 
 // own records that a lease is of the same session as another.
@@ -113,8 +116,9 @@ func (r *run) own(l, other *lease.Lease) {
 
 // release releases a lease beside which there is another.
 func (r *run) release(name string, l *lease.Lease) {
+	r.releasing(l)
 	if err := l.Release(); err != nil && !errors.Is(err, lease.ErrLost) {
 		r.brokenf("errors: a release of %s, which still reads, failed with %v", name, err)
 	}
-	r.referee.Look()
+	r.look()
 }
