@@ -166,7 +166,7 @@ func (d *Delays) Unclean() (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, c := range d.delayed {
-		if !c.clean || !d.closed[c.session] {
+		if ended := c.clean || len(c.leases) == 0; !ended || !d.closed[c.session] {
 			n++
 		}
 	}

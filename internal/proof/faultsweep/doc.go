@@ -8,10 +8,15 @@
 //	I5  when all clients are closed they have left nothing
 //	I6  each run of a job is recorded once, together with what it changes; a call
 //	    that failed, and knows its outcome, has recorded nothing
+//	I7  with a lock-delay, a holder is recorded as long as its lease is valid; after an
+//	    unclean end the slot stays closed for the delay, after a release it does not,
+//	    and no record is left; with a minimum hold time, it stays taken for that
 //
 // A [Plan] is a script for a few clients of one recipe and the faults that strike them.
 // [Plan.Run] runs it in virtual time on a server whose stepper orders all events by a
 // seed.
+//
+// Closed slots count as taken for I1.
 //
 // One test strikes every single call of a run, for each recipe. In these runs each
 // client also acquires in ways that may fail, and holders confirm their leases. Random

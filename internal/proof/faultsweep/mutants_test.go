@@ -24,7 +24,7 @@ func TestMutantsAreFound(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
 	together, passing, names := newPlanting(t, root), map[string]bool{}, namesOf(t, root)
-	for _, m := range slices.Concat(Mutants(), RevocationMutants(), InspectMutants(), CommandMutants(), HistoryMutants(), TrustMutants(), ObserverMutants(), RequestMutants(), TransportMutants(), HoldMutants(), ParentMutants(), ViewMutants(), HandOverMutants(), FrameworkHandOverMutants(), HandOverHistoryMutants(), MultiLockHistoryMutants(), AsyncMutants(), GroupMutants(), ListingMutants(), GroupHistoryMutants(), SessionMutants(), UnansweredMutants(), CrowdMutants(), MultiLockMutants(), StripedMutants(), OnceMutants(), SweepMutants()) {
+	for _, m := range slices.Concat(Mutants(), RevocationMutants(), InspectMutants(), CommandMutants(), HistoryMutants(), TrustMutants(), ObserverMutants(), RequestMutants(), TransportMutants(), HoldMutants(), ParentMutants(), ViewMutants(), HandOverMutants(), FrameworkHandOverMutants(), HandOverHistoryMutants(), MultiLockHistoryMutants(), AsyncMutants(), GroupMutants(), ListingMutants(), GroupHistoryMutants(), SessionMutants(), UnansweredMutants(), CrowdMutants(), MultiLockMutants(), StripedMutants(), OnceMutants(), SweepMutants(), DelayMutants(), RestMutants()) {
 		t.Run(m.Name, func(t *testing.T) {
 			text, changed := m.change(t, root)
 			m.requireTests(t, names(m.Package))
@@ -110,7 +110,7 @@ func (m Mutant) requireTests(t *testing.T, of names) {
 }
 
 // complaints are lines of tests that fail.
-var complaints = regexp.MustCompile(`^\s*Error:  |^panic: |^fatal error: |\bI[1-6]( to I3)?: `)
+var complaints = regexp.MustCompile(`^\s*Error:  |^panic: |^fatal error: |\bI[1-7]( to I3)?: `)
 
 // test runs the tests that must find the mutant until one complains, and returns the
 // complaint.

@@ -1,0 +1,299 @@
+package faultsweep
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/multilock"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+	"github.com/zkrecipes/zkrecipes/recipes/striped"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// What plans do not come to, because it takes an operator, clocks that differ, or
+// clients that are configured differently. The planted mistakes need these cases.
+
+// delay is the lock-delay of these cases.
+const delay = 10 * time.Second
+
+func delayedBy(d time.Duration, c *framework.Client) *mutex.Mutex {
+	return must(mutex.New(c, path, mutex.WithLockDelay(d)))
+}
+
+// uncleanEnd has a client hold the mutex for that time, and ends its session.
+func uncleanEnd(w *conformance.World, held time.Duration) {
+	w.T.Helper()
+	c := w.Client("gone")
+	w.Acquire(delayedBy(delay, c))
+	w.After(held)
+	w.Expire(c)
+}
+
+// records returns the names of the records below a queue.
+func records(w *conformance.World, queue string) []string {
+	return w.Server.Children(queue + "/" + znode.LockDelayDir)
+}
+
+// A lock whose users never wait as long as the delay opens at last, and not before, by
+// the clocks of servers that differ by less than the delay.
+func TestLockWhoseUsersDoNotWaitOpensAtLast(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		uncleanEnd(w, 0)
+		c := w.Client("a")
+		require.ErrorIs(t, w.Start(delayedBy(delay, c), delay/2).Failed(), lease.ErrLockDelay)
+		w.Server.SetClock(delay * 9 / 10)
+		for range 4 {
+			late := w.Start(delayedBy(delay, c), 0)
+			require.ErrorIs(t, late.Failed(), lease.ErrLockDelay)
+			require.Less(t, late.Took, time.Second)
+			w.After(delay / 10)
+		}
+		w.After(2 * delay)
+		held := w.Start(delayedBy(delay, c), 0).Granted()
+		require.Len(t, records(w, path), 1)
+		require.NoError(t, held.Release())
+	})
+}
+
+// The end of a lease that was held for longer than the delay counts, not its begin.
+func TestEndOfALongHold(t *testing.T) {
+	conformance.InWorld(t, func(_ *testing.T, w *conformance.World) {
+		uncleanEnd(w, 3*delay)
+		next := w.Start(delayedBy(delay, w.Client("a")), lease.Forever)
+		next.Granted()
+		require.GreaterOrEqual(w.T, next.Took, delay)
+	})
+}
+
+func TestNodeIsDeletedBeforeItIsRecorded(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c, operator := w.Client("a"), w.Client("operator")
+		w.Server.On(zktest.OpMulti, path).Client("a").Delay(100 * time.Millisecond)
+		at := w.Start(delayedBy(delay, c), lease.Forever)
+		first := w.Ephemerals(path)[0]
+		w.Remove(operator, first)
+		held := at.Granted()
+		require.NotEqual(t, first, held.Path())
+		w.Settle()
+		require.Equal(t, []string{held.Path()[len(path)+1:]}, records(w, path))
+		require.NoError(t, held.Err())
+	})
+}
+
+// The transaction that makes the record is repeated until its outcome is known.
+func TestRecordIsNotAnswered(t *testing.T) {
+	for name, acquire := range map[string]func(w *conformance.World, fault func()) *lease.Lease{
+		"mutex": func(w *conformance.World, fault func()) *lease.Lease {
+			fault()
+			return w.Acquire(delayedBy(delay, w.Named("a")))
+		},
+		"downgrade": func(w *conformance.World, fault func()) *lease.Lease {
+			l := must(rwlock.New(w.Named("a"), path, rwlock.WithLockDelay(delay)))
+			writing := w.Acquire(l.Write())
+			fault()
+			return w.StartWith(writing.Context(), l.Read(), time.Minute).Granted()
+		},
+	} {
+		for phase, narrow := range map[string]func(*zktest.Rule) *zktest.Rule{"before": (*zktest.Rule).Before, "after": (*zktest.Rule).After} {
+			t.Run(name+", "+phase, func(t *testing.T) {
+				conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+					w.Client("a")
+					held := acquire(w, func() { narrow(w.Server.On(zktest.OpMulti, path)).Cut() })
+					require.Contains(t, records(w, path), held.Path()[len(path)+1:])
+					require.NoError(t, held.Err())
+				})
+			})
+		}
+	}
+}
+
+// The time is up while the record is made.
+func TestPositionThatGivesUpIsNotRecorded(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		m := delayedBy(delay, w.Client("a"))
+		w.Server.On(zktest.OpMulti, path).After().DropReply()
+		require.ErrorIs(t, w.Start(m, 50*time.Millisecond).Failed(), lease.ErrTimeout)
+		w.After(time.Second)
+		require.Empty(t, records(w, path))
+	})
+}
+
+func TestDelayIsStoredAgainAfterThePositionHasJoined(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c, operator, dir := w.Client("a"), w.Client("operator"), path+"/"+znode.LockDelayDir
+		w.Server.On(zktest.OpGetChildren2, dir).Client("a").Delay(100 * time.Millisecond)
+		at := w.Start(delayedBy(delay, c), lease.Forever)
+		w.Remove(operator, dir)
+		_, err := operator.Create(t.Context(), dir, znode.LockDelay(delay), framework.Container)
+		require.NoError(t, err)
+		held := at.Granted()
+		stored, _ := w.Server.Node(dir)
+		require.Greater(t, int64(held.Token()), stored.Czxid)
+	})
+}
+
+// lateRecord has the next deletion of a client's record come later than that of its
+// node: the second attempt, which fails as well, is repeated after a pause.
+func lateRecord(w *conformance.World, client string) {
+	for range 2 {
+		w.Server.On(zktest.OpDelete, path+"/"+znode.LockDelayDir).Client(client).Fail(zktest.ThrottledOp)
+	}
+}
+
+// Who waits is notified of the deletion of the record.
+func TestReleaseWhoseRecordGoesLate(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		held := w.Acquire(delayedBy(delay, w.Client("a")))
+		next := w.Start(delayedBy(delay, w.Client("b")), lease.Forever)
+		lateRecord(w, "a")
+		began := time.Now()
+		require.NoError(t, held.Release())
+		w.Settle()
+		require.True(t, next.Waiting())
+		next.Granted()
+		require.Less(t, time.Since(began), time.Second)
+	})
+}
+
+// Nothing is handed over in memory: the next one of the same client waits as well.
+func TestNextOfTheSameClientIsRecorded(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		m := delayedBy(delay, w.Client("a"))
+		held := w.Acquire(m)
+		next := w.Start(m, time.Minute)
+		lateRecord(w, "a")
+		require.NoError(t, held.Release())
+		w.Settle()
+		require.True(t, next.Waiting())
+		require.Equal(t, []string{next.Granted().Path()[len(path)+1:]}, records(w, path))
+	})
+}
+
+// A release without a connection deletes the record in the background.
+func TestReleaseWithoutAConnection(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		held := w.Acquire(delayedBy(delay, w.Client("a")))
+		w.Server.RefuseConnections("a", true)
+		w.Server.DropConnections("a")
+		w.Settle()
+		require.NoError(t, held.Release())
+		w.Server.RefuseConnections("a", false)
+		w.After(time.Second)
+		require.Empty(t, w.Ephemerals(path))
+		require.Empty(t, records(w, path))
+	})
+}
+
+// delayedPermits are those of a semaphore.
+func delayedPermits(w *conformance.World, client string, n int) lease.Acquirer {
+	return must(semaphore.New(w.Named(client), path, 3, semaphore.WithSingleQueue(), semaphore.WithLockDelay(delay))).Weight(n)
+}
+
+// Two contenders remove one record at the same time.
+func TestAnotherContenderRemovesTheRecord(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		w.Acquire(delayedPermits(w, "gone", 3))
+		w.Expire(w.Known("gone"))
+		first, late := w.Start(delayedPermits(w, "a", 1), lease.Forever), w.Start(delayedPermits(w, "b", 1), lease.Forever)
+		joined := w.Ephemerals(path)
+		for i, client := range []string{"a", "b"} {
+			w.Server.On(zktest.OpMulti, path).Client(client).Delay(time.Duration(1+i) * 100 * time.Millisecond)
+		}
+		first.Granted()
+		late.Granted()
+		require.Equal(t, joined, w.Ephemerals(path))
+		require.Len(t, records(w, path), 2)
+	})
+}
+
+// A contender has to find room beside those who hold, and those who have ended.
+func TestHoldersThatLiveAndHaveEndedCountTogether(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		w.Acquire(delayedPermits(w, "a", 2))
+		w.Acquire(delayedPermits(w, "gone", 1))
+		w.Expire(w.Known("gone"))
+		next := w.Start(delayedPermits(w, "b", 1), lease.Forever)
+		next.Granted()
+		require.GreaterOrEqual(t, next.Took, delay)
+	})
+}
+
+func TestOtherDelaysAreRefused(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		w.Acquire(delayedBy(delay, w.Client("a")))
+		for _, other := range []time.Duration{0, delay / 2, 2 * delay} {
+			err := w.Start(delayedBy(other, w.Named("b")), time.Minute).Failed()
+			require.ErrorIs(t, err, lease.ErrLockDelayMismatch, "%v", other)
+		}
+	})
+}
+
+// A multi-lock that has lost one of its locks gives up the others. That is no release,
+// also when a release of the lock that it has re-entered comes first.
+func TestLockThatIsGivenUpIsClosed(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c, operator := w.Client("a"), w.Client("operator")
+		m := delayedBy(delay, c)
+		outer := w.Acquire(m)
+		held := w.StartWith(outer.Context(), must(multilock.New([]lease.Acquirer{m, must(mutex.New(c, second))})), time.Minute).Granted()
+		w.After(time.Second)
+		w.Remove(operator, w.Ephemerals(second)[0])
+		w.Settle()
+		require.ErrorIs(t, held.Err(), lease.ErrLost)
+		require.NoError(t, outer.Release())
+		w.After(conformance.SessionTimeout / 6)
+		require.Empty(t, w.Ephemerals(path))
+		next := w.Start(delayedBy(delay, w.Client("b")), lease.Forever)
+		next.Granted()
+		require.GreaterOrEqual(t, next.Took, delay)
+	})
+}
+
+func TestSeveralLocksAreRecorded(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		both := must(multilock.New([]lease.Acquirer{delayedBy(delay, c), must(mutex.New(c, second, mutex.WithLockDelay(delay)))}))
+		for range 2 { // the first time there are no parents yet
+			held := w.Acquire(both)
+			require.Len(t, records(w, path), 1)
+			require.Len(t, records(w, second), 1)
+			require.NoError(t, held.Release())
+			w.Settle()
+			require.Empty(t, records(w, path))
+			require.Empty(t, records(w, second))
+		}
+	})
+}
+
+// What is not granted although it was admitted is not recorded any more: the number of
+// stripes changes while a client waits.
+func TestStripeOfAnotherNumberIsNotRecorded(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		stripes := func(client string) *striped.Locks {
+			return must(striped.New(w.Named(client), path, sizes[0], striped.WithLockDelay(delay)))
+		}
+		held := w.Acquire(stripes("a").For(aKey))
+		resized := make(chan error)
+		go func() {
+			_, err := stripes("b").Resize(t.Context(), sizes[1], time.Minute)
+			resized <- err
+		}()
+		w.After(time.Second)
+		late := w.Start(stripes("c").For(aKey), time.Minute)
+		require.NoError(t, held.Release())
+		require.NoError(t, <-resized)
+		require.ErrorIs(t, late.Failed(), striped.ErrSizeMismatch)
+		w.After(time.Second)
+		for _, child := range w.Server.Children(path) {
+			require.Empty(t, records(w, path+"/"+child))
+		}
+	})
+}
