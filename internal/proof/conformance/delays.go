@@ -41,7 +41,7 @@ type contender struct {
 	node    string
 	session int64
 	leases  []*lease.Lease // on it
-	handles int            // of these, those that are not released
+	open    []*lease.Lease // of these, those that are not released
 	granted time.Time      // the first
 	gone    time.Time      // when the node was first seen to be gone
 	clean   bool           // the last lease was released while its session lasted, if that was known to end
@@ -93,12 +93,14 @@ func (d *Delays) lookAtNodes() {
 		if _, recorded := d.Server.Node(c.record()); recorded {
 			d.delayed = append(d.delayed, c)
 		}
-		if rest := c.granted.Add(d.MinHold).Sub(c.gone); rest > 0 && c.clean && d.lives(c.session) && !c.lost() {
+		if rest := c.granted.Add(d.MinHold).Sub(c.gone); rest > 0 && c.clean && d.lives(c.session) && !c.lost() && !slices.ContainsFunc(c.leases, d.excused) {
 			d.faultf("the node of %s was deleted %v before the minimum hold time was over", c.node, rest)
 		}
 		return true
 	})
 }
+
+func (d *Delays) excused(l *lease.Lease) bool { return d.Excuse != nil && d.Excuse(l) }
 
 // lost reports whether a lease of the contender was lost.
 func (c *contender) lost() bool {
@@ -114,21 +116,22 @@ func (d *Delays) Granted(l *lease.Lease) {
 		c.granted = time.Now()
 	}
 	if !slices.Contains(c.leases, l) {
-		c.leases = append(c.leases, l)
-		c.handles++
+		c.leases, c.open = append(c.leases, l), append(c.open, l)
 	}
 	d.look()
 }
 
-// Releasing is called with a lease just before it is released.
+// Releasing is called with a lease just before it is released. It may be called again.
 func (d *Delays) Releasing(l *lease.Lease) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := d.contender(l.Path())
-	err := l.Err()
-	if c.handles--; c.handles == 0 && !errors.Is(err, framework.ErrSessionLost) && !errors.Is(err, framework.ErrClosed) {
-		c.clean = true
+	if !slices.Contains(c.open, l) {
+		return
 	}
+	c.open = slices.DeleteFunc(c.open, func(other *lease.Lease) bool { return other == l })
+	err := l.Err()
+	c.clean = len(c.open) == 0 && !errors.Is(err, framework.ErrSessionLost) && !errors.Is(err, framework.ErrClosed)
 }
 
 // Look checks the records of all leases that are valid.
@@ -145,20 +148,26 @@ func (d *Delays) look() {
 	}
 	for _, c := range d.living {
 		_, recorded := d.Server.Node(c.record())
-		if !recorded && slices.ContainsFunc(c.leases, func(l *lease.Lease) bool { return l.Err() == nil && (d.Excuse == nil || !d.Excuse(l)) }) {
+		if !recorded && slices.ContainsFunc(c.leases, func(l *lease.Lease) bool { return l.Err() == nil && !d.excused(l) }) {
 			d.faultf("the holder with node %s is not recorded", c.node)
 		}
 	}
 }
 
 // Lingers is that of a Referee: the lease is over, or may be, and its end was unclean
-// less than a lock-delay ago.
+// less than a lock-delay ago, or it was released before the minimum hold time was over.
 func (d *Delays) Lingers(l *lease.Lease) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lookAtNodes()
-	c := d.nodes[l.Path()]
-	return d.LockDelay > 0 && c != nil && !c.clean && (c.gone.IsZero() || time.Since(c.gone) < d.LockDelay)
+	switch c := d.nodes[l.Path()]; {
+	case c == nil:
+		return false
+	case c.clean:
+		return c.gone.IsZero() && time.Since(c.granted) < d.MinHold && !c.lost()
+	default:
+		return d.LockDelay > 0 && (c.gone.IsZero() || time.Since(c.gone) < d.LockDelay)
+	}
 }
 
 // Unclean returns how many ends a later contender may have had to wait for.

@@ -105,6 +105,18 @@ func DelayMutants() []Mutant {
 	}, {
 		Name: "a lock with a lock-delay is handed over in memory", Package: sweeps, Tests: "^TestNextOfTheSameClientIsRecorded$",
 		File: "internal/locks/locks.go", Old: "\t\tq.HandsOver = nil\n", New: "",
+	}, {
+		Name: "no end is waited for, seen in histories", Package: histories, Tests: "^TestLockDelay$/^mutex$",
+		File: recorded, Old: "Before(all))) == 0", New: "Before(all))) >= 0",
+	}, {
+		Name: "holders that have ended count alone, seen in histories", Package: histories, Tests: "^TestLockDelay$/^single_queue$",
+		File: recorded, Old: "all := slices.Concat(p.admission.ahead, others)", New: "all := slices.Clone(others)",
+	}, {
+		Name: "a writer that has become a reader is not recorded, seen in histories", Package: histories, Tests: "^TestLockDelay$/^rwlock$",
+		File: downgrade, Old: "if err := lockdelay.Record(ctx, p); err != nil {", New: "if err := error(nil); err != nil {",
+	}, {
+		Name: "a release looks like an unclean end, seen in histories", Package: histories, Tests: "^TestLockDelay$/^leader$",
+		File: try, Old: "Recorded: p.Record() != \"\",", New: "Recorded: p.Record() == \"\",",
 	}}
 }
 
@@ -133,5 +145,8 @@ func RestMutants() []Mutant {
 	}, {
 		Name: "a resize has a minimum hold time", Package: sweeps, Tests: "^TestResizeHasNoMinimumHoldTime$",
 		File: "recipes/striped/resize.go", Old: ", WithMinHold(0))", New: ")",
+	}, {
+		Name: "a release frees its slot before the minimum hold time is over, seen in histories", Package: histories, Tests: "^TestMinHold$/^semaphore$",
+		File: release, Old: "if by < discarded && !lost && h.rest() > 0 {", New: "if by < discarded && !lost && h.rest() < 0 {",
 	}}
 }

@@ -14,6 +14,8 @@
 //	I5  no node is left, not even while the clients live on
 //	I6  once a holder has written or read through its client, or has confirmed its
 //	    lease, nothing is written any more for a holder before it, by any client
+//	I7  with a lock-delay, a holder is recorded, after an unclean end the slot stays
+//	    closed for the delay, and no release leaves a record; a minimum hold time lasts
 //
 // In a third of the scenarios each client also makes and deletes nodes on other paths,
 // just before its threads acquire, are cancelled or release. So what these send travels

@@ -21,7 +21,7 @@ func leaderSubject() *subject {
 	return &subject{
 		name: "leader", model: exclusiveModel, nests: true, queues: []string{""}, names: []string{znode.Latch},
 		open: func(c *framework.Client, th *thread) player {
-			return candidate{must(leader.New(c, path, leader.WithID(th.station.name), leader.WithBackoff(retry.Constant(70*time.Millisecond)), leader.WithMaxHold(th.scenario.MaxHold)))}
+			return candidate{must(leader.New(c, path, leader.WithID(th.station.name), leader.WithBackoff(retry.Constant(70*time.Millisecond)), leader.WithMaxHold(th.scenario.MaxHold), leader.WithMinHold(th.scenario.MinHold), leader.WithLockDelay(th.scenario.Delay)))}
 		},
 		choose: func(d die, st, outer *Step) {
 			if outer != nil {
@@ -132,6 +132,7 @@ func (c candidate) campaign(ctx context.Context, th *thread, st Step) {
 		case <-time.After(st.Hold / 2):
 		}
 		th.look()
+		th.releasing(term)
 		o = th.call(op{Thread: th.number, What: opAcquire})
 		if terms++; terms%3 == 1 {
 			return errFailed

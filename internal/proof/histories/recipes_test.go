@@ -100,7 +100,7 @@ var subjects = map[string]*subject{
 	"mutex": {
 		name: "mutex", model: exclusiveModel, nests: true, queues: []string{""}, names: znode.Locks,
 		open: func(c *framework.Client, th *thread) player {
-			return plain{"": must(mutex.New(c, path, mutex.WithMaxHold(th.scenario.MaxHold)))}
+			return plain{"": must(mutex.New(c, path, mutex.WithMaxHold(th.scenario.MaxHold), mutex.WithMinHold(th.scenario.MinHold), mutex.WithLockDelay(th.scenario.Delay)))}
 		},
 		excludes: always,
 		choose:   func(die, *Step, *Step) {},
@@ -109,7 +109,7 @@ var subjects = map[string]*subject{
 	"rwlock": {
 		name: "rwlock", model: sharedModel, nests: true, queues: []string{""}, names: znode.Locks,
 		open: func(c *framework.Client, th *thread) player {
-			l := must(rwlock.New(c, path, rwlock.WithMaxHold(th.scenario.MaxHold)))
+			l := must(rwlock.New(c, path, rwlock.WithMaxHold(th.scenario.MaxHold), rwlock.WithMinHold(th.scenario.MinHold), rwlock.WithLockDelay(th.scenario.Delay)))
 			return plain{read: l.Read(), write: l.Write()}
 		},
 		excludes: func(a, b op) bool { return a.Side == write || b.Side == write },

@@ -66,7 +66,7 @@ type keysOf struct {
 
 // locks returns the stripes by a number.
 func (p keysOf) locks(n int) *striped.Locks {
-	return p.station.locks(p.client, p.scenario.MaxHold, n)
+	return p.station.locks(p.client, p.scenario, n)
 }
 
 // present returns the number that is stored, as far as the client knows.

@@ -26,6 +26,7 @@ type Report struct {
 	Groups       groups
 	Struck       int // leases held by clients cut off from the majority when it expired their session
 	Spread       int // 1 if a client had several sessions when it was granted a lease
+	Unclean      int // ends that a lock-delay has followed
 	Restarts     int // multi-locks that began again while they were acquired
 	Trace        []zktest.Event
 }
@@ -84,6 +85,9 @@ func (r *run) report() (report Report) {
 	report.HandOvers = r.handedOver.counts
 	report.Groups = r.together.counts
 	report.Spread = int(r.spread.Load())
+	if r.delays != nil {
+		report.Unclean = r.delays.Unclean()
+	}
 	report.Restarts = int(r.restarts.Load())
 	report.Trace = r.server.Trace()
 	return report
@@ -104,6 +108,8 @@ type run struct {
 	listed   chan struct{}           // receives when a contender has listed the queue
 
 	operating atomic.Bool // the operator is
+
+	delays *conformance.Delays // nil without a lock-delay and a minimum hold time
 
 	handedOver handedOver
 	together   together
@@ -153,8 +159,9 @@ func (r *run) carryOut() {
 		r.brokenf("preparation: %v", err)
 		return
 	}
+	r.followDelays()
 	server.SetFaults(r.faults())
-	longest := faultsEnd + waitLimit
+	longest := faultsEnd + waitLimit + r.scenario.closedTime()
 	for _, th := range r.scenario.Threads {
 		longest += holds(th.Steps)
 		for th.Client >= len(r.clients) {
@@ -243,7 +250,10 @@ func (r *run) inspect() {
 	var closing sync.WaitGroup
 	for _, st := range r.clients {
 		if st.client != nil {
-			closing.Go(func() { _ = st.client.Close() })
+			closing.Go(func() {
+				r.closing(st)
+				_ = st.client.Close()
+			})
 		}
 	}
 	closing.Wait()
@@ -257,6 +267,7 @@ func (r *run) inspect() {
 	if n := r.server.Watches(); n > 0 {
 		r.brokenf("I5: %d watches left", n)
 	}
+	r.checkDelays()
 	for _, wrong := range r.notified.Wrong() {
 		r.brokenf("I5: observers were notified wrongly: %s", wrong)
 	}

@@ -22,6 +22,8 @@ type Scenario struct {
 	Room     int             // MaxEphemeralBytes, so that a client needs several sessions; 0 is the default
 	Front    int             // how many contenders of a client belong to the front of its crowd; 0 is the default
 	MaxHold  time.Duration   // of each lease; 0 is no limit
+	MinHold  time.Duration   // of each lease
+	Delay    time.Duration   // the lock-delay; 0 is none
 }
 
 // A Thread does its steps, one after the other, through one client. Several threads may
@@ -132,6 +134,12 @@ func (s Scenario) String() string {
 	}
 	if s.MaxHold > 0 {
 		fmt.Fprintf(&b, "\n\tMaxHold: %d,", s.MaxHold)
+	}
+	if s.MinHold > 0 {
+		fmt.Fprintf(&b, "\n\tMinHold: %d,", s.MinHold)
+	}
+	if s.Delay > 0 {
+		fmt.Fprintf(&b, "\n\tDelay: %d,", s.Delay)
 	}
 	if len(s.Troubles) > 0 {
 		b.WriteString("\n\tTroubles: []Trouble{")

@@ -45,7 +45,7 @@ func countedSubject(name string, opts ...semaphore.Option) *subject {
 			if th.scenario.does(Resize) {
 				size = 0 // the stored size
 			}
-			return counter{must(semaphore.New(c, path, size, opts...))}
+			return counter{must(semaphore.New(c, path, size, append(slices.Clip(opts), semaphore.WithMinHold(th.scenario.MinHold), semaphore.WithLockDelay(th.scenario.Delay))...))}
 		},
 		choose: func(d die, st, _ *Step) {
 			switch n := d.IntN(100); {

@@ -39,7 +39,7 @@ func alike(a, b Report) bool {
 
 // invariant is the name of the broken invariant.
 func invariant(broken string) string {
-	for _, name := range []string{"I1", "I2", "I3", "I4", "I5", "I6", "errors", "model"} {
+	for _, name := range []string{"I1", "I2", "I3", "I4", "I5", "I6", "I7", "errors", "model"} {
 		if strings.Contains(broken, name+":") {
 			return name
 		}
@@ -88,6 +88,12 @@ func smaller(s Scenario) []Scenario {
 	}
 	if s.MaxHold > 0 {
 		add(func(m *Scenario) { m.MaxHold = 0 })
+	}
+	if s.MinHold > 0 {
+		add(func(m *Scenario) { m.MinHold = 0 })
+	}
+	if s.Delay > 0 {
+		add(func(m *Scenario) { m.Delay = 0 })
 	}
 	for i, th := range s.Threads {
 		for _, steps := range smallerSteps(th.Steps) {

@@ -64,6 +64,7 @@ func (th *thread) recordGrant(o op, l *lease.Lease, outer *tenure, st Step) *ten
 	}
 	o.Inner = o.Slots[0].inner
 	th.checkEntered(o.Slots[0], outer, st)
+	th.checkClosed(o, l)
 	t := th.granted(o, l, outer)
 	for _, check := range checks {
 		check(l.Err() != nil)

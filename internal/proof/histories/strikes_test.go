@@ -25,6 +25,7 @@ func (r *run) strikes() func(zktest.Call) zktest.Action {
 		r.recordExpiry(c)
 		r.recordCommit(c)
 		r.recordGroup(c)
+		r.observe(c)
 		if r.subject.watch != nil {
 			r.subject.watch(r, c)
 		}

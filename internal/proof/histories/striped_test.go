@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
@@ -28,7 +27,7 @@ func stripedSubject() *subject {
 	return &subject{
 		name: "stripes", model: severalModel, nests: true, queues: stripeQueues(stripes), names: znode.Locks,
 		open: func(c *framework.Client, th *thread) player {
-			return stripesOf{th, th.station.locks(c, th.scenario.MaxHold, stripes)}
+			return stripesOf{th, th.station.locks(c, th.scenario, stripes)}
 		},
 		excludes: always, verifies: true,
 		choose: func(d die, st, outer *Step) {
@@ -55,14 +54,14 @@ func stripeQueues(n int) (queues []string) {
 
 // locks returns the stripes of a client, always the same ones: calls of AcquireAny
 // share what they know.
-func (st *station) locks(c *framework.Client, maxHold time.Duration, n int) *striped.Locks {
+func (st *station) locks(c *framework.Client, s Scenario, n int) *striped.Locks {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.stripesOf != c {
 		st.stripesOf, st.stripes = c, map[int]*striped.Locks{}
 	}
 	if st.stripes[n] == nil {
-		st.stripes[n] = must(striped.New(c, path, n, striped.WithMaxHold(maxHold)))
+		st.stripes[n] = must(striped.New(c, path, n, striped.WithMaxHold(s.MaxHold), striped.WithMinHold(s.MinHold), striped.WithLockDelay(s.Delay)))
 	}
 	return st.stripes[n]
 }

@@ -235,6 +235,7 @@ func (th *thread) release(t *tenure, st Step) {
 		}
 	}
 	th.travelTogether()
+	th.releasing(t.lease)
 	began := time.Now()
 	release := t.lease.Release
 	if st.Async {
@@ -250,7 +251,7 @@ func (th *thread) release(t *tenure, st Step) {
 	default:
 		th.brokenf("errors: release of lease %d failed with %v", t.op.Lease, err)
 	}
-	if took := time.Since(began); took > conformance.SessionTimeout/3+150*time.Millisecond {
+	if took := time.Since(began); took > th.scenario.MinHold+conformance.SessionTimeout/3+150*time.Millisecond {
 		th.brokenf("I4: release of lease %d took %v", t.op.Lease, took)
 	}
 }
