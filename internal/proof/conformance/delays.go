@@ -33,6 +33,7 @@ type Delays struct {
 	living  []*contender          // those whose nodes exist, as far as is known
 	delayed []*contender          // those whose records were there when their nodes were gone
 	closed  map[int64]bool        // sessions that lived until Close of their clients
+	quit    map[int64]bool        // sessions whose clients are closed at any time
 	faults  []string
 }
 
@@ -44,7 +45,7 @@ type contender struct {
 	open    []*lease.Lease // of these, those that are not released
 	granted time.Time      // the first
 	gone    time.Time      // when the node was first seen to be gone
-	clean   bool           // the last lease was released while its session lasted, if that was known to end
+	clean   bool           // the last lease was released while it was valid, or when Close had ended it
 }
 
 func (c *contender) record() string { return znode.HolderRecord(c.node) }
@@ -93,7 +94,7 @@ func (d *Delays) lookAtNodes() {
 		if _, recorded := d.Server.Node(c.record()); recorded {
 			d.delayed = append(d.delayed, c)
 		}
-		if rest := c.granted.Add(d.MinHold).Sub(c.gone); rest > 0 && c.clean && d.lives(c.session) && !c.lost() && !slices.ContainsFunc(c.leases, d.excused) {
+		if rest := c.granted.Add(d.MinHold).Sub(c.gone); rest > 0 && c.clean && d.lives(c.session) && !d.quit[c.session] && !c.lost() && !slices.ContainsFunc(c.leases, d.excused) {
 			d.faultf("the node of %s was deleted %v before the minimum hold time was over", c.node, rest)
 		}
 		return true
@@ -131,7 +132,7 @@ func (d *Delays) Releasing(l *lease.Lease) {
 	}
 	c.open = slices.DeleteFunc(c.open, func(other *lease.Lease) bool { return other == l })
 	err := l.Err()
-	c.clean = len(c.open) == 0 && !errors.Is(err, framework.ErrSessionLost) && !errors.Is(err, framework.ErrClosed)
+	c.clean = len(c.open) == 0 && (err == nil || errors.Is(err, framework.ErrClosed))
 }
 
 // Look checks the records of all leases that are valid.
@@ -183,8 +184,8 @@ func (d *Delays) Unclean() (n int) {
 }
 
 // Closing is called when a client that has released all leases is closed, with its
-// session. A record of that may still be deleted in the background: for that it waits,
-// but not for ever.
+// session. It waits for what the client may still do in the background, but not for
+// ever: until its minimum hold times are over, and its records deleted.
 func (d *Delays) Closing(session int64, limit time.Duration) {
 	for until := time.Now().Add(limit); time.Now().Before(until) && d.releases(session); {
 		<-time.After(11300 * time.Microsecond)
@@ -195,6 +196,21 @@ func (d *Delays) Closing(session int64, limit time.Duration) {
 		d.closed = map[int64]bool{}
 	}
 	d.closed[session] = d.lives(session)
+	d.quitLocked(session)
+}
+
+// Quitting is called when a client is closed, with its session, whatever it holds.
+func (d *Delays) Quitting(session int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.quitLocked(session)
+}
+
+func (d *Delays) quitLocked(session int64) {
+	if d.quit == nil {
+		d.quit = map[int64]bool{}
+	}
+	d.quit[session] = true
 }
 
 // lives reports whether the servers have a session.
@@ -202,15 +218,16 @@ func (d *Delays) lives(session int64) bool {
 	return slices.ContainsFunc(d.Server.Sessions(), func(s zktest.SessionInfo) bool { return s.ID == session })
 }
 
-// releases reports whether a session has a record that it has yet to delete: of a lease
-// that is released, or of a position that was given up.
+// releases reports whether a session has yet to delete the node of a lease that is
+// released, or the record of one, or of a position that was given up.
 func (d *Delays) releases(session int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lookAtNodes()
 	for _, c := range d.nodes {
 		_, recorded := d.Server.Node(c.record())
-		if recorded && c.session == session && (c.clean || !c.gone.IsZero() && len(c.leases) == 0) {
+		rests := c.clean && c.gone.IsZero()
+		if c.session == session && (rests || recorded && (c.clean || !c.gone.IsZero() && len(c.leases) == 0)) {
 			return d.lives(session)
 		}
 	}
@@ -227,7 +244,7 @@ func (d *Delays) CheckLeft(queues ...string) {
 			switch {
 			case c == nil:
 				d.faultf("the record %s is of no node", child)
-			case d.closed[c.session] && (c.clean || len(c.leases) == 0):
+			case d.closed[c.session] && (c.clean || len(c.leases) == 0) && !slices.ContainsFunc(c.leases, d.excused):
 				d.faultf("the record of %s is left, although no lease on it has ended uncleanly", c.node)
 			}
 		}

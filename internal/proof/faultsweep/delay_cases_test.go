@@ -140,40 +140,32 @@ func TestDelayIsStoredAgainAfterThePositionHasJoined(t *testing.T) {
 	})
 }
 
-// lateRecord has the next deletion of a client's record come later than that of its
-// node: the second attempt, which fails as well, is repeated after a pause.
-func lateRecord(w *conformance.World, client string) {
-	for range 2 {
-		w.Server.On(zktest.OpDelete, path+"/"+znode.LockDelayDir).Client(client).Fail(zktest.ThrottledOp)
-	}
-}
-
-// Who waits is notified of the deletion of the record.
-func TestReleaseWhoseRecordGoesLate(t *testing.T) {
+// Who waits is notified when somebody deletes the record.
+func TestRecordIsDeletedByHand(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		held := w.Acquire(delayedBy(delay, w.Client("a")))
-		next := w.Start(delayedBy(delay, w.Client("b")), lease.Forever)
-		lateRecord(w, "a")
-		began := time.Now()
-		require.NoError(t, held.Release())
-		w.Settle()
-		require.True(t, next.Waiting())
+		uncleanEnd(w, 0)
+		next := w.Start(delayedBy(delay, w.Client("a")), lease.Forever)
+		w.Remove(w.Client("operator"), path+"/"+znode.LockDelayDir+"/"+records(w, path)[0])
 		next.Granted()
-		require.Less(t, time.Since(began), time.Second)
+		require.Less(t, next.Took, time.Second)
 	})
 }
 
-// Nothing is handed over in memory: the next one of the same client waits as well.
+// Nothing is handed over in memory, also not between contenders without a delay of
+// their own.
 func TestNextOfTheSameClientIsRecorded(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		m := delayedBy(delay, w.Client("a"))
-		held := w.Acquire(m)
-		next := w.Start(m, time.Minute)
-		lateRecord(w, "a")
-		require.NoError(t, held.Release())
-		w.Settle()
-		require.True(t, next.Waiting())
-		require.Equal(t, []string{next.Granted().Path()[len(path)+1:]}, records(w, path))
+		for _, given := range []time.Duration{delay, 0} {
+			m := delayedBy(given, w.Named("a"))
+			held := w.Acquire(m)
+			next := w.Start(m, time.Minute)
+			w.Settle()
+			require.NoError(t, held.Release())
+			held = next.Granted()
+			require.Equal(t, []string{held.Path()[len(path)+1:]}, records(w, path))
+			require.NoError(t, held.Release())
+			require.Empty(t, records(w, path))
+		}
 	})
 }
 
@@ -229,10 +221,20 @@ func TestHoldersThatLiveAndHaveEndedCountTogether(t *testing.T) {
 func TestOtherDelaysAreRefused(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		w.Acquire(delayedBy(delay, w.Client("a")))
-		for _, other := range []time.Duration{0, delay / 2, 2 * delay} {
+		for _, other := range []time.Duration{delay / 2, 2 * delay} {
 			err := w.Start(delayedBy(other, w.Named("b")), time.Minute).Failed()
 			require.ErrorIs(t, err, lease.ErrLockDelayMismatch, "%v", other)
 		}
+	})
+}
+
+func TestContenderWithoutADelayObeysTheOneThatIsStored(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		uncleanEnd(w, 0)
+		next := w.Start(delayedBy(0, w.Client("a")), lease.Forever)
+		held := next.Granted()
+		require.GreaterOrEqual(t, next.Took, delay)
+		require.Equal(t, []string{held.Path()[len(path)+1:]}, records(w, path))
 	})
 }
 
@@ -260,8 +262,8 @@ func TestLockThatIsGivenUpIsClosed(t *testing.T) {
 func TestSeveralLocksAreRecorded(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a")
-		both := must(multilock.New([]lease.Acquirer{delayedBy(delay, c), must(mutex.New(c, second, mutex.WithLockDelay(delay)))}))
-		for range 2 { // the first time there are no parents yet
+		for _, given := range []time.Duration{delay, delay, 0} { // the first time there are no parents yet
+			both := must(multilock.New([]lease.Acquirer{delayedBy(given, c), must(mutex.New(c, second, mutex.WithLockDelay(given)))}))
 			held := w.Acquire(both)
 			require.Len(t, records(w, path), 1)
 			require.Len(t, records(w, second), 1)
@@ -270,6 +272,21 @@ func TestSeveralLocksAreRecorded(t *testing.T) {
 			require.Empty(t, records(w, path))
 			require.Empty(t, records(w, second))
 		}
+	})
+}
+
+// Work under a lease that was lost may have begun what has not ended.
+func TestLostLeaseThatIsReleased(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		held := w.Acquire(delayedBy(delay, w.Client("a")))
+		w.After(time.Second)
+		w.Remove(w.Client("operator"), held.Path())
+		w.Settle()
+		require.ErrorIs(t, held.Release(), lease.ErrLost)
+		w.Settle()
+		next := w.Start(delayedBy(delay, w.Client("b")), lease.Forever)
+		next.Granted()
+		require.GreaterOrEqual(t, next.Took, delay)
 	})
 }
 

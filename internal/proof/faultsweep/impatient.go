@@ -54,6 +54,9 @@ func (r *run) connectFor(ctx context.Context, name string, d time.Duration) (*fr
 	closed := make(chan struct{})
 	go func() {
 		<-time.After(d)
+		if r.delays != nil {
+			r.delays.Quitting(c.Session().ID())
+		}
 		_ = c.Close()
 		close(closed)
 	}()

@@ -9,21 +9,22 @@ func DelayMutants() []Mutant {
 		recorded  = "internal/queue/recorded.go"
 		try       = "internal/acquire/try.go"
 		downgrade = "recipes/rwlock/downgrade.go"
+		release   = "internal/hold/release.go"
 
 		calm = "^TestDelaysWithoutFaults$/^aDelayedMutex$"
 	)
 	return []Mutant{{
 		Name: "a holder is not recorded", Package: sweeps, Tests: calm,
-		File: attempt, Old: "\ta.Closed = nil\n\treturn a.write(ctx, over)", New: "\ta.Closed = nil\n\t_ = over\n\treturn true, nil",
+		File: attempt, Old: "\tif recorded, err := a.write(ctx, over); err != nil || !recorded {\n", New: "\tif len(over) > 0 && err != nil {\n",
 	}, {
 		Name: "a holder is recorded after the grant", Package: sweeps, Tests: calm,
 		File: attempt, Old: "\t_, err = a.client.Multi(ctx, ops...)\n", New: "\ttime.AfterFunc(time.Millisecond, func() { _, _ = a.client.Multi(context.Background(), ops...) })\n\terr = nil\n",
 	}, {
 		Name: "a holder is recorded although its node is gone", Package: sweeps, Tests: "^TestNodeIsDeletedBeforeItIsRecorded$",
-		File: attempt, Old: "\t\tkit.Of(a.client).CheckExists(a.p.Path(), nil),\n", New: "",
+		File: attempt, Old: "[]framework.Op{stands, framework.CreateOp(record, ", New: "[]framework.Op{framework.CreateOp(record, ",
 	}, {
 		Name: "a position whose node is gone when it is to be recorded fails", Package: sweeps, Tests: "^TestNodeIsDeletedBeforeItIsRecorded$",
-		File: attempt, Old: "case errors.Is(err, framework.ErrNoNode): // the own node", New: "case errors.Is(err, framework.ErrNodeExists): // the own node",
+		File: attempt, Old: "if refused.Index == 0 {", New: "if refused.Index == 1000 {",
 	}, {
 		Name: "a record that was not answered fails the downgrade", Package: sweeps, Tests: "^TestRecordIsNotAnswered$",
 		File: attempt, Old: "case err == nil, errors.Is(err, framework.ErrNodeExists):", New: "case err == nil:",
@@ -32,7 +33,7 @@ func DelayMutants() []Mutant {
 		File: attempt, Old: "case framework.OutcomeOf(err) == framework.Unknown:\n\t\treturn false, nil", New: "case framework.OutcomeOf(err) == framework.Unknown:\n\t\treturn false, err",
 	}, {
 		Name: "a contender leaves the queue because another one has removed the record", Package: sweeps, Tests: "^TestAnotherContenderRemovesTheRecord$",
-		File: attempt, Old: "&& refused.Index >= 2:", New: "&& refused.Index >= 1000:",
+		File: attempt, Old: "if refused.Index == 0 {", New: "if refused.Index >= 0 {",
 	}, {
 		Name: "the delay counts from when the contender has joined", Package: sweeps, Tests: calm,
 		File: attempt, Old: "\te.seen = time.Now()\n", New: "\te.seen = a.p.Made()\n",
@@ -47,16 +48,16 @@ func DelayMutants() []Mutant {
 		File: recorded, Old: "all := slices.Concat(p.admission.ahead, others)", New: "all := slices.Clone(others)",
 	}, {
 		Name: "the record of an end stays when the delay is over", Package: sweeps, Tests: calm,
-		File: attempt, Old: "range over[:min(len(over), maxRemoved)] {", New: "range over[:0] {",
+		File: attempt, Old: "\tfor len(over) > 0 {\n", New: "\tfor false {\n",
 	}, {
 		Name: "a holder counts as ended that only is not ahead", Package: "./internal/lockdelay", Tests: "^TestADowngradedReaderIsNotTakenForOneThatHasEnded$",
 		File: attempt, Old: "if exists || err != nil {", New: "if exists && err != nil || err != nil {",
 	}, {
 		Name: "a contender with another delay is not refused", Package: sweeps, Tests: "^TestOtherDelaysAreRefused$",
-		File: stored, Old: "\t\t\treturn cmp.Or(err, compare(q, data))\n", New: "\t\t\t_ = data\n\t\t\treturn err\n",
+		File: stored, Old: "case q.LockDelay != 0 && d != q.LockDelay:", New: "case q.LockDelay != 0 && d < 0:",
 	}, {
-		Name: "a contender without a delay is not refused", Package: sweeps, Tests: "^TestOtherDelaysAreRefused$",
-		File: stored, Old: "if q.LockDelay != 0 || !slices.Contains(children, znode.LockDelayDir) {", New: "if q.LockDelay != 0 || slices.Contains(children, znode.LockDelayDir) {",
+		Name: "a contender without a delay does not obey the one that is stored", Package: sweeps, Tests: "^TestContenderWithoutADelayObeysTheOneThatIsStored$",
+		File: stored, Old: "return p.Queue().LockDelay > 0 || slices", New: "return p.Queue().LockDelay > 0 && slices",
 	}, {
 		Name: "a delay that is stored later than the contender has joined counts", Package: sweeps, Tests: "^TestDelayIsStoredAgainAfterThePositionHasJoined$",
 		File: attempt, Old: "err == nil && stat.Czxid > a.p.Created():", New: "err == nil && stat.Czxid < 0:",
@@ -65,18 +66,18 @@ func DelayMutants() []Mutant {
 		File: attempt, Old: "_, _ = a.client.Set(ctx, e.record, data, 0)", New: "_ = data",
 	}, {
 		Name: "a mark is old at once", Package: sweeps, Tests: "^TestLockWhoseUsersDoNotWaitOpensAtLast$",
-		File: attempt, Old: ">= 2*a.delay", New: ">= 0*a.delay",
+		File: attempt, Old: "/2 >= a.delay", New: "/2 >= 0*a.delay",
 	}, {
 		Name: "a mark is old after one delay", Package: sweeps, Tests: "^TestLockWhoseUsersDoNotWaitOpensAtLast$",
-		File: attempt, Old: ">= 2*a.delay", New: ">= 1*a.delay",
+		File: attempt, Old: "/2 >= a.delay", New: "/1 >= a.delay",
 	}, {
 		Name: "a holder is marked from the beginning", Package: sweeps, Tests: "^TestEndOfALongHold$",
-		File: attempt, Old: "if stat.Version == 0 {", New: "if e.isOld = a.made.Sub(stat.Mtime) >= 2*a.delay; stat.Version == 0 {",
+		File: attempt, Old: "if stat.Version == 0 {", New: "if e.isOld = a.made.Sub(stat.Mtime)/2 >= a.delay; stat.Version == 0 {",
 	}, {
 		Name: "an acquire that must not wait waits for a delay", Package: sweeps, Tests: "^TestLockWhoseUsersDoNotWaitOpensAtLast$",
 		File: endings, Old: "\t\tcase atOnce:\n", New: "\t\tcase atOnce && a.watch == nil && e.Closed == nil:\n",
 	}, {
-		Name: "who waits for a delay does not notice a release", Package: sweeps, Tests: "^TestReleaseWhoseRecordGoesLate$",
+		Name: "who waits for a delay does not notice that the record goes", Package: sweeps, Tests: "^TestRecordIsDeletedByHand$",
 		File: endings, Old: "\tcase <-a.watch.Events():\n", New: "\tcase <-make(chan struct{}):\n",
 	}, {
 		Name: "a release looks like an unclean end", Package: sweeps, Tests: calm,
@@ -92,19 +93,19 @@ func DelayMutants() []Mutant {
 		File: downgrade, Old: "if err := lockdelay.Record(ctx, p); err != nil {", New: "if err := error(nil); err != nil {",
 	}, {
 		Name: "a record is not removed by a release", Package: sweeps, Tests: calm,
-		File: "internal/hold/rest.go", Old: "if !h.recorded || h.Session().Err() != nil {", New: "if !h.recorded || h.Session().Err() == nil {",
+		File: release, Old: "\tcase h.recorded:\n\t\treturn h.removeRecorded(ctx)\n", New: "",
 	}, {
 		Name: "a release without a connection leaves the record", Package: sweeps, Tests: "^TestReleaseWithoutAConnection$",
-		File: "internal/hold/rest.go", Old: "\tif !sent {\n\t\tclient.DeleteInBackground(record)\n", New: "\tif !sent && h.recorded {\n\t\treturn\n",
+		File: "internal/hold/recorded.go", Old: "\t\th.remove()\n\t\th.unrecordInBackground()\n", New: "\t\th.remove()\n",
 	}, {
 		Name: "a slot that is given up counts as released", Package: sweeps, Tests: "^TestLockThatIsGivenUpIsClosed$",
-		File: "internal/hold/release.go", Old: "if by != givenUp {", New: "if by <= givenUp {",
+		File: release, Old: "if by == discarded {", New: "if by >= discarded {",
+	}, {
+		Name: "a lost lease that is released counts as released", Package: sweeps, Tests: "^TestLostLeaseThatIsReleased$",
+		File: release, Old: "if by != givenUp && errors.Is(err, framework.ErrClosed) {", New: "if by != givenUp && err != nil {",
 	}, {
 		Name: "locks with a lock-delay are acquired in one transaction", Package: sweeps, Tests: "^TestSeveralLocksAreRecorded$",
-		File: "internal/acquire/together.go", Old: "r.Queue == nil || r.Queue.LockDelay > 0 || ", New: "r.Queue == nil || ",
-	}, {
-		Name: "a lock with a lock-delay is handed over in memory", Package: sweeps, Tests: "^TestNextOfTheSameClientIsRecorded$",
-		File: "internal/locks/locks.go", Old: "\t\tq.HandsOver = nil\n", New: "",
+		File: try, Old: "\tcase endings == nil:\n\t\treturn queue.ErrNotFree\n", New: "\tcase endings == nil:\n\t\treturn p.AwaitAdmitted(ctx, also, atOnce)\n",
 	}, {
 		Name: "no end is waited for, seen in histories", Package: histories, Tests: "^TestLockDelay$/^mutex$",
 		File: recorded, Old: "Before(all))) == 0", New: "Before(all))) >= 0",
@@ -138,10 +139,13 @@ func RestMutants() []Mutant {
 		File: rest, Old: "if by == awaited {", New: "if by <= discarded {",
 	}, {
 		Name: "a release waits for the minimum hold time when its session is over", Package: sweeps, Tests: "^TestSessionEndsInTheMinimumHoldTime$",
-		File: rest, Old: "case <-h.Session().Done(): //", New: "case <-make(chan struct{}): //",
+		File: rest, Old: "\tcase <-h.Session().Done():\n", New: "\tcase <-make(chan struct{}):\n",
+	}, {
+		Name: "Close waits for the minimum hold time", Package: sweeps, Tests: "^TestCloseEndsTheMinimumHoldTime$",
+		File: rest, Old: "\tcase <-closing.Done():\n", New: "\tcase <-closing.Done():\n\t\t<-timer.C\n",
 	}, {
 		Name: "a lost lease has a minimum hold time", Package: sweeps, Tests: "^TestLostLeaseHasNoMinimumHoldTime$",
-		File: release, Old: "\tif err := h.err(); err != nil {\n\t\th.letGo(true)\n", New: "\tif err := h.err(); err != nil {\n\t\t<-time.After(h.rest())\n\t\th.letGo(true)\n",
+		File: release, Old: "\tif err := h.err(); err != nil {\n\t\tif by", New: "\tif err := h.err(); err != nil {\n\t\t<-time.After(h.rest())\n\t\tif by",
 	}, {
 		Name: "a resize has a minimum hold time", Package: sweeps, Tests: "^TestResizeHasNoMinimumHoldTime$",
 		File: "recipes/striped/resize.go", Old: ", WithMinHold(0))", New: ")",

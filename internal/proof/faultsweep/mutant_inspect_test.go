@@ -27,7 +27,7 @@ func InspectMutants() []Mutant {
 		File: "inspect/job.go", Old: "s.Job = &Job{}", New: "_ = q",
 	}, {
 		Name: "any node with the name of a run makes a path that of a job", Package: inspecting, Tests: "NamedLikeThoseOfAJob",
-		File: "inspect/job.go", Old: "len(q.Contenders) > 0 && s.Job == nil", New: "s.Job == nil",
+		File: "inspect/job.go", Old: "(len(q.Contenders) > 0 || d != nil) && s.Job == nil", New: "s.Job == nil",
 	}, {
 		Name: "any node with the name of the records makes a path that of a job", Package: inspecting, Tests: "NamedLikeThoseOfAJob",
 		File: "inspect/job.go", Old: "err == nil && ok {", New: "err == nil {\n_ = ok",
@@ -36,6 +36,6 @@ func InspectMutants() []Mutant {
 		File: "inspect/job.go", Old: "if errors.Is(err, framework.ErrNoNode) {", New: "if errors.Is(err, framework.ErrNoAuth) {",
 	}, {
 		Name: "a survey ends after the first sixteen runs", Package: inspecting, Tests: "OfManyRuns",
-		File: "inspect/stripes.go", Old: "begin < n; begin += atATime", New: "begin < min(n, 1); begin += atATime",
+		File: "inspect/stripes.go", Old: "begin < n; begin += sideBySide", New: "begin < min(n, 1); begin += sideBySide",
 	}}
 }

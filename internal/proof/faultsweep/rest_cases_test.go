@@ -51,6 +51,17 @@ func TestSessionEndsInTheMinimumHoldTime(t *testing.T) {
 	})
 }
 
+func TestCloseEndsTheMinimumHoldTime(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		require.NoError(t, w.Acquire(must(mutex.New(c, path, mutex.WithMinHold(rest)))).ReleaseAsync())
+		began := time.Now()
+		require.NoError(t, c.Close())
+		require.Less(t, time.Since(began), time.Second)
+		require.Empty(t, w.Ephemerals(path))
+	})
+}
+
 func TestLostLeaseHasNoMinimumHoldTime(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		held := w.Acquire(must(mutex.New(w.Client("a"), path, mutex.WithMinHold(rest))))

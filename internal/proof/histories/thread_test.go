@@ -101,6 +101,7 @@ func (th *thread) do(ctx context.Context, outer *tenure, st Step) {
 	if st.Quit > 0 {
 		closed := make(chan struct{})
 		timer := time.AfterFunc(st.Quit, func() {
+			th.quitting(th.station)
 			th.station.close()
 			close(closed)
 		})
@@ -225,6 +226,7 @@ func (th *thread) keep(l *lease.Lease, d time.Duration) {
 func (th *thread) release(t *tenure, st Step) {
 	early := errors.Is(t.lease.Err(), lease.ErrReleased)
 	if st.Abandon {
+		th.quitting(th.station)
 		th.station.close()
 		th.look()
 		if err := t.lease.Err(); !errors.Is(err, lease.ErrLost) && !early {
