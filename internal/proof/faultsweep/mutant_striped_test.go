@@ -91,10 +91,10 @@ func StripedMutants() []Mutant {
 		File: share, Old: "\t\tc.queueAt(at)\n\t\theld, err = c.try.Grant(p)", New: "\t\theld, err = c.try.Grant(p)",
 	}, {
 		Name: "a share is granted although another contender was faster", Package: stripes, Tests: "^TestAnotherClientIsFasterAtTheFreeShare$",
-		File: try, Old: "\tt.endings.Closed = why\n\tif err != nil {\n", New: "\tt.endings.Closed = why\n\tif err != nil && !errors.Is(err, queue.ErrNotFree) {\n",
+		File: try, Old: "\tif err != nil {\n\t\tp.Leave(ctx)\n", New: "\tif err != nil && !errors.Is(err, queue.ErrNotFree) {\n\t\tp.Leave(ctx)\n",
 	}, {
 		Name: "a node at a share that is not free after all is left there", Package: stripes, Tests: "^TestAnotherClientIsFasterAtTheFreeShare$",
-		File: try, Old: "\tt.endings.Closed = why\n\tif err != nil {\n\t\tp.Leave(ctx)\n", New: "\tt.endings.Closed = why\n\tif err != nil {\n\t\tp.End()\n",
+		File: try, Old: "\tif err != nil {\n\t\tp.Leave(ctx)\n", New: "\tif err != nil {\n\t\tp.End()\n",
 	}, {
 		Name: "a call that gives up stays in its queue", Package: stripes, Tests: "^TestCallsThatFailAreNoUsers$",
 		File: share, Old: "\t\t\t\tc.try.GiveUp(p)\n", New: "\t\t\t\tp.End()\n",
