@@ -162,7 +162,7 @@ func (a *attempt) dropReleased(ctx context.Context, names []string) error {
 			}
 		}
 	}
-	a.names = append(names, gone...)
+	a.names = slices.Concat(names, gone)
 	a.p.DropAhead(func(name znode.Name) bool { return slices.Contains(gone, name.Node) })
 	return nil
 }
