@@ -118,6 +118,19 @@ func TestRecordIsNotAnswered(t *testing.T) {
 	}
 }
 
+// A client is cut off from the majority when it is the first to store a delay. It
+// waits, as for anything else.
+func TestDelayIsStoredByAClientThatIsCutOff(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		minority := w.Server.Split("a")
+		at := w.Start(delayedBy(delay, c), lease.Forever)
+		w.After(2 * conformance.SessionTimeout)
+		minority.End()
+		require.NoError(t, at.Granted().Release())
+	})
+}
+
 // The time is up while the record is made.
 func TestPositionThatGivesUpIsNotRecorded(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

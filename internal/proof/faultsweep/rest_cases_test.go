@@ -10,6 +10,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/recipes/striped"
+	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // rest is a minimum hold time.
@@ -24,6 +25,21 @@ func TestReleaseAwaitsTheMinimumHoldTime(t *testing.T) {
 		require.NoError(t, held.Release())
 		require.Equal(t, rest*3/4, time.Since(began))
 		require.Empty(t, w.Ephemerals(path))
+	})
+}
+
+// A release waits for the rest of the minimum hold time, and a third of the session
+// timeout for answers, also if it has to delete a record.
+func TestReleaseWithoutAnswersAfterTheMinimumHoldTime(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		m := must(mutex.New(w.Client("a"), path, mutex.WithMinHold(time.Second), mutex.WithLockDelay(delay)))
+		held := w.Acquire(m)
+		for _, op := range []zktest.Op{zktest.OpDelete, zktest.OpMulti} {
+			w.Server.On(op, path).Client("a").After().DropReply()
+		}
+		began := time.Now()
+		require.NoError(t, held.Release())
+		require.LessOrEqual(t, time.Since(began), time.Second+conformance.SessionTimeout/3)
 	})
 }
 
