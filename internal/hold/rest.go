@@ -31,11 +31,10 @@ func (h *Hold) freeRested(by removal, ended func(error)) error {
 		ended(err)
 		return err
 	}
+	h.sendUnrecord() // the work has ended
 	if by == awaited {
-		h.unrecord()
 		return free()
 	}
-	h.sendUnrecord()
 	begun := h.Session().Go(func(context.Context) {
 		if err := free(); err != nil {
 			h.logFailed(err)

@@ -71,10 +71,12 @@ func Store(ctx context.Context, c *framework.Client, q *queue.Queue) error {
 		})
 		switch { // what is stored is read next
 		case err == nil, errors.Is(err, framework.ErrNodeExists):
-		case framework.OutcomeOf(err) == framework.Unknown && ctx.Err() == nil && unknown < maxUnknown:
-			unknown++
-		case mode == framework.Container && ctx.Err() == nil && (unknown == maxUnknown || errors.Is(err, framework.ErrUnsupported)):
-			mode = framework.Persistent // an old server closes the connection, or refuses, if it knows no containers
+		case framework.OutcomeOf(err) == framework.Unknown && ctx.Err() == nil:
+			if unknown++; unknown > maxUnknown {
+				mode = framework.Persistent // an old server closes the connection if it knows no containers
+			}
+		case mode == framework.Container && errors.Is(err, framework.ErrUnsupported):
+			mode = framework.Persistent
 		default:
 			return err
 		}
