@@ -18,9 +18,11 @@ import (
 // IsRecorded reports whether the holder is recorded for a lock-delay.
 func (h *Hold) IsRecorded() bool { return h.recorded }
 
-// IsRecorded reports whether the holder with a lease is recorded. The lease was made
-// here, and is on one slot.
-func IsRecorded(held *lease.Lease) bool { return innermost(held.Context()).hold.recorded }
+// IsRecorded reports whether the holder with a lease on one slot is recorded.
+func IsRecorded(held *lease.Lease) bool {
+	handle := innermost(held.Context())
+	return handle != nil && handle.hold.recorded
+}
 
 func (h *Hold) record() string { return znode.HolderRecord(h.Path()) }
 
@@ -32,7 +34,7 @@ func (h *Hold) removeRecorded(ctx context.Context) error {
 		refused := (*framework.MultiError)(nil)
 		missing := errors.Is(err, framework.ErrNoNode) && errors.As(err, &refused)
 		switch {
-		case missing && refused.Index == 1: // by hand
+		case missing && refused.Index == 1: // it went before, or by hand
 			return h.client.DeleteGuaranteed(ctx, h.Path())
 		case missing && repeated: // by the attempt before
 			return nil
