@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -50,5 +51,25 @@ func TestAContenderWithoutADelayBehindOneThatHasOne(t *testing.T) {
 		kill(w, "a", a)
 		w.After(time.Second)
 		require.True(t, without.Waiting(), "granted sooner than the delay after an unclean end")
+	})
+}
+
+// A slot that was granted before there was a delay is handed over in memory, to a
+// contender that obeys the delay which is stored now, while an end is recorded.
+func TestAHandOverToAContenderThatObeys(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		held := w.Acquire(plain(t, a))
+		require.ErrorIs(t, w.Start(delayed(t, b), time.Second).Failed(), lease.ErrTimeout)
+		_, err := b.Create(t.Context(), dir+"/_c_01234567-89ab-4def-8123-456789abcdef-lock-0000000000", nil, framework.Persistent)
+		require.NoError(t, err)
+		next := w.Start(plain(t, a), time.Hour)
+		require.True(t, next.Waiting())
+		require.NoError(t, held.Release())
+		w.Settle()
+		require.True(t, next.Waiting())
+		released := time.Now()
+		require.NoError(t, next.Granted().Release())
+		require.Equal(t, delay, time.Since(released))
 	})
 }

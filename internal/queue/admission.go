@@ -152,6 +152,7 @@ func (p *Position) decide(policy Policy, atOnce bool) (admitted bool, err error)
 	case atOnce:
 		return false, ErrNotFree
 	case isNext && p.takeOver():
+		p.admittedBy(policy, v.aheadNotOver(at))
 		return true, nil
 	}
 	v.slowly()

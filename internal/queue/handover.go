@@ -98,9 +98,14 @@ func (p *Position) isNext(at int, policy Policy) bool {
 	if len(v.over) == 0 || p.queue.HandsOver == nil {
 		return false
 	}
+	return len(policy(p.self, v.aheadNotOver(at))) == 0
+}
+
+// aheadNotOver is ahead without those that are over. The caller has the lock.
+func (v *view) aheadNotOver(at int) Ahead {
 	ahead := v.ahead(at)
 	ahead.over, ahead.on = v.over, v.broken
-	return len(policy(p.self, ahead)) == 0
+	return ahead
 }
 
 // takeOver reports whether a position that is next is admitted: no listing has to
