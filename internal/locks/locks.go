@@ -13,14 +13,10 @@ import (
 // Queue returns the queue under a path, with a lock-delay, for contenders that join it
 // as one kind.
 func Queue(client *framework.Client, path, kind string, self *queue.Process, delay time.Duration) *queue.Queue {
-	q := &queue.Queue{
+	return &queue.Queue{
 		Client: client, Path: path, Kind: kind, Kinds: znode.Locks, Data: self.Data,
 		Rule: always, Recheck: mayBeReader, HandsOver: excludesAll, LockDelay: delay,
 	}
-	if delay > 0 {
-		q.HandsOver = nil
-	}
-	return q
 }
 
 // always is the rule of all of them.

@@ -29,7 +29,7 @@ type Queue struct {
 	// Rule decides which contenders are admitted.
 	Rule Rule
 	// LockDelay is for how long a slot stays closed after an unclean end, see package
-	// lockdelay; 0 is none. Such a queue has no HandsOver.
+	// lockdelay; 0 is none. Then nothing is handed over: see package hold.
 	LockDelay time.Duration
 	// HandsOver reports whether the slot of a node, when it is released, may be handed
 	// over within a session before the node is deleted: see view. Nil is never.

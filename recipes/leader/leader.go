@@ -62,10 +62,8 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 	}
 	q := &queue.Queue{
 		Client: client, Path: path, Kind: znode.Latch, Kinds: []string{znode.Latch},
-		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.Exclusive), LockDelay: o.terms.LockDelay,
-	}
-	if o.terms.LockDelay == 0 {
-		q.HandsOver = everyTerm
+		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.Exclusive), HandsOver: everyTerm,
+		LockDelay: o.terms.LockDelay,
 	}
 	return &Election{
 		recipe: acquire.Recipe{
