@@ -125,14 +125,14 @@ func endedAt(ctx context.Context, client *framework.Client, path string, nodes [
 }
 
 // endedOf returns the holder with that node, nil if the node or no record exists. A
-// release deletes the record first: one that is still there when the node is known to
+// release deletes both together: a record that is still there when the node is known to
 // be gone is that of an unclean end.
 func endedOf(ctx context.Context, client *framework.Client, path string, name znode.Name) (*Ended, error) {
 	if exists, _, err := client.Exists(ctx, path+"/"+name.Node); exists || err != nil {
 		return nil, err
 	}
 	data, stat, err := client.Get(ctx, znode.HolderRecord(path+"/"+name.Node))
-	if errors.Is(err, framework.ErrNoNode) {
+	if errors.Is(err, framework.ErrNoNode) || stat.EphemeralOwner != 0 { // a contender of another lock
 		return nil, nil
 	}
 	e := &Ended{Kind: kindOf[name.Kind], Node: name.Node, Holder: holderOf(name, data), Granted: stat.Ctime}

@@ -27,42 +27,63 @@ func IsRecorded(held *lease.Lease) bool {
 func (h *Hold) record() string { return znode.HolderRecord(h.Path()) }
 
 // removeRecorded deletes the znode and the record in one transaction, so that nobody
-// sees one without the other. What is not certainly deleted is left to the background.
+// sees one without the other. What is not certainly deleted is left to the background,
+// but for the record of a lease that was lost.
 func (h *Hold) removeRecorded(ctx context.Context) error {
-	for repeated := false; ; repeated = true {
-		_, err := h.client.Multi(ctx, framework.DeleteOp(h.Path(), framework.AnyVersion), framework.DeleteOp(h.record(), framework.AnyVersion))
-		refused := (*framework.MultiError)(nil)
-		missing := errors.Is(err, framework.ErrNoNode) && errors.As(err, &refused)
-		switch {
-		case missing && refused.Index == 1: // it went before, or by hand
-			return h.client.DeleteGuaranteed(ctx, h.Path())
-		case missing && repeated: // by the attempt before
-			return nil
-		case err == nil, missing: // another client has deleted the znode: that was a loss
-			return err
-		case framework.OutcomeOf(err) == framework.Unknown && ctx.Err() == nil:
-			continue
-		}
-		h.remove()
-		h.unrecordInBackground()
+	missing, repeated, err := h.transact(ctx, framework.DeleteOp(h.Path(), framework.AnyVersion))
+	switch {
+	case missing == 1: // the record went before, or by hand
+		return h.client.DeleteGuaranteed(ctx, h.Path())
+	case missing == 0 && repeated: // by the attempt before
+		return nil
+	case err == nil, missing == 0: // another client has deleted the znode
 		return err
 	}
-}
-
-// unrecord deletes the record, while the znode still stands.
-func (h *Hold) unrecord() {
-	if h.recorded && h.Session().Err() == nil {
-		ctx, cancel := h.removal()
-		defer cancel()
-		_ = h.client.DeleteGuaranteed(ctx, h.record())
-	}
-}
-
-// sendUnrecord is unrecord that waits for nothing.
-func (h *Hold) sendUnrecord() {
-	if h.recorded && !kit.Of(h.client).SendDelete(context.Background(), h.record(), false, func(error) {}) {
+	h.remove()
+	if !errors.Is(err, framework.ErrSessionLost) {
 		h.unrecordInBackground()
 	}
+	return err
+}
+
+// unrecord deletes the record, for a slot that is freed later. It returns an ErrNoNode
+// if the znode does not stand any more: then the lease was lost, and the record stays.
+func (h *Hold) unrecord() error {
+	if !h.recorded || h.Session().Err() != nil {
+		return nil
+	}
+	ctx, cancel := h.removal()
+	defer cancel()
+	missing, _, err := h.transact(ctx, kit.Of(h.client).CheckExists(h.Path(), nil))
+	switch missing {
+	case 0:
+		return err
+	case none:
+		if err != nil {
+			h.unrecordInBackground()
+		}
+	}
+	return nil
+}
+
+// none is the index of no operation.
+const none = -1
+
+// transact carries out an operation on the znode together with the delete of the
+// record. It is repeated while its outcome is unknown. missing says which of the two
+// found no node.
+func (h *Hold) transact(ctx context.Context, op framework.Op) (missing int, repeated bool, err error) {
+	for ; ; repeated = true {
+		_, err = h.client.Multi(ctx, op, framework.DeleteOp(h.record(), framework.AnyVersion))
+		if framework.OutcomeOf(err) != framework.Unknown || ctx.Err() != nil {
+			break
+		}
+	}
+	refused := (*framework.MultiError)(nil)
+	if errors.Is(err, framework.ErrNoNode) && errors.As(err, &refused) {
+		return refused.Index, repeated, err
+	}
+	return none, repeated, err
 }
 
 // unrecordInBackground deletes the record, also after the end of the session.

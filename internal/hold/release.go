@@ -97,7 +97,7 @@ const (
 func (h *Hold) close(by removal) error {
 	if err := h.err(); err != nil {
 		if by != givenUp && errors.Is(err, framework.ErrClosed) {
-			h.unrecord() // the work was told to end, and has
+			_ = h.unrecord() // the work was told to end, and has
 		}
 		h.letGo(true)
 		h.forget()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -24,7 +23,6 @@ type attempt struct {
 	made   time.Time     // the position's node, by the clock of a server; zero until it is needed
 
 	names []string         // of the records, when the slot was found closed
-	more  bool             // there are holders that were not looked at
 	until time.Time        // when a closed slot has to be looked at again
 	watch *framework.Watch // on the records
 }
@@ -33,37 +31,50 @@ func newAttempt(e *Endings, p *queue.Position) *attempt {
 	return &attempt{Endings: e, p: p, client: p.Client(), dir: p.Queue().Node(znode.LockDelayDir)}
 }
 
-// record records a position that is admitted, unless an unclean end still keeps it out,
-// which is then in Closed. It returns false as well if it has to be called again.
-func (a *attempt) record(ctx context.Context, watches bool) (recorded bool, err error) {
-	a.Closed, a.watch, a.more, a.until = nil, nil, false, time.Time{}
+// A result is what has become of an attempt.
+type result int
+
+const (
+	again    result = iota // everything has to be looked at again
+	recorded               // or there is no delay any more
+	closed                 // an unclean end keeps the position out, which is in Closed
+)
+
+// record records a position that is admitted, unless an unclean end keeps it out.
+func (a *attempt) record(ctx context.Context, watches bool) (result, error) {
 	if stored, err := a.readDelay(ctx); err != nil || !stored {
-		return !stored, err
+		return recorded, err
 	}
 	names, err := a.list(ctx, watches)
 	switch {
 	case errors.Is(err, framework.ErrNoNode):
-		return false, nil
+		return again, nil
 	case err != nil:
-		return false, err
+		return again, err
 	case slices.Contains(names, path.Base(a.p.Path())): // by an attempt that was not answered
-		return true, nil
+		return recorded, nil
 	}
-	over, closed, err := a.sort(ctx, a.mayHaveEnded(names))
+	over, count, err := a.sort(ctx, a.mayHaveEnded(names))
 	if err != nil {
-		return false, err
+		return again, err
 	}
-	if len(closed) > 0 {
-		if err := a.dropReleased(ctx, names); err != nil || !a.p.IsAdmittedBehind(closed) {
-			return false, err
+	if len(count) > 0 {
+		if err := a.dropReleased(ctx, names); err != nil {
+			return again, err
+		}
+		if !a.p.IsAdmittedBehind(count) {
+			a.close(count)
+			return closed, nil
 		}
 	}
 	a.Closed = nil
-	if recorded, err := a.write(ctx, over); err != nil || !recorded {
-		return false, err
+	if done, err := a.write(ctx, over); err != nil || !done {
+		return again, err
 	}
-	stored, err := a.readDelay(ctx) // the same as before, or the record is not where others see it
-	return stored, err
+	if stored, err := a.readDelay(ctx); err != nil || !stored { // others do not see the record
+		return again, err
+	}
+	return recorded, nil
 }
 
 // readDelay reads the delay, which the session knows as a rule. The node that stores it
@@ -115,134 +126,34 @@ func (a *attempt) mayHaveEnded(names []string) (some []znode.Name) {
 }
 
 // sort separates the records of ends after which the delay has passed from the ends
-// that still count. If there are such, that is in Closed.
-func (a *attempt) sort(ctx context.Context, holders []znode.Name) (over []string, closed []znode.Name, err error) {
-	living, err := a.look(ctx, holders)
-	if err != nil {
+// that still count.
+func (a *attempt) sort(ctx context.Context, holders []znode.Name) (over []string, count []znode.Name, err error) {
+	if err := a.look(ctx, holders); err != nil {
 		return nil, nil, err
 	}
 	now := time.Now()
 	for _, name := range holders {
 		record := a.dir + "/" + name.Node
-		end, known := a.seen[record]
-		switch {
-		case living[record]:
-		case !known:
-			closed, a.more = append(closed, name), true
+		switch end := a.seen[record]; {
+		case end == nil: // it lives
 		case end.isOld || now.Sub(end.seen) >= a.delay:
 			over = append(over, record)
 		default:
-			if until := end.seen.Add(a.delay); a.until.IsZero() || until.Before(a.until) {
-				a.until = until
-			}
-			closed = append(closed, name)
+			count = append(count, name)
 		}
 	}
-	if len(closed) > 0 {
-		a.Closed = &ClosedError{Delay: a.delay, Node: closed[0].Node}
-		if end := a.seen[a.dir+"/"+closed[0].Node]; end != nil {
-			a.Closed.Holder = end.holder
-		}
-	}
-	return over, closed, nil
+	return over, count, nil
 }
 
-// dropReleased drops those ahead that have released while the slot was closed. The
-// position has no event for that: they do not keep it out alone.
-func (a *attempt) dropReleased(ctx context.Context, names []string) error {
-	var gone []string
-	for _, name := range a.p.Ahead() {
-		if slices.Contains(a.names, name.Node) && !slices.Contains(names, name.Node) {
-			exists, _, err := a.client.Exists(ctx, a.p.Queue().Node(name.Node))
-			if err != nil {
-				return err
-			}
-			if !exists {
-				gone = append(gone, name.Node)
-			}
-		}
+// close says that the slot is closed, and until when at least.
+func (a *attempt) close(count []znode.Name) {
+	ends := make([]*ending, len(count))
+	for i, name := range count {
+		ends[i] = a.seen[a.dir+"/"+name.Node]
 	}
-	a.names = slices.Concat(names, gone)
-	a.p.DropAhead(func(name znode.Name) bool { return slices.Contains(gone, name.Node) })
-	return nil
-}
-
-// maxLooks is how many holders are looked at at once.
-const maxLooks = 16
-
-// look looks at the first holders that are not known to have ended. It returns which of
-// them live: a writer that has become a reader has made a node ahead of those that
-// wait.
-func (a *attempt) look(ctx context.Context, holders []znode.Name) (living map[string]bool, err error) {
-	var looks []*ending
-	for _, name := range holders {
-		record := a.dir + "/" + name.Node
-		if _, known := a.seen[record]; !known && len(looks) < maxLooks {
-			looks = append(looks, &ending{node: a.p.Queue().Node(name.Node), record: record})
-		}
-	}
-	if len(looks) == 0 {
-		return nil, nil
-	}
-	if err := a.readMade(ctx); err != nil {
-		return nil, err
-	}
-	var reads sync.WaitGroup
-	for _, e := range looks {
-		reads.Go(func() { a.lookAt(ctx, e) })
-	}
-	reads.Wait()
-	living = map[string]bool{}
-	for _, e := range looks {
-		switch {
-		case e.err != nil:
-			return nil, e.err
-		case e.seen.IsZero():
-			living[e.record] = true
-		default:
-			a.see(e)
-		}
-	}
-	return living, nil
-}
-
-// lookAt looks at a holder. If it has ended that is marked, unless it is: the time of
-// the mark counts for later newcomers. A holder that releases just now may look like
-// that.
-func (a *attempt) lookAt(ctx context.Context, e *ending) {
-	exists, _, err := a.client.Exists(ctx, e.node)
-	if exists || err != nil {
-		e.err = err
-		return
-	}
-	e.seen = time.Now()
-	data, stat, err := a.client.Get(ctx, e.record)
-	switch {
-	case err != nil && !errors.Is(err, framework.ErrNoNode) && !errors.Is(err, framework.ErrNoAuth):
-		e.err = err
-	case stat.EphemeralOwner != 0: // no record, but a contender of another lock
-		e.seen = time.Time{}
-	case err == nil:
-		e.holder = queue.HolderOf(e.node, data)
-		if stat.Version == 0 {
-			_, _ = a.client.Set(ctx, e.record, data, 0)
-		} else {
-			e.isOld = a.made.Sub(stat.Mtime)/2 >= a.delay
-		}
-	}
-}
-
-// readMade reads when the position's node was made.
-func (a *attempt) readMade(ctx context.Context) error {
-	if !a.made.IsZero() {
-		return nil
-	}
-	exists, own, err := a.client.Exists(ctx, a.p.Path())
-	if err == nil && !exists {
-		return queue.ErrEvicted
-	}
-	a.made = own.Ctime
-	return err
+	first := slices.MinFunc(ends, func(a, b *ending) int { return a.seen.Compare(b.seen) })
+	a.until = first.seen.Add(a.delay)
+	a.Closed = &ClosedError{Delay: a.delay, Node: path.Base(ends[0].node), Holder: ends[0].holder}
 }
 
 // write records the position, and removes the records of ends after which the delay has

@@ -46,21 +46,23 @@ func (e *Endings) Await(ctx context.Context, p *queue.Position, also *queue.Depe
 	}
 	p.KeepAdmission()
 	a := newAttempt(e, p)
-	for watches := false; ; watches = true { // a slot that is not closed needs no watch
+	for watches := false; ; { // a slot that is not closed needs no watch
 		if err := p.AwaitAdmitted(ctx, also, atOnce); err != nil {
 			return err
 		}
-		recorded, err := a.record(ctx, watches)
+		result, err := a.record(ctx, watches)
 		switch {
-		case recorded || err != nil:
+		case err != nil, result == recorded:
 			return err
-		case e.Closed == nil, a.more:
+		case result == again:
 		case atOnce:
 			return fmt.Errorf("%w: %w", queue.ErrNotFree, e.Closed)
-		case a.watch != nil:
+		case watches:
 			if err := a.await(ctx, also); err != nil {
 				return err
 			}
+		default:
+			watches = true
 		}
 	}
 }

@@ -121,10 +121,15 @@ func (r *Run) add(ctx context.Context, held *lease.Lease, also []framework.Op) e
 	if held.Token() == 0 {
 		return fmt.Errorf("%w: the lease is on several locks", framework.ErrInvalidArgument)
 	}
-	if hold.IsRecorded(held) { // for a lock-delay, which ends with the work
-		also = append(slices.Clone(also), framework.DeleteOp(znode.HolderRecord(node), framework.AnyVersion))
+	checks, all := []framework.Op{held.Check(), own}, also
+	recorded := hold.IsRecorded(held) // for a lock-delay, which ends with the work
+	if recorded {
+		all = append(slices.Clone(also), framework.DeleteOp(znode.HolderRecord(node), framework.AnyVersion))
 	}
-	existing, err := r.job.records.Add(ctx, []framework.Op{held.Check(), own}, r.name, data, also...)
+	existing, err := r.job.records.Add(ctx, checks, r.name, data, all...)
+	if recorded && errors.Is(err, framework.ErrNoNode) && !errors.Is(err, records.ErrCheckFailed) { // an operator has deleted it
+		existing, err = r.job.records.Add(ctx, checks, r.name, data, also...)
+	}
 	switch {
 	case errors.Is(err, records.ErrCheckFailed):
 		why := cmp.Or(held.Confirm(ctx), fmt.Errorf("%w: the lease is on %s", framework.ErrInvalidArgument, quote.Path(held.Path())))

@@ -61,6 +61,9 @@ func (s side) takeDowngraded(ctx context.Context, t *acquire.Try, writing *hold.
 	if !writing.KeepUntilDeleted() { // else the next writer would not see the reader's node
 		return nil, errWriterGone
 	}
+	if err := lockdelay.Store(ctx, t.Client, s.recipe.Queue); err != nil {
+		return nil, err
+	}
 	p := s.recipe.Queue.Position(t.Client, t.Seen)
 	if err := s.joinAtWriter(ctx, t.Client, p, writing); err != nil {
 		return nil, err

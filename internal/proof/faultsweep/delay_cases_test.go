@@ -223,11 +223,11 @@ func TestContenderWithoutADelayObeysTheOneThatIsStored(t *testing.T) {
 // Work under a lease that was lost may have begun what has not ended.
 func TestLostLeaseThatIsReleased(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		held := w.Acquire(delayedBy(delay, w.Client("a")))
+		m, err := mutex.New(w.Client("a"), path, mutex.WithLockDelay(delay), mutex.WithMaxHold(time.Second))
+		require.NoError(t, err)
+		held := w.Acquire(m)
 		w.After(time.Second)
-		w.Remove(w.Client("operator"), held.Path())
-		w.Settle()
-		require.ErrorIs(t, held.Release(), lease.ErrLost)
+		require.ErrorIs(t, held.Release(), lease.ErrMaxHold)
 		w.Settle()
 		next := w.Start(delayedBy(delay, w.Client("b")), lease.Forever)
 		next.Granted()

@@ -4,6 +4,7 @@ package faultsweep
 func DelayMutants() []Mutant {
 	const (
 		attempt   = "internal/lockdelay/attempt.go"
+		look      = "internal/lockdelay/look.go"
 		endings   = "internal/lockdelay/endings.go"
 		stored    = "internal/lockdelay/lockdelay.go"
 		recorded  = "internal/queue/recorded.go"
@@ -15,7 +16,7 @@ func DelayMutants() []Mutant {
 	)
 	return []Mutant{{
 		Name: "a holder is not recorded", Package: sweeps, Tests: calm,
-		File: attempt, Old: "\tif recorded, err := a.write(ctx, over); err != nil || !recorded {\n", New: "\tif len(over) > 0 && err != nil {\n",
+		File: attempt, Old: "\tif done, err := a.write(ctx, over); err != nil || !done {\n", New: "\tif len(over) > 0 && err != nil {\n",
 	}, {
 		Name: "a holder is recorded after the grant", Package: sweeps, Tests: calm,
 		File: attempt, Old: "\t_, err = a.client.Multi(ctx, ops...)\n", New: "\ttime.AfterFunc(time.Millisecond, func() { _, _ = a.client.Multi(context.Background(), ops...) })\n\terr = nil\n",
@@ -36,7 +37,7 @@ func DelayMutants() []Mutant {
 		File: attempt, Old: "if refused.Index == 0 {", New: "if refused.Index >= 0 {",
 	}, {
 		Name: "the delay counts from when the contender has joined", Package: sweeps, Tests: "^TestEndOfALongHold$",
-		File: attempt, Old: "\te.seen = time.Now()\n", New: "\te.seen = a.p.Made()\n",
+		File: look, Old: "\te.seen = time.Now()\n\tdata, stat", New: "\te.seen = a.p.Made()\n\tdata, stat",
 	}, {
 		Name: "the delay counts from the last look", Package: sweeps, Tests: calm,
 		File: endings, Old: "\te.seen[end.record] = end\n", New: "\tend.seen = time.Now().Add(time.Hour)\n\te.seen[end.record] = end\n",
@@ -51,7 +52,7 @@ func DelayMutants() []Mutant {
 		File: attempt, Old: "\tfor len(over) > 0 {\n", New: "\tfor false {\n",
 	}, {
 		Name: "a holder counts as ended that only is not ahead", Package: "./internal/lockdelay", Tests: "^TestADowngradedReaderIsNotTakenForOneThatHasEnded$",
-		File: attempt, Old: "if exists || err != nil {", New: "if exists && err != nil || err != nil {",
+		File: look, Old: "if exists || err != nil {", New: "if exists && err != nil || err != nil {",
 	}, {
 		Name: "a contender with another delay is not refused", Package: sweeps, Tests: "^TestOtherDelaysAreRefused$",
 		File: stored, Old: "case q.LockDelay != 0 && d != q.LockDelay:", New: "case q.LockDelay != 0 && d < 0:",
@@ -63,16 +64,16 @@ func DelayMutants() []Mutant {
 		File: attempt, Old: "err == nil && stat.Czxid > a.p.Created():", New: "err == nil && stat.Czxid < 0:",
 	}, {
 		Name: "an end is not marked", Package: sweeps, Tests: "^TestLockWhoseUsersDoNotWaitOpensAtLast$",
-		File: attempt, Old: "_, _ = a.client.Set(ctx, e.record, data, 0)", New: "_ = data",
+		File: look, Old: "_, _ = a.client.Set(ctx, e.record, data, 0)", New: "_ = data",
 	}, {
 		Name: "a mark is old at once", Package: sweeps, Tests: "^TestLockWhoseUsersDoNotWaitOpensAtLast$",
-		File: attempt, Old: "/2 >= a.delay", New: "/2 >= 0*a.delay",
+		File: look, Old: "/2 >= a.delay", New: "/2 >= 0*a.delay",
 	}, {
 		Name: "a mark is old after one delay", Package: sweeps, Tests: "^TestLockWhoseUsersDoNotWaitOpensAtLast$",
-		File: attempt, Old: "/2 >= a.delay", New: "/1 >= a.delay",
+		File: look, Old: "/2 >= a.delay", New: "/1 >= a.delay",
 	}, {
 		Name: "a holder is marked from the beginning", Package: sweeps, Tests: "^TestEndOfALongHold$",
-		File: attempt, Old: "if stat.Version == 0 {", New: "if e.isOld = a.made.Sub(stat.Mtime)/2 >= a.delay; stat.Version == 0 {",
+		File: look, Old: "if stat.Version == 0 {", New: "if e.isOld = a.made.Sub(stat.Mtime)/2 >= a.delay; stat.Version == 0 {",
 	}, {
 		Name: "an acquire that must not wait waits for a delay", Package: sweeps, Tests: "^TestLockWhoseUsersDoNotWaitOpensAtLast$",
 		File: endings, Old: "\t\tcase atOnce:\n", New: "\t\tcase atOnce && a.watch == nil && e.Closed == nil:\n",
@@ -96,7 +97,7 @@ func DelayMutants() []Mutant {
 		File: release, Old: "\tcase h.recorded:\n\t\treturn h.removeRecorded(ctx)\n", New: "",
 	}, {
 		Name: "a release without a connection leaves the record", Package: sweeps, Tests: "^TestReleaseWithoutAConnection$",
-		File: "internal/hold/recorded.go", Old: "\t\th.remove()\n\t\th.unrecordInBackground()\n", New: "\t\th.remove()\n",
+		File: "internal/hold/recorded.go", Old: "\tif !errors.Is(err, framework.ErrSessionLost) {\n", New: "\tif err == nil {\n",
 	}, {
 		Name: "a slot that is given up counts as released", Package: sweeps, Tests: "^TestLockThatIsGivenUpIsClosed$",
 		File: release, Old: "if by == discarded {", New: "if by >= discarded {",
