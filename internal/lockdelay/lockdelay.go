@@ -6,7 +6,8 @@
 // The delay is stored in a node below the queue, path/lock-delay. A position that is
 // admitted is recorded below that, under the name of its own node, in a transaction
 // that checks that node; then the slot is granted. A release deletes both nodes in one
-// transaction. So a record whose node is gone says that a holder has ended uncleanly.
+// transaction. So a record whose node is gone says that a holder has ended uncleanly,
+// or, for a moment, that an acquire which was given up has been recorded before.
 //
 // # What is promised
 //

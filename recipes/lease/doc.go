@@ -68,9 +68,9 @@
 //     another one gets [ErrLockDelayMismatch]; who gives none obeys the one that is
 //     stored when it joins the queue. To change it, stop all that give one, and delete
 //     that node, if the server has not removed it.
-//   - Each holder is recorded below that node before it gets the lease, and Release
+//   - Each holder is recorded below that node before it gets the lease, and a clean end
 //     removes the record. So also a newcomer that finds nobody in the queue waits. The
-//     record of a holder that has ended stays until another one gets the lock.
+//     record of a lease that was lost stays until another client gets the lock.
 //   - Who waits counts the delay by its own clock, from when it has seen that the
 //     holder has ended. So a timeout has to be longer than that, or Acquire fails with
 //     a [TimeoutError] that is an [ErrLockDelay]. To those who come later than twice

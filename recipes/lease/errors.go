@@ -31,9 +31,9 @@ var (
 	// exclude each other. The text names one of its znodes. A mutex and a read-write
 	// lock may share a path.
 	ErrOtherRecipe = errors.New("the path is in use by another recipe")
-	// ErrLockDelay means that nobody is ahead, but the lock stays closed for a while,
-	// because a lease on it has ended without a release. The text says for how long,
-	// and names the znode of that. It comes in a TimeoutError.
+	// ErrLockDelay means that the lock stays closed for a while, although there is room
+	// for another holder, because a lease on it was lost. The text says for how long,
+	// and names that holder. It comes in a TimeoutError.
 	ErrLockDelay = errors.New("closed for a lock-delay")
 	// ErrLockDelayMismatch means that the path stores another lock-delay than the one
 	// given. The text says both.
