@@ -132,7 +132,7 @@ func TestServersRemoveTheContainerOfALockDelay(t *testing.T) {
 	require.NoError(t, a.Close())
 	awaitReaps(t, b, 3)
 	_, err = newMutex(t, b, path).Acquire(within(t, limit), 0)
-	require.ErrorIs(t, err, lease.ErrLockDelayMismatch, "a holder has ended without a release")
+	require.ErrorIs(t, err, lease.ErrLockDelay, "a holder has ended without a release")
 	acquireAndRelease(t, delayedMutex(t, b, path, short))
 	awaitRemoval(t, b, "/locks")
 	acquireAndRelease(t, newMutex(t, b, path))
