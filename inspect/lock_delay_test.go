@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -166,11 +167,11 @@ func TestSurveyOfSeveralUncleanEnds(t *testing.T) {
 // What comes and goes while a survey is under way. A holder that is released has not
 // ended uncleanly, whatever a listing showed of it.
 func TestSurveyOfALockDelayThatChanges(t *testing.T) {
-	held := make(chan *lease.Lease, 1)
+	var held atomic.Pointer[lease.Lease] // the functions run in goroutines of their own
 	take := func(w *conformance.World) {
-		held <- must(delayed(w, "a").Acquire(w.T.Context(), time.Second))
+		held.Store(must(delayed(w, "a").Acquire(w.T.Context(), time.Second)))
 	}
-	release := func(*conformance.World) { _ = (<-held).Release() }
+	release := func(*conformance.World) { _ = held.Load().Release() }
 	for name, tc := range map[string]struct {
 		// first happens when the queue has been listed, and then, if it is not nil,
 		// during the first such request.
