@@ -135,24 +135,9 @@ func endedOf(ctx context.Context, client *framework.Client, path string, name zn
 	if errors.Is(err, framework.ErrNoNode) || stat.EphemeralOwner != 0 { // a contender of another lock
 		return nil, nil
 	}
-	e := &Ended{Kind: kindOf[name.Kind], Node: name.Node, Holder: holderOf(name, data), Granted: stat.Ctime}
+	e := &Ended{Kind: queue.KindOf(name), Node: name.Node, Holder: queue.HolderOf(name.Node, data), Granted: stat.Ctime}
 	if stat.Version > 0 { // who first sees the end sets the record
 		e.Seen = stat.Mtime
 	}
 	return e, err
-}
-
-// kindOf says what the nodes of a kind contend for.
-var kindOf = map[string]string{
-	znode.Mutex: lease.KindMutex, znode.Reader: lease.KindReader, znode.Writer: lease.KindWriter,
-	znode.Latch: lease.KindLeader, znode.Permits: lease.KindSemaphore,
-}
-
-// holderOf reads the data of a record, which are those of the node. A contender in an
-// election writes its id.
-func holderOf(name znode.Name, data []byte) lease.Holder {
-	if name.Kind == znode.Latch {
-		return lease.Holder{Who: string(data)}
-	}
-	return queue.ParseHolder(data)
 }

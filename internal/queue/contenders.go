@@ -86,15 +86,19 @@ func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*lease.Conte
 	return all, <-failed // the first, if there is one; it cancelled the others
 }
 
-// kindOf says what the nodes of a kind contend for.
-var kindOf = map[string]string{
+// kinds says what the nodes of a kind contend for.
+var kinds = map[string]string{
 	znode.Mutex: lease.KindMutex, znode.Reader: lease.KindReader, znode.Writer: lease.KindWriter, znode.Latch: lease.KindLeader,
 	znode.Permit: lease.KindSemaphore, znode.Permits: lease.KindSemaphore,
 }
 
+// KindOf says what a node contends for: lease.KindMutex and so on, "" if it is not
+// known.
+func KindOf(name znode.Name) string { return kinds[name.Kind] }
+
 func (q *Queue) describe(name znode.Name, data []byte, stat framework.Stat) lease.Contender {
 	return lease.Contender{
-		Kind: kindOf[name.Kind], Node: name.Node, Path: q.Node(name.Node), Token: lease.Token(stat.Czxid), Session: stat.EphemeralOwner,
+		Kind: KindOf(name), Node: name.Node, Path: q.Node(name.Node), Token: lease.Token(stat.Czxid), Session: stat.EphemeralOwner,
 		Holder: HolderOf(name.Node, data), Enqueued: stat.Ctime,
 	}
 }
