@@ -63,7 +63,7 @@ func (w *wait) lastFailure(err error) error {
 		return request
 	case w.try.endings.Closed != nil:
 		return w.try.endings.Closed
-	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted):
+	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted), errors.Is(err, queue.ErrSteppedBack):
 		return err
 	}
 	return w.failed

@@ -85,7 +85,7 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 			return held, nil
 		case w.ctx.Err() != nil, errors.Is(err, framework.ErrClosed), errors.Is(err, queue.ErrNotFree):
 			return nil, w.explain(err)
-		case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted):
+		case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted), errors.Is(err, queue.ErrSteppedBack):
 			w.failed = err // the position is lost; there is time left
 		case errors.Is(err, framework.ErrTooManyEphemerals) && !slices.Contains(w.full, session):
 			w.full, w.refused = append(w.full, session), err // others were faster

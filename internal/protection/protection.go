@@ -1,6 +1,7 @@
 // Package protection reads and makes the names of nodes whose creator can find them
 // again: "_c_", a UUID in its usual form, "-", and the name asked for. It is the form
-// that Apache Curator writes and recognizes.
+// that Apache Curator writes and recognizes. Its UUIDs have version 4, which is random;
+// ours have version 8, which RFC 9562 leaves to who makes them, and are as random.
 package protection
 
 import (
@@ -22,13 +23,19 @@ const Before = len(prefix) + idLength + len("-")
 // An ID marks the nodes of one protected create, of which only one ever counts.
 type ID [idLength]byte
 
-// New returns a random UUID of version 4.
+// version is the digit of a UUID that says how it was made, and versionAt its index.
+const (
+	version   = '8'
+	versionAt = 14
+)
+
+// New returns a random UUID of version 8.
 func New(random io.Reader) (id ID, err error) {
 	b, err := read(random)
 	if err != nil {
 		return id, fmt.Errorf("random id: %w", err)
 	}
-	b[6] = b[6]&0x0f | 0x40
+	b[6] = b[6]&0x0f | 0x80
 	b[8] = b[8]&0x3f | 0x80
 	text := hex.AppendEncode(id[:0], b[:4])
 	for _, part := range [][]byte{b[4:6], b[6:8], b[8:10], b[10:]} {
@@ -86,4 +93,11 @@ func Cut(name string) string {
 		return ""
 	}
 	return name[len(prefix):end]
+}
+
+// IsOurs reports whether a client of this module made a node of that name: no other
+// known client of ZooKeeper writes such a UUID.
+func IsOurs(name string) bool {
+	id, ok := Of(name)
+	return ok && id[versionAt] == version
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // Listed waits for a listing that shows the own node, and returns the children that do
-// not contend. It returns ErrEvicted if the own node was deleted.
+// not contend. It returns ErrEvicted if the own node was deleted, and ErrSteppedBack if
+// that requests that the position leaves.
 func (p *Position) Listed(ctx context.Context) (others []string, err error) {
 	for {
 		listed, others, err := p.isListed()
@@ -33,7 +34,8 @@ func (p *Position) isListed() (listed bool, others []string, err error) {
 // AwaitAdmitted returns nil when the position is admitted: then the own node existed at
 // that moment, in the present session. also is what the rule depends on besides the
 // contenders ahead; nil for nothing. With atOnce it does not wait for other contenders:
-// it returns ErrNotFree. It returns ErrEvicted if the own node was deleted.
+// it returns ErrNotFree. It returns ErrEvicted if the own node was deleted, and
+// ErrSteppedBack if that requests that the position leaves.
 func (p *Position) AwaitAdmitted(ctx context.Context, also *Dependency, atOnce bool) error {
 	if also == nil {
 		also = &Dependency{}
@@ -115,6 +117,8 @@ func (p *Position) find() (at int, err error) {
 	switch {
 	case p.evicted:
 		return -1, ErrEvicted
+	case p.stepsBack:
+		return -1, ErrSteppedBack
 	case p.failed != nil:
 		err, p.failed = p.failed, nil
 		return -1, err
@@ -210,7 +214,8 @@ func (p *Position) onOwnData(data []byte, stat framework.Stat) {
 		return
 	}
 	p.read, p.revocationRequested = stat.Czxid, znode.RevocationRequested(data)
-	if p.admissible {
+	p.stepsBack = p.self.Kind == znode.Latch && znode.StepBackRequested(data)
+	if p.admissible || p.stepsBack {
 		p.notify()
 	}
 }

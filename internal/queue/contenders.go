@@ -16,21 +16,17 @@ import (
 // the leader. Nodes that are deleted meanwhile are left out.
 func (q *Queue) Contenders(ctx context.Context) (found []lease.Contender, err error) {
 	defer q.explain("list contenders", &err)
-	if err := q.CatchUp(ctx); err != nil {
-		return nil, err
-	}
-	children, exists, err := znode.Children(ctx, q.Client, q.Path)
+	names, err := q.namesNow(ctx)
 	switch {
 	case err != nil:
 		return nil, err
-	case !exists:
+	case len(names) == 0:
 		return []lease.Contender{}, nil
 	}
 	policy, err := q.Rule(ctx, q.Client)
 	if err != nil {
 		return nil, err
 	}
-	names := q.Among(children)
 	all, err := q.readAll(ctx, names)
 	if err != nil {
 		return nil, err
@@ -44,10 +40,37 @@ func (q *Queue) Contenders(ctx context.Context) (found []lease.Contender, err er
 		if i > 0 && names[i-1].Sequence == name.Sequence {
 			ahead = slices.DeleteFunc(slices.Clone(ahead), name.SharesPosition)
 		}
-		all[i].Holding = len(policy(name, Before(ahead))) == 0
-		found = append(found, *all[i])
+		c := all[i].Contender
+		c.Holding = len(policy(name, Before(ahead))) == 0
+		found = append(found, c)
 	}
 	return found, nil
+}
+
+// An Entry is a contender, with what its node says.
+type Entry struct {
+	lease.Contender
+	Data    []byte
+	Version int32 // of the data
+}
+
+// Entries is Contenders with the data of each; the rule is not asked, so none is
+// Holding.
+func (q *Queue) Entries(ctx context.Context) ([]*Entry, error) {
+	names, err := q.namesNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := q.readAll(ctx, names)
+	return slices.DeleteFunc(all, func(e *Entry) bool { return e == nil }), err
+}
+
+// namesNow lists the contenders as seen by a server that has caught up with the leader.
+func (q *Queue) namesNow(ctx context.Context) ([]znode.Name, error) {
+	if err := q.CatchUp(ctx); err != nil {
+		return nil, err
+	}
+	return q.Names(ctx, q.Client)
 }
 
 // sideBySide is how many nodes are read at once. A server answers the requests of a
@@ -58,18 +81,17 @@ const sideBySide = 16
 
 // readAll reads nodes; those that were deleted are nil. If one cannot be read that is
 // the error, and no further one is read.
-func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*lease.Contender, error) {
+func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*Entry, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	all := make([]*lease.Contender, len(names))
+	all := make([]*Entry, len(names))
 	failed := make(chan error, sideBySide)
 	var next atomic.Int64
 	read := func() {
 		for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
 			switch data, stat, err := q.Client.Get(ctx, q.Node(names[i].Node)); {
 			case err == nil:
-				contender := q.describe(names[i], data, stat)
-				all[i] = &contender
+				all[i] = &Entry{q.describe(names[i], data, stat), data, stat.Version}
 			case !errors.Is(err, framework.ErrNoNode):
 				failed <- err
 				cancel()

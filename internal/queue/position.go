@@ -62,6 +62,7 @@ type awaiting struct {
 	head                string // the first ahead
 	data                []byte // of that, if it was read
 	revocationRequested bool   // by the data of its node when that was last read
+	stepsBack           bool   // so is that it joins again
 }
 
 // Position returns a position in the session that the client is pinned to, which has no

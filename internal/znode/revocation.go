@@ -14,12 +14,11 @@ const revokeMark = "__REVOKE__"
 // RevocationRequested reports whether data requests revocation.
 func RevocationRequested(data []byte) bool { return bytes.HasSuffix(data, []byte(revokeMark)) }
 
-// Unmarked returns the data from before a request for revocation, as far as it is still
-// known.
+// Unmarked returns the data from before requests for revocation and to step back, as
+// far as it is still known.
 func Unmarked(data []byte) []byte {
-	if rest, ok := bytes.CutSuffix(data, []byte(revokeMark)); ok {
-		return bytes.TrimSuffix(rest, []byte("\n"))
-	}
+	data, _ = cutMark(data, revokeMark)
+	data, _ = cutMark(data, stepBackMark)
 	return data
 }
 

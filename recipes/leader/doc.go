@@ -41,6 +41,16 @@
 //
 // A candidate that campaigns again does so at the end of the queue, behind the others.
 //
+// # Choosing the next leader
+//
+// [Election.MakeNext] makes a certain candidate the next one behind the leader, which
+// then resigns, or is asked to by [lease.RequestRevocation]:
+//
+//	leader      a   a   a   d
+//	behind it   b   d   d   b    b and c are asked, and join the queue again; a resigns
+//	            c   b   b   c
+//	            d       c
+//
 // # Interoperability
 //
 // The znodes are those of Apache Curator's LeaderLatch, so Go and Java services elect

@@ -55,8 +55,8 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 	switch err := o.backoff.Validate(); {
 	case !utf8.ValidString(id):
 		return nil, at.Invalid("id %s is not UTF-8", quote.Excerpt([]byte(id)))
-	case znode.RevocationRequested([]byte(id)):
-		return nil, at.Invalid("id %s ends like a request for revocation", quote.Excerpt([]byte(id)))
+	case string(znode.Unmarked([]byte(id))) != id:
+		return nil, at.Invalid("id %s ends like a request for revocation, or to step back", quote.Excerpt([]byte(id)))
 	case err != nil:
 		return nil, at.Invalid("backoff: %v", err)
 	}
