@@ -46,10 +46,9 @@
 // [Election.MakeNext] makes a certain candidate the next one behind the leader, which
 // then resigns, or is asked to by [lease.RequestRevocation]:
 //
-//	leader      a   a   a   d
-//	behind it   b   d   d   b    b and c are asked, and join the queue again; a resigns
-//	            c   b   b   c
-//	            d       c
+//	at first                  a leads, b c d wait
+//	after MakeNext of d       a leads, d b c wait: b and c were asked to join again
+//	after a has resigned      d leads, b c wait, and a, if it campaigns again
 //
 // # Interoperability
 //
