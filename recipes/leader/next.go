@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/hold"
 	"github.com/zkrecipes/zkrecipes/internal/protection"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
@@ -53,13 +55,13 @@ func (e *Election) MakeNext(ctx context.Context, id string) (leader lease.Conten
 		return lease.Contender{}, err
 	}
 	for {
-		leader, between, named, err := e.find(ctx, id)
+		head, between, named, err := e.find(ctx, id)
 		switch {
 		case err != nil:
 		case len(between) == 0 && !znode.StepBackRequested(named.Data): // another MakeNext has asked it to
-			return leader, nil
+			return head.Contender, nil
 		default:
-			err = e.stepBack(ctx, between, named)
+			err = e.stepBack(ctx, head, between, named)
 		}
 		if err != nil {
 			return lease.Contender{}, fmt.Errorf("make %s the next leader of %s: %w", quote.Brief(id), e.path, err)
@@ -69,29 +71,29 @@ func (e *Election) MakeNext(ctx context.Context, id string) (leader lease.Conten
 
 // find returns the leader, the candidate with the id, and those between the two. Nobody
 // comes between them any more: numbers grow.
-func (e *Election) find(ctx context.Context, id string) (leader lease.Contender, between []*queue.Entry, named *queue.Entry, err error) {
+func (e *Election) find(ctx context.Context, id string) (head *queue.Entry, between []*queue.Entry, named *queue.Entry, err error) {
 	all, err := e.recipe.Queue.Entries(ctx)
 	if err != nil {
-		return leader, nil, nil, err
+		return nil, nil, nil, err
 	}
 	has := func(c *queue.Entry) bool { return c.Holder.Who == id }
 	if len(all) == 0 {
-		return leader, nil, nil, ErrNoCandidate
+		return nil, nil, nil, ErrNoCandidate
 	}
 	head, behind := all[0], all[1:]
 	at := slices.IndexFunc(behind, has)
 	switch {
 	case at >= 0:
-		return head.Contender, behind[:at], behind[at], nil
+		return head, behind[:at], behind[at], nil
 	case has(head):
-		return leader, nil, nil, ErrLeadsAlready
+		return nil, nil, nil, ErrLeadsAlready
 	}
-	return leader, nil, nil, ErrNoCandidate
+	return nil, nil, nil, ErrNoCandidate
 }
 
 // stepBack asks those ahead of the named candidate to step back, and waits until they
 // have. It returns nil also when something else has changed.
-func (e *Election) stepBack(ctx context.Context, between []*queue.Entry, named *queue.Entry) error {
+func (e *Election) stepBack(ctx context.Context, head *queue.Entry, between []*queue.Entry, named *queue.Entry) error {
 	for _, c := range between {
 		if !protection.IsOurs(c.Node) {
 			return fmt.Errorf("%w, as it is not of this module: %s", ErrNotPassed, c)
@@ -102,21 +104,10 @@ func (e *Election) stepBack(ctx context.Context, between []*queue.Entry, named *
 			return err
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // ends the watches
-	_, stat, watch, err := e.recipe.Client.GetWatch(ctx, named.Path)
-	if changed, err := hasChanged(err); changed || err != nil || stat.Version != named.Version {
-		return err
-	}
 	if znode.StepBackRequested(named.Data) {
 		between = append(slices.Clone(between), named)
 	}
-	for _, c := range between {
-		if changed, err := e.awaitGone(ctx, c, watch); changed || err != nil {
-			return err
-		}
-	}
-	return nil
+	return e.awaitGone(ctx, between, head, named)
 }
 
 // maxAsked is how many candidates are asked in one transaction: with the longest ids it
@@ -150,38 +141,42 @@ func hasChanged(err error) (changed bool, other error) {
 	return false, err
 }
 
-// awaitGone waits until a candidate has left, unless the watch on the named one fires.
-func (e *Election) awaitGone(ctx context.Context, c *queue.Entry, named *framework.Watch) (changed bool, err error) {
-	for {
-		_, _, w, err := e.recipe.Client.GetWatch(ctx, c.Path)
+// awaitGone waits until these have left, unless the leader or the named candidate
+// changes: one of those between may be the leader then. Once per session timeout it
+// returns all the same, as a change may have come without an event.
+func (e *Election) awaitGone(ctx context.Context, between []*queue.Entry, head, named *queue.Entry) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the watches
+	look := time.NewTimer(hold.LookInterval(e.recipe.Client.Session(), named.Path))
+	defer look.Stop()
+	var watches [2]*framework.Watch
+	for i, c := range []*queue.Entry{head, named} {
+		_, stat, w, err := e.recipe.Client.GetWatch(ctx, c.Path)
+		if changed, err := hasChanged(err); changed || err != nil || stat.Version != c.Version {
+			return err
+		}
+		watches[i] = w
+	}
+	for len(between) > 0 {
+		_, _, w, err := e.recipe.Client.GetWatch(ctx, between[0].Path)
 		switch {
 		case errors.Is(err, framework.ErrNoNode):
-			return false, nil
-		case err != nil && ctx.Err() == nil:
-			return false, err
-		case err == nil:
-			changed = e.awaitEvent(ctx, c, w, named)
+			between = between[1:]
+			continue
+		case err != nil:
+			return err
 		}
-		if changed {
-			return true, nil
-		}
-		if ctx.Err() != nil {
-			return false, fmt.Errorf("%w: not yet stepped back: %s", context.Cause(ctx), c)
+		select {
+		case <-w.Events():
+		case <-watches[0].Events():
+			return nil
+		case <-watches[1].Events():
+			return nil
+		case <-look.C:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("%w: not yet stepped back: %s", context.Cause(ctx), between[0])
 		}
 	}
-}
-
-// awaitEvent waits until a candidate may have left. It returns true if the watch on the
-// named one has fired.
-func (e *Election) awaitEvent(ctx context.Context, c *queue.Entry, own, named *framework.Watch) bool {
-	found, stop := e.recipe.Queue.LookAgain(ctx, c.Path, true)
-	defer stop()
-	select {
-	case <-named.Events():
-		return true
-	case <-own.Events():
-	case <-found:
-	case <-ctx.Done():
-	}
-	return false
+	return nil
 }
