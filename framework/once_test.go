@@ -36,7 +36,7 @@ func TestRandMakesNamesThatRepeat(t *testing.T) {
 		c := connect(t, s, func(cfg *framework.Config) { kit.SetRandom(cfg, bytes.NewReader(make([]byte, 16))) })
 		made, err := c.CreateProtected(t.Context(), "/n-", nil, framework.EphemeralSequential)
 		require.NoError(t, err)
-		require.Equal(t, "/_c_00000000-0000-4000-8000-000000000000-n-0000000000", made.Path)
+		require.Equal(t, "/_c_00000000-0000-8000-8000-000000000000-n-0000000000", made.Path)
 	})
 }
 

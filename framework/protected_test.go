@@ -65,7 +65,7 @@ func (p place) only(t *testing.T, made framework.Created) {
 	id, ok := protection.Of(nodes[0])
 	require.True(t, ok, "CURATOR-489: the name must tell its id")
 	assert.True(t, id.Marks(nodes[0]))
-	assert.Regexp(t, `^_c_[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}-n-[0-9]{10}$`, nodes[0])
+	assert.Regexp(t, `^_c_[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}-n-[0-9]{10}$`, nodes[0])
 }
 
 func TestProtectedCreate(t *testing.T) {

@@ -46,8 +46,8 @@ type Recipe struct {
 
 // A Taker acquires a slot in the session of a try, with the try's context, and starts
 // its hold. It is called again after a framework.ErrSessionLost, with another session,
-// and after a queue.ErrEvicted or a queue.ErrSteppedBack. On failure none of its nodes remains, or they are being
-// deleted.
+// and after a queue.ErrEvicted or a queue.ErrSteppedBack. On failure none of its nodes
+// remains, or they are being deleted.
 type Taker func(ctx context.Context, t *Try) (*lease.Lease, error)
 
 // Key identifies its holds for re-entry.

@@ -214,8 +214,10 @@ func (p *Position) onOwnData(data []byte, stat framework.Stat) {
 		return
 	}
 	p.read, p.revocationRequested = stat.Czxid, znode.RevocationRequested(data)
-	p.stepsBack = p.self.Kind == znode.Latch && znode.StepBackRequested(data)
-	if p.admissible || p.stepsBack {
+	if p.stepsBack = p.self.Kind == znode.Latch && znode.StepBackRequested(data); p.stepsBack {
+		p.notify()
+	}
+	if p.admissible {
 		p.notify()
 	}
 }

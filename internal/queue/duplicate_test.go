@@ -56,7 +56,7 @@ func TestSecondNodeUnderTheOwnIDIsRemoved(t *testing.T) {
 					require.NoError(t, err)
 					return made.Path
 				}
-				const own = "_c_00000000-0000-4000-8000-000000000000-"
+				const own = "_c_00000000-0000-8000-8000-000000000000-"
 				others := []string{create("_c_00000000-0000-4000-8000-000000000001-"), create("")}
 				second := ""
 				if ahead {

@@ -100,7 +100,8 @@ func TestNextDoesNotPassALatchOfCurator(t *testing.T) {
 	})
 }
 
-// A candidate that does not answer is waited for as long as the context says, and named.
+// A candidate that does not answer is waited for as long as the context says, and
+// named.
 func TestNextWaitsForACandidateThatDoesNotStepBack(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b, c := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b"), newElection(t, w.Client("c"), "c")

@@ -236,7 +236,7 @@ func namesOfNodes(t *testing.T, w *World, r Recipe) {
 		require.True(t, at.Waiting())
 	}
 	for _, node := range w.Ephemerals("/") {
-		require.Regexp(t, `/_c_[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}-[^/]*[0-9]{10}$`, node)
+		require.Regexp(t, `/_c_[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}-[^/]*[0-9]{10}$`, node)
 	}
 	release(t, held...)
 	got := at.Granted()
