@@ -63,7 +63,7 @@ func (w *wait) lastFailure(err error) error {
 		return request
 	case w.try.endings.Closed != nil:
 		return w.try.endings.Closed
-	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted), errors.Is(err, queue.ErrSteppedBack):
+	case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted):
 		return err
 	}
 	return w.failed

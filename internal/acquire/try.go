@@ -109,6 +109,9 @@ func (t *Try) Await(ctx context.Context, q *queue.Queue, also *queue.Dependency)
 		return nil, err
 	}
 	if err := t.AwaitPosition(ctx, p, also); err != nil {
+		if errors.Is(err, queue.ErrSteppedBack) && p.RevocationRequested() {
+			t.wait.revoked = true
+		}
 		t.GiveUp(p)
 		return nil, err
 	}
@@ -239,7 +242,7 @@ func (t *Try) Grant(p *queue.Position) (*lease.Lease, error) {
 		p.Unrecord()
 		return nil, err
 	}
-	grant.Token, grant.RevocationRequested = lease.Token(p.Token()), p.RevocationRequested()
+	grant.Token, grant.RevocationRequested = lease.Token(p.Token()), p.RevocationRequested() || t.wait.revoked
 	return t.Start(t.Work, grant), nil
 }
 

@@ -29,6 +29,7 @@ type wait struct {
 	full    []*framework.Session // had no room; refused is what they said last
 	refused error
 	seen    queue.Seen // for the error
+	revoked bool       // was requested of a position that has stepped back
 	try     Try        // the present one
 }
 
@@ -85,8 +86,9 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 			return held, nil
 		case w.ctx.Err() != nil, errors.Is(err, framework.ErrClosed), errors.Is(err, queue.ErrNotFree):
 			return nil, w.explain(err)
-		case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted), errors.Is(err, queue.ErrSteppedBack):
+		case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted):
 			w.failed = err // the position is lost; there is time left
+		case errors.Is(err, queue.ErrSteppedBack): // no failure
 		case errors.Is(err, framework.ErrTooManyEphemerals) && !slices.Contains(w.full, session):
 			w.full, w.refused = append(w.full, session), err // others were faster
 		default:

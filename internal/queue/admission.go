@@ -10,8 +10,7 @@ import (
 )
 
 // Listed waits for a listing that shows the own node, and returns the children that do
-// not contend. It returns ErrEvicted if the own node was deleted, and ErrSteppedBack if
-// that requests that the position leaves.
+// not contend. It returns ErrEvicted if the own node was deleted.
 func (p *Position) Listed(ctx context.Context) (others []string, err error) {
 	for {
 		listed, others, err := p.isListed()
@@ -35,7 +34,7 @@ func (p *Position) isListed() (listed bool, others []string, err error) {
 // that moment, in the present session. also is what the rule depends on besides the
 // contenders ahead; nil for nothing. With atOnce it does not wait for other contenders:
 // it returns ErrNotFree. It returns ErrEvicted if the own node was deleted, and
-// ErrSteppedBack if that requests that the position leaves.
+// ErrSteppedBack if that requests that the position leaves, and others are ahead.
 func (p *Position) AwaitAdmitted(ctx context.Context, also *Dependency, atOnce bool) error {
 	if also == nil {
 		also = &Dependency{}
@@ -117,8 +116,6 @@ func (p *Position) find() (at int, err error) {
 	switch {
 	case p.evicted:
 		return -1, ErrEvicted
-	case p.stepsBack:
-		return -1, ErrSteppedBack
 	case p.failed != nil:
 		err, p.failed = p.failed, nil
 		return -1, err
@@ -164,6 +161,9 @@ func (p *Position) decide(policy Policy, atOnce bool) (admitted bool, err error)
 		return false, nil
 	}
 	p.watchOwn(false)
+	if p.stepsBack {
+		return false, ErrSteppedBack
+	}
 	p.waitFor(at, wait, policy)
 	return false, nil
 }
@@ -201,6 +201,9 @@ func (p *Position) watchOwn(urgent bool) {
 	if p.node == nil {
 		p.node = p.view.node(p.self)
 		p.node.owner = p
+		if p.node.watch == watched { // for another position
+			p.onOwnData(p.node.data, p.node.stat)
+		}
 	}
 	p.node.read(urgent)
 }

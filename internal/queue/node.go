@@ -25,7 +25,9 @@ type node struct {
 	stop    func() // ends the watch
 	dead    bool   // it is deleted
 	listed  uint64 // the last listing that has shown it
-	missed  bool   // an event came that its hold has not received
+	data    []byte // by the last read, with stat
+	stat    framework.Stat
+	missed  bool // an event came that its hold has not received
 
 	heir atomic.Pointer[func(framework.Event)] // the hold that has taken over the watch of its node
 }
@@ -151,6 +153,7 @@ func (n *node) record(data []byte, stat framework.Stat, stop func(), err error) 
 	default:
 		n.watch, unused = unwatched, stop
 	}
+	n.data, n.stat = data, stat
 	if p := n.owner; p != nil {
 		p.onOwnData(data, stat)
 	}

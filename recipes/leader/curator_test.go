@@ -166,3 +166,28 @@ func TestRaceAtStateChanged_Curator(t *testing.T) {
 		}
 	})
 }
+
+// A LeaderLatch of Curator watches the node ahead of it for one change: after a change
+// of its data it would not notice that the leader has resigned. So no request is
+// written into that node, while there is such a candidate directly behind it.
+func TestRevocationAheadOfALatchOfCurator(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		term := w.Acquire(newElection(t, w.Client("a"), "a"))
+		operator, java := w.Client("operator"), w.Client("java")
+		latch, err := java.Create(t.Context(), path+"/_c_01234567-89ab-4def-8123-456789abcdef-latch-", []byte("java1"), framework.EphemeralSequential)
+		require.NoError(t, err)
+		behind := w.Start(newElection(t, w.Client("b"), "b"), lease.Forever)
+		before, _ := w.Server.Node(term.Path())
+		err = lease.RequestRevocation(t.Context(), operator, term.Path())
+		require.ErrorIs(t, err, lease.ErrCuratorBehind)
+		after, _ := w.Server.Node(term.Path())
+		require.Equal(t, before, after)
+		require.False(t, conformance.Closed(term.RevocationRequested()))
+		w.Remove(java, latch.Path)
+		require.NoError(t, lease.RequestRevocation(t.Context(), operator, term.Path()))
+		w.Settle()
+		require.True(t, conformance.Closed(term.RevocationRequested()))
+		require.NoError(t, term.Release())
+		require.NoError(t, behind.Granted().Release())
+	})
+}

@@ -18,37 +18,34 @@ import (
 
 // Why MakeNext has failed.
 var (
-	// ErrNoCandidate means that no candidate has the id.
+	// ErrNoCandidate means that no candidate has the id. One that is stepping back, as
+	// another MakeNext has requested, counts when it has joined the queue again.
 	ErrNoCandidate = errors.New("no candidate has this id")
 	// ErrLeadsAlready means that the leader has the id, and no candidate behind it.
 	ErrLeadsAlready = errors.New("the candidate is the leader")
-	// ErrNotPassed means that a candidate between the two is not one of this module,
-	// such as a LeaderLatch of Apache Curator: it cannot be asked to step back. No
-	// candidate was asked then.
-	ErrNotPassed = errors.New("a candidate ahead cannot step back")
+	// ErrNotPassed means that a candidate between the two, or the named one behind
+	// others, is not one of this module, such as a LeaderLatch of Apache Curator: that
+	// does not step back, nor does it notice when the one ahead of it has.
+	ErrNotPassed = errors.New("a candidate cannot be passed")
 )
 
 // MakeNext makes the candidate with that id the next one behind the leader, and returns
 // the leader. When the term of that ends, the candidate is granted the next one, unless
-// it has left the queue, or its session has ended. So a leader that wants a certain
-// candidate to lead after it calls MakeNext, and resigns; any other process calls it,
-// and then lease.RequestRevocation for the leader's Path.
+// it has left the queue by then. So a leader that wants a certain candidate to lead
+// after it calls MakeNext, and resigns; any other process calls it, and then
+// lease.RequestRevocation for the leader's Path.
 //
 // The candidates between the two are asked to step back: each leaves the queue, and
 // joins it again at the end. They do it themselves, so a term is still granted only to
-// a candidate with nothing ahead of it. The leader is not affected, and nobody waits
-// for a session timeout. MakeNext returns nil once nobody is between the two, which
-// then remains so. Of several candidates with the id, the first behind the leader
-// counts.
+// a candidate with nothing ahead of it. The leader is not affected, and it takes a few
+// round trips, no session timeout. MakeNext returns nil once nobody is between the two;
+// nobody can come between them later. Of several candidates with the id, the first
+// behind the leader counts.
 //
-// Each candidate between the two must be one of this module: that of another client,
-// such as a LeaderLatch of Apache Curator, is not passed. The leader, the candidate
-// itself and those behind it may be such.
-//
-// Errors: ErrNoCandidate, ErrLeadsAlready, ErrNotPassed, and if ctx ends, its cause:
-// then a candidate has not stepped back in time, as its process does not run or its
-// client has more than 64 candidates in the queue. Those that have stepped back stay
-// where they are. framework.ErrNoAuth means that candidates use credentials which the
+// Errors: ErrNoCandidate, ErrLeadsAlready, ErrNotPassed, and the cause of ctx when that
+// ends: then a candidate has not stepped back in time, because its process does not
+// run, as a rule, and the error names one. Those that were asked may still step back
+// after a failure. framework.ErrNoAuth means that candidates use credentials which the
 // client does not have.
 func (e *Election) MakeNext(ctx context.Context, id string) (leader lease.Contender, err error) {
 	if err := e.check(); err != nil {
@@ -58,76 +55,98 @@ func (e *Election) MakeNext(ctx context.Context, id string) (leader lease.Conten
 		head, between, named, err := e.find(ctx, id)
 		switch {
 		case err != nil:
-		case len(between) == 0 && !znode.StepBackRequested(named.Data): // another MakeNext has asked it to
+		case len(between) == 0:
+			head.Holding = true
 			return head.Contender, nil
 		default:
 			err = e.stepBack(ctx, head, between, named)
 		}
-		if err != nil {
-			return lease.Contender{}, fmt.Errorf("make %s the next leader of %s: %w", quote.Brief(id), e.path, err)
+		if err == nil {
+			continue
 		}
+		if ctx.Err() != nil {
+			err = interrupted(ctx, err, between)
+		}
+		return lease.Contender{}, fmt.Errorf("make %s the next leader of %s: %w", quote.Brief(id), e.path, err)
 	}
+}
+
+// interrupted is the error when ctx has ended. A request that it has interrupted need
+// not say so.
+func interrupted(ctx context.Context, failed error, between []*queue.Entry) error {
+	err := context.Cause(ctx)
+	if len(between) > 0 {
+		err = fmt.Errorf("%w; not yet stepped back: %s", err, between[len(between)-1])
+	}
+	if !errors.Is(failed, context.Cause(ctx)) {
+		err = fmt.Errorf("%w; last failure: %w", err, failed)
+	}
+	return err
 }
 
 // find returns the leader, the candidate with the id, and those between the two. Nobody
 // comes between them any more: numbers grow.
 func (e *Election) find(ctx context.Context, id string) (head *queue.Entry, between []*queue.Entry, named *queue.Entry, err error) {
 	all, err := e.recipe.Queue.Entries(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, nil, nil, err
-	}
-	has := func(c *queue.Entry) bool { return c.Holder.Who == id }
-	if len(all) == 0 {
+	case len(all) == 0:
 		return nil, nil, nil, ErrNoCandidate
 	}
 	head, behind := all[0], all[1:]
-	at := slices.IndexFunc(behind, has)
+	at := slices.IndexFunc(behind, func(c *queue.Entry) bool { return c.Holder.Who == id && !znode.StepBackRequested(c.Data) })
 	switch {
 	case at >= 0:
 		return head, behind[:at], behind[at], nil
-	case has(head):
+	case head.Holder.Who == id:
 		return nil, nil, nil, ErrLeadsAlready
 	}
 	return nil, nil, nil, ErrNoCandidate
 }
 
 // stepBack asks those ahead of the named candidate to step back, and waits until they
-// have. It returns nil also when something else has changed.
+// may have. It returns nil also when something else has changed.
+//
+// A LeaderLatch of Curator watches the node ahead of it for one change. If that is of
+// the data, it never notices that the node is deleted. So none of the nodes that are
+// changed here may have such a one behind it.
 func (e *Election) stepBack(ctx context.Context, head *queue.Entry, between []*queue.Entry, named *queue.Entry) error {
-	for _, c := range between {
+	for _, c := range append(slices.Clone(between), named) {
 		if !protection.IsOurs(c.Node) {
 			return fmt.Errorf("%w, as it is not of this module: %s", ErrNotPassed, c)
 		}
 	}
-	for some := range slices.Chunk(between, maxAsked) {
-		if changed, err := e.ask(ctx, some, named); changed || err != nil {
-			return err
-		}
+	if changed, err := e.ask(ctx, between, named); changed || err != nil {
+		return err
 	}
-	if znode.StepBackRequested(named.Data) {
-		between = append(slices.Clone(between), named)
-	}
-	return e.awaitGone(ctx, between, head, named)
+	return e.await(ctx, head, between[len(between)-1], named)
 }
 
-// maxAsked is how many candidates are asked in one transaction: with the longest ids it
-// is well below the largest request that a server takes.
-const maxAsked = 128
+// maxAsked is how many bytes the paths and data have of the nodes that are changed in
+// one transaction.
+const maxAsked = 4 << 10
 
-// ask asks candidates to step back, unless the named one has left. changed says that
-// the queue is not as it was found.
-func (e *Election) ask(ctx context.Context, candidates []*queue.Entry, named *queue.Entry) (changed bool, err error) {
-	ops := []framework.Op{framework.CheckOp(named.Path, framework.AnyVersion)}
-	for _, c := range candidates {
-		if marked, change := znode.MarkStepBack(c.Data); change {
-			ops = append(ops, framework.SetOp(c.Path, marked, c.Version))
+// ask asks candidates to step back, while the named one is behind them. changed says
+// that the queue is not as it was found.
+func (e *Election) ask(ctx context.Context, between []*queue.Entry, named *queue.Entry) (changed bool, err error) {
+	for len(between) > 0 {
+		ops := []framework.Op{framework.CheckOp(named.Path, framework.AnyVersion)}
+		for size := 0; len(between) > 0 && size < maxAsked; between = between[1:] {
+			c := between[0]
+			if marked, change := znode.MarkStepBack(c.Data); change {
+				ops = append(ops, framework.SetOp(c.Path, marked, c.Version))
+				size += len(c.Path) + len(marked)
+			}
+		}
+		if len(ops) == 1 {
+			break
+		}
+		if _, err := e.recipe.Client.Multi(ctx, ops...); err != nil {
+			return hasChanged(err)
 		}
 	}
-	if len(ops) == 1 {
-		return false, nil
-	}
-	_, err = e.recipe.Client.Multi(ctx, ops...)
-	return hasChanged(err)
+	return false, nil
 }
 
 // hasChanged tells errors that only say that the queue has changed, or may have, from
@@ -141,42 +160,32 @@ func hasChanged(err error) (changed bool, other error) {
 	return false, err
 }
 
-// awaitGone waits until these have left, unless the leader or the named candidate
-// changes: one of those between may be the leader then. Once per session timeout it
-// returns all the same, as a change may have come without an event.
-func (e *Election) awaitGone(ctx context.Context, between []*queue.Entry, head, named *queue.Entry) error {
+// await waits until the last of those that were asked has left, or the leader or the
+// named candidate has changed: the last one may be the leader then. Once per session
+// timeout it returns all the same, as a change may have come without an event.
+func (e *Election) await(ctx context.Context, head, last, named *queue.Entry) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the watches
 	look := time.NewTimer(hold.LookInterval(e.recipe.Client.Session(), named.Path))
 	defer look.Stop()
-	var watches [2]*framework.Watch
-	for i, c := range []*queue.Entry{head, named} {
+	var events [3]<-chan framework.Event
+	for i, c := range []*queue.Entry{head, named, last} {
 		_, stat, w, err := e.recipe.Client.GetWatch(ctx, c.Path)
-		if changed, err := hasChanged(err); changed || err != nil || stat.Version != c.Version {
+		if changed, err := hasChanged(err); changed || err != nil {
 			return err
 		}
-		watches[i] = w
+		if stat.Version != c.Version && c != last {
+			return nil
+		}
+		events[i] = w.Events()
 	}
-	for len(between) > 0 {
-		_, _, w, err := e.recipe.Client.GetWatch(ctx, between[0].Path)
-		switch {
-		case errors.Is(err, framework.ErrNoNode):
-			between = between[1:]
-			continue
-		case err != nil:
-			return err
-		}
-		select {
-		case <-w.Events():
-		case <-watches[0].Events():
-			return nil
-		case <-watches[1].Events():
-			return nil
-		case <-look.C:
-			return nil
-		case <-ctx.Done():
-			return fmt.Errorf("%w: not yet stepped back: %s", context.Cause(ctx), between[0])
-		}
+	select {
+	case <-events[0]:
+	case <-events[1]:
+	case <-events[2]:
+	case <-look.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/quote"
@@ -11,7 +12,7 @@ import (
 )
 
 // RequestRevocation requests that a holder releases: it closes the channel that
-// Lease.RevocationRequested returns there. path is a znode, the Path of a Contender or
+// Lease.RevocationRequested returns there. node is a znode, the Path of a Contender or
 // of a Lease. It does not wait, and the holder need not obey. A contender that still
 // waits sees the request when it is granted, but at a semaphore perhaps not if it is
 // being granted at that moment.
@@ -20,30 +21,54 @@ import (
 // ErrNotContender if the znode is no contender's, such as the path of the recipe
 // itself: nothing is written then; framework.ErrNoNode if the lease was released;
 // framework.ErrNoAuth if the holder uses credentials (framework.Config.Auth) and the
-// client has none of them; and others of the framework.
-func RequestRevocation(ctx context.Context, client *framework.Client, path string) error {
+// client has none of them; ErrCuratorBehind; and others of the framework.
+func RequestRevocation(ctx context.Context, client *framework.Client, node string) error {
 	if client == nil {
 		return fmt.Errorf("request revocation: %w: no client", framework.ErrInvalidArgument)
 	}
-	if err := framework.ValidatePath(path); err != nil {
+	if err := framework.ValidatePath(node); err != nil {
 		return fmt.Errorf("request revocation: %w", err)
 	}
 	// The request is written into the znode. In another znode that would destroy data.
-	if !znode.Contends(path) {
-		return fmt.Errorf("request revocation of %s: %w", quote.Path(path), ErrNotContender)
+	if !znode.Contends(node) {
+		return fmt.Errorf("request revocation of %s: %w", quote.Path(node), ErrNotContender)
 	}
-	err := client.Update(ctx, path, func(data []byte, stat framework.Stat) (marked []byte, change bool, err error) {
+	if err := checkBehind(ctx, client, node); err != nil {
+		return fmt.Errorf("request revocation of %s: %w", quote.Path(node), err)
+	}
+	err := client.Update(ctx, node, func(data []byte, stat framework.Stat) (marked []byte, change bool, err error) {
 		if stat.EphemeralOwner == 0 {
 			return nil, false, fmt.Errorf("no session owns it: %w", ErrNotContender)
 		}
-		marked, change = znode.MarkRevocation(path, data)
+		marked, change = znode.MarkRevocation(node, data)
 		return marked, change, nil
 	})
 	if errors.Is(err, framework.ErrNoAuth) {
 		err = fmt.Errorf("only with the credentials of its holder: %w", err)
 	}
 	if err != nil {
-		return fmt.Errorf("request revocation of %s: %w", quote.Path(path), err)
+		return fmt.Errorf("request revocation of %s: %w", quote.Path(node), err)
 	}
 	return nil
+}
+
+// checkBehind fails if the znode is a candidate's, and the one behind it would not
+// notice later that it is deleted. One that joins after that may still be such a one,
+// as it takes its watch at once: the time for that is a round trip.
+func checkBehind(ctx context.Context, client *framework.Client, node string) error {
+	if _, latch := znode.Parse(path.Base(node), znode.Latch); !latch {
+		return nil
+	}
+	parent := path.Dir(node)
+	if err := client.Sync(ctx, parent); err != nil {
+		return err
+	}
+	children, _, err := client.Children(ctx, parent)
+	if errors.Is(err, framework.ErrNoNode) {
+		return nil // Update says so
+	}
+	if behind, some := znode.ForeignLatchBehind(path.Base(node), children); some {
+		return fmt.Errorf("%w: %s", ErrCuratorBehind, quote.Brief(behind))
+	}
+	return err
 }
