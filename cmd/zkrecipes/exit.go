@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/recipes/leader"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/once"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
@@ -17,10 +18,10 @@ import (
 // use; those from 126 are what shells use. The command's own code is passed on as it
 // is.
 const (
-	exitNoContender = 1  // "revoke" found no client to ask
+	exitNoContender = 1  // "revoke" found no client to ask, or no such successor
 	exitUsage       = 64 // wrong flags or arguments
 	exitUnavailable = 69 // no server could be used
-	exitConflict    = 75 // not acquired in time; --conflict-exit-code changes it
+	exitConflict    = 75 // not acquired, or not handed over, in time; --conflict-exit-code changes it
 	exitLost        = 76 // the lock was lost while the command ran
 	exitNoPerm      = 77 // credentials refused, not permitted, or not protecting the path
 	exitCannotRun   = 126
@@ -103,7 +104,7 @@ func classify(err error, conflict int) (cause string, code int) {
 		return causeUnreachable, exitUnavailable
 	case isClosed(err):
 		return causeClosed, conflict
-	case errors.Is(err, lease.ErrTimeout):
+	case errors.Is(err, lease.ErrTimeout), errors.Is(err, leader.ErrNotPassed), errors.Is(err, errNotNext):
 		return causeHeld, conflict
 	case errors.Is(err, lease.ErrLost):
 		return causeLost, exitLost

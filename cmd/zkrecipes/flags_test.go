@@ -138,6 +138,12 @@ func TestUsageErrors(t *testing.T) {
 		{"revoke /", withServers, "a node of its own"},
 		{"revoke /l /m", withServers, "only one path"},
 		{"revoke /l --all --node x", withServers, "contradict"},
+		{"revoke /l --successor db2 --node x", withServers, "--successor and --node or --all contradict"},
+		{"revoke /l --all --successor db2", withServers, "--successor and --node or --all contradict"},
+		{"revoke /l --successor=", withServers, "--successor is empty"},
+		{"revoke /l --successor", withServers, "--successor needs a value"},
+		{"revoke /l --successor a --successor b", withServers, "--successor is given twice"},
+		{"revoke --successor db2", withServers, "no path"},
 		{"revoke /l", nil, "no servers"},
 
 		{"ls", withServers, "no path"},
@@ -233,7 +239,7 @@ func TestHelpIsComplete(t *testing.T) {
 			"  5 s", "7.5 s", "10 s", "15 s"),
 		"elect":  append(job, "--path", "--id"),
 		"ls":     {"--json", "lock_delays", lease.KindMutex, lease.KindReader, lease.KindWriter, lease.KindSemaphore, lease.KindLeader},
-		"revoke": {"--node", "--all", "--json", " 1 no client"},
+		"revoke": {"--node", "--all", "--successor ID", "--json", " 1 no client", " 75 "},
 	} {
 		_, text, _ := invoke(t, nil, "help", topic)
 		for _, word := range slices.Concat(all, words) {

@@ -12,6 +12,8 @@ What happens when:
                                lead; then elect waits for another term, at the end of the queue
   a revocation is requested    COMMAND gets TERM, once; when it has ended, however long that takes, elect
   ("zkrecipes revoke PATH")    resigns, and waits for another term, at the end of the queue
+  another is named to be next  an elect that waits ahead of that one leaves the queue, and joins it again at
+  ("revoke --successor")       the end
   INT, TERM or QUIT            COMMAND gets it; when COMMAND has ended, elect resigns, and exits with its code
   the machine dies             another leads one session timeout later, and --lock-delay after that
 
@@ -80,4 +82,6 @@ Examples:
       zkrecipes ls /elections/scheduler
   Move it to the next machine in the queue:
       zkrecipes revoke /elections/scheduler
+  Move it to a certain machine:
+      zkrecipes revoke --successor db2:4711 /elections/scheduler
 `

@@ -20,6 +20,7 @@ type revokeFlags struct {
 	connection
 	path      string
 	node      string
+	successor option[string] // the id of a candidate
 	all, json bool
 }
 
@@ -27,6 +28,7 @@ type revokeFlags struct {
 type revocation struct {
 	Lock      string       `json:"lock"`
 	Requested []queueEntry `json:"asked"`
+	Successor *queueEntry  `json:"successor"` // nil without --successor, or if there is none
 }
 
 // revoke requests that holders release what they hold.
@@ -35,22 +37,39 @@ func (p *program) revoke(args []string) error {
 	fs := flag.NewFlagSet("revoke", flag.ContinueOnError)
 	f.register(fs)
 	fs.StringVar(&f.node, "node", "", "")
+	fs.Func("successor", "", f.successor.set(parseText))
 	fs.BoolVar(&f.all, "all", false, "")
 	fs.BoolVar(&f.json, "json", false, "")
 	var err error
 	if f.path, err = p.parseWithPath(fs, args); err != nil {
 		return err
 	}
-	if f.node != "" && f.all {
-		return usageErrorf("revoke: --node and --all contradict each other")
+	if err := f.check(); err != nil {
+		return err
 	}
 	return p.withClient(fs, &f.connection, f.path, func(ctx context.Context, client *framework.Client, full string) error {
+		if f.successor.given {
+			return p.handOver(ctx, client, f, full)
+		}
 		s, err := inspect.Path(ctx, client, full)
 		if err != nil {
 			return err
 		}
 		return p.ask(ctx, client, f, s)
 	})
+}
+
+// check returns an error for flags that make no sense together.
+func (f *revokeFlags) check() error {
+	switch chosen := f.node != "" || f.all; {
+	case f.node != "" && f.all:
+		return usageErrorf("revoke: --node and --all contradict each other")
+	case f.successor.given && chosen:
+		return usageErrorf("revoke: --successor and --node or --all contradict each other")
+	case f.successor.given && f.successor.value == "":
+		return usageErrorf("revoke: --successor is empty: give the id of a candidate, which is WHO in \"zkrecipes ls\"")
+	}
+	return nil
 }
 
 // ask requests the revocation of those contenders that the flags choose. If a request
