@@ -75,6 +75,9 @@ func TestHandOverUnderFaults(t *testing.T) {
 	requireEmpty(t, servers.Servers()[0], teamPath, limit)
 }
 
+// stormSession is the session timeout of the clients.
+const stormSession = 5 * time.Second
+
 // connect returns a client that reaches each server through a proxy of its own.
 func (s *storm) connect(t *testing.T) *framework.Client {
 	t.Helper()
@@ -85,7 +88,7 @@ func (s *storm) connect(t *testing.T) *framework.Client {
 		mine, addrs = append(mine, p), append(addrs, p.Addr())
 	}
 	s.proxies = append(s.proxies, mine)
-	return connectWith(t, framework.Config{Servers: addrs, SessionTimeout: 5 * time.Second})
+	return connectWith(t, framework.Config{Servers: addrs, SessionTimeout: stormSession})
 }
 
 // A teamWorker is one goroutine.

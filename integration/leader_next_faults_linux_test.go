@@ -22,16 +22,16 @@ import (
 
 // Candidates of several clients lead again and again, while one after another of them
 // is made the next leader, connections break, stall and are slow, many of them when
-// candidates are asked to step back or do so, and servers are killed, paused and
-// restarted. No two terms are valid at once. When MakeNext has returned nil, the next
+// candidates are asked to step back or do so, sessions end, and servers are killed,
+// paused and restarted. No two terms are valid at once. When MakeNext has returned nil, the next
 // term is that of the named candidate, unless its session has ended. In the end each
 // candidate leads.
 //
 // ZKRECIPES_CONTEST sets another time, ZKRECIPES_SEED the seed of an earlier run.
 func TestMakeNextUnderFaults(t *testing.T) {
-	span, seed := faultplan.Contest(t, 8*time.Second)
+	span, seed := faultplan.Contest(t, 10*time.Second)
 	servers := ensemble.New(t, ensemble.Options{Nodes: 3, NoSync: true})
-	s := &storm{servers: servers, rng: rand.New(rand.NewPCG(seed, 5)), under: electionPath + "/"}
+	s := &delayedStorm{storm: storm{servers: servers, rng: rand.New(rand.NewPCG(seed, 5)), under: electionPath + "/"}}
 	ctx, cancel := context.WithTimeout(context.Background(), span+2*limit)
 	defer cancel()
 	all := &terms{referee: newReferee(), changed: make(chan struct{})}
@@ -50,7 +50,7 @@ func TestMakeNextUnderFaults(t *testing.T) {
 	}
 	chooser := &chooser{t: t, election: newElection(t, s.connect(t), "chooser"), rivals: rivals, all: all, rng: rand.New(rand.NewPCG(seed, 99))}
 	group.Go(func() { chooser.work(ctx, over) })
-	s.rage(t, span)
+	s.rageAtSessions(t, span)
 	close(over)
 	group.Wait()
 	require.NoError(t, ctx.Err(), "a candidate has never led")
@@ -59,6 +59,31 @@ func TestMakeNextUnderFaults(t *testing.T) {
 	assert.Empty(t, all.referee.faults)
 	assert.Positive(t, chooser.counts["right"])
 	requireEmpty(t, servers.Servers()[0], electionPath, limit)
+}
+
+// rageAtSessions causes faults for a time, and ends with none. All the time one client is
+// stalled for longer than its session lasts, or was a moment ago.
+func (s *delayedStorm) rageAtSessions(t *testing.T, span time.Duration) {
+	t.Helper()
+	s.counts = map[string]int{}
+	var stalled <-chan struct{}
+	for over := time.Now().Add(span); time.Now().Before(over); {
+		if stalled == nil || ended(stalled) {
+			s.counts["stalled for longer than a session"]++
+			s.stall(s.proxies[s.rng.IntN(len(s.proxies))], stormSession+s.upTo(2*time.Second))
+			stalled = s.passing[len(s.passing)-1]
+		}
+		<-time.After(s.upTo(400 * time.Millisecond))
+		if s.rng.IntN(12) == 0 {
+			s.strikeServer(t)
+		} else {
+			s.strikeClient()
+		}
+	}
+	for _, passed := range s.passing {
+		<-passed
+	}
+	require.NoError(t, s.servers.AwaitReady(within(t, limit)))
 }
 
 // terms are those of all candidates, in the order in which they were granted.
@@ -89,11 +114,13 @@ func (a *terms) after(ctx context.Context, token lease.Token) (id string, found 
 		a.mu.Lock()
 		at := slices.IndexFunc(a.granted, func(g grantedTerm) bool { return g.token > token })
 		if at >= 0 {
-			defer a.mu.Unlock()
-			return a.granted[at].id, true
+			id = a.granted[at].id
 		}
 		changed := a.changed
 		a.mu.Unlock()
+		if at >= 0 {
+			return id, true
+		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
