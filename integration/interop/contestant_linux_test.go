@@ -50,6 +50,7 @@ type contestant struct {
 	Contenders int
 	Size, Most int // of a semaphore, and how many permits to take at once
 	Seed       uint64
+	number     int // of one of the contenders
 }
 
 // run lets contenders contend until a line comes on standard input, and stays connected
@@ -95,6 +96,7 @@ func (c contestant) run() error {
 func (c contestant) contend(ctx context.Context, client *framework.Client, number int) error {
 	rng := rand.New(rand.NewPCG(c.Seed, uint64(number))) //nolint:gosec // a small number
 	l := &ledger{who: fmt.Sprintf("%s-%d", goSide, number)}
+	c.number = number
 	turns, err := recipes[c.Recipe](client, c, rng)
 	for err == nil && ctx.Err() == nil {
 		err = l.judge(ctx, turns(ctx, l))

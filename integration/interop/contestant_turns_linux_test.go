@@ -3,7 +3,9 @@ package interop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
@@ -103,10 +105,17 @@ func semaphoreTurns(client *framework.Client, c contestant, rng *rand.Rand) (tur
 	}, err
 }
 
-// leaderTurns leads for one term, by Acquire or by Lead.
+// leaderTurns leads for one term, by Acquire or by Lead. Now and then it makes a
+// contender in Go the next leader before that.
 func leaderTurns(client *framework.Client, c contestant, rng *rand.Rand) (turns, error) {
-	election, err := leader.New(client, c.Path)
+	id := func(number int) string { return fmt.Sprintf("%s-%d", goSide, number) }
+	election, err := leader.New(client, c.Path, leader.WithID(id(c.number)))
 	return func(ctx context.Context, l *ledger) error {
+		if rng.IntN(4) == 0 {
+			if err := makeNext(ctx, election, id(rng.IntN(c.Contenders))); err != nil {
+				return err
+			}
+		}
 		n := note{Kind: "leader", Permits: 1}
 		if rng.IntN(2) == 0 {
 			return l.turn(ctx, election, n, rng)
@@ -123,4 +132,17 @@ func leaderTurns(client *framework.Client, c contestant, rng *rand.Rand) (turns,
 			return leader.ErrStop
 		})
 	}, err
+}
+
+// makeNext makes a contender the next leader, if that is possible soon.
+func makeNext(ctx context.Context, election *leader.Election, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	_, err := election.MakeNext(ctx, id)
+	for _, usual := range []error{leader.ErrNotPassed, leader.ErrNoCandidate, leader.ErrLeadsAlready, ctx.Err()} {
+		if usual != nil && errors.Is(err, usual) {
+			return nil
+		}
+	}
+	return err
 }
