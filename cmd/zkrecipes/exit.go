@@ -104,7 +104,8 @@ func classify(err error, conflict int) (cause string, code int) {
 		return causeUnreachable, exitUnavailable
 	case isClosed(err):
 		return causeClosed, conflict
-	case errors.Is(err, lease.ErrTimeout), errors.Is(err, leader.ErrNotPassed), errors.Is(err, errNotNext):
+	case errors.Is(err, lease.ErrTimeout), errors.Is(err, errNotNext),
+		errors.Is(err, leader.ErrNotPassed), errors.Is(err, lease.ErrCuratorBehind):
 		return causeHeld, conflict
 	case errors.Is(err, lease.ErrLost):
 		return causeLost, exitLost

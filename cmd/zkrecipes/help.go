@@ -177,6 +177,9 @@ once, and release when the command has ended; with --ignore-revoke they do not p
 use the Go library see it in Lease.RevocationRequested, Java programs that use Curator in the
 RevocationListener of an InterProcessMutex. Other programs do not notice.
 
+If a LeaderLatch of Curator is the next candidate of an election, nothing is requested from the leader: that
+latch would not notice that the leader has resigned. Then stop the leader.
+
   (neither)    request it from all holders: several, if it is a semaphore, readers hold it, or it has stripes
                or runs; PATH/stripe-0003 is one stripe alone, PATH/KEY.key or PATH/TICK.tick one run
   --node NODE  request it from one client, which may still wait: by the name of its node ("node" in
@@ -185,8 +188,8 @@ RevocationListener of an InterProcessMutex. Other programs do not notice.
   --successor ID
                make the candidate ID of an election the next leader, then request it from the present one. ID
                is WHO in "ls" ("who" in "ls --json"). Candidates between the two leave the queue, and join it
-               again at the end; that takes no session timeout. Java's cannot be asked to: then nothing is
-               done. If ID leads already, nothing is done either, and revoke says so.
+               again at the end; that takes no session timeout. Java's neither do that nor pass others: then
+               nothing is done. If ID leads already, nothing is done either, and revoke says so.
   --json       one JSON object, {"lock", "asked", "successor"}: the PATH; an array, which may be empty, with
                objects as in the "queue" of "zkrecipes ls --json"; and such an object for the candidate ID,
                which is waiting and leads next, or holds and leads already. "successor" is null without
@@ -199,8 +202,9 @@ If the lock was taken with credentials, revoke needs the same ones.
 
 Exit codes: 0 a request was made, or ID leads already; 1 no client was there to get one, or none has that
 ID; 64 usage, or --successor for a PATH that is not that of an election; 69 ZooKeeper cannot be used; 75 a
-candidate ahead of ID cannot step back, or has not in time: the error names it; 77 credentials or the
-client's certificate refused, or not permitted. If a request fails, the earlier ones have been printed.
+candidate ahead of ID cannot step back, or has not in time, or a LeaderLatch is next: the error names it;
+77 credentials or the client's certificate refused, or not permitted. If a request fails, the earlier ones
+have been printed.
 
 Examples:
   Move the leadership to another machine:

@@ -44,10 +44,22 @@ func TestSuccessorBehindALatchOfCurator(t *testing.T) {
 	before := listed(t, server, testLock).Queue
 	code, stderr := refusedHandOver(t, server)
 	require.Equal(t, exitConflict, code)
-	require.Contains(t, stderr, "cannot step back")
+	require.Contains(t, stderr, "neither steps back")
 	require.Contains(t, stderr, "java1")
 	require.Equal(t, before[2].Node, last)
 	require.Equal(t, []string{"alpha", "java1", "gamma"}, queued(t, server))
+}
+
+// Nor would it notice that the leader has resigned on a request.
+func TestRevokeAheadOfALatchOfCurator(t *testing.T) {
+	server := zktest.NewServer(t)
+	queueUp(t, server, "alpha")
+	latch := waitingNode(t, server, "_c_01234567-89ab-4def-8123-456789abcdef-latch-", "java1")
+	code, stdout, stderr := invoke(t, []string{envServers + "=" + server.Addr()}, "revoke", testLock)
+	require.Equal(t, exitConflict, code)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, "would never lead then: "+latch)
+	require.Zero(t, server.Count(zktest.OpSetData))
 }
 
 // waitingNode makes the node of a candidate that does nothing, and returns its name.

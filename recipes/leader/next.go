@@ -26,7 +26,7 @@ var (
 	// ErrNotPassed means that a candidate between the two, or the named one behind
 	// others, is not one of this module, such as a LeaderLatch of Apache Curator: that
 	// does not step back, nor does it notice when the one ahead of it has.
-	ErrNotPassed = errors.New("a candidate cannot be passed")
+	ErrNotPassed = errors.New("a candidate of another kind of client neither steps back nor passes others")
 )
 
 // MakeNext makes the candidate with that id the next one behind the leader, and returns
@@ -114,7 +114,7 @@ func (e *Election) find(ctx context.Context, id string) (head *queue.Entry, betw
 func (e *Election) stepBack(ctx context.Context, head *queue.Entry, between []*queue.Entry, named *queue.Entry) error {
 	for _, c := range append(slices.Clone(between), named) {
 		if !protection.IsOurs(c.Node) {
-			return fmt.Errorf("%w, as it is not of this module: %s", ErrNotPassed, c)
+			return fmt.Errorf("%w: %s", ErrNotPassed, c)
 		}
 	}
 	if changed, err := e.ask(ctx, between, named); changed || err != nil {

@@ -45,9 +45,8 @@ var (
 	// ErrCuratorBehind means that RequestRevocation was given the znode of a candidate
 	// in an election, directly behind which another client has one, such as a
 	// LeaderLatch of Apache Curator: once the znode has been written to, that would
-	// never notice that it is deleted, and never lead. Nothing is written then. End the
-	// process of the candidate instead, or choose the next leader first: see
-	// leader.Election.MakeNext.
+	// never notice that it is deleted, and never lead. Nothing is written then. The
+	// process of the candidate can still be ended, which releases.
 	ErrCuratorBehind = errors.New("the candidate behind it is of another client, and would never lead then")
 	// ErrDeleted is the reason of a loss: another client deleted the lease's znode. An
 	// expired session can have this reason too: its znodes are reported before its end.
