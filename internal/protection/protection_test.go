@@ -55,3 +55,30 @@ func FuzzOf(f *testing.F) {
 		}
 	})
 }
+
+func TestIsOurs(t *testing.T) {
+	t.Parallel()
+	const ours = "_c_01234567-89ab-8def-8123-456789abcdef-latch-0000000001"
+	assert.True(t, protection.IsOurs(ours))
+	for range 100 {
+		id := newID(t)
+		assert.True(t, protection.IsOurs(id.Name("latch-0000000001")), "%s", id[:])
+		assert.Contains(t, "89ab", string(id[19]), "the variant of RFC 9562")
+	}
+	foreign := map[string]string{
+		"Curator":                     "_c_01234567-89ab-4def-8123-456789abcdef-latch-0000000001",
+		"a UUID of time":              "_c_01234567-89ab-1def-8123-456789abcdef-latch-0000000001",
+		"go-zookeeper":                "_c_0123456789ab8def8123456789abcdef-latch-0000000001",
+		"no id":                       "latch-0000000001",
+		"no name":                     "_c_01234567-89ab-8def-8123-456789abcdef",
+		"nothing":                     "",
+		"a prefix":                    "x_c_01234567-89ab-8def-8123-456789abcdef-latch-0000000001",
+		"no prefix":                   "01234567-89ab-8def-8123-456789abcdef-latch-0000000001",
+		"kazoo":                       "0123456789ab8def8123456789abcdef__lock__0000000001",
+		"no hexadecimal digit":        "_c_g1234567-89ab-8def-8123-456789abcdef-latch-0000000001",
+		"a hyphen in the wrong place": "_c_0123456-789ab-8def-8123-456789abcdef-latch-0000000001",
+	}
+	for what, name := range foreign {
+		assert.False(t, protection.IsOurs(name), what)
+	}
+}
