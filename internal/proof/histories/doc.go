@@ -16,6 +16,8 @@
 //	    lease, nothing is written any more for a holder before it, by any client
 //	I7  with a lock-delay, a holder is recorded, after an unclean end the slot stays
 //	    closed for the delay, and no release leaves a record; a minimum hold time lasts
+//	I8  when MakeNext has succeeded, the named candidate was in the queue meanwhile,
+//	    and nobody is between the leader and it
 //
 // In a third of the scenarios each client also makes and deletes nodes on other paths,
 // just before its threads acquire, are cancelled or release. So what these send travels

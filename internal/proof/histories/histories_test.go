@@ -35,6 +35,8 @@ type tally struct {
 	spread     int // of these, those in which a client had several sessions
 	restarts   int // of multi-locks
 	unclean    int // ends that a lock-delay has followed
+
+	made, steppedBack int // candidates: the next leader, and by themselves
 }
 
 func (n *tally) add(r Report) {
@@ -51,6 +53,8 @@ func (n *tally) add(r Report) {
 	n.spread += r.Spread
 	n.restarts += r.Restarts
 	n.unclean += r.Unclean
+	n.made += r.Made
+	n.steppedBack += r.SteppedBack
 }
 
 // explore makes random histories of a recipe and checks them. ZKRECIPES_SCHEDULES is
@@ -77,8 +81,8 @@ func explore(t *testing.T, name string, scenario func(*subject, uint64) Scenario
 			reportFailure(t, s, report)
 		}
 	}
-	t.Logf("%d histories, %d operations, %d calls, %d grants, %d leases lost, %d holders struck while cut off from the majority, %d slots handed over before the delete, %d of these when the connection broke before its answer, %+v, %d with several sessions of a client, %d multi-locks began again, %d unclean ends, %.0f histories a minute",
-		n.runs, n.operations, n.calls, n.grants, n.lost, n.struck, n.handedOver.All, n.handedOver.Under, n.grouped, n.spread, n.restarts, n.unclean, float64(n.runs)/time.Since(began).Minutes())
+	t.Logf("%d histories, %d operations, %d calls, %d grants, %d leases lost, %d holders struck while cut off from the majority, %d slots handed over before the delete, %d of these when the connection broke before its answer, %+v, %d with several sessions of a client, %d multi-locks began again, %d unclean ends, %d made the next leader, %d stepped back, %.0f histories a minute",
+		n.runs, n.operations, n.calls, n.grants, n.lost, n.struck, n.handedOver.All, n.handedOver.Under, n.grouped, n.spread, n.restarts, n.unclean, n.made, n.steppedBack, float64(n.runs)/time.Since(began).Minutes())
 	require.Positive(t, n.lost, "no fault hit a holder")
 	n.requireGroups(t)
 	require.True(t, n.spread > n.runs/100 || n.runs < 300 || n.failed > 0, "too few clients had several sessions")

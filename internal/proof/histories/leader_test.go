@@ -94,6 +94,8 @@ func (c candidate) other(ctx context.Context, th *thread, st Step) {
 		c.look(ctx, th)
 	case Campaign:
 		c.campaign(ctx, th, st)
+	case Name:
+		c.name(ctx, th, st)
 	case Observing:
 		th.observe(c.Election)
 	}

@@ -171,7 +171,7 @@ func check(model porcupine.Model, history []op) error {
 	var ops []porcupine.Operation
 	for _, o := range history {
 		switch {
-		case o.What == opLook, o.What == opFree:
+		case o.What == opLook, o.What == opFree, o.What == opName:
 			continue // these are checked where they happen
 		case o.What == opResize && o.Err != nil:
 			o.Return = never

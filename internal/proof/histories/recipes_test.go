@@ -138,6 +138,7 @@ var subjects = map[string]*subject{
 	"semaphore":       countedSubject("semaphore"),
 	"single queue":    countedSubject("single queue", semaphore.WithSingleQueue()),
 	"leader":          leaderSubject(),
+	"next leader":     nextSubject(),
 	"multi-lock":      severalSubject(),
 	"stripes":         stripedSubject(),
 	"resized stripes": resizedSubject(),

@@ -40,6 +40,7 @@ const (
 	opSize    = "size"
 	opFree    = "free"
 	opLook    = "look"
+	opName    = "name"
 )
 
 // never is the Return of an op that may still take effect, or not at all.

@@ -28,6 +28,8 @@ type Report struct {
 	Spread       int // 1 if a client had several sessions when it was granted a lease
 	Unclean      int // ends that a lock-delay has followed
 	Restarts     int // multi-locks that began again while they were acquired
+	Made         int // the next leader, by MakeNext
+	SteppedBack  int // candidates
 	Trace        []zktest.Event
 }
 
@@ -89,6 +91,7 @@ func (r *run) report() (report Report) {
 		report.Unclean = r.delays.Unclean()
 	}
 	report.Restarts = int(r.restarts.Load())
+	report.Made, report.SteppedBack = r.namings.made, r.namings.steppedBack
 	report.Trace = r.server.Trace()
 	return report
 }
@@ -121,6 +124,7 @@ type run struct {
 	calls     int
 	queue     []string // of a semaphore, at the call before
 	heads     []head   // of an election
+	namings   namings  // of candidates of one
 
 	observing sync.WaitGroup
 	observers []*observed

@@ -64,6 +64,7 @@ const (
 	Resize    Verb = "Resize"    // of a semaphore
 	Campaign  Verb = "Campaign"  // Lead for some time
 	Observing Verb = "Observing" // to the end of the run
+	Name      Verb = "Name"      // the next leader
 )
 
 // A Trouble is a fault that strikes at a time.
