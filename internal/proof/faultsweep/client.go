@@ -58,8 +58,12 @@ func (r *run) client(ctx context.Context, i int) {
 		}
 		_ = c.Close()
 	}()
-	if r.plan.Lead {
+	switch {
+	case r.plan.Lead:
 		r.lead(ctx, name, c, i)
+		return
+	case r.plan.Next:
+		r.campaign(ctx, name, c)
 		return
 	}
 	for round := range r.plan.Rounds {

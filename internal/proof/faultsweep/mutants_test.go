@@ -110,7 +110,7 @@ func (m Mutant) requireTests(t *testing.T, of names) {
 }
 
 // complaints are lines of tests that fail.
-var complaints = regexp.MustCompile(`^\s*Error:  |^panic: |^fatal error: |\bI[1-7]( to I3)?: `)
+var complaints = regexp.MustCompile(`^\s*Error:  |^panic: |^fatal error: |\bI[1-8]( to I3)?: `)
 
 // test runs the tests that must find the mutant until one complains, and returns the
 // complaint.

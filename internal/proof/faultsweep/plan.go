@@ -40,6 +40,9 @@ type Plan struct {
 	Splits []Split
 	// Lead has the clients elect leaders with leader.Lead, instead of acquiring.
 	Lead bool
+	// Next has the first leader, or another client, make a candidate the next leader.
+	// Each client acquires once.
+	Next bool
 }
 
 // An Outage cuts one client off for some time.

@@ -29,6 +29,8 @@ type Report struct {
 	Struck []string
 	// Downgrades is how many writers became readers.
 	Downgrades int
+	// Made is how many candidates MakeNext made the next leader.
+	Made int
 	// Unclean is how many ends a lock-delay may have followed.
 	Unclean int
 	// Trace is what happened on the server.
@@ -87,6 +89,8 @@ type run struct {
 	random        map[string]io.Reader
 	leading       map[*lease.Lease]string
 	withOldLeader map[string]bool // clients that are with an old leader
+
+	naming naming
 }
 
 func (r *run) brokenf(format string, args ...any) {

@@ -90,6 +90,7 @@ func TestEveryCallOfLongHoldsFails(t *testing.T) {
 // A sum is the result of a sweep.
 type sum struct {
 	runs, grants, lost, downgrades int
+	made                           int // the next leader by MakeNext
 	unclean                        int // ends that a lock-delay may have followed
 	multis                         int // transactions that were struck; in a long hold those that vouch
 }
@@ -110,6 +111,7 @@ func sweep(t *testing.T, p Plan) (all sum) {
 			all.grants += report.Grants
 			all.lost += report.Lost
 			all.downgrades += report.Downgrades
+			all.made += report.Made
 			all.unclean += report.Unclean
 			for _, e := range report.Trace {
 				if e.Op == zktest.OpMulti && e.Action != zktest.Pass {
