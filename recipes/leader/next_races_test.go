@@ -108,6 +108,30 @@ func TestNextWhileTheLeaderResigns(t *testing.T) {
 	})
 }
 
+// A candidate that was asked may lead before it is notified, if the leader resigns
+// meanwhile, in the same client. Then nobody waits for it.
+func TestNextWhileOneThatIsNotNotifiedLeads(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		q := newQueued(w, "a")
+		q.waiting["b"] = w.Start(newElection(t, w.Known("a"), "b"), lease.Forever)
+		q.waiting["c"] = w.Start(newElection(t, w.Client("c"), "c"), lease.Forever)
+		w.After(time.Second)
+		late := w.Server.On(zktest.AnyOp, q.node("b")).Client("a").OnEvent().Delay(300 * time.Millisecond)
+		call := q.makeNext("c")
+		<-late.Fired()
+		require.False(t, conformance.Closed(call.done))
+		require.NoError(t, q.term.Release())
+		b := q.waiting["b"].Granted()
+		w.After(time.Second)
+		require.NoError(t, b.Err())
+		require.True(t, conformance.Closed(call.done))
+		require.NoError(t, call.err)
+		require.Equal(t, b.Path(), call.leader.Path)
+		require.NoError(t, b.Release())
+		q.release("c")
+	})
+}
+
 // Once the named candidate has left, nobody steps back for it.
 func TestNextWhenTheNamedOneHasLeft(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

@@ -11,8 +11,9 @@
 //	I7  with a lock-delay, a holder is recorded as long as its lease is valid; after an
 //	    unclean end the slot stays closed for the delay, after a release it does not,
 //	    and no record is left; with a minimum hold time, it stays taken for that
-//	I8  when MakeNext has succeeded, nobody is between the leader and the named
-//	    candidate, which leads next unless its session ends
+//	I8  MakeNext fails only if the named candidate leads or has lost its session; when it
+//	    has succeeded, nobody is between the leader and the named one, which leads next
+//	    unless its session ends
 //
 // A [Plan] is a script for a few clients of one recipe and the faults that strike them.
 // [Plan.Run] runs it in virtual time on a server whose stepper orders all events by a

@@ -93,7 +93,7 @@ func (r *run) makeNext(ctx context.Context, name string, c *framework.Client) {
 	case errors.Is(err, leader.ErrNoCandidate), errors.Is(err, leader.ErrLeadsAlready):
 		// Its session, or that of the leader, was lost.
 	default:
-		r.brokenf("errors: MakeNext failed with %v", err)
+		r.brokenf("I8: MakeNext failed with %v", err)
 	}
 }
 
