@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/proof/extent"
 )
 
@@ -26,7 +27,8 @@ func TestMakeNextUnderRandomFaults(t *testing.T) {
 	first, runs := extent.Amount(t, "ZKRECIPES_SEED", 1), extent.Amount(t, "ZKRECIPES_SCHEDULES", 400/extent.Slowdown())
 	lost, made, failed := 0, 0, 0
 	for seed := first; seed < first+runs && failed < 3; seed++ {
-		p := RandomLean(aLeader, uint64(seed))
+		recipes := []conformance.Recipe{aLeader, aLeader, aDelayedLeader, aRestingLeader}
+		p := RandomLean(recipes[uint64(seed)*0x9e3779b97f4a7c15>>62], uint64(seed))
 		p.Next, p.Clients, p.Impatient = true, 4, 0
 		for i := range p.Faults {
 			p.Faults[i].N = p.Faults[i].N*callsOfMakeNext/callsPerRun + int(p.Seed%2)
