@@ -59,6 +59,9 @@ func NextMutants() []Mutant {
 		Name: "a waiter is not woken to step back", Package: sweeps, Tests: sweep,
 		File: admitted, Old: "znode.StepBackRequested(data); p.stepsBack {", New: "znode.StepBackRequested(data); p.evicted {",
 	}, {
+		Name: "a waiter is not woken to step back, seen in histories", Package: histories, Tests: history,
+		File: admitted, Old: "znode.StepBackRequested(data); p.stepsBack {", New: "znode.StepBackRequested(data); p.evicted {",
+	}, {
 		Name: "waiters of all recipes step back", Package: suites, Tests: "^TestMutex$/^a_waiter_and_a_holder_are_asked_to_step_back$",
 		File: admitted, Old: "p.self.Kind == znode.Latch && znode.StepBackRequested", New: "znode.StepBackRequested",
 	}, {
