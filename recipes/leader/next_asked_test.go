@@ -20,20 +20,16 @@ import (
 // it is at the head when it reads the request, and leads or steps back.
 func TestNextWhileACandidateIsCutOff(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
 		a, b, d := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b"), newElection(t, w.Client("d"), "d")
 		operator := newElection(t, w.Client("operator"), "operator")
 		term := w.Acquire(a)
 		second, named := w.Start(b, lease.Forever), w.Start(d, lease.Forever)
 		w.After(time.Second)
 		w.Server.Partition("b", true)
-		n := startNext(ctx, w, operator, "d")
+		n := callNext(t.Context(), w, operator, "d")
 		require.NoError(t, term.Release())
 		w.After(500 * time.Millisecond)
 		w.Server.Partition("b", false)
-		n.within(t, time.Minute)
-		cancel()
 		<-n.done
 		require.NoError(t, n.err)
 		w.After(time.Second)
@@ -57,18 +53,14 @@ func releaseAll(t *testing.T, w *conformance.World, all ...*conformance.Attempt)
 // over in memory, without a look at the data.
 func TestNextWhileAYoungCandidateIsHandedTheTerm(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
 		one := w.Client("one")
 		a, b, d := newElection(t, one, "a"), newElection(t, one, "b"), newElection(t, one, "d")
 		operator := newElection(t, w.Client("operator"), "operator")
 		term := w.Acquire(a)
 		second, named := w.Start(b, lease.Forever), w.Start(d, lease.Forever)
-		n := startNext(ctx, w, operator, "d")
+		n := callNext(t.Context(), w, operator, "d")
 		require.NoError(t, term.Release())
 		held := second.Granted()
-		n.within(t, time.Minute)
-		cancel()
 		<-n.done
 		require.NoError(t, n.err)
 		require.NoError(t, held.Release())
@@ -120,8 +112,6 @@ func TestNextIsNoFailureOfTheWait(t *testing.T) {
 // A mark that another client overwrites is written again.
 func TestNextAfterTheMarkIsOverwritten(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
 		a, b, d := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b"), newElection(t, w.Client("d"), "d")
 		term := w.Acquire(a)
 		second, named := w.Start(b, lease.Forever), w.Start(d, lease.Forever)
@@ -129,13 +119,11 @@ func TestNextAfterTheMarkIsOverwritten(t *testing.T) {
 		all, err := a.Contenders(t.Context())
 		require.NoError(t, err)
 		w.Server.Partition("b", true)
-		n := startNext(ctx, w, a, "d")
+		n := callNext(t.Context(), w, a, "d")
 		w.After(100 * time.Millisecond)
 		_, err = w.Client("java").Set(t.Context(), all[1].Path, []byte("__REVOKE__"), framework.AnyVersion) // Curator's Revoker
 		require.NoError(t, err)
 		w.Server.Partition("b", false)
-		n.within(t, time.Minute)
-		cancel()
 		<-n.done
 		require.NoError(t, n.err)
 		require.NoError(t, term.Release())
@@ -156,13 +144,12 @@ func testNextDoesNotPassALockDelayTwice(t *testing.T) {
 		second, named := w.Start(b, lease.Forever), w.Start(d, lease.Forever)
 		w.After(time.Second)
 		w.Server.Partition("b", true)
-		n := startNext(t.Context(), w, operator, "d")
+		n := callNext(t.Context(), w, operator, "d")
 		w.Expire(w.Known("a"))
 		began := time.Now()
 		w.After(500 * time.Millisecond)
 		w.Server.Partition("b", false)
 		w.After(time.Second)
-		n.within(t, 5*time.Second)
 		<-n.done
 		select {
 		case <-named.Done():

@@ -12,7 +12,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
-	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // ids returns the ids of the queue, in order.
@@ -132,30 +131,5 @@ func TestNextWaitsForACandidateThatDoesNotStepBack(t *testing.T) {
 		require.NoError(t, last.Granted().Release())
 		w.Server.Partition("b", false)
 		require.NoError(t, stuck.Granted().Release())
-	})
-}
-
-// One that was to step back leads by the time that it is asked: the leader resigned. It
-// goes on, and the named candidate is behind it.
-func TestNextBehindANewLeader(t *testing.T) {
-	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, b, c := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b"), newElection(t, w.Client("c"), "c")
-		term := w.Acquire(a)
-		next, last := w.Start(b, lease.Forever), w.Start(c, lease.Forever)
-		w.After(time.Second)
-		asks := w.Server.On(zktest.OpMulti, "").Client("operator").Before().Delay(time.Second)
-		go func() {
-			<-asks.Fired()
-			_ = term.Release()
-		}()
-		present, err := newElection(t, w.Client("operator"), "operator").MakeNext(t.Context(), "c")
-		require.NoError(t, err)
-		require.Equal(t, "b", present.Holder.Who)
-		leads := next.Granted()
-		require.Equal(t, leads.Path(), present.Path)
-		w.After(time.Minute)
-		require.NoError(t, leads.Err())
-		require.NoError(t, leads.Release())
-		require.NoError(t, last.Granted().Release())
 	})
 }
