@@ -27,10 +27,10 @@ func NextMutants() []Mutant {
 		File: next, Old: "framework.ErrBadVersion, framework.ErrUnknownOutcome}", New: "framework.ErrUnknownOutcome}",
 	}, {
 		Name: "one that has to step back itself is the next leader", Package: elections, Tests: "^TestNextWasAskedItself$",
-		File: next, Old: "len(between) == 0 && !znode.StepBackRequested(named.Data):", New: "len(between) == 0:",
+		File: next, Old: " && !znode.StepBackRequested(c.Data)", New: "",
 	}, {
 		Name: "one that has to step back itself is the next leader, seen in histories", Package: histories, Tests: history,
-		File: next, Old: "len(between) == 0 && !znode.StepBackRequested(named.Data):", New: "len(between) == 0:",
+		File: next, Old: " && !znode.StepBackRequested(c.Data)", New: "",
 	}, {
 		Name: "MakeNext returns without another look", Package: sweeps, Tests: sweep,
 		File: next, Old: "err = e.stepBack(ctx, head, between, named)\n", New: "if err = e.stepBack(ctx, head, between, named); err == nil {\nreturn head.Contender, nil\n}\n",
@@ -39,10 +39,10 @@ func NextMutants() []Mutant {
 		File: next, Old: "err = e.stepBack(ctx, head, between, named)\n", New: "if err = e.stepBack(ctx, head, between, named); err == nil {\nreturn head.Contender, nil\n}\n",
 	}, {
 		Name: "MakeNext waits for a candidate that leads meanwhile", Package: elections, Tests: "^TestNextWhileOneThatIsNotNotifiedLeads$",
-		File: next, Old: "case <-watches[0].Events():", New: "case <-(chan struct{})(nil):",
+		File: next, Old: "case <-events[0]:", New: "case <-(chan struct{})(nil):",
 	}, {
 		Name: "MakeNext does not see that the named candidate leaves", Package: elections, Tests: "^TestNextWhileTheNamedOneLeaves$",
-		File: next, Old: "case <-watches[1].Events():", New: "case <-(chan struct{})(nil):",
+		File: next, Old: "case <-events[1]:", New: "case <-(chan struct{})(nil):",
 	}, {
 		Name: "MakeNext needs each event", Package: elections, Tests: "^TestNextWithoutAnEvent$",
 		File: next, Old: "case <-look.C:", New: "case <-(chan struct{})(nil):",
@@ -51,10 +51,34 @@ func NextMutants() []Mutant {
 		File: "internal/queue/contenders.go", Old: "if err := q.CatchUp(ctx); err != nil {", New: "if err := ctx.Err(); err != nil {",
 	}, {
 		Name: "the leader hides a candidate with its id", Package: elections, Tests: "^TestNextWithTheIDOfTheLeader$",
-		File: next, Old: "case at >= 0:", New: "case at >= 0 && !has(head):",
+		File: next, Old: "case at >= 0:", New: "case at >= 0 && head.Holder.Who != id:",
 	}, {
 		Name: "a candidate of another library is asked to step back", Package: elections, Tests: "^TestNextDoesNotPassALatchOfCurator$",
 		File: "internal/protection/protection.go", Old: "return ok && id[versionAt] == version", New: "return ok && id[versionAt] != 0",
+	}, {
+		Name: "a candidate of another library passes others", Package: elections, Tests: "^TestNextDoesNotPassALatchOfCurator$",
+		File: next, Old: "range append(slices.Clone(between), named)", New: "range between",
+	}, {
+		Name: "revocation is requested ahead of a latch of Curator", Package: elections, Tests: "^TestRevocationAheadOfALatchOfCurator$",
+		File: "internal/znode/foreign.go", Old: "protection.IsOurs(all[at+1].Node)", New: "all[at+1].Kind == Latch",
+	}, {
+		Name: "all candidates are asked in one transaction", Package: elections, Tests: "^TestNextWithLongIDs$",
+		File: next, Old: "size < maxAsked;", New: "size < 1000*maxAsked;",
+	}, {
+		Name: "what others have read of the own node is not looked at", Package: elections, Tests: "^TestNextWithACrowd$",
+		File: admitted, Old: "if p.node.watch == watched { // for another position", New: "if p.evicted {",
+	}, {
+		Name: "what others have read of the own node is not looked at for a revocation", Package: elections, Tests: "^TestRevocationOfOneOfACrowd$",
+		File: admitted, Old: "if p.node.watch == watched { // for another position", New: "if p.evicted {",
+	}, {
+		Name: "a candidate that steps back forgets that it was revoked", Package: elections, Tests: "^TestNextKeepsARequestForRevocation$",
+		File: "internal/acquire/try.go", Old: "p.RevocationRequested() || t.wait.revoked", New: "p.RevocationRequested()",
+	}, {
+		Name: "a step back is a failure", Package: elections, Tests: "^TestNextIsNoFailureOfTheWait$",
+		File: "internal/acquire/wait.go", Old: "case errors.Is(err, queue.ErrSteppedBack):", New: "case errors.Is(err, queue.ErrSteppedBack):\n\t\t\tw.failed = err",
+	}, {
+		Name: "a candidate at the head steps back", Package: elections, Tests: "^TestNextDoesNotPassALockDelayTwice$",
+		File: admitted, Old: "\tcase len(wait) == 0:\n", New: "\tcase p.stepsBack:\n\t\treturn false, ErrSteppedBack\n\tcase len(wait) == 0:\n",
 	}, {
 		Name: "a waiter is not woken to step back", Package: sweeps, Tests: sweep,
 		File: admitted, Old: "znode.StepBackRequested(data); p.stepsBack {", New: "znode.StepBackRequested(data); p.evicted {",
@@ -66,7 +90,7 @@ func NextMutants() []Mutant {
 		File: admitted, Old: "p.self.Kind == znode.Latch && znode.StepBackRequested", New: "znode.StepBackRequested",
 	}, {
 		Name: "a candidate that has stepped back does not join again", Package: sweeps, Tests: sweep,
-		File: "internal/acquire/wait.go", Old: ", errors.Is(err, queue.ErrSteppedBack):", New: ":",
+		File: "internal/acquire/wait.go", Old: "case errors.Is(err, queue.ErrSteppedBack):", New: "case err == nil:",
 	}, {
 		Name: "a candidate steps back and leaves its node", Package: sweeps, Tests: sweep,
 		File: "internal/acquire/try.go", Old: "\t\tt.GiveUp(p)\n\t\treturn nil, err\n\t}\n\treturn p, nil", New: "\t\tif !errors.Is(err, queue.ErrSteppedBack) {\n\t\t\tt.GiveUp(p)\n\t\t}\n\t\treturn nil, err\n\t}\n\treturn p, nil",
