@@ -196,7 +196,7 @@ latch would not notice that the leader has resigned. Then stop the leader.
                --successor, or if ID neither leads nor is next. With --successor the object is printed also
                when that fails.
   --timeout D  for how long to try, connecting included (15s). If candidates have not stepped back by then,
-               nothing is requested; those that have stay behind ID.
+               nothing is requested; those that have stay behind ID, and others may still follow.
 ` + helpConnection + `
 If the lock was taken with credentials, revoke needs the same ones.
 

@@ -13,8 +13,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// errNotNext means that candidates ahead of the successor did not step back in time.
-var errNotNext = errors.New("no revocation was requested, because candidates ahead did not step back in time")
+// errNotNext means that candidates have not stepped back yet.
+var errNotNext = errors.New("no revocation was requested, because a candidate has not stepped back yet")
 
 // A handOver makes a candidate lead after the present leader: "revoke --successor".
 type handOver struct {
@@ -122,6 +122,9 @@ func (h *handOver) noCandidate(ctx context.Context) error {
 	}
 	if other := recipeInstead(s); other != "" {
 		return usageErrorf("%s: --successor is for an election: this is the path of %s", h.path, other)
+	}
+	if h.find(electionOf(s), lease.Contender{}) >= 0 { // it does not count before it has joined again
+		return fmt.Errorf("%s: %w: %s itself, in favour of another successor", h.path, errNotNext, quote.Brief(h.successor.value))
 	}
 	return fmt.Errorf("%s: %w: no candidate there has the id %q", h.path, errNoContender, h.successor.value)
 }

@@ -62,6 +62,30 @@ func TestRevokeAheadOfALatchOfCurator(t *testing.T) {
 	require.Zero(t, server.Count(zktest.OpSetData))
 }
 
+// The same for one that was named: it is the next one without a request, too.
+func TestLatchOfCuratorAsTheSuccessor(t *testing.T) {
+	server := zktest.NewServer(t)
+	queueUp(t, server, "alpha")
+	waitingNode(t, server, "_c_01234567-89ab-4def-8123-456789abcdef-latch-", "java1")
+	env := []string{envServers + "=" + server.Addr()}
+	code, stdout, stderr := invoke(t, env, "revoke", "--successor", "java1", testLock)
+	require.Equal(t, exitConflict, code)
+	require.Regexp(t, `^leads next: .* \(leader, waiting\): java1\n$`, stdout)
+	require.Contains(t, stderr, "would never lead then")
+	require.Zero(t, server.Count(zktest.OpSetData))
+}
+
+// A candidate that is asked to step back itself does not count, and the text says why.
+func TestSuccessorThatStepsBackItself(t *testing.T) {
+	server := zktest.NewServer(t)
+	queueUp(t, server, "alpha")
+	waitingNode(t, server, "_c_01234567-89ab-8def-8123-456789abcdef-latch-", "gamma\n__STEP_BACK__")
+	code, stderr := refusedHandOver(t, server)
+	require.Equal(t, exitConflict, code)
+	require.Equal(t, "zkrecipes: revoke: "+testLock+": no revocation was requested, because a candidate has not stepped back yet: "+
+		"gamma itself, in favour of another successor\n", stderr)
+}
+
 // waitingNode makes the node of a candidate that does nothing, and returns its name.
 func waitingNode(t *testing.T, server *zktest.Server, name, id string) (node string) {
 	t.Helper()
@@ -79,7 +103,7 @@ func TestCandidateAheadThatDoesNotStepBack(t *testing.T) {
 	waitingNode(t, server, "_c_01234567-89ab-8def-8123-456789abcde1-latch-", "gamma")
 	code, stderr := refusedHandOver(t, server, "--timeout", "3s")
 	require.Equal(t, exitConflict, code)
-	require.Equal(t, "zkrecipes: revoke: "+testLock+": no revocation was requested, because candidates ahead did not step back in time: "+
+	require.Equal(t, "zkrecipes: revoke: "+testLock+": no revocation was requested, because a candidate has not stepped back yet: "+
 		"1 ahead of gamma, the first is stuck\n", stderr)
 	require.Equal(t, []string{"alpha", "stuck", "gamma"}, queued(t, server))
 	require.Zero(t, server.Count(zktest.OpSetData), "the leader goes on")
