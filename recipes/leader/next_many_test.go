@@ -1,7 +1,6 @@
 package leader_test
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
