@@ -50,8 +50,9 @@ func (q *Queue) Contenders(ctx context.Context) (found []lease.Contender, err er
 // An Entry is a contender, with what its node says.
 type Entry struct {
 	lease.Contender
-	// Data are those of its node, and Version their version.
-	Data    []byte
+	// Data are those of its node.
+	Data []byte
+	// Version is that of the data.
 	Version int32
 }
 

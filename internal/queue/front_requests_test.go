@@ -13,8 +13,8 @@ import (
 )
 
 // A request for revocation reaches those that stand behind the front as well. Several
-// come to the front at once, and one may read the node of the one ahead of it, for which
-// it waits, before that has looked at its own node.
+// come to the front at once, and one may read the node of the one ahead of it, for
+// which it waits, before that has looked at its own node.
 func TestRequestsBehindTheFront(t *testing.T) {
 	for range 10 { // goroutines decide which one reads first
 		conformance.InWorld(t, requestBehindTheFront)

@@ -124,7 +124,6 @@ var prices = []struct {
 	{"mutex, write lock, election: release, the next one is of the same client", each(handsOver(1, long, alone), theMutex, election, write)},
 	{"election: `MakeNext`, no candidate between", []func(*world) price{makeNext(0)}},
 	{"the same, 1 between, with what that does", []func(*world) price{makeNext(1)}},
-	{"the same, 64 between, for each of them", []func(*world) price{func(w *world) price { return makeNext(64)(w).each(64) }}},
 	{"semaphore: free, acquire and release", each(free, three)},
 	{"semaphore: three permits by `Weight(3)`", each(free, weight())},
 	{"semaphore: the path does not exist", each(first, three)},
