@@ -189,6 +189,8 @@ func (c *chooser) choose(ctx context.Context, r *rival) string {
 	case err == nil:
 	case errors.Is(err, leader.ErrNoCandidate):
 		return "no candidate"
+	case errors.Is(err, leader.ErrStepsBack): // as one that had no time left has asked it to
+		return "steps back itself"
 	case errors.Is(err, leader.ErrLeadsAlready):
 		return "leads already"
 	case errors.Is(err, context.DeadlineExceeded):

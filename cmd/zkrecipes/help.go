@@ -194,7 +194,7 @@ latch would not notice that the leader has resigned. Then stop the leader.
                objects as in the "queue" of "zkrecipes ls --json"; and such an object for the candidate ID,
                which is waiting and leads next, or holds and leads already. "successor" is null without
                --successor, or if ID neither leads nor is next. With --successor the object is printed also
-               when that fails.
+               when that fails, once there is a connection.
   --timeout D  for how long to try, connecting included (15s). If candidates have not stepped back by then,
                nothing is requested; those that have stay behind ID, and others may still follow.
 ` + helpConnection + `
@@ -202,9 +202,9 @@ If the lock was taken with credentials, revoke needs the same ones.
 
 Exit codes: 0 a request was made, or ID leads already; 1 no client was there to get one, or none has that
 ID; 64 usage, or --successor for a PATH that is not that of an election; 69 ZooKeeper cannot be used; 75 a
-candidate ahead of ID cannot step back, or has not in time, or a LeaderLatch is next: the error names it;
-77 credentials or the client's certificate refused, or not permitted. If a request fails, the earlier ones
-have been printed.
+candidate ahead of ID, or ID behind others, is Java's, or has not stepped back in time, or a LeaderLatch is
+next: the error names it; 77 credentials or the client's certificate refused, or not permitted. If a request
+fails, the earlier ones have been printed.
 
 Examples:
   Move the leadership to another machine:

@@ -107,6 +107,8 @@ func (h *handOver) explain(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, leader.ErrNoCandidate):
 		return h.noCandidate(ctx)
+	case errors.Is(err, leader.ErrStepsBack):
+		return fmt.Errorf("%s: %w: %s itself, in favour of another successor", h.path, errNotNext, quote.Brief(h.successor.value))
 	case ctx.Err() != nil:
 		return h.tooLate(err)
 	}
@@ -122,9 +124,6 @@ func (h *handOver) noCandidate(ctx context.Context) error {
 	}
 	if other := recipeInstead(s); other != "" {
 		return usageErrorf("%s: --successor is for an election: this is the path of %s", h.path, other)
-	}
-	if h.find(electionOf(s), lease.Contender{}) >= 0 { // it does not count before it has joined again
-		return fmt.Errorf("%s: %w: %s itself, in favour of another successor", h.path, errNotNext, quote.Brief(h.successor.value))
 	}
 	return fmt.Errorf("%s: %w: no candidate there has the id %q", h.path, errNoContender, h.successor.value)
 }

@@ -123,6 +123,7 @@ func TestSuccessorInJSON(t *testing.T) {
 	require.Equal(t, exitNoContender, code)
 	require.Empty(t, done.Requested)
 	require.Nil(t, done.Successor)
+	awaitQueueLength(t, server, 2) // alpha has resigned
 	code, done = inJSON(t, server)
 	require.Equal(t, 0, code)
 	require.Nil(t, done.Successor, "nobody was named")

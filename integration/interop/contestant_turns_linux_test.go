@@ -139,7 +139,7 @@ func makeNext(ctx context.Context, election *leader.Election, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
 	_, err := election.MakeNext(ctx, id)
-	for _, usual := range []error{leader.ErrNotPassed, leader.ErrNoCandidate, leader.ErrLeadsAlready, ctx.Err()} {
+	for _, usual := range []error{leader.ErrNotPassed, leader.ErrNoCandidate, leader.ErrStepsBack, leader.ErrLeadsAlready, ctx.Err()} {
 		if usual != nil && errors.Is(err, usual) {
 			return nil
 		}

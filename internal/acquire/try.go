@@ -109,10 +109,10 @@ func (t *Try) Await(ctx context.Context, q *queue.Queue, also *queue.Dependency)
 		return nil, err
 	}
 	if err := t.AwaitPosition(ctx, p, also); err != nil {
+		t.GiveUp(p)
 		if errors.Is(err, queue.ErrSteppedBack) && p.RevocationRequested() {
 			t.wait.revoked = true
 		}
-		t.GiveUp(p)
 		return nil, err
 	}
 	return p, nil

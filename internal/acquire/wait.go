@@ -84,11 +84,11 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 		switch {
 		case err == nil:
 			return held, nil
+		case errors.Is(err, queue.ErrSteppedBack): // no failure
 		case w.ctx.Err() != nil, errors.Is(err, framework.ErrClosed), errors.Is(err, queue.ErrNotFree):
 			return nil, w.explain(err)
 		case errors.Is(err, framework.ErrSessionLost), errors.Is(err, queue.ErrEvicted):
-			w.failed = err // the position is lost; there is time left
-		case errors.Is(err, queue.ErrSteppedBack): // no failure
+			w.failed, w.revoked = err, false // the position is lost; there is time left
 		case errors.Is(err, framework.ErrTooManyEphemerals) && !slices.Contains(w.full, session):
 			w.full, w.refused = append(w.full, session), err // others were faster
 		default:

@@ -233,9 +233,6 @@ func (p *Position) record(at int) {
 	if at > 0 {
 		head = v.names[0].Node
 	}
-	if head != p.head {
-		p.head, p.data = head, nil
-	}
 	ahead := v.count(at)
 	v.crowd.saw(p, ahead)
 	p.seen.record(p.queue.Path, ahead, head)
@@ -247,8 +244,8 @@ func (p *Position) interrupted(cause error) error {
 	v := p.view
 	v.mu.Lock()
 	defer v.unlock()
-	if p.data != nil && p.head == p.seen.Head {
-		p.seen.OnData(p.data)
+	if n := v.nodes[p.seen.Head]; n != nil && n.data != nil {
+		p.seen.OnData(n.data)
 	}
 	if _, wants := v.wanting[p]; wants && v.failure != nil {
 		return fmt.Errorf("%w; before that: %w", cause, v.failure)

@@ -157,11 +157,6 @@ func (n *node) record(data []byte, stat framework.Stat, stop func(), err error) 
 	if p := n.owner; p != nil {
 		p.onOwnData(data, stat)
 	}
-	for _, p := range n.waiters {
-		if p.head == n.name.Node {
-			p.data = data
-		}
-	}
 	n.renew()
 	v.dropUnused(n)
 	return unused

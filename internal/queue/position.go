@@ -59,8 +59,6 @@ type awaiting struct {
 	failed              error  // a request that it needs has
 	passed              any    // by the one directly ahead
 	lookDue             bool   // its dependency is to be looked at again
-	head                string // the first ahead
-	data                []byte // of that, if it was read
 	revocationRequested bool   // by the data of its node when that was last read
 	stepsBack           bool   // so is that it joins again
 }

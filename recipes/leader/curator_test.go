@@ -191,3 +191,35 @@ func TestRevocationAheadOfALatchOfCurator(t *testing.T) {
 		require.NoError(t, behind.Granted().Release())
 	})
 }
+
+// A write that is repeated after an outage is checked anew.
+func TestRevocationIsCheckedAgainWithEachWrite(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		term := w.Acquire(newElection(t, w.Client("a"), "a"))
+		writer, java := w.Client("writer"), w.Client("java")
+		w.Server.On(zktest.OpSetData, term.Path()).Client("writer").Before().Cut()
+		again := w.Server.On(zktest.OpGetData, term.Path()).Client("writer").Nth(2).Before().Delay(300 * time.Millisecond)
+		done := make(chan error, 1)
+		go func() { done <- lease.RequestRevocation(t.Context(), writer, term.Path()) }()
+		<-again.Fired()
+		_, err := java.Create(t.Context(), path+"/_c_01234567-89ab-4def-8123-456789abcdef-latch-", []byte("java1"), framework.EphemeralSequential)
+		require.NoError(t, err)
+		require.ErrorIs(t, <-done, lease.ErrCuratorBehind)
+		require.NoError(t, term.Release())
+	})
+}
+
+// Who may not list the candidates cannot know who is behind the leader.
+func TestRevocationWithoutPermissionToListTheCandidates(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		term := w.Acquire(newElection(t, w.Client("a"), "a"))
+		operator := w.Client("operator")
+		w.Server.On(zktest.OpGetChildren2, path).Client("operator").Before().Fail(zktest.NoAuth)
+		err := lease.RequestRevocation(t.Context(), operator, term.Path())
+		require.ErrorIs(t, err, framework.ErrNoAuth)
+		require.ErrorContains(t, err, "list the candidates behind it")
+		w.Settle()
+		require.False(t, conformance.Closed(term.RevocationRequested()))
+		require.NoError(t, term.Release())
+	})
+}

@@ -47,7 +47,7 @@
 // then resigns, or is asked to by [lease.RequestRevocation]:
 //
 //	at first                  a leads, b c d wait
-//	after MakeNext of d       a leads, d b c wait: b and c were asked to join again
+//	after MakeNext for d      a leads, d b c wait: b and c were asked to join again
 //	after a has resigned      d leads, b c wait, and a, if it campaigns again
 //
 // # Interoperability

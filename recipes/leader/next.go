@@ -18,10 +18,14 @@ import (
 
 // Why MakeNext has failed.
 var (
-	// ErrNoCandidate means that no candidate has the id. One that is stepping back, as
-	// another MakeNext has requested, counts when it has joined the queue again.
+	// ErrNoCandidate means that no candidate has the id. One that steps back has no
+	// znode for a moment.
 	ErrNoCandidate = errors.New("no candidate has this id")
-	// ErrLeadsAlready means that the leader has the id, and no candidate behind it.
+	// ErrStepsBack means that the candidate was asked to step back itself, by another
+	// MakeNext. It counts when it has joined the queue again.
+	ErrStepsBack = errors.New("the candidate was asked to step back itself")
+	// ErrLeadsAlready means that the leader has the id, and no candidate behind it that
+	// counts.
 	ErrLeadsAlready = errors.New("the candidate is the leader")
 	// ErrNotPassed means that a candidate between the two, or the named one behind
 	// others, is not one of this module, such as a LeaderLatch of Apache Curator: that
@@ -31,8 +35,9 @@ var (
 
 // MakeNext makes the candidate with that id the next one behind the leader, and returns
 // the leader. When the term of that ends, the candidate is granted the next one, unless
-// it has left the queue by then. So a leader that wants a certain candidate to lead
-// after it calls MakeNext, and resigns; any other process calls it, and then
+// it has left the queue by then, because its session has ended, as a rule, or another
+// MakeNext has requested it. So a leader that wants a certain candidate to lead after
+// it calls MakeNext, and resigns; any other process calls it, and then
 // lease.RequestRevocation for the leader's Path.
 //
 // The candidates between the two are asked to step back: each leaves the queue, and
@@ -42,24 +47,28 @@ var (
 // nobody can come between them later. Of several candidates with the id, the first
 // behind the leader counts.
 //
-// Errors: ErrNoCandidate, ErrLeadsAlready, ErrNotPassed, and the cause of ctx when that
-// ends: then a candidate has not stepped back in time, because its process does not
-// run, as a rule, and the error names one. Those that were asked may still step back
-// after a failure. framework.ErrNoAuth means that candidates use credentials which the
-// client does not have.
+// Errors: ErrNoCandidate, ErrStepsBack, ErrLeadsAlready, ErrNotPassed, and the cause of
+// ctx when that ends. If it ends because a candidate has not stepped back in time, the
+// error names that; as a rule its process does not run. Those that were asked may still
+// step back after a failure. framework.ErrNoAuth means that candidates use credentials
+// which the client does not have.
 func (e *Election) MakeNext(ctx context.Context, id string) (leader lease.Contender, err error) {
 	if err := e.check(); err != nil {
 		return lease.Contender{}, err
 	}
+	var between []*queue.Entry // as far as is known
 	for {
-		head, between, named, err := e.find(ctx, id)
+		head, found, named, err := e.find(ctx, id)
+		if err == nil {
+			between = found
+		}
 		switch {
 		case err != nil:
 		case len(between) == 0:
 			head.Holding = true
 			return head.Contender, nil
 		default:
-			err = e.stepBack(ctx, head, between, named)
+			err = unlessChanged(e.stepBack(ctx, head, between, named))
 		}
 		if err == nil {
 			continue
@@ -71,15 +80,14 @@ func (e *Election) MakeNext(ctx context.Context, id string) (leader lease.Conten
 	}
 }
 
-// interrupted is the error when ctx has ended. A request that it has interrupted need
-// not say so.
+// interrupted is the error when ctx has ended.
 func interrupted(ctx context.Context, failed error, between []*queue.Entry) error {
-	err := context.Cause(ctx)
+	err := failed
+	if cause := context.Cause(ctx); !errors.Is(failed, cause) {
+		err = fmt.Errorf("%w; last failure: %w", cause, failed)
+	}
 	if len(between) > 0 {
 		err = fmt.Errorf("%w; not yet stepped back: %s", err, between[len(between)-1])
-	}
-	if !errors.Is(failed, context.Cause(ctx)) {
-		err = fmt.Errorf("%w; last failure: %w", err, failed)
 	}
 	return err
 }
@@ -95,18 +103,21 @@ func (e *Election) find(ctx context.Context, id string) (head *queue.Entry, betw
 		return nil, nil, nil, ErrNoCandidate
 	}
 	head, behind := all[0], all[1:]
-	at := slices.IndexFunc(behind, func(c *queue.Entry) bool { return c.Holder.Who == id && !znode.StepBackRequested(c.Data) })
+	has := func(c *queue.Entry) bool { return c.Holder.Who == id }
+	at := slices.IndexFunc(behind, func(c *queue.Entry) bool { return has(c) && !znode.StepBackRequested(c.Data) })
 	switch {
 	case at >= 0:
 		return head, behind[:at], behind[at], nil
-	case head.Holder.Who == id:
+	case has(head):
 		return nil, nil, nil, ErrLeadsAlready
+	case slices.ContainsFunc(behind, has):
+		return nil, nil, nil, ErrStepsBack
 	}
 	return nil, nil, nil, ErrNoCandidate
 }
 
 // stepBack asks those ahead of the named candidate to step back, and waits until they
-// may have. It returns nil also when something else has changed.
+// may have, or something else has changed.
 //
 // A LeaderLatch of Curator watches the node ahead of it for one change. If that is of
 // the data, it never notices that the node is deleted. So none of the nodes that are
@@ -117,7 +128,7 @@ func (e *Election) stepBack(ctx context.Context, head *queue.Entry, between []*q
 			return fmt.Errorf("%w: %s", ErrNotPassed, c)
 		}
 	}
-	if changed, err := e.ask(ctx, between, named); changed || err != nil {
+	if err := e.ask(ctx, between, named); err != nil {
 		return err
 	}
 	return e.await(ctx, head, between[len(between)-1], named)
@@ -127,9 +138,8 @@ func (e *Election) stepBack(ctx context.Context, head *queue.Entry, between []*q
 // one transaction.
 const maxAsked = 4 << 10
 
-// ask asks candidates to step back, while the named one is behind them. changed says
-// that the queue is not as it was found.
-func (e *Election) ask(ctx context.Context, between []*queue.Entry, named *queue.Entry) (changed bool, err error) {
+// ask asks candidates to step back, while the named one is behind them.
+func (e *Election) ask(ctx context.Context, between []*queue.Entry, named *queue.Entry) error {
 	for len(between) > 0 {
 		ops := []framework.Op{framework.CheckOp(named.Path, framework.AnyVersion)}
 		for size := 0; len(between) > 0 && size < maxAsked; between = between[1:] {
@@ -143,21 +153,21 @@ func (e *Election) ask(ctx context.Context, between []*queue.Entry, named *queue
 			break
 		}
 		if _, err := e.recipe.Client.Multi(ctx, ops...); err != nil {
-			return hasChanged(err)
+			return err
 		}
 	}
-	return false, nil
+	return nil
 }
 
-// hasChanged tells errors that only say that the queue has changed, or may have, from
-// others.
-func hasChanged(err error) (changed bool, other error) {
+// unlessChanged returns nil in place of an error which only says that the queue has
+// changed, or may have.
+func unlessChanged(err error) error {
 	for _, change := range []error{framework.ErrNoNode, framework.ErrBadVersion, framework.ErrUnknownOutcome} {
 		if errors.Is(err, change) {
-			return true, nil
+			return nil
 		}
 	}
-	return false, err
+	return err
 }
 
 // await waits until the last of those that were asked has left, or the leader or the
@@ -170,11 +180,11 @@ func (e *Election) await(ctx context.Context, head, last, named *queue.Entry) er
 	defer look.Stop()
 	var events [3]<-chan framework.Event
 	for i, c := range []*queue.Entry{head, named, last} {
-		_, stat, w, err := e.recipe.Client.GetWatch(ctx, c.Path)
-		if changed, err := hasChanged(err); changed || err != nil {
+		data, stat, w, err := e.recipe.Client.GetWatch(ctx, c.Path)
+		switch {
+		case err != nil:
 			return err
-		}
-		if stat.Version != c.Version && c != last {
+		case c == last && !znode.StepBackRequested(data), c != last && stat.Version != c.Version:
 			return nil
 		}
 		events[i] = w.Events()

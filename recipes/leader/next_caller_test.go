@@ -40,7 +40,7 @@ func TestNextForTwoCandidatesAtOnce(t *testing.T) {
 				<-second.done
 				w.Heal()
 				for _, err := range []error{first.err, second.err} {
-					require.True(t, err == nil || errors.Is(err, leader.ErrNoCandidate), "%v", err)
+					require.True(t, err == nil || errors.Is(err, leader.ErrStepsBack) || errors.Is(err, leader.ErrNoCandidate), "%v", err)
 				}
 				require.True(t, first.err == nil || second.err == nil)
 				require.NoError(t, term.Release())

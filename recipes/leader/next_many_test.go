@@ -37,7 +37,7 @@ func TestNextWithLongIDs(t *testing.T) {
 }
 
 // Many candidates that step back at once are not waited for one after another.
-func TestNextOverASlowNetwork(t *testing.T) {
+func TestNextDoesNotWaitForOneAfterAnother(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, d := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("d"), "d")
 		operator := newElection(t, w.Client("operator"), "operator")
@@ -61,7 +61,7 @@ func TestNextOverASlowNetwork(t *testing.T) {
 		_, err := operator.MakeNext(t.Context(), "d")
 		w.Server.SetFaults(nil)
 		require.NoError(t, err)
-		require.Less(t, alone.Load(), int32(30))
+		require.Less(t, alone.Load(), int32(12))
 		for _, at := range all {
 			at.Cancel(nil)
 			_ = at.Failed()

@@ -208,7 +208,7 @@ func TestNextWasAskedItself(t *testing.T) {
 		q.set(before, znode.MarkStepBack)
 		call := q.makeNext("b")
 		require.True(t, conformance.Closed(call.done))
-		require.ErrorIs(t, call.err, leader.ErrNoCandidate)
+		require.ErrorIs(t, call.err, leader.ErrStepsBack)
 		w.Server.Partition("b", false)
 		w.After(time.Second)
 		require.NotEqual(t, before, q.node("b"))

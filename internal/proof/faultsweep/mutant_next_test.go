@@ -51,10 +51,19 @@ func NextMutants() []Mutant {
 		File: "internal/queue/contenders.go", Old: "if err := q.CatchUp(ctx); err != nil {", New: "if err := ctx.Err(); err != nil {",
 	}, {
 		Name: "the leader hides a candidate with its id", Package: elections, Tests: "^TestNextWithTheIDOfTheLeader$",
-		File: next, Old: "case at >= 0:", New: "case at >= 0 && head.Holder.Who != id:",
+		File: next, Old: "case at >= 0:", New: "case at >= 0 && !has(head):",
 	}, {
 		Name: "a candidate of another library is asked to step back", Package: elections, Tests: "^TestNextDoesNotPassALatchOfCurator$",
 		File: "internal/protection/protection.go", Old: "return ok && id[versionAt] == version", New: "return ok && id[versionAt] != 0",
+	}, {
+		Name: "one that has to step back itself is no candidate", Package: elections, Tests: "^TestNextWasAskedItself$",
+		File: next, Old: "case slices.ContainsFunc(behind, has):", New: "case len(behind) < 0:",
+	}, {
+		Name: "a request that is overwritten is waited for", Package: elections, Tests: "^TestNextWhenTheMarkIsOverwrittenAtOnce$",
+		File: next, Old: "c == last && !znode.StepBackRequested(data), ", New: "",
+	}, {
+		Name: "a client that is closed while a candidate steps back does not say so", Package: elections, Tests: "^TestClosedWhileSteppingBack$",
+		File: "internal/acquire/wait.go", Old: "case errors.Is(err, queue.ErrSteppedBack):", New: "case w.ctx.Err() == nil && errors.Is(err, queue.ErrSteppedBack):",
 	}, {
 		Name: "a candidate of another library passes others", Package: elections, Tests: "^TestNextDoesNotPassALatchOfCurator$",
 		File: next, Old: "range append(slices.Clone(between), named)", New: "range between",

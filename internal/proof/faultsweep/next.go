@@ -90,7 +90,7 @@ func (r *run) makeNext(ctx context.Context, name string, c *framework.Client) {
 	switch {
 	case err == nil:
 		r.checkMade(present, id)
-	case errors.Is(err, leader.ErrNoCandidate), errors.Is(err, leader.ErrLeadsAlready):
+	case errors.Is(err, leader.ErrNoCandidate), errors.Is(err, leader.ErrStepsBack), errors.Is(err, leader.ErrLeadsAlready):
 		// Its session, or that of the leader, was lost.
 	default:
 		r.brokenf("I8: MakeNext failed with %v", err)
