@@ -33,10 +33,10 @@ func NextMutants() []Mutant {
 		File: next, Old: " && !znode.StepBackRequested(c.Data)", New: "",
 	}, {
 		Name: "MakeNext returns without another look", Package: sweeps, Tests: sweep,
-		File: next, Old: "err = e.stepBack(ctx, head, between, named)\n", New: "if err = e.stepBack(ctx, head, between, named); err == nil {\nreturn head.Contender, nil\n}\n",
+		File: next, Old: "err = unlessChanged(e.stepBack(ctx, head, between, named))\n", New: "if err = unlessChanged(e.stepBack(ctx, head, between, named)); err == nil {\nreturn head.Contender, nil\n}\n",
 	}, {
 		Name: "MakeNext returns without another look, seen in histories", Package: histories, Tests: history,
-		File: next, Old: "err = e.stepBack(ctx, head, between, named)\n", New: "if err = e.stepBack(ctx, head, between, named); err == nil {\nreturn head.Contender, nil\n}\n",
+		File: next, Old: "err = unlessChanged(e.stepBack(ctx, head, between, named))\n", New: "if err = unlessChanged(e.stepBack(ctx, head, between, named)); err == nil {\nreturn head.Contender, nil\n}\n",
 	}, {
 		Name: "MakeNext waits for a candidate that leads meanwhile", Package: elections, Tests: "^TestNextWhileOneThatIsNotNotifiedLeads$",
 		File: next, Old: "case <-events[0]:", New: "case <-(chan struct{})(nil):",
@@ -60,7 +60,7 @@ func NextMutants() []Mutant {
 		File: next, Old: "case slices.ContainsFunc(behind, has):", New: "case len(behind) < 0:",
 	}, {
 		Name: "a request that is overwritten is waited for", Package: elections, Tests: "^TestNextWhenTheMarkIsOverwrittenAtOnce$",
-		File: next, Old: "c == last && !znode.StepBackRequested(data), ", New: "",
+		File: next, Old: "c == last && !znode.StepBackRequested(data), ", New: "data == nil, ",
 	}, {
 		Name: "a client that is closed while a candidate steps back does not say so", Package: elections, Tests: "^TestClosedWhileSteppingBack$",
 		File: "internal/acquire/wait.go", Old: "case errors.Is(err, queue.ErrSteppedBack):", New: "case w.ctx.Err() == nil && errors.Is(err, queue.ErrSteppedBack):",
@@ -102,7 +102,7 @@ func NextMutants() []Mutant {
 		File: "internal/acquire/wait.go", Old: "case errors.Is(err, queue.ErrSteppedBack):", New: "case err == nil:",
 	}, {
 		Name: "a candidate steps back and leaves its node", Package: sweeps, Tests: sweep,
-		File: "internal/acquire/try.go", Old: "\t\tt.GiveUp(p)\n\t\treturn nil, err\n\t}\n\treturn p, nil", New: "\t\tif !errors.Is(err, queue.ErrSteppedBack) {\n\t\t\tt.GiveUp(p)\n\t\t}\n\t\treturn nil, err\n\t}\n\treturn p, nil",
+		File: "internal/acquire/try.go", Old: "\t\tt.GiveUp(p)\n\t\tif errors.Is(", New: "\t\tif !errors.Is(err, queue.ErrSteppedBack) {\n\t\t\tt.GiveUp(p)\n\t\t}\n\t\tif errors.Is(",
 	}, {
 		Name: "a request for revocation hides that to step back", Package: names, Tests: "^TestMarksOfACandidate$",
 		File: marks, Old: "\tdata, _ = cutMark(data, revokeMark)\n\treturn bytes", New: "\treturn bytes",

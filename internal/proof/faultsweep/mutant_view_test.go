@@ -71,9 +71,6 @@ func ViewMutants() []Mutant {
 		Name: "a node that is known to be deleted is granted", Package: scenarios, Tests: "TestNodeDeletedBeforeTheGrant",
 		File: "internal/queue/position.go", Old: "case p.evicted:\n\t\treturn nil, ErrEvicted\n\tcase p.node", New: "case p.node",
 	}, {
-		Name: "the error of a wait has the data of an earlier head", Package: scenarios, Tests: "TestTimeoutErrorNamesThePresentHolder",
-		File: "internal/queue/admission.go", Old: "p.head, p.data = head, nil", New: "p.head = head",
-	}, {
 		Name: "the error of a wait has the path of another client", Package: scenarios, Tests: "TestTimeoutErrorNamesTheHolderBesideANamespace",
 		File: "internal/queue/admission.go", Old: "p.seen.record(p.queue.Path, ahead,", New: "p.seen.record(v.path, ahead,",
 	}, {
