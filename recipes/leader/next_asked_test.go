@@ -20,20 +20,16 @@ import (
 // it is at the head when it reads the request, and leads or steps back.
 func TestNextWhileACandidateIsCutOff(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, b, d := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b"), newElection(t, w.Client("d"), "d")
-		operator := newElection(t, w.Client("operator"), "operator")
-		term := w.Acquire(a)
-		second, named := w.Start(b, lease.Forever), w.Start(d, lease.Forever)
-		w.After(time.Second)
+		q := newQueued(w, "a", "b", "d")
 		w.Server.Partition("b", true)
-		n := callNext(t.Context(), w, operator, "d")
-		require.NoError(t, term.Release())
+		n := q.makeNext("d")
+		require.NoError(t, q.term.Release())
 		w.After(500 * time.Millisecond)
 		w.Server.Partition("b", false)
 		<-n.done
 		require.NoError(t, n.err)
 		w.After(time.Second)
-		releaseAll(t, w, second, named)
+		releaseAll(t, w, q.waiting["b"], q.waiting["d"])
 	})
 }
 
@@ -72,19 +68,16 @@ func TestNextWhileAYoungCandidateIsHandedTheTerm(t *testing.T) {
 // step back.
 func TestNextKeepsARequestForRevocation(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, b, d := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b"), newElection(t, w.Client("d"), "d")
-		term := w.Acquire(a)
-		second, named := w.Start(b, lease.Forever), w.Start(d, lease.Forever)
-		w.After(time.Second)
-		all, err := a.Contenders(t.Context())
+		q := newQueued(w, "a", "b", "d")
+		all, err := q.operator.Contenders(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, lease.RequestRevocation(t.Context(), w.Client("operator"), all[1].Path))
+		require.NoError(t, lease.RequestRevocation(t.Context(), w.Known("operator"), all[1].Path))
 		w.Settle()
-		_, err = a.MakeNext(t.Context(), "d")
+		_, err = q.operator.MakeNext(t.Context(), "d")
 		require.NoError(t, err)
-		require.NoError(t, term.Release())
-		require.NoError(t, named.Granted().Release())
-		held := second.Granted()
+		require.NoError(t, q.term.Release())
+		require.NoError(t, q.waiting["d"].Granted().Release())
+		held := q.waiting["b"].Granted()
 		w.After(time.Second)
 		require.True(t, conformance.Closed(held.RevocationRequested()), "the request is lost")
 		require.NoError(t, held.Release())
@@ -112,23 +105,18 @@ func TestNextIsNoFailureOfTheWait(t *testing.T) {
 // A mark that another client overwrites is written again.
 func TestNextAfterTheMarkIsOverwritten(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, b, d := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b"), newElection(t, w.Client("d"), "d")
-		term := w.Acquire(a)
-		second, named := w.Start(b, lease.Forever), w.Start(d, lease.Forever)
-		w.After(time.Second)
-		all, err := a.Contenders(t.Context())
+		q := newQueued(w, "a", "b", "d")
+		all, err := q.operator.Contenders(t.Context())
 		require.NoError(t, err)
 		w.Server.Partition("b", true)
-		n := callNext(t.Context(), w, a, "d")
+		n := q.makeNext("d")
 		w.After(100 * time.Millisecond)
 		_, err = w.Client("java").Set(t.Context(), all[1].Path, []byte("__REVOKE__"), framework.AnyVersion) // Curator's Revoker
 		require.NoError(t, err)
 		w.Server.Partition("b", false)
 		<-n.done
 		require.NoError(t, n.err)
-		require.NoError(t, term.Release())
-		require.NoError(t, named.Granted().Release())
-		require.NoError(t, second.Granted().Release())
+		q.release("d", "b")
 	})
 }
 
@@ -172,17 +160,14 @@ func TestNextDoesNotPassALockDelayTwice(t *testing.T) {
 // Who is asked is shown by its id.
 func TestNextShowsNoMark(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, b, d := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b"), newElection(t, w.Client("d"), "d")
-		term := w.Acquire(a)
-		second, named := w.Start(b, lease.Forever), w.Start(d, lease.Forever)
-		w.After(time.Second)
+		q := newQueued(w, "a", "b", "d")
 		w.Server.Partition("b", true)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := a.MakeNext(ctx, "d")
+		_, err := q.operator.MakeNext(ctx, "d")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.NotContains(t, err.Error(), "STEP")
-		require.NoError(t, term.Release())
+		require.NoError(t, q.term.Release())
 		last := newElection(t, w.Client("e"), "e")
 		err = w.Start(last, time.Second).Failed()
 		require.Contains(t, err.Error(), "held by b")
@@ -193,6 +178,6 @@ func TestNextShowsNoMark(t *testing.T) {
 		require.NotContains(t, text, "STEP")
 		w.Server.Partition("b", false)
 		w.After(time.Second)
-		releaseAll(t, w, second, named)
+		releaseAll(t, w, q.waiting["b"], q.waiting["d"])
 	})
 }

@@ -22,13 +22,7 @@ func TestNextForTwoCandidatesAtOnce(t *testing.T) {
 	for i := range 6 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-				var all []*conformance.Attempt
-				a := newElection(t, w.Client("a"), "a")
-				term := w.Acquire(a)
-				for _, id := range []string{"b", "c", "d"} {
-					all = append(all, w.Start(newElection(t, w.Client(id), id), lease.Forever))
-				}
-				w.After(time.Second)
+				q := newQueued(w, "a", "b", "c", "d")
 				one, two := newElection(t, w.Client("one"), "one"), newElection(t, w.Client("two"), "two")
 				for _, client := range []string{"b", "c", "d"} {
 					w.Server.On(zktest.AnyOp, path).Client(client).Always().Optional().Delay(5 * time.Millisecond)
@@ -43,8 +37,8 @@ func TestNextForTwoCandidatesAtOnce(t *testing.T) {
 					require.True(t, err == nil || errors.Is(err, leader.ErrStepsBack) || errors.Is(err, leader.ErrNoCandidate), "%v", err)
 				}
 				require.True(t, first.err == nil || second.err == nil)
-				require.NoError(t, term.Release())
-				releaseAll(t, w, all...)
+				require.NoError(t, q.term.Release())
+				releaseAll(t, w, q.waiting["b"], q.waiting["c"], q.waiting["d"])
 			})
 		})
 	}
@@ -53,18 +47,13 @@ func TestNextForTwoCandidatesAtOnce(t *testing.T) {
 // The leader that is returned is one.
 func TestNextReturnsTheLeaderAsLeaderDoes(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, d := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("d"), "d")
-		term := w.Acquire(a)
-		named := w.Start(d, lease.Forever)
-		want, _, err := a.Leader(t.Context())
+		q := newQueued(w, "a", "d")
+		want, _, err := q.operator.Leader(t.Context())
 		require.NoError(t, err)
-		got, err := a.MakeNext(t.Context(), "d")
+		got, err := q.operator.MakeNext(t.Context(), "d")
 		require.NoError(t, err)
-		if got != want {
-			t.Errorf("Leader returns %+v, and MakeNext %+v", want, got)
-		}
-		require.NoError(t, term.Release())
-		require.NoError(t, named.Granted().Release())
+		require.Equal(t, want, got)
+		q.release("d")
 	})
 }
 

@@ -114,22 +114,19 @@ func TestNextDoesNotPassALatchOfCurator(t *testing.T) {
 // named.
 func TestNextWaitsForACandidateThatDoesNotStepBack(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		a, b, c := newElection(t, w.Client("a"), "a"), newElection(t, w.Client("b"), "b"), newElection(t, w.Client("c"), "c")
-		term := w.Acquire(a)
-		stuck, last := w.Start(b, lease.Forever), w.Start(c, lease.Forever)
-		w.After(time.Second)
+		q := newQueued(w, "a", "b", "c")
 		w.Server.Partition("b", true)
 		over := errors.New("no time left")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, over)
 		defer cancel()
-		_, err := a.MakeNext(ctx, "c")
+		_, err := q.operator.MakeNext(ctx, "c")
 		require.ErrorIs(t, err, over)
 		require.ErrorContains(t, err, "stepped back: token")
-		_, err = a.MakeNext(t.Context(), "c") // b's session ends
+		_, err = q.operator.MakeNext(t.Context(), "c") // b's session ends
 		require.NoError(t, err)
-		require.NoError(t, term.Release())
-		require.NoError(t, last.Granted().Release())
+		require.NoError(t, q.term.Release())
+		require.NoError(t, q.waiting["c"].Granted().Release())
 		w.Server.Partition("b", false)
-		require.NoError(t, stuck.Granted().Release())
+		require.NoError(t, q.waiting["b"].Granted().Release())
 	})
 }
