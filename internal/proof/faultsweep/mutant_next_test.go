@@ -74,10 +74,7 @@ func NextMutants() []Mutant {
 		Name: "all candidates are asked in one transaction", Package: elections, Tests: "^TestNextWithLongIDs$",
 		File: next, Old: "size < maxAsked;", New: "size < 1000*maxAsked;",
 	}, {
-		Name: "what others have read of the own node is not looked at", Package: elections, Tests: "^TestNextPassesACrowd$",
-		File: admitted, Old: "if p.node.watch == watched { // for another position", New: "if p.evicted {",
-	}, {
-		Name: "a request for revocation behind the front is not seen", Package: waits, Tests: "^TestRequestsBehindTheFront$",
+		Name: "what others have read of the own node is not looked at", Package: waits, Tests: "^TestOwnNodeThatAnotherPositionHasRead$",
 		File: admitted, Old: "if p.node.watch == watched { // for another position", New: "if p.evicted {",
 	}, {
 		Name: "a candidate that steps back forgets that it was revoked", Package: elections, Tests: "^TestNextKeepsARequestForRevocation$",
