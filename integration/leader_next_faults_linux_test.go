@@ -23,9 +23,9 @@ import (
 // Candidates of several clients lead again and again, while one after another of them
 // is made the next leader, connections break, stall and are slow, many of them when
 // candidates are asked to step back or do so, sessions end, and servers are killed,
-// paused and restarted. No two terms are valid at once. When MakeNext has returned nil, the next
-// term is that of the named candidate, unless its session has ended. In the end each
-// candidate leads.
+// paused and restarted. No two terms are valid at once. When MakeNext has returned nil,
+// the next term is that of the named candidate, unless its session has ended. In the
+// end each candidate leads.
 //
 // ZKRECIPES_CONTEST sets another time, ZKRECIPES_SEED the seed of an earlier run.
 func TestMakeNextUnderFaults(t *testing.T) {
@@ -61,8 +61,8 @@ func TestMakeNextUnderFaults(t *testing.T) {
 	requireEmpty(t, servers.Servers()[0], electionPath, limit)
 }
 
-// rageAtSessions causes faults for a time, and ends with none. All the time one client is
-// stalled for longer than its session lasts, or was a moment ago.
+// rageAtSessions causes faults for a time, and ends with none. All the time one client
+// is stalled for longer than its session lasts, or was a moment ago.
 func (s *delayedStorm) rageAtSessions(t *testing.T, span time.Duration) {
 	t.Helper()
 	s.counts = map[string]int{}

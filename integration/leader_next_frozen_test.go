@@ -62,71 +62,77 @@ func candidateProgram(server string) int {
 	return 0
 }
 
+// A frozenQueue has a leader, a candidate whose process is frozen, and another one.
+type frozenQueue struct {
+	observer *framework.Client
+	first    *leader.Election
+	term     *lease.Lease // its
+	process  *exec.Cmd
+	output   *bufio.Scanner
+	named    <-chan *lease.Lease // gets the term of the last
+}
+
+func freeze(t *testing.T) *frozenQueue {
+	t.Helper()
+	_, server := single(t)
+	q := &frozenQueue{observer: connect(t, server), first: newElection(t, connect(t, server), "first")}
+	last := newElection(t, connect(t, server), "last")
+	var err error
+	q.term, err = q.first.Acquire(within(t, limit), 0)
+	require.NoError(t, err)
+	q.process, q.output = startCandidate(t, server)
+	awaitCandidates(t, q.observer, 2)
+	q.named = campaign(t, last)
+	awaitCandidates(t, q.observer, 3)
+	require.NoError(t, q.process.Process.Signal(syscall.SIGSTOP))
+	return q
+}
+
 // A process between the leader and the named candidate is frozen, so it does not step
 // back: MakeNext ends with its context, and says which one it is. When the session of
 // the process has ended, MakeNext succeeds. The process resumes, and joins again behind
 // the others.
 func TestMakeNextWaitsForAFrozenProcess(t *testing.T) {
-	_, server := single(t)
-	observer := connect(t, server)
-	first, last := newElection(t, connect(t, server), "first"), newElection(t, connect(t, server), "last")
-	term, err := first.Acquire(within(t, limit), 0)
-	require.NoError(t, err)
-	process, output := startCandidate(t, server)
-	awaitCandidates(t, observer, 2)
-	named := campaign(t, last)
-	awaitCandidates(t, observer, 3)
-
-	require.NoError(t, process.Process.Signal(syscall.SIGSTOP))
+	q := freeze(t)
 	frozen := time.Now()
 	over := errors.New("no time left")
 	ctx, cancel := context.WithTimeoutCause(context.Background(), frozenSession/4, over)
 	defer cancel()
-	_, err = first.MakeNext(ctx, "last")
+	_, err := q.first.MakeNext(ctx, "last")
 	require.ErrorIs(t, err, over)
 	require.ErrorContains(t, err, "frozen", "it is named")
-	require.Equal(t, []string{"first", "frozen", "last"}, candidates(t, first))
+	require.Equal(t, []string{"first", "frozen", "last"}, candidates(t, q.first))
 
-	present, err := first.MakeNext(within(t, limit), "last")
+	present, err := q.first.MakeNext(within(t, limit), "last")
 	require.NoError(t, err)
-	require.Equal(t, term.Path(), present.Path)
+	require.Equal(t, q.term.Path(), present.Path)
 	assert.Less(t, time.Since(frozen), 2*frozenSession, "its session and two ticks")
-	require.NoError(t, term.Err())
-	require.Equal(t, []string{"first", "last"}, candidates(t, first))
+	require.NoError(t, q.term.Err())
+	require.Equal(t, []string{"first", "last"}, candidates(t, q.first))
 
-	require.NoError(t, process.Process.Signal(syscall.SIGCONT))
-	awaitCandidates(t, observer, 3)
-	require.Equal(t, []string{"first", "last", "frozen"}, candidates(t, first))
-	require.NoError(t, term.Release())
-	require.NoError(t, (<-named).Release())
-	require.True(t, output.Scan())
-	require.Equal(t, "leads", output.Text())
-	require.NoError(t, process.Wait())
-	requireEmptySeenBy(t, observer, electionPath, soon)
+	require.NoError(t, q.process.Process.Signal(syscall.SIGCONT))
+	awaitCandidates(t, q.observer, 3)
+	require.Equal(t, []string{"first", "last", "frozen"}, candidates(t, q.first))
+	require.NoError(t, q.term.Release())
+	require.NoError(t, (<-q.named).Release())
+	require.True(t, q.output.Scan())
+	require.Equal(t, "leads", q.output.Text())
+	require.NoError(t, q.process.Wait())
+	requireEmptySeenBy(t, q.observer, electionPath, soon)
 }
 
 // A frozen process resumes before its session ends: it steps back, though it was asked
 // by a MakeNext that has given up since.
 func TestFrozenProcessStepsBackLater(t *testing.T) {
-	_, server := single(t)
-	observer := connect(t, server)
-	first, last := newElection(t, connect(t, server), "first"), newElection(t, connect(t, server), "last")
-	term, err := first.Acquire(within(t, limit), 0)
-	require.NoError(t, err)
-	process, output := startCandidate(t, server)
-	awaitCandidates(t, observer, 2)
-	named := campaign(t, last)
-	awaitCandidates(t, observer, 3)
-
-	require.NoError(t, process.Process.Signal(syscall.SIGSTOP))
-	_, err = first.MakeNext(within(t, frozenSession/8), "last")
+	q := freeze(t)
+	_, err := q.first.MakeNext(within(t, frozenSession/8), "last")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.NoError(t, process.Process.Signal(syscall.SIGCONT))
-	awaitOrder(t, observer, first, "first", "last", "frozen")
-	require.NoError(t, term.Release())
-	require.NoError(t, (<-named).Release())
-	require.True(t, output.Scan())
-	require.NoError(t, process.Wait())
+	require.NoError(t, q.process.Process.Signal(syscall.SIGCONT))
+	awaitOrder(t, q.observer, q.first, "first", "last", "frozen")
+	require.NoError(t, q.term.Release())
+	require.NoError(t, (<-q.named).Release())
+	require.True(t, q.output.Scan())
+	require.NoError(t, q.process.Wait())
 }
 
 // awaitOrder waits until these are the candidates, in that order.
