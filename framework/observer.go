@@ -96,6 +96,9 @@ type AcquireInfo struct {
 	Recipe string
 	// Path is that of the recipe, with chroot and namespace.
 	Path string
+	// Lock is the path of the lock itself, where a recipe has several: of a stripe, or
+	// of a run. Otherwise, and for any of the stripes, it is Path.
+	Lock string
 	// Permits is how many are acquired: more than 1 only of a semaphore.
 	Permits int
 	// Timeout is the one given to Acquire.
@@ -122,9 +125,9 @@ type AcquireEnd struct {
 type HoldInfo struct {
 	// Recipe is what is held, as in Acquire.
 	Recipe string
-	// Path is that of the recipe, and Node that of the znode, with chroot and
-	// namespace.
-	Path, Node string
+	// Path is that of the recipe, Lock that of the lock itself, as in Acquire, and Node
+	// that of the znode, with chroot and namespace.
+	Path, Lock, Node string
 	// Permits is how many are held: more than 1 only of a semaphore.
 	Permits int
 	// Session is the id of the session that owns the znode.

@@ -113,7 +113,7 @@ func (v recipeView) AcquireStarted(ctx context.Context, a AcquireInfo) (context.
 	if len(all) == 0 {
 		return ctx, nil
 	}
-	a.Path = v.full(a.Path)
+	a.Path, a.Lock = v.full(a.Path), v.full(a.Lock)
 	ctx, ended := start(ctx, all, a)
 	return ctx, func(end AcquireEnd) {
 		end.AcquireInfo = a
@@ -127,7 +127,7 @@ func (v recipeView) HoldStarted(ctx context.Context, h HoldInfo) (context.Contex
 	if len(all) == 0 {
 		return ctx, nil
 	}
-	h.Path, h.Node = v.full(h.Path), v.full(h.Node)
+	h.Path, h.Lock, h.Node = v.full(h.Path), v.full(h.Lock), v.full(h.Node)
 	ctx, ended := start(ctx, all, h)
 	return ctx, func(end HoldEnd) {
 		end.HoldInfo = h

@@ -31,7 +31,7 @@ func (r *Recipe) Observed(ctx context.Context, permits int, timeout time.Duratio
 		return nil, err
 	}
 	requests, ended := kit.Of(r.Client).AcquireStarted(ctx, framework.AcquireInfo{
-		Recipe: r.Kind, Path: cmp.Or(r.Of, r.Path), Permits: permits, Timeout: timeout,
+		Recipe: r.Kind, Path: cmp.Or(r.Of, r.Path), Lock: r.Path, Permits: permits, Timeout: timeout,
 	})
 	if ended == nil {
 		if observing(ctx) != nil { // of an acquire by another client that has observers

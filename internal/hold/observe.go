@@ -22,7 +22,7 @@ type observers struct {
 // end it. It returns ctx with the values that they add; ownership remains that of ctx.
 func (h *Hold) observed(ctx context.Context, g *Grant) context.Context {
 	work, ended := kit.Of(h.client).HoldStarted(ctx, framework.HoldInfo{
-		Recipe: h.kind, Path: cmp.Or(g.Of, h.recipe), Node: g.Path, Permits: max(g.Permits, 1), Session: g.Session.ID(), Token: int64(h.token),
+		Recipe: h.kind, Path: cmp.Or(g.Of, h.recipe), Lock: h.recipe, Node: g.Path, Permits: max(g.Permits, 1), Session: g.Session.ID(), Token: int64(h.token),
 	})
 	if ended == nil {
 		return ctx

@@ -172,7 +172,7 @@ func (a *attempt) write(ctx context.Context, over []string) (recorded bool, err 
 	}
 	record := znode.HolderRecord(a.p.Path())
 	a.p.IsRecorded(record)
-	return a.transact(ctx, []framework.Op{stands, framework.CreateOp(record, a.p.Queue().Data(), framework.Persistent)})
+	return a.transact(ctx, []framework.Op{stands, framework.CreateOp(record, a.p.Queue().Data(ctx), framework.Persistent)})
 }
 
 // maxRemoved is how many bytes the paths of the records have that are removed at once.

@@ -121,8 +121,12 @@ var kinds = map[string]string{
 func KindOf(name znode.Name) string { return kinds[name.Kind] }
 
 func (q *Queue) describe(name znode.Name, data []byte, stat framework.Stat) lease.Contender {
-	return lease.Contender{
+	c := lease.Contender{
 		Kind: KindOf(name), Node: name.Node, Path: q.Node(name.Node), Token: lease.Token(stat.Czxid), Session: stat.EphemeralOwner,
 		Holder: HolderOf(name.Node, data), Enqueued: stat.Ctime,
 	}
+	if name.Kind != znode.Latch {
+		c.Holds, c.Within = ParseOwned(data)
+	}
+	return c
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
@@ -16,7 +17,7 @@ type Process struct {
 	// Holder describes it. Since is not set.
 	Holder lease.Holder
 	// Data returns the data of its nodes, for Queue.Data.
-	Data func() []byte
+	Data func(ctx context.Context) []byte
 
 	label string
 }
@@ -41,17 +42,22 @@ func Self(label string) *Process {
 }
 
 // dataOf returns the data of a holder's nodes.
-func dataOf(h lease.Holder) func() []byte {
+func dataOf(h lease.Holder) func(context.Context) []byte {
 	b, _ := json.Marshal(h) // strings and a number never fail
 	b = b[:len(b)-1]        // without the brace at the end
 	if h != (lease.Holder{}) {
 		b = append(b, ',')
 	}
 	before := string(b) + `"since":"`
-	return func() []byte {
+	return func(ctx context.Context) []byte {
 		b := append(make([]byte, 0, len(before)+len(time.RFC3339Nano)+2), before...)
 		b = time.Now().UTC().Truncate(time.Millisecond).AppendFormat(b, time.RFC3339Nano)
-		return append(b, `"}`...)
+		b = append(b, '"')
+		if owned := ownedBy(ctx); !owned.isZero() {
+			more, _ := json.Marshal(owned)
+			b = append(append(b, ','), more[1:len(more)-1]...)
+		}
+		return append(b, '}')
 	}
 }
 

@@ -18,7 +18,7 @@ func TestHolderRoundTrip(t *testing.T) {
 		self := Self(who)
 		h := self.Holder
 		before := time.Now().Add(-time.Millisecond)
-		data := self.Data()
+		data := self.Data(t.Context())
 		got := ParseHolder(data)
 		h.Since = got.Since
 		same, err := json.Marshal(h)

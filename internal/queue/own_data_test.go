@@ -34,7 +34,7 @@ func ownNodeIsRead(t *testing.T, w *conformance.World, kind string) {
 	require.NoError(t, err)
 	pinned := kit.Of(client).Within(client.Session())
 	q := &queue.Queue{
-		Client: pinned, Path: path, Kind: kind, Kinds: []string{kind}, Data: func() []byte { return []byte("a") },
+		Client: pinned, Path: path, Kind: kind, Kinds: []string{kind}, Data: func(context.Context) []byte { return []byte("a") },
 		Rule: queue.Always(queue.Exclusive), HandsOver: func(znode.Name) bool { return true },
 	}
 	first, second := q.Position(pinned, &queue.Seen{}), q.Position(pinned, &queue.Seen{})

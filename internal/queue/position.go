@@ -139,7 +139,7 @@ func (p *Position) create(ctx context.Context) error {
 	if err := p.fits(); err != nil {
 		return err
 	}
-	made, err := kit.Of(p.client).CreateSent(ctx, p.queue.Node(p.queue.Kind), p.queue.Data(), framework.EphemeralSequential, func() { p.onSent(v) }, v.flush)
+	made, err := kit.Of(p.client).CreateSent(ctx, p.queue.Node(p.queue.Kind), p.queue.Data(ctx), framework.EphemeralSequential, func() { p.onSent(v) }, v.flush)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (p *Position) onMade(made framework.Created) {
 // JoinAt creates the node with a given number, in a queue whose parent exists. Such a
 // position does not wait.
 func (p *Position) JoinAt(ctx context.Context, number string) error {
-	made, err := p.client.CreateProtected(ctx, p.queue.Node(p.queue.Kind+number), p.queue.Data(), framework.Ephemeral)
+	made, err := p.client.CreateProtected(ctx, p.queue.Node(p.queue.Kind+number), p.queue.Data(ctx), framework.Ephemeral)
 	p.path, p.token = made.Path, made.Czxid
 	return err
 }

@@ -24,8 +24,8 @@ type Queue struct {
 	Kind string
 	// Kinds are all kinds that contend.
 	Kinds []string
-	// Data returns the data of a node that is created now.
-	Data func() []byte
+	// Data returns the data of a node that is created now, with the context of Join.
+	Data func(ctx context.Context) []byte
 	// Rule decides which contenders are admitted.
 	Rule Rule
 	// LockDelay is for how long a slot stays closed after an unclean end, see package

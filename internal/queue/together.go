@@ -62,7 +62,7 @@ func createTogether(ctx context.Context, all []*Position) error {
 		if err := p.mayBeListed(); err != nil {
 			return err
 		}
-		paths[i], data[i], views[i] = p.queue.Node(p.queue.Kind), p.queue.Data(), v
+		paths[i], data[i], views[i] = p.queue.Node(p.queue.Kind), p.queue.Data(ctx), v
 	}
 	made, err := kit.Of(all[0].client).CreateEach(ctx, paths, data, func() {
 		for i, p := range all {

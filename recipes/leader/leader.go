@@ -62,7 +62,7 @@ func New(client *framework.Client, path string, opts ...Option) (*Election, erro
 	}
 	q := &queue.Queue{
 		Client: client, Path: path, Kind: znode.Latch, Kinds: []string{znode.Latch},
-		Data: func() []byte { return []byte(id) }, Rule: queue.Always(queue.Exclusive), HandsOver: everyTerm,
+		Data: func(context.Context) []byte { return []byte(id) }, Rule: queue.Always(queue.Exclusive), HandsOver: everyTerm,
 		LockDelay: o.terms.LockDelay,
 	}
 	return &Election{

@@ -36,6 +36,14 @@ type Contender struct {
 	Holder Holder
 	// Enqueued is when it joined the queue, by the server's clock.
 	Enqueued time.Time
+	// Holds are znodes, with chroot and namespace, of the leases that it held when it
+	// joined, the innermost first: those that own the context of its Acquire. It is
+	// empty in elections, and for other clients. Of very many the outermost are left
+	// out.
+	Holds []string
+	// Within are the sessions of jobs of the command zkrecipes that it is a part of,
+	// because their command has started it. It holds whatever they hold.
+	Within []int64
 }
 
 // String returns the contender in one line, escaped like Holder.String.

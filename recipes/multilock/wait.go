@@ -41,11 +41,11 @@ const (
 
 // run tries until all locks are held.
 func (w *wait) run() (*lease.Lease, error) {
-	if held := w.together(); held != nil {
-		return held, nil
-	}
 	limits := w.lock.limits.Start()
 	limit, rest := next(limits), shortestPause
+	if held := w.together(limit); held != nil {
+		return held, nil
+	}
 	for {
 		held, after, err := w.try(limit)
 		switch {
@@ -80,7 +80,9 @@ func next(limits *retry.Schedule) time.Duration {
 // begins with the lock that this one could not get. On failure nothing is held.
 func (w *wait) try(limit time.Duration) (_ *lease.Lease, after verdict, err error) {
 	all := new(hold.Several)
-	ctx, keepsOthersOut := w.ctx, false
+	ctx, over := w.context(limit)
+	defer over()
+	keepsOthersOut := false
 	for i, m := range w.order {
 		timeout := w.left()
 		limited := keepsOthersOut && limit < timeout
@@ -107,6 +109,14 @@ func (w *wait) try(limit time.Duration) (_ *lease.Lease, after verdict, err erro
 		}
 	}
 	return all.Lease(), final, nil
+}
+
+// context returns the context for a try with a limit.
+func (w *wait) context(limit time.Duration) (_ context.Context, over func()) {
+	if limit == lease.Forever {
+		return w.ctx, func() {}
+	}
+	return hold.Tentatively(w.ctx)
 }
 
 // spread returns half of a limit or more, by the name of the first znode, which is one
@@ -137,7 +147,7 @@ const stayApart = 8
 
 // together takes all locks in one transaction, where that is possible and all are free.
 // Otherwise it returns nil. A call that must not wait first finds out by reading.
-func (w *wait) together() *lease.Lease {
+func (w *wait) together(limit time.Duration) *lease.Lease {
 	l := w.lock
 	if w.timeout <= 0 || l.recipes == nil || !acquire.MayGoTogether(w.ctx, l.recipes) {
 		return nil
@@ -146,7 +156,9 @@ func (w *wait) together() *lease.Lease {
 		l.apart.CompareAndSwap(n, n-1)
 		return nil
 	}
-	held, err := acquire.Together(w.ctx, l.recipes, l.ranks, w.left())
+	ctx, over := w.context(limit)
+	defer over()
+	held, err := acquire.Together(ctx, l.recipes, l.ranks, w.left())
 	if err != nil && !errors.Is(err, framework.ErrNoNode) { // a parent, which the next step makes
 		l.apart.Store(stayApart)
 	}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"errors"
+	stdpath "path"
 	"testing"
 	"time"
 
@@ -67,10 +68,14 @@ func observesHold(t *testing.T, w *World, r Recipe) {
 	hold, over := event[framework.HoldInfo](t, events, 2), event[framework.HoldEnd](t, events, 3)
 	require.NotEmpty(t, acquire.Recipe)
 	permits := acquire.Permits // more than 1 if the recipe is a semaphore's weight
-	require.Equal(t, framework.AcquireInfo{Recipe: acquire.Recipe, Path: path, Permits: permits, Timeout: time.Minute}, acquire)
+	wanted, got := path+r.Below, path+r.Below
+	if r.Spread {
+		wanted, got = path, stdpath.Dir("/conformance"+held.Path())
+	}
+	require.Equal(t, framework.AcquireInfo{Recipe: acquire.Recipe, Path: path, Lock: wanted, Permits: permits, Timeout: time.Minute}, acquire)
 	require.Equal(t, framework.AcquireEnd{AcquireInfo: acquire}, ended, "it took no virtual time")
 	require.Equal(t, framework.HoldInfo{
-		Recipe: acquire.Recipe, Path: path, Node: "/conformance" + held.Path(), Permits: permits, Session: session, Token: int64(held.Token()),
+		Recipe: acquire.Recipe, Path: path, Lock: got, Node: "/conformance" + held.Path(), Permits: permits, Session: session, Token: int64(held.Token()),
 	}, hold)
 	require.Equal(t, framework.HoldEnd{HoldInfo: hold, Held: 3 * time.Second}, over)
 }

@@ -1,0 +1,53 @@
+package hold
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync/atomic"
+
+	"github.com/zkrecipes/zkrecipes/internal/owner"
+)
+
+// Owned yields the holds that a context owns and that last, each once, the innermost
+// first, without those that are tentative for it.
+func Owned(ctx context.Context) iter.Seq[*Hold] {
+	return func(yield func(*Hold) bool) {
+		var seen []*Hold
+		trying := TentativeOf(ctx)
+		for handle := range owner.Claims[*Handle](ctx) {
+			h := handle.hold
+			if slices.Contains(seen, h) || trying != nil && TentativeOf(handle.outer) == trying || !handle.isOpen() || h.Loss() != nil {
+				continue
+			}
+			if seen = append(seen, h); !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// FullPath returns the znode of the slot with chroot and namespace.
+func (h *Hold) FullPath() string { return h.client.FullPath(h.Path()) }
+
+// A Tentative stands for an acquire of several slots that gives up those it has rather
+// than wait for another one for long. So what it has keeps nobody out for ever.
+type Tentative struct{ over atomic.Bool }
+
+type tentativeKey struct{}
+
+// Tentatively returns a context for such an acquire, and a function to call when it has
+// all slots, or none. What is acquired with the context before that is tentative.
+func Tentatively(ctx context.Context) (_ context.Context, over func()) {
+	t := new(Tentative)
+	return context.WithValue(ctx, tentativeKey{}, t), func() { t.over.Store(true) }
+}
+
+// TentativeOf returns the acquire of several slots that a context is for, nil if there
+// is none, or none any more.
+func TentativeOf(ctx context.Context) *Tentative {
+	if t, _ := ctx.Value(tentativeKey{}).(*Tentative); t != nil && !t.over.Load() {
+		return t
+	}
+	return nil
+}
