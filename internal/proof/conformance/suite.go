@@ -102,7 +102,7 @@ type rows = map[string]row
 
 // suite returns all rows for a recipe.
 func suite(r Recipe) []rows {
-	all := []rows{slots, creates, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, closings, sessionOrder, unansweredWrites, stepsBack}
+	all := []rows{slots, creates, queues, oldLeaders, outages, refusals, ends, timeouts, vouched, closings, sessionOrder, unansweredWrites, stepsBack, owned}
 	if !r.NotReentrant {
 		all = append(all, entries, forks)
 	}
