@@ -41,7 +41,17 @@ func Within(ctx context.Context, sessions []int64) context.Context {
 	return context.WithValue(ctx, withinKey{}, texts)
 }
 
+type movingKey struct{}
+
+// Moving returns a context for positions each of which may be given up for another one
+// elsewhere. Their nodes do not say what the context owns: who holds that does not wait
+// for the one ahead for certain.
+func Moving(ctx context.Context) context.Context { return context.WithValue(ctx, movingKey{}, true) }
+
 func ownedBy(ctx context.Context) (o Owned) {
+	if moving, _ := ctx.Value(movingKey{}).(bool); moving {
+		return Owned{}
+	}
 	left := maxOwned
 	for h := range hold.Owned(ctx) {
 		path := h.FullPath()

@@ -37,9 +37,10 @@ type Contender struct {
 	// Enqueued is when it joined the queue, by the server's clock.
 	Enqueued time.Time
 	// Holds are znodes, with chroot and namespace, of the leases that it held when it
-	// joined, the innermost first: those that own the context of its Acquire. It is
-	// empty in elections, and for other clients. Of very many the outermost are left
-	// out.
+	// joined, the innermost first: those that own the context of its Acquire. Of very
+	// many the outermost are left out, and so is what a multi-lock would release rather
+	// than go on waiting. It is empty in elections, for an AcquireAny of package
+	// striped, which may go to another share, and for other clients.
 	Holds []string
 	// Within are the sessions of jobs of the command zkrecipes that it is a part of,
 	// because their command has started it. It holds whatever they hold.

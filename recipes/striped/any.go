@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/acquire"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -25,7 +26,7 @@ func (l *Locks) AcquireAny(ctx context.Context, timeout time.Duration) (held *le
 		}
 		return l.recipe.Take(ctx, timeout, func(ctx context.Context, t *acquire.Try) (held *lease.Lease, err error) {
 			if err = l.begin(ctx, t); err == nil {
-				held, share, err = l.shares.Take(ctx, t)
+				held, share, err = l.shares.Take(queue.Moving(ctx), t)
 			}
 			return held, err
 		})

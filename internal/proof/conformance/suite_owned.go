@@ -35,8 +35,10 @@ func (w *World) outer(ctx context.Context, c *framework.Client, name string) (*l
 }
 
 // claims returns what the nodes below the recipe's path say that a client holds
-// elsewhere. It fails unless all of them say the same. said is false in an election.
-func (w *World) claims(c *framework.Client) (holds []string, within []int64, said bool) {
+// elsewhere. It fails unless all of them say the same. said is false if nodes of the
+// recipe do not say it: a candidate's data is its id, and who waits for any share does
+// not wait for the one ahead.
+func (w *World) claims(r Recipe, c *framework.Client) (holds []string, within []int64, said bool) {
 	w.T.Helper()
 	first := true
 	for _, node := range w.Ephemerals(path) {
@@ -56,7 +58,11 @@ func (w *World) claims(c *framework.Client) (holds []string, within []int64, sai
 		holds, within, first = h, in, false
 	}
 	require.False(w.T, first, "it has no node")
-	return holds, within, true
+	if r.Spread {
+		require.Empty(w.T, holds)
+		require.Empty(w.T, within)
+	}
+	return holds, within, !r.Spread
 }
 
 func nodeSaysWhatItHolds(t *testing.T, w *World, r Recipe) {
@@ -66,7 +72,7 @@ func nodeSaysWhatItHolds(t *testing.T, w *World, r Recipe) {
 	want := []string{two, one}
 
 	held := w.StartWith(second.Context(), r.New(c, path), time.Minute).Granted() // at once
-	holds, within, said := w.claims(c)
+	holds, within, said := w.claims(r, c)
 	if !said {
 		release(t, held, second, first)
 		return
@@ -78,17 +84,17 @@ func nodeSaysWhatItHolds(t *testing.T, w *World, r Recipe) {
 	others := fill(w, r)
 	waits := w.StartWith(second.Context(), r.New(c, path), time.Minute)
 	require.True(t, waits.Waiting())
-	holds, _, _ = w.claims(c)
+	holds, _, _ = w.claims(r, c)
 	require.Equal(t, want, holds)
 	release(t, others...)
 	release(t, waits.Granted())
 
 	free := w.StartWith(lease.WithoutOwner(second.Context()), r.New(c, path), time.Minute).Granted()
-	holds, _, _ = w.claims(c)
+	holds, _, _ = w.claims(r, c)
 	require.Empty(t, holds, "that is another owner")
 	release(t, free)
 	fork := w.StartWith(lease.Fork(second.Context()), r.New(c, path), time.Minute).Granted()
-	holds, _, _ = w.claims(c)
+	holds, _, _ = w.claims(r, c)
 	require.Equal(t, want, holds, "the owner above waits for its forks")
 	release(t, fork, second, first)
 }
@@ -100,7 +106,7 @@ func nodeSaysNothingOfEndedLeases(t *testing.T, w *World, r Recipe) {
 	ctx := context.WithoutCancel(second.Context())
 	release(t, second)
 	held := w.StartWith(ctx, r.New(c, path), time.Minute).Granted()
-	if holds, _, said := w.claims(c); said {
+	if holds, _, said := w.claims(r, c); said {
 		require.Equal(t, []string{one}, holds)
 	}
 	release(t, held)
@@ -108,7 +114,7 @@ func nodeSaysNothingOfEndedLeases(t *testing.T, w *World, r Recipe) {
 	w.Expire(c)
 	<-first.Context().Done()
 	held = w.StartWith(ctx, r.New(other, path), time.Minute).Granted()
-	if holds, _, said := w.claims(other); said {
+	if holds, _, said := w.claims(r, other); said {
 		require.Empty(t, holds)
 	}
 	release(t, held)
@@ -120,7 +126,7 @@ func nodeSaysOfWhatJob(t *testing.T, w *World, r Recipe) {
 	sessions := []int64{0x1000a, -2} // servers with a number above 127 give negative ones
 	first, one := w.outer(t.Context(), c, "one")
 	held := w.StartWith(queue.Within(first.Context(), sessions), r.New(c, path), time.Minute).Granted()
-	if holds, within, said := w.claims(c); said {
+	if holds, within, said := w.claims(r, c); said {
 		require.Equal(t, sessions, within)
 		require.Equal(t, []string{one}, holds)
 	}
@@ -134,7 +140,7 @@ func leasesAreNamedOnce(t *testing.T, w *World, r Recipe) {
 	again, _ := w.outer(second.Context(), c, "one")
 	require.Equal(t, first.Token(), again.Token())
 	held := w.StartWith(again.Context(), r.New(c, path), time.Minute).Granted()
-	if holds, _, said := w.claims(c); said {
+	if holds, _, said := w.claims(r, c); said {
 		require.Equal(t, []string{one, two}, holds, "the innermost entry of each counts")
 	}
 	release(t, held, again, second)
