@@ -10,6 +10,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/multilock"
+	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
@@ -187,4 +188,26 @@ func TestLostLeaseThatWasEnteredTwice(t *testing.T) {
 			require.ErrorIs(t, at.Err, lease.ErrLost, "twice: %v", twice)
 		})
 	}
+}
+
+// A reader to which the writer among the locks has downgraded goes on when the lease on
+// all is released: only its context ends.
+func TestDowngradedReaderOutlivesTheLease(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c, other := w.Client("a"), w.Client("other")
+		catalog, others := must(rwlock.New(c, stock)), must(rwlock.New(other, stock))
+		held := w.Acquire(lockOn(t, []lease.Acquirer{newMutex(t, c, cart), catalog.Write()}))
+		reading := w.StartWith(held.Context(), catalog.Read(), 0).Granted()
+		writer := w.Start(others.Write(), time.Minute)
+		require.NoError(t, held.Release())
+		w.After(conformance.SessionTimeout)
+		require.NoError(t, reading.Err())
+		require.NoError(t, reading.Confirm(t.Context()))
+		require.ErrorIs(t, context.Cause(reading.Context()), lease.ErrReleased)
+		require.Empty(t, w.Ephemerals(cart))
+		require.NoError(t, w.Start(newMutex(t, other, cart), 0).Granted().Release())
+		require.True(t, writer.Waiting())
+		require.NoError(t, reading.Release())
+		require.NoError(t, writer.Granted().Release())
+	})
 }
