@@ -32,4 +32,40 @@
 // each stripe or run that has a node, 16 of these at a time. For a lock-delay two more,
 // and two for each holder that has ended without a release. It creates nothing and sets
 // no watches. The client needs the permission to read.
+//
+// # Clients that wait for each other
+//
+// [Cycles] finds deadlocks, such as that of a client that holds one lock and waits for
+// another one, whose holder waits for the first. It looks at all locks, semaphores and
+// elections below a path; a cycle that leads outside is not found.
+//
+// Each node says which leases own the context of its Acquire. Those are released only
+// after it has returned, so a cycle of these is a deadlock. Clients that use Apache
+// Curator say nothing, nor do elections, nor do programs that acquire without the
+// context of the lease that they hold. Of these it is only known that a session, or a
+// process, holds one lock and waits for another one. A process has many threads. So
+// what is found of them may be a deadlock, or the threads of busy processes, whose
+// waits end; two surveys some time apart show which. A multi-lock that waits for a
+// limited time, while it holds some of its locks, may be shown in this way too.
+//
+// A path cannot be read at one moment together with another one. So there are two
+// looks: the first one at all queues, the second one at those where one may be stuck.
+// Only what was seen in both counts. Who waits in both looks, with the same node, has
+// waited all the time between them, because nobody can come between it and the head;
+// who holds in both has held all that time; and if the size of a semaphore has been
+// stored between them, it counts as not known. So all of a cycle was true at the moment
+// when the first look had ended. And since a deadlock stays, none that was there before
+// the first look began is missed.
+//
+// All of that is as the servers know it. What a client has released counts until its
+// delete arrives. If its connection is broken, that may take until its session ends. It
+// is not known how long a client will wait: a timeout, a maximum hold time or a
+// revocation may end a deadlock soon. Who joined the single queue of a semaphore before
+// its size was last stored may hold permits, although not so many are left: that it
+// waits is never certain.
+//
+// It costs one listing for each node below the path, except for those of contenders and
+// of records of runs, 16 at a time. Then it reads the queues where one waits, as Path
+// reads those of stripes; and if one may be stuck there, once more, with a read before
+// and after it for each semaphore.
 package inspect
