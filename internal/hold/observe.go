@@ -27,6 +27,9 @@ func (h *Hold) observed(ctx context.Context, g *Grant) context.Context {
 	if ended == nil {
 		return ctx
 	}
+	if follow, ok := work.Value(followKey{}).(func(*Hold)); ok {
+		follow(h)
+	}
 	h.observers = &observers{owner.Inherit(work, ctx), ended}
 	return h.observers.work
 }
