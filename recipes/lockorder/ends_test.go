@@ -57,10 +57,21 @@ func TestEnds(t *testing.T) {
 			s.elsewhere(func() { again = s.must(context.WithoutCancel(held.Context()), s.mutex("a")) })
 			s.release(held)
 			s.beside(s.mutex("b"))
+			s.nestWith(context.WithoutCancel(held.Context()), s.mutex("b"))
 			s.nestWith(again.Context(), s.mutex("c"))
 			s.release(again)
 		},
 		orders: "a>c",
+	}, {
+		name: "released, and acquired again with its context",
+		run: func(s *site) {
+			a := s.must(s.t.Context(), s.mutex("a"))
+			b := s.must(a.Context(), s.mutex("b"))
+			s.Server.On(zktest.OpDelete, "/locks/a").Before().Delay(time.Second).Nth(1)
+			require.NoError(s.t, a.ReleaseAsync()) // which observers are not notified of yet
+			s.release(s.must(context.WithoutCancel(b.Context()), s.mutex("a")), b)
+		},
+		orders: "a>b b>a", cycles: "a,b",
 	}, {
 		name: "lost, all of the session",
 		run: func(s *site) {
@@ -86,7 +97,9 @@ func TestEnds(t *testing.T) {
 			ctx := context.WithoutCancel(b.Context())
 			s.fails(ctx, s.mutex("a"), time.Minute, lease.ErrLost) // at once: it re-enters
 			s.nestWith(ctx, s.mutex("c"))
-			s.release(b)
+			c := s.must(lease.Fork(ctx), s.mutex("c"))
+			s.fails(context.WithoutCancel(c.Context()), s.mutex("a"), time.Minute, lease.ErrLost)
+			s.release(c, b)
 		},
 		orders: "a>b b>c",
 	}, {

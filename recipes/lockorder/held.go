@@ -85,10 +85,10 @@ func target(claims []claim, client uint64, a framework.AcquireInfo) (at place, w
 	for _, own := range claims {
 		switch {
 		case !own.isEnteredBy(client, a):
-		case own.Lost, !own.Above && own.kind() != lease.KindReader:
+		case own.Lost, !own.Above:
 			return place{}, false
 		case own.kind() == lease.KindReader:
-			shared = true // a writer's, further out, decides
+			shared = true // if there is a writer's further out, that decides
 		default:
 			return place{own.Lock, own.Forks + 1}, true
 		}

@@ -1,6 +1,7 @@
 package lockorder_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -66,12 +67,33 @@ func TestMultiLocks(t *testing.T) {
 		},
 		orders: "b>a b>c",
 	}, {
+		name: "of types that acquire more than they own",
+		run: func(s *site) {
+			s.nest(s.several([]lease.Acquirer{greedy{s.mutex("a"), s.mutex("x")}, s.mutex("b")}))
+		},
+	}, {
 		name: "in multi-locks",
 		run: func(s *site) {
 			s.nest(s.several(s.mutexes("ab")), s.several(s.mutexes("bcd")))
 		},
 		orders: "b>c a>c b>d a>d",
 	}})
+}
+
+// A greedy acquires another lock before its own.
+type greedy struct {
+	lease.Acquirer
+	other lease.Acquirer
+}
+
+// Acquire acquires both, and releases the other one after that.
+func (g greedy) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	other, err := g.other.Acquire(ctx, timeout)
+	if err != nil {
+		return nil, err
+	}
+	defer other.Release()
+	return g.Acquirer.Acquire(ctx, timeout)
 }
 
 // A multi-lock that gives up what it has, because it waits for another lock for too

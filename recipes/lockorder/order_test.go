@@ -63,6 +63,14 @@ func TestOrders(t *testing.T) {
 		},
 		orders: "a>b b>a", cycles: "a,b",
 	}, {
+		name: "the shortest cycle, which was not seen last",
+		run: func(s *site) {
+			for _, names := range []string{"xc", "cd", "xa", "ab", "bd", "dx"} {
+				s.nest(s.mutexes(names)...)
+			}
+		},
+		orders: "x>c c>d x>a a>b b>d d>x", cycles: "c,d,x",
+	}, {
 		name: "the shortest cycle",
 		run: func(s *site) {
 			s.nest(s.mutexes("ab")...)
@@ -134,9 +142,22 @@ func TestOrders(t *testing.T) {
 			s.nest(s.mutexes("ab")...)
 			s.nest(s.mutexes("cd")...)
 			s.nest(s.mutexes("ce")...)
-			s.nest(s.mutexes("ba")...) // again, and is not reported again
+			s.nest(s.mutexes("ba")...)
+			require.Len(s.t, s.reported, 1)
+			s.nest(s.mutexes("ab")...) // which closes it again, and is not reported again
 		},
-		orders: "c>d c>e b>a", cycles: "a,b",
+		orders: "c>e b>a a>b", cycles: "a,b",
+	}, {
+		name: "that are left when others are forgotten",
+		run: func(s *site) {
+			lockorder.Limit(s.order, 3)
+			s.nest(s.mutexes("ab")...)
+			s.nest(s.mutexes("de")...)
+			s.nest(s.mutexes("ac")...)
+			s.nest(s.mutexes("fg")...)
+			s.nest(s.mutexes("ca")...)
+		},
+		orders: "a>c f>g c>a", cycles: "a,c",
 	}})
 }
 
@@ -219,8 +240,21 @@ func TestClients(t *testing.T) {
 			s.nest(s.mutexOf(other, "a"), s.mutex("b"))
 			s.nest(s.mutex("b"), s.mutexOf(other, "a"))
 			s.nest(s.mutexOf(other, "a"), s.mutex("b"), s.mutex("c"))
+			held := s.must(s.t.Context(), s.mutexOf(other, "a"))
+			b := s.must(held.Context(), s.mutex("b"))
+			s.fails(b.Context(), s.mutex("a"), time.Second, lease.ErrTimeout) // it is that of another client
+			s.release(b, held)
 		},
-		orders: "b>c",
+		orders: "b>c b>a",
+	}, {
+		name: "one that is not observed, under a lease of one that is",
+		run: func(s *site) {
+			a := s.must(s.t.Context(), s.mutex("a"))
+			s.release(s.must(a.Context(), s.mutexOf(s.Client("b"), "b")))
+			s.beside(s.mutex("c"))
+			s.release(a)
+		},
+		orders: "a>c",
 	}, {
 		name: "one with a namespace",
 		run: func(s *site) {

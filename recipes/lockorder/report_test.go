@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +68,9 @@ func TestStacks(t *testing.T) {
 		deep(30, func() { s.beside(s.mutexes("mx")...) })
 		require.Len(t, s.reported, 2)
 		require.Contains(t, s.reported[0].Steps[0].WantedBy.Frames()[0].Function, "TestStacks")
+		require.True(t, slices.ContainsFunc(s.reported[0].Steps[0].WantedBy.Frames(), func(f runtime.Frame) bool {
+			return strings.HasSuffix(f.Function, "lease.Do")
+		}), "further out the calls of the library count")
 		require.Contains(t, s.reported[0].Steps[0].HeldBy.Frames()[0].Function, "TestStacks")
 		text := s.reported[1].Steps[0].WantedBy.String()
 		require.Equal(t, 8, strings.Count(text, "\n"), text)
