@@ -30,6 +30,19 @@ func Owned(ctx context.Context) iter.Seq[*Hold] {
 // FullPath returns the znode of the slot with chroot and namespace.
 func (h *Hold) FullPath() string { return h.client.FullPath(h.Path()) }
 
+// IsGrantHeld reports whether the lease of the grant is neither released nor lost. A
+// release is known before observers are notified of its end.
+func (h *Hold) IsGrantHeld() bool { return h.first.isOpen() && h.Loss() == nil }
+
+type followKey struct{}
+
+// Following returns a context for an observer to return when a hold starts: then follow
+// is called with the hold. It may also be called with holds that start later, with a
+// context that derives from that of this one.
+func Following(ctx context.Context, follow func(*Hold)) context.Context {
+	return context.WithValue(ctx, followKey{}, follow)
+}
+
 // A Tentative stands for an acquire of several slots that gives up those it has rather
 // than wait for another one for long. So what it has keeps nobody out for ever.
 type Tentative struct{ over atomic.Bool }

@@ -25,22 +25,11 @@ type Checker struct {
 	clients    atomic.Uint64 // number of the last one
 	holds      atomic.Int64  // len(held)
 
-	mu       sync.Mutex // guards what follows
-	held     map[string]*record
-	on       map[uint64][]*record // by goroutine
-	graph    *graph
-	cycles   []Cycle
-	reported map[string]bool // their keys
-}
-
-// A record is that of a hold.
-type record struct {
-	framework.HoldInfo
-	client    uint64
-	goroutine uint64
-	by        Stack
-	tentative *hold.Tentative
-	hold      *hold.Hold // for the goroutine; nil if it is not known
+	mu     sync.Mutex // guards what follows
+	held   map[string]*record
+	on     map[uint64][]*record // by goroutine
+	graph  graph
+	cycles []Cycle
 }
 
 // An Option changes what a Checker counts.
@@ -51,14 +40,15 @@ type Option func(*Checker)
 // acquires on behalf of others, to whom it hands over the leases.
 func WithContextsOnly() Option { return func(c *Checker) { c.goroutines = false } }
 
-// New returns a Checker, which calls report once for each cycle it finds, on the
-// goroutine that calls Acquire, before that waits. report may use the Checker; it must
-// be safe for concurrent use, and is otherwise bound like the functions of an observer:
-// see framework.Observer. With nil a cycle is logged as a warning by slog.Default.
+// New returns a Checker, which calls report for each cycle when it is closed, on the
+// goroutine that calls Acquire, before that waits. A cycle is closed once, unless its
+// steps are forgotten. report may use the Checker; it must be safe for concurrent use,
+// and is otherwise bound like the functions of an observer: see framework.Observer.
+// With nil a cycle is logged as a warning by slog.Default.
 func New(report func(Cycle), opts ...Option) *Checker {
 	c := &Checker{
 		report: report, goroutines: true,
-		held: map[string]*record{}, on: map[uint64][]*record{}, graph: newGraph(maxEdges), reported: map[string]bool{},
+		held: map[string]*record{}, on: map[uint64][]*record{}, graph: graph{limit: maxEdges, from: map[string][]*edge{}},
 	}
 	if report == nil {
 		c.report = func(c Cycle) {
@@ -110,26 +100,18 @@ func (c *Checker) acquires(ctx context.Context, client uint64, a framework.Acqui
 func (c *Checker) add(edges []*edge) (found []Cycle) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var by Stack
+	var by stack
 	for _, e := range edges {
-		if c.graph.known[ends{e.held, e.wanted}] {
+		if c.graph.knows(e.held, e.wanted) {
 			continue
 		}
-		if by.pcs == nil {
+		if by == nil {
 			by = recordStack()
 		}
 		e.wantedBy = by
 		c.graph.add(e)
-		if len(c.cycles) == maxCycles {
-			continue
-		}
-		back, closed := c.graph.path(e.wanted, e.held)
-		if !closed {
-			continue
-		}
-		cycle := newCycle(append(back, e))
-		if key := cycle.key(); !c.reported[key] {
-			c.reported[key] = true
+		if back, closed := c.graph.path(e.wanted, e.held); closed && len(c.cycles) < maxCycles {
+			cycle := newCycle(append(back, e))
 			c.cycles, found = append(c.cycles, cycle), append(found, cycle)
 		}
 	}

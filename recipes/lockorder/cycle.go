@@ -3,6 +3,7 @@ package lockorder
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -25,19 +26,15 @@ type Step struct {
 	Held string
 	// HeldRecipe is what was held: "mutex" and so on, as in framework.HoldInfo.
 	HeldRecipe string
-	// HeldForks is 0, or tells that what was held is not the lock but the claim of a
-	// fork on it, and how many forks above each other that was.
-	HeldForks int
-	// HeldBy is where it was acquired; for a claim of a fork, where its lock was.
-	HeldBy Stack
+	// HeldBy is the call stack with which it was acquired, the innermost call first. It
+	// begins where the program has called the library.
+	HeldBy []runtime.Frame
 	// Wanted is the full path of the lock that was wanted.
 	Wanted string
 	// WantedRecipe is what was wanted.
 	WantedRecipe string
-	// WantedForks is to Wanted what HeldForks is to Held.
-	WantedForks int
-	// WantedBy is where it was wanted.
-	WantedBy Stack
+	// WantedBy is the call stack of the Acquire.
+	WantedBy []runtime.Frame
 	// ByGoroutine is set if the context of the Acquire did not own what was held: it
 	// was acquired on the same goroutine. See WithContextsOnly.
 	ByGoroutine bool
@@ -47,57 +44,42 @@ type Step struct {
 // both were acquired.
 func (c Cycle) String() string {
 	var b strings.Builder
-	if len(c.Steps) == 1 {
-		fmt.Fprintf(&b, "lock order: %s is wanted by its own holder", quote.Path(c.Steps[0].Held))
-	} else {
-		b.WriteString("lock order: ")
-		for _, s := range c.Steps {
-			fmt.Fprintf(&b, "%s, then ", quote.Path(s.Held))
-		}
-		fmt.Fprintf(&b, "%s again", quote.Path(c.Steps[0].Held))
-	}
+	b.WriteString("lock order: ")
 	for _, s := range c.Steps {
-		fmt.Fprintf(&b, "\n  wanted: %s", lockText(s.WantedRecipe, s.Wanted, s.WantedForks))
-		s.WantedBy.write(&b)
-		fmt.Fprintf(&b, "\n  while held: %s", lockText(s.HeldRecipe, s.Held, s.HeldForks))
+		fmt.Fprintf(&b, "%s, then ", quote.Path(s.Held))
+	}
+	fmt.Fprintf(&b, "%s again", quote.Path(c.Steps[0].Held))
+	for _, s := range c.Steps {
+		fmt.Fprintf(&b, "\n  wanted: %s %s", s.WantedRecipe, quote.Path(s.Wanted))
+		write(&b, s.WantedBy)
+		fmt.Fprintf(&b, "\n  while held: %s %s", s.HeldRecipe, quote.Path(s.Held))
 		if s.ByGoroutine {
 			b.WriteString(", by the same goroutine and not by the context")
 		}
-		s.HeldBy.write(&b)
+		write(&b, s.HeldBy)
 	}
 	return b.String()
 }
 
-func lockText(recipe, path string, forks int) string {
-	text := fmt.Sprintf("%s %s", recipe, quote.Path(path))
-	if forks > 0 {
-		text += ", among the forks of its holder"
+// write writes the first calls of a stack.
+func write(b *strings.Builder, frames []runtime.Frame) {
+	const most = 8
+	for _, f := range frames[:min(len(frames), most)] {
+		fmt.Fprintf(b, "\n    %s (%s:%d)", f.Function, f.File, f.Line)
 	}
-	return text
+	if n := len(frames) - most; n > 0 {
+		fmt.Fprintf(b, "\n    and %d more", n)
+	}
 }
 
 // newCycle returns the cycle of these edges.
-func newCycle(edges []*edge) Cycle {
-	first := slices.MinFunc(edges, func(a, b *edge) int {
-		return cmp.Or(cmp.Compare(a.held.path, b.held.path), cmp.Compare(a.held.forks, b.held.forks))
-	})
-	i := slices.Index(edges, first)
-	var c Cycle
+func newCycle(edges []*edge) (c Cycle) {
+	i := slices.Index(edges, slices.MinFunc(edges, func(a, b *edge) int { return cmp.Compare(a.held, b.held) }))
 	for _, e := range slices.Concat(edges[i:], edges[:i]) {
 		c.Steps = append(c.Steps, Step{
-			Held: e.held.path, HeldRecipe: e.heldRecipe, HeldForks: e.held.forks, HeldBy: e.heldBy,
-			Wanted: e.wanted.path, WantedRecipe: e.wantedRecipe, WantedForks: e.wanted.forks, WantedBy: e.wantedBy,
-			ByGoroutine: e.byGoroutine,
+			Held: e.held, HeldRecipe: e.heldRecipe, HeldBy: e.heldBy.frames(),
+			Wanted: e.wanted, WantedRecipe: e.wantedRecipe, WantedBy: e.wantedBy.frames(), ByGoroutine: e.byGoroutine,
 		})
 	}
 	return c
-}
-
-// key is equal for equal cycles.
-func (c Cycle) key() string {
-	var b strings.Builder
-	for _, s := range c.Steps {
-		fmt.Fprintf(&b, "%q %d ", s.Held, s.HeldForks)
-	}
-	return b.String()
 }

@@ -33,9 +33,8 @@
 // No step is
 //
 //   - an Acquire with a timeout of 0 or less, which does not wait;
-//   - a re-entry, which does not wait either. But a fork may wait for the other forks
-//     of its owner. That is a step, from what it holds itself to its turn among them,
-//     which counts as a lock of its own;
+//   - a re-entry, which does not wait either. Forks of one owner may wait for each
+//     other there; their order is not looked at;
 //   - what a multi-lock does with its own locks, because it gives up those it has
 //     rather than wait for long: so it may meet any foreign order. Not so with
 //     multilock.WithWaitLimit(retry.None()). What is held around it, and what is

@@ -1,20 +1,11 @@
 package lockorder
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Orders returns the steps that a Checker remembers, the oldest first, as "a>b" for
-// "/locks/a" and "/locks/b"; "a#1" is among the forks of the holder of a.
+// "/locks/a" and "/locks/b".
 func Orders(c *Checker) (all []string) {
-	text := func(p place) string {
-		short := strings.TrimPrefix(p.path, "/locks/")
-		if p.forks > 0 {
-			return fmt.Sprintf("%s#%d", short, p.forks)
-		}
-		return short
-	}
+	text := func(path string) string { return strings.TrimPrefix(path, "/locks/") }
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.graph.order {

@@ -26,7 +26,7 @@ func TestEveryRecipe(t *testing.T) {
 				s.beside(s.mutex("m"), lock(s))
 				for _, c := range s.reported {
 					for _, step := range c.Steps {
-						for _, by := range []string{step.HeldBy.Frames()[0].Function, step.WantedBy.Frames()[0].Function} {
+						for _, by := range []string{step.HeldBy[0].Function, step.WantedBy[0].Function} {
 							require.Contains(s.t, by, "/lockorder_test.")
 							require.Regexp(s.t, `\.must$|anyOf`, by)
 						}

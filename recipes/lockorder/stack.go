@@ -2,36 +2,29 @@ package lockorder
 
 import (
 	"bytes"
-	"fmt"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// A Stack is the call stack of an Acquire. The zero value is empty.
-type Stack struct{ pcs []uintptr }
+// A stack is the call stack of an Acquire.
+type stack []uintptr
 
-const (
-	maxRecorded = 48 // calls, of which some are those of this library
-	maxWritten  = 8
-)
+// maxRecorded calls are recorded, of which some are those of this library.
+const maxRecorded = 48
 
 // recordStack records that of the caller.
-func recordStack() Stack {
+func recordStack() stack {
 	var pcs [maxRecorded]uintptr
-	return Stack{slices.Clone(pcs[:runtime.Callers(2, pcs[:])])}
+	return slices.Clone(pcs[:runtime.Callers(2, pcs[:])])
 }
 
-// Frames returns the calls, the innermost first, without those of this library that
-// come first: it begins where the program has called Acquire, or lease.Do. Very long
-// stacks are cut.
-func (s Stack) Frames() (all []runtime.Frame) {
-	if len(s.pcs) == 0 {
-		return nil
-	}
-	frames := runtime.CallersFrames(s.pcs)
-	for more := true; more; {
+// frames returns the calls, the innermost first, without those of this library that
+// come first.
+func (s stack) frames() (all []runtime.Frame) {
+	frames := runtime.CallersFrames(s)
+	for more := len(s) > 0; more; {
 		var f runtime.Frame
 		f, more = frames.Next()
 		if len(all) > 0 || !isLibrary(f.File) {
@@ -39,23 +32,6 @@ func (s Stack) Frames() (all []runtime.Frame) {
 		}
 	}
 	return all
-}
-
-// String returns the calls in one line each, without the last ones of many.
-func (s Stack) String() string {
-	var b strings.Builder
-	s.write(&b)
-	return strings.TrimPrefix(b.String(), "\n")
-}
-
-func (s Stack) write(b *strings.Builder) {
-	frames := s.Frames()
-	for _, f := range frames[:min(len(frames), maxWritten)] {
-		fmt.Fprintf(b, "\n    %s (%s:%d)", f.Function, f.File, f.Line)
-	}
-	if n := len(frames) - maxWritten; n > 0 {
-		fmt.Fprintf(b, "\n    and %d more", n)
-	}
 }
 
 // library is the folder of this module.
