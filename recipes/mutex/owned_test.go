@@ -32,7 +32,7 @@ func TestContendersOfVeryDeepNesting(t *testing.T) {
 			lock, err := mutex.New(c, fmt.Sprintf("/locks/%s-%d", strings.Repeat("x", 150), i))
 			require.NoError(t, err)
 			held := w.StartWith(ctx, lock, time.Minute).Granted()
-			ctx, all, paths = held.Context(), append(all, held), append(paths, held.Path())
+			ctx, all, paths = held.Context(), append(all, held), append(paths, held.Path()) //nolint:fatcontext // that is what is tested
 			queued, err := lock.Contenders(t.Context())
 			require.NoError(t, err)
 			require.Len(t, queued, 1)
