@@ -50,6 +50,7 @@ func (j *job) await(ctx context.Context, w waitLimit) error {
 
 // acquire acquires the recipe. A signal that interrupts the wait ends ctx.
 func (j *job) acquire(ctx context.Context, w waitLimit) error {
+	ctx = j.env.withinAncestors(ctx)
 	if err := j.refuseOpenPath(ctx, w); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -46,6 +47,16 @@ func (e environ) ancestorsWith(session int64) string {
 		all = append(all, a.String())
 	}
 	return strings.Join(all, ",")
+}
+
+// withinAncestors returns a context of which the node of an acquire says that the
+// ancestors wait for its end, with all that they hold.
+func (e environ) withinAncestors(ctx context.Context) context.Context {
+	var sessions []int64
+	for _, a := range e.ancestors() {
+		sessions = append(sessions, a.session)
+	}
+	return queue.Within(ctx, sessions)
 }
 
 // checkAncestors refuses a wait for a lock that an ancestor holds. Without ancestors it

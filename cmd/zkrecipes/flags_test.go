@@ -152,6 +152,11 @@ func TestUsageErrors(t *testing.T) {
 		{"ls /l /m", withServers, "only one path"},
 		{"ls /l --joson", withServers, "there is no flag --joson"},
 		{"ls /l", nil, "no servers"},
+		{"ls --cycles x", withServers, "does not begin with a slash"},
+		{"ls --cycles /l /m", withServers, "only one path"},
+		{"ls --cycles --cycles", withServers, "--cycles is given twice"},
+		{"ls --cycles", nil, "no servers"},
+		{"revoke /l --cycles", withServers, "there is no flag --cycles"},
 	} {
 		code, stdout, stderr := invoke(t, test.env, strings.Fields(test.args)...)
 		require.Equal(t, exitUsage, code, "%s: %s", test.args, stderr)
@@ -238,7 +243,7 @@ func TestHelpIsComplete(t *testing.T) {
 		"run": append(job, "--lock", "--shared", "--write", "--permits", "--stripes N", "--key KEY", envLockStripe, "--once PATH", "--tick D", "--retention D", envKey+" ", envTick+" ", "--timeout", "--try", "--label", "--conflict-exit-code",
 			"  5 s", "7.5 s", "10 s", "15 s"),
 		"elect":  append(job, "--path", "--id"),
-		"ls":     {"--json", "lock_delays", lease.KindMutex, lease.KindReader, lease.KindWriter, lease.KindSemaphore, lease.KindLeader},
+		"ls":     {"--json", "lock_delays", "--cycles [PATH]", "waits_for", "unreadable", lease.KindMutex, lease.KindReader, lease.KindWriter, lease.KindSemaphore, lease.KindLeader},
 		"revoke": {"--node", "--all", "--successor ID", "--json", " 1 no client", " 75 "},
 	} {
 		_, text, _ := invoke(t, nil, "help", topic)

@@ -11,6 +11,7 @@ const helpOverview = `zkrecipes runs commands under ZooKeeper locks.
   zkrecipes run --lock PATH [flags] -- COMMAND [ARGS...]    run COMMAND while holding a lock
   zkrecipes elect --path PATH [flags] -- COMMAND [ARGS...]  run COMMAND whenever this machine leads
   zkrecipes ls PATH [flags]                                 list who holds a lock and who waits for it
+  zkrecipes ls --cycles [PATH] [flags]                      find clients that wait for each other
   zkrecipes revoke PATH [flags]                             request that the holders release it
   zkrecipes testserver [--port N]                           run an in-memory ZooKeeper, for trying things out
   zkrecipes version                                         print what this program was built from
@@ -69,6 +70,7 @@ Reaching ZooKeeper:
 
 const helpLs = `usage: zkrecipes ls PATH [--json] [--timeout D] [--servers ...] [--session-timeout D]
                     [--auth-file FILE] [--tls ...]
+       zkrecipes ls --cycles [PATH] [--json] [...]
 
 Prints the clients that hold the lock, the permits or the leadership of PATH, and those that wait for it,
 in order. It changes nothing.
@@ -153,17 +155,20 @@ may be added; none is renamed or removed, and none changes its type.
                  Clients that join the queue twice the lock-delay later need not wait.
   others     array of strings: the children that belong to no lock, semaphore or election
 
+` + helpCycles + `
 --timeout D limits how long ls may take, connecting included (15s).
 ` + helpConnection + `
-Exit codes: 0 the queue was printed, even if it is empty; 64 usage; 69 ZooKeeper cannot be used (the
-error names the addresses and what happened at each); 77 credentials or the client's certificate refused,
-or not permitted.
+Exit codes: 0 the queue was printed, even if it is empty, or the cycles, even if there are some; 64 usage;
+69 ZooKeeper cannot be used (the error names the addresses and what happened at each); 77 credentials or the
+client's certificate refused, or not permitted.
 
 Examples:
   Who holds it?
       zkrecipes ls /locks/backup
   How many wait, for a script:
       zkrecipes ls /locks/backup --json | jq '[.queue[] | select(.state == "waiting")] | length'
+  Is there a deadlock, for a script:
+      zkrecipes ls --cycles /locks --json | jq -e 'any(.cycles[]; .certain)'
 `
 
 const helpRevoke = `usage: zkrecipes revoke PATH [--node NODE | --all | --successor ID] [--json] [--timeout D]

@@ -31,13 +31,20 @@ type listing struct {
 // ls prints the holders and the waiting clients below a path.
 func (p *program) ls(args []string) error {
 	var (
-		conn   connection
-		asJSON bool
+		conn           connection
+		asJSON, cycles bool
 	)
 	fs := flag.NewFlagSet("ls", flag.ContinueOnError)
 	conn.register(fs)
 	fs.BoolVar(&asJSON, "json", false, "")
-	path, err := p.parseWithPath(fs, args)
+	fs.BoolVar(&cycles, "cycles", false, "")
+	path, err := p.parseWithArgument(fs, args)
+	if err == nil && cycles {
+		return p.lsCycles(fs, &conn, path, asJSON)
+	}
+	if err == nil {
+		err = checkLockPath("ls", path)
+	}
 	if err != nil {
 		return err
 	}

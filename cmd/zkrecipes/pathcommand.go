@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
+	"strings"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 )
@@ -24,14 +26,24 @@ func (p *program) withClient(fs *flag.FlagSet, conn *connection, path string, do
 		return err
 	}
 	defer client.Close()
-	if err := do(ctx, client, chroot+path); err != nil {
+	full := cmp.Or(strings.TrimSuffix(chroot+path, "/"), "/") // the path is "/" if all below it is meant
+	if err := do(ctx, client, full); err != nil {
 		return fmt.Errorf("%s: %w", fs.Name(), err)
 	}
 	return nil
 }
 
-// parseWithPath parses flags before and after the one argument, the path.
+// parseWithPath parses flags before and after the one argument, the path of a lock.
 func (p *program) parseWithPath(fs *flag.FlagSet, args []string) (path string, err error) {
+	if path, err = p.parseWithArgument(fs, args); err != nil {
+		return "", err
+	}
+	return path, checkLockPath(fs.Name(), path)
+}
+
+// parseWithArgument parses flags before and after one argument, a path, which is "" if
+// there is none.
+func (p *program) parseWithArgument(fs *flag.FlagSet, args []string) (path string, err error) {
 	if err := p.parse(fs, args); err != nil {
 		return "", err
 	}
@@ -41,17 +53,22 @@ func (p *program) parseWithPath(fs *flag.FlagSet, args []string) (path string, e
 			return "", err
 		}
 	}
-	verb := fs.Name()
-	switch {
-	case path == "":
-		return "", usageErrorf("%s: no path: give that of a lock, as in: zkrecipes %s /locks/backup", verb, verb)
-	case fs.NArg() > 0:
-		return "", usageErrorf("%s: only one path at a time: what is %q?", verb, fs.Arg(0))
-	case path == "/":
-		return "", usageErrorf("%s: /: a lock has a node of its own, such as /locks/backup", verb)
-	}
-	if err := framework.ValidatePath(path); err != nil {
-		return "", usageErrorf("%s: %v", verb, err)
+	if path != "" && fs.NArg() > 0 {
+		return "", usageErrorf("%s: only one path at a time: what is %q?", fs.Name(), fs.Arg(0))
 	}
 	return path, nil
+}
+
+// checkLockPath finds the mistakes in the path of a lock that show without a server.
+func checkLockPath(verb, path string) error {
+	switch path {
+	case "":
+		return usageErrorf("%s: no path: give that of a lock, as in: zkrecipes %s /locks/backup", verb, verb)
+	case "/":
+		return usageErrorf("%s: /: a lock has a node of its own, such as /locks/backup", verb)
+	}
+	if err := framework.ValidatePath(path); err != nil {
+		return usageErrorf("%s: %v", verb, err)
+	}
+	return nil
 }
