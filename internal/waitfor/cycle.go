@@ -16,13 +16,27 @@ type Component struct {
 	Cycle []*Contender
 }
 
+// A mark is what a search has found out about a contender.
+type mark struct {
+	number, low int  // 0: not visited
+	open        bool // on the stack
+	component   int  // from 1 on, if it is part of one
+	searched    int  // the last search for a cycle that came by
+	from        *Contender
+}
+
 // Components returns the components of those that are stuck, after Reduce, without some
 // contenders. They are in the order of their first members.
 func Components(queues []*Queue, without func(*Contender) bool) []Component {
-	s := search{without: without, number: map[*Contender]int{}, low: map[*Contender]int{}, open: map[*Contender]bool{}}
+	s := search{without: without}
 	for _, q := range queues {
 		for _, c := range q.Contenders {
-			if s.counts(c) && s.number[c] == 0 {
+			c.mark = mark{}
+		}
+	}
+	for _, q := range queues {
+		for _, c := range q.Contenders {
+			if s.counts(c) && c.number == 0 {
 				s.visit(c)
 			}
 		}
@@ -33,30 +47,29 @@ func Components(queues []*Queue, without func(*Contender) bool) []Component {
 
 // A search is Tarjan's, for strongly connected components.
 type search struct {
-	without     func(*Contender) bool
-	number, low map[*Contender]int
-	stack       []*Contender
-	open        map[*Contender]bool // on the stack
-	found       []Component
+	without func(*Contender) bool
+	numbers int
+	stack   []*Contender
+	found   []Component
 }
 
 func (s *search) counts(c *Contender) bool { return c.stuck && !s.without(c) }
 
 func (s *search) visit(c *Contender) {
-	s.number[c] = len(s.number) + 1
-	s.low[c] = s.number[c]
-	s.stack, s.open[c] = append(s.stack, c), true
+	s.numbers++
+	c.number, c.low, c.open = s.numbers, s.numbers, true
+	s.stack = append(s.stack, c)
 	for next := range c.waitsFor {
 		switch {
 		case !s.counts(next):
-		case s.number[next] == 0:
+		case next.number == 0:
 			s.visit(next)
-			s.low[c] = min(s.low[c], s.low[next])
-		case s.open[next]:
-			s.low[c] = min(s.low[c], s.number[next])
+			c.low = min(c.low, next.low)
+		case next.open:
+			c.low = min(c.low, next.number)
 		}
 	}
-	if s.low[c] == s.number[c] {
+	if c.low == c.number {
 		at := len(s.stack) - 1
 		for s.stack[at] != c {
 			at--
@@ -69,12 +82,16 @@ func (s *search) visit(c *Contender) {
 // close ends a component. One alone is none: nobody waits for itself directly.
 func (s *search) close(members []*Contender) {
 	for _, c := range members {
-		delete(s.open, c)
+		c.open = false
 	}
-	if len(members) > 1 {
-		slices.SortFunc(members, func(a, b *Contender) int { return cmp.Compare(a.ID, b.ID) })
-		s.found = append(s.found, Component{members, shortest(members)})
+	if len(members) < 2 {
+		return
 	}
+	slices.SortFunc(members, func(a, b *Contender) int { return cmp.Compare(a.ID, b.ID) })
+	for _, c := range members {
+		c.component = len(s.found) + 1
+	}
+	s.found = append(s.found, Component{members, shortest(members)})
 }
 
 // waitsFor yields those that must go before it can, as far as they are stuck. Waiters
@@ -106,46 +123,36 @@ func (c *Contender) waitsFor(yield func(*Contender) bool) {
 // shortest returns a shortest cycle, the first one in the order of the ids. A waiter
 // that needs some of many permits waits for those that it owns as well: that is a
 // cycle, but says less than one with others.
-func shortest(members []*Contender) []*Contender {
-	inside := make(map[*Contender]bool, len(members))
-	for _, c := range members {
-		inside[c] = true
-	}
+func shortest(members []*Contender) (best []*Contender) {
+	searches := 0
 	for _, own := range []bool{false, true} {
-		var best []*Contender
 		for _, from := range members {
-			if !from.Waits {
+			if !from.Waits || len(best) == 2 {
 				continue
 			}
-			if cycle := from.cycle(inside, own); cycle != nil && (best == nil || len(cycle) < len(best)) {
+			searches++
+			if cycle := from.cycle(searches, own); cycle != nil && (best == nil || len(cycle) < len(best)) {
 				best = cycle
-			}
-			if len(best) > 0 && len(best) <= 2 {
-				break
 			}
 		}
 		if best != nil {
-			return best
+			break
 		}
 	}
-	return nil
+	return best
 }
 
 // cycle returns a shortest cycle through one contender, nil if there is none. own says
 // whether a waiter may wait for what it owns itself.
-func (c *Contender) cycle(inside map[*Contender]bool, own bool) []*Contender {
-	from := map[*Contender]*Contender{}
+func (c *Contender) cycle(search int, own bool) []*Contender {
 	for queue := []*Contender{c}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
 		for next := range at.waitsFor {
-			if !inside[next] || !own && at.Waits && slices.Contains(at.Owns, next) {
+			if next.component != c.component || next.searched == search || !own && at.Waits && slices.Contains(at.Owns, next) {
 				continue
 			}
-			if _, seen := from[next]; seen {
-				continue
-			}
-			if from[next] = at; next == c {
-				return backwards(from, c)
+			if next.searched, next.from = search, at; next == c {
+				return c.backwards()
 			}
 			queue = append(queue, next)
 		}
@@ -154,9 +161,9 @@ func (c *Contender) cycle(inside map[*Contender]bool, own bool) []*Contender {
 }
 
 // backwards returns the cycle that a search has found.
-func backwards(from map[*Contender]*Contender, c *Contender) []*Contender {
+func (c *Contender) backwards() []*Contender {
 	cycle := []*Contender{c}
-	for at := from[c]; at != c; at = from[at] {
+	for at := c.from; at != c; at = at.from {
 		cycle = append(cycle, at)
 	}
 	slices.Reverse(cycle[1:])

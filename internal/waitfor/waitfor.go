@@ -32,6 +32,8 @@ type Contender struct {
 	owners  []*Contender // of a holder
 	waiting int          // how many of these are stuck
 	behind  *Contender   // the nearest waiter ahead that is stuck and not Shared
+
+	mark
 }
 
 // Stuck reports whether it cannot go, after a reduction.
