@@ -43,3 +43,11 @@ func create(t *testing.T, c *framework.Client, names ...string) {
 		require.NoError(t, err)
 	}
 }
+
+// foreign makes a sequential node as another client would, with data that say nothing.
+func foreign(t *testing.T, c *framework.Client, path string) {
+	t.Helper()
+	require.NoError(t, c.CreateParents(t.Context(), path))
+	_, err := c.Create(t.Context(), path, []byte("10.0.0.1"), framework.EphemeralSequential)
+	require.NoError(t, err)
+}
