@@ -2,7 +2,6 @@ package inspect_test
 
 import (
 	"context"
-
 	"testing"
 	"time"
 
@@ -75,7 +74,8 @@ func TestCycleOfSeveralPermits(t *testing.T) {
 	}
 }
 
-// One permit is free, but not two. How many a client waits for only a single queue says.
+// One permit is free, but not two. How many a client waits for only a single queue
+// says.
 func TestCycleOfAWeight(t *testing.T) {
 	for name, layout := range semaphores {
 		t.Run(name, func(t *testing.T) {
@@ -210,7 +210,8 @@ func TestCycleOfCommandsWithinOthers(t *testing.T) {
 		require.Equal(t, []string{
 			"certain: other holds /locks/y and waits for /locks/x. inner holds /locks/x and waits for /locks/y.",
 		}, linksOf(cycles(t, other, "/")))
-		// What a session was granted after the command had begun is not what it waits within.
+		// What a session was granted after the command had begun is not what it waits
+		// within.
 		ends(t, []*lease.Lease{held}, second)
 		second = within(w, theirs, mutexAt(t, other, "/locks/x", "other"))
 		late := w.Acquire(mutexAt(t, outer, "/locks/z", "outer"))
