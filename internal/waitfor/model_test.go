@@ -28,9 +28,10 @@ type contender struct {
 
 // A model is some queues, each with its contenders in order.
 type model struct {
-	layout []int
-	size   []int
-	all    []contender // those of the first queue first
+	layout  []int
+	size    []int
+	all     []contender // those of the first queue first
+	present int         // a set of these: the others were not seen
 }
 
 // newModel makes a random one, of at most 11 contenders.
@@ -47,10 +48,10 @@ func newModel(random *rand.Rand) *model {
 			}
 		}
 	}
-	everybody := 1<<len(m.all) - 1
+	m.present = 1<<len(m.all) - 1
 	for i := range m.all {
 		c := &m.all[i]
-		c.waits = !m.admitted(i, everybody)
+		c.waits = !m.admitted(i, m.present)
 		if m.layout[c.queue] == curator { // permits may have been taken before the size was changed
 			c.waits = m.waitsAhead(i) || random.IntN(2) == 0
 		}
@@ -61,6 +62,9 @@ func newModel(random *rand.Rand) *model {
 				m.all[i].owns = append(m.all[i].owns, h)
 			}
 		}
+	}
+	if random.IntN(3) == 0 {
+		m.present &= random.Int() | random.Int()
 	}
 	return m
 }
@@ -138,7 +142,7 @@ func (m *model) ends() []int {
 			ends[present] = true
 		}
 	}
-	from(1<<len(m.all) - 1)
+	from(m.present)
 	var all []int
 	for end := range ends {
 		all = append(all, end)
@@ -167,11 +171,15 @@ func (m *model) graph() (queues []*waitfor.Queue, all []*waitfor.Contender) {
 				in.Takes = q.Size
 			}
 		}
-		all, q.Contenders = append(all, in), append(q.Contenders, in)
+		if all = append(all, in); m.present>>i&1 == 1 {
+			q.Contenders = append(q.Contenders, in)
+		}
 	}
 	for i, c := range m.all {
 		for _, h := range c.owns {
-			all[i].Owns = append(all[i].Owns, all[h])
+			if m.present>>h&1 == 1 {
+				all[i].Owns = append(all[i].Owns, all[h])
+			}
 		}
 	}
 	return queues, all
