@@ -157,6 +157,48 @@ func TestCycleOfStripesAndRuns(t *testing.T) {
 	})
 }
 
+// Who waits for any stripe waits at one of them, but moves to another one that is free.
+func TestNoCertainCycleOfAnyStripe(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b, c := w.Client("a"), w.Client("b"), w.Client("c")
+		all := func(c *framework.Client) *striped.Locks {
+			l, err := striped.New(c, "/locks/x", 2)
+			require.NoError(t, err)
+			return l
+		}
+		one, other := w.Acquire(all(a).Stripe(0)), w.Acquire(all(c).Stripe(1))
+		lock := w.Acquire(mutexAt(t, b, "/locks/y", "b"))
+		first := within(w, one, mutexAt(t, a, "/locks/y", "a"))
+		theirs := all(b)
+		anyOfB := acquirerOf(func(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+			held, _, err := theirs.AcquireAny(ctx, timeout)
+			return held, err
+		})
+		second, third := within(w, lock, anyOfB), within(w, lock, anyOfB)
+		require.Len(t, w.Server.Children("/locks/x/stripe-0000"), 2, "one waits at each")
+		require.Len(t, w.Server.Children("/locks/x/stripe-0001"), 2)
+		for _, found := range cycles(t, c, "/").Cycles {
+			require.False(t, found.Certain)
+		}
+		require.NoError(t, other.Release())
+		select { // whichever waits there
+		case <-second.Done():
+		case <-third.Done():
+			second, third = third, second
+		}
+		require.NoError(t, second.Granted().Release())
+		require.NoError(t, third.Granted().Release())
+		ends(t, []*lease.Lease{lock, one}, first)
+	})
+}
+
+// An acquirerOf is a function as an Acquirer.
+type acquirerOf func(ctx context.Context, timeout time.Duration) (*lease.Lease, error)
+
+func (f acquirerOf) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
+	return f(ctx, timeout)
+}
+
 // A multi-lock that gives up what it has after a while keeps nobody out for ever. It is
 // not known of a waiting node whether it does.
 func TestCycleOfMultiLocks(t *testing.T) {

@@ -42,8 +42,9 @@
 // Each node says which leases own the context of its Acquire. Those are released only
 // after it has returned, so a cycle of these is a deadlock. Clients that use Apache
 // Curator say nothing, nor do elections, nor do programs that acquire without the
-// context of the lease that they hold. Of these it is only known that a session, or a
-// process, holds one lock and waits for another one. A process has many threads. So
+// context of the lease that they hold, nor do those that wait for any stripe, which may
+// get another one. Of these it is only known that a session, or a process, holds one
+// lock and waits for another one. A process has many threads. So
 // what is found of them may be a deadlock, or the threads of busy processes, whose
 // waits end; two surveys some time apart show which. A multi-lock that waits for a
 // limited time, while it holds some of its locks, may be shown in this way too.

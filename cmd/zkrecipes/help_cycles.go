@@ -16,8 +16,9 @@ A "deadlock" is certain: the clients have stored which of their leases they rele
 do programs that use the Go library and acquire with the context of the lease that they hold, and commands
 that run below a "zkrecipes run" or "elect". Of others, as Java clients, and of elections it is only known
 that the same session or process holds one lock and waits for another one, perhaps in two threads, for
-different work. A cycle of these is a "possible deadlock": if it lasts, and its age grows, it is one. Several
-locks that are taken together (run --lock A --lock B) may be shown so for a moment, and are no deadlock.
+different work. A cycle of these is a "possible deadlock": if it lasts, and its age grows, it may well be one.
+Several locks that are taken together (run --lock A --lock B) may be shown so for a moment, and are no
+deadlock; nor is it one if any of some stripes will do (run --stripes), as long as one is free.
 
 Where many wait for each other, one of the shortest cycles is shown; there may be another one when that is
 over. A cycle that leads to locks elsewhere than at PATH or below is not found. If there is none, one line
