@@ -121,6 +121,30 @@ func TestCycleThroughAWaitingWriter(t *testing.T) {
 	})
 }
 
+// A writer that has become a reader holds the node of that.
+func TestCycleOfAWriterThatIsAReaderNow(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		x, err := rwlock.New(a, "/locks/x", rwlock.WithHolder("a"))
+		require.NoError(t, err)
+		wrote := w.Acquire(x.Write())
+		y := w.Acquire(mutexAt(t, b, "/locks/y", "b"))
+		toX := within(w, y, mutexAt(t, b, "/locks/x", "b"))
+		read := within(w, wrote, x.Read()).Granted()
+		for _, both := range []bool{true, false} {
+			if !both {
+				require.NoError(t, wrote.Release())
+			}
+			toY := within(w, read, mutexAt(t, a, "/locks/y", "a"))
+			require.Equal(t, []string{
+				"certain: b holds /locks/y and waits for /locks/x. a holds /locks/x and waits for /locks/y.",
+			}, linksOf(cycles(t, b, "/locks")), "with the writer's node: %v", both)
+			ends(t, nil, toY)
+		}
+		ends(t, []*lease.Lease{read, y}, toX)
+	})
+}
+
 // Nobody has to wait for a reader that is a reader.
 func TestNoCycleOfReaders(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

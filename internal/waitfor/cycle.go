@@ -12,7 +12,8 @@ type Component struct {
 	Members []*Contender
 	// Cycle is a shortest cycle among them: each waits for the next one, and the last
 	// one for the first, which waits in a queue. A holder waits for a waiter that owns
-	// it. If there is a choice, nobody in it waits for what it owns itself.
+	// it. If there is a choice, nobody in it waits for what it owns itself. In a very
+	// large component there may be a shorter one.
 	Cycle []*Contender
 }
 
@@ -120,6 +121,9 @@ func (c *Contender) waitsFor(yield func(*Contender) bool) {
 	}
 }
 
+// maxSearches is for how many waiters a shortest cycle is looked for, if there is one.
+const maxSearches = 1000
+
 // shortest returns a shortest cycle, the first one in the order of the ids. A waiter
 // that needs some of many permits waits for those that it owns as well: that is a
 // cycle, but says less than one with others.
@@ -127,7 +131,7 @@ func shortest(members []*Contender) (best []*Contender) {
 	searches := 0
 	for _, own := range []bool{false, true} {
 		for _, from := range members {
-			if !from.Waits || len(best) == 2 {
+			if !from.Waits || len(best) == 2 || best != nil && searches > maxSearches {
 				continue
 			}
 			searches++
