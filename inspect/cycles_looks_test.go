@@ -187,3 +187,21 @@ func TestCycleOfASlotThatIsHandedOver(t *testing.T) {
 		ends(t, []*lease.Lease{got, y}, toX, toY)
 	})
 }
+
+// One that waits in the first look and holds in the second one is in no cycle yet: it
+// is not known whether all the others were there at the same moment.
+func TestWhoIsGrantedBetweenTheLooks(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		p, q, s, c := w.Client("p"), w.Client("q"), w.Client("s"), w.Client("c")
+		for _, node := range []struct {
+			client *framework.Client
+			path   string
+		}{{q, "/locks/b"}, {p, "/locks/a"}, {s, "/locks/b"}, {p, "/locks/b"}, {s, "/locks/a"}, {q, "/locks/a"}} {
+			foreign(t, node.client, node.path+"/lock-")
+		}
+		require.Len(t, cycles(t, c, "/").Cycles, 1, "p and q")
+		before(w, "c", "/locks", 6, func() { w.Remove(q, "/locks/b/lock-0000000000") })
+		require.Empty(t, cycles(t, c, "/").Cycles)
+		require.Len(t, cycles(t, c, "/").Cycles, 1, "p and s")
+	})
+}

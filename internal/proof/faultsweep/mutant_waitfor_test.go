@@ -23,6 +23,9 @@ func CycleMutants() []Mutant {
 		Name: "what changes between the two looks is taken for a deadlock", Package: inspecting, Tests: "BetweenTheLooks",
 		File: "inspect/looks.go", Old: "return !was[identityOf(c)]", New: "return len(was) == 0",
 	}, {
+		Name: "who is granted between the looks counts as holder in both", Package: inspecting, Tests: "GrantedBetween",
+		File: "inspect/looks.go", Old: "c.Enqueued.UnixMilli(), c.State}", New: "c.Enqueued.UnixMilli(), Held}",
+	}, {
 		Name: "one look at each queue counts as a moment", Package: inspecting, Tests: "NeverWas",
 		File: "inspect/cycles.go", Old: "cyclesIn(client, second)", New: "append(cyclesIn(client, again), cyclesIn(client, second)...)",
 	}, {
