@@ -36,9 +36,15 @@ func (r *ring) end(t *testing.T) {
 }
 
 // before delays the nth listing of a path by a client, and changes something meanwhile.
-func before(w *conformance.World, client, path string, nth int, change func()) {
+// It returns a channel that is closed when that is done.
+func before(w *conformance.World, client, path string, nth int, change func()) (changed <-chan struct{}) {
 	w.Server.On(zktest.OpGetChildren2, path).Client(client).Nth(nth).Before().Delay(time.Second)
-	time.AfterFunc(time.Second/2, change)
+	done := make(chan struct{})
+	time.AfterFunc(time.Second/2, func() {
+		defer close(done)
+		change()
+	})
+	return done
 }
 
 // A path is listed by the walk, by the first look, and by the second one.
@@ -73,8 +79,9 @@ func TestCycleThatEndsBetweenTheLooks(t *testing.T) {
 			for _, path := range []string{"/locks/x", "/locks/y"} {
 				conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 					r := newRing(t, w)
-					before(w, "reader", path, secondLook, func() { tc.change(t, w, r) })
+					changed := before(w, "reader", path, secondLook, func() { tc.change(t, w, r) })
 					require.Len(t, cycles(t, r.reader, "/").Cycles, tc.want)
+					<-changed
 					for _, l := range []*lease.Lease{r.x, r.y} {
 						_ = l.Release()
 					}
@@ -98,13 +105,14 @@ func TestCycleThatNeverWas(t *testing.T) {
 			foreign(t, c, fmt.Sprintf("/locks/x%02d/lock-", i/2))
 		}
 		var toY *conformance.Attempt
-		before(w, "c", "/locks/y", firstLook, func() {
+		changed := before(w, "c", "/locks/y", firstLook, func() {
 			toX.Cancel(nil)
 			<-toX.Done()
 			toY = w.Begin(x.Context(), mutexAt(t, a, "/locks/y", "a"), lease.Forever)
 		})
 		asked := w.Requests(func() { require.Empty(t, cycles(t, c, "/").Cycles) })
 		require.GreaterOrEqual(t, asked[zktest.OpGetChildren2], 2+2*(between+2)+2, "there were two looks")
+		<-changed
 		ends(t, []*lease.Lease{x, y}, toY, third)
 	})
 }

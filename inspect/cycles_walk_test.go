@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -84,10 +85,17 @@ func TestPossibleCycleBesideACertainOne(t *testing.T) {
 		says(t, r.reader, "/other/q", "")
 		says(t, other, "/other/p", "")
 		says(t, other, "/locks/x", "") // waits for the ring
+		w.After(time.Second)
+		for _, path := range []string{"/a/p", "/a/q"} { // the youngest, although it is read first
+			says(t, w.Client(path), path, "")
+		}
+		says(t, w.Known("/a/p"), "/a/q", "")
+		says(t, w.Known("/a/q"), "/a/p", "")
 		found := cycles(t, r.reader, "/").Cycles
-		require.Len(t, found, 2)
+		require.Len(t, found, 3)
 		require.True(t, found[0].Certain)
 		require.Equal(t, "/other/q", found[1].Links[0].Holds)
+		require.Equal(t, "/a/q", found[2].Links[0].Holds)
 		r.end(t)
 	})
 }

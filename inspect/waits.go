@@ -181,33 +181,29 @@ func stuckIn(client *framework.Client, l look) (again look) {
 
 // cyclesIn returns the cycles of a look: those that are certain, and of the others
 // those of which none is part of one that is certain.
-func cyclesIn(client *framework.Client, l look) (found []Cycle) {
-	certain := newGraph(client, l, false)
+func cyclesIn(client *framework.Client, l look) []Cycle {
+	var certain, possible []Cycle
 	part := map[int]bool{}
-	for _, c := range waitfor.Components(certain.queues, func(*waitfor.Contender) bool { return false }) {
+	g := newGraph(client, l, false)
+	for _, c := range waitfor.Components(g.queues, func(*waitfor.Contender) bool { return false }) {
 		for _, member := range c.Members {
 			part[member.ID] = true
 		}
-		found = append(found, certain.cycle(c, true))
+		certain = append(certain, g.cycle(c))
 	}
-	all := newGraph(client, l, true)
-	for _, c := range waitfor.Components(all.queues, func(c *waitfor.Contender) bool { return part[c.ID] }) {
-		found = append(found, all.cycle(c, false))
+	g = newGraph(client, l, true)
+	for _, c := range waitfor.Components(g.queues, func(c *waitfor.Contender) bool { return part[c.ID] }) {
+		possible = append(possible, g.cycle(c))
 	}
-	slices.SortStableFunc(found, func(a, b Cycle) int {
-		if a.Certain != b.Certain && a.Certain {
-			return -1
-		} else if a.Certain != b.Certain {
-			return 1
-		}
-		return a.Since.Compare(b.Since)
-	})
-	return found
+	for _, found := range [][]Cycle{certain, possible} {
+		slices.SortStableFunc(found, func(a, b Cycle) int { return a.Since.Compare(b.Since) })
+	}
+	return append(certain, possible...)
 }
 
 // cycle describes that of a component.
-func (g *graph) cycle(of waitfor.Component, certain bool) Cycle {
-	c := Cycle{Certain: certain}
+func (g *graph) cycle(of waitfor.Component) Cycle {
+	c := Cycle{Certain: !g.possible}
 	before := g.nodes[of.Cycle[len(of.Cycle)-1].ID]
 	for _, in := range of.Cycle {
 		n := g.nodes[in.ID]
