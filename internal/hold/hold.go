@@ -92,11 +92,12 @@ type Hold struct {
 	loss    *loss   // nil if it was not lost
 	closed  bool    // the last handle was released
 	removed bool    // the removal of the znodes of a lost hold has begun
-	shared  bool    // Key.Shared; it does not change
-	variant uint16  // nor does Key.Variant
 	keeps   bool    // the slot, until the znode is known to be deleted
 
-	recorded bool // for a lock-delay; it does not change
+	cutShort bool   // a caller has released a claim on the hold when it was lost
+	recorded bool   // for a lock-delay; it does not change
+	shared   bool   // nor does Key.Shared
+	variant  uint16 // nor Key.Variant
 }
 
 // A loss is that of a hold.

@@ -14,6 +14,9 @@ import (
 // of a lease that is valid, or was only ended by Close: then the work under it has
 // ended. It stays after any other loss, although the lease may be released then: what
 // the work had begun elsewhere may not have ended. See package lockdelay.
+//
+// Nothing was begun while no caller had a lease, as before a multi-lock has all its
+// locks. If the hold is lost then, the record goes as well.
 
 // IsRecorded reports whether the holder is recorded for a lock-delay.
 func (h *Hold) IsRecorded() bool { return h.recorded }
@@ -84,6 +87,14 @@ func (h *Hold) transact(ctx context.Context, op framework.Op) (missing int, repe
 		return refused.Index, repeated, err
 	}
 	return none, repeated, err
+}
+
+// wasCutShort reports whether a caller has released a claim on the hold when it was
+// lost.
+func (h *Hold) wasCutShort() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.cutShort
 }
 
 // unrecordInBackground deletes the record, also after the end of the session.

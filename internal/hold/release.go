@@ -96,7 +96,10 @@ const (
 // close releases the slot: the last handle was released.
 func (h *Hold) close(by removal) error {
 	if err := h.err(); err != nil {
-		if by != givenUp && errors.Is(err, framework.ErrClosed) {
+		switch {
+		case by == discarded && !h.wasCutShort(): // there was no work
+			h.unrecordInBackground()
+		case by != givenUp && errors.Is(err, framework.ErrClosed):
 			_ = h.unrecord() // the work was told to end, and has
 		}
 		h.letGo(true)

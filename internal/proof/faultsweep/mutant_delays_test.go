@@ -103,7 +103,7 @@ func DelayMutants() []Mutant {
 		File: release, Old: "if by == discarded {", New: "if by >= discarded {",
 	}, {
 		Name: "a lost lease that is released counts as released", Package: sweeps, Tests: "^TestLostLeaseThatIsReleased$",
-		File: release, Old: "if by != givenUp && errors.Is(err, framework.ErrClosed) {", New: "if by != givenUp && err != nil {",
+		File: release, Old: "case by != givenUp && errors.Is(err, framework.ErrClosed):", New: "case by != givenUp && err != nil:",
 	}, {
 		Name: "locks with a lock-delay are acquired in one transaction", Package: sweeps, Tests: "^TestSeveralLocksAreRecorded$",
 		File: try, Old: "\tcase endings == nil:\n\t\treturn queue.ErrNotFree\n", New: "\tcase endings == nil:\n\t\treturn p.AwaitAdmitted(ctx, also, atOnce)\n",
