@@ -46,6 +46,7 @@ type contender struct {
 	granted time.Time      // the first
 	gone    time.Time      // when the node was first seen to be gone
 	clean   bool           // the last lease was released while it was valid, or when Close had ended it
+	either  bool           // the end may be clean or not: see Releasing
 }
 
 func (c *contender) record() string { return znode.HolderRecord(c.node) }
@@ -122,7 +123,12 @@ func (d *Delays) Granted(l *lease.Lease) {
 	d.look()
 }
 
-// Releasing is called with a lease just before it is released. It may be called again.
+// Releasing is called with a lease just before it is released, or when the work under
+// it has ended. It may be called again.
+//
+// A multi-lock that has lost another lock gives up its claim on this one. If other
+// leases share the slot, it goes on, and is free when all of them are released; but the
+// claim may be let go sooner than its user releases it, which is no clean end.
 func (d *Delays) Releasing(l *lease.Lease) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -132,6 +138,7 @@ func (d *Delays) Releasing(l *lease.Lease) {
 	}
 	c.open = slices.DeleteFunc(c.open, func(other *lease.Lease) bool { return other == l })
 	err := l.Err()
+	c.either = c.either || len(c.leases) > 1 && errors.Is(err, lease.ErrMemberLost)
 	c.clean = len(c.open) == 0 && (err == nil || errors.Is(err, framework.ErrClosed))
 }
 
@@ -149,7 +156,7 @@ func (d *Delays) look() {
 	}
 	for _, c := range d.living {
 		_, recorded := d.Server.Node(c.record())
-		if !recorded && slices.ContainsFunc(c.leases, func(l *lease.Lease) bool { return l.Err() == nil && !d.excused(l) }) {
+		if !recorded && slices.ContainsFunc(c.open, func(l *lease.Lease) bool { return l.Err() == nil && !d.excused(l) }) {
 			d.faultf("the holder with node %s is not recorded", c.node)
 		}
 	}
@@ -162,7 +169,7 @@ func (d *Delays) Lingers(l *lease.Lease) bool {
 	defer d.mu.Unlock()
 	d.lookAtNodes()
 	switch c := d.nodes[l.Path()]; {
-	case c == nil:
+	case c == nil, c.either:
 		return false
 	case c.clean:
 		return c.gone.IsZero() && time.Since(c.granted) < d.MinHold && !c.lost()
@@ -244,6 +251,7 @@ func (d *Delays) CheckLeft(queues ...string) {
 			switch {
 			case c == nil:
 				d.faultf("the record %s is of no node", child)
+			case c.either:
 			case d.closed[c.session] && (c.clean || len(c.leases) == 0) && !slices.ContainsFunc(c.leases, d.excused):
 				d.faultf("the record of %s is left, although no lease on it has ended uncleanly", c.node)
 			}

@@ -25,7 +25,7 @@
 // paths are checked as well: each gets the answer to its own call.
 //
 // Jobs have plans of their own, which last for minutes, so that records are removed
-// meanwhile. Their judge looks at the server after each call.
+// meanwhile; some have a lock-delay. Their judge looks at the server after each call.
 //
 // A scenario that fails is made smaller and printed as Go, with its history. The
 // package is test code only.

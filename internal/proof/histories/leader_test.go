@@ -134,7 +134,7 @@ func (c candidate) campaign(ctx context.Context, th *thread, st Step) {
 		case <-time.After(st.Hold / 2):
 		}
 		th.look()
-		th.releasing(term)
+		th.releasing(t)
 		o = th.call(op{Thread: th.number, What: opAcquire})
 		if terms++; terms%3 == 1 {
 			return errFailed

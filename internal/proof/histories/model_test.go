@@ -94,14 +94,18 @@ type claim struct {
 }
 
 func sharedModel(int) porcupine.Model {
-	return modelOf(shared{}, func(s shared, o op) (shared, bool) {
-		if o.Side == write {
-			return s.write(o)
-		}
-		return s.read(o)
-	}, func(a, b shared) bool {
-		return a.writer == b.writer && a.last == b.last && a.written == b.written && slices.Equal(a.readers, b.readers)
-	})
+	return modelOf(shared{}, shared.step, shared.equal)
+}
+
+func (s shared) step(o op) (shared, bool) {
+	if o.Side == write {
+		return s.write(o)
+	}
+	return s.read(o)
+}
+
+func (s shared) equal(t shared) bool {
+	return s.writer == t.writer && s.last == t.last && s.written == t.written && slices.Equal(s.readers, t.readers)
 }
 
 func (s shared) write(o op) (shared, bool) {
@@ -146,21 +150,23 @@ func (s shared) read(o op) (shared, bool) {
 type counted struct{ size, held int }
 
 func countedModel(size int) porcupine.Model {
-	return modelOf(counted{size: size}, func(s counted, o op) (counted, bool) {
-		switch {
-		case o.What == opAcquire && s.held+o.N <= s.size:
-			return counted{s.size, s.held + o.N}, true
-		case o.What == opEnd && s.held >= o.N:
-			return counted{s.size, s.held - o.N}, true
-		case o.What == opConfirm && s.held >= o.N:
-			return s, true
-		case o.What == opResize:
-			return counted{o.N, s.held}, true
-		case o.What == opSize && s.size == o.N:
-			return s, true
-		}
-		return s, false
-	}, same)
+	return modelOf(counted{size: size}, counted.step, same)
+}
+
+func (s counted) step(o op) (counted, bool) {
+	switch {
+	case o.What == opAcquire && s.held+o.N <= s.size:
+		return counted{s.size, s.held + o.N}, true
+	case o.What == opEnd && s.held >= o.N:
+		return counted{s.size, s.held - o.N}, true
+	case o.What == opConfirm && s.held >= o.N:
+		return s, true
+	case o.What == opResize:
+		return counted{o.N, s.held}, true
+	case o.What == opSize && s.size == o.N:
+		return s, true
+	}
+	return s, false
 }
 
 // checking is the real time after which a history is left undecided.

@@ -19,12 +19,12 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// The sides of a multi-lock and its locks. The path of the second lock is that of the
-// first and what sibling says.
+// The sides of a multi-lock and its locks: each letter is one of the locks. The path of
+// the second lock is that of the first and what sibling says.
 const (
-	both    = "both"
-	first   = "first"
-	second  = "second"
+	both    = "ab"
+	first   = "a"
+	second  = "b"
 	sibling = "-2"
 )
 
@@ -32,8 +32,14 @@ const (
 // Without that, two threads that take them in different orders wait for ever.
 const foreignOrder = 3 * time.Second
 
-// covers tells whether a lease on a side owns all locks of another.
-func covers(side, other string) bool { return side == both || side == other }
+// covers tells whether a lease on a side owns all locks of another. A writer may become
+// a reader.
+func covers(side, other string) bool {
+	if strings.Contains(side, "w") {
+		side += "r"
+	}
+	return strings.Trim(other, side) == ""
+}
 
 // severalSubject is a multi-lock on two mutexes, which are also acquired alone and one
 // inside the other.
@@ -41,18 +47,11 @@ func severalSubject() *subject {
 	return &subject{
 		name: "multi-lock", model: severalModel, nests: true, queues: []string{"", sibling}, names: znode.Locks,
 		open: func(c *framework.Client, th *thread) player {
-			p := several{thread: th, locks: []*member{
-				{Acquirer: must(mutex.New(c, path, mutex.WithMaxHold(th.scenario.MaxHold))), thread: th},
-				{Acquirer: must(mutex.New(c, path+sibling, mutex.WithMaxHold(th.scenario.MaxHold))), thread: th, lock: 1},
-			}}
-			// They are given in the order in which they are not acquired.
-			given := []lease.Acquirer{p.locks[1], p.locks[0]}
-			if th.scenario.isBare() { // then they can be taken in one transaction
-				given, p.bare = []lease.Acquirer{p.locks[1].Acquirer, p.locks[0].Acquirer}, true
-			}
-			all := must(multilock.New(given, multilock.WithWaitLimit(retry.Constant(400*time.Millisecond+300*time.Microsecond))))
-			p.plain = plain{first: p.locks[0], second: p.locks[1], both: all}
-			return p
+			options := []mutex.Option{mutex.WithMaxHold(th.scenario.MaxHold), mutex.WithMinHold(th.scenario.MinHold), mutex.WithLockDelay(th.scenario.Delay)}
+			return newSeveral(th, map[rune]*member{
+				'a': {kind: znode.Mutex, Acquirer: must(mutex.New(c, path, options...))},
+				'b': {kind: znode.Mutex, Acquirer: must(mutex.New(c, path+sibling, options...)), lock: 1},
+			}, []string{path, path + sibling})
 		},
 		excludes: always,
 		choose: func(d die, st, outer *Step) {
@@ -72,20 +71,63 @@ func severalSubject() *subject {
 	}
 }
 
-// several is a multi-lock and its locks, as a thread uses them in one step.
+// several are locks, as a thread uses one of them, or a multi-lock on some, in one
+// step.
 type several struct {
-	plain
 	*thread
-	locks []*member
-	bare  bool // the multi-lock has the locks themselves, so that a grant of one is not seen
+	locks map[rune]*member // by their letters
+	at    []string         // the path of each lock
+	bare  bool             // a multi-lock has the locks themselves, so that a grant of one is not seen
 }
+
+func newSeveral(th *thread, locks map[rune]*member, at []string) several {
+	for _, m := range locks {
+		m.thread = th
+	}
+	return several{thread: th, locks: locks, at: at, bare: th.scenario.isBare()}
+}
+
+// on are the locks of a side, in the order in which they are given to a multi-lock:
+// that in which they are not acquired.
+func (p several) on(side string) (all []*member) {
+	for _, letter := range side {
+		all = append(all, p.locks[letter])
+	}
+	slices.SortFunc(all, func(a, b *member) int { return b.lock - a.lock })
+	return all
+}
+
+func (p several) acquire(ctx context.Context, st Step) (*lease.Lease, error) {
+	var given []lease.Acquirer
+	for _, m := range p.on(st.Side) {
+		if m.weight != nil {
+			m.Acquirer, m.n = m.weight(st.N), st.N
+		}
+		if p.bare { // then some can be taken in one transaction
+			given = append(given, m.Acquirer)
+		} else {
+			given = append(given, m)
+		}
+	}
+	if len(given) == 1 {
+		return p.on(st.Side)[0].Acquire(ctx, st.Wait)
+	}
+	all := must(multilock.New(given, multilock.WithWaitLimit(retry.Constant(400*time.Millisecond+300*time.Microsecond))))
+	return all.Acquire(ctx, st.Wait)
+}
+
+func (several) other(context.Context, *thread, Step) {}
 
 // A member is one of the locks.
 type member struct {
 	lease.Acquirer
+	weight func(n int) lease.Acquirer // of a semaphore
 	*thread
-	lock   int
-	slot   *slot // granted last
+	kind   string // of its node
+	lock   int    // see slot
+	side   string // see slot
+	n      int    // see slot
+	slot   *slot  // granted last
 	grants int
 }
 
@@ -97,53 +139,81 @@ func (m *member) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lea
 		return l, err
 	}
 	m.grants++
-	m.slot = &slot{lock: m.lock, lease: l, token: int64(l.Token())}
-	if check, again := m.find(m.slot); !again {
+	m.slot = m.slotOf(l)
+	if check, again := m.find(m.slot); !again && !m.isOfWriter(m.slot) {
 		check(l.Err() != nil)
 	}
 	return l, nil
 }
 
+// isOfWriter tells whether a slot is that of a writer, which has become a reader.
+func (th *thread) isOfWriter(s *slot) bool {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	return slices.ContainsFunc(th.tenures, func(t *tenure) bool {
+		return slices.ContainsFunc(t.op.Slots, func(other *slot) bool {
+			return other.lock == s.lock && other.token == s.token && other.side != s.side
+		})
+	})
+}
+
+func (m *member) slotOf(l *lease.Lease) *slot {
+	node := l.Path()[len(folder(l.Path()))+1:]
+	if name, _ := znode.Parse(node, m.subject.names...); name.Kind != m.kind {
+		m.brokenf("I1: thread %d was granted the node %s for lock %d, and not one of %s", m.number, node, m.lock, m.kind)
+	}
+	return &slot{lock: m.lock, side: m.side, n: m.n, lease: l, token: int64(l.Token())}
+}
+
 // slots are what the locks have granted.
 func (p several) slots(l *lease.Lease, st Step) (slots []*slot) {
-	if st.Side == both && p.locks[0].grants > 1 {
+	on := p.on(st.Side)
+	if len(on) > 1 && on[len(on)-1].grants > 1 {
 		p.restarts.Add(1)
 	}
 	if l == nil {
 		return nil
 	}
-	if p.bare && st.Side == both {
-		return p.parts(l)
+	if p.bare && len(on) > 1 {
+		return p.parts(l, on)
 	}
-	for i := len(p.locks) - 1; i >= 0; i-- {
-		switch held := p.locks[i].slot; {
-		case !covers(st.Side, []string{first, second}[i]):
-		case held == nil:
-			p.brokenf("I1: thread %d was granted %v without lock %d", p.number, st, i)
-		default:
-			slots = append(slots, held)
+	for _, m := range on {
+		if m.slot == nil {
+			p.brokenf("I1: thread %d was granted %v without lock %d", p.number, st, m.lock)
+			continue
 		}
+		slots = append(slots, m.slot)
 	}
 	return slots
 }
 
 // isBare tells whether a multi-lock has the locks themselves.
-func (s Scenario) isBare() bool { return s.Recipe == severalSubject().name && s.Seed%2 == 0 }
+func (s Scenario) isBare() bool {
+	return (s.Recipe == "multi-lock" || s.Recipe == mixedLocks) && s.Seed%2 == 0
+}
 
-// parts are the slots of a lease on both locks, by what its context owns.
-func (p several) parts(l *lease.Lease) (slots []*slot) {
+// parts are the slots of a lease on several locks, by what its context owns: that of
+// the lock that was acquired last comes first.
+func (p several) parts(l *lease.Lease, on []*member) (slots []*slot) {
 	for part := range hold.Leases(l.Context()) {
-		lock := 0
-		if strings.HasPrefix(part.Path(), path+sibling+"/") {
-			lock = 1
+		is := func(m *member) bool { return strings.HasPrefix(part.Path(), p.at[m.lock]+"/") }
+		if i := slices.IndexFunc(on, is); i >= 0 {
+			slots = append(slots, on[i].slotOf(part))
 		}
-		slots = append(slots, &slot{lock: lock, lease: part, token: int64(part.Token())})
-		if len(slots) == 2 {
+		if len(slots) == len(on) {
 			break
 		}
 	}
 	slices.SortFunc(slots, func(a, b *slot) int { return b.lock - a.lock })
 	return slots
+}
+
+// locksOf is how many locks a step acquires.
+func (s *subject) locksOf(st Step) int {
+	if s.name == "multi-lock" || s.name == mixedLocks {
+		return len(st.Side)
+	}
+	return 1
 }
 
 func TestMultiLock(t *testing.T) {

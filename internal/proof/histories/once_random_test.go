@@ -23,6 +23,7 @@ type jobPlan struct {
 	Threads    []jobThread
 	Faults     zktest.Schedule // strike at calls, which have numbers as in faultsweep
 	Troubles   []Trouble       // strike at times
+	Delay      time.Duration   // the lock-delay; 0 is none
 }
 
 // A jobThread does its steps, one after the other, through one client.
@@ -76,7 +77,7 @@ func (p jobPlan) duration() (longest time.Duration) {
 	for _, th := range p.Threads {
 		var d time.Duration
 		for _, st := range th.Steps {
-			d += st.Pause + st.Work
+			d += st.Pause + st.Work + p.Delay
 		}
 		longest = max(longest, d)
 	}
@@ -178,12 +179,28 @@ func (d die) jobStep(at time.Duration, alone bool) jobStep {
 }
 
 // TestJobs checks random histories of jobs.
-func TestJobs(t *testing.T) {
-	first, runs := extent.Amount(t, "ZKRECIPES_SEED", 1), extent.Amount(t, "ZKRECIPES_SCHEDULES", seeds/extent.Slowdown())
+func TestJobs(t *testing.T) { exploreJobs(t, seeds, randomJob) }
+
+// TestJobsWithALockDelay does the same with jobs that have a lock-delay.
+func TestJobsWithALockDelay(t *testing.T) {
+	unclean := exploreJobs(t, seeds/2, func(seed uint64) jobPlan {
+		p := randomJob(seed)
+		p.Delay = delays[newDie(seed, 0x64656c6179).IntN(len(delays))]
+		return p
+	})
+	require.Positive(t, unclean, "no end was unclean")
+}
+
+func exploreJobs(t *testing.T, number int, random func(seed uint64) jobPlan) (unclean int) {
+	t.Helper()
+	first, runs := extent.Amount(t, "ZKRECIPES_SEED", 1), extent.Amount(t, "ZKRECIPES_SCHEDULES", number/extent.Slowdown())
 	began := time.Now()
 	failed, begun, records, again, removed := 0, 0, 0, 0, 0
 	for seed := first; seed < first+runs && failed < 3; seed++ {
-		r := randomJob(uint64(seed)).run(t)
+		r := random(uint64(seed)).run(t)
+		if r.delays != nil {
+			unclean += r.delays.Unclean()
+		}
 		begun += r.begun
 		names := map[string]bool{}
 		for _, m := range r.judge.all {
@@ -200,6 +217,7 @@ func TestJobs(t *testing.T) {
 			t.Errorf("seed %d: %s\nto repeat it: %#v\nend of the trace:\n%s", seed, strings.Join(r.broken, "\n"), r.plan, ending(r.server.Trace()))
 		}
 	}
-	t.Logf("%d runs begun, %d records, %d of these of a key again, %d removed, %s", begun, records, again, removed, fmt.Sprintf("%.0f histories a minute", float64(runs)/time.Since(began).Minutes()))
+	t.Logf("%d unclean ends, %d runs begun, %d records, %d of these of a key again, %d removed, %s", unclean, begun, records, again, removed, fmt.Sprintf("%.0f histories a minute", float64(runs)/time.Since(began).Minutes()))
 	require.True(t, failed > 0 || runs < 100 || begun > records && again > 0 && removed > again, "too little happens")
+	return unclean
 }

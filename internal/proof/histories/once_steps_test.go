@@ -68,7 +68,11 @@ func (th *jobThreadRun) do(st jobStep) bool {
 	}
 	if st.Quit > 0 {
 		closed := make(chan struct{})
-		timer := time.AfterFunc(st.Quit, func() { th.station.close(); close(closed) })
+		timer := time.AfterFunc(st.Quit, func() {
+			th.quitting(th.station)
+			th.station.close()
+			close(closed)
+		})
 		defer func() {
 			if !timer.Stop() {
 				<-closed
@@ -76,7 +80,7 @@ func (th *jobThreadRun) do(st jobStep) bool {
 			}
 		}()
 	}
-	job := must(once.New(th.station.client, path, once.WithRetention(th.plan.Retentions[th.station.number])))
+	job := must(once.New(th.station.client, path, once.WithRetention(th.plan.Retentions[th.station.number]), once.WithLockDelay(th.plan.Delay)))
 	run := job.Key(st.Key)
 	if st.Key == "" {
 		run = job.Tick(st.Tick)
@@ -112,10 +116,20 @@ func (th *jobThreadRun) attempt(ctx context.Context, run *once.Run, c *call) err
 	return run.Do(ctx, func(ctx context.Context, held *lease.Lease) error { return th.work(ctx, run, held, c) })
 }
 
+// ending is called when the work under a lease has ended.
+func (th *jobThreadRun) ending(held *lease.Lease) {
+	if th.delays != nil {
+		th.delays.Releasing(held)
+	}
+}
+
 // work is what is done under a lease.
 func (th *jobThreadRun) work(ctx context.Context, run *once.Run, held *lease.Lease, c *call) error {
 	if _, recorded := th.server.Node(path + "/" + znode.RecordsDir + "/" + c.name); recorded && held.Err() == nil && !th.excused(held) {
 		th.brokenf("P1: thread %d begins %s, which is recorded", th.number, c.name)
+	}
+	if th.delays != nil {
+		th.delays.Granted(held)
 	}
 	th.referee.Grant(th.station.name, held)
 	c.token = held.Token()
@@ -129,6 +143,7 @@ func (th *jobThreadRun) work(ctx context.Context, run *once.Run, held *lease.Lea
 	case <-ctx.Done():
 	}
 	th.referee.Look()
+	th.ending(held) // a lock-delay ends with the record
 	if c.step.Fail {
 		return errWork
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -48,6 +49,10 @@ func (p jobPlan) run(t *testing.T) (r *jobRun) {
 		r.run = &run{scenario: Scenario{Seed: p.Seed}, record: newRecord(), ending: make(chan struct{})}
 		r.judge = newJudge(r)
 		r.referee = &conformance.Referee{LockOf: func(l *lease.Lease) string { return folder(l.Path()) }, Excuse: r.excused}
+		if p.Delay > 0 {
+			r.delays = &conformance.Delays{LockDelay: p.Delay, Excuse: r.excused}
+			r.referee.Lingers = r.delays.Lingers
+		}
 		r.carryOut()
 	})
 	return r
@@ -63,6 +68,9 @@ func (r *jobRun) carryOut() {
 		return
 	}
 	r.server = server
+	if r.delays != nil {
+		r.delays.Server = server
+	}
 	defer server.Close()
 	if err := r.prepareJob(); err != nil {
 		r.brokenf("preparation: %v", err)
@@ -88,6 +96,16 @@ func (r *jobRun) carryOut() {
 	r.finish()
 }
 
+// runs are the paths of the queues of all runs.
+func (r *jobRun) runs() (all []string) {
+	for _, child := range r.server.Children(path) {
+		if child != znode.RecordsDir {
+			all = append(all, path+"/"+child)
+		}
+	}
+	return all
+}
+
 // prepareJob creates the parent of the effects.
 func (r *jobRun) prepareJob() error {
 	c, err := framework.Connect(context.Background(), conformance.Config(r.server, operator))
@@ -107,6 +125,9 @@ func (r *jobRun) strikes() func(zktest.Call) zktest.Action {
 	return func(c zktest.Call) zktest.Action {
 		if c.Phase == zktest.PhaseAfterApply {
 			r.judge.look()
+		}
+		if r.delays != nil && c.Op != zktest.OpPing {
+			r.delays.Observe(c, r.runs()...)
 		}
 		if c.Op == zktest.OpPing || c.Op == zktest.OpSync && c.Path == "/" || c.Client == operator || time.Now().After(r.stop) {
 			return zktest.Pass
@@ -178,6 +199,7 @@ func (r *jobRun) watchJobs() {
 // finish checks what is left.
 func (r *jobRun) finish() {
 	for _, st := range r.clients {
+		r.closing(st)
 		st.close()
 	}
 	r.server.SetClock(0)
@@ -188,7 +210,11 @@ func (r *jobRun) finish() {
 		r.brokenf("P6: session of %s left, with %v", s.Client, s.Ephemeral)
 	}
 	for _, child := range r.server.Children(path) {
-		if left := r.server.Children(path + "/" + child); child != znode.RecordsDir && len(left) > 0 {
+		left := r.server.Children(path + "/" + child)
+		if r.plan.Delay > 0 {
+			left = slices.DeleteFunc(left, func(name string) bool { return name == znode.LockDelayDir })
+		}
+		if child != znode.RecordsDir && len(left) > 0 {
 			r.brokenf("P6: nodes left in %s: %v", child, left)
 		}
 	}
@@ -200,6 +226,12 @@ func (r *jobRun) finish() {
 	}
 	for _, wrong := range r.referee.Faults() {
 		r.brokenf("P5: %s", wrong)
+	}
+	if r.delays != nil {
+		r.delays.CheckLeft(r.runs()...)
+		for _, wrong := range r.delays.Faults() {
+			r.brokenf("P6: %s", wrong)
+		}
 	}
 	r.judge.conclude()
 }

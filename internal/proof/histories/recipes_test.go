@@ -37,9 +37,11 @@ type subject struct {
 	// blocked tells whether a contender must not be granted because of those ahead of
 	// it in its queue. It may be nil.
 	blocked func(s Scenario, ahead []znode.Name, own znode.Name) bool
-	// excludes tells whether two leases on a lock may not be valid at the same time, if
+	// excludes tells whether two slots of a lock may not be valid at the same time, if
 	// they do not share one slot. nil is for a recipe of several slots.
-	excludes func(a, b op) bool
+	excludes func(a, b *slot) bool
+	// counted are the locks of which a lease has permits, which it does not re-enter.
+	counted []int
 	// verifies is set if a request follows the admission.
 	verifies bool
 	// watch is called for each call to the server. It may be nil.
@@ -62,7 +64,14 @@ func (r *run) contenders() []string {
 }
 
 // always is for recipes of which each slot excludes every other.
-func always(_, _ op) bool { return true }
+func always(_, _ *slot) bool { return true }
+
+// unlessBothRead is for a read-write lock, and blockedReader for its contenders.
+func unlessBothRead(a, b *slot) bool { return a.side == write || b.side == write }
+
+func blockedReader(_ Scenario, ahead []znode.Name, own znode.Name) bool {
+	return slices.ContainsFunc(ahead, func(n znode.Name) bool { return own.Kind != znode.Reader || n.Kind != znode.Reader })
+}
 
 // A player is a recipe, as a thread uses it.
 type player interface {
@@ -112,7 +121,7 @@ var subjects = map[string]*subject{
 			l := must(rwlock.New(c, path, rwlock.WithMaxHold(th.scenario.MaxHold), rwlock.WithMinHold(th.scenario.MinHold), rwlock.WithLockDelay(th.scenario.Delay)))
 			return plain{read: l.Read(), write: l.Write()}
 		},
-		excludes: func(a, b op) bool { return a.Side == write || b.Side == write },
+		excludes: unlessBothRead,
 		choose: func(d die, st, outer *Step) {
 			writes := 45
 			switch {
@@ -126,11 +135,7 @@ var subjects = map[string]*subject{
 				st.Side = write
 			}
 		},
-		blocked: func(_ Scenario, ahead []znode.Name, own znode.Name) bool {
-			return slices.ContainsFunc(ahead, func(n znode.Name) bool {
-				return own.Kind != znode.Reader || n.Kind != znode.Reader
-			})
-		},
+		blocked: blockedReader,
 		allowed: func(_ Scenario, outer *tenure, st Step, err error) bool {
 			return errors.Is(err, rwlock.ErrUpgrade) && outer != nil && outer.op.Side == read && st.Side == write
 		},
@@ -140,6 +145,7 @@ var subjects = map[string]*subject{
 	"leader":          leaderSubject(),
 	"next leader":     nextSubject(),
 	"multi-lock":      severalSubject(),
+	"mixed locks":     mixedSubject(),
 	"stripes":         stripedSubject(),
 	"resized stripes": resizedSubject(),
 }

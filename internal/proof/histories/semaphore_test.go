@@ -27,7 +27,7 @@ func countedSubject(name string, opts ...semaphore.Option) *subject {
 		name: name, model: countedModel, size: permits,
 		queues: []string{"/" + znode.QueueDir, "/" + znode.PermitsDir},
 		names:  []string{znode.Mutex, znode.Permit},
-		watch:  headIsAdmittedFirst,
+		watch:  headIsAdmittedFirst(path),
 		// An unused path is removed after a minute, and the size with it, so the path
 		// is made persistent.
 		prepare: func(ctx context.Context, c *framework.Client, s Scenario) error {
@@ -64,14 +64,22 @@ func countedSubject(name string, opts ...semaphore.Option) *subject {
 	if len(opts) > 0 {
 		s.queues, s.names, s.watch = []string{""}, []string{znode.Permits}, nil
 		s.blocked = func(s Scenario, ahead []znode.Name, own znode.Name) bool {
-			sum := own.Weight
-			for _, name := range ahead {
-				sum += name.Weight
+			if s.does(Resize) {
+				return blockedPermits(mostPermits, ahead, own)
 			}
-			return sum > mostPermits || sum > permits && !s.does(Resize)
+			return blockedPermits(permits, ahead, own)
 		}
 	}
 	return s
+}
+
+// blockedPermits is for a semaphore with a single queue.
+func blockedPermits(size int, ahead []znode.Name, own znode.Name) bool {
+	sum := own.Weight
+	for _, name := range ahead {
+		sum += name.Weight
+	}
+	return sum > size
 }
 
 // does tells whether a scenario has a step with that verb.
@@ -97,7 +105,11 @@ func (s Scenario) leastPermits() int {
 // headIsAdmittedFirst checks that only the head of the queue is admitted. It compares
 // the queue before and after each call: a multi that makes a permit and removes a node
 // from the queue admits that node. A group that deletes one does not.
-func headIsAdmittedFirst(r *run, c zktest.Call) {
+func headIsAdmittedFirst(path string) func(r *run, c zktest.Call) {
+	return func(r *run, c zktest.Call) { r.checkHead(path, c) }
+}
+
+func (r *run) checkHead(path string, c zktest.Call) {
 	if c.Op == zktest.OpPing {
 		return
 	}

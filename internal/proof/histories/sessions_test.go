@@ -29,7 +29,7 @@ func (s *Scenario) spread() {
 	for _, th := range s.Threads {
 		look(th.Steps)
 	}
-	if nested && s.Recipe == "rwlock" {
+	if nested && (s.Recipe == "rwlock" || s.Recipe == mixedLocks) {
 		return // a downgrade needs room in the writer's session
 	}
 	s.Room = most*slotBytes + d.IntN(3)*slotBytes

@@ -17,7 +17,9 @@ type slot struct {
 	number  int          // of stripes, by which the lock is that of a key; 0 if it does not change
 	lease   *lease.Lease // on this lock alone
 	token   int64
-	inner   bool // re-entered
+	side    string // of a read-write lock
+	n       int    // permits
+	inner   bool   // re-entered
 	session int64
 	excused bool // it may have been over at the grant
 	ordered bool // no contender that excludes it may be ahead of its node
@@ -46,7 +48,7 @@ func (t *tenure) use() {
 // ahead of them in the server's tree.
 func (th *thread) recordGrant(o op, l *lease.Lease, outer *tenure, st Step) *tenure {
 	if o.Slots == nil {
-		o.Slots = []*slot{{lease: l}}
+		o.Slots = []*slot{{lease: l, side: o.Side, n: o.N}}
 	}
 	tokens := l.Tokens()
 	if l.Path() != o.Slots[0].lease.Path() || len(tokens) != len(o.Slots) || len(tokens) > 1 && l.Token() != 0 {
@@ -64,7 +66,7 @@ func (th *thread) recordGrant(o op, l *lease.Lease, outer *tenure, st Step) *ten
 	}
 	o.Inner = o.Slots[0].inner
 	th.checkEntered(o.Slots[0], outer, st)
-	th.checkClosed(o, l)
+	th.checkClosed(o)
 	t := th.granted(o, l, outer)
 	for _, check := range checks {
 		check(l.Err() != nil)
@@ -81,6 +83,7 @@ func (th *thread) isInner(s *slot, outer *tenure) bool {
 			case held.token == s.token:
 				s.inner, s.session = true, held.session
 				return true
+			case slices.Contains(th.subject.counted, s.lock): // permits are not re-entered
 			case held.lock == s.lock && held.number == s.number && !errors.Is(held.lease.Err(), lease.ErrReleased):
 				th.brokenf("errors: thread %d was granted another slot with the context of a lease that is %v", th.number, held.lease.Err())
 			}

@@ -10,7 +10,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/kit"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
-	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -46,7 +45,7 @@ func (r *run) connect(st *station) bool {
 		queue.SetFront(c, r.scenario.Front)
 	}
 	if r.scenario.Beside > 0 {
-		for _, line := range append(stripeQueues(moreStripes), "", sibling, "/"+znode.QueueDir, "/"+znode.PermitsDir) {
+		for _, line := range append(stripeQueues(moreStripes), r.subject.queues...) {
 			kit.Of(c).RecordParent(path+line, true) // so the first create may join a group, too
 		}
 	}
@@ -141,8 +140,8 @@ func (th *thread) checkDuration(st Step, took time.Duration) {
 	limit := st.Wait
 	switch {
 	case st.Wait <= 0:
-		limit = conformance.SessionTimeout / 3
-		if st.Side == both || th.scenario.does(Resize) {
+		limit = conformance.SessionTimeout / 3 * time.Duration(th.subject.locksOf(st))
+		if th.scenario.does(Resize) {
 			limit *= 2
 		}
 		if th.subject.verifies { // the connection may break then, so that a quorum has to vouch
@@ -237,7 +236,7 @@ func (th *thread) release(t *tenure, st Step) {
 		}
 	}
 	th.travelTogether()
-	th.releasing(t.lease)
+	th.releasing(t)
 	began := time.Now()
 	release := t.lease.Release
 	if st.Async {

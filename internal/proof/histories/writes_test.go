@@ -178,12 +178,12 @@ func (r *record) recordUse(t *tenure) {
 // comesBefore tells whether a lease is over before another begins, on a lock that both
 // have; if used is set, on one that the other was used on.
 func (r *run) comesBefore(a, b *tenure, used bool) bool {
-	if r.subject.excludes == nil || !r.subject.excludes(a.op, b.op) {
+	if r.subject.excludes == nil {
 		return false
 	}
 	for _, s := range a.op.Slots {
 		for _, later := range b.op.Slots {
-			if s.lock == later.lock && s.token < later.token && (later.used || !used) {
+			if s.lock == later.lock && s.token < later.token && (later.used || !used) && r.subject.excludes(s, later) {
 				return true
 			}
 		}
