@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -90,15 +89,7 @@ func (r *run) recordGrant(name string, l *lease.Lease) {
 	if ok && info.Czxid != int64(l.Token()) {
 		r.brokenf("I2: %s has token %d, its node %d", name, l.Token(), info.Czxid)
 	}
-	exists := func(token lease.Token) bool {
-		return slices.ContainsFunc(r.server.Children(second), func(node string) bool {
-			info, there := r.server.Node(second + "/" + node)
-			return there && info.Czxid == int64(token)
-		})
-	}
-	for _, token := range l.Tokens()[1:] {
-		ok = ok && exists(token)
-	}
+	ok = r.checkParts(name, l) && ok
 	if !ok && !r.anyForced() && l.Err() == nil {
 		r.brokenf("I1: %s was granted a node that does not exist", name)
 	}

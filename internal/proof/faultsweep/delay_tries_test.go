@@ -55,8 +55,8 @@ func (l lateLock) Acquire(ctx context.Context, timeout time.Duration) (*lease.Le
 	return held, err
 }
 
-// The same with a lock that the caller has anyway: work under that lease may go on, also
-// if the try of the multi-lock is the last that lets the lock go.
+// The same with a lock that the caller has anyway: work under that lease may go on,
+// also if the try of the multi-lock is the last that lets the lock go.
 func TestLockThatIsLostBeforeAllAreHeldIsClosedIfTheCallerHasIt(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a")

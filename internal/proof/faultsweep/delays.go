@@ -45,15 +45,16 @@ func (r *run) observe(c zktest.Call) {
 }
 
 func (r *run) grant(name string, l *lease.Lease) {
-	if r.delays != nil {
-		r.delays.Granted(l)
-	}
+	r.grantMembers(name, l)
 	r.referee.Grant(name, l)
 }
 
 func (r *run) releasing(l *lease.Lease) {
-	if r.delays != nil {
-		r.delays.Releasing(l)
+	if r.delays == nil {
+		return
+	}
+	for _, part := range parts(l) {
+		r.delays.Releasing(part)
 	}
 }
 
@@ -61,6 +62,7 @@ func (r *run) look() {
 	if r.delays != nil {
 		r.delays.Look()
 	}
+	r.lookAtMembers()
 	r.referee.Look()
 }
 

@@ -70,9 +70,10 @@ var (
 	// The calls of these are struck, and those after them in random plans.
 	allStruck = []conformance.Recipe{
 		aDelayedMutex, aDelayedReadWriteLock, aDelayedSingleQueue, aDelayedLeader, aDelayedStripe, anyDelayedStripe, aDelayedRun, aDelayedJob,
+		aDelayedMultiLock,
 		aRestingMutex, anAsyncRestingMutex, aRestingReadWriteLock, aRestingSemaphore, aDelayedRestingMutex,
 	}
-	allBriefly = []conformance.Recipe{aBrieflyDelayedMutex, aBrieflyDelayedReadWriteLock, aBrieflyDelayedSingleQueue, aBrieflyDelayedRun}
+	allBriefly = []conformance.Recipe{aBrieflyDelayedMutex, aBrieflyDelayedReadWriteLock, aBrieflyDelayedSingleQueue, aBrieflyDelayedRun, aBrieflyDelayedMultiLock}
 	allTimed   = slices.Concat(allStruck, allBriefly, []conformance.Recipe{anAsyncDelayedMutex, aRestingStripe, aRestingLeader})
 )
 

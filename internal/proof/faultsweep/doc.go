@@ -19,7 +19,8 @@
 // [Plan.Run] runs it in virtual time on a server whose stepper orders all events by a
 // seed.
 //
-// Closed slots count as taken for I1.
+// Closed slots count as taken for I1. The leases of some multi-locks, on locks of
+// several kinds or with a lock-delay, are checked on each of their locks as well.
 //
 // One test strikes every single call of a run, for each recipe. In these runs each
 // client also acquires in ways that may fail, and holders confirm their leases. Random

@@ -105,6 +105,18 @@ func DelayMutants() []Mutant {
 		Name: "a lost lease that is released counts as released", Package: sweeps, Tests: "^TestLostLeaseThatIsReleased$",
 		File: release, Old: "case by != givenUp && errors.Is(err, framework.ErrClosed):", New: "case by != givenUp && err != nil:",
 	}, {
+		Name: "a lock that is lost before a multi-lock has all is closed", Package: sweeps, Tests: "^TestLockThatIsLostBeforeAllAreHeldIsNotClosed$",
+		File: release, Old: "case by == discarded && !h.wasCutShort():", New: "case false:",
+	}, {
+		Name: "a lock that the caller has and loses is not closed when a multi-lock lets it go last", Package: sweeps, Tests: "^TestLockThatIsLostBeforeAllAreHeldIsClosedIfTheCallerHasIt$",
+		File: release, Old: "case by == discarded && !h.wasCutShort():", New: "case by == discarded:",
+	}, {
+		Name: "a multi-lock that begins again leaves the record of what it had", Package: sweeps, Tests: "^TestEveryCallWithADelayFails$/^aDelayedMultiLock$",
+		File: "internal/hold/together.go", Old: "{ _ = h.release(discarded) }", New: "{ _ = h.release(givenUp) }",
+	}, {
+		Name: "a multi-lock that begins again leaves the record of what it had, seen in histories", Package: histories, Tests: "^TestLockDelay$/^multi-lock$",
+		File: "internal/hold/together.go", Old: "{ _ = h.release(discarded) }", New: "{ _ = h.release(givenUp) }",
+	}, {
 		Name: "locks with a lock-delay are acquired in one transaction", Package: sweeps, Tests: "^TestSeveralLocksAreRecorded$",
 		File: try, Old: "\tcase endings == nil:\n\t\treturn queue.ErrNotFree\n", New: "\tcase endings == nil:\n\t\treturn p.AwaitAdmitted(ctx, also, atOnce)\n",
 	}, {
@@ -143,7 +155,7 @@ func RestMutants() []Mutant {
 		File: rest, Old: "\tcase <-h.Session().Done():\n", New: "\tcase <-make(chan struct{}):\n",
 	}, {
 		Name: "a lost lease has a minimum hold time", Package: sweeps, Tests: "^TestLostLeaseHasNoMinimumHoldTime$",
-		File: release, Old: "\tif err := h.err(); err != nil {\n\t\tif by", New: "\tif err := h.err(); err != nil {\n\t\t<-time.After(h.rest())\n\t\tif by",
+		File: release, Old: "\tif err := h.err(); err != nil {\n\t\tswitch {", New: "\tif err := h.err(); err != nil {\n\t\t<-time.After(h.rest())\n\t\tswitch {",
 	}, {
 		Name: "a resize has a minimum hold time", Package: sweeps, Tests: "^TestResizeHasNoMinimumHoldTime$",
 		File: "recipes/striped/resize.go", Old: ", WithMinHold(0))", New: ")",

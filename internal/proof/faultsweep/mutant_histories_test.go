@@ -95,6 +95,12 @@ func MultiLockHistoryMutants() []Mutant {
 		Name: "the Check of a multi-lock checks its first lock", Package: histories, Tests: together,
 		File: "internal/hold/several.go", Old: "return client.AllOf(all...)", New: "return client.AllOf(all[:1]...)",
 	}, {
+		Name: "nodes that are created in one transaction are of the kind of the first, seen in histories", Package: histories, Tests: "^TestMixedLocks$",
+		File: "internal/queue/together.go", Old: "p.queue.Node(p.queue.Kind), p", New: "p.queue.Node(all[0].queue.Kind), p",
+	}, {
+		Name: "only the first of several permits is given up with a multi-lock that begins again, seen in histories", Package: histories, Tests: "^TestMixedLocks$",
+		File: "internal/hold/release.go", Old: "\t\th.remove()\n\t\tif by == discarded {", New: "\t\tkit.Of(h.client).DeleteInBackground(h.Path())\n\t\tif by == discarded {",
+	}, {
 		Name: "a multi-lock waits while it releases what it has given up", Package: "./internal/proof/conformance", Tests: "TestMultiLockThatGivesUpWaitsForNoAnswer",
 		File: "internal/hold/release.go", Old: "if by >= discarded {", New: "if false {",
 	}, {

@@ -73,6 +73,9 @@ func MultiLockMutants() []Mutant {
 		Name: "the timeout does not bound the wait for a quorum", Package: several, Tests: "^TestTimeoutBoundsTheWaitForRoundTrips$",
 		File: "internal/acquire/together.go", Old: "w := r.begin(ctx, Left(j.timeout, j.start))", New: "w := r.begin(ctx, 0*Left(j.timeout, j.start))",
 	}, {
+		Name: "only the first of several permits is given up with a multi-lock that begins again", Package: sweeps, Tests: "^TestEveryCallFails$/^aMixedMultiLock$",
+		File: "internal/hold/release.go", Old: "\t\th.remove()\n\t\tif by == discarded {", New: "\t\tkit.Of(h.client).DeleteInBackground(h.Path())\n\t\tif by == discarded {",
+	}, {
 		Name: "a transaction is tried although others of the client wait", Package: several, Tests: "^TestOthersOfTheClientWait$",
 		File: "internal/queue/together.go", Old: "if p.view.crowd.waits() {", New: "if false {",
 	}, {

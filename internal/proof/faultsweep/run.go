@@ -76,9 +76,10 @@ type run struct {
 	plan     Plan
 	server   *zktest.Server
 	referee  *conformance.Referee
-	delays   *conformance.Delays     // nil for a recipe without a lock-delay and a minimum hold time
-	observed conformance.ObserverLog // the events of all clients
-	working  sync.WaitGroup          // the clients that are not done
+	members  map[string]*conformance.Referee // of the locks of a multi-lock, by their paths
+	delays   *conformance.Delays             // nil for a recipe without a lock-delay and a minimum hold time
+	observed conformance.ObserverLog         // the events of all clients
+	working  sync.WaitGroup                  // the clients that are not done
 
 	mu            sync.Mutex
 	report        Report
@@ -115,6 +116,7 @@ func (r *run) carryOut() {
 	}
 	r.server = server
 	r.followTerms()
+	r.followMembers()
 	defer server.Close()
 	server.SetFaults(r.faults())
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
@@ -232,10 +234,12 @@ func isParent(name string) bool {
 
 // parents returns the paths of all queues.
 func (r *run) parents() []string {
-	parents := []string{path, second}
-	for _, child := range r.server.Children(path) {
-		if isParent(child) {
-			parents = append(parents, path+"/"+child)
+	parents := r.roots()
+	for _, root := range parents {
+		for _, child := range r.server.Children(root) {
+			if isParent(child) {
+				parents = append(parents, root+"/"+child)
+			}
 		}
 	}
 	return parents
@@ -256,7 +260,7 @@ func (r *run) inspect() {
 	}
 	for _, parent := range r.parents() {
 		left := slices.DeleteFunc(r.server.Children(parent), func(name string) bool {
-			return parent == path && (isParent(name) || name == znode.RecordsDir) || r.delays != nil && name == znode.LockDelayDir
+			return isParent(name) || name == znode.RecordsDir || r.delays != nil && name == znode.LockDelayDir
 		})
 		if len(left) > 0 {
 			r.brokenf("I5: nodes left in %s: %v", parent, left)
@@ -282,5 +286,10 @@ func (r *run) inspect() {
 	r.report.Trace = r.server.Trace()
 	for _, f := range r.referee.Faults() {
 		r.report.Broken = append(r.report.Broken, "I1 to I3: "+f)
+	}
+	for lock, referee := range r.members {
+		for _, f := range referee.Faults() {
+			r.report.Broken = append(r.report.Broken, "I1 to I3: "+lock+": "+f)
+		}
 	}
 }
