@@ -49,6 +49,13 @@ func takesSecond(entered, granted int64) op {
 	return o
 }
 
+// mixes gives an op slots of mixed locks: of the read-write lock, which has a token,
+// and permits of the single queue.
+func mixes(o op, side string, token int64, n int) op {
+	o.Slots = []*slot{{lock: readWriteLock, side: side, token: token, inner: o.Inner}, {lock: singleQueue, n: n}}
+	return o
+}
+
 func TestModels(t *testing.T) {
 	unanswered := errors.New("no answer")
 	inDoubt := func(o op) op { o.Err = unanswered; return o }
@@ -164,6 +171,19 @@ func TestModels(t *testing.T) {
 		}},
 		"multi-lock: re-entered without the second lock": {severalModel, false, []op{
 			during(1, 2, takesAll(10)), during(3, 4, entersAll(10, 11)),
+		}},
+
+		"mixed locks: readers together, as long as there are permits": {mixedModel, true, []op{
+			during(1, 2, mixes(granted(0), read, 10, 2)), during(3, 4, mixes(granted(0), read, 11, 1)), during(5, 6, mixes(ended(0), read, 10, 2)),
+		}},
+		"mixed locks: one permit too many": {mixedModel, false, []op{
+			during(1, 2, mixes(granted(0), read, 10, 2)), during(3, 4, mixes(granted(0), read, 11, 2)), during(5, 6, mixes(ended(0), read, 10, 2)),
+		}},
+		"mixed locks: a writer beside a reader": {mixedModel, false, []op{
+			during(1, 2, mixes(granted(0), read, 10, 1)), during(3, 4, mixes(granted(0), write, 11, 1)), during(5, 6, mixes(ended(0), read, 10, 1)),
+		}},
+		"mixed locks: two holders of the mutex": {mixedModel, false, []op{
+			during(1, 2, takesAll(10)), during(3, 4, takesAll(11)), during(5, 6, endsAll(10)),
 		}},
 
 		"semaphore: all permits held": {countedModel, true, []op{

@@ -183,7 +183,7 @@ func TestJobs(t *testing.T) { exploreJobs(t, seeds, randomJob) }
 
 // TestJobsWithALockDelay does the same with jobs that have a lock-delay.
 func TestJobsWithALockDelay(t *testing.T) {
-	unclean := exploreJobs(t, seeds/2, func(seed uint64) jobPlan {
+	unclean := exploreJobs(t, seeds/4, func(seed uint64) jobPlan {
 		p := randomJob(seed)
 		p.Delay = delays[newDie(seed, 0x64656c6179).IntN(len(delays))]
 		return p
