@@ -100,8 +100,9 @@ func TestCyclesOfAnEnsemble(t *testing.T) {
 	}
 	ended := []chan error{make(chan error, 1), make(chan error, 1), make(chan error, 1)}
 	for i, c := range clients {
+		next := newMutex(t, c, paths[(i+1)%3])
 		go func() {
-			l, err := newMutex(t, c, paths[(i+1)%3]).Acquire(held[i].Context(), lease.Forever)
+			l, err := next.Acquire(held[i].Context(), lease.Forever)
 			if err == nil {
 				err = l.Release()
 			}
