@@ -27,8 +27,8 @@ func (h *Hold) observed(ctx context.Context, g *Grant) context.Context {
 	if ended == nil {
 		return ctx
 	}
-	if follow, ok := work.Value(followKey{}).(func(*Hold)); ok {
-		follow(h)
+	for f, before := followingOf(work), followingOf(ctx); f != nil && f != before; f = f.before {
+		f.follow(h)
 	}
 	h.observers = &observers{owner.Inherit(work, ctx), ended}
 	return h.observers.work

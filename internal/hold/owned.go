@@ -36,11 +36,21 @@ func (h *Hold) IsGrantHeld() bool { return h.first.isOpen() && h.Loss() == nil }
 
 type followKey struct{}
 
+// A following is one call of Following.
+type following struct {
+	follow func(*Hold)
+	before *following // the one before, perhaps for a hold further out
+}
+
 // Following returns a context for an observer to return when a hold starts: then follow
-// is called with the hold. It may also be called with holds that start later, with a
-// context that derives from that of this one.
+// is called with the hold. Several observers may do so.
 func Following(ctx context.Context, follow func(*Hold)) context.Context {
-	return context.WithValue(ctx, followKey{}, follow)
+	return context.WithValue(ctx, followKey{}, &following{follow, followingOf(ctx)})
+}
+
+func followingOf(ctx context.Context) *following {
+	f, _ := ctx.Value(followKey{}).(*following)
+	return f
 }
 
 // A Tentative stands for an acquire of several slots that gives up those it has rather

@@ -131,7 +131,7 @@ func (c *Checker) holdStarted(ctx context.Context, client uint64, h framework.Ho
 	}
 	c.holds.Store(int64(len(c.held)))
 	return hold.Following(ctx, func(h *hold.Hold) {
-		if r.hold == nil { // else it is one that started later
+		if r.hold == nil { // else an observer has returned a context of another hold
 			r.hold = h
 		}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/lockorder"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -122,4 +123,23 @@ func TestEnds(t *testing.T) {
 		},
 		orders: "m>l m>x l>x",
 	}})
+}
+
+// Each of several checkers at one client knows at once that a lease is released, and
+// not only when observers are notified of that.
+func TestSeveralCheckersEnd(t *testing.T) {
+	t.Parallel()
+	onSite(t, func(t *testing.T, s *site) {
+		second := lockorder.New(nil)
+		c := s.Client("b", func(cfg *framework.Config) {
+			cfg.Observers = append(cfg.Observers, s.order.Observer(), second.Observer())
+		})
+		s.beside(s.mutexOf(c, "a"), s.mutexOf(c, "b"))
+		b := s.must(t.Context(), s.mutexOf(c, "b"))
+		s.Server.On(zktest.OpDelete, "/locks/b").Client("b").Nth(1).Before().Delay(time.Second)
+		require.NoError(t, b.ReleaseAsync())
+		s.beside(s.mutexOf(c, "a"))
+		require.Empty(t, s.order.Cycles())
+		require.Empty(t, second.Cycles())
+	})
 }
