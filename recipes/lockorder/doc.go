@@ -28,7 +28,9 @@
 // what was acquired on the same goroutine and not released. The second finds code that
 // passes on the wrong context, and what is wanted with lease.WithoutOwner. It misleads
 // where a goroutine acquires on behalf of others and hands over the leases: see
-// [WithContextsOnly].
+// [WithContextsOnly]. A re-entry, also by a fork on another goroutine, does not count
+// there: the lock counts on the goroutine that was granted it, until the first lease on
+// it is released.
 //
 // No step is
 //
@@ -47,8 +49,8 @@
 //
 // A lock that is always held around both orders, so that they cannot meet, does not
 // prevent the report: others do not know that rule, and lockdep does the same. Nor does
-// a timeout: that one of two times out is a fault, too. A stripe counts as itself and,
-// for striped.Locks.AcquireAny, as all stripes.
+// a timeout: that one of two times out is a fault, too. A stripe counts as itself, and
+// who wants any of them with striped.Locks.AcquireAny wants all.
 //
 // # What it cannot find
 //
@@ -56,15 +58,19 @@
 // not an order that only another program has, nor one that was not executed. The
 // command "zkrecipes ls --cycles" finds who waits for whom in a deadlock that exists,
 // among all programs. Locks are told apart by their paths: if a program locks two
-// accounts in any order, then the same two have to be met in both.
+// accounts in any order, then the same two have to be met in both. So it is with what
+// AcquireAny was granted: that another time it may be the stripe of a key which is
+// wanted elsewhere is not looked at.
 //
 // # What it costs
 //
-// Nothing is sent. An Acquire costs some microseconds, if the process holds anything,
-// and so does each grant, for the call stacks and the number of the goroutine. It
-// remembers up to 65536 steps, a few dozen megabytes, and forgets the oldest ones. It
-// has no goroutine. That is for tests and development; in production it does no harm,
-// but is not made for that.
+// Nothing is sent. An Acquire costs some ten microseconds, if the process holds
+// anything, and so does each grant, most of it for the number of the goroutine, which
+// [WithContextsOnly] saves. The first time of a step costs a search of all steps: if
+// there are tens of thousands, some milliseconds, for which others wait. It remembers
+// up to 65536 steps, a few dozen megabytes, and forgets the oldest ones. It has no
+// goroutine. That is for tests and development; in production it does no harm, but is
+// not made for that.
 //
 // Lock-order graphs of this kind are the idea of Linux's lockdep, and of the GoodLock
 // algorithm (Havelund, "Using runtime analysis to guide model checking of Java
