@@ -110,7 +110,10 @@ func (c *Checker) add(edges []*edge) (found []Cycle) {
 		}
 		e.wantedBy = by
 		c.graph.add(e)
-		if back, closed := c.graph.path(e.wanted, e.held); closed && len(c.cycles) < maxCycles {
+		if len(c.cycles) == maxCycles {
+			continue
+		}
+		if back, closed := c.graph.path(e.wanted, e.held); closed {
 			cycle := newCycle(append(back, e))
 			c.cycles, found = append(c.cycles, cycle), append(found, cycle)
 		}
