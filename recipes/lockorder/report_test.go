@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -133,4 +134,26 @@ func TestReportUsesTheChecker(t *testing.T) {
 	observer.HoldStarted(t.Context(), framework.HoldInfo{Path: "/a", Lock: "/a", Node: "/a/1"})
 	observer.AcquireStarted(t.Context(), framework.AcquireInfo{Path: "/a", Lock: "/a", Timeout: 1})
 	require.Equal(t, 1, seen)
+}
+
+// A Checker keeps a bounded number of cycles.
+func TestManyCycles(t *testing.T) {
+	t.Parallel()
+	reported := 0
+	order := lockorder.New(func(lockorder.Cycle) { reported++ })
+	o, ctx := order.Observer(), t.Context()
+	nest := func(outer, inner string) {
+		held := framework.HoldInfo{Lock: outer, Path: outer, Node: outer}
+		o.HoldStarted(ctx, held)
+		o.AcquireStarted(ctx, framework.AcquireInfo{Lock: inner, Path: inner, Timeout: time.Minute})
+		o.HoldEnded(ctx, framework.HoldEnd{HoldInfo: held})
+	}
+	const most = 1024
+	for i := range most + 10 {
+		a, b := fmt.Sprint("/a/", i), fmt.Sprint("/b/", i)
+		nest(a, b)
+		nest(b, a)
+	}
+	require.Equal(t, most, reported)
+	require.Len(t, order.Cycles(), most)
 }
