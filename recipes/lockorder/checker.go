@@ -51,9 +51,7 @@ func New(report func(Cycle), opts ...Option) *Checker {
 		held: map[string]*record{}, on: map[uint64][]*record{}, graph: graph{limit: maxEdges, from: map[string][]*edge{}},
 	}
 	if report == nil {
-		c.report = func(c Cycle) {
-			slog.Default().Warn("locks are acquired in inconsistent order", "cycle", c.String())
-		}
+		c.report = func(c Cycle) { slog.Default().Warn("locks are acquired in inconsistent order", "cycle", c.String()) }
 	}
 	for _, opt := range opts {
 		opt(c)
@@ -128,10 +126,7 @@ func (c *Checker) holdStarted(ctx context.Context, client uint64, h framework.Ho
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.held[h.Node] = r
-	if c.goroutines {
-		c.on[r.goroutine] = append(c.on[r.goroutine], r)
-	}
+	c.held[h.Node], c.on[r.goroutine] = r, append(c.on[r.goroutine], r) // if goroutines do not count, all on none
 	c.holds.Store(int64(len(c.held)))
 	return hold.Following(ctx, func(h *hold.Hold) {
 		if r.hold == nil { // else an observer has returned a context of another hold
