@@ -12,8 +12,8 @@ type Component struct {
 	Members []*Contender
 	// Cycle is a shortest cycle among them: each waits for the next one, and the last
 	// one for the first, which waits in a queue. A holder waits for a waiter that owns
-	// it. If there is a choice, nobody in it waits for what it owns itself. In a very
-	// large component there may be a shorter one.
+	// it. If there is a choice, nobody in it waits for what it owns itself. Of very
+	// many it is one of the shortest through the first ones.
 	Cycle []*Contender
 }
 
@@ -121,8 +121,9 @@ func (c *Contender) waitsFor(yield func(*Contender) bool) {
 	}
 }
 
-// maxSearches is for how many waiters a shortest cycle is looked for, if there is one.
-const maxSearches = 1000
+// maxSearches bounds how many searches have found no shorter cycle: each may look at
+// all who wait for each other, which is a square of their number for permits.
+const maxSearches = 64
 
 // shortest returns a shortest cycle, the first one in the order of the ids. A waiter
 // that needs some of many permits waits for those that it owns as well: that is a
@@ -130,13 +131,18 @@ const maxSearches = 1000
 func shortest(members []*Contender) (best []*Contender) {
 	searches := 0
 	for _, own := range []bool{false, true} {
+		inVain := 0
 		for _, from := range members {
-			if !from.Waits || len(best) == 2 || best != nil && searches > maxSearches {
+			if !from.Waits || len(best) == 2 || inVain == maxSearches {
 				continue
 			}
 			searches++
-			if cycle := from.cycle(searches, own); cycle != nil && (best == nil || len(cycle) < len(best)) {
-				best = cycle
+			cycle := from.cycle(searches, own)
+			if best != nil {
+				inVain++
+			}
+			if cycle != nil && (best == nil || len(cycle) < len(best)) {
+				best, inVain = cycle, 0
 			}
 		}
 		if best != nil {
