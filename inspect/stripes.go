@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -75,14 +76,14 @@ const sideBySide = 16
 
 // atATime calls do for 0 to n-1, and returns the errors of those that fail first.
 func atATime(n int, do func(i int) error) error {
-	errs := make([]error, n)
 	for begin := 0; begin < n; begin += sideBySide {
+		errs := make([]error, min(sideBySide, n-begin))
 		var calls sync.WaitGroup
-		for i := begin; i < min(begin+sideBySide, n); i++ {
-			calls.Go(func() { errs[i] = do(i) })
+		for i := range errs {
+			calls.Go(func() { errs[i] = do(begin + i) })
 		}
 		calls.Wait()
-		if err := errors.Join(errs...); err != nil {
+		if err := cmp.Or(errs...); err != nil { // one is enough: they tend to be the same
 			return err
 		}
 	}
