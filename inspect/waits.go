@@ -83,7 +83,7 @@ func (g *graph) addQueue(p *place) {
 			n.in.Takes = p.size
 		}
 		g.nodes = append(g.nodes, n)
-		if g.possible || !n.mayHold() {
+		if g.possible || !n.mayHold() && !n.mayLeave() {
 			q.Contenders = append(q.Contenders, n.in)
 		}
 	}
@@ -95,6 +95,11 @@ func (g *graph) addQueue(p *place) {
 func (n *node) mayHold() bool {
 	return !n.holds() && n.place.single && int64(n.Token) < n.place.sizeAt
 }
+
+// mayLeave reports whether one that waits leaves the queue after a while without being
+// granted anything. Those behind it are not stuck because of it: a reader behind a
+// writer, who waits for readers, or one who needs fewer permits.
+func (n *node) mayLeave() bool { return !n.holds() && n.GivesUp }
 
 // A grant is that of several permits: one transaction has made their nodes.
 type grant struct {

@@ -55,7 +55,7 @@ func followingOf(ctx context.Context) *following {
 
 // A Tentative stands for an acquire of several slots that gives up those it has rather
 // than wait for another one for long. So what it has keeps nobody out for ever.
-type Tentative struct{ over atomic.Bool }
+type Tentative struct{ over, limited atomic.Bool }
 
 type tentativeKey struct{}
 
@@ -64,6 +64,21 @@ type tentativeKey struct{}
 func Tentatively(ctx context.Context) (_ context.Context, over func()) {
 	t := new(Tentative)
 	return context.WithValue(ctx, tentativeKey{}, t), func() { t.over.Store(true) }
+}
+
+// Limit says that it has some slots by now: it waits for further ones for a limited
+// time only, and then leaves their queues. A nil one has no limit.
+func (t *Tentative) Limit() {
+	if t != nil {
+		t.limited.Store(true)
+	}
+}
+
+// GivesUp reports whether a context is for a wait that will end without the slot after
+// a limited time, which the one who acquires has not asked for.
+func GivesUp(ctx context.Context) bool {
+	t := TentativeOf(ctx)
+	return t != nil && t.limited.Load()
 }
 
 // TentativeOf returns the acquire of several slots that a context is for, nil if there

@@ -126,7 +126,7 @@ func (q *Queue) describe(name znode.Name, data []byte, stat framework.Stat) leas
 		Holder: HolderOf(name.Node, data), Enqueued: stat.Ctime,
 	}
 	if name.Kind != znode.Latch {
-		c.Holds, c.Within = ParseOwned(data)
+		c.Holds, c.Within, c.GivesUp = ParseOwned(data)
 	}
 	return c
 }

@@ -18,9 +18,11 @@ type Owned struct {
 	Holds []string `json:"holds,omitempty"`
 	// Within are sessions, as "0x1a", all of whose holds it owns.
 	Within []string `json:"within,omitempty"`
+	// GivesUp says that it leaves the queue after a limited time, see hold.GivesUp.
+	GivesUp bool `json:"gives_up,omitempty"`
 }
 
-func (o Owned) isZero() bool { return len(o.Holds) == 0 && len(o.Within) == 0 }
+func (o Owned) isZero() bool { return len(o.Holds) == 0 && len(o.Within) == 0 && !o.GivesUp }
 
 // maxOwned bounds the texts of each list of an Owned, in bytes: the data of a node must
 // not grow without bound.
@@ -52,6 +54,7 @@ func ownedBy(ctx context.Context) (o Owned) {
 	if moving, _ := ctx.Value(movingKey{}).(bool); moving {
 		return Owned{}
 	}
+	o.GivesUp = hold.GivesUp(ctx)
 	left := maxOwned
 	for h := range hold.Owned(ctx) {
 		path := h.FullPath()
@@ -66,10 +69,10 @@ func ownedBy(ctx context.Context) (o Owned) {
 }
 
 // ParseOwned reads it from a node's data: nothing, if others have written these.
-func ParseOwned(data []byte) (holds []string, within []int64) {
+func ParseOwned(data []byte) (holds []string, within []int64, givesUp bool) {
 	var o Owned
 	if json.Unmarshal(znode.Unmarked(data), &o) != nil {
-		return nil, nil
+		return nil, nil, false
 	}
 	for _, text := range o.Within {
 		digits, _ := strings.CutPrefix(text, "0x")
@@ -77,5 +80,5 @@ func ParseOwned(data []byte) (holds []string, within []int64) {
 			within = append(within, int64(id)) //nolint:gosec // servers give ids that are negative as int64
 		}
 	}
-	return o.Holds, within
+	return o.Holds, within, o.GivesUp
 }

@@ -45,6 +45,10 @@ type Contender struct {
 	// Within are the sessions of jobs of the command zkrecipes that it is a part of,
 	// because their command has started it. It holds whatever they hold.
 	Within []int64
+	// GivesUp says that, if it waits, it does so for a limited time only, to which it
+	// was not told to keep: a multi-lock that has some of its locks then releases them,
+	// and begins again.
+	GivesUp bool
 }
 
 // String returns the contender in one line, escaped like Holder.String.

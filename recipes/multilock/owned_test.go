@@ -21,7 +21,7 @@ func holdsOf(t *testing.T, w *conformance.World, client, path string) []string {
 		info, ok := w.Server.Node(node)
 		require.True(t, ok)
 		if info.EphemeralOwner == w.Known(client).Session().ID() {
-			holds, _ := queue.ParseOwned(info.Data)
+			holds, _, _ := queue.ParseOwned(info.Data)
 			all = append(all, holds)
 		}
 	}

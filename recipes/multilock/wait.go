@@ -88,6 +88,7 @@ func (w *wait) try(limit time.Duration) (_ *lease.Lease, after verdict, err erro
 		limited := keepsOthersOut && limit < timeout
 		if limited {
 			timeout = limit
+			hold.TentativeOf(ctx).Limit()
 		}
 		first := false
 		l, err := m.Acquire(ctx, timeout)

@@ -50,7 +50,7 @@ func (w *World) claims(r Recipe, c *framework.Client) (holds []string, within []
 		if _, latch := znode.Parse(node[strings.LastIndex(node, "/")+1:], znode.Latch); latch {
 			return nil, nil, false
 		}
-		h, in := queue.ParseOwned(info.Data)
+		h, in, _ := queue.ParseOwned(info.Data)
 		if !first {
 			require.Equal(w.T, holds, h)
 			require.Equal(w.T, within, in)

@@ -33,7 +33,10 @@ func CycleMutants() []Mutant {
 		File: "inspect/looks.go", Old: "if p.sizeAt != before.sizeAt {", New: "if p.sizeAt < 0 {",
 	}, {
 		Name: "holders for whom a smaller size has no room count as waiting", Package: inspecting, Tests: "SmallerSize",
-		File: "inspect/waits.go", Old: "if g.possible || !n.mayHold() {", New: "if g.possible || !n.mayHold() || true {",
+		File: "inspect/waits.go", Old: "if g.possible || !n.mayHold() && ", New: "if g.possible || ",
+	}, {
+		Name: "who waits behind one that will give up counts as stuck", Package: inspecting, Tests: "ReviewNoCertainCycle",
+		File: "inspect/waits.go", Old: "!n.holds() && n.GivesUp", New: "!n.holds() && n.GivesUp && false",
 	}, {
 		Name: "a slot that was handed over counts as waited for", Package: inspecting, Tests: "HandedOver",
 		File: "inspect/looks.go", Old: "c.Holding, c.State = true, Held", New: "c.Holding = true",

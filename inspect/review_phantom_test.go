@@ -1,0 +1,94 @@
+package inspect_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/multilock"
+	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
+	"github.com/zkrecipes/zkrecipes/recipes/striped"
+)
+
+// A multi-lock's writer that gives up stands between two readers.
+func TestReviewNoCertainCycleThroughTentativeWriter(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b, c := w.Client("a"), w.Client("b"), w.Client("c")
+		mine, err := rwlock.New(a, "/locks/x", rwlock.WithHolder("a"))
+		require.NoError(t, err)
+		theirs, err := rwlock.New(b, "/locks/x", rwlock.WithHolder("b"))
+		require.NoError(t, err)
+		third, err := rwlock.New(c, "/locks/x", rwlock.WithHolder("c"))
+		require.NoError(t, err)
+		both, err := multilock.New([]lease.Acquirer{mutexAt(t, c, "/locks/a", "c"), third.Write()})
+		require.NoError(t, err)
+		read, other := w.Acquire(mine.Read()), w.Acquire(mutexAt(t, b, "/locks/y", "b"))
+		multi := w.Start(both, lease.Forever)
+		w.Settle()
+		first := within(w, read, mutexAt(t, a, "/locks/y", "a"))
+		second := within(w, other, theirs.Read())
+		w.Settle()
+		found := linksOf(cycles(t, b, "/locks"))
+		w.After(time.Minute)
+		granted := second.Err == nil && !second.Waiting()
+		t.Log("found", found, "b's read was granted by itself:", granted)
+		if granted {
+			for _, text := range found {
+				require.False(t, strings.HasPrefix(text, "certain"), text)
+			}
+		}
+		ends(t, []*lease.Lease{read, other}, multi, first, second)
+	})
+}
+
+// The same with weights.
+func TestReviewNoCertainCycleThroughTentativeWeight(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b, c := w.Client("a"), w.Client("b"), w.Client("c")
+		single := semaphores["single queue"]
+		heavy := permitsAt(t, c, "/locks/x", "c", 3, single).Weight(3)
+		both, err := multilock.New([]lease.Acquirer{mutexAt(t, c, "/locks/a", "c"), heavy})
+		require.NoError(t, err)
+		one, other := w.Acquire(permitsAt(t, a, "/locks/x", "a", 3, single)), w.Acquire(mutexAt(t, b, "/locks/y", "b"))
+		multi := w.Start(both, lease.Forever)
+		w.Settle()
+		first := within(w, one, mutexAt(t, a, "/locks/y", "a"))
+		second := within(w, other, permitsAt(t, b, "/locks/x", "b", 3, single))
+		w.Settle()
+		found := linksOf(cycles(t, b, "/locks"))
+		w.After(time.Minute)
+		granted := !second.Waiting()
+		t.Log("found", found, "granted by itself:", granted)
+		if granted {
+			for _, text := range found {
+				require.False(t, strings.HasPrefix(text, "certain"), text)
+			}
+		}
+		ends(t, []*lease.Lease{one, other}, multi, first, second)
+	})
+}
+
+// What was acquired as any stripe is owned by what follows.
+func TestReviewAnyStripeIsOwned(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		mine, err := striped.New(a, "/locks/x", 1, striped.WithHolder("a"))
+		require.NoError(t, err)
+		theirs, err := striped.New(b, "/locks/x", 1, striped.WithHolder("b"))
+		require.NoError(t, err)
+		one, _, err := mine.AcquireAny(t.Context(), time.Minute)
+		require.NoError(t, err)
+		other := w.Acquire(mutexAt(t, b, "/locks/y", "b"))
+		first := within(w, one, mutexAt(t, a, "/locks/y", "a"))
+		second := within(w, other, theirs.Stripe(0))
+		w.Settle()
+		found := linksOf(cycles(t, b, "/locks"))
+		require.Len(t, found, 1)
+		require.Contains(t, found[0], "certain")
+		ends(t, []*lease.Lease{one, other}, first, second)
+	})
+}
