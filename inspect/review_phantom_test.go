@@ -1,16 +1,19 @@
 package inspect_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/multilock"
 	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 	"github.com/zkrecipes/zkrecipes/recipes/striped"
 )
 
@@ -91,4 +94,23 @@ func TestReviewAnyStripeIsOwned(t *testing.T) {
 		require.Contains(t, found[0], "certain")
 		ends(t, []*lease.Lease{one, other}, first, second)
 	})
+}
+
+// What a semaphore of many permits sends is not too large.
+func TestReviewManyPermits(t *testing.T) {
+	for name, layout := range semaphores {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				a := w.Client("a", func(cfg *framework.Config) { cfg.MaxRequestBytes, cfg.MaxReplyBytes = 1<<20, 1<<20 })
+				outer := w.Acquire(mutexAt(t, a, "/locks/"+strings.Repeat("d", 3500), "a"))
+				s, err := semaphore.New(a, "/locks/s", 1000, layout...)
+				require.NoError(t, err)
+				ctx, cancel := context.WithTimeout(outer.Context(), time.Minute)
+				defer cancel()
+				held, err := s.Weight(400).Acquire(ctx, time.Minute)
+				require.NoError(t, err)
+				ends(t, []*lease.Lease{held, outer})
+			})
+		})
+	}
 }

@@ -24,8 +24,8 @@ type Owned struct {
 
 func (o Owned) isZero() bool { return len(o.Holds) == 0 && len(o.Within) == 0 && !o.GivesUp }
 
-// maxOwned bounds the texts of each list of an Owned, in bytes: the data of a node must
-// not grow without bound.
+// maxOwned bounds the texts of each list of an Owned, in bytes, for all nodes of one
+// request: the data of a node must not grow without bound.
 const maxOwned = 4096
 
 type withinKey struct{}
@@ -50,12 +50,24 @@ type movingKey struct{}
 // for the one ahead for certain.
 func Moving(ctx context.Context) context.Context { return context.WithValue(ctx, movingKey{}, true) }
 
+type nodesKey struct{}
+
+// ForNodes returns a context for the data of n nodes that one request makes: together
+// they say no more than one alone, or the request may become too large.
+func ForNodes(ctx context.Context, n int) context.Context {
+	return context.WithValue(ctx, nodesKey{}, n)
+}
+
 func ownedBy(ctx context.Context) (o Owned) {
 	if moving, _ := ctx.Value(movingKey{}).(bool); moving {
 		return Owned{}
 	}
 	o.GivesUp = hold.GivesUp(ctx)
-	left := maxOwned
+	limit := maxOwned
+	if n, several := ctx.Value(nodesKey{}).(int); several {
+		limit /= n
+	}
+	left := limit
 	for h := range hold.Owned(ctx) {
 		path := h.FullPath()
 		if left -= len(path); left < 0 {
@@ -64,7 +76,7 @@ func ownedBy(ctx context.Context) (o Owned) {
 		o.Holds = append(o.Holds, path)
 	}
 	o.Within, _ = ctx.Value(withinKey{}).([]string)
-	o.Within = o.Within[max(0, len(o.Within)-maxOwned/len("0xffffffffffffffff")):]
+	o.Within = o.Within[max(0, len(o.Within)-limit/len("0xffffffffffffffff")):]
 	return o
 }
 

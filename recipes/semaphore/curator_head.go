@@ -131,7 +131,7 @@ func (a *admission) attempt(ctx context.Context) ([]framework.Created, error) {
 // take makes the permits. It returns nothing if another look is due.
 func (a *admission) take(ctx context.Context, now snapshot) ([]framework.Created, error) {
 	next, behind := a.passOn(now)
-	made, err := kit.Of(a.try.Client).CreateProtectedAll(ctx, a.s.permitsPath()+"/"+znode.Permit, a.s.queue.Data(ctx), a.n, behind,
+	made, err := kit.Of(a.try.Client).CreateProtectedAll(ctx, a.s.permitsPath()+"/"+znode.Permit, a.s.queue.Data(queue.ForNodes(ctx, a.n)), a.n, behind,
 		framework.DeleteOp(a.position.Path(), framework.AnyVersion),
 		framework.CheckOp(a.s.recipe.Path, now.record.stat.Version))
 	next.taken(made)

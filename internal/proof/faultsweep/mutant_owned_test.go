@@ -26,13 +26,16 @@ func OwnedMutants() []Mutant {
 		File: queue, Old: "if left -= len(path); left < 0 {", New: "if left < 0 {",
 	}, {
 		Name: "a node names the outermost jobs of very many", Package: "./recipes/mutex", Tests: "TestContendersOfVeryDeepNesting",
-		File: queue, Old: "o.Within = o.Within[max(0, len(o.Within)-maxOwned/len(\"0xffffffffffffffff\")):]", New: "o.Within = o.Within[:min(len(o.Within), 200)]",
+		File: queue, Old: "o.Within = o.Within[max(0, len(o.Within)-limit/len(\"0xffffffffffffffff\")):]", New: "o.Within = o.Within[:min(len(o.Within), 200)]",
 	}, {
 		Name: "what others have written where a node says what it holds is read", Package: "./recipes/mutex", Tests: "TestContendersWithForeignData",
 		File: queue, Old: "err == nil {\n\t\t\twithin", New: "err != nil || true {\n\t\t\twithin",
 	}, {
 		Name: "who will give up what it waits for does not say so", Package: inspecting, Tests: "ReviewNoCertainCycle",
 		File: "recipes/multilock/wait.go", Old: "hold.TentativeOf(ctx).Limit()", New: "_ = hold.TentativeOf(ctx)",
+	}, {
+		Name: "each permit of many says all that is held", Package: inspecting, Tests: "ReviewManyPermits",
+		File: queue, Old: "limit /= n", New: "limit /= n - n + 1",
 	}, {
 		Name: "who waits for any share says what it holds", Package: "./internal/proof/conformance", Tests: "TestAnyOfThreeStripes$",
 		File: "recipes/striped/any.go", Old: "l.shares.Take(queue.Moving(ctx), t)", New: "l.shares.Take(ctx, t)",
