@@ -43,19 +43,20 @@
 // after it has returned, so a cycle of these is a deadlock. (If another goroutine
 // releases one of them, that ends the wait, and with it the deadlock.) Clients that use
 // Apache Curator say nothing, nor do elections, nor do programs that acquire without
-// the context of the lease that they hold; and who waits for any stripe may get another
-// one. Of these it is only known that a session, or a process, holds one lock and waits
-// for another one. A process has many threads. So
+// the context of the lease that they hold. Of these it is only known that a session, or
+// a process, holds one lock and waits for another one. A process has many threads. So
 // what is found of them may be a deadlock, or the threads of busy processes, whose
-// waits end; two surveys some time apart show which. A multi-lock that waits for a
-// limited time, while it holds some of its locks, may be shown in this way too.
+// waits end; two surveys some time apart show which. Only possible, too, is a cycle of
+// those who say that they may leave the queue: a multi-lock that waits for a limited
+// time while it holds some of its locks, and an AcquireAny of package striped, which
+// may get another stripe.
 //
 // Some deadlocks are not found. A node that says what its context owns is taken to say
 // all: what that program holds besides does not count. Of very many leases, more than
-// 4096 bytes of paths, the outermost are left out. An AcquireAny of package striped and
-// a candidate of an election say nothing, so what they wait within is not known if
-// another process holds it, as it is for a command below another one. And the forks of
-// an owner that wait for their turn at a lock have no nodes.
+// 4096 bytes of paths, the outermost are left out. A candidate of an election says
+// nothing, so what it waits within is not known if another process holds it, as it is
+// for a command below another one. And the forks of an owner that wait for their turn
+// at a lock have no nodes.
 //
 // A path cannot be read at one moment together with another one. So there are two
 // looks: the first one at all queues, the second one at those where one may be stuck.

@@ -96,8 +96,8 @@ func (n *node) mayHold() bool {
 	return !n.holds() && n.place.single && int64(n.Token) < n.place.sizeAt
 }
 
-// mayLeave reports whether one that waits leaves the queue after a while without being
-// granted anything. Those behind it are not stuck because of it: a reader behind a
+// mayLeave reports whether one that waits may leave the queue without being granted
+// anything. Those behind it are not stuck because of it: a reader behind a
 // writer, who waits for readers, or one who needs fewer permits.
 func (n *node) mayLeave() bool { return !n.holds() && n.GivesUp }
 

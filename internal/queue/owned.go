@@ -18,7 +18,8 @@ type Owned struct {
 	Holds []string `json:"holds,omitempty"`
 	// Within are sessions, as "0x1a", all of whose holds it owns.
 	Within []string `json:"within,omitempty"`
-	// GivesUp says that it leaves the queue after a limited time, see hold.GivesUp.
+	// GivesUp says that it may leave the queue for another one, or after a limited
+	// time: see Moving and hold.GivesUp.
 	GivesUp bool `json:"gives_up,omitempty"`
 }
 
@@ -46,8 +47,7 @@ func Within(ctx context.Context, sessions []int64) context.Context {
 type movingKey struct{}
 
 // Moving returns a context for positions each of which may be given up for another one
-// elsewhere. Their nodes do not say what the context owns: who holds that does not wait
-// for the one ahead for certain.
+// elsewhere.
 func Moving(ctx context.Context) context.Context { return context.WithValue(ctx, movingKey{}, true) }
 
 type nodesKey struct{}
@@ -59,10 +59,8 @@ func ForNodes(ctx context.Context, n int) context.Context {
 }
 
 func ownedBy(ctx context.Context) (o Owned) {
-	if moving, _ := ctx.Value(movingKey{}).(bool); moving {
-		return Owned{}
-	}
-	o.GivesUp = hold.GivesUp(ctx)
+	moves, _ := ctx.Value(movingKey{}).(bool)
+	o.GivesUp = moves || hold.GivesUp(ctx)
 	limit := maxOwned
 	if n, several := ctx.Value(nodesKey{}).(int); several {
 		limit /= n

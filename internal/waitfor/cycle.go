@@ -92,7 +92,8 @@ func (s *search) close(members []*Contender) {
 	for _, c := range members {
 		c.component = len(s.found) + 1
 	}
-	s.found = append(s.found, Component{members, shortest(members)})
+	cycle, _ := shortest(members)
+	s.found = append(s.found, Component{members, cycle})
 }
 
 // waitsFor yields those that must go before it can, as far as they are stuck. Waiters
@@ -121,15 +122,14 @@ func (c *Contender) waitsFor(yield func(*Contender) bool) {
 	}
 }
 
-// maxSearches bounds how many searches have found no shorter cycle: each may look at
+// maxSearches bounds how many searches in a row find no shorter cycle: each may look at
 // all who wait for each other, which is a square of their number for permits.
 const maxSearches = 64
 
 // shortest returns a shortest cycle, the first one in the order of the ids. A waiter
 // that needs some of many permits waits for those that it owns as well: that is a
-// cycle, but says less than one with others.
-func shortest(members []*Contender) (best []*Contender) {
-	searches := 0
+// cycle, but says less than one with others. It also returns how many searches it took.
+func shortest(members []*Contender) (best []*Contender, searches int) {
 	for _, own := range []bool{false, true} {
 		inVain := 0
 		for _, from := range members {
@@ -137,11 +137,8 @@ func shortest(members []*Contender) (best []*Contender) {
 				continue
 			}
 			searches++
-			cycle := from.cycle(searches, own)
-			if best != nil {
-				inVain++
-			}
-			if cycle != nil && (best == nil || len(cycle) < len(best)) {
+			inVain++
+			if cycle := from.cycle(searches, own); cycle != nil && (best == nil || len(cycle) < len(best)) {
 				best, inVain = cycle, 0
 			}
 		}
@@ -149,7 +146,7 @@ func shortest(members []*Contender) (best []*Contender) {
 			break
 		}
 	}
-	return best
+	return best, searches
 }
 
 // cycle returns a shortest cycle through one contender, nil if there is none. own says

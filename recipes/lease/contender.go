@@ -39,15 +39,14 @@ type Contender struct {
 	// Holds are znodes, with chroot and namespace, of the leases that it held when it
 	// joined, the innermost first: those that own the context of its Acquire. Of very
 	// many the outermost are left out, and so is what a multi-lock would release rather
-	// than go on waiting. It is empty in elections, for an AcquireAny of package
-	// striped, which may go to another share, and for other clients.
+	// than go on waiting. It is empty in elections, and for other clients.
 	Holds []string
 	// Within are the sessions of jobs of the command zkrecipes that it is a part of,
 	// because their command has started it. It holds whatever they hold.
 	Within []int64
-	// GivesUp says that, if it waits, it does so for a limited time only, to which it
-	// was not told to keep: a multi-lock that has some of its locks then releases them,
-	// and begins again.
+	// GivesUp says that, if it waits, it may leave the queue without having been told
+	// to: a multi-lock that has some of its locks then releases them, and begins again;
+	// an AcquireAny of package striped goes to another share.
 	GivesUp bool
 }
 

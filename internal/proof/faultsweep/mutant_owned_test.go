@@ -31,13 +31,13 @@ func OwnedMutants() []Mutant {
 		Name: "what others have written where a node says what it holds is read", Package: "./recipes/mutex", Tests: "TestContendersWithForeignData",
 		File: queue, Old: "err == nil {\n\t\t\twithin", New: "err != nil || true {\n\t\t\twithin",
 	}, {
-		Name: "who will give up what it waits for does not say so", Package: inspecting, Tests: "ReviewNoCertainCycle",
+		Name: "who will give up what it waits for does not say so", Package: inspecting, Tests: "NoCertainCycleBehind",
 		File: "recipes/multilock/wait.go", Old: "hold.TentativeOf(ctx).Limit()", New: "_ = hold.TentativeOf(ctx)",
 	}, {
-		Name: "each permit of many says all that is held", Package: inspecting, Tests: "ReviewManyPermits",
+		Name: "each permit of many says all that is held", Package: inspecting, Tests: "ManyPermitsWithin",
 		File: queue, Old: "limit /= n", New: "limit /= n - n + 1",
 	}, {
-		Name: "who waits for any share says what it holds", Package: "./internal/proof/conformance", Tests: "TestAnyOfThreeStripes$",
+		Name: "who waits for any share does not say that it may leave", Package: "./internal/proof/conformance", Tests: "TestAnyOfThreeStripes$",
 		File: "recipes/striped/any.go", Old: "l.shares.Take(queue.Moving(ctx), t)", New: "l.shares.Take(ctx, t)",
 	}}
 }

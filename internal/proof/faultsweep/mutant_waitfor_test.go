@@ -35,7 +35,7 @@ func CycleMutants() []Mutant {
 		Name: "holders for whom a smaller size has no room count as waiting", Package: inspecting, Tests: "SmallerSize",
 		File: "inspect/waits.go", Old: "if g.possible || !n.mayHold() && ", New: "if g.possible || ",
 	}, {
-		Name: "who waits behind one that will give up counts as stuck", Package: inspecting, Tests: "ReviewNoCertainCycle",
+		Name: "who waits behind one that will give up counts as stuck", Package: inspecting, Tests: "NoCertainCycleBehind",
 		File: "inspect/waits.go", Old: "!n.holds() && n.GivesUp", New: "!n.holds() && n.GivesUp && false",
 	}, {
 		Name: "a slot that was handed over counts as waited for", Package: inspecting, Tests: "HandedOver",

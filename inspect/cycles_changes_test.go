@@ -15,8 +15,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
-// downgraded reader, with and without the write lease
-func TestReviewDowngraded(t *testing.T) {
+// A writer that has become a reader keeps out writers, and no readers.
+func TestCyclesOfADowngradedReader(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
 		mine, err := rwlock.New(a, "/locks/x", rwlock.WithHolder("a"))
@@ -27,24 +27,24 @@ func TestReviewDowngraded(t *testing.T) {
 		read := w.StartWith(write.Context(), mine.Read(), lease.Forever).Granted()
 		other := w.Acquire(mutexAt(t, b, "/locks/y", "b"))
 		second := within(w, other, theirs.Read())
-		require.Empty(t, cycles(t, b, "/").Cycles, "1")
+		require.Empty(t, cycles(t, b, "/").Cycles)
 		require.NoError(t, write.Release())
 		w.Settle()
-		require.Empty(t, cycles(t, b, "/").Cycles, "2")
+		require.Empty(t, cycles(t, b, "/").Cycles)
 		r2 := second.Granted()
 		first := within(w, read, mutexAt(t, a, "/locks/y", "a"))
-		require.Empty(t, cycles(t, b, "/").Cycles, "3")
+		require.Empty(t, cycles(t, b, "/").Cycles)
 		require.NoError(t, r2.Release())
 		third := within(w, other, theirs.Write())
 		w.Settle()
-		require.Len(t, cycles(t, b, "/").Cycles, 1, "4")
+		require.Len(t, cycles(t, b, "/").Cycles, 1)
 		require.True(t, cycles(t, b, "/").Cycles[0].Certain)
 		ends(t, []*lease.Lease{read, other}, first, third)
 	})
 }
 
-// size: grown between; shrunk under holders; weights.
-func TestReviewResize(t *testing.T) {
+// A deadlock ends when there are more permits; with fewer there may be another one.
+func TestCyclesWhileTheSizeChanges(t *testing.T) {
 	for name, layout := range semaphores {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
@@ -78,8 +78,9 @@ func TestReviewResize(t *testing.T) {
 	}
 }
 
-// session re-join: the waiter's session ends, its outer lease is lost too.
-func TestReviewRejoin(t *testing.T) {
+// The session of a waiter ends: it waits in the next one, and still holds what it holds
+// in another session. The end of that one ends the deadlock.
+func TestCycleOfAClientWhoseSessionEnds(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b, out := w.Client("a"), w.Client("b"), w.Client("out")
 		outer := w.Acquire(mutexAt(t, out, "/locks/x", "a"))
@@ -102,8 +103,9 @@ func TestReviewRejoin(t *testing.T) {
 	})
 }
 
-// a multi-lock inside a multi-lock's lease, re-entered members, limit None inside.
-func TestReviewNestedMulti(t *testing.T) {
+// A multi-lock within the lease of another one gives up its own locks, and never those
+// of the other one, which it has entered.
+func TestCyclesOfMultiLocksWithinEachOther(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
 		m := func(c *framework.Client, who string, paths ...string) *multilock.Lock {
@@ -119,8 +121,7 @@ func TestReviewNestedMulti(t *testing.T) {
 		other := w.Acquire(mutexAt(t, b, "/l/4", "b"))
 		inner := within(w, outer, m(a, "a", "/l/2", "/l/3", "/l/4"))
 		w.After(time.Second)
-		// b waits for what the inner try holds: never certain
-		second := within(w, other, mutexAt(t, b, "/l/3", "b"))
+		second := within(w, other, mutexAt(t, b, "/l/3", "b")) // which the inner one holds for a while
 		w.Settle()
 		for _, text := range linksOf(cycles(t, b, "/")) {
 			require.NotContains(t, text, "certain")
@@ -128,8 +129,7 @@ func TestReviewNestedMulti(t *testing.T) {
 		w.After(time.Minute)
 		l := second.Granted()
 		require.NoError(t, l.Release())
-		// b waits for what the outer one holds, re-entered by the inner: certain
-		third := within(w, other, mutexAt(t, b, "/l/2", "b"))
+		third := within(w, other, mutexAt(t, b, "/l/2", "b")) // which the outer one holds
 		w.Settle()
 		found := linksOf(cycles(t, b, "/"))
 		require.Len(t, found, 1)
@@ -141,8 +141,8 @@ func TestReviewNestedMulti(t *testing.T) {
 	})
 }
 
-// hand-over within a session: one client, goroutines in chains.
-func TestReviewHandOver(t *testing.T) {
+// A slot that is handed over in memory ends a deadlock before its node is deleted.
+func TestCycleThatAHandOverEnds(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
 		x := w.Acquire(mutexAt(t, a, "/l/x", "a1"))
