@@ -56,7 +56,7 @@ func TestCyclesWhileTheSizeChanges(t *testing.T) {
 				require.NoError(t, sa.Resize(t.Context(), 3))
 				w.Settle()
 				require.Empty(t, cycles(t, b, "/").Cycles)
-				var got, waits *conformance.Attempt = f, s
+				got, waits := f, s
 				if f.Waiting() {
 					got, waits = s, f
 				}

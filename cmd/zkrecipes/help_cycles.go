@@ -22,8 +22,9 @@ deadlock; nor is it one if any of some stripes will do (run --stripes), as long 
 
 Where many wait for each other, one of the shortest cycles is shown; there may be another one when that is
 over. A cycle that leads to locks elsewhere than at PATH or below is not found, nor one in which an "elect"
-waits below another zkrecipes. If there is none, one line says how many locks are in use. What may not be read
-is left out, and its paths are named. Each node below PATH is listed, so for very many give a longer --timeout.
+waits below another zkrecipes. If there is none, one line says how many locks are in use. What may not be
+read is left out, and its paths are named. Each node below PATH is listed: for very many, give a longer
+--timeout.
 
 With --json it prints another object than without --cycles, with these fields:
   below      string: PATH
