@@ -122,11 +122,7 @@ func (h *Handle) leave(by removal) error {
 		how = lost
 	}
 	h.end(how)
-	if by != discarded && h.hold.recorded && h.hold.err() != nil {
-		h.hold.mu.Lock()
-		h.hold.cutShort = true
-		h.hold.mu.Unlock()
-	}
+	h.hold.noteCutShort(by)
 	if !h.hold.endClaim(h.owner) || h.hold.admitNext(h.owner) {
 		return h.hold.Loss() // not the error of the last release, in another goroutine
 	}

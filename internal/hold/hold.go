@@ -94,7 +94,7 @@ type Hold struct {
 	removed bool    // the removal of the znodes of a lost hold has begun
 	keeps   bool    // the slot, until the znode is known to be deleted
 
-	cutShort bool   // a caller has released a claim on the hold when it was lost
+	cutShort bool   // work under a claim was: see noteCutShort
 	recorded bool   // for a lock-delay; it does not change
 	shared   bool   // nor does Key.Shared
 	variant  uint16 // nor Key.Variant

@@ -89,8 +89,20 @@ func (h *Hold) transact(ctx context.Context, op framework.Op) (missing int, repe
 	return none, repeated, err
 }
 
-// wasCutShort reports whether a caller has released a claim on the hold when it was
-// lost.
+// noteCutShort is called before a claim ends. Its work is cut short if the claim was
+// given up, or if the hold was lost, but for Close.
+func (h *Hold) noteCutShort(by removal) {
+	if !h.recorded || by == discarded {
+		return
+	}
+	if err := h.err(); by == givenUp || err != nil && !errors.Is(err, framework.ErrClosed) {
+		h.mu.Lock()
+		h.cutShort = true
+		h.mu.Unlock()
+	}
+}
+
+// wasCutShort reports whether there was work that nobody has said to have ended.
 func (h *Hold) wasCutShort() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -95,12 +95,15 @@ const (
 
 // close releases the slot: the last handle was released.
 func (h *Hold) close(by removal) error {
+	if by == discarded && h.wasCutShort() {
+		by = givenUp
+	}
 	if err := h.err(); err != nil {
 		switch {
-		case by == discarded && !h.wasCutShort(): // there was no work
-			h.unrecordInBackground()
 		case by != givenUp && errors.Is(err, framework.ErrClosed):
-			_ = h.unrecord() // the work was told to end, and has
+			_ = h.unrecord() // the work was told to end, and has; or there was none
+		case by == discarded: // there was no work
+			h.unrecordInBackground()
 		}
 		h.letGo(true)
 		h.forget()
@@ -121,6 +124,9 @@ func (h *Hold) close(by removal) error {
 	}
 	if by < discarded && !lost && h.rest() > 0 {
 		return h.freeRested(by, ended)
+	}
+	if by == discarded && h.isClosing() {
+		_ = h.unrecord() // while the session lasts: nothing goes on in the background
 	}
 	h.letGo(lost)
 	if by != awaited && h.sendRemoval(handsOver, ended) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/multilock"
@@ -75,5 +76,49 @@ func TestLockThatIsLostBeforeAllAreHeldIsClosedIfTheCallerHasIt(t *testing.T) {
 		next := w.Start(delayedBy(delay, w.Client("next")), time.Minute)
 		next.Granted()
 		require.Greater(t, next.Took, delay/2)
+	})
+}
+
+// A multi-lock whose lease is lost gives up a lock with a lock-delay, and then another
+// try, under that lease, lets it go last. The caller has released nothing, so work may
+// go on, whether the lock is lost by then or not.
+func TestLockThatIsGivenUpIsClosedIfATryLetsItGoLast(t *testing.T) {
+	for name, alsoLost := range map[string]bool{"held": false, "lost": true} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				c, third := w.Client("a"), "/sweep/third"
+				w.Acquire(must(mutex.New(w.Client("b"), third)))
+				m, late := delayedBy(delay, c), lateLock{must(mutex.New(c, third)), make(chan struct{})}
+				both := w.Acquire(must(multilock.New([]lease.Acquirer{m, must(mutex.New(c, second))})))
+				trying := w.StartWith(both.Context(), must(multilock.New([]lease.Acquirer{m, late})), time.Minute)
+				w.After(100 * time.Millisecond)
+				w.Remove(w.Client("operator"), w.Ephemerals(second)[0])
+				w.After(2 * time.Second)
+				if alsoLost {
+					w.Remove(w.Client("operator"), w.Ephemerals(path)[0])
+					w.After(100 * time.Millisecond)
+				}
+				close(late.returns)
+				require.Error(t, trying.Failed())
+				w.After(time.Second)
+				require.Empty(t, w.Ephemerals(path))
+				require.Len(t, records(w, path), 1)
+				require.ErrorIs(t, both.Release(), lease.ErrLost)
+			})
+		})
+	}
+}
+
+// The client of a multi-lock that waits is closed: no work has begun.
+func TestCloseBeforeAllAreHeldClosesNoLock(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		w.Acquire(must(mutex.New(w.Client("b"), second)))
+		waiting := w.Start(must(multilock.New([]lease.Acquirer{delayedBy(delay, c), must(mutex.New(c, second))})), time.Minute)
+		w.After(100 * time.Millisecond)
+		require.Len(t, records(w, path), 1)
+		require.NoError(t, c.Close())
+		require.ErrorIs(t, waiting.Failed(), framework.ErrClosed)
+		require.Empty(t, records(w, path))
 	})
 }

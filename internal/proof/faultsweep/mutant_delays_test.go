@@ -100,16 +100,22 @@ func DelayMutants() []Mutant {
 		File: "internal/hold/recorded.go", Old: "\tif !errors.Is(err, framework.ErrSessionLost) {\n", New: "\tif err == nil {\n",
 	}, {
 		Name: "a slot that is given up counts as released", Package: sweeps, Tests: "^TestLockThatIsGivenUpIsClosed$",
-		File: release, Old: "if by == discarded {", New: "if by >= discarded {",
+		File: release, Old: "\t\tif by == discarded {", New: "\t\tif by >= discarded {",
 	}, {
 		Name: "a lost lease that is released counts as released", Package: sweeps, Tests: "^TestLostLeaseThatIsReleased$",
 		File: release, Old: "case by != givenUp && errors.Is(err, framework.ErrClosed):", New: "case by != givenUp && err != nil:",
 	}, {
 		Name: "a lock that is lost before a multi-lock has all is closed", Package: sweeps, Tests: "^TestLockThatIsLostBeforeAllAreHeldIsNotClosed$",
-		File: release, Old: "case by == discarded && !h.wasCutShort():", New: "case false:",
+		File: release, Old: "case by == discarded: // there", New: "case false: // there",
 	}, {
 		Name: "a lock that the caller has and loses is not closed when a multi-lock lets it go last", Package: sweeps, Tests: "^TestLockThatIsLostBeforeAllAreHeldIsClosedIfTheCallerHasIt$",
-		File: release, Old: "case by == discarded && !h.wasCutShort():", New: "case by == discarded:",
+		File: release, Old: "if by == discarded && h.wasCutShort() {", New: "if false {",
+	}, {
+		Name: "a claim that was given up counts for nothing when a multi-lock lets the lock go last", Package: sweeps, Tests: "^TestLockThatIsGivenUpIsClosedIfATryLetsItGoLast$",
+		File: "internal/hold/recorded.go", Old: "by == givenUp || err != nil", New: "err != nil",
+	}, {
+		Name: "Close leaves the record of a lock that a multi-lock had while it waited", Package: sweeps, Tests: "^TestCloseBeforeAllAreHeldClosesNoLock$",
+		File: release, Old: "if by == discarded && h.isClosing() {", New: "if false {",
 	}, {
 		Name: "a multi-lock that begins again leaves the record of what it had", Package: sweeps, Tests: "^TestEveryCallWithADelayFails$/^aDelayedMultiLock$",
 		File: "internal/hold/together.go", Old: "{ _ = h.release(discarded) }", New: "{ _ = h.release(givenUp) }",
