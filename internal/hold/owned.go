@@ -17,7 +17,7 @@ func Owned(ctx context.Context) iter.Seq[*Hold] {
 		trying := TentativeOf(ctx)
 		for handle := range owner.Claims[*Handle](ctx) {
 			h := handle.hold
-			if slices.Contains(seen, h) || trying != nil && TentativeOf(handle.outer) == trying || !handle.isOpen() || h.Loss() != nil {
+			if slices.Contains(seen, h) || trying.IsWithin(TentativeOf(handle.outer)) || !handle.isOpen() || h.Loss() != nil {
 				continue
 			}
 			if seen = append(seen, h); !yield(h) {
@@ -55,14 +55,17 @@ func followingOf(ctx context.Context) *following {
 
 // A Tentative stands for an acquire of several slots that gives up those it has rather
 // than wait for another one for long. So what it has keeps nobody out for ever.
-type Tentative struct{ over, limited atomic.Bool }
+type Tentative struct {
+	outer         *Tentative // nil if it is not a part of another one
+	over, limited atomic.Bool
+}
 
 type tentativeKey struct{}
 
 // Tentatively returns a context for such an acquire, and a function to call when it has
 // all slots, or none. What is acquired with the context before that is tentative.
 func Tentatively(ctx context.Context) (_ context.Context, over func()) {
-	t := new(Tentative)
+	t := &Tentative{outer: TentativeOf(ctx)}
 	return context.WithValue(ctx, tentativeKey{}, t), func() { t.over.Store(true) }
 }
 
@@ -77,15 +80,35 @@ func (t *Tentative) Limit() {
 // GivesUp reports whether a context is for a wait that will end without the slot after
 // a limited time, which the one who acquires has not asked for.
 func GivesUp(ctx context.Context) bool {
-	t := TentativeOf(ctx)
-	return t != nil && t.limited.Load()
+	for t := TentativeOf(ctx); t != nil; t = t.outer.last() {
+		if t.limited.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 // TentativeOf returns the acquire of several slots that a context is for, nil if there
-// is none, or none any more.
+// is none, or none any more. Of those within each other it is the innermost.
 func TentativeOf(ctx context.Context) *Tentative {
-	if t, _ := ctx.Value(tentativeKey{}).(*Tentative); t != nil && !t.over.Load() {
-		return t
+	t, _ := ctx.Value(tentativeKey{}).(*Tentative)
+	return t.last()
+}
+
+// last returns the innermost that is not over: it, or one around it.
+func (t *Tentative) last() *Tentative {
+	for t != nil && t.over.Load() {
+		t = t.outer
 	}
-	return nil
+	return t
+}
+
+// IsWithin reports whether it is another one, or a part of that.
+func (t *Tentative) IsWithin(outer *Tentative) bool {
+	for ; t != nil; t = t.outer {
+		if t == outer {
+			return true
+		}
+	}
+	return false
 }

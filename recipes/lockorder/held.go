@@ -38,7 +38,7 @@ func (c *Checker) edges(ctx context.Context, client uint64, a framework.AcquireI
 	}
 	trying := hold.TentativeOf(ctx)
 	for _, r := range c.acquiredHere() {
-		givenUp := trying != nil && r.tentative == trying
+		givenUp := trying.IsWithin(r.tentative)
 		if !givenUp && !slices.Contains(owned, r) && (r.hold == nil || r.hold.IsGrantHeld()) {
 			add(r, true)
 		}

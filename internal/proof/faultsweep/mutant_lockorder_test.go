@@ -18,7 +18,7 @@ func LockOrderMutants() []Mutant {
 		File: "recipes/lockorder/graph.go", Old: "next = append(next, e.wanted)", New: "next = append([]string{next[0], e.wanted}, next[1:]...)",
 	}, {
 		Name: "a multi-lock has an order among its own locks", Package: ordering, Tests: "MultiLocks",
-		File: "recipes/lockorder/held.go", Old: "givenUp := trying != nil && r.tentative == trying", New: "givenUp := trying != nil && r.goroutine == 0",
+		File: "recipes/lockorder/held.go", Old: "givenUp := trying.IsWithin(r.tentative)", New: "givenUp := trying != nil && r.goroutine == 0",
 	}, {
 		Name: "what is released is held until observers are notified", Package: ordering, Tests: "Ends|BeginsAgain",
 		File: "recipes/lockorder/held.go", Old: " && (r.hold == nil || r.hold.IsGrantHeld())", New: "",

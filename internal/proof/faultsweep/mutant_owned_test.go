@@ -14,10 +14,10 @@ func OwnedMutants() []Mutant {
 		File: hold, Old: "return h.client.FullPath(h.Path())", New: "return h.Path()",
 	}, {
 		Name: "a node names what a multi-lock would give up", Package: multilock, Tests: "TestNodesSayWhatIsHeldForGood",
-		File: hold, Old: "trying != nil && TentativeOf(handle.outer) == trying || ", New: "trying != nil && h == nil || ",
+		File: hold, Old: "trying.IsWithin(TentativeOf(handle.outer)) || ", New: "trying != nil && h == nil || ",
 	}, {
 		Name: "a node does not name what a multi-lock has", Package: multilock, Tests: "TestNodes",
-		File: hold, Old: "t != nil && !t.over.Load()", New: "t != nil",
+		File: hold, Old: "t != nil && t.over.Load()", New: "false",
 	}, {
 		Name: "a multi-lock without a limit for its waits does not say what it keeps", Package: multilock, Tests: "TestNodesSayWhatIsHeldForGood",
 		File: "recipes/multilock/wait.go", Old: "if limit == lease.Forever {\n\t\treturn w.ctx,", New: "if limit == 0 {\n\t\treturn w.ctx,",
@@ -33,6 +33,9 @@ func OwnedMutants() []Mutant {
 	}, {
 		Name: "who will give up what it waits for does not say so", Package: inspecting, Tests: "NoCertainCycleBehind",
 		File: "recipes/multilock/wait.go", Old: "hold.TentativeOf(ctx).Limit()", New: "_ = hold.TentativeOf(ctx)",
+	}, {
+		Name: "a multi-lock within the try of another one does not know of that", Package: inspecting, Tests: "WithinTheTryOfAnother",
+		File: hold, Old: "{outer: TentativeOf(ctx)}", New: "{}",
 	}, {
 		Name: "each permit of many says all that is held", Package: inspecting, Tests: "ManyPermitsWithin",
 		File: queue, Old: "limit /= n", New: "limit /= n - n + 1",
