@@ -45,7 +45,8 @@ type member struct {
 //
 // A type of your own around one of our locks is possible. New calls its Acquire with a
 // context that has ended, which it has to pass on, and its leases have to own the lock
-// in their context.
+// in their context. Work of its own under a lease must have ended when its Acquire
+// returns: if not all locks are acquired, a lock-delay does not count it.
 //
 // Errors: framework.ErrInvalidArgument if there is none, if one is no lock of this
 // library (a fake of package leasetest is none), or if two are at the same path of one
