@@ -75,6 +75,26 @@ func TestProcessesThatAreBusy(t *testing.T) {
 	})
 }
 
+// Of a process that holds very many locks, a waiter may own those that were granted
+// last.
+func TestPossibleCycleOfAVeryBusyProcess(t *testing.T) {
+	for younger, found := range map[int]int{63: 1, 64: 0} {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			a, b, others := w.Client("a"), w.Client("b"), w.Client("others")
+			says(t, a, "/locks/first", "")
+			for i := range younger {
+				for _, c := range []*framework.Client{a, others} {
+					says(t, c, fmt.Sprint("/locks/", i), "")
+				}
+			}
+			says(t, b, "/locks/theirs", "")
+			says(t, b, "/locks/first", "")
+			says(t, a, "/locks/theirs", "")
+			require.Len(t, cycles(t, b, "/").Cycles, found)
+		})
+	}
+}
+
 // What is part of a certain cycle is not shown once more, but another one is.
 func TestPossibleCycleBesideACertainOne(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {

@@ -53,10 +53,11 @@
 //
 // Some deadlocks are not found. A node that says what its context owns is taken to say
 // all: what that program holds besides does not count. Of very many leases, more than
-// 4096 bytes of paths, the outermost are left out. A candidate of an election says
-// nothing, so what it waits within is not known if another process holds it, as it is
-// for a command below another one. And the forks of an owner that wait for their turn
-// at a lock have no nodes.
+// 4096 bytes of paths, the outermost are left out. Of what a busy process holds, a node
+// that says nothing counts with the 64 locks that were granted last. A candidate of an
+// election says nothing, so what it waits within is not known if another process holds
+// it, as it is for a command below another one. And the forks of an owner that wait for
+// their turn at a lock have no nodes.
 //
 // A path cannot be read at one moment together with another one. So there are two
 // looks: the first one at all queues, the second one at those where one may be stuck.

@@ -2,7 +2,10 @@ package inspect
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
+	"sort"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/waitfor"
@@ -28,7 +31,7 @@ type graph struct {
 	queues   []*waitfor.Queue
 
 	byPath    map[string][]*node // holders by the full path of a node, with those of one grant
-	bySession map[int64][]*node  // holders
+	bySession map[int64][]*node  // holders, in the order of their grants
 	byProcess map[process][]*node
 }
 
@@ -122,6 +125,11 @@ func (g *graph) addHolders() {
 			g.byProcess[by] = append(g.byProcess[by], n)
 		}
 	}
+	for _, lists := range []iter.Seq[[]*node]{maps.Values(g.bySession), maps.Values(g.byProcess)} {
+		for list := range lists {
+			slices.SortStableFunc(list, func(a, b *node) int { return cmp.Compare(a.Token, b.Token) })
+		}
+	}
 	for _, n := range g.nodes {
 		if !n.holds() {
 			continue
@@ -149,11 +157,19 @@ func (g *graph) certainly(n *node) (owns []*node) {
 	return unique(owns)
 }
 
-// possibly returns what the process of a waiter holds elsewhere.
+// maxPossible is how many holders of a session, and of a process, a waiter may own at
+// most: what the busiest ones hold and wait for must not be multiplied.
+const maxPossible = 64
+
+// possibly returns what the process of a waiter holds elsewhere: of very many that was
+// granted last before the wait.
 func (g *graph) possibly(n *node) (owns []*node) {
-	for _, held := range slices.Concat(g.bySession[n.Session], g.byProcess[processOf(n.Contender)]) {
-		if held.place != n.place && held.isOlder(n) {
-			owns = append(owns, held)
+	for _, all := range [][]*node{g.bySession[n.Session], g.byProcess[processOf(n.Contender)]} {
+		older := sort.Search(len(all), func(i int) bool { return !all[i].isOlder(n) })
+		for i := older - 1; i >= max(0, older-maxPossible); i-- {
+			if held := all[i]; held.place != n.place && held.isOlder(n) {
+				owns = append(owns, held)
+			}
 		}
 	}
 	return unique(owns)
