@@ -109,10 +109,11 @@ func TestLockThatIsGivenUpIsClosedIfATryLetsItGoLast(t *testing.T) {
 	}
 }
 
-// The client of a multi-lock that waits is closed: no work has begun.
+// The client of a multi-lock that waits is closed, and has the time to say that no work
+// has begun.
 func TestCloseBeforeAllAreHeldClosesNoLock(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
-		c := w.Client("a")
+		c := w.Client("a", func(cfg *framework.Config) { cfg.CloseGrace = time.Second })
 		w.Acquire(must(mutex.New(w.Client("b"), second)))
 		waiting := w.Start(must(multilock.New([]lease.Acquirer{delayedBy(delay, c), must(mutex.New(c, second))})), time.Minute)
 		w.After(100 * time.Millisecond)
