@@ -67,12 +67,12 @@ func Cycles(ctx context.Context, client *framework.Client, path string) (*CycleS
 	if err := client.Sync(ctx, path); err != nil {
 		return nil, err
 	}
-	w := walk{client: client}
+	w := walk{client: client, denied: new(denied)}
 	if err := w.all(ctx, path); err != nil {
 		return nil, err
 	}
 	found := &CycleSurvey{Locks: len(w.places)}
-	l := looks{client: client, refused: w.refused}
+	l := looks{client, w.denied}
 	first, err := l.look(ctx, w.contended())
 	if err != nil {
 		return nil, err
@@ -84,6 +84,6 @@ func Cycles(ctx context.Context, client *framework.Client, path string) (*CycleS
 		}
 		found.Cycles = cyclesIn(client, second)
 	}
-	found.Unreadable = l.unreadable()
+	found.Unreadable = w.denied.sorted()
 	return found, nil
 }

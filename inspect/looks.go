@@ -2,10 +2,7 @@ package inspect
 
 import (
 	"context"
-	"errors"
-	"maps"
 	"slices"
-	"sync"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
@@ -17,13 +14,8 @@ import (
 // looks reads the queues of places.
 type looks struct {
 	client *framework.Client
-
-	mu      sync.Mutex
-	refused map[string]bool
+	denied *denied
 }
-
-// unreadable returns the paths that may not be read.
-func (l *looks) unreadable() []string { return slices.Sorted(maps.Keys(l.refused)) }
 
 // A look is some places with their queues.
 type look []place
@@ -66,10 +58,7 @@ func (l *looks) each(places []place, do func(p *place) error) error {
 	return atATime(len(places), func(i int) error {
 		p := &places[i]
 		err := do(p)
-		if errors.Is(err, framework.ErrNoAuth) {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.refused[p.path] = true
+		if l.denied.skips(p.path, err) {
 			p.queue.Contenders = nil
 			return nil
 		}
@@ -145,8 +134,12 @@ func (l look) knowGranted(client *framework.Client) {
 // inBoth returns what was the same in two looks: the contenders that have waited in
 // both, or held in both.
 func inBoth(first, second look) (same look) {
+	all := make(map[placeKey]*place, len(first))
+	for i := range first {
+		all[first[i].key()] = &first[i]
+	}
 	for _, p := range second {
-		before := first[slices.IndexFunc(first, p.isAt)]
+		before := all[p.key()]
 		if p.sizeAt != before.sizeAt {
 			p.size = 0 // there may have been more in between
 		}
@@ -160,10 +153,14 @@ func inBoth(first, second look) (same look) {
 	return same
 }
 
-// isAt reports whether it is the same place.
-func (p *place) isAt(q place) bool {
-	return q.path == p.path && q.recipe == p.recipe && q.single == p.single
+// A placeKey is that of a place.
+type placeKey struct {
+	path   string
+	recipe Recipe
+	single bool
 }
+
+func (p *place) key() placeKey { return placeKey{p.path, p.recipe, p.single} }
 
 // An identity is that of a node, with what it does. A name alone may be used again,
 // without the id that ours have.

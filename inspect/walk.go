@@ -29,10 +29,28 @@ type walk struct {
 	client *framework.Client
 	root   string
 	places []place
-
-	mu      sync.Mutex
-	refused map[string]bool
+	denied *denied
 }
+
+// denied are the paths that the client may not read.
+type denied struct {
+	mu    sync.Mutex
+	paths []string
+}
+
+// skips reports whether an error is that a path may not be read, and remembers that.
+func (d *denied) skips(path string, err error) bool {
+	if !errors.Is(err, framework.ErrNoAuth) {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.paths = append(d.paths, path)
+	return true
+}
+
+// sorted returns the paths, each once.
+func (d *denied) sorted() []string { return slices.Compact(slices.Sorted(slices.Values(d.paths))) }
 
 // A listed is what a walk has found at one path.
 type listed struct {
@@ -45,7 +63,7 @@ const zookeeper = "/zookeeper"
 
 // all walks from a path, one level after another.
 func (w *walk) all(ctx context.Context, path string) error {
-	w.root, w.refused = path, map[string]bool{}
+	w.root = path
 	for level := []string{path}; len(level) > 0; {
 		lists := make([]listed, len(level))
 		if err := atATime(len(level), func(i int) (err error) {
@@ -61,13 +79,7 @@ func (w *walk) all(ctx context.Context, path string) error {
 
 func (w *walk) list(ctx context.Context, path string) (listed, error) {
 	children, _, err := w.client.Children(ctx, path)
-	switch {
-	case errors.Is(err, framework.ErrNoNode):
-		return listed{path: path}, nil
-	case errors.Is(err, framework.ErrNoAuth):
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.refused[path] = true
+	if errors.Is(err, framework.ErrNoNode) || w.denied.skips(path, err) {
 		return listed{path: path}, nil
 	}
 	slices.Sort(children)
