@@ -52,6 +52,11 @@ type contender struct {
 	Node    string      `json:"node"`
 }
 
+// wholeSeconds writes an age in seconds for a person.
+func wholeSeconds(age float64) string {
+	return time.Duration(age * float64(time.Second)).Round(time.Second).String()
+}
+
 // age returns how long ago something was.
 func age(since time.Time) time.Duration { return max(time.Since(since), 0) }
 
@@ -135,8 +140,7 @@ func (c *cycle) describe(out io.Writer) {
 	if !c.Certain {
 		kind, how = "possible deadlock", how+", if the same process holds the one and waits for the other for the same work"
 	}
-	took := time.Duration(c.Age * float64(time.Second)).Round(time.Second)
-	fmt.Fprintf(out, "%s since %s (%v): %s\n", kind, c.Since.Format(time.RFC3339), took, how)
+	fmt.Fprintf(out, "%s since %s (%s): %s\n", kind, c.Since.Format(time.RFC3339), wholeSeconds(c.Age), how)
 	for _, each := range c.Links {
 		who := each.who()
 		if each.Holds == nil {

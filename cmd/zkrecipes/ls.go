@@ -107,7 +107,6 @@ func (l *listing) print(out io.Writer) error {
 func (l *listing) table() table {
 	t := table{{"POS", "KIND", "STATE", "TOKEN", "SESSION", "WHO", "HOST", "PID", "SINCE", "AGE"}}
 	for _, c := range l.Queue {
-		age := time.Duration(c.Age * float64(time.Second)).Round(time.Second)
 		token, pid := "", ""
 		if c.Token != 0 {
 			token = c.Token.String()
@@ -117,7 +116,7 @@ func (l *listing) table() table {
 		}
 		t = append(t, []string{
 			strconv.Itoa(c.Position), c.Kind, string(c.State), quote.Cell(token), c.Session,
-			quote.Cell(c.Who), quote.Cell(c.Host), quote.Cell(pid), c.Since.Format(time.RFC3339), age.String(),
+			quote.Cell(c.Who), quote.Cell(c.Host), quote.Cell(pid), c.Since.Format(time.RFC3339), wholeSeconds(c.Age),
 		})
 	}
 	if l.Stripes != nil {

@@ -74,7 +74,7 @@ func newQueueEntry(q inspect.Queue, at int) queueEntry {
 	e := queueEntry{
 		Position: at + 1, Kind: c.Kind, State: c.State, Token: c.Token, Session: hexSession(c.Session),
 		Who: c.Holder.Who, Host: c.Holder.Host, PID: c.Holder.PID,
-		Since: c.Enqueued.UTC(), Age: seconds(max(time.Since(c.Enqueued), 0)), Node: c.Node,
+		Since: c.Enqueued.UTC(), Age: seconds(age(c.Enqueued)), Node: c.Node,
 	}
 	e.Stripe, e.Run = queueOf(q.Recipe, q.Stripe, q.Run)
 	return e
