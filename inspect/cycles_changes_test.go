@@ -11,7 +11,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/multilock"
-	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
@@ -19,10 +18,8 @@ import (
 func TestCyclesOfADowngradedReader(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
-		mine, err := rwlock.New(a, "/locks/x", rwlock.WithHolder("a"))
-		require.NoError(t, err)
-		theirs, err := rwlock.New(b, "/locks/x", rwlock.WithHolder("b"))
-		require.NoError(t, err)
+		mine := rwAt(t, a, "/locks/x", "a")
+		theirs := rwAt(t, b, "/locks/x", "b")
 		write := w.Acquire(mine.Write())
 		read := w.StartWith(write.Context(), mine.Read(), lease.Forever).Granted()
 		other := w.Acquire(mutexAt(t, b, "/locks/y", "b"))

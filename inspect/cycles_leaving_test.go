@@ -13,7 +13,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/multilock"
-	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 	"github.com/zkrecipes/zkrecipes/recipes/striped"
 )
@@ -23,12 +22,9 @@ import (
 func TestNoCertainCycleBehindAWriterThatGivesUp(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b, c := w.Client("a"), w.Client("b"), w.Client("c")
-		mine, err := rwlock.New(a, "/locks/x", rwlock.WithHolder("a"))
-		require.NoError(t, err)
-		theirs, err := rwlock.New(b, "/locks/x", rwlock.WithHolder("b"))
-		require.NoError(t, err)
-		third, err := rwlock.New(c, "/locks/x", rwlock.WithHolder("c"))
-		require.NoError(t, err)
+		mine := rwAt(t, a, "/locks/x", "a")
+		theirs := rwAt(t, b, "/locks/x", "b")
+		third := rwAt(t, c, "/locks/x", "c")
 		both, err := multilock.New([]lease.Acquirer{mutexAt(t, c, "/locks/a", "c"), third.Write()})
 		require.NoError(t, err)
 		read, other := w.Acquire(mine.Read()), w.Acquire(mutexAt(t, b, "/locks/y", "b"))

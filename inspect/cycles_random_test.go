@@ -18,8 +18,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/extent"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/multilock"
-	"github.com/zkrecipes/zkrecipes/recipes/mutex"
-	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -100,12 +98,9 @@ func (c *crew) newWorker(client *framework.Client, who string) *worker {
 	k := &worker{crew: c, client: client, who: who}
 	var mutexes []lease.Acquirer
 	for i := range 3 {
-		m, err := mutex.New(client, fmt.Sprint("/locks/m", i), mutex.WithHolder(who))
-		require.NoError(c.t, err)
-		mutexes = append(mutexes, m)
+		mutexes = append(mutexes, mutexAt(c.t, client, fmt.Sprint("/locks/m", i), who))
 	}
-	rw, err := rwlock.New(client, "/locks/deeper/rw", rwlock.WithHolder(who))
-	require.NoError(c.t, err)
+	rw := rwAt(c.t, client, "/locks/deeper/rw", who)
 	single, permits := c.semaphores(client, who)
 	both, err := multilock.New(mutexes[:2])
 	require.NoError(c.t, err)
@@ -116,11 +111,7 @@ func (c *crew) newWorker(client *framework.Client, who string) *worker {
 // semaphores returns those in each layout.
 func (c *crew) semaphores(client *framework.Client, who string) (single, permits *semaphore.Semaphore) {
 	c.t.Helper()
-	single, err := semaphore.New(client, "/locks/single", 3, semaphore.WithHolder(who), semaphore.WithSingleQueue())
-	require.NoError(c.t, err)
-	permits, err = semaphore.New(client, "/locks/permits", 2, semaphore.WithHolder(who))
-	require.NoError(c.t, err)
-	return single, permits
+	return permitsAt(c.t, client, "/locks/single", who, 3, semaphores["single queue"]), permitsAt(c.t, client, "/locks/permits", who, 2, nil)
 }
 
 // below returns a random number from 0 to n-1.

@@ -53,6 +53,14 @@ func mutexAt(t *testing.T, c *framework.Client, path, who string) *mutex.Mutex {
 	return m
 }
 
+// rwAt returns a read-write lock of a client.
+func rwAt(t *testing.T, c *framework.Client, path, who string) *rwlock.Lock {
+	t.Helper()
+	l, err := rwlock.New(c, path, rwlock.WithHolder(who))
+	require.NoError(t, err)
+	return l
+}
+
 // within starts to acquire with the context of a lease.
 func within(w *conformance.World, held *lease.Lease, a lease.Acquirer) *conformance.Attempt {
 	return w.StartWith(held.Context(), a, lease.Forever)
@@ -106,10 +114,8 @@ func TestCycleOfTwoMutexes(t *testing.T) {
 func TestCycleThroughAWaitingWriter(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
-		mine, err := rwlock.New(a, "/locks/x", rwlock.WithHolder("a"))
-		require.NoError(t, err)
-		theirs, err := rwlock.New(b, "/locks/x", rwlock.WithHolder("b"))
-		require.NoError(t, err)
+		mine := rwAt(t, a, "/locks/x", "a")
+		theirs := rwAt(t, b, "/locks/x", "b")
 		read, other := w.Acquire(mine.Read()), w.Acquire(mutexAt(t, b, "/locks/y", "b"))
 		writer := w.Start(theirs.Write(), lease.Forever)
 		first := within(w, read, mutexAt(t, a, "/locks/y", "a"))
@@ -125,8 +131,7 @@ func TestCycleThroughAWaitingWriter(t *testing.T) {
 func TestCycleOfAWriterThatIsAReaderNow(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
-		x, err := rwlock.New(a, "/locks/x", rwlock.WithHolder("a"))
-		require.NoError(t, err)
+		x := rwAt(t, a, "/locks/x", "a")
 		wrote := w.Acquire(x.Write())
 		y := w.Acquire(mutexAt(t, b, "/locks/y", "b"))
 		toX := within(w, y, mutexAt(t, b, "/locks/x", "b"))
@@ -149,10 +154,8 @@ func TestCycleOfAWriterThatIsAReaderNow(t *testing.T) {
 func TestNoCycleOfReaders(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		a, b := w.Client("a"), w.Client("b")
-		mine, err := rwlock.New(a, "/locks/x", rwlock.WithHolder("a"))
-		require.NoError(t, err)
-		theirs, err := rwlock.New(b, "/locks/x", rwlock.WithHolder("b"))
-		require.NoError(t, err)
+		mine := rwAt(t, a, "/locks/x", "a")
+		theirs := rwAt(t, b, "/locks/x", "b")
 		other := w.Acquire(mutexAt(t, b, "/locks/y", "b"))
 		read := w.Acquire(mine.Read())
 		first := within(w, read, mutexAt(t, a, "/locks/y", "a"))
