@@ -74,6 +74,16 @@ func (r *run) closing(c *framework.Client) {
 	}
 }
 
+// delayLimit is the longest time in which the clients may wait for lock-delays: each of
+// them may in each round close a client that has all locks, and a delay begins only
+// when a waiter has reached its lock. checkTime is stricter.
+func (r *run) delayLimit() time.Duration {
+	if r.delays == nil {
+		return 0
+	}
+	return time.Duration(r.plan.Clients*r.plan.Rounds*len(r.roots())) * r.delays.LockDelay
+}
+
 // checkTime checks that nobody has waited for a lock-delay after a clean end. A client
 // that waits for one may lose its session, and the next one then begins to count.
 func (r *run) checkTime(took time.Duration) {

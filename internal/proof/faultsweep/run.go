@@ -39,7 +39,8 @@ type Report struct {
 	Broken []string
 }
 
-// waitLimit is the virtual time in which every client must have been granted.
+// waitLimit is the virtual time in which every client must have been granted, if
+// nobody waits for a lock-delay.
 const waitLimit = 20 * conformance.SessionTimeout
 
 // path is the path on which the clients contend.
@@ -119,7 +120,7 @@ func (r *run) carryOut() {
 	r.followMembers()
 	defer server.Close()
 	server.SetFaults(r.faults())
-	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit+r.delayLimit())
 	defer cancel()
 	done := make(chan struct{})
 	var clients, others sync.WaitGroup
