@@ -16,12 +16,17 @@ type electFlags struct {
 	id string
 }
 
-func (p *program) parseElect(args []string) (*electFlags, error) {
-	f := &electFlags{}
+func (f *electFlags) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("elect", flag.ContinueOnError)
 	f.register(fs)
 	fs.Func("path", "", f.paths.Set)
 	fs.StringVar(&f.id, "id", "", "")
+	return fs
+}
+
+func (p *program) parseElect(args []string) (*electFlags, error) {
+	f := &electFlags{}
+	fs := f.flagSet()
 	if err := p.parse(fs, args); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,9 @@ func (p *program) parse(fs *flag.FlagSet, args []string) error {
 		err = fs.Parse(args)
 	}
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(p.stdout, helpTopics[fs.Name()])
+		if v, ok := findVerb(fs.Name()); ok {
+			fmt.Fprint(p.stdout, v.help)
+		}
 		return err
 	}
 	if refused := refusedFlag(fs); refused != nil {

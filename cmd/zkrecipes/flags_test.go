@@ -3,6 +3,7 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -251,10 +252,11 @@ func TestHelpIsComplete(t *testing.T) {
 			require.Contains(t, text, word, topic)
 		}
 	}
-	for topic, text := range helpTopics {
-		for line := range strings.SplitSeq(text, "\n") {
-			require.LessOrEqual(t, len(line), 110, "%s: %s", topic, line)
+	for _, v := range verbs() {
+		for line := range strings.SplitSeq(v.help, "\n") {
+			require.LessOrEqual(t, len(line), 110, "%s: %s", v.name, line)
 		}
+		v.flags().VisitAll(func(f *flag.Flag) { require.Contains(t, v.help, "--"+f.Name, v.name) })
 	}
 	session := framework.DefaultSessionTimeout
 	grace, err := graceOf(option[time.Duration]{}, session)

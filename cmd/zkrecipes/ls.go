@@ -28,19 +28,27 @@ type listing struct {
 	delays []inspect.LockDelay
 }
 
+// lsFlags is what the command line of "ls" says.
+type lsFlags struct {
+	connection
+	json, cycles bool
+}
+
+func (f *lsFlags) flagSet() *flag.FlagSet {
+	fs := flag.NewFlagSet("ls", flag.ContinueOnError)
+	f.register(fs)
+	fs.BoolVar(&f.json, "json", false, "")
+	fs.BoolVar(&f.cycles, "cycles", false, "")
+	return fs
+}
+
 // ls prints the holders and the waiting clients below a path.
 func (p *program) ls(args []string) error {
-	var (
-		conn           connection
-		asJSON, cycles bool
-	)
-	fs := flag.NewFlagSet("ls", flag.ContinueOnError)
-	conn.register(fs)
-	fs.BoolVar(&asJSON, "json", false, "")
-	fs.BoolVar(&cycles, "cycles", false, "")
+	f := &lsFlags{}
+	fs := f.flagSet()
 	path, err := p.parseWithArgument(fs, args)
-	if err == nil && cycles {
-		return p.lsCycles(fs, &conn, path, asJSON)
+	if err == nil && f.cycles {
+		return p.lsCycles(fs, &f.connection, path, f.json)
 	}
 	if err == nil {
 		err = checkLockPath("ls", path)
@@ -48,7 +56,7 @@ func (p *program) ls(args []string) error {
 	if err != nil {
 		return err
 	}
-	return p.withClient(fs, &conn, path, func(ctx context.Context, client *framework.Client, full string) error {
+	return p.withClient(fs, &f.connection, path, func(ctx context.Context, client *framework.Client, full string) error {
 		s, err := inspect.Path(ctx, client, full)
 		if err != nil {
 			return err
@@ -57,7 +65,7 @@ func (p *program) ls(args []string) error {
 			Lock: path, Exists: s.Exists, Queue: queueEntries(s), Semaphore: permitsOf(s), Stripes: stripesOf(s), Job: recordsOf(s),
 			Delays: lockDelaysOf(s), Others: append([]string{}, s.Others...), delays: s.LockDelays,
 		}
-		if asJSON {
+		if f.json {
 			return p.printJSON(l)
 		}
 		return l.print(p.stdout)

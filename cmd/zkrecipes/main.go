@@ -40,7 +40,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strings"
 )
 
 func main() { os.Exit(runProcess()) }
@@ -68,26 +67,11 @@ func run(args []string, stdin, stdout, stderr *os.File, env []string) int {
 		fmt.Fprint(stderr, helpOverview)
 		return exitUsage
 	}
-	var err error
-	switch verb, rest := args[0], args[1:]; verb {
-	case "run":
-		return p.run(rest)
-	case "elect":
-		return p.elect(rest)
-	case "ls":
-		err = p.ls(rest)
-	case "revoke":
-		err = p.revoke(rest)
-	case "testserver":
-		err = p.testserver(rest)
-	case "version", "--version", "-version":
-		err = p.version(rest)
-	case "help", "--help", "-help", "-h":
-		err = p.help(rest)
-	default:
-		err = usageErrorf("there is no command %q; there are run, elect, ls, revoke, testserver, help and version", verb)
+	v, ok := findVerb(args[0])
+	if !ok {
+		return p.failed(usageErrorf("there is no command %q; there are %s", args[0], verbNames()))
 	}
-	return p.failed(err)
+	return v.run(p, args[1:])
 }
 
 // failed prints why a verb failed and returns its exit code.
@@ -96,18 +80,4 @@ func (p *program) failed(err error) int {
 		_ = printLine(p.stderr, "zkrecipes: "+errorText(err)) // if it fails there is no other way to report it
 	}
 	return exitCode(err, exitConflict)
-}
-
-// help prints the overview or the page about one verb.
-func (p *program) help(args []string) error {
-	topic := ""
-	if len(args) > 0 {
-		topic = args[0]
-	}
-	text, ok := helpTopics[topic]
-	if !ok || len(args) > 1 {
-		return usageErrorf("there is no help on %q; there is help on run, elect, ls, revoke, testserver and version", strings.Join(args, " "))
-	}
-	fmt.Fprint(p.stdout, text)
-	return nil
 }

@@ -31,15 +31,20 @@ type revocation struct {
 	Successor *queueEntry  `json:"successor"` // nil without --successor, or if there is none
 }
 
-// revoke requests that holders release what they hold.
-func (p *program) revoke(args []string) error {
-	f := &revokeFlags{}
+func (f *revokeFlags) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("revoke", flag.ContinueOnError)
 	f.register(fs)
 	fs.StringVar(&f.node, "node", "", "")
 	fs.Func("successor", "", f.successor.set(parseText))
 	fs.BoolVar(&f.all, "all", false, "")
 	fs.BoolVar(&f.json, "json", false, "")
+	return fs
+}
+
+// revoke requests that holders release what they hold.
+func (p *program) revoke(args []string) error {
+	f := &revokeFlags{}
+	fs := f.flagSet()
 	var err error
 	if f.path, err = p.parseWithPath(fs, args); err != nil {
 		return err

@@ -24,8 +24,7 @@ type runFlags struct {
 	conflict int
 }
 
-func (p *program) parseRun(args []string) (*runFlags, error) {
-	f := &runFlags{}
+func (f *runFlags) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	f.jobFlags.register(fs)
 	fs.Var(&f.paths, "lock", "")
@@ -41,6 +40,12 @@ func (p *program) parseRun(args []string) (*runFlags, error) {
 		f.conflict, err = parseNumber(text)
 		return err
 	})
+	return fs
+}
+
+func (p *program) parseRun(args []string) (*runFlags, error) {
+	f := &runFlags{}
+	fs := f.flagSet()
 	if err := p.parse(fs, args); err != nil {
 		return nil, err
 	}

@@ -30,24 +30,36 @@ The first line of output is the address, in the form that --servers takes:
 Exit codes: 0 interrupted; 64 usage; 69 cannot listen there.
 `
 
+// testserverFlags is what the command line of "testserver" says.
+type testserverFlags struct {
+	port option[int]
+	host string
+}
+
+func (f *testserverFlags) flagSet() *flag.FlagSet {
+	fs := flag.NewFlagSet("testserver", flag.ContinueOnError)
+	f.port.value = 2181
+	fs.Func("port", "", f.port.set(parseNumber))
+	fs.StringVar(&f.host, "host", "127.0.0.1", "")
+	return fs
+}
+
 // testserver runs an in-memory server until a signal ends it.
 func (p *program) testserver(args []string) error {
-	fs := flag.NewFlagSet("testserver", flag.ContinueOnError)
-	port := option[int]{value: 2181}
-	fs.Func("port", "", port.set(parseNumber))
-	host := fs.String("host", "127.0.0.1", "")
+	f := &testserverFlags{}
+	fs := f.flagSet()
 	if err := p.parse(fs, args); err != nil {
 		return err
 	}
 	switch {
 	case fs.NArg() > 0:
 		return usageErrorf("testserver: takes flags only: what is %q?", fs.Arg(0))
-	case port.value < 0 || port.value > 65535:
-		return usageErrorf("testserver: --port %d is not between 0 and 65535", port.value)
+	case f.port.value < 0 || f.port.value > 65535:
+		return usageErrorf("testserver: --port %d is not between 0 and 65535", f.port.value)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	return p.serve(ctx, net.JoinHostPort(*host, strconv.Itoa(port.value)))
+	return p.serve(ctx, net.JoinHostPort(f.host, strconv.Itoa(f.port.value)))
 }
 
 // serve runs the server until ctx ends.

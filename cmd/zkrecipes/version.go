@@ -6,6 +6,12 @@ import (
 	"runtime/debug"
 )
 
+const helpVersion = `usage: zkrecipes version
+
+Prints the version and the commit that zkrecipes was built from, and the Go version and system
+it was built with.
+`
+
 // version prints the version, and how the program was built.
 func (p *program) version(args []string) error {
 	if len(args) > 0 {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"flag"
+	"slices"
+	"strings"
+)
+
+// A verb is one of the things that zkrecipes does.
+type verb struct {
+	name  string
+	help  string // of "zkrecipes help NAME" and "zkrecipes NAME --help"
+	flags func() *flag.FlagSet
+	run   func(p *program, args []string) (exitCode int)
+}
+
+// verbs are all of them, in the order in which messages list them. It is a function
+// because help is one of the verbs and lists them.
+func verbs() []verb {
+	return []verb{
+		{"run", helpRun, new(runFlags).flagSet, (*program).run},
+		{"elect", helpElect, new(electFlags).flagSet, (*program).elect},
+		{"ls", helpLs, new(lsFlags).flagSet, failing((*program).ls)},
+		{"revoke", helpRevoke, new(revokeFlags).flagSet, failing((*program).revoke)},
+		{"testserver", helpTestserver, new(testserverFlags).flagSet, failing((*program).testserver)},
+		{"help", helpOverview, noFlags("help"), failing((*program).help)},
+		{"version", helpVersion, noFlags("version"), failing((*program).version)},
+	}
+}
+
+// failing makes a verb of a function that prints what it does, but not why it fails.
+func failing(do func(p *program, args []string) error) func(p *program, args []string) int {
+	return func(p *program, args []string) int { return p.failed(do(p, args)) }
+}
+
+func noFlags(name string) func() *flag.FlagSet {
+	return func() *flag.FlagSet { return flag.NewFlagSet(name, flag.ContinueOnError) }
+}
+
+// findVerb returns the verb that is called so.
+func findVerb(name string) (verb, bool) {
+	switch name {
+	case "--version", "-version":
+		name = "version"
+	case "--help", "-help", "-h":
+		name = "help"
+	}
+	all := verbs()
+	i := slices.IndexFunc(all, func(v verb) bool { return v.name == name })
+	if i < 0 {
+		return verb{}, false
+	}
+	return all[i], true
+}
+
+// verbNames lists all verbs in a message.
+func verbNames() string {
+	var names []string
+	for _, v := range verbs() {
+		names = append(names, v.name)
+	}
+	return enumerate(names, "and")
+}
+
+// help prints the overview or the page about one verb.
+func (p *program) help(args []string) error {
+	topic := "help"
+	if len(args) > 0 {
+		topic = args[0]
+	}
+	v, ok := findVerb(topic)
+	if !ok || len(args) > 1 {
+		return usageErrorf("there is no help on %q; there is help on %s", strings.Join(args, " "), verbNames())
+	}
+	_, err := p.stdout.WriteString(v.help)
+	return err
+}
