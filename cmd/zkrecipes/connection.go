@@ -15,7 +15,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/striped"
 )
 
-// connection is what the flags and the environment say about how to reach ZooKeeper.
+// connection is what the flags say about how to reach ZooKeeper.
 type connection struct {
 	servers        string
 	sessionTimeout time.Duration
@@ -24,8 +24,15 @@ type connection struct {
 	tls            tlsFlags
 }
 
-// register adds the flags that all verbs share.
+// register adds the flags that all verbs share which ask ZooKeeper.
 func (c *connection) register(fs *flag.FlagSet) {
+	c.registerReach(fs)
+	fs.Func("timeout", "", c.timeout.set(parseDuration))
+}
+
+// registerReach adds the flags that say how ZooKeeper is reached.
+func (c *connection) registerReach(fs *flag.FlagSet) {
+	registerConfig(fs)
 	fs.StringVar(&c.servers, "servers", "", "")
 	fs.Func("auth-file", "", c.authFile.set(parseText))
 	c.sessionTimeout = framework.DefaultSessionTimeout
@@ -33,16 +40,12 @@ func (c *connection) register(fs *flag.FlagSet) {
 		c.sessionTimeout, err = parseDuration(text)
 		return err
 	})
-	fs.Func("timeout", "", c.timeout.set(parseDuration))
 	c.tls.register(fs)
 }
 
 // addresses returns the connection string without its chroot, and the chroot.
-func (c *connection) addresses(env environ) (hosts, chroot string, err error) {
+func (c *connection) addresses() (hosts, chroot string, err error) {
 	servers := c.servers
-	if servers == "" {
-		servers = env.get(envServers)
-	}
 	if servers == "" {
 		return "", "", usageErrorf("no servers: give --servers HOST:PORT[,HOST:PORT...][/CHROOT] or set %s", envServers)
 	}
@@ -59,25 +62,17 @@ func (c *connection) addresses(env environ) (hosts, chroot string, err error) {
 	return hosts, chroot, nil
 }
 
-// credentials returns those of the environment and of the file. No flag has one,
-// because all users of the machine can read flags. Errors do not show them.
-func (c *connection) credentials(env environ) ([]framework.Credential, error) {
-	var all []framework.Credential
-	if text := env.get(envAuth); text != "" {
-		cred, ok := parseCredential(text)
-		if !ok {
-			return nil, usageErrorf("%s is not SCHEME:SECRET, such as digest:user:password (its value is not shown)", envAuth)
-		}
-		all = append(all, cred)
-	}
+// credentials returns those of variables and of the file of --auth-file. Errors do not
+// show them.
+func (c *connection) credentials(ofVariables []framework.Credential) ([]framework.Credential, error) {
 	switch {
 	case !c.authFile.given:
-		return all, nil
+		return ofVariables, nil
 	case c.authFile.value == "": // perhaps an unset "$FILE", not a wish for no credentials
 		return nil, usageErrorf("--auth-file is empty: give the name of a file, or leave it out")
 	}
 	inFile, err := readCredentials(c.authFile.value)
-	return append(all, inFile...), err
+	return slices.Concat(ofVariables, inFile), err
 }
 
 // readCredentials returns those in a file. A file without any is an error: its caller
@@ -115,16 +110,17 @@ func parseCredential(text string) (framework.Credential, bool) {
 	return framework.Credential{Scheme: scheme, Secret: []byte(secret)}, scheme != "" && secret != ""
 }
 
-// config returns the client's configuration; the chroot is left to the caller.
-func (c *connection) config(env environ) (cfg framework.Config, chroot string, err error) {
+// config returns the client's configuration, with the credentials of variables; the
+// chroot is left to the caller.
+func (c *connection) config(auth []framework.Credential) (cfg framework.Config, chroot string, err error) {
 	if c.timeout.given && c.timeout.value == 0 {
 		return cfg, "", usageErrorf("--timeout 0 leaves no time to ask a server")
 	}
-	hosts, chroot, err := c.addresses(env)
+	hosts, chroot, err := c.addresses()
 	if err != nil {
 		return cfg, "", err
 	}
-	auth, err := c.credentials(env)
+	auth, err = c.credentials(auth)
 	if err != nil {
 		return cfg, "", err
 	}
@@ -132,7 +128,7 @@ func (c *connection) config(env environ) (cfg framework.Config, chroot string, e
 		Servers: []string{hosts}, SessionTimeout: c.sessionTimeout, Auth: auth,
 		Logger: slog.New(slog.DiscardHandler), // what matters to the user is reported as events
 	}
-	if err := c.tls.apply(&cfg, env); err != nil {
+	if err := c.tls.apply(&cfg); err != nil {
 		return cfg, "", err
 	}
 	if err := cfg.Validate(); err != nil {

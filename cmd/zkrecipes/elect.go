@@ -19,6 +19,7 @@ type electFlags struct {
 func (f *electFlags) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("elect", flag.ContinueOnError)
 	f.register(fs)
+	f.registerCommand(fs)
 	fs.Func("path", "", f.paths.Set)
 	fs.StringVar(&f.id, "id", "", "")
 	return fs
@@ -27,11 +28,11 @@ func (f *electFlags) flagSet() *flag.FlagSet {
 func (p *program) parseElect(args []string) (*electFlags, error) {
 	f := &electFlags{}
 	fs := f.flagSet()
-	if err := p.parse(fs, args); err != nil {
+	if err := p.parseJob(fs, args, &f.jobFlags, "path"); err != nil {
 		return nil, err
 	}
-	f.command, f.what = fs.Args(), "leadership"
-	if err := f.check("elect", "path", "election"); err != nil {
+	f.what = "leadership"
+	if err := f.check("elect", "PATH", "election"); err != nil {
 		return nil, err
 	}
 	if !utf8.ValidString(f.id) {

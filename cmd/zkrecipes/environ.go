@@ -9,25 +9,22 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// The environment variables that zkrecipes reads and, for the command, sets.
+// Variables that zkrecipes reads, besides those that are named after other flags.
 const (
 	envServers = "ZKRECIPES_SERVERS"
-	envAuth    = "ZKRECIPES_AUTH"
+	envAuth    = "ZKRECIPES_AUTH" // has no flag: all users of the machine can read flags
+)
 
-	envTLS           = "ZKRECIPES_TLS"
-	envTLSCA         = "ZKRECIPES_TLS_CA"
-	envTLSCert       = "ZKRECIPES_TLS_CERT"
-	envTLSKey        = "ZKRECIPES_TLS_KEY"
-	envTLSServerName = "ZKRECIPES_TLS_SERVER_NAME"
-
+// The variables that zkrecipes sets for the command. None is named after a flag.
+const (
 	envLockPath    = "ZKRECIPES_LOCK_PATH"
 	envLockToken   = "ZKRECIPES_LOCK_TOKEN"
 	envLockSession = "ZKRECIPES_LOCK_SESSION"
 	envAncestors   = "ZKRECIPES_LOCK_ANCESTORS"
 	envLockCount   = "ZKRECIPES_LOCK_COUNT"  // with several locks
 	envLockStripe  = "ZKRECIPES_LOCK_STRIPE" // with --stripes
-	envKey         = "ZKRECIPES_KEY"         // with --once and --key
-	envTick        = "ZKRECIPES_TICK"        // with --once and --tick
+	envLockKey     = "ZKRECIPES_LOCK_KEY"    // with --once and --key
+	envLockTick    = "ZKRECIPES_LOCK_TICK"   // with --once and --tick
 )
 
 // environ is an environment: "NAME=value" strings.

@@ -122,7 +122,7 @@ func classify(err error, conflict int) (cause string, code int) {
 
 // reportFailure reports why the command did not run, and returns the exit code.
 func (j *job) reportFailure(err error, conflict int) (code int) {
-	e := event{Event: "failed", Reason: errorText(err), ExitCode: &code}
+	e := event{Event: "failed", Reason: j.withOrigins(err), ExitCode: &code}
 	e.Cause, code = classify(err, conflict)
 	if timeout := (*lease.TimeoutError)(nil); errors.As(err, &timeout) {
 		e.Ahead, e.Holder = max(timeout.Ahead, 0), newHolderJSON(timeout.Holder)

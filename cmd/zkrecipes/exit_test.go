@@ -112,13 +112,13 @@ func TestEnvironmentWithSeveralLocks(t *testing.T) {
 // A run is of a key or of a tick, and the work under a further lock is a part of it.
 func TestEnvironmentWithARun(t *testing.T) {
 	outer := environ{"A=1"}.forCommand([]string{"/j"}, []lease.Token{7}, 1).withRun(&recordedRun{text: "k"})
-	require.Equal(t, "k", outer.get(envKey))
+	require.Equal(t, "k", outer.get(envLockKey))
 	inner := outer.forCommand([]string{"/l"}, []lease.Token{8}, 2).withRun(nil)
-	require.Equal(t, "k", inner.get(envKey))
+	require.Equal(t, "k", inner.get(envLockKey))
 	tick := inner.withRun(&recordedRun{text: "2026-11-26T03:00:00Z", tick: true})
-	require.Equal(t, "2026-11-26T03:00:00Z", tick.get(envTick))
-	require.NotContains(t, tick, envKey+"=k")
-	require.NotContains(t, tick.withRun(&recordedRun{text: "k"}), envTick+"=2026-11-26T03:00:00Z")
+	require.Equal(t, "2026-11-26T03:00:00Z", tick.get(envLockTick))
+	require.NotContains(t, tick, envLockKey+"=k")
+	require.NotContains(t, tick.withRun(&recordedRun{text: "k"}), envLockTick+"=2026-11-26T03:00:00Z")
 }
 
 const envLockTokenLike = envLockToken + "S"

@@ -1,117 +1,187 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 )
 
-// parse parses the flags of a verb, which is the name of the flag set. For --help it
-// prints the help and returns flag.ErrHelp.
-//
-// Package flag describes mistakes in texts only, with one dash before a flag's name. So
-// checkSyntax finds the mistakes first, and each flag remembers why it refused a value.
+// parse reads the command line of a verb, which is the name of the flag set, and for
+// flags that it does not give the environment and the file of --config. Flags and other
+// arguments may come in any order; fs.Args() are the others. For --help it prints the
+// help and returns flag.ErrHelp.
 func (p *program) parse(fs *flag.FlagSet, args []string) error {
-	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
-	allowOnce(fs)
-	err := checkSyntax(fs, args)
-	if err == nil {
-		err = fs.Parse(args)
+	command, err := p.parseCommand(fs, args, "")
+	if err != nil {
+		return err
 	}
-	if errors.Is(err, flag.ErrHelp) {
+	return keepArgs(fs, append(fs.Args(), command...))
+}
+
+// parseCommand is parse for a verb that runs a command, which is what stands behind
+// "--". The other arguments are further values of the flag pathFlag, if it is not "".
+func (p *program) parseCommand(fs *flag.FlagSet, args []string, pathFlag string) (command []string, err error) {
+	makeSettings(fs)
+	p.flags = fs
+	line, err := readLine(fs, args)
+	if err != nil && pathFlag != "" && !slices.Contains(args, "--") {
+		err = fmt.Errorf("%w; COMMAND and its flags stand behind --", err)
+	}
+	switch {
+	case err == nil && line.help:
 		if v, ok := findVerb(fs.Name()); ok {
 			fmt.Fprint(p.stdout, v.help)
 		}
-		return err
+		return nil, flag.ErrHelp
+	case err == nil:
+		err = line.mistake
 	}
-	if refused := refusedFlag(fs); refused != nil {
-		err = refused
+	if err == nil && pathFlag != "" {
+		err = line.movePathsTo(fs, pathFlag)
+	}
+	if err == nil {
+		err = p.applySettings(fs)
 	}
 	if err != nil {
-		return usageErrorf("%s: %v (see \"zkrecipes help %s\")", fs.Name(), err, fs.Name())
+		return nil, usageErrorf("%s: %v (see \"zkrecipes help %s\")", fs.Name(), err, fs.Name())
 	}
-	return nil
+	return line.command, keepArgs(fs, line.others)
 }
 
-// checkSyntax returns an error for a flag that does not exist or has no value. It reads
-// args as [flag.FlagSet.Parse] does.
-func checkSyntax(fs *flag.FlagSet, args []string) error {
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
-		name, _, hasValue := strings.Cut(strings.TrimPrefix(args[0][1:], "-"), "=")
-		f := fs.Lookup(name)
-		switch {
-		case name == "" || name[0] == '-':
-			return fmt.Errorf("%q is not a flag", args[0])
-		case f == nil && (name == "help" || name == "h"):
-			return nil
-		case f == nil:
-			return fmt.Errorf("there is no flag --%s", name)
-		}
+// keepArgs makes arguments those that fs.Args() returns.
+func keepArgs(fs *flag.FlagSet, args []string) error {
+	return fs.Parse(append([]string{"--"}, args...))
+}
+
+// A commandLine is what a command line has besides flags.
+type commandLine struct {
+	others  []string // in front of "--"
+	command []string // behind it
+	help    bool     // is asked for
+	mistake error    // the first one after which the rest could be read
+}
+
+// readLine reads flags as package flag does, with one or two dashes, but also behind
+// other arguments, and with one dash the short flags. It keeps what it reads in the
+// settings of fs.
+func readLine(fs *flag.FlagSet, args []string) (*commandLine, error) {
+	line := &commandLine{}
+	for len(args) > 0 {
+		arg := args[0]
 		args = args[1:]
-		if once, ok := f.Value.(*onceFlag); hasValue || ok && once.IsBoolFlag() {
+		switch {
+		case arg == "--":
+			line.command = args
+			return line, nil
+		case len(arg) < 2 || arg[0] != '-':
+			line.others = append(line.others, arg)
 			continue
 		}
-		if len(args) == 0 {
-			return fmt.Errorf("--%s needs a value", name)
+		name, value, hasValue := strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
+		if name == "" || name[0] == '-' {
+			return nil, fmt.Errorf("%q is not a flag", arg)
 		}
-		args = args[1:]
+		flags := findFlags(fs, name, arg[1] != '-')
+		switch {
+		case flags != nil:
+		case name == "help" || name == "h":
+			line.help = true
+			return line, nil
+		default:
+			return nil, unknownFlag(fs, arg[:len(arg)-len(strings.TrimLeft(arg, "-"))]+name)
+		}
+		last := len(flags) - 1
+		for _, f := range flags[:last] {
+			line.give(f, "true")
+		}
+		switch {
+		case hasValue:
+		case flags[last].IsBoolFlag():
+			value = "true"
+		case len(args) == 0:
+			return nil, fmt.Errorf("%s needs a value", flags[last].written)
+		default:
+			value, args = args[0], args[1:]
+		}
+		line.give(flags[last], value)
 	}
+	return line, nil
+}
+
+// unknownFlag describes a flag that a verb does not have.
+func unknownFlag(fs *flag.FlagSet, written string) error {
+	if short := strings.TrimPrefix(written, "-"); len(short) > 1 && short[0] != '-' {
+		if f := findShort(fs, short[0]); f != nil && !f.IsBoolFlag() {
+			return fmt.Errorf("there is no flag -%s; the value of -%c stands behind a space", short, short[0])
+		}
+		written = "-" + written // package flag's long flags may have one dash
+	}
+	return fmt.Errorf("there is no flag %s", written)
+}
+
+// give keeps the value that the command line has for a flag.
+func (l *commandLine) give(f writtenFlag, value string) {
+	if f.convert != nil {
+		value = f.convert(value)
+	}
+	if f.level == onCommandLine && !f.list() && l.mistake == nil {
+		l.mistake = fmt.Errorf("--%s is given twice", f.name)
+	}
+	f.level = onCommandLine
+	f.values = append(f.values, given{value, f.written})
+}
+
+// movePathsTo makes the arguments in front of "--" values of a flag.
+func (l *commandLine) movePathsTo(fs *flag.FlagSet, name string) error {
+	s := settingOf(fs, name)
+	for _, path := range l.others {
+		if s.level == onCommandLine && !s.list() {
+			return fmt.Errorf("only one path at a time: what is %q?", path)
+		}
+		s.level = onCommandLine
+		s.values = append(s.values, given{path, "PATH"})
+	}
+	l.others = nil
 	return nil
 }
 
-// A onceFlag is the value of a flag that may be given once. Of two values the flag
-// package would keep the last, without a word.
-type onceFlag struct {
-	flag.Value
-	name    string
-	given   bool
-	refused error // why the command line is wrong
+// A writtenFlag is a flag as it was written on the command line.
+type writtenFlag struct {
+	*setting
+	written string // with its dashes
+	convert func(value string) string
 }
 
-// Set sets the value if it is the first.
-func (f *onceFlag) Set(text string) error {
-	if f.given {
-		f.refused = fmt.Errorf("--%s is given twice", f.name)
-		return nil // --help may follow
+// findFlags returns the flag of that name. With one dash, a name may also be a short
+// flag, or several of which all but the last stand without a value.
+func findFlags(fs *flag.FlagSet, name string, oneDash bool) []writtenFlag {
+	if s := settingOf(fs, name); s != nil {
+		return []writtenFlag{{setting: s, written: "--" + name}}
 	}
-	f.given = true
-	err := f.Value.Set(text)
-	if err != nil && f.IsBoolFlag() {
-		err = errNotBool
+	if !oneDash {
+		return nil
 	}
-	if err != nil {
-		f.refused = fmt.Errorf("--%s %q: %w", f.name, text, err)
-	}
-	return err
-}
-
-// IsBoolFlag reports whether the flag can stand without a value.
-func (f *onceFlag) IsBoolFlag() bool {
-	b, ok := f.Value.(interface{ IsBoolFlag() bool })
-	return ok && b.IsBoolFlag()
-}
-
-// allowOnce makes every flag of a set a onceFlag, but not one that keeps all values. It
-// can be called again, between two parts of one command line.
-func allowOnce(fs *flag.FlagSet) {
-	fs.VisitAll(func(f *flag.Flag) {
-		switch f.Value.(type) {
-		case *onceFlag, *pathList:
-		default:
-			f.Value = &onceFlag{Value: f.Value, name: f.Name}
+	var all []writtenFlag
+	for i := range len(name) {
+		f := findShort(fs, name[i])
+		if f == nil || i+1 < len(name) && !f.IsBoolFlag() {
+			return nil
 		}
-	})
+		all = append(all, *f)
+	}
+	return all
 }
 
-// refusedFlag returns why a flag was refused, nil if none was.
-func refusedFlag(fs *flag.FlagSet) (err error) {
-	fs.VisitAll(func(f *flag.Flag) {
-		if once, ok := f.Value.(*onceFlag); ok && err == nil {
-			err = once.refused
-		}
-	})
-	return err
+// findShort returns the flag that has this letter, nil if the verb has none.
+func findShort(fs *flag.FlagSet, letter byte) *writtenFlag {
+	i := slices.IndexFunc(shortFlags, func(s shortFlag) bool { return s.letter == letter })
+	if i < 0 {
+		return nil
+	}
+	s := settingOf(fs, shortFlags[i].name)
+	if s == nil {
+		return nil
+	}
+	return &writtenFlag{setting: s, written: "-" + string(letter), convert: shortFlags[i].convert}
 }

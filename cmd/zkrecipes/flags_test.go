@@ -29,7 +29,7 @@ func TestUsageErrors(t *testing.T) {
 		{"help me", nil, `no help on "me"`},
 		{"version 2", nil, "takes no arguments"},
 
-		{"run", withServers, "--lock PATH"},
+		{"run", withServers, "as in: zkrecipes run /locks/backup -- COMMAND"},
 		{"run --lock /l", withServers, "no command"},
 		{"run --lock /l --", withServers, "no command"},
 		{"run -- true", withServers, "no lock"},
@@ -74,7 +74,6 @@ func TestUsageErrors(t *testing.T) {
 		{"run --lock /l --stripes 4 --write -- true", withServers, "--write and --stripes contradict"},
 		{"run --lock /l --stripes 4 --permits 4 -- true", withServers, "--permits and --stripes contradict"},
 		{"run --lock /l --lock /m --stripes 4 -- true", withServers, "--stripes with several --lock"},
-		{"run --stripes 4 /l -- true", withServers, "no lock: give --lock PATH"},
 		{"run --once /j -- true", withServers, "--once without --key or --tick"},
 		{"run --once /j --key= -- true", withServers, "--key is empty"},
 		{"run --once /j --key k --tick 5m -- true", withServers, "--key and --tick contradict"},
@@ -91,19 +90,19 @@ func TestUsageErrors(t *testing.T) {
 		{"run --once /j --key k --write -- true", withServers, "--once and --shared"},
 		{"run --lock /l --tick 5m -- true", withServers, "--tick without --once"},
 		{"run --lock /l --retention 5m -- true", withServers, "--retention without --once"},
-		{"run --once= --key k -- true", withServers, "no job: give --once PATH"},
-		{"run --once j --key k -- true", withServers, "--once: "},
+		{"run --once= --key k -- true", withServers, "a path is empty"},
+		{"run --once j --key k -- true", withServers, "does not begin with a slash"},
 		{"run --once / --key k -- true", withServers, "a node of its own"},
 		{"run --once /j --key k", withServers, "no command"},
 		{"run --once /j --key k --try --timeout 1s -- true", withServers, "contradict"},
 		{"run --once /j --key k -- true", nil, "no servers"},
 		{"run --lock /l --lock /m/ -- true", withServers, "ends with a slash"},
 		{"run --lock /l --lock / -- true", withServers, "a node of its own"},
-		{"run --lock /l --lock= -- true", withServers, "no lock"},
-		{"run --lock /l --lock /m", withServers, "zkrecipes run --lock /l --lock /m -- COMMAND"},
-		{"run --lock /l/m --lock /n --lock=/l/m -- true", withServers, "--lock is given twice with the same path, /l/m"},
+		{"run --lock /l --lock= -- true", withServers, "a path is empty"},
+		{"run --lock /l --lock /m", withServers, "zkrecipes run /l -- /m"},
+		{"run --lock /l/m --lock /n --lock=/l/m -- true", withServers, "the path /l/m is given twice"},
 		{"run --lock /l/m --lock /l//m -- true", withServers, "empty element"},
-		{"run --lock /l/m --lock /l/./m -- true", withServers, "--lock"},
+		{"run --lock /l/m --lock /l/./m -- true", withServers, "relative"},
 		{"run --lock /l --permits 0 -- true", withServers, "at least one permit"},
 		{"run --lock /l --permits -1 -- true", withServers, "at least one permit"},
 		{"run --lock /l --permits x -- true", withServers, `--permits "x": not a whole number`},
@@ -119,7 +118,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --lock /l --lock-delay soon -- true", withServers, "number with a unit"},
 		{"run --once /j --key k --min-hold 1m -- true", withServers, "--once and --min-hold contradict"},
 
-		{"elect", withServers, "no election: give --path PATH"},
+		{"elect", withServers, "no election: give PATH, as in: zkrecipes elect /elections/scheduler -- COMMAND"},
 		{"elect --path /e", withServers, "no command"},
 		{"elect --path /e --id \xff -- true", withServers, "UTF-8"},
 		{"elect --path / -- true", withServers, "a node of its own"},
@@ -198,7 +197,7 @@ func TestCredentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "auth")
 	require.NoError(t, os.WriteFile(file, []byte(" digest:me:pass:word \n# not this one\n"), 0o600))
 	c := connection{authFile: option[string]{file, true}}
-	all, err := c.credentials(environ{envAuth + "=digest:you:secret"})
+	all, err := c.credentials([]framework.Credential{{Scheme: "digest", Secret: []byte("you:secret")}})
 	require.NoError(t, err)
 	require.Equal(t, []framework.Credential{
 		{Scheme: "digest", Secret: []byte("you:secret")},
@@ -207,13 +206,13 @@ func TestCredentials(t *testing.T) {
 }
 
 func TestAddresses(t *testing.T) {
-	for _, test := range []struct{ flag, env, hosts, chroot string }{
-		{"a:1,b:2", "", "a:1,b:2", ""},
-		{"a/x/y", "b", "a", "/x/y"},
-		{"", "b:1/", "b:1", ""},
+	for _, test := range []struct{ servers, hosts, chroot string }{
+		{"a:1,b:2", "a:1,b:2", ""},
+		{"a/x/y", "a", "/x/y"},
+		{"b:1/", "b:1", ""},
 	} {
-		c := connection{servers: test.flag}
-		hosts, chroot, err := c.addresses(environ{envServers + "=" + test.env})
+		c := connection{servers: test.servers}
+		hosts, chroot, err := c.addresses()
 		require.NoError(t, err)
 		require.Equal(t, test.hosts, hosts)
 		require.Equal(t, test.chroot, chroot)
@@ -239,9 +238,9 @@ func TestHelpIsComplete(t *testing.T) {
 	job := []string{"--grace", "--kill-after", "--pid-namespace", "--max-hold", "--min-hold D", "--lock-delay D", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, envAncestors, envLockCount, numbered(envLockPath, 1), numbered(envLockToken, 2), " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
 		`"cause"`, causeHeld, causeClosed, causeUnreachable, causeDenied, causeUsage, causeCommand, causeSignal, causeLost, causeOther}
 	all := []string{"--servers", "--session-timeout", "--timeout", "--auth-file", envServers, envAuth, "--tls ", "--tls-ca", "--tls-cert",
-		"--tls-key", "--tls-server-name", envTLS + " ", envTLSCA, envTLSCert, envTLSKey, envTLSServerName, "64 ", "69 ", "77 "}
+		"--tls-key", "--tls-server-name", "64 ", "69 ", "77 "}
 	for topic, words := range map[string][]string{
-		"run": append(job, "--lock", "--shared", "--write", "--permits", "--stripes N", "--key KEY", envLockStripe, "--once PATH", "--tick D", "--retention D", envKey+" ", envTick+" ", "--timeout", "--try", "--label", "--conflict-exit-code",
+		"run": append(job, "--lock", "--shared", "--write", "--permits", "--stripes N", "--key KEY", envLockStripe, "--once PATH", "--tick D", "--retention D", envLockKey+" ", envLockTick+" ", "--timeout", "--try", "--label", "--conflict-exit-code",
 			"  5 s", "7.5 s", "10 s", "15 s"),
 		"elect":  append(job, "--path", "--id"),
 		"ls":     {"--json", "lock_delays", "--cycles [PATH]", "waits_for", "unreadable", lease.KindMutex, lease.KindReader, lease.KindWriter, lease.KindSemaphore, lease.KindLeader},

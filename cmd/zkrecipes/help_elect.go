@@ -1,6 +1,6 @@
 package main
 
-var helpElect = `usage: zkrecipes elect --path PATH [flags] -- COMMAND [ARGS...]
+var helpElect = `usage: zkrecipes elect PATH [flags] -- COMMAND [ARGS...]
 
 Takes part in the election PATH, and runs COMMAND whenever it leads. Of all participants, on all machines,
 one runs its command at a time. Start it on every machine that could do the work: the first leads, and the
@@ -22,9 +22,10 @@ code: start elect again by a service manager, such as systemd with Restart=alway
 leads.
 
 The election:
-  --path PATH             a ZooKeeper path, such as /elections/scheduler; it is created if it does not exist
+  PATH                    a ZooKeeper path, such as /elections/scheduler; it is created if it does not exist
+  --path PATH             the same as a flag
   --id ID                 the participant's name, for other clients to see (default: HOST:PID)
-  --timeout D             wait at most that long for each term, connecting included (default: for ever,
+  -w, --timeout D         wait at most that long for each term, connecting included (default: for ever,
                           with 15 s for connecting)
   --max-hold D            lead for at most that long at a time: COMMAND gets TERM --grace before that, KILL
                           at that time, and the next participant leads
@@ -36,6 +37,7 @@ The election:
                           give one must give the same.
 
 The command:
+  -c, --command TEXT      run sh -c TEXT; only on the command line
   --grace D               how long before the leadership stops being certain the command gets TERM
                           (default: a sixth of the session timeout; at most a quarter; 0 means KILL
                           without TERM)
@@ -76,7 +78,7 @@ Examples:
   A scheduler that must run on one of three machines, as a systemd unit on each:
       [Service]
       Environment=ZKRECIPES_SERVERS=zk1:2181,zk2:2181,zk3:2181
-      ExecStart=/usr/local/bin/zkrecipes elect --path /elections/scheduler -- /usr/local/bin/scheduler
+      ExecStart=/usr/local/bin/zkrecipes elect /elections/scheduler -- /usr/local/bin/scheduler
       Restart=always
   Who leads?
       zkrecipes ls /elections/scheduler

@@ -1,6 +1,7 @@
 package main
 
-var helpRun = `usage: zkrecipes run --lock PATH [--lock PATH...] [flags] -- COMMAND [ARGS...]
+var helpRun = `usage: zkrecipes run PATH [PATH...] [flags] -- COMMAND [ARGS...]
+       zkrecipes run PATH [PATH...] [flags] -c 'COMMAND OF THE SHELL'
        zkrecipes run --once PATH (--key KEY | --tick D) [--retention D] [flags] -- COMMAND [ARGS...]
 
 Waits for the lock PATH, runs COMMAND while holding it, and releases it when COMMAND has ended. Of all
@@ -8,33 +9,36 @@ zkrecipes with the same PATH, on all machines, one runs its command at a time, i
 came. COMMAND is executed without a shell, with the standard input, output and error of zkrecipes.
 
 The lock:
-  --lock PATH             a ZooKeeper path, such as /locks/backup; it is created if it does not exist.
-                          With several --lock COMMAND runs while all of them are held (see below).
-  --shared                a read lock: run beside other runs with --shared, never beside one without
+  PATH                    a ZooKeeper path, such as /locks/backup; it is created if it does not exist.
+                          With several PATHs COMMAND runs while all of them are held (see below).
+  --lock PATH             the same as a flag; ZKRECIPES_LOCK_1, ZKRECIPES_LOCK_2 and so on for several
+  -s, --shared            a read lock: run beside other runs with --shared, never beside one without
+  -x, --exclusive         the opposite, which is the default
   --permits N             a semaphore: run beside at most N-1 others. All must give the same N, which is
                           stored at PATH; a run with another N fails with exit code 64. The stored
                           number is removed when PATH has been unused for about a minute; programs
-                          change it with Semaphore.Resize. Only with one --lock.
+                          change it with Semaphore.Resize. Only with one PATH.
   --stripes N             N locks at PATH, the stripes: take any one of them. So N runs at a time, as with
                           --permits, but each has a number of its own, 0 to N-1, which COMMAND gets in
                           ZKRECIPES_LOCK_STRIPE: a GPU, a port, a share. N is stored as with --permits.
-                          Only with one --lock (see below).
+                          Only with one PATH (see below).
   --key KEY               with --stripes: take the stripe of this key. Runs with equal keys exclude each
                           other, and those of different keys seldom do: many keys, and few locks.
                           With --once: the name of the run.
-  --once PATH             in place of --lock: COMMAND is done once for each --key or --tick, on all
+  --once PATH             in place of a lock: COMMAND is done once for each --key or --tick, on all
                           machines together. If that run is recorded as finished, exit with 0 at once; if
                           another zkrecipes is at it, wait until it is recorded, or take over (see below).
   --tick D                with --once: the run is that of the present time, rounded down to a multiple of
                           D, such as 5m, for commands that crontabs start at intervals of D
   --retention D           with --once: how long records are kept, at least (24h, or twice --tick if that
                           is longer). Give the same to all; it must be longer than COMMAND ever takes.
-  --timeout D             wait at most that long, connecting included (default: for ever, with 15 s
+  -w, --timeout D         wait at most that long, connecting included (default: for ever, with 15 s
                           for connecting). If no server answers, it takes up to two seconds more.
-  --try                   do not wait: take the lock only if it is free. Without a server this takes at
+                          -w takes a number of seconds, too.
+  -n, --try               do not wait: take the lock only if it is free. Without a server this takes at
                           most two seconds, or three if a server stops answering in the middle.
   --max-hold D            hold it for at most that long: the command gets TERM --grace before that, KILL
-                          at that time, and the exit code is 76. With several --lock each is held for
+                          at that time, and the exit code is 76. With several PATHs each is held for
                           at most that long; COMMAND has at least about three quarters of the time
                           until TERM, the waits for further locks the rest.
   --min-hold D            hold it for at least that long: if COMMAND ends sooner, zkrecipes keeps the lock
@@ -47,9 +51,11 @@ The lock:
   --label NAME            the holder's name, for other clients to see (default: the command's name)
   --write                 a write lock: exclude all other runs, as without flags, but with the nodes of
                           Java's read-write lock (see below)
-  --conflict-exit-code N  the exit code when another client holds the lock (75)
+  -E, --conflict-exit-code N
+                          the exit code when another client holds the lock (75)
 
 The command:
+  -c, --command TEXT      run sh -c TEXT; only on the command line
   --grace D               how long before the lock stops being certain the command gets TERM
                           (default: a sixth of the session timeout; at most a quarter; 0 means KILL
                           without TERM)
@@ -127,7 +133,7 @@ the lock. If it loses the lock before, who waits gets that D after it has seen t
 --try or --timeout ends the wait before, the exit code is 75, the cause in --json is "closed", and the error
 names the holder that has ended, as "zkrecipes ls PATH" does. Runs that begin twice D after one has first
 seen the end need not wait: so a lock for which nobody waits that long does not stay closed. That COMMAND
-was stopped in time, as for --max-hold, is no loss. If several --lock are closed, the waits add up. With
+was stopped in time, as for --max-hold, is no loss. If several PATHs are closed, the waits add up. With
 --permits it needs the layout with a single queue, which Java does not have; where clients use the other
 one, run ends with exit code 64. D is stored in PATH/lock-delay, with --stripes or --once below each stripe
 or run. Who gives another one ends with exit code 64; who gives none obeys the one that is stored. To change
@@ -159,7 +165,7 @@ is still of its own tick. Give the D of the crontab, no greater one. Use --key i
     belongs to the tick before, which is recorded, so that the run would be missed. Give the moment for which
     it is scheduled, or schedule it some time after the multiple of D.
 Runs of different ticks and keys do not exclude each other: if a COMMAND can take longer than D, put a lock
-inside, as in: zkrecipes run --once PATH --tick D -- zkrecipes run --lock LOCK -- COMMAND.
+inside, as in: zkrecipes run --once PATH --tick D -- zkrecipes run LOCK -- COMMAND.
 Records are removed when they are older than --retention. Then a key would be run again; a tick is refused
 with exit code 64, also on a machine whose clock is that much behind.
 
@@ -203,30 +209,30 @@ Examples:
       */5 * * * *  zkrecipes run --once /jobs/report --tick 5m --quiet -- /usr/local/bin/report
       30 1 * * *   zkrecipes run --once /jobs/backup --key "$(date +\%F)" --quiet -- backup.sh
   A job that need not be done while another machine is at it:
-      zkrecipes run --lock /locks/report --try --conflict-exit-code 0 -- /usr/local/bin/report
+      zkrecipes run /locks/report --try --conflict-exit-code 0 -- /usr/local/bin/report
   Pipes and variables need a shell:
-      zkrecipes run --lock /locks/dump -- sh -c 'pg_dump orders | gzip > /backup/orders.gz'
+      zkrecipes run /locks/dump -c 'pg_dump orders | gzip > /backup/orders.gz'
   Readers beside each other, and a writer alone:
-      zkrecipes run --lock /locks/catalog --shared -- ./report.sh
-      zkrecipes run --lock /locks/catalog -- ./rebuild.sh
+      zkrecipes run /locks/catalog --shared -- ./report.sh
+      zkrecipes run /locks/catalog -- ./rebuild.sh
   At most three downloads at a time, on all machines together:
-      zkrecipes run --lock /locks/downloads --permits 3 -- wget -q https://example.org/big.iso
+      zkrecipes run /locks/downloads --permits 3 -- wget -q https://example.org/big.iso
   One of four GPUs:
-      zkrecipes run --lock /gpus --stripes 4 -- sh -c 'CUDA_VISIBLE_DEVICES=$ZKRECIPES_LOCK_STRIPE ./train'
+      zkrecipes run /gpus --stripes 4 -c 'CUDA_VISIBLE_DEVICES=$ZKRECIPES_LOCK_STRIPE ./train'
   One import of each customer at a time, with 64 locks for all of them:
-      zkrecipes run --lock /locks/imports --stripes 64 --key "$CUSTOMER" -- ./import.sh
+      zkrecipes run /locks/imports --stripes 64 --key "$CUSTOMER" -- ./import.sh
   Two locks at once, for a job that changes the cart and the stock:
-      zkrecipes run --lock /locks/cart --lock /locks/stock -- ./order.sh
+      zkrecipes run /locks/cart /locks/stock -- ./order.sh
   A lock that survives longer outages, and is free later after a crash:
-      zkrecipes run --lock /locks/migrate --session-timeout 40s --grace 8s -- ./migrate.sh
+      zkrecipes run /locks/migrate --session-timeout 40s --grace 8s -- ./migrate.sh
   A job of a moment in the crontabs of machines whose clocks may be a minute apart:
-      zkrecipes run --lock /locks/mail --try --min-hold 2m --conflict-exit-code 0 -- ./send-mail.sh
+      zkrecipes run /locks/mail --try --min-hold 2m --conflict-exit-code 0 -- ./send-mail.sh
   A job whose last requests must have arrived before another machine begins, also after a crash:
-      zkrecipes run --lock /locks/billing --lock-delay 30s -- ./bill.sh
+      zkrecipes run /locks/billing --lock-delay 30s -- ./bill.sh
   A job that must not block the others for longer than an hour:
-      zkrecipes run --lock /locks/backup --max-hold 1h -- backup.sh
+      zkrecipes run /locks/backup --max-hold 1h -- backup.sh
   What happened, as events for a program:
-      zkrecipes run --lock /locks/backup --json -- backup.sh 2>events.json
+      zkrecipes run /locks/backup --json -- backup.sh 2>events.json
 `
 
 const helpEnvironment = `Environment of the command (these variables are always overwritten):
@@ -235,7 +241,7 @@ const helpEnvironment = `Environment of the command (these variables are always 
   ZKRECIPES_LOCK_SESSION  the ZooKeeper session, in hexadecimal
   ZKRECIPES_LOCK_ANCESTORS
                           SESSION:PID of every zkrecipes above it, outermost first, separated by commas
-With several --lock, the path and the token above are those of the first on the command line, and there are
+With several locks, the path and the token above are those of the first on the command line, and there are
 variables for each; with one they are not set:
   ZKRECIPES_LOCK_COUNT    how many locks there are
   ZKRECIPES_LOCK_PATH_1, ZKRECIPES_LOCK_PATH_2, ...
@@ -247,8 +253,10 @@ With --stripes:
   ZKRECIPES_LOCK_STRIPE   the number of the stripe, from 0 on. The token is that of this stripe; those of
                           different stripes cannot be compared. Without --stripes it is not set.
 With --once one of:
-  ZKRECIPES_KEY           the key, as given
-  ZKRECIPES_TICK          the tick: RFC 3339, UTC, such as 2026-11-26T03:00:00Z
-                          A "run --lock" below passes it on.
-The command inherits everything else, ZKRECIPES_AUTH included; with --auth-file it does not see the secret.
+  ZKRECIPES_LOCK_KEY      the key, as given
+  ZKRECIPES_LOCK_TICK     the tick: RFC 3339, UTC, such as 2026-11-26T03:00:00Z
+                          A "zkrecipes run" below passes it on.
+The command inherits everything else, but not the variables of those flags that say what to lock and how,
+so that a zkrecipes below does not take them as its own. Those of "Reaching ZooKeeper" stay, ZKRECIPES_AUTH
+included, and ZKRECIPES_CONFIG if the file sets no other. Of --auth-file and --config it sees nothing.
 `

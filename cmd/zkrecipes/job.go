@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +31,7 @@ type jobFlags struct {
 	ignoreRevoke bool
 	namespace    bool // for the command
 	json, quiet  bool
+	shell        option[string] // a command for sh
 	command      []string
 }
 
@@ -48,22 +48,17 @@ func (f *jobFlags) register(fs *flag.FlagSet) {
 }
 
 // check finds the mistakes that show without a server. verb is "run" or "elect", path
-// the name of the flag for the path.
+// how the path is written.
 func (f *jobFlags) check(verb, path, what string) error {
-	example := map[string]string{"run": "/locks/backup", "elect": "/elections/scheduler"}[verb]
-	switch {
-	case len(f.paths) == 0 || slices.Contains(f.paths, ""):
-		return usageErrorf("%s: no %s: give --%s PATH, such as --%s %s", verb, what, path, path, example)
-	case len(f.command) == 0:
-		return usageErrorf("%s: no command: put it last, behind --, as in: zkrecipes %s --%s %s -- COMMAND ARGS...", verb, verb, path, strings.Join(f.paths, " --"+path+" "))
-	case f.command[0] == "":
-		return usageErrorf("%s: the command's name is empty", verb)
+	if len(f.paths) == 0 {
+		return usageErrorf("%s: no %s: give %s, as in: zkrecipes %s %s -- COMMAND ARGS...",
+			verb, what, path, verb, strings.Replace(path, "PATH", examplePath(verb), 1))
+	}
+	if err := cmp.Or(f.checkCommand(verb, path), f.checkPaths(verb), f.holdFlags.check(verb)); err != nil {
+		return err
 	}
 	if f.killAfter.given && f.killAfter.value == 0 {
 		return usageErrorf("%s: --kill-after 0 leaves no time to end; without it the command may take as long as it needs", verb)
-	}
-	if err := cmp.Or(f.checkPaths(verb, path, example), f.holdFlags.check(verb)); err != nil {
-		return err
 	}
 	if _, err := f.graceFor(f.sessionTimeout); err != nil {
 		return usageErrorf("%s: %v", verb, err)
@@ -121,7 +116,7 @@ func (j *job) execute(do func(*job) (int, error)) (code int, err error) {
 		return 0, err
 	}
 	var chroot string
-	if j.cfg, chroot, err = j.config(j.env); err != nil {
+	if j.cfg, chroot, err = j.config(j.auth); err != nil {
 		return 0, err
 	}
 	j.cfg.Chroot = chroot
@@ -211,7 +206,7 @@ func (j *job) runLocked() (outcome, time.Duration, error) {
 	}
 	watchStops(j.signals) // before there is a command, because Ctrl-Z must not stop zkrecipes alone
 	defer unwatchStops()
-	env := j.env.forCommand(j.paths, j.held.Tokens(), j.session.ID()).withStripe(j.report.stripe.Load()).withRun(j.recipe.run)
+	env := j.passedOn().forCommand(j.paths, j.held.Tokens(), j.session.ID()).withStripe(j.report.stripe.Load()).withRun(j.recipe.run)
 	command, err := startProcess(j.held.Context(), j.file, j.command, env, [3]*os.File{j.stdin, j.stdout, j.stderr}, j.namespace)
 	if err != nil {
 		return outcome{}, 0, err

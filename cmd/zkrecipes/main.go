@@ -2,8 +2,8 @@
 // one runs it at a time, or at most N, or one while it leads. It also shows which
 // clients hold a lock and which wait for it, and requests that holders release it.
 //
-//	zkrecipes run --servers zk1:2181,zk2:2181 --lock /locks/backup -- /usr/local/bin/backup --full
-//	zkrecipes elect --servers zk1:2181,zk2:2181 --path /elections/scheduler -- /usr/local/bin/scheduler
+//	zkrecipes run /locks/backup --servers zk1:2181,zk2:2181 -- /usr/local/bin/backup --full
+//	zkrecipes elect /elections/scheduler --servers zk1:2181,zk2:2181 -- /usr/local/bin/scheduler
 //	zkrecipes ls /locks/backup --servers zk1:2181
 //	zkrecipes revoke /locks/backup --servers zk1:2181
 //
@@ -40,6 +40,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+
+	"github.com/zkrecipes/zkrecipes/framework"
 )
 
 func main() { os.Exit(runProcess()) }
@@ -58,6 +60,11 @@ func runProcess() int {
 type program struct {
 	stdin, stdout, stderr *os.File
 	env                   environ
+
+	// What parse has read:
+	flags    *flag.FlagSet // of the verb, with where each was given
+	fromFile []variable    // of the file of --config
+	auth     []framework.Credential
 }
 
 // run is zkrecipes without the process around it; it returns the exit code.
@@ -77,7 +84,7 @@ func run(args []string, stdin, stdout, stderr *os.File, env []string) int {
 // failed prints why a verb failed and returns its exit code.
 func (p *program) failed(err error) int {
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		_ = printLine(p.stderr, "zkrecipes: "+errorText(err)) // if it fails there is no other way to report it
+		_ = printLine(p.stderr, "zkrecipes: "+p.withOrigins(err)) // if it fails there is no other way to report it
 	}
 	return exitCode(err, exitConflict)
 }

@@ -153,7 +153,7 @@ func (e environ) withRun(r *recordedRun) environ {
 	if r == nil {
 		return e
 	}
-	name, other := envKey, envTick
+	name, other := envLockKey, envLockTick
 	if r.tick {
 		name, other = other, name
 	}

@@ -164,8 +164,8 @@ func TestConflictOverARun(t *testing.T) {
 
 func TestEnvironmentOfARun(t *testing.T) {
 	server := zktest.NewServer(t)
-	t.Setenv(envTick, "of a zkrecipes above")
-	p := start(t, server, flagsFor(command("environment", envKey, envTick), "--once", testLock, "--key", "customer 4711")...)
+	t.Setenv(envLockTick, "of a zkrecipes above")
+	p := start(t, server, flagsFor(command("environment", envLockKey, envLockTick), "--once", testLock, "--key", "customer 4711")...)
 	require.Equal(t, testLock, p.line())
 	acquired := p.event("acquired")
 	require.Equal(t, acquired.Token.String(), p.line())
@@ -176,8 +176,8 @@ func TestEnvironmentOfARun(t *testing.T) {
 
 	const years = "87600h"                                      // so that it does not end during the test
 	flags := []string{"--once", "/jobs/other", "--tick", years} // whose records are kept for longer
-	t.Setenv(envKey, "of a zkrecipes above")
-	p = start(t, server, flagsFor(command("environment", envKey, envTick), flags...)...)
+	t.Setenv(envLockKey, "of a zkrecipes above")
+	p = start(t, server, flagsFor(command("environment", envLockKey, envLockTick), flags...)...)
 	acquired = p.event("acquired")
 	for range 3 {
 		p.line()
@@ -194,7 +194,7 @@ func TestEnvironmentOfARun(t *testing.T) {
 
 	// A further lock is still a part of the run.
 	p = start(t, server, slices.Concat([]string{"run", "--json", "--once", testLock, "--key", "c", "--", os.Args[0], "run", "--json", "--lock", "/locks/other"},
-		command("environment", envKey, envTick))...)
+		command("environment", envLockKey, envLockTick))...)
 	require.Equal(t, "/locks/other", p.line())
 	for range 2 {
 		p.line()

@@ -14,7 +14,7 @@ import (
 // chroot, because it would create that: "ls" changes nothing. --timeout bounds all of
 // it.
 func (p *program) withClient(fs *flag.FlagSet, conn *connection, path string, do func(ctx context.Context, client *framework.Client, full string) error) error {
-	cfg, chroot, err := conn.config(p.env)
+	cfg, chroot, err := conn.config(p.auth)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (p *program) withClient(fs *flag.FlagSet, conn *connection, path string, do
 	return nil
 }
 
-// parseWithPath parses flags before and after the one argument, the path of a lock.
+// parseWithPath parses flags and the one argument, the path of a lock.
 func (p *program) parseWithPath(fs *flag.FlagSet, args []string) (path string, err error) {
 	if path, err = p.parseWithArgument(fs, args); err != nil {
 		return "", err
@@ -41,34 +41,26 @@ func (p *program) parseWithPath(fs *flag.FlagSet, args []string) (path string, e
 	return path, checkLockPath(fs.Name(), path)
 }
 
-// parseWithArgument parses flags before and after one argument, a path, which is "" if
-// there is none.
+// parseWithArgument parses flags and one argument, a path, which is "" if there is
+// none.
 func (p *program) parseWithArgument(fs *flag.FlagSet, args []string) (path string, err error) {
-	if err := p.parse(fs, args); err != nil {
+	err = p.parse(fs, args)
+	switch {
+	case err != nil:
 		return "", err
+	case fs.NArg() > 1:
+		return "", usageErrorf("%s: only one path at a time: what is %q?", fs.Name(), fs.Arg(1))
+	case fs.NArg() == 1 && fs.Arg(0) == "":
+		return "", checkPath(fs.Name(), "")
 	}
-	if fs.NArg() > 0 {
-		path = fs.Arg(0)
-		if err := p.parse(fs, fs.Args()[1:]); err != nil {
-			return "", err
-		}
-	}
-	if path != "" && fs.NArg() > 0 {
-		return "", usageErrorf("%s: only one path at a time: what is %q?", fs.Name(), fs.Arg(0))
-	}
-	return path, nil
+	return fs.Arg(0), nil
 }
 
-// checkLockPath finds the mistakes in the path of a lock that show without a server.
+// checkLockPath finds the mistakes in the path of a lock that show without a server; ""
+// means that there is none.
 func checkLockPath(verb, path string) error {
-	switch path {
-	case "":
-		return usageErrorf("%s: no path: give that of a lock, as in: zkrecipes %s /locks/backup", verb, verb)
-	case "/":
-		return usageErrorf("%s: /: a lock has a node of its own, such as /locks/backup", verb)
+	if path == "" {
+		return usageErrorf("%s: no path: give that of a lock, as in: zkrecipes %s %s", verb, verb, examplePath(verb))
 	}
-	if err := framework.ValidatePath(path); err != nil {
-		return usageErrorf("%s: %v", verb, err)
-	}
-	return nil
+	return checkPath(verb, path)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 
-// pathList is what a job locks: the values of a flag that may be given more than once,
-// in the order of the command line.
+// pathList is what a job locks: arguments, or the values of a flag that may be given
+// more than once, in the order of the command line.
 type pathList []string
 
 // Set adds a path.
@@ -40,21 +40,40 @@ func enumerate(words []string, conjunction string) string {
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
-// checkPaths finds the mistakes in the paths that show without a server. name is that
-// of their flag. A path has one valid spelling, so equal paths are equal strings.
-func (f *jobFlags) checkPaths(verb, name, example string) error {
+// checkPaths finds the mistakes in the paths that show without a server. A path has one
+// valid spelling, so equal paths are equal strings.
+func (f *jobFlags) checkPaths(verb string) error {
 	for i, path := range f.paths {
-		if err := framework.ValidatePath(path); err != nil {
-			return usageErrorf("%s: --%s: %v", verb, name, err)
-		}
-		if path == "/" {
-			return usageErrorf("%s: --%s /: it needs a node of its own, such as %s", verb, name, example)
+		if err := checkPath(verb, path); err != nil {
+			return err
 		}
 		if slices.Contains(f.paths[:i], path) {
-			return usageErrorf("%s: --%s is given twice with the same path, %s", verb, name, path)
+			return usageErrorf("%s: the path %s is given twice", verb, path)
 		}
 	}
 	return nil
+}
+
+// checkPath finds the mistakes in one path, for any verb.
+func checkPath(verb, path string) error {
+	switch path {
+	case "":
+		return usageErrorf("%s: a path is empty: perhaps a variable of the shell is not set", verb)
+	case "/":
+		return usageErrorf("%s: /: that needs a node of its own, such as %s", verb, examplePath(verb))
+	}
+	if err := framework.ValidatePath(path); err != nil {
+		return usageErrorf("%s: %v", verb, err)
+	}
+	return nil
+}
+
+// examplePath is a path for which a verb makes sense.
+func examplePath(verb string) string {
+	if verb == "elect" {
+		return "/elections/scheduler"
+	}
+	return "/locks/backup"
 }
 
 // given returns the path of the command line of which full is the full path, "" if

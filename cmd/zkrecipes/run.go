@@ -17,6 +17,7 @@ type runFlags struct {
 	jobFlags
 	label         string
 	shared, write bool
+	exclusive     bool
 	permits       option[int]
 	stripeFlags
 	recordFlags
@@ -30,10 +31,12 @@ func (f *runFlags) flagSet() *flag.FlagSet {
 	fs.Var(&f.paths, "lock", "")
 	fs.StringVar(&f.label, "label", "", "")
 	fs.BoolVar(&f.shared, "shared", false, "")
+	fs.BoolVar(&f.exclusive, "exclusive", false, "")
 	fs.BoolVar(&f.write, "write", false, "")
 	fs.Func("permits", "", f.permits.set(parseNumber))
 	f.stripeFlags.register(fs)
 	f.recordFlags.register(fs)
+	f.registerCommand(fs)
 	fs.BoolVar(&f.try, "try", false, "")
 	f.conflict = exitConflict
 	fs.Func("conflict-exit-code", "", func(text string) (err error) {
@@ -46,10 +49,9 @@ func (f *runFlags) flagSet() *flag.FlagSet {
 func (p *program) parseRun(args []string) (*runFlags, error) {
 	f := &runFlags{}
 	fs := f.flagSet()
-	if err := p.parse(fs, args); err != nil {
+	if err := p.parseJob(fs, args, &f.jobFlags, "lock"); err != nil {
 		return nil, err
 	}
-	f.command = fs.Args()
 	if err := f.useRun(time.Now()); err != nil {
 		return nil, err
 	}
@@ -70,14 +72,18 @@ func (p *program) parseRun(args []string) (*runFlags, error) {
 
 // check finds the mistakes that show without a server.
 func (f *runFlags) check() error {
-	path, what := "lock", "lock"
+	path, what := "PATH", "lock"
 	if f.once.given {
-		path, what = "once", "job"
+		path, what = "--once PATH", "job"
 	}
 	if err := cmp.Or(f.checkOnce(), f.jobFlags.check("run", path, what)); err != nil {
 		return err
 	}
 	switch {
+	case f.exclusive && f.shared:
+		return usageErrorf("run: --exclusive and --shared contradict each other")
+	case f.exclusive && f.permits.given:
+		return usageErrorf("run: --exclusive and --permits contradict each other")
 	case f.permits.given && (f.permits.value < 1 || f.permits.value > math.MaxInt32):
 		return usageErrorf("run: --permits %d: a semaphore has at least one permit, and at most %d", f.permits.value, math.MaxInt32)
 	case f.shared && f.write:

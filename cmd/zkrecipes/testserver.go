@@ -25,8 +25,8 @@ The first line of output is the address, in the form that --servers takes:
 
   $ zkrecipes testserver --port 0 &
   127.0.0.1:40123
-  $ zkrecipes run --servers 127.0.0.1:40123 --lock /locks/demo -- echo mine
-
+  $ zkrecipes run --servers 127.0.0.1:40123 /locks/demo -- echo mine
+` + helpVariables + `
 Exit codes: 0 interrupted; 64 usage; 69 cannot listen there.
 `
 
@@ -39,6 +39,7 @@ type testserverFlags struct {
 func (f *testserverFlags) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("testserver", flag.ContinueOnError)
 	f.port.value = 2181
+	registerConfig(fs)
 	fs.Func("port", "", f.port.set(parseNumber))
 	fs.StringVar(&f.host, "host", "127.0.0.1", "")
 	return fs

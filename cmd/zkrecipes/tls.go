@@ -13,80 +13,61 @@ import (
 type tlsFlags struct {
 	on                        option[bool]
 	ca, cert, key, serverName option[string]
+	all                       *flag.FlagSet
 }
 
-// tlsSetting is one of the flags, and the environment variable for it.
+// tlsSetting is one of the flags that imply --tls.
 type tlsSetting struct {
 	flag *option[string]
 	name string
-	env  string
 }
 
 func (f *tlsFlags) settings() []tlsSetting {
-	return []tlsSetting{
-		{&f.ca, "--tls-ca", envTLSCA},
-		{&f.cert, "--tls-cert", envTLSCert},
-		{&f.key, "--tls-key", envTLSKey},
-		{&f.serverName, "--tls-server-name", envTLSServerName},
-	}
+	return []tlsSetting{{&f.ca, "tls-ca"}, {&f.cert, "tls-cert"}, {&f.key, "tls-key"}, {&f.serverName, "tls-server-name"}}
 }
 
 // register adds the flags.
 func (f *tlsFlags) register(fs *flag.FlagSet) {
+	f.all = fs
 	fs.BoolFunc("tls", "", f.on.set(strconv.ParseBool))
 	for _, s := range f.settings() {
-		fs.Func(strings.TrimPrefix(s.name, "--"), "", s.flag.set(parseText))
+		fs.Func(s.name, "", s.flag.set(parseText))
 	}
 }
 
-// wanted reports whether connections are to be encrypted: if any setting is given. A
-// flag overrides the environment, and --tls=false overrides all of it.
-func (f *tlsFlags) wanted(env environ) (bool, error) {
-	onByEnv, setByEnv := false, env.get(envTLS)
-	if setByEnv != "" {
-		var err error
-		if onByEnv, err = strconv.ParseBool(setByEnv); err != nil {
-			return false, usageErrorf("%s is %q, which is neither true nor false", envTLS, setByEnv)
-		}
-	}
-	flags, variables := "", false
+// wanted reports whether connections are to be encrypted: if any flag is given. But
+// --tls=false switches off all that is not given on a stronger level.
+func (f *tlsFlags) wanted() (bool, error) {
+	strongest, name := nowhere, ""
 	for _, s := range f.settings() {
-		if s.flag.given {
-			flags = s.name
-			if s.flag.value == "" {
-				return false, usageErrorf("%s is empty: give a value, or leave it out", s.name)
-			}
+		if !s.flag.given {
+			continue
 		}
-		variables = variables || env.get(s.env) != ""
+		if s.flag.value == "" {
+			return false, usageErrorf("--%s is empty: give a value, or leave it out", s.name)
+		}
+		if level := settingOf(f.all, s.name).level; level > strongest {
+			strongest, name = level, s.name
+		}
 	}
-	switch {
-	case f.on.given && !f.on.value && flags != "":
-		return false, usageErrorf("--tls=false and %s contradict each other", flags)
-	case f.on.given:
-		return f.on.value, nil
-	case flags != "":
-		return true, nil
-	case setByEnv != "":
-		return onByEnv, nil
+	if !f.on.given || f.on.value {
+		return f.on.given || strongest > nowhere, nil
 	}
-	return variables, nil
+	level := settingOf(f.all, "tls").level
+	if level == onCommandLine && strongest == onCommandLine {
+		return false, usageErrorf("--tls=false and --%s contradict each other", name)
+	}
+	return strongest > level, nil
 }
 
-// apply makes a client's connections encrypted if the flags and the environment say so.
-// It reads the files, so that mistakes show at once; each connection reads them again.
-func (f *tlsFlags) apply(cfg *framework.Config, env environ) error {
-	wanted, err := f.wanted(env)
+// apply makes a client's connections encrypted if the flags say so. It reads the files,
+// so that mistakes show at once; each connection reads them again.
+func (f *tlsFlags) apply(cfg *framework.Config) error {
+	wanted, err := f.wanted()
 	if err != nil || !wanted {
 		return err
 	}
-	values := map[string]string{}
-	for _, s := range f.settings() {
-		values[s.env] = s.flag.value
-		if !s.flag.given {
-			values[s.env] = env.get(s.env)
-		}
-	}
-	files := &tlsFiles{ca: values[envTLSCA], cert: values[envTLSCert], key: values[envTLSKey], serverName: values[envTLSServerName]}
+	files := &tlsFiles{ca: f.ca.value, cert: f.cert.value, key: f.key.value, serverName: f.serverName.value}
 	switch {
 	case files.cert != "" && files.key == "":
 		return usageErrorf("--tls-cert without --tls-key: give the file of the certificate's key")

@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/pem"
 	"flag"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,12 +30,20 @@ func parsed(t *testing.T, flags string, env ...string) (framework.Config, error)
 	t.Helper()
 	var c connection
 	fs := flag.NewFlagSet("test", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
 	c.register(fs)
-	require.NoError(t, fs.Parse(strings.Fields(flags)), flags)
-	cfg, _, err := c.config(append(env, envServers+"=127.0.0.1:1"))
+	p := &program{env: append(env, envServers+"=127.0.0.1:1")}
+	require.NoError(t, p.parse(fs, strings.Fields(flags)), flags)
+	cfg, _, err := c.config(p.auth)
 	return cfg, err
 }
+
+var (
+	envTLS           = variableOf("tls")
+	envTLSCA         = variableOf("tls-ca")
+	envTLSCert       = variableOf("tls-cert")
+	envTLSKey        = variableOf("tls-key")
+	envTLSServerName = variableOf("tls-server-name")
+)
 
 func TestTLSIsUsedIfAskedFor(t *testing.T) {
 	ca := write(t, filepath.Join(t.TempDir(), "ca.pem"), tlstest.NewAuthority(t, "test").PEM(), 0o644)
@@ -104,7 +111,6 @@ func TestTLSUsageErrors(t *testing.T) {
 	}{
 		{"--tls=false --tls-ca @ca", nil, []string{"--tls=false and --tls-ca contradict"}},
 		{"", []string{envTLS + "=maybe"}, []string{envTLS, "maybe"}},
-		{"--tls", []string{envTLS + "=maybe"}, []string{envTLS, "maybe"}},
 		{"--tls-ca=", nil, []string{"--tls-ca is empty"}},
 		{"--tls-cert @cert", nil, []string{"--tls-cert without --tls-key"}},
 		{"--tls-key @key", nil, []string{"--tls-key without --tls-cert"}},

@@ -1,0 +1,28 @@
+package main
+
+import "strconv"
+
+// A shortFlag is a letter that stands for a flag, in each verb that has this flag.
+type shortFlag struct {
+	letter  byte
+	name    string                    // of the flag
+	convert func(value string) string // nil if the flag takes the value as it is
+}
+
+// shortFlags are those of flock(1), with the same meaning. -h is for all verbs.
+var shortFlags = []shortFlag{
+	{letter: 's', name: "shared"},
+	{letter: 'x', name: "exclusive"},
+	{letter: 'n', name: "try"},
+	{letter: 'w', name: "timeout", convert: inSeconds},
+	{letter: 'E', name: "conflict-exit-code"},
+	{letter: 'c', name: "command"},
+}
+
+// inSeconds gives a number without a unit that of flock(1).
+func inSeconds(text string) string {
+	if _, err := strconv.ParseFloat(text, 64); err != nil {
+		return text
+	}
+	return text + "s"
+}
