@@ -23,10 +23,10 @@
 //
 // The size is stored at the path, so that all clients agree. The first to acquire
 // stores the number that New was given, and a client with another number gets
-// [ErrSizeMismatch] when it first reads the size. From then on each client follows the
-// stored size. [Semaphore.Resize] changes it, and all who wait see that at once. When
-// it shrinks, holders keep their permits, and no permit is granted until enough have
-// been returned.
+// [ErrSizeMismatch] when it first reads the size, unless it was made with
+// [WithStoredSize]. From then on each client follows the stored size.
+// [Semaphore.Resize] changes it, and all who wait see that at once. When it shrinks,
+// holders keep their permits, and no permit is granted until enough have been returned.
 //
 // The path is created as a container, which the server removes some time, by default a
 // minute, after its last use. The size goes with it, and the next client stores its

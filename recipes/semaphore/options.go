@@ -13,6 +13,7 @@ type options struct {
 	who    string
 	terms  hold.Terms
 	single bool
+	adopts bool
 }
 
 // WithHolder labels this process in the queue, for people who look up who holds the
@@ -44,3 +45,10 @@ func WithLockDelay(d time.Duration) Option { return func(o *options) { o.terms.L
 // or two, but Curator does not know this layout. All users of a path must choose the
 // same one: while it is in use with the other, a client gets ErrOtherLayout.
 func WithSingleQueue() Option { return func(o *options) { o.single = true } }
+
+// WithStoredSize adopts the size that the path stores, whatever it is: there is no
+// ErrSizeMismatch. The number that New was given is stored only where no size is. So
+// Resize can change the size of programs that all start with the same number, and those
+// that start later follow. Of clients that come first at the same time with different
+// numbers, one stores its own, and the others adopt that.
+func WithStoredSize() Option { return func(o *options) { o.adopts = true } }

@@ -42,7 +42,8 @@ var (
 // or zero Semaphore fail with framework.ErrInvalidArgument.
 type Semaphore struct {
 	recipe  acquire.Recipe
-	permits int // 0: adopt the stored size
+	permits int  // what to store where no size is stored; 0: nothing
+	adopts  bool // the stored size, whatever it is
 	single  bool
 	queue   *queue.Queue // of the waiting, with the single queue also of the holders
 	holders *queue.Queue // one node for each held permit; nil with the single queue
@@ -72,7 +73,7 @@ func New(client *framework.Client, path string, permits int, opts ...Option) (*S
 		return nil, fmt.Errorf("semaphore %s: %w", quote.Path(path), err)
 	}
 	self := queue.Self(o.who)
-	s := &Semaphore{permits: permits, single: o.single, recipe: acquire.Recipe{
+	s := &Semaphore{permits: permits, adopts: permits == 0 || o.adopts, single: o.single, recipe: acquire.Recipe{
 		Client: client, Path: path, Terms: o.terms, Kind: lease.KindSemaphore, NotReentrant: true, Self: self,
 	}}
 	in := func(dir, kind string, kinds []string, rule queue.Rule) *queue.Queue {

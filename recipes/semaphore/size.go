@@ -1,14 +1,10 @@
 package semaphore
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
@@ -16,10 +12,6 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
-
-// sizeBytes is the length of a stored size: a big-endian 32-bit number, as Curator's
-// SharedCount has it.
-const sizeBytes = 4
 
 // A record is what the path says about the size.
 type record struct {
@@ -47,12 +39,9 @@ func (r record) stands() bool {
 }
 
 // foreign reports whether the path stores data that is not a size.
-func (r record) foreign() bool { return !r.unset() && (len(r.data) != sizeBytes || isText(r.data)) }
-
-// isText reports whether four bytes are text, such as "0010", and not a number of
-// permits. As a number they are greater than 150 million.
-func isText(data []byte) bool {
-	return utf8.Valid(data) && !bytes.ContainsFunc(data, func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) })
+func (r record) foreign() bool {
+	_, ok := znode.ParseSize(r.data)
+	return !r.unset() && !ok
 }
 
 // checkPermits returns why n cannot be the size of a semaphore.
@@ -65,7 +54,7 @@ func checkPermits(n, least int) error {
 	case n > math.MaxInt32:
 		return fmt.Errorf("%w: %d permits: give at most %d", framework.ErrInvalidArgument, n, math.MaxInt32)
 	}
-	if data := encode(n); isText(data) {
+	if data := znode.Size(n); (record{data: data}).foreign() {
 		return fmt.Errorf("%w: %d permits: stored, that is the text %s", framework.ErrInvalidArgument, n, quote.Excerpt(data))
 	}
 	return nil
@@ -74,11 +63,6 @@ func checkPermits(n, least int) error {
 func tooFew(n int) error {
 	return fmt.Errorf("%w: %d permits: give 1 or more", framework.ErrInvalidArgument, n)
 }
-
-// stored is the size; a negative one, which only other programs write, is 0.
-func (r record) stored() int { return int(max(int32(binary.BigEndian.Uint32(r.data)), 0)) }
-
-func encode(size int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(size)) }
 
 // Size returns the number of permits, held or not, as seen by a server that has caught
 // up with the leader.
@@ -124,7 +108,7 @@ func (s *Semaphore) resize(ctx context.Context, n int) error {
 			if r := (record{data: data}); r.foreign() {
 				return nil, false, r.refuse()
 			}
-			return encode(n), true, nil
+			return znode.Size(n), true, nil
 		})
 		if !errors.Is(err, framework.ErrNoNode) || ctx.Err() != nil {
 			return err
@@ -154,7 +138,8 @@ func (r record) refuse() error {
 	return fmt.Errorf("%w: %s: choose another path, or empty this one if no program needs that", lease.ErrForeignData, quote.Excerpt(r.data))
 }
 
-// agree returns the size, and compares it once with the number that New was given.
+// agree returns the size, and compares it once with the number that New was given,
+// unless the semaphore adopts whatever is stored.
 func (s *Semaphore) agree(r record) (int, error) {
 	switch {
 	case r.unset() && s.permits == 0:
@@ -166,8 +151,8 @@ func (s *Semaphore) agree(r record) (int, error) {
 	case r.unset():
 		return s.permits, nil
 	}
-	size := r.stored()
-	if !s.agreed.Load() && s.permits != 0 && s.permits != size {
+	size, _ := znode.ParseSize(r.data)
+	if !s.agreed.Load() && !s.adopts && s.permits != size {
 		return 0, fmt.Errorf("%w: %d given, %d stored", ErrSizeMismatch, s.permits, size)
 	}
 	s.agreed.Store(true)
@@ -189,7 +174,7 @@ func (s *Semaphore) initialise(ctx context.Context, c *framework.Client, watch b
 		if r.size, err = s.agree(r); err != nil || !r.unset() {
 			return r, err
 		}
-		switch _, err := c.Set(ctx, s.recipe.Path, encode(r.size), r.stat.Version); {
+		switch _, err := c.Set(ctx, s.recipe.Path, znode.Size(r.size), r.stat.Version); {
 		case err == nil, errors.Is(err, framework.ErrBadVersion), errors.Is(err, framework.ErrNoNode), errors.Is(err, framework.ErrUnknownOutcome):
 		default:
 			return r, err

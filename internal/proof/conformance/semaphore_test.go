@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -12,9 +13,15 @@ import (
 func TestSemaphore(t *testing.T) {
 	layouts := map[string][]semaphore.Option{"in Curator's layout": nil, "with a single queue": {semaphore.WithSingleQueue()}}
 	for layout, opts := range layouts {
-		for _, size := range []struct{ permits, each int }{{3, 1}, {1, 1}, {7, 3}} {
+		for _, size := range []struct {
+			permits, each int
+			adopts        bool
+		}{{3, 1, false}, {1, 1, false}, {7, 3, false}, {3, 1, true}} {
 			r := conformance.Recipe{Name: "semaphore", Zero: new(semaphore.Semaphore), Slots: size.permits / size.each, NotReentrant: true}
 			r.New = func(c *framework.Client, path string) lease.Acquirer {
+				if size.adopts {
+					return must(semaphore.New(c, path, size.permits, append(slices.Clip(opts), semaphore.WithStoredSize())...))
+				}
 				return must(semaphore.New(c, path, size.permits, opts...)).Weight(size.each)
 			}
 			if opts == nil {

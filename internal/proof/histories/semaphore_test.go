@@ -41,11 +41,11 @@ func countedSubject(name string, opts ...semaphore.Option) *subject {
 			return err
 		},
 		open: func(c *framework.Client, th *thread) player {
-			size := permits
-			if th.scenario.does(Resize) {
-				size = 0 // the stored size
+			size, all := permits, append(slices.Clip(opts), semaphore.WithMinHold(th.scenario.MinHold), semaphore.WithLockDelay(th.scenario.Delay))
+			if th.scenario.does(Resize) { // the stored size, not one of its own
+				size, all = th.number%2*2*mostPermits, append(all, semaphore.WithStoredSize())
 			}
-			return counter{must(semaphore.New(c, path, size, append(slices.Clip(opts), semaphore.WithMinHold(th.scenario.MinHold), semaphore.WithLockDelay(th.scenario.Delay))...))}
+			return counter{must(semaphore.New(c, path, size, all...))}
 		},
 		choose: func(d die, st, _ *Step) {
 			switch n := d.IntN(100); {
