@@ -163,9 +163,11 @@ func errorText(err error) string {
 	case attemptsFailed(err, framework.ErrCertificateRefused):
 		hint = " (see --tls-cert)"
 	case errors.Is(err, semaphore.ErrSizeMismatch):
-		hint = ": the stored number is removed when the path has been unused for about a minute; programs change it with Semaphore.Resize"
+		hint = ": the stored number is removed when the path has been unused for about a minute; \"zkrecipes resize\" changes it, and --permits stored:N adopts it"
+	case errors.Is(err, semaphore.ErrNoSize):
+		hint = ": --permits stored:N stores N then"
 	case errors.Is(err, striped.ErrSizeMismatch):
-		hint = ": the stored number is removed when the path has been unused for about a minute; programs change it with Locks.Resize"
+		hint = ": the stored number is removed when the path has been unused for about a minute; \"zkrecipes resize\" changes it"
 	}
 	return err.Error() + hint
 }

@@ -113,7 +113,7 @@ func classify(err error, conflict int) (cause string, code int) {
 		return causeDenied, exitNoPerm
 	case errors.Is(err, framework.ErrInvalidArgument), errors.Is(err, framework.ErrInvalidPath),
 		errors.Is(err, once.ErrForgotten), errors.Is(err, once.ErrTooManyRecords),
-		errors.Is(err, semaphore.ErrSizeMismatch), errors.Is(err, striped.ErrSizeMismatch), errors.Is(err, lease.ErrOtherRecipe),
+		errors.Is(err, semaphore.ErrSizeMismatch), errors.Is(err, semaphore.ErrNoSize), errors.Is(err, striped.ErrSizeMismatch), errors.Is(err, lease.ErrOtherRecipe),
 		errors.Is(err, lease.ErrForeignData), errors.Is(err, lease.ErrLockDelayMismatch):
 		return causeUsage, exitUsage
 	}

@@ -16,8 +16,11 @@ The lock:
   -x, --exclusive         the opposite, which is the default
   --permits N             a semaphore: run beside at most N-1 others. All must give the same N, which is
                           stored at PATH; a run with another N fails with exit code 64. The stored
-                          number is removed when PATH has been unused for about a minute; programs
-                          change it with Semaphore.Resize. Only with one PATH.
+                          number is removed when PATH has been unused for about a minute;
+                          "zkrecipes resize" changes it. Only with one PATH.
+  --permits stored:N      the number that is stored counts, and N only where none is: so a crontab that
+                          gives it need not be changed after "zkrecipes resize". All may give different
+                          ones. With --permits stored alone a run fails where none is, with exit code 64.
   --stripes N             N locks at PATH, the stripes: take any one of them. So N runs at a time, as with
                           --permits, but each has a number of its own, 0 to N-1, which COMMAND gets in
                           ZKRECIPES_LOCK_STRIPE: a GPU, a port, a share. N is stored as with --permits.
@@ -145,7 +148,7 @@ without --key waits in the queue of one of them, and moves to another that it fi
 So runs do not always get a stripe in the order in which they came; with --permits they do. Two keys can
 have the same stripe: then they exclude each other too, and a run for one must not wait under a run for the
 other. "zkrecipes ls PATH" shows all stripes. To change N, wait until PATH has been unused for about a minute,
-or use Locks.Resize in a program.
+or use "zkrecipes resize".
 
 Once: the first zkrecipes with a key or tick runs COMMAND. The run is recorded when COMMAND and all
 processes that it has started have ended, COMMAND with exit code 0, while the lock is held. The others wait,

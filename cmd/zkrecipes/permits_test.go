@@ -56,6 +56,33 @@ func TestDisagreementOnThePermits(t *testing.T) {
 	}
 }
 
+// A run that adopts the stored number waits by that, not by its own. Where none is
+// stored it stores its own.
+func TestPermitsAdoptTheStoredNumber(t *testing.T) {
+	server := zktest.NewServer(t)
+	p := start(t, server, flagsFor(command("exit", "0"), "--lock", testLock, "--permits", "stored")...)
+	require.Equal(t, exitUsage, p.end())
+	failed := p.event("failed")
+	require.Equal(t, causeUsage, failed.Cause)
+	require.Contains(t, failed.Reason, "no number of permits is stored at the path: --permits stored:N stores N then")
+
+	first := hold(t, server, "--permits", "stored:2", "--label", "a")
+	require.Equal(t, 2, listed(t, server, testLock).Semaphore.Size)
+	p = start(t, server, flagsFor(command("exit", "0"), "--lock", testLock, "--permits", "3")...)
+	require.Equal(t, exitUsage, p.end(), "without it the numbers still have to agree")
+	require.Contains(t, p.event("failed").Reason, `"zkrecipes resize" changes it, and --permits stored:N adopts it`)
+	second := hold(t, server, "--permits", "stored")
+	third := start(t, server, flagsFor(command("polite"), "--lock", testLock, "--permits", "stored:5")...)
+	require.Equal(t, 2, third.event("waiting").Ahead, "although it could be the third of five")
+	p = start(t, server, flagsFor(command("exit", "0"), "--lock", testLock, "--permits", "stored:5", "--try")...)
+	require.Equal(t, exitConflict, p.end())
+	require.Contains(t, p.event("failed").Reason, "held by a")
+	endPolitely(t, second)
+	require.Equal(t, "ready", third.line())
+	endPolitely(t, first)
+	endPolitely(t, third)
+}
+
 func TestPermitsBelongToTheCredentials(t *testing.T) {
 	server := zktest.NewServer(t)
 	env := []string{envServers + "=" + server.Addr()}

@@ -116,12 +116,12 @@ func (f *runFlags) recipeAt(client *framework.Client, path string) (recipe, leas
 		c.kind, c.mustWait = lease.KindReader, anyWriter
 		return c, lock.Read(), nil
 	case f.permits.given:
-		permits, err := semaphore.New(client, path, f.permits.value, f.semaphoreOptions()...)
+		permits, err := semaphore.New(client, path, f.permits.value.n, f.semaphoreOptions()...)
 		if err != nil {
 			return c, nil, err
 		}
-		c.kind, c.contenders = lease.KindSemaphore, permits.Contenders
-		c.mustWait = func(queue []lease.Contender) bool { return len(queue) >= f.permits.value }
+		queue := &sizedQueue{Semaphore: permits}
+		c.kind, c.contenders, c.mustWait = lease.KindSemaphore, queue.contenders, queue.mustWait
 		return c, permits, nil
 	}
 	// Not the write side of a read-write lock, although it excludes readers as well:
@@ -133,15 +133,6 @@ func (f *runFlags) recipeAt(client *framework.Client, path string) (recipe, leas
 	}
 	c.contenders = lock.Contenders
 	return c, lock, nil
-}
-
-// semaphoreOptions are those for --permits. Curator's layout has no lock-delay.
-func (f *runFlags) semaphoreOptions() []semaphore.Option {
-	opts := []semaphore.Option{semaphore.WithHolder(f.label), semaphore.WithMaxHold(f.maxHold.value), semaphore.WithMinHold(f.minHold.value)}
-	if f.lockDelay.value > 0 {
-		opts = append(opts, semaphore.WithSingleQueue(), semaphore.WithLockDelay(f.lockDelay.value))
-	}
-	return opts
 }
 
 // anyContender is mustWait where at most one client holds.

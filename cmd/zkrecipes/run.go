@@ -18,7 +18,7 @@ type runFlags struct {
 	label         string
 	shared, write bool
 	exclusive     bool
-	permits       option[int]
+	permits       option[permitNumber]
 	stripeFlags
 	recordFlags
 	try      bool
@@ -33,7 +33,7 @@ func (f *runFlags) flagSet() *flag.FlagSet {
 	fs.BoolVar(&f.shared, "shared", false, "")
 	fs.BoolVar(&f.exclusive, "exclusive", false, "")
 	fs.BoolVar(&f.write, "write", false, "")
-	fs.Func("permits", "", f.permits.set(parseNumber))
+	fs.Func("permits", "", f.permits.set(parsePermits))
 	f.stripeFlags.register(fs)
 	f.recordFlags.register(fs)
 	f.registerCommand(fs)
@@ -84,8 +84,8 @@ func (f *runFlags) check() error {
 		return usageErrorf("run: --exclusive and --shared contradict each other")
 	case f.exclusive && f.permits.given:
 		return usageErrorf("run: --exclusive and --permits contradict each other")
-	case f.permits.given && (f.permits.value < 1 || f.permits.value > math.MaxInt32):
-		return usageErrorf("run: --permits %d: a semaphore has at least one permit, and at most %d", f.permits.value, math.MaxInt32)
+	case f.permits.given && !f.permits.value.isValid():
+		return usageErrorf("run: --permits %d: a semaphore has at least one permit, and at most %d", f.permits.value.n, math.MaxInt32)
 	case f.shared && f.write:
 		return usageErrorf("run: --shared and --write contradict each other")
 	case f.shared && f.permits.given:

@@ -156,7 +156,7 @@ func TestDisagreementOnTheStripes(t *testing.T) {
 		require.Equal(t, exitUsage, p.end())
 		failed := p.event("failed")
 		require.Equal(t, causeUsage, failed.Cause)
-		require.Contains(t, failed.Reason, "5 given, 3 stored: the stored number is removed when the path has been unused for about a minute; programs change it with Locks.Resize")
+		require.Contains(t, failed.Reason, "5 given, 3 stored: the stored number is removed when the path has been unused for about a minute; \"zkrecipes resize\" changes it")
 	}
 	// Each kind of recipe refuses the paths of the others.
 	for _, flags := range []string{"", "--permits 3", "--shared"} {
