@@ -7,9 +7,10 @@ const helpOverview = `zkrecipes runs commands under ZooKeeper locks.
   zkrecipes ls PATH [flags]                                 list who holds a lock and who waits for it
   zkrecipes ls --cycles [PATH] [flags]                      find clients that wait for each other
   zkrecipes revoke PATH [flags]                             request that the holders release it
+  zkrecipes resize PATH N [flags]                           change how many permits or stripes there are
   zkrecipes testserver [--port N]                           run an in-memory ZooKeeper, for trying things out
   zkrecipes version                                         print what this program was built from
-  zkrecipes help [run|elect|ls|revoke|testserver|version]   more about one of them
+  zkrecipes help [run|elect|ls|revoke|resize|...]           more about one of them
 
 Give ZooKeeper's address with --servers zk1:2181,zk2:2181 or ZKRECIPES_SERVERS: each flag can be set in the
 environment, and in a file of NAME=value lines (--config). Flags and PATH may come in any order, COMMAND

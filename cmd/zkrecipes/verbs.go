@@ -22,6 +22,7 @@ func verbs() []verb {
 		{"elect", helpElect, new(electFlags).flagSet, (*program).elect},
 		{"ls", helpLs, new(lsFlags).flagSet, failing((*program).ls)},
 		{"revoke", helpRevoke, new(revokeFlags).flagSet, failing((*program).revoke)},
+		{"resize", helpResize, new(resizeFlags).flagSet, failing((*program).resize)},
 		{"testserver", helpTestserver, new(testserverFlags).flagSet, failing((*program).testserver)},
 		{"help", helpOverview, noFlags("help"), failing((*program).help)},
 		{"version", helpVersion, noFlags("version"), failing((*program).version)},
