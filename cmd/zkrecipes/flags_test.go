@@ -6,7 +6,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -288,15 +287,4 @@ func TestGrace(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, test.want, grace)
 	}
-}
-
-func TestVersion(t *testing.T) {
-	info := &debug.BuildInfo{}
-	info.Main.Version = "v1.2.3"
-	info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}}
-	require.Contains(t, versionText(info, true), "zkrecipes v1.2.3, commit 0123456789ab, with changes, go")
-	require.Contains(t, versionText(nil, false), "unknown version")
-	code, stdout, _ := invoke(t, nil, "version")
-	require.Equal(t, 0, code)
-	require.Contains(t, stdout, "zkrecipes ")
 }

@@ -24,8 +24,8 @@ func verbs() []verb {
 		{"revoke", helpRevoke, new(revokeFlags).flagSet, failing((*program).revoke)},
 		{"resize", helpResize, new(resizeFlags).flagSet, failing((*program).resize)},
 		{"testserver", helpTestserver, new(testserverFlags).flagSet, failing((*program).testserver)},
+		{"version", helpVersion, new(versionFlags).flagSet, failing((*program).version)},
 		{"help", helpOverview, noFlags("help"), failing((*program).help)},
-		{"version", helpVersion, noFlags("version"), failing((*program).version)},
 	}
 }
 
@@ -41,7 +41,7 @@ func noFlags(name string) func() *flag.FlagSet {
 // findVerb returns the verb that is called so.
 func findVerb(name string) (verb, bool) {
 	switch name {
-	case "--version", "-version":
+	case "--version", "-version", "-V":
 		name = "version"
 	case "--help", "-help", "-h":
 		name = "help"
