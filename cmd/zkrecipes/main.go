@@ -76,7 +76,7 @@ func run(args []string, stdin, stdout, stderr *os.File, env []string) int {
 	}
 	v, ok := findVerb(args[0])
 	if !ok {
-		return p.failed(usageErrorf("there is no command %q; there are %s", args[0], verbNames()))
+		return p.failed(unknownVerb("there is no command %q", args[0]))
 	}
 	return v.run(p, args[1:])
 }

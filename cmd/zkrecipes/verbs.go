@@ -54,13 +54,53 @@ func findVerb(name string) (verb, bool) {
 	return all[i], true
 }
 
-// verbNames lists all verbs in a message.
-func verbNames() string {
-	var names []string
+// unknownVerb is the mistake that there is no such verb.
+func unknownVerb(format, typed string) error {
+	if nearest := similarVerb(typed); nearest != "" {
+		return usageErrorf(format+"; did you mean %q?", typed, nearest)
+	}
+	return usageErrorf(format+"; there are %s", typed, enumerate(verbNames(), "and"))
+}
+
+// verbNames are the names of all verbs.
+func verbNames() (names []string) {
 	for _, v := range verbs() {
 		names = append(names, v.name)
 	}
-	return enumerate(names, "and")
+	return names
+}
+
+// similarVerb returns a verb that may be what is meant by a mistyped one, "" if there is
+// none: the nearest, by the letters to add, to leave out and to change.
+func similarVerb(typed string) (nearest string) {
+	const far = 3
+	least := min(far, len(typed))
+	for _, v := range verbs() {
+		if d := editDistance(typed, v.name); d < least {
+			nearest, least = v.name, d
+		}
+	}
+	return nearest
+}
+
+// editDistance is the Levenshtein distance of two words, in bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1) // distances of the beginning of a so far to those of b
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			changed := diagonal
+			if a[i] != b[j] {
+				changed++
+			}
+			diagonal, row[j+1] = row[j+1], min(changed, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // help prints the overview or the page about one verb.
@@ -71,7 +111,7 @@ func (p *program) help(args []string) error {
 	}
 	v, ok := findVerb(topic)
 	if !ok || len(args) > 1 {
-		return usageErrorf("there is no help on %q; there is help on %s", strings.Join(args, " "), verbNames())
+		return unknownVerb("there is no help on %q", strings.Join(args, " "))
 	}
 	_, err := p.stdout.WriteString(v.help)
 	return err
