@@ -24,6 +24,7 @@ func verbs() []verb {
 		{"revoke", helpRevoke, new(revokeFlags).flagSet, failing((*program).revoke)},
 		{"resize", helpResize, new(resizeFlags).flagSet, failing((*program).resize)},
 		{"testserver", helpTestserver, new(testserverFlags).flagSet, failing((*program).testserver)},
+		{"completion", helpCompletion, noFlags("completion"), failing((*program).completion)},
 		{"version", helpVersion, new(versionFlags).flagSet, failing((*program).version)},
 		{"help", helpOverview, noFlags("help"), failing((*program).help)},
 	}
@@ -70,8 +71,8 @@ func verbNames() (names []string) {
 	return names
 }
 
-// similarVerb returns a verb that may be what is meant by a mistyped one, "" if there is
-// none: the nearest, by the letters to add, to leave out and to change.
+// similarVerb returns a verb that may be what is meant by a mistyped one, "" if there
+// is none: the nearest, by the letters to add, to leave out and to change.
 func similarVerb(typed string) (nearest string) {
 	const far = 3
 	least := min(far, len(typed))
