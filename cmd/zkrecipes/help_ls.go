@@ -1,23 +1,36 @@
 package main
 
-const helpLs = `usage: zkrecipes ls PATH [--json] [--timeout D] [--servers ...] [--session-timeout D]
-                    [--auth-file FILE] [--tls ...]
+const helpLs = `usage: zkrecipes ls PATH [--output table|wide|json] [--limit N] [--timeout D] [--servers ...]
+                    [--session-timeout D] [--auth-file FILE] [--tls ...]
+       zkrecipes ls PATH --quiet [...]
+       zkrecipes ls PATH --watch [--interval D] [...]
        zkrecipes ls --cycles [PATH] [--json] [...]
 
 Prints the clients that hold the lock, the permits or the leadership of PATH, and those that wait for it,
-in order. It changes nothing.
+in order. It changes nothing. ("zkrecipes show PATH" says more about each of them.)
 
   POS      the position in the queue
+  STATE    held or waiting. A lock can have several readers as holders, a semaphore as many as permits.
   KIND     mutex (run, run --stripes, run --once), reader (run --shared), writer (run --write), semaphore
            (run --permits), leader (elect)
-  STATE    held or waiting. A lock can have several readers as holders, a semaphore as many as permits.
-  TOKEN    the fencing token that the holder has or will have ("-" for those that wait for a permit:
-           not known yet)
-  SESSION  the ZooKeeper session of the client; when it ends, the client holds nothing and waits no more
   WHO, HOST, PID
            what the client says about itself ("-" if nothing, as Java clients). In an election WHO is
            the id.
-  SINCE    when the client joined the queue, by the server's clock; AGE is how long ago that is
+  AGE      how long ago it joined the queue
+  TOKEN    the fencing token that the holder has or will have ("-" for those that wait for a permit:
+           not known yet)
+
+  --output table   these columns (the default). They fit 80 columns with ordinary names.
+  --output wide    more columns, in another order: POS KIND STATE TOKEN SESSION WHO HOST PID SINCE AGE.
+                   SESSION is the ZooKeeper session of the client; when it ends, the client holds nothing
+                   and waits no more. SINCE is when it joined the queue, by the server's clock.
+  --output json    one JSON object, described below; --json is the same
+  --limit N        lists N clients at most, and a line says how many more there are; 0 lists all. Without
+                   it a terminal gets 50, all else gets all.
+
+On a terminal --output table shortens WHO, HOST and RUN until lines fit; what is cut off is marked with "…".
+Held is green and waiting yellow there, what is closed red, unless NO_COLOR is set or TERM is "dumb".
+To a file or a pipe nothing is shortened or coloured.
 
 For a semaphore, a line below says how many permits are free, that is, can be acquired at once; while a
 client waits, none can. (A Java client may not have stored how many permits there are.) Both layouts are
@@ -44,8 +57,24 @@ in --json.)
 
 Text of other clients is escaped where it would act on a terminal or fake a line, as \x1b, \n or \u202e;
 in the table and in names of children also a space, as \x20, and a backslash, as \\ (bash's "printf %b"
-reverses that). So each line of the table has ten words, with stripes or runs eleven. Columns are
-aligned, even with wide characters, except for names wider than 60.
+reverses that). So each line of the table has eight words, of the wide one ten, and one more with stripes or
+runs. Columns are aligned, even with wide characters, except, in a file, for names wider than 60.
+
+--quiet prints nothing. The exit code is 0 if PATH is in use, and 1 if it is free, which is when ls without
+--quiet says "is free". In use means that at least one client holds it or waits for it, also if further
+permits or stripes are free: "semaphore" and "stripes" in --json say how many. A lock that a lock-delay may
+keep closed is in use as well: the work of a holder that has ended may go on.
+
+--watch looks again and again, every --interval (2s), until it is interrupted by INT (Ctrl-C) or TERM, which
+is exit code 0. No look begins before the one before has ended. On a terminal it redraws, and restores what
+was there when it ends. To all else it prints the time and the listing, but only when something other than
+the ages has changed. While no server answers a line says since when; if a look takes longer than two
+seconds, that counts as no answer. When one answers again ls goes on, also if its session was lost. Only if
+the first look fails, or a later one for another reason, it ends with an error.
+With --json, --watch prints one object per line, with these fields:
+  time             string: RFC 3339, UTC
+  no_answer_since  null, or if no server answers string: RFC 3339, UTC: when one last did
+  listing          object as below; null if no server answers: what is true then is not known
 
 --json prints one object, which always has all of these fields, even if they are 0, "", null or []. Fields
 may be added; none is renamed or removed, and none changes its type.
@@ -65,6 +94,7 @@ may be added; none is renamed or removed, and none changes its type.
     since        string: RFC 3339, UTC
     age_seconds  number
     node         string: the node's name, for "zkrecipes revoke --node"
+  left_out   integer: how many clients of the queue --limit has left out
   semaphore  null if there is none, or an object with
     permits      integer: how many there are
     free         integer: how many could be acquired at once
@@ -88,15 +118,20 @@ may be added; none is renamed or removed, and none changes its type.
   others     array of strings: the children that belong to no lock, semaphore or election
 
 ` + helpCycles + `
---timeout D limits how long ls may take, connecting included (15s).
+--timeout D limits how long ls may take, connecting included (15s); with --watch, how long connecting may
+take, and each look.
 ` + helpConnection + `
-Exit codes: 0 the queue was printed, even if it is empty, or the cycles, even if there are some; 64 usage;
-69 ZooKeeper cannot be used (the error names the addresses and what happened at each); 77 credentials or the
-client's certificate refused, or not permitted.
+Exit codes: 0 the queue was printed, even if it is empty, or the cycles, even if there are some, or --watch
+was interrupted; with --quiet 0 in use, 1 free; 64 usage; 69 ZooKeeper cannot be used (the error names the
+addresses and what happened at each); 77 credentials or the client's certificate refused, or not permitted.
 
 Examples:
   Who holds it?
       zkrecipes ls /locks/backup
+  Is it in use, for a script? (An error is no "free": its code is 64 or more.)
+      if zkrecipes ls --quiet /locks/backup; then echo busy; elif [ $? -eq 1 ]; then echo free; fi
+  See it change:
+      zkrecipes ls --watch /locks/backup
   How many wait, for a script:
       zkrecipes ls /locks/backup --json | jq '[.queue[] | select(.state == "waiting")] | length'
   Is there a deadlock, for a script:

@@ -59,9 +59,15 @@ func queueOf(recipe inspect.Recipe, stripe int, run string) (*int, *string) {
 	return nil, nil
 }
 
-// hasEnded reports whether a holder of one of the queues has ended without a release.
-func hasEnded(delays []inspect.LockDelay) bool {
-	return slices.ContainsFunc(delays, func(d inspect.LockDelay) bool { return len(d.Ended) > 0 })
+// mayBeClosed reports whether a client that comes now may have to wait because a holder
+// of one of the queues has ended without a release.
+func mayBeClosed(delays []inspect.LockDelay, now time.Time) bool {
+	return slices.ContainsFunc(delays, func(d inspect.LockDelay) bool {
+		return slices.ContainsFunc(d.Ended, func(e inspect.Ended) bool {
+			over, seen := overFrom(d.Delay, e)
+			return !seen || now.Before(over)
+		})
+	})
 }
 
 // printLockDelays writes why a lock that nobody holds may not be granted.

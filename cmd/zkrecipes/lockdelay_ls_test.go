@@ -53,7 +53,7 @@ func TestListingOfALockDelay(t *testing.T) {
 	require.Equal(t, 0, code, stderr)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	require.Len(t, lines, 3)
-	require.Regexp(t, `^1 +mutex +held `, lines[1])
+	require.Regexp(t, `^1 +held +mutex `, lines[1])
 	require.Equal(t, "lock-delay: 1h0m0s (all who use it have to give the same)", lines[2])
 	require.NoError(t, held.Release())
 	code, stdout, _ = invoke(t, env, "ls", testLock)

@@ -83,7 +83,7 @@ func run(args []string, stdin, stdout, stderr *os.File, env []string) int {
 
 // failed prints why a verb failed and returns its exit code.
 func (p *program) failed(err error) int {
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err != nil && !errors.Is(err, flag.ErrHelp) && !errors.Is(err, errFree) {
 		_ = printLine(p.stderr, "zkrecipes: "+p.withOrigins(err)) // if it fails there is no other way to report it
 	}
 	return exitCode(err, exitConflict)

@@ -50,10 +50,10 @@ func TestListingOfAJob(t *testing.T) {
 	require.Equal(t, 0, code, stderr)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	require.Len(t, lines, 5)
-	require.Regexp(t, `^RUN +POS +KIND +STATE +TOKEN `, lines[0])
-	require.Regexp(t, fmt.Sprintf(`^a +1 +mutex +held +%d .* holder.x20of.x20a `, first.Token()), lines[1])
-	require.Regexp(t, `^a +2 +mutex +waiting `, lines[2])
-	require.Regexp(t, fmt.Sprintf(`^b.x20c +1 +mutex +held +%d `, second.Token()), lines[3])
+	require.Regexp(t, `^RUN +POS +STATE +KIND +WHO `, lines[0])
+	require.Regexp(t, fmt.Sprintf(`^a +1 +held +mutex +holder.x20of.x20a .* %d$`, first.Token()), lines[1])
+	require.Regexp(t, `^a +2 +waiting +mutex `, lines[2])
+	require.Regexp(t, fmt.Sprintf(`^b.x20c +1 +held +mutex .* %d$`, second.Token()), lines[3])
 	require.Equal(t, "runs that are recorded as finished: 0", lines[4])
 
 	l := listed(t, server, testLock)
@@ -89,7 +89,7 @@ func TestListingOfAJobThatWasSwept(t *testing.T) {
 	require.Contains(t, stdout, "\nruns that are recorded as finished: 0; older records than 2026-11-25T03:00:00Z were removed\n")
 	code, stdout, _ = invoke(t, env, "ls", testLock, "--json")
 	require.Equal(t, 0, code)
-	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "semaphore": null, "stripes": null, "job": {"records": 0, "swept": "2026-11-25T03:00:00Z"}, "lock_delays": [], "others": []}`, stdout)
+	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "left_out": 0, "semaphore": null, "stripes": null, "job": {"records": 0, "swept": "2026-11-25T03:00:00Z"}, "lock_delays": [], "others": []}`, stdout)
 
 	_, err = client.Set(t.Context(), testLock+"/done", []byte("swept up to 9999-12-31T23:59:59-01:00"), framework.AnyVersion)
 	require.NoError(t, err)

@@ -74,6 +74,11 @@ func TestTextOfOtherClientsIsEscaped(t *testing.T) {
 	requireLines(t, 5, stdout)
 	lines := strings.Split(stdout, "\n")
 	for _, line := range lines[:4] {
+		require.Len(t, strings.Fields(line), 8, line)
+	}
+	_, wide, _ := invoke(t, env, "ls", testLock, "--output", "wide")
+	requireLines(t, 5, wide)
+	for _, line := range strings.Split(wide, "\n")[:4] {
 		require.Len(t, strings.Fields(line), 10, line)
 	}
 	require.Contains(t, lines[1], quote.Cell(hostile))

@@ -49,10 +49,10 @@ func TestListingOfStripes(t *testing.T) {
 	require.Equal(t, 0, code, stderr)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	require.Len(t, lines, 5)
-	require.Regexp(t, `^STRIPE +POS +KIND +STATE +TOKEN `, lines[0])
-	require.Regexp(t, fmt.Sprintf(`^1 +1 +mutex +held +%d .* holder.x20of.x20d `, d.Token()), lines[1])
-	require.Regexp(t, `^1 +2 +mutex +waiting `, lines[2])
-	require.Regexp(t, fmt.Sprintf(`^3 +1 +mutex +held +%d .* holder.x20of.x20h `, h.Token()), lines[3])
+	require.Regexp(t, `^STRIPE +POS +STATE +KIND +WHO `, lines[0])
+	require.Regexp(t, fmt.Sprintf(`^1 +1 +held +mutex +holder.x20of.x20d .* %d$`, d.Token()), lines[1])
+	require.Regexp(t, `^1 +2 +waiting +mutex `, lines[2])
+	require.Regexp(t, fmt.Sprintf(`^3 +1 +held +mutex +holder.x20of.x20h .* %d$`, h.Token()), lines[3])
 	require.Equal(t, "2 of 4 stripes are free", lines[4])
 
 	l := listed(t, server, testLock)
@@ -74,7 +74,7 @@ func TestListingOfStripes(t *testing.T) {
 	require.Equal(t, testLock+" is free: no client holds it or waits for it\n4 of 4 stripes are free\n", stdout)
 	code, stdout, _ = invoke(t, env, "ls", testLock, "--json")
 	require.Equal(t, 0, code)
-	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "semaphore": null, "stripes": {"stripes": 4, "free": 4}, "job": null, "lock_delays": [], "others": []}`, stdout)
+	require.JSONEq(t, `{"lock": "`+testLock+`", "exists": true, "queue": [], "left_out": 0, "semaphore": null, "stripes": {"stripes": 4, "free": 4}, "job": null, "lock_delays": [], "others": []}`, stdout)
 }
 
 // The number is not stored where no stripe was ever granted, and other queues have no
@@ -91,8 +91,8 @@ func TestListingOfStripesBesideALock(t *testing.T) {
 	require.Equal(t, 0, code)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	require.Len(t, lines, 4)
-	require.Regexp(t, `^- +1 +mutex +held `, lines[1])
-	require.Regexp(t, `^3 +1 +mutex +held `, lines[2])
+	require.Regexp(t, `^- +1 +held +mutex `, lines[1])
+	require.Regexp(t, `^3 +1 +held +mutex `, lines[2])
 	require.Equal(t, "how many stripes there are is not stored at "+testLock, lines[3])
 	require.Nil(t, listed(t, server, testLock).Queue[0].Stripe)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,26 +16,28 @@ const (
 	columnGap = 2
 	// Wider cells are not aligned with: one long label must not make all lines long.
 	widestColumn = 60
+	// Columns are not shortened to less: what is left has to tell clients apart.
+	leastColumn = 6
+	// cutMark ends a cell that is shortened. It is one column wide.
+	cutMark = "…"
 )
 
 // String lays the table out: cells are separated by spaces, and begin at the same
 // column of a terminal in each line.
-func (t table) String() string {
-	var columns []int
-	for _, line := range t {
-		for i, text := range line {
-			if i == len(columns) {
-				columns = append(columns, 0)
-			}
-			if w := width(text); w <= widestColumn {
-				columns[i] = max(columns[i], w)
-			}
-		}
-	}
+func (t table) String() string { return t.layOut(nil) }
+
+// layOut is String with another text for some cells, as wide as the cell: the same in a
+// colour. nil leaves all as they are.
+func (t table) layOut(paint func(head, cell string) string) string {
+	columns := t.columns(widestColumn)
 	var out strings.Builder
-	for _, line := range t {
+	for at, line := range t {
 		for i, text := range line {
-			out.WriteString(text)
+			if paint != nil && at > 0 {
+				out.WriteString(paint(t[0][i], text))
+			} else {
+				out.WriteString(text)
+			}
 			if i < len(line)-1 {
 				out.WriteString(strings.Repeat(" ", max(columns[i]-width(text), 0)+columnGap))
 			}
@@ -42,6 +45,62 @@ func (t table) String() string {
 		out.WriteByte('\n')
 	}
 	return out.String()
+}
+
+// columns returns how wide each column is. Cells wider than the limit do not count.
+func (t table) columns(limit int) (columns []int) {
+	for _, line := range t {
+		for i, text := range line {
+			if i == len(columns) {
+				columns = append(columns, 0)
+			}
+			if w := width(text); w <= limit {
+				columns[i] = max(columns[i], w)
+			}
+		}
+	}
+	return columns
+}
+
+// fit shortens the cells of some columns, which are named by their heads, until no line
+// is wider than that, or all of these columns are as narrow as may be.
+func (t table) fit(widest int, shortened ...string) {
+	columns := t.columns(math.MaxInt)
+	excess := (len(columns)-1)*columnGap - widest
+	for _, w := range columns {
+		excess += w
+	}
+	for ; excess > 0; excess-- {
+		most := -1
+		for i, head := range t[0] {
+			if slices.Contains(shortened, head) && columns[i] > leastColumn && (most < 0 || columns[i] > columns[most]) {
+				most = i
+			}
+		}
+		if most < 0 {
+			break
+		}
+		columns[most]--
+	}
+	for _, line := range t {
+		for i := range line {
+			line[i] = shorten(line[i], columns[i])
+		}
+	}
+}
+
+// shorten cuts printable text that is wider than that, and marks the cut.
+func shorten(text string, widest int) string {
+	if width(text) <= widest {
+		return text
+	}
+	left := widest - width(cutMark)
+	for at, r := range text {
+		if left -= width(string(r)); left < 0 {
+			return text[:at] + cutMark
+		}
+	}
+	return text
 }
 
 // width returns how many columns a terminal gives to printable text: none to marks
