@@ -28,7 +28,7 @@ func ordinary() *listing {
 	for i, state := range []string{"held", "held", "waiting"} {
 		l.Queue = append(l.Queue, queueEntry{
 			Position: i + 1, Kind: "semaphore", State: inspect.State(state), Token: 98784247808, Session: "0x1000003f2a50001",
-			Who: "nightly", Host: fmt.Sprintf("db-%d.eu.example", i), PID: 4123456, Since: time.Now(), Age: 3*86400 + 4*3600,
+			Who: "nightly", Host: fmt.Sprintf("db-%d.eu.example", i), PID: 4123456, Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 3*86400 + 4*3600,
 		})
 	}
 	return l
