@@ -87,8 +87,8 @@ func TestFlagHelp(t *testing.T) {
 		require.Equal(t, want, [2]string{value, text}, name)
 	}
 	long := "how long it takes: the time from the first to the last of them all, which may be long, but not longer"
-	require.Equal(t, "how long it takes", shorten(long))
-	require.Equal(t, "what is there, and no more", shorten("what is there, and no more."))
+	require.Equal(t, "how long it takes", firstClause(long))
+	require.Equal(t, "what is there, and no more", firstClause("what is there, and no more."))
 }
 
 func TestCompletionScripts(t *testing.T) {

@@ -87,12 +87,17 @@ func (l *listing) text(as format, on page) string {
 	if l.LeftOut > 0 {
 		fmt.Fprintf(&text, "and %d more%s (--limit 0 lists all)\n", l.LeftOut, l.holdersLeftOut())
 	}
-	l.printNumbers(&text)
-	printLockDelays(&text, l.delays)
-	if n := len(l.Others); n > 0 {
-		fmt.Fprintf(&text, "%s has children that belong to no lock, semaphore or election (%d): %s\n", quote.Line(l.Lock), n, firstFew(l.Others))
-	}
+	l.printRest(&text)
 	return text.String()
+}
+
+// printRest writes what is known besides the queues.
+func (l *listing) printRest(out io.Writer) {
+	l.printNumbers(out)
+	printLockDelays(out, l.delays)
+	if n := len(l.Others); n > 0 {
+		fmt.Fprintf(out, "%s has children that belong to no lock, semaphore or election (%d): %s\n", quote.Line(l.Lock), n, firstFew(l.Others))
+	}
 }
 
 func (l *listing) holdersLeftOut() string {

@@ -77,7 +77,7 @@ func (v verb) flagHelp(f *flag.Flag) (value, text string) {
 	names := `(?:-\S, )?` + regexp.QuoteMeta(dashed(f.Name)) + `(?:, --?[a-z-]+)?`
 	line := regexp.MustCompile(`(?m)^ {0,2}` + names + `(?:` + valueName + `\S*)?(?: +|\n {6,})(.+(?:\n {6,}.+)*)`).FindStringSubmatch(v.help)
 	if line != nil {
-		value, text = line[1], shorten(strings.Join(strings.Fields(line[2]), " "))
+		value, text = line[1], firstClause(strings.Join(strings.Fields(line[2]), " "))
 	}
 	if isSwitch(f) {
 		return "", text
@@ -96,8 +96,8 @@ func dashed(name string) string {
 	return "--" + name
 }
 
-// shorten returns the beginning of a text: a clause of it.
-func shorten(text string) string {
+// firstClause returns the beginning of a text.
+func firstClause(text string) string {
 	const enough = 72
 	for _, end := range []string{". ", "; ", " (", ": ", ", "} {
 		if i := strings.Index(text, end); i > 0 && (len(text) > enough || end != ": " && end != ", ") {

@@ -21,6 +21,7 @@ func verbs() []verb {
 		{"run", helpRun, new(runFlags).flagSet, (*program).run},
 		{"elect", helpElect, new(electFlags).flagSet, (*program).elect},
 		{"ls", helpLs, new(lsFlags).flagSet, failing((*program).ls)},
+		{"show", helpShow, new(showFlags).flagSet, failing((*program).show)},
 		{"revoke", helpRevoke, new(revokeFlags).flagSet, failing((*program).revoke)},
 		{"resize", helpResize, new(resizeFlags).flagSet, failing((*program).resize)},
 		{"testserver", helpTestserver, new(testserverFlags).flagSet, failing((*program).testserver)},

@@ -105,7 +105,7 @@ func isUnanswered(err error) bool {
 func (p *program) lsWatch(f *lsFlags, path string, as format) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	cfg, chroot, err := f.config(p.env)
+	cfg, chroot, err := f.config(p.auth)
 	if err != nil {
 		return err
 	}
