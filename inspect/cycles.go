@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/recipepath"
 )
 
 // A CycleSurvey is what Cycles found.
@@ -57,18 +56,8 @@ type Link struct {
 // Errors: those of Path, but the path may be "/", and what the client may not read is
 // no error.
 func Cycles(ctx context.Context, client *framework.Client, path string) (*CycleSurvey, error) {
-	at := recipepath.Intent{Client: client, Path: path, Package: "inspect", What: "a recipe"}
-	if path == "/" {
-		at.Path = "/any"
-	}
-	if err := at.Check(); err != nil {
-		return nil, err
-	}
-	if err := client.Sync(ctx, path); err != nil {
-		return nil, err
-	}
-	w := walk{client: client, denied: new(denied)}
-	if err := w.all(ctx, path); err != nil {
+	w := &walk{client: client, denied: new(denied)}
+	if err := w.from(ctx, path); err != nil {
 		return nil, err
 	}
 	found := &CycleSurvey{Locks: len(w.places)}

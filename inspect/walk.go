@@ -18,6 +18,9 @@ type place struct {
 	single    bool // a semaphore with a single queue
 	contended bool // one of its contenders may wait
 
+	names []znode.Name // of its contenders, in order; in a semaphore of two queues those that wait
+	held  []znode.Name // the permits of such a semaphore
+
 	queue  Queue
 	size   int64 // of a semaphore; 0 if it is not known
 	sizeAt int64 // the transaction that stored it, or a later one
@@ -30,6 +33,10 @@ type walk struct {
 	root   string
 	places []place
 	denied *denied
+
+	keepsNames bool                // those of all contenders
+	records    map[string][]string // the names of the nodes of holders for which a lock-delay has a record, by path
+	visit      func(listed)        // called for each node that was listed; nil for none
 }
 
 // denied are the paths that the client may not read.
@@ -55,7 +62,9 @@ func (d *denied) sorted() []string { return slices.Compact(slices.Sorted(slices.
 // A listed is what a walk has found at one path.
 type listed struct {
 	path     string
-	children []string
+	children []string // sorted
+	stat     framework.Stat
+	ok       bool // it existed, and may be read
 }
 
 // zookeeper is the node that all servers have for themselves.
@@ -78,12 +87,12 @@ func (w *walk) all(ctx context.Context, path string) error {
 }
 
 func (w *walk) list(ctx context.Context, path string) (listed, error) {
-	children, _, err := w.client.Children(ctx, path)
+	children, stat, err := w.client.Children(ctx, path)
 	if errors.Is(err, framework.ErrNoNode) || w.denied.skips(path, err) {
 		return listed{path: path}, nil
 	}
 	slices.Sort(children)
-	return listed{path, children}, err
+	return listed{path, children, stat, true}, err
 }
 
 // sort finds the places of one level, and returns the paths of the next one.
@@ -93,17 +102,18 @@ func (w *walk) sort(lists []listed) (next []string) {
 		at[l.path] = l
 	}
 	for _, l := range lists {
+		if w.visit != nil && l.ok {
+			w.visit(l)
+		}
 		dir, name := split(l.path)
-		permits := len(znode.Contenders(at[dir+"/"+znode.PermitsDir].children, znode.Permit))
-		switch isSemaphore := dir != "" && l.path != w.root && permits > 0; {
-		case l.path == "/", name == znode.LockDelayDir, name == znode.QueueDir && isSemaphore:
-		case name == znode.PermitsDir && isSemaphore:
-			// Without permits, but with a queue, there may be a lock at the path of
-			// that.
-			waiting := znode.Contenders(at[dir+"/"+znode.QueueDir].children, znode.Locks...)
-			w.places = append(w.places, place{path: dir, recipe: Semaphore, contended: len(waiting) > 0})
+		switch {
+		case l.path == "/":
+		case name == znode.LockDelayDir:
+			w.keepRecords(dir, l.children)
+		case !w.isSemaphore(l.path, at):
 			w.addQueues(l)
-		default:
+		case name == znode.PermitsDir:
+			w.addSemaphore(dir, at)
 			w.addQueues(l)
 		}
 		for _, child := range l.children {
@@ -113,6 +123,51 @@ func (w *walk) sort(lists []listed) (next []string) {
 		}
 	}
 	return next
+}
+
+// isSemaphore reports whether a path is one of the two parents of a semaphore of two
+// queues. Where there are no permits, but a queue, there may be a lock at the path of
+// that, unless the other parent exists: then permits are to come.
+func (w *walk) isSemaphore(path string, at map[string]listed) bool {
+	dir, name := split(path)
+	if dir == "" || path == w.root || name != znode.PermitsDir && name != znode.QueueDir {
+		return false
+	}
+	permits, found := at[dir+"/"+znode.PermitsDir]
+	waiting := at[dir+"/"+znode.QueueDir]
+	return found && (contendersIn(permits, znode.Permit) || contendersIn(waiting, znode.Locks...))
+}
+
+func contendersIn(l listed, kinds ...string) bool {
+	return slices.ContainsFunc(l.children, func(child string) bool {
+		_, contends := znode.Parse(child, kinds...)
+		return contends
+	})
+}
+
+// addSemaphore adds that of two queues at a path.
+func (w *walk) addSemaphore(path string, at map[string]listed) {
+	if !at[path+"/"+znode.PermitsDir].ok { // it may not be read, so who holds is not known, or it is gone
+		return
+	}
+	p := place{path: path, recipe: Semaphore}
+	p.names = znode.Contenders(at[path+"/"+znode.QueueDir].children, znode.Locks...)
+	p.held = znode.Contenders(at[path+"/"+znode.PermitsDir].children, znode.Permit)
+	p.contended = len(p.names) > 0
+	w.add(p)
+}
+
+func (w *walk) add(p place) {
+	if !w.keepsNames {
+		p.names, p.held = nil, nil
+	}
+	w.places = append(w.places, p)
+}
+
+func (w *walk) keepRecords(path string, names []string) {
+	if w.keepsNames && len(names) > 0 {
+		w.records[path] = names
+	}
 }
 
 // leaf reports whether nothing can be below a node: it is that of a contender, or the
@@ -133,8 +188,8 @@ func (w *walk) addQueues(l listed) {
 		single bool
 		kinds  []string
 	}{{Lock, false, znode.Locks}, {Election, false, []string{znode.Latch}}, {Semaphore, true, []string{znode.Permits}}} {
-		if n := len(znode.Contenders(l.children, q.kinds...)); n > 0 {
-			w.places = append(w.places, place{path: l.path, recipe: q.recipe, single: q.single, contended: n > 1})
+		if names := znode.Contenders(l.children, q.kinds...); len(names) > 0 {
+			w.add(place{path: l.path, recipe: q.recipe, single: q.single, contended: len(names) > 1, names: names})
 		}
 	}
 }

@@ -88,13 +88,10 @@ func (p *program) lsCycles(fs *flag.FlagSet, conn *connection, path string, asJS
 	})
 }
 
-// newCycleListing describes what was found below a path. Its full path is below a
-// chroot, which is left out.
+// newCycleListing describes what was found below a path, of which full is the full
+// path.
 func newCycleListing(path, full string, found *inspect.CycleSurvey) *cycleListing {
-	chroot := strings.TrimSuffix(full, strings.TrimSuffix(path, "/"))
-	given := func(path string) string {
-		return cmp.Or(strings.TrimPrefix(path, strings.TrimSuffix(chroot, "/")), "/")
-	}
+	given := givenPaths(path, full)
 	l := &cycleListing{Below: path, Locks: found.Locks, Cycles: []cycle{}, Unreadable: []string{}}
 	for _, of := range found.Cycles {
 		c := cycle{Certain: of.Certain, Since: of.Since.UTC(), Age: seconds(age(of.Since))}
@@ -125,9 +122,7 @@ func (l *cycleListing) text() string {
 	} else {
 		fmt.Fprintf(&text, "no cycles; locks in use below %s: %d\n", quote.Line(l.Below), l.Locks)
 	}
-	if n := len(l.Unreadable); n > 0 {
-		fmt.Fprintf(&text, "not permitted to read, and left out (%d): %s\n", n, firstFew(l.Unreadable))
-	}
+	text.WriteString(unreadableText(l.Unreadable))
 	return text.String()
 }
 

@@ -11,6 +11,7 @@ zkrecipes runs commands under ZooKeeper locks.
   elect       run a command whenever this machine leads
   ls          list who holds a lock and who waits for it; find deadlocks
   show        say all that is known about one lock
+  top         list the locks that most clients wait for, and those held longest
   revoke      request that the holders of a lock release it
   resize      change how many permits or stripes there are
   testserver  run an in-memory ZooKeeper, for trying things out

@@ -4,6 +4,7 @@ const helpLs = `usage: zkrecipes ls PATH [--output table|wide|json] [--limit N] 
                     [--session-timeout D] [--auth-file FILE] [--tls ...]
        zkrecipes ls PATH --quiet [...]
        zkrecipes ls PATH --watch [--interval D] [...]
+       zkrecipes ls --recursive [PATH] [--json] [...]
        zkrecipes ls --cycles [PATH] [--json] [...]
 
 Prints the clients that hold the lock, the permits or the leadership of PATH, and those that wait for it,
@@ -117,11 +118,12 @@ may be added; none is renamed or removed, and none changes its type.
                  Clients that join the queue twice the lock-delay later need not wait.
   others     array of strings: the children that belong to no lock, semaphore or election
 
+` + helpRecursive + `
 ` + helpCycles + `
 --timeout D limits how long ls may take, connecting included (15s); with --watch, how long connecting may
 take, and each look.
 ` + helpConnection + `
-Exit codes: 0 the queue was printed, even if it is empty, or the cycles, even if there are some, or --watch
+Exit codes: 0 the queue was printed, even if it is empty, or the locks or the cycles, however many, or --watch
 was interrupted; with --quiet 0 in use, 1 free; 64 usage; 69 ZooKeeper cannot be used (the error names the
 addresses and what happened at each); 77 credentials or the client's certificate refused, or not permitted.
 
@@ -134,6 +136,8 @@ Examples:
       zkrecipes ls --watch /locks/backup
   How many wait, for a script:
       zkrecipes ls /locks/backup --json | jq '[.queue[] | select(.state == "waiting")] | length'
+  Which locks of an application are in use?
+      zkrecipes ls --recursive /locks
   Is there a deadlock, for a script:
       zkrecipes ls --cycles /locks --json | jq -e 'any(.cycles[]; .certain)'
 `

@@ -18,9 +18,9 @@ var errFree = errors.New("free")
 type lsFlags struct {
 	connection
 	output
-	cycles, quiet, watch bool
-	interval             option[time.Duration]
-	limit                option[int]
+	cycles, recursive, quiet, watch bool
+	interval                        option[time.Duration]
+	limit                           option[int]
 }
 
 // usualLimit is how many contenders are listed on a terminal, unless --limit says
@@ -36,6 +36,7 @@ func (f *lsFlags) flagSet() *flag.FlagSet {
 	f.output.register(fs)
 	f.interval.value = usualInterval
 	fs.BoolVar(&f.cycles, "cycles", false, "")
+	fs.BoolVar(&f.recursive, "recursive", false, "")
 	fs.BoolVar(&f.quiet, "quiet", false, "")
 	fs.BoolVar(&f.watch, "watch", false, "")
 	fs.Func("interval", "", f.interval.set(parseDuration))
@@ -50,10 +51,12 @@ func (f *lsFlags) check() (format, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case f.quiet && (printed || f.watch || f.cycles):
-		return "", usageErrorf("ls: --quiet prints nothing: it contradicts --output, --json, --limit, --watch and --cycles")
-	case f.cycles && (f.watch || f.limit.given || as == asWide):
-		return "", usageErrorf("ls: --cycles prints no queue: it contradicts --watch, --limit and --output %s", asWide)
+	case f.quiet && (printed || f.watch || f.cycles || f.recursive):
+		return "", usageErrorf("ls: --quiet prints nothing: it contradicts --output, --json, --limit, --watch, --cycles and --recursive")
+	case f.recursive && f.cycles:
+		return "", usageErrorf("ls: --recursive and --cycles print different things: give one of them")
+	case (f.cycles || f.recursive) && (f.watch || f.limit.given || as == asWide):
+		return "", usageErrorf("ls: --cycles and --recursive print no queue: they contradict --watch, --limit and --output %s", asWide)
 	case f.interval.given && !f.watch:
 		return "", usageErrorf("ls: --interval is for --watch")
 	case f.interval.value == 0:
@@ -73,6 +76,9 @@ func (p *program) ls(args []string) error {
 		return err
 	}
 	as, err := f.check()
+	if err == nil && f.recursive {
+		return p.lsRecursive(fs, &f.connection, path, as == asJSON)
+	}
 	if err == nil && f.cycles {
 		return p.lsCycles(fs, &f.connection, path, as == asJSON)
 	}

@@ -22,6 +22,7 @@ func verbs() []verb {
 		{"elect", helpElect, new(electFlags).flagSet, (*program).elect},
 		{"ls", helpLs, new(lsFlags).flagSet, failing((*program).ls)},
 		{"show", helpShow, new(showFlags).flagSet, failing((*program).show)},
+		{"top", helpTop, new(topFlags).flagSet, failing((*program).top)},
 		{"revoke", helpRevoke, new(revokeFlags).flagSet, failing((*program).revoke)},
 		{"resize", helpResize, new(resizeFlags).flagSet, failing((*program).resize)},
 		{"testserver", helpTestserver, new(testserverFlags).flagSet, failing((*program).testserver)},

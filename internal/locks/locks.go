@@ -37,6 +37,20 @@ func policy(self znode.Name, ahead queue.Ahead) (wait []znode.Name) {
 	return nil
 }
 
+// Holding returns how many of the contenders hold, which are the first ones: as many as
+// policy admits, without asking it for each.
+func Holding(names []znode.Name) (n int) {
+	readers := true // all before n are
+	for ; n < len(names); n++ {
+		isReader := names[n].Kind == znode.Reader
+		if n > 0 && !(readers && isReader) && !names[n].SharesPosition(names[0]) {
+			break
+		}
+		readers = readers && isReader
+	}
+	return n
+}
+
 // excludesAll reports whether nobody has a lock beside the holder with that node.
 func excludesAll(of znode.Name) bool { return of.Kind != znode.Reader }
 

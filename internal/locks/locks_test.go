@@ -67,3 +67,31 @@ func TestEndOfAWriterAdmitsOnlyReadersWithoutALook(t *testing.T) {
 		}
 	}
 }
+
+// The holders are those that the policy admits, which are the first ones.
+func TestHoldersAreThoseThatThePolicyAdmits(t *testing.T) {
+	t.Parallel()
+	_, policy := queueOf(t)
+	kinds := []string{znode.Reader, znode.Reader, znode.Writer, znode.Mutex}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var all []znode.Name
+		for i := range rnd.IntN(6) {
+			name := znode.Name{Node: fmt.Sprint(i), Kind: kinds[rnd.IntN(len(kinds))], Sequence: int32(i)}
+			if i > 0 && rnd.IntN(3) == 0 {
+				name.Sequence = all[i-1].Sequence
+			}
+			all = append(all, name)
+		}
+		slices.SortFunc(all, znode.Compare)
+		want := 0
+		for want < len(all) {
+			ahead := slices.DeleteFunc(slices.Clone(all[:want]), all[want].SharesPosition)
+			if len(policy(all[want], queue.Before(ahead))) > 0 {
+				break
+			}
+			want++
+		}
+		require.Equal(t, want, locks.Holding(all), "%v", all)
+	}
+}

@@ -93,7 +93,7 @@ func (q *Queue) readAll(ctx context.Context, names []znode.Name) ([]*Entry, erro
 		for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
 			switch data, stat, err := q.Client.Get(ctx, q.Node(names[i].Node)); {
 			case err == nil:
-				all[i] = &Entry{q.describe(names[i], data, stat), data, stat.Version}
+				all[i] = &Entry{Describe(q.Node(names[i].Node), names[i], data, stat), data, stat.Version}
 			case !errors.Is(err, framework.ErrNoNode):
 				failed <- err
 				cancel()
@@ -120,9 +120,10 @@ var kinds = map[string]string{
 // known.
 func KindOf(name znode.Name) string { return kinds[name.Kind] }
 
-func (q *Queue) describe(name znode.Name, data []byte, stat framework.Stat) lease.Contender {
+// Describe returns the contender of a node, with what that says. It is not Holding.
+func Describe(path string, name znode.Name, data []byte, stat framework.Stat) lease.Contender {
 	c := lease.Contender{
-		Kind: KindOf(name), Node: name.Node, Path: q.Node(name.Node), Token: lease.Token(stat.Czxid), Session: stat.EphemeralOwner,
+		Kind: KindOf(name), Node: name.Node, Path: path, Token: lease.Token(stat.Czxid), Session: stat.EphemeralOwner,
 		Holder: HolderOf(name.Node, data), Enqueued: stat.Ctime,
 	}
 	if name.Kind != znode.Latch {

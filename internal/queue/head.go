@@ -31,7 +31,7 @@ func (q *Queue) first(ctx context.Context, get func(ctx context.Context, path st
 	for _, name := range names {
 		switch data, stat, err := get(ctx, q.Node(name.Node)); {
 		case err == nil:
-			head = q.describe(name, data, stat)
+			head = Describe(q.Node(name.Node), name, data, stat)
 			head.Holding = true
 			return head, true, nil
 		case !errors.Is(err, framework.ErrNoNode):

@@ -51,7 +51,7 @@ func CycleMutants() []Mutant {
 		File: "inspect/waits.go", Old: "return n.Token < other.Token", New: "return n.Token != other.Token",
 	}, {
 		Name: "the records of a lock-delay count as a lock", Package: inspecting, Tests: "WhatAWalkFinds",
-		File: "inspect/walk.go", Old: "name == znode.LockDelayDir, ", New: "",
+		File: "inspect/walk.go", Old: "case name == znode.LockDelayDir:", New: "case name == \"x\":",
 	}, {
 		Name: "a command does not say what it waits within", Package: "./cmd/zkrecipes", Tests: "OfNestedRuns",
 		File: "cmd/zkrecipes/acquire.go", Old: "ctx = j.env.withinAncestors(ctx)", New: "_ = j.env.withinAncestors(ctx)",
