@@ -68,17 +68,22 @@ func (j *job) acquire(ctx context.Context, w waitLimit) error {
 		return err
 	}
 	if err := acquired.Err(); err != nil {
-		return fmt.Errorf("the command was not started: %w", err)
+		return fmt.Errorf("%s: %w", j.notBegun(), err)
 	}
 	j.phase.Store(holding)
-	j.reportAcquired(time.Since(w.start))
+	j.reportAcquired(j.since.Sub(w.start))
 	return nil
+}
+
+// acquiredEvent is the event that it is held, after a wait.
+func (j *job) acquiredEvent(waited time.Duration) event {
+	tokens := j.held.Tokens()
+	return event{Event: "acquired", Kind: j.recipe.kind, Token: tokens[0], Tokens: tokens, Session: hexSession(j.session.ID()), Waited: seconds(waited)}
 }
 
 // reportAcquired reports what is held, and after which wait.
 func (j *job) reportAcquired(waited time.Duration) {
-	tokens := j.held.Tokens()
-	e := event{Event: "acquired", Kind: j.recipe.kind, Token: tokens[0], Tokens: tokens, Session: hexSession(j.session.ID()), Waited: seconds(waited)}
+	tokens, e := j.held.Tokens(), j.acquiredEvent(waited)
 	switch {
 	case j.recipe.kind == lease.KindLeader: // one term of many
 		j.report.info(e, "%s leading %s, token %v", clock(time.Now()), j.paths, tokens[0])
@@ -154,7 +159,7 @@ func (j *job) reportConnection() {
 			broken = true
 			consequence := ""
 			if phase == holding {
-				consequence = fmt.Sprintf("; the command goes on while the %s is certain", j.what)
+				consequence = fmt.Sprintf("; %s while the %s is certain", j.goesOn(), j.what)
 			}
 			j.report.info(event{Event: "suspended", Reason: reasonOf(change), Session: hexSession(change.Session)},
 				"%s %s%s", clock(change.At), because("connection broken", reasonOf(change)), consequence)

@@ -18,6 +18,7 @@ type electFlags struct {
 
 func (f *electFlags) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("elect", flag.ContinueOnError)
+	f.verb = "elect"
 	f.register(fs)
 	f.registerCommand(fs)
 	fs.Func("path", "", f.paths.Set)

@@ -11,7 +11,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An event is one line of "run --json" or "elect --json". It has the fields of all
+// An event is one line of "run --json", "elect --json" or "hold --json". It has the fields of all
 // kinds of events; eventKinds says which of them a kind has.
 type event struct {
 	Time   time.Time `json:"time"`
@@ -134,18 +134,18 @@ var eventKinds = []eventKind{
 	},
 	{"waiting", []string{"kind", "ahead", "holder"}, "other clients are ahead"},
 	{"closed", []string{"kind", "ahead", "holder", "lock_delay_seconds"}, "a client has held it that has ended without releasing it, and --lock-delay has not passed since then"},
-	{"acquired", []string{"kind", "token", "session", "waited_seconds"}, "it is held, and the command is started"},
+	{"acquired", []string{"kind", "token", "session", "waited_seconds"}, "it is held, and the command is started; hold prints this event on standard output, too"},
 	{"suspended", []string{"reason", "session"}, "no server answers; what is held stays held for now"},
 	{"connected", []string{"session"}, "after that, a server answers"},
 	{"session lost", []string{"reason", "session"}, "while waiting; it waits again in the next session"},
 	{"revoked", []string{"reason"}, `a request to release it; the reason is "ignored" with --ignore-revoke, else ""`},
-	{"lost", []string{"reason", "trusted_until", "kill_at"}, "the command is being stopped"},
+	{"lost", []string{"reason", "trusted_until", "kill_at"}, "the command is being stopped; hold releases what is left, and ends"},
 	{"unstoppable", []string{"reason"}, "processes of the command cannot be signalled, or not be listed"},
 	{"remaining", []string{"command", "processes"}, "the command has ended, processes that it started have not"},
 	{"killed", []string{"reason"}, "all processes are killed although nothing is lost: --kill-after is over, or the guardian was killed"},
 	{"keeping", []string{"command", "kept_until"}, "the command has ended; it stays held for the rest of --min-hold"},
-	{"stopped", []string{"held_seconds", "command", "exit_code"}, "after a loss, the command has ended"},
-	{"unprotected", []string{"reason", "held_seconds", "command", "exit_code"}, "the command had ended when the loss was noticed"},
+	{"stopped", []string{"held_seconds", "command", "exit_code"}, "after a loss, the command has ended, or hold ends"},
+	{"unprotected", []string{"reason", "held_seconds", "command", "exit_code"}, "the command, or hold, had ended when the loss was noticed"},
 	{"unrecorded", []string{"reason", "held_seconds", "command", "exit_code"}, "run --once only: the command has ended with 0, but that could not be recorded"},
 	{"released", []string{"reason", "held_seconds", "command", "exit_code"}, `released; a reason says why it is free only later, or before --min-hold is over`},
 	{"campaigning", []string{"kind"}, "elect only: it waits for another term"},
@@ -174,11 +174,11 @@ var eventFields = []struct{ name, kind, means string }{
 	{"session_timeout_seconds", "number", "how long the servers keep a session that is silent"},
 	{"asked_seconds", "number", "--session-timeout"},
 	{"waited_seconds", "number", "how long the wait took"},
-	{"held_seconds", "number", "how long the command ran"},
+	{"held_seconds", "number", "how long the command ran; of hold, how long it was held"},
 	{"trusted_until", "string", "the time until which it is certainly held"},
-	{"kill_at", "string", "the time at which the command gets KILL"},
+	{"kill_at", "string", "the time at which the command gets KILL; of hold, by which all that relies on it must have ended"},
 	{"kept_until", "string", "the time until which it stays held, because of --min-hold"},
-	{"command", "string", `how it ended: "exit code N", or "killed by signal N (NAME)"`},
+	{"command", "string", `how it ended: "exit code N", or "killed by signal N (NAME)"; of hold ""`},
 	{"processes", "array", `those that have not ended: {"pid", "name"}`},
 	{"exit_code", "integer or null", "that of zkrecipes, in its last event; null if it goes on (elect, with another campaign)"},
 }
@@ -223,7 +223,7 @@ func (e event) moreFields() (more []string) {
 	return more
 }
 
-// helpEvents is the part of the help on "run" and "elect" about --json.
+// helpEvents is the part of the help on "run" and "elect" about --json. That on "hold" refers to it.
 var helpEvents = describeEvents()
 
 const helpWidth = 108

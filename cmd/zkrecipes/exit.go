@@ -136,7 +136,7 @@ func (j *job) reportFailure(err error, conflict int) (code int) {
 	if closed := (*closedError)(nil); errors.As(err, &closed) {
 		e.Holder = newHolderJSON(closed.ended[0].Holder)
 	}
-	text := "the command was not started: " + e.Reason
+	text := j.notBegun() + ": " + e.Reason
 	switch e.Cause {
 	case causeUsage, causeCommand, causeLost: // the reason says so itself
 		text = e.Reason

@@ -9,6 +9,7 @@ zkrecipes runs commands under ZooKeeper locks.
 
   run         run a command while holding a lock
   elect       run a command whenever this machine leads
+  hold        hold a lock until a signal, without a command
   ls          list who holds a lock and who waits for it; find deadlocks
   show        say all that is known about one lock
   top         list the locks that most clients wait for, and those held longest

@@ -19,8 +19,9 @@ import (
 )
 
 // jobFlags are the flags that "run" and "elect" share: where ZooKeeper is, what to run,
-// and how to end it.
+// and how to end it. "hold" has no command.
 type jobFlags struct {
+	verb string
 	connection
 	paths pathList // of the locks or the election
 	what  string   // what is acquired: a lock, a permit, the leadership
@@ -43,8 +44,18 @@ func (f *jobFlags) register(fs *flag.FlagSet) {
 	fs.Func("kill-after", "", f.killAfter.set(parseDuration))
 	fs.BoolVar(&f.namespace, "pid-namespace", false, "")
 	fs.BoolVar(&f.ignoreRevoke, "ignore-revoke", false, "")
+	f.registerReports(fs)
+}
+
+// registerReports adds the flags about what is reported.
+func (f *jobFlags) registerReports(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.quiet, "quiet", false, "")
+}
+
+// mistake is a usageError of the verb.
+func (f *jobFlags) mistake(format string, args ...any) error {
+	return usageErrorf(f.verb+": "+format, args...)
 }
 
 // check finds the mistakes that show without a server. verb is "run" or "elect", path
@@ -73,7 +84,8 @@ const (
 	finished
 )
 
-// A job is one "run" or "elect": a command, and the lock that it needs to run.
+// A job is one "run" or "elect": a command, and the lock that it needs to run. Or it is
+// one "hold": the lock alone.
 type job struct {
 	*program
 	*jobFlags
@@ -112,8 +124,10 @@ func (p *program) runJob(
 
 // execute returns the exit code, or why the command did not run.
 func (j *job) execute(do func(*job) (int, error)) (code int, err error) {
-	if err := checkSystem(j.command[0]); err != nil {
-		return 0, err
+	if len(j.command) > 0 {
+		if err := checkSystem(j.command[0]); err != nil {
+			return 0, err
+		}
 	}
 	var chroot string
 	if j.cfg, chroot, err = j.config(j.auth); err != nil {
@@ -129,18 +143,29 @@ func (j *job) execute(do func(*job) (int, error)) (code int, err error) {
 	if err := j.cfg.Validate(); err != nil { // again, for the chroot
 		return 0, configMistake(err)
 	}
-	if j.file, err = findCommand(j.command[0]); err != nil {
+	if err := j.lookUpCommand(); err != nil {
 		return 0, err
-	}
-	if j.namespace {
-		if err := checkNamespace(j.env); err != nil {
-			return 0, &commandError{name: j.command[0], code: exitCannotRun, err: err}
-		}
 	}
 	watchSignals(j.signals)
 	defer signal.Stop(j.signals)
 	defer j.disconnect()
 	return do(j)
+}
+
+// lookUpCommand finds out whether the command can be executed, if there is one.
+func (j *job) lookUpCommand() (err error) {
+	if len(j.command) == 0 {
+		return nil
+	}
+	if j.file, err = findCommand(j.command[0]); err != nil {
+		return err
+	}
+	if j.namespace {
+		if err := checkNamespace(j.env); err != nil {
+			return &commandError{name: j.command[0], code: exitCannotRun, err: err}
+		}
+	}
+	return nil
 }
 
 // disconnect ends the session, and with it all its nodes.
@@ -158,7 +183,7 @@ func (j *job) runOnce(w waitLimit, repeats bool) (code int, again bool, err erro
 	// The lease depends on this context, so it lasts until everything is done.
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	err = untilSignal(ctx, cancel, j.signals, func(ctx context.Context) error { return j.await(ctx, w) })
+	err = j.awaitUnlessSignalled(ctx, cancel, w)
 	var (
 		o      outcome
 		lasted time.Duration
@@ -177,6 +202,11 @@ func (j *job) runOnce(w waitLimit, repeats bool) (code int, again bool, err erro
 	}
 	j.giveBack()
 	return 0, false, err
+}
+
+// awaitUnlessSignalled is await; a signal that ends the wait cancels the context.
+func (j *job) awaitUnlessSignalled(ctx context.Context, cancel context.CancelCauseFunc, w waitLimit) error {
+	return untilSignal(ctx, cancel, j.signals, func(ctx context.Context) error { return j.await(ctx, w) })
 }
 
 // untilSignal runs f, and cancels its context when a signal ends the wait.
@@ -215,19 +245,26 @@ func (j *job) runLocked() (outcome, time.Duration, error) {
 		j.report.warn(event{Event: "unstoppable", Reason: err.Error()},
 			"%s cannot list processes: %v; processes that leave the command's process group cannot be stopped", clock(time.Now()), err)
 	}
-	s := &supervisor{
-		lock: j.held, tree: command, signals: j.signals, report: j.report,
-		grace: j.graceNow, sessionTimeout: j.session.Timeout, ignoreRevoke: j.ignoreRevoke, killAfter: j.killAfter.value,
-	}
-	if j.maxHold.given {
-		s.sessionTrust = j.session.TrustedUntil
-	}
+	s := j.newSupervisor()
+	s.tree = command
 	if s.terminal = lendTerminal(command, j.signals); s.terminal != nil {
 		defer s.terminal.close()
 	}
 	o := s.run()
 	j.phase.Store(finished)
 	return o, time.Since(start), nil
+}
+
+// newSupervisor returns the one of what is held, without a command.
+func (j *job) newSupervisor() *supervisor {
+	s := &supervisor{
+		lock: j.held, signals: j.signals, report: j.report,
+		grace: j.graceNow, sessionTimeout: j.session.Timeout, ignoreRevoke: j.ignoreRevoke, killAfter: j.killAfter.value,
+	}
+	if j.maxHold.given {
+		s.sessionTrust = j.session.TrustedUntil
+	}
+	return s
 }
 
 // graceNow is the grace for the session that holds the lock. It may be shorter than

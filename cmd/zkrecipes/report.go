@@ -86,9 +86,7 @@ func (r *reporter) info(e event, format string, args ...any) {
 func (r *reporter) warn(e event, format string, args ...any) {
 	line := []byte("zkrecipes: " + quote.Line(fmt.Sprintf(format, args...)))
 	if r.json {
-		e.Time, e.Lock, e.Locks = time.Now().UTC().Truncate(time.Millisecond), r.paths[0], r.paths
-		e.Stripe, e.striped, e.Key = r.stripe.Load(), r.what == stripe, r.run
-		line, _ = quote.JSON(e, "") // cannot fail for strings, numbers and times
+		line = r.inJSON(e)
 	} else if format == "" {
 		return
 	}
@@ -96,6 +94,14 @@ func (r *reporter) warn(e event, format string, args ...any) {
 	case r.lines <- append(line, '\n'):
 	default:
 	}
+}
+
+// inJSON completes an event, and writes it as JSON.
+func (r *reporter) inJSON(e event) []byte {
+	e.Time, e.Lock, e.Locks = time.Now().UTC().Truncate(time.Millisecond), r.paths[0], r.paths
+	e.Stripe, e.striped, e.Key = r.stripe.Load(), r.what == stripe, r.run
+	line, _ := quote.JSON(e, "") // cannot fail for strings, numbers and times
+	return line
 }
 
 // name names what is held, or to be held.

@@ -27,23 +27,29 @@ type runFlags struct {
 
 func (f *runFlags) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	f.verb = "run"
 	f.jobFlags.register(fs)
 	fs.Var(&f.paths, "lock", "")
+	f.registerLock(fs)
+	f.recordFlags.register(fs)
+	f.registerCommand(fs)
+	return fs
+}
+
+// registerLock adds the flags about the lock that "run" and "hold" share.
+func (f *runFlags) registerLock(fs *flag.FlagSet) {
 	fs.StringVar(&f.label, "label", "", "")
 	fs.BoolVar(&f.shared, "shared", false, "")
 	fs.BoolVar(&f.exclusive, "exclusive", false, "")
 	fs.BoolVar(&f.write, "write", false, "")
 	fs.Func("permits", "", f.permits.set(parsePermits))
 	f.stripeFlags.register(fs)
-	f.recordFlags.register(fs)
-	f.registerCommand(fs)
 	fs.BoolVar(&f.try, "try", false, "")
 	f.conflict = exitConflict
 	fs.Func("conflict-exit-code", "", func(text string) (err error) {
 		f.conflict, err = parseNumber(text)
 		return err
 	})
-	return fs
 }
 
 func (p *program) parseRun(args []string) (*runFlags, error) {
@@ -61,13 +67,18 @@ func (p *program) parseRun(args []string) (*runFlags, error) {
 	if f.label == "" {
 		f.label = filepath.Base(f.command[0])
 	}
+	f.nameWhat()
+	return f, nil
+}
+
+// nameWhat sets what is acquired.
+func (f *runFlags) nameWhat() {
 	switch f.what = "lock"; {
 	case f.permits.given:
 		f.what = "permit"
 	case f.stripes.given:
 		f.what = stripe
 	}
-	return f, nil
 }
 
 // check finds the mistakes that show without a server.
@@ -79,27 +90,32 @@ func (f *runFlags) check() error {
 	if err := cmp.Or(f.checkOnce(), f.jobFlags.check("run", path, what)); err != nil {
 		return err
 	}
+	return f.checkLock()
+}
+
+// checkLock finds the mistakes in the flags about the lock.
+func (f *runFlags) checkLock() error {
 	switch {
 	case f.exclusive && f.shared:
-		return usageErrorf("run: --exclusive and --shared contradict each other")
+		return f.mistake("--exclusive and --shared contradict each other")
 	case f.exclusive && f.permits.given:
-		return usageErrorf("run: --exclusive and --permits contradict each other")
+		return f.mistake("--exclusive and --permits contradict each other")
 	case f.permits.given && !f.permits.value.isValid():
-		return usageErrorf("run: --permits %d: a semaphore has at least one permit, and at most %d", f.permits.value.n, math.MaxInt32)
+		return f.mistake("--permits %d: a semaphore has at least one permit, and at most %d", f.permits.value.n, math.MaxInt32)
 	case f.shared && f.write:
-		return usageErrorf("run: --shared and --write contradict each other")
+		return f.mistake("--shared and --write contradict each other")
 	case f.shared && f.permits.given:
-		return usageErrorf("run: --shared and --permits contradict each other: --shared is for any number of readers, --permits for at most N holders")
+		return f.mistake("--shared and --permits contradict each other: --shared is for any number of readers, --permits for at most N holders")
 	case f.write && f.permits.given:
-		return usageErrorf("run: --write and --permits contradict each other")
+		return f.mistake("--write and --permits contradict each other")
 	case f.permits.given && len(f.paths) > 1:
-		return usageErrorf("run: --permits with several --lock: only locks can be taken together")
+		return f.mistake("--permits with several paths: only locks can be taken together")
 	case f.try && f.timeout.given:
-		return usageErrorf("run: --try and --timeout contradict each other")
+		return f.mistake("--try and --timeout contradict each other")
 	case f.timeout.given && f.timeout.value == 0:
-		return usageErrorf("run: --timeout 0 leaves no time to ask a server; use --try to take the lock only if it is free")
+		return f.mistake("--timeout 0 leaves no time to ask a server; use --try to take the lock only if it is free")
 	case f.conflict < 0 || f.conflict > 255:
-		return usageErrorf("run: --conflict-exit-code %d is not between 0 and 255", f.conflict)
+		return f.mistake("--conflict-exit-code %d is not between 0 and 255", f.conflict)
 	}
 	return f.checkStripes()
 }

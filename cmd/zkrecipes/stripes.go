@@ -34,21 +34,21 @@ func (f *stripeFlags) register(fs *flag.FlagSet) {
 func (f *runFlags) checkStripes() error {
 	switch n := f.stripes.value; {
 	case f.key.given && !f.stripes.given && !f.once.given:
-		return usageErrorf("run: --key without --stripes or --once: give --stripes N as well, the same N for all keys, or --once PATH in place of --lock")
+		return f.mistake("--key without --stripes (or, for run, --once PATH in place of --lock): give --stripes N as well, the same N for all keys")
 	case !f.stripes.given:
 		return nil
 	case n < 1 || n > striped.MaxStripes:
-		return usageErrorf("run: --stripes %d: there is at least one stripe, and at most %d", n, striped.MaxStripes)
+		return f.mistake("--stripes %d: there is at least one stripe, and at most %d", n, striped.MaxStripes)
 	case f.shared:
-		return usageErrorf("run: --shared and --stripes contradict each other: each stripe has one holder at a time")
+		return f.mistake("--shared and --stripes contradict each other: each stripe has one holder at a time")
 	case f.write:
-		return usageErrorf("run: --write and --stripes contradict each other")
+		return f.mistake("--write and --stripes contradict each other")
 	case f.permits.given:
-		return usageErrorf("run: --permits and --stripes contradict each other: both let N run at a time; with --stripes each is told which of the N it is")
+		return f.mistake("--permits and --stripes contradict each other: both let N run at a time; with --stripes each is told which of the N it is")
 	case len(f.paths) > 1:
-		return usageErrorf("run: --stripes with several --lock: give one path, which is that of all stripes")
+		return f.mistake("--stripes with several paths: give one path, which is that of all stripes")
 	case f.key.given && f.key.value == "":
-		return usageErrorf("run: --key is empty; without --key it takes any stripe that is free")
+		return f.mistake("--key is empty; without --key it takes any stripe that is free")
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func (s *supervisor) run() (o outcome) {
 
 // awaitTrigger waits until something has happened, or a check of the lease is due.
 func (s *supervisor) awaitTrigger(deadline *time.Timer) (w trigger) {
-	deadline.Reset(min(time.Until(s.lock.TrustedUntil().Add(-s.grace())), lookAgain))
+	deadline.Reset(s.untilLook())
 	select {
 	case w.process = <-s.tree.Events():
 		return w
@@ -146,6 +146,11 @@ func (s *supervisor) awaitTrigger(deadline *time.Timer) (w trigger) {
 	default:
 	}
 	return w
+}
+
+// untilLook is when the lease has to be looked at, at the latest.
+func (s *supervisor) untilLook() time.Duration {
+	return min(time.Until(s.lock.TrustedUntil().Add(-s.grace())), lookAgain)
 }
 
 // handle handles a trigger while nothing is lost.
