@@ -13,7 +13,8 @@ import (
 // electFlags is what the command line of "elect" says.
 type electFlags struct {
 	jobFlags
-	id string
+	id     string
+	listen bool // to others, and take no part
 }
 
 func (f *electFlags) flagSet() *flag.FlagSet {
@@ -23,6 +24,7 @@ func (f *electFlags) flagSet() *flag.FlagSet {
 	f.registerCommand(fs)
 	fs.Func("path", "", f.paths.Set)
 	fs.StringVar(&f.id, "id", "", "")
+	fs.BoolVar(&f.listen, "listen", false, "")
 	return fs
 }
 
@@ -31,6 +33,9 @@ func (p *program) parseElect(args []string) (*electFlags, error) {
 	fs := f.flagSet()
 	if err := p.parseJob(fs, args, &f.jobFlags, "path"); err != nil {
 		return nil, err
+	}
+	if f.listen {
+		return f, f.checkListen()
 	}
 	f.what = "leadership"
 	if err := f.check("elect", "PATH", "election"); err != nil {
@@ -50,6 +55,9 @@ func (p *program) elect(args []string) int {
 	f, err := p.parseElect(args)
 	if err != nil {
 		return p.failed(err)
+	}
+	if f.listen {
+		return p.failed(p.listen(f))
 	}
 	return p.runJob(&f.jobFlags, f.newRecipe, exitConflict, func(j *job) (int, error) {
 		for {

@@ -11,8 +11,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
-// An event is one line of "run --json", "elect --json" or "hold --json". It has the fields of all
-// kinds of events; eventKinds says which of them a kind has.
+// An event is one line of "run --json", and of the same of "elect" and "hold". It has
+// the fields of all kinds of events; eventKinds says which of them a kind has.
 type event struct {
 	Time   time.Time `json:"time"`
 	Event  string    `json:"event"`
@@ -223,7 +223,8 @@ func (e event) moreFields() (more []string) {
 	return more
 }
 
-// helpEvents is the part of the help on "run" and "elect" about --json. That on "hold" refers to it.
+// helpEvents is the part of the help on "run" and "elect" about --json. That on "hold"
+// refers to it.
 var helpEvents = describeEvents()
 
 const helpWidth = 108

@@ -1,6 +1,7 @@
 package main
 
 var helpElect = `usage: zkrecipes elect PATH [flags] -- COMMAND [ARGS...]
+       zkrecipes elect --listen PATH [--json] [--timeout D] [--servers ...]
 
 Takes part in the election PATH, and runs COMMAND whenever it leads. Of all participants, on all machines,
 one runs its command at a time. Start it on every machine that could do the work: the first leads, and the
@@ -50,6 +51,19 @@ PATH that is open to such clients is refused, at every term; see "zkrecipes help
 
 ` + helpEnvironment + `Here the token is the number of the term.
 
+With --listen it takes no part, runs no command, and changes nothing: it prints who leads PATH, and each
+change of that, until it gets INT or TERM. PATH may be given as an argument or with --path. Leaders that come
+and go faster than the lines are read are left out. One line, with the time (UTC) first:
+  leader ID, token N         the leader's id; in parentheses its host and process, if they are known; the term
+  no leader                  nobody takes part, or PATH does not exist
+  connection broken: ...     from here on the leader may change unseen: what was printed may be stale
+  connected again            the present leader is printed next, also if it is the same
+It goes on over all of these. Before it notices that no server answers, what it has printed may be stale for
+up to a session timeout. With --json each line is an object, always with "time", "event" (leader, no leader,
+suspended or connected, as above), "election", "leader" and "reason". "leader" is null, or {"id", "host",
+"pid", "since", "token", "session", "node"} with "" or 0 for what is not known; since is when it joined the
+election.
+
 What is guaranteed, with the timeline of a loss, what is not, what counts as COMMAND (all processes that it
 has started), and signals while COMMAND runs: as for a lock, see "zkrecipes help run". While elect waits for
 a term, INT, TERM, HUP and QUIT end the wait, and leave no node.
@@ -58,6 +72,7 @@ With Java: the nodes are those of Apache Curator's LeaderLatch, whose participan
 election, and see the id.
 
 Exit codes:
+  0        with --listen: INT or TERM ended it
   0-255    the command's own, when it ended by itself or by a signal that zkrecipes was sent; 128+N if
            signal N killed it
   64       usage: wrong flags or arguments, or a zkrecipes elect above this one leads PATH, or --lock-delay
@@ -82,6 +97,7 @@ Examples:
       Restart=always
   Who leads?
       zkrecipes ls /elections/scheduler
+      zkrecipes elect --listen /elections/scheduler
   Move it to the next machine in the queue:
       zkrecipes revoke /elections/scheduler
   Move it to a certain machine:

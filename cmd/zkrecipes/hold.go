@@ -187,8 +187,8 @@ func (j *job) reportHoldLost(d stopReason) {
 func (j *job) endHold(o outcome) (code int) {
 	released := j.held.Release() // of a lost lease, the node goes in the background or with the session
 	if released == nil {
-		// It says only that it was held until now. Who answers now has deleted the node,
-		// or closes the session.
+		// That says only that it was held until now. A server that answers now has
+		// deleted the node, or closes the session.
 		released = j.probe(context.Background())
 	}
 	e := event{Event: "released", Held: seconds(time.Since(j.since)), ExitCode: &code}
