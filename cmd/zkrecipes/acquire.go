@@ -106,7 +106,7 @@ func describeTokens(tokens []lease.Token) string {
 	return "tokens " + enumerate(all, "and")
 }
 
-// acquireAnnounced acquires; if it has to wait, it first reports for which holder.
+// acquireAnnounced acquires; if it has to wait, it reports for which holder.
 func (j *job) acquireAnnounced(ctx context.Context, w waitLimit) (heldLease, error) {
 	atOnce, err := j.checkAncestors(ctx, w)
 	if err != nil {
@@ -115,10 +115,10 @@ func (j *job) acquireAnnounced(ctx context.Context, w waitLimit) (heldLease, err
 	if len(atOnce) > 0 {
 		return j.acquireBeside(ctx, w, atOnce)
 	}
-	if !w.try && !j.quiet {
-		j.announce(ctx, w)
+	if w.try {
+		return j.contend(ctx, w)
 	}
-	return j.contend(ctx, w)
+	return j.reporting(ctx, w, func(ctx context.Context) (heldLease, error) { return j.contend(ctx, w) })
 }
 
 // contend acquires. Even a recipe that does not wait for other clients gives a server

@@ -133,10 +133,7 @@ func (j *job) acquireBeside(ctx context.Context, w waitLimit, atOnce []recipe) (
 // acquireBehind waits for the one lock that is not free, and takes all when it has that
 // one: none of those that may not be waited for is held meanwhile.
 func (j *job) acquireBehind(ctx context.Context, w waitLimit, one recipe) (heldLease, error) {
-	if !j.quiet && !j.waited {
-		j.announce(ctx, w)
-	}
-	first, err := one.acquire(ctx, w.left())
+	first, err := j.reporting(ctx, w, func(ctx context.Context) (heldLease, error) { return one.acquire(ctx, w.left()) })
 	if err != nil {
 		return nil, err
 	}

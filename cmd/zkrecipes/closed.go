@@ -115,26 +115,6 @@ func (q listedQueue) keptOut(ended []endedHolder) bool {
 	return len(ended) > 0 && q.mustWait(all)
 }
 
-// announceClosed reports that one of the queues, for none of which this job has to
-// wait, is closed.
-func (j *job) announceClosed(ctx context.Context, queues []listedQueue) {
-	if j.lockDelay.value == 0 {
-		return
-	}
-	for _, q := range queues {
-		ended, err := j.endedAt(ctx, q.recipe)
-		if err != nil || !q.keptOut(ended) {
-			continue // if the servers do not answer, the acquire that follows reports the reason
-		}
-		j.waited = true
-		e := event{
-			Event: "closed", Kind: q.kind, Ahead: len(q.all), LockDelay: j.lockDelay.value.Seconds(), Holder: newHolderJSON(ended[0].Holder), Contended: []string{q.path},
-		}
-		j.report.info(e, "waiting for %s: %s", q.name(), describeClosed(j.lockDelay.value, ended))
-		return
-	}
-}
-
 // explainClosed adds to the error of an acquire who has ended without a release. It
 // returns nil if that is not to be found any more.
 func (j *job) explainClosed(ctx context.Context, timeout *lease.TimeoutError) error {

@@ -28,8 +28,8 @@ import (
 var promised = map[string]string{
 	"connecting":      "",
 	"timeout granted": "session session_timeout_seconds asked_seconds",
-	"waiting":         "kind ahead holder",
-	"closed":          "kind ahead holder lock_delay_seconds",
+	"waiting":         "kind ahead holder waited_seconds",
+	"closed":          "kind ahead holder lock_delay_seconds waited_seconds",
 	"acquired":        "kind token session waited_seconds",
 	"suspended":       "reason session",
 	"connected":       "session",
@@ -63,9 +63,9 @@ func TestPromisedFieldsOfSeveralLocks(t *testing.T) {
 	const begins = `{"time":"0001-01-01T00:00:00.000Z","event":`
 	for _, test := range []struct{ event, want string }{
 		{"acquired", `"kind":"mutex","token":7,"session":"","waited_seconds":0,"tokens":[7,5]`},
-		{"waiting", `"kind":"mutex","ahead":0,"holder":null,"contended":[]`},
+		{"waiting", `"kind":"mutex","ahead":0,"holder":null,"waited_seconds":0,"contended":[]`},
 		{"failed", `"reason":"","cause":"","ahead":0,"holder":null,"exit_code":null,"lock_delay_seconds":0,"contended":[]`},
-		{"closed", `"kind":"mutex","ahead":0,"holder":null,"lock_delay_seconds":0,"contended":[]`},
+		{"closed", `"kind":"mutex","ahead":0,"holder":null,"lock_delay_seconds":0,"waited_seconds":0,"contended":[]`},
 		{"connected", `"session":""`},
 	} {
 		e.Event = test.event
@@ -194,18 +194,18 @@ func TestFieldsAreKeptWhenTheyAreZero(t *testing.T) {
 		want string
 	}{
 		{event{Event: "acquired", Kind: "mutex"}, `"kind":"mutex","token":0,"session":"","waited_seconds":0`},
-		{event{Event: "waiting"}, `"kind":"","ahead":0,"holder":null`},
+		{event{Event: "waiting"}, `"kind":"","ahead":0,"holder":null,"waited_seconds":0`},
 		{
 			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{Who: "me"})},
-			`"kind":"","ahead":0,"holder":{"who":"me","host":"","pid":0,"since":null}`,
+			`"kind":"","ahead":0,"holder":{"who":"me","host":"","pid":0,"since":null},"waited_seconds":0`,
 		},
 		{
 			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{PID: 1, Since: time.Date(2026, 1, 2, 3, 0, 0, 0, time.FixedZone("", 3600))})},
-			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":"2026-01-02T02:00:00.000Z"}`,
+			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":"2026-01-02T02:00:00.000Z"},"waited_seconds":0`,
 		},
 		{ // other clients may write any time
 			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{PID: 1, Since: time.Date(2026, 1, 2, 3, 0, 0, 123456789, time.UTC)})},
-			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":"2026-01-02T03:00:00.123Z"}`,
+			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":"2026-01-02T03:00:00.123Z"},"waited_seconds":0`,
 		},
 		{
 			event{Event: "lost", TrustedUntil: &moment, KillAt: &moment},
@@ -214,11 +214,11 @@ func TestFieldsAreKeptWhenTheyAreZero(t *testing.T) {
 		{event{Event: "keeping", KeptUntil: &moment}, `"command":"","kept_until":"2026-01-02T03:04:05.500Z"`},
 		{
 			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{PID: 1, Since: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))})},
-			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":null}`,
+			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":null},"waited_seconds":0`,
 		},
 		{
 			event{Event: "waiting", Holder: newHolderJSON(lease.Holder{PID: 1, Since: time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 7200))})},
-			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":null}`,
+			`"kind":"","ahead":0,"holder":{"who":"","host":"","pid":1,"since":null},"waited_seconds":0`,
 		},
 		{event{Event: "released", Command: "exit code 0", ExitCode: new(int)}, `"reason":"","held_seconds":0,"command":"exit code 0","exit_code":0`},
 		{event{Event: "released"}, `"reason":"","held_seconds":0,"command":"","exit_code":null`},

@@ -114,6 +114,9 @@ func (p *program) runJob(
 	j := &job{program: p, jobFlags: f, newRecipe: newRecipe, signals: make(chan os.Signal, 64)}
 	j.report = newReporter(p.stderr, f.paths[0], f.json, f.quiet)
 	j.report.paths, j.report.what, j.report.run = f.paths, f.what, f.run
+	if p.env.get("TERM") != "dumb" {
+		j.report.foreground = func() bool { return inForeground(p.stderr) }
+	}
 	defer j.report.close()
 	code, err := j.execute(do)
 	if err != nil {

@@ -68,6 +68,7 @@ func TestARunIsDoneOnce(t *testing.T) {
 	require.Equal(t, "the first", waiting.Holder.Who)
 	text := start(t, server, slices.Concat([]string{"run"}, runA, command("touch", "/"))...)
 	until(t, "both wait", func() bool { return waitersAtRunA(server) == 3 })
+	text.said(1)
 	other := start(t, server, flagsFor(command("exit", "5"), "--once", testLock, "--key", "b")...)
 	require.Equal(t, 5, other.end(), "another key does not wait")
 

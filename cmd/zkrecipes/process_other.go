@@ -51,6 +51,8 @@ func (*process) Running() []processName { return nil }
 // lendTerminal returns nil: there is nothing to lend.
 func lendTerminal(*process, chan<- os.Signal) terminalLender { return nil }
 
+func inForeground(*os.File) bool { return false }
+
 // These signals do not exist here.
 const (
 	signalContinue = syscall.Signal(-1)

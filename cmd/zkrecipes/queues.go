@@ -36,31 +36,6 @@ func (j *job) listQueues(ctx context.Context, limit time.Duration, of []recipe) 
 	return queues, nil
 }
 
-// announce reports for which holder this job has to wait, if it has to.
-func (j *job) announce(ctx context.Context, w waitLimit) {
-	// If listing fails, the acquire that follows reports the reason.
-	all, _ := j.listQueues(ctx, min(listLimit, w.left()), j.recipe.queues())
-	queues := slices.DeleteFunc(slices.Clone(all), func(q listedQueue) bool { return !q.mustWait(q.all) })
-	if len(queues) == 0 {
-		j.announceClosed(ctx, all)
-		return
-	}
-	j.waited = true
-	first := queues[0]
-	e := event{Event: "waiting", Kind: first.kind, Ahead: len(first.all), Holder: newHolderJSON(first.all[0].Holder)}
-	for _, q := range queues {
-		e.Contended = append(e.Contended, q.path)
-	}
-	text := describeAhead(first.all)
-	if first.isAnyStripe() {
-		text = first.describeAll(first.all)
-	}
-	if len(j.paths) > 1 {
-		text += fmt.Sprintf("; not free: %d of %d locks", len(queues), len(j.paths))
-	}
-	j.report.info(e, "waiting for %s: %s", first.name(), text)
-}
-
 // describeAhead describes a queue that is not empty.
 func describeAhead(queue []lease.Contender) string {
 	return fmt.Sprintf("%d ahead, held by %s", len(queue), describeHolder(queue[0]))
@@ -69,7 +44,11 @@ func describeAhead(queue []lease.Contender) string {
 // describeHolder describes the holder.
 func describeHolder(c lease.Contender) string {
 	holder := c.Holder.String()
-	if holder == "" { // a client that says nothing about itself
+	switch {
+	case holder != "":
+	case c.Session == 0: // its node may not be read
+		holder = "node " + c.Node
+	default: // a client that says nothing about itself
 		holder = fmt.Sprintf("session %s, node %s", hexSession(c.Session), c.Node)
 	}
 	return holder

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -20,48 +21,90 @@ type reporter struct {
 	run         string              // its key or tick, if it is a run that is recorded
 	json, quiet bool
 
-	lines chan []byte
+	foreground func() bool            // whether it writes to a terminal that belongs to this process; nil: to none
+	line       atomic.Pointer[string] // the next text of the line that is written again and again
+	drawn      chan struct{}          // there is one
+
+	lines chan []byte   // an empty one only ends that line
 	last  chan struct{} // closed by close
 	done  chan struct{} // closed when all lines are written
 }
 
 const (
-	reportBacklog = 256 // lines; further ones are dropped
+	lineColumns   = 79       // of a line that is written again: the narrowest terminals have 80
+	eraseRest     = "\x1b[K" // of the line before
+	reportBacklog = 256      // lines; further ones are dropped
 	flushLimit    = time.Second
 )
 
 func newReporter(out io.Writer, lock string, asJSON, quiet bool) *reporter {
 	r := &reporter{
 		paths: pathList{lock}, what: "lock", json: asJSON, quiet: quiet,
-		lines: make(chan []byte, reportBacklog), last: make(chan struct{}), done: make(chan struct{}),
+		drawn: make(chan struct{}, 1), lines: make(chan []byte, reportBacklog), last: make(chan struct{}), done: make(chan struct{}),
 	}
 	go func() {
 		defer close(r.done)
-		for line := range r.pending() {
+		open := false // a line that is written again was written
+		for line, again := range r.pending() {
+			switch {
+			case again:
+				line = slices.Concat([]byte("\r"), line, []byte(eraseRest))
+			case len(line) == 0 && !open:
+				continue
+			case open:
+				line = slices.Concat([]byte("\n"), line)
+			}
+			open = again
 			_, _ = out.Write(line) // if it fails there is no other way to report it
 		}
 	}()
 	return r
 }
 
-// pending yields the lines until close was called and no line is left.
-func (r *reporter) pending() iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
+// pending yields the lines until close was called and no line is left. again says that
+// it takes the place of the one before, if that was one, too.
+func (r *reporter) pending() iter.Seq2[[]byte, bool] {
+	return func(yield func(line []byte, again bool) bool) {
 		for more := true; more; {
 			select {
 			case line := <-r.lines:
-				more = yield(line)
+				more = yield(line, false)
 				continue
 			default:
 			}
 			select {
 			case line := <-r.lines:
-				more = yield(line)
+				more = yield(line, false)
+			case <-r.drawn:
+				if line := r.line.Swap(nil); line != nil {
+					more = yield([]byte(*line), true)
+				}
 			case <-r.last:
 				more = len(r.lines) > 0
 			}
 		}
 	}
+}
+
+// drawsLines reports whether draw may be used.
+func (r *reporter) drawsLines() bool { return !r.json && r.foreground != nil && r.foreground() }
+
+// draw writes a line of a terminal that takes the place of the one before, until
+// another report or endLine. Of several that cannot be written yet, it keeps the last.
+func (r *reporter) draw(text string) {
+	line := cutColumns("zkrecipes: "+quote.Line(text), lineColumns)
+	r.line.Store(&line)
+	select {
+	case r.drawn <- struct{}{}:
+	default:
+	}
+}
+
+// endLine leaves the line of draw as it is, if there is one. Nothing is written over it
+// later, or over what a command writes then.
+func (r *reporter) endLine() {
+	r.line.Store(nil)
+	r.send(nil)
 }
 
 // close waits until all lines are written, but at most flushLimit. Later reports are
@@ -90,8 +133,13 @@ func (r *reporter) warn(e event, format string, args ...any) {
 	} else if format == "" {
 		return
 	}
+	r.send(append(line, '\n'))
+}
+
+// send drops a line if too many wait to be written.
+func (r *reporter) send(line []byte) {
 	select {
-	case r.lines <- append(line, '\n'):
+	case r.lines <- line:
 	default:
 	}
 }

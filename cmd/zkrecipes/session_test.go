@@ -82,6 +82,7 @@ func TestTextOfALostSession(t *testing.T) {
 	hold(t, server)
 	p := start(t, server, slices.Concat([]string{"run", "--lock", testLock}, command("exit", "0"))...)
 	awaitQueueLength(t, server, 2)
+	p.said(1)
 	require.True(t, server.ExpireSession(server.Sessions()[1].ID), "the younger session waits")
 	said := p.said(4)
 	for i, want := range []string{

@@ -123,6 +123,21 @@ func width(text string) int {
 	return sum
 }
 
+// cutColumns cuts printable text to that many columns of a terminal, with a mark.
+func cutColumns(text string, columns int) string {
+	if width(text) <= columns {
+		return text
+	}
+	end := 0
+	for i, r := range text {
+		if width(text[:i]+string(r)) >= columns {
+			break
+		}
+		end = i + len(string(r))
+	}
+	return text[:end] + "…"
+}
+
 // among reports whether a rune lies in one of some ranges, which are in order.
 func among(ranges [][2]rune, r rune) bool {
 	i, _ := slices.BinarySearchFunc(ranges, r, func(of [2]rune, r rune) int { return cmp.Compare(of[1], r) })

@@ -112,6 +112,16 @@ func (t *terminal) foreground() int {
 	return int(group)
 }
 
+// inForeground reports whether a file is our controlling terminal, and that belongs to
+// our process group.
+func inForeground(file *os.File) (yes bool) {
+	conn, err := file.SyscallConn()
+	if err == nil {
+		_ = conn.Control(func(fd uintptr) { yes = (&terminal{fd: int(fd)}).foreground() == syscall.Getpgrp() })
+	}
+	return yes
+}
+
 // setForeground ignores errors: it fails only if the group or the terminal is gone.
 func (t *terminal) setForeground(group int) {
 	id := int32(group)

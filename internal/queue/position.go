@@ -144,7 +144,24 @@ func (p *Position) create(ctx context.Context) error {
 		return err
 	}
 	p.onMade(made)
+	p.announce(ctx)
 	return nil
+}
+
+type joinedKey struct{}
+
+// OnJoined returns a context for acquires: whenever one of them has made its node in a
+// queue, joined is called with the path of that, on the goroutine of the acquire. It
+// must return at once.
+func OnJoined(ctx context.Context, joined func(node string)) context.Context {
+	return context.WithValue(ctx, joinedKey{}, joined)
+}
+
+// announce calls the function of OnJoined, if there is one.
+func (p *Position) announce(ctx context.Context) {
+	if joined, ok := ctx.Value(joinedKey{}).(func(string)); ok {
+		joined(p.path)
+	}
 }
 
 // onSent is called when the create has its place among the requests of the connection.

@@ -75,6 +75,7 @@ func createTogether(ctx context.Context, all []*Position) error {
 	}
 	for i, p := range all {
 		p.onMade(made[i])
+		p.announce(ctx)
 	}
 	return nil
 }
