@@ -8,37 +8,47 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxConfig is more than a file of settings has.
 const maxConfig = 1 << 20
 
-// readConfig reads a file of NAME=value lines. What it accepts means the same to
-// systemd as an EnvironmentFile. Errors show no values: one may be a secret.
-func readConfig(name string) ([]variable, error) {
-	file, err := os.Open(name)
+// readConfig reads a file of NAME=value lines, the name of which was given. What it
+// accepts means the same to systemd as an EnvironmentFile. Errors show no values: one
+// may be a secret.
+func readConfig(name given) ([]variable, error) {
+	if name.text == "" { // perhaps an unset "$FILE"
+		return nil, fmt.Errorf("%s is empty: give the name of a file, or leave it out", name.as)
+	}
+	text, info, err := readWithInfo(name.text)
 	if err != nil {
-		return nil, withoutName(err)
+		return nil, fmt.Errorf("%s: %s: %w", name.as, name.text, withoutName(err))
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, withoutName(err)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxConfig+1))
-	switch {
-	case err != nil:
-		return nil, withoutName(err)
-	case len(text) > maxConfig:
-		return nil, errors.New("too large for a file of settings")
-	}
-	all, err := parseConfig(name, string(text))
+	all, err := parseConfig(name.text, text)
 	if slices.ContainsFunc(all, func(v variable) bool { return v.name == envAuth }) {
-		if err := checkPrivate(name, info); err != nil { // first: it is more urgent than a mistake in a line
-			return nil, err
+		if err := checkPrivate(name.text, info); err != nil { // more urgent than a mistake in a line
+			return nil, fmt.Errorf("%s: %s: %w", name.as, name.text, err)
 		}
 	}
 	return all, err
+}
+
+// readWithInfo reads a file, which may be a pipe, and asks who may read it.
+func readWithInfo(name string) (text string, info os.FileInfo, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", nil, err
+	}
+	defer file.Close()
+	if info, err = file.Stat(); err != nil {
+		return "", nil, err
+	}
+	all, err := io.ReadAll(io.LimitReader(file, maxConfig+1))
+	if err == nil && len(all) > maxConfig {
+		err = errors.New("too large for a file of settings")
+	}
+	return string(all), info, err
 }
 
 var isVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString
@@ -52,7 +62,13 @@ func parseConfig(file, text string) (all []variable, err error) {
 		n++
 		at := fmt.Sprintf("%s:%d", file, n)
 		line = strings.Trim(line, " \t\r")
-		if line == "" || line[0] == '#' || line[0] == ';' {
+		isComment := line == "" || line[0] == '#' || line[0] == ';'
+		switch {
+		case strings.Contains(line, "\r"): // to systemd another line begins there
+			return all, fmt.Errorf("%s: a carriage return within the line", at)
+		case isComment && strings.HasSuffix(line, `\`): // releases of systemd differ
+			return all, fmt.Errorf("%s: a backslash at the end of a comment", at)
+		case isComment:
 			continue
 		}
 		name, value, hasValue := strings.Cut(line, "=")
@@ -92,8 +108,8 @@ func unquote(value string) (string, error) {
 
 func checkValue(value string, literal bool) (string, error) {
 	switch {
-	case strings.ContainsRune(value, 0):
-		return "", errors.New("the value has a NUL character")
+	case strings.ContainsRune(value, 0) || !utf8.ValidString(value):
+		return "", errors.New("the value is not text in UTF-8")
 	case !literal && strings.Contains(value, `\`):
 		return "", errors.New("a backslash is allowed between single quotes only")
 	}

@@ -24,7 +24,7 @@ func (p *program) parse(fs *flag.FlagSet, args []string) error {
 func (p *program) parseCommand(fs *flag.FlagSet, args []string, pathFlag string) (command []string, err error) {
 	makeSettings(fs)
 	p.flags = fs
-	line, err := readLine(fs, args)
+	line, err := readLine(fs, args, settingOf(fs, pathFlag))
 	if err != nil && pathFlag != "" && !slices.Contains(args, "--") {
 		err = fmt.Errorf("%w; COMMAND and its flags stand behind --", err)
 	}
@@ -36,9 +36,6 @@ func (p *program) parseCommand(fs *flag.FlagSet, args []string, pathFlag string)
 		return nil, flag.ErrHelp
 	case err == nil:
 		err = line.mistake
-	}
-	if err == nil && pathFlag != "" {
-		err = line.movePathsTo(fs, pathFlag)
 	}
 	if err == nil {
 		err = p.applySettings(fs)
@@ -64,8 +61,8 @@ type commandLine struct {
 
 // readLine reads flags as package flag does, with one or two dashes, but also behind
 // other arguments, and with one dash the short flags. It keeps what it reads in the
-// settings of fs.
-func readLine(fs *flag.FlagSet, args []string) (*commandLine, error) {
+// settings of fs, and other arguments in that for paths, if it is not nil.
+func readLine(fs *flag.FlagSet, args []string, paths *setting) (*commandLine, error) {
 	line := &commandLine{}
 	for len(args) > 0 {
 		arg := args[0]
@@ -75,7 +72,7 @@ func readLine(fs *flag.FlagSet, args []string) (*commandLine, error) {
 			line.command = args
 			return line, nil
 		case len(arg) < 2 || arg[0] != '-':
-			line.others = append(line.others, arg)
+			line.giveOther(arg, paths)
 			continue
 		}
 		name, value, hasValue := strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
@@ -132,18 +129,17 @@ func (l *commandLine) give(f writtenFlag, value string) {
 	f.values = append(f.values, given{value, f.written})
 }
 
-// movePathsTo makes the arguments in front of "--" values of a flag.
-func (l *commandLine) movePathsTo(fs *flag.FlagSet, name string) error {
-	s := settingOf(fs, name)
-	for _, path := range l.others {
-		if s.level == onCommandLine && !s.list() {
-			return fmt.Errorf("only one path at a time: what is %q?", path)
-		}
-		s.level = onCommandLine
-		s.values = append(s.values, given{path, "PATH"})
+// giveOther keeps an argument that is no flag.
+func (l *commandLine) giveOther(arg string, paths *setting) {
+	switch {
+	case paths == nil:
+		l.others = append(l.others, arg)
+		return
+	case paths.level == onCommandLine && !paths.list() && l.mistake == nil:
+		l.mistake = fmt.Errorf("only one path at a time: what is %q?", arg)
 	}
-	l.others = nil
-	return nil
+	paths.level = onCommandLine
+	paths.values = append(paths.values, given{arg, "PATH"})
 }
 
 // A writtenFlag is a flag as it was written on the command line.

@@ -67,7 +67,7 @@ func TestSyntaxIsThatOfPackageFlag(t *testing.T) {
 			args = args[:read]
 		}
 		makeSettings(ours)
-		line, mistake := readLine(ours, args)
+		line, mistake := readLine(ours, args, nil)
 		require.Equal(t, err == nil || errors.Is(err, flag.ErrHelp), mistake == nil, "%q: %v, %v", args, err, mistake)
 		if mistake == nil {
 			require.Equal(t, errors.Is(err, flag.ErrHelp), line.help, "%q", args)

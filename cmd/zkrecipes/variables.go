@@ -80,13 +80,9 @@ func (p *program) readVariables(fs *flag.FlagSet, all []*setting) error {
 	}
 	p.fromFile = nil
 	if file := settingOf(fs, "config"); file != nil && file.level > nowhere {
-		named := file.values[0]
-		if named.text == "" { // perhaps an unset "$FILE"
-			return fmt.Errorf("%s is empty: give the name of a file, or leave it out", named.as)
-		}
 		var err error
-		if p.fromFile, err = readConfig(named.text); err != nil {
-			return fmt.Errorf("%s: %w", named.as, err)
+		if p.fromFile, err = readConfig(file.values[0]); err != nil {
+			return err
 		}
 		for _, s := range all {
 			s.takeFrom(p.fromFile, inFile)
@@ -150,8 +146,8 @@ func (v variable) isForJob() bool {
 }
 
 // passedOn is the environment for a command, without what is said to this zkrecipes
-// alone: one below it would be a semaphore if ZKRECIPES_PERMITS came to it. What says
-// how ZooKeeper is reached stays, also a file, if it says nothing else.
+// alone: a lock below would become a semaphore if it inherited ZKRECIPES_PERMITS. What
+// says how ZooKeeper is reached stays, also by a file, if that says nothing else.
 func (p *program) passedOn() environ {
 	return slices.DeleteFunc(slices.Clone(p.env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -159,7 +155,7 @@ func (p *program) passedOn() environ {
 		case !strings.HasPrefix(name, variablePrefix):
 			return false
 		case name == variableOf("config"):
-			return slices.ContainsFunc(p.fromFile, variable.isForJob)
+			return settingOf(p.flags, "config").level != inEnvironment || slices.ContainsFunc(p.fromFile, variable.isForJob)
 		}
 		return variable{name: name}.isForJob()
 	})
