@@ -96,17 +96,17 @@ func (p *program) ls(args []string) error {
 		if err != nil {
 			return err
 		}
-		l, page := newListing(path, s), p.pageOf()
+		l, on := newListing(path, s), p.pageOf()
 		switch {
 		case f.quiet && l.state() == stateFree:
 			return errFree
 		case f.quiet:
 			return nil
 		}
-		if l.cut(f.most(as, page)); as == asJSON {
+		if l.cut(f.most(as, on)); as == asJSON {
 			return p.printJSON(l)
 		}
-		_, err = io.WriteString(p.stdout, l.text(as, page))
+		_, err = io.WriteString(p.stdout, l.text(as, on))
 		return err
 	})
 }

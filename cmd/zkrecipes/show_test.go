@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -37,11 +36,11 @@ func shown(t *testing.T, server *zktest.Server, path string, flags ...string) (t
 }
 
 // locked makes another program hold a mutex, and returns the lease.
-func locked(t *testing.T, server *zktest.Server, ctx context.Context, path, who string, opts ...mutex.Option) *lease.Lease {
+func locked(t *testing.T, server *zktest.Server, path, who string, opts ...mutex.Option) *lease.Lease {
 	t.Helper()
 	m, err := mutex.New(connectClient(t, server), path, append(opts, mutex.WithHolder(who))...)
 	require.NoError(t, err)
-	held, err := m.Acquire(ctx, time.Minute)
+	held, err := m.Acquire(t.Context(), time.Minute)
 	require.NoError(t, err)
 	return held
 }
@@ -96,15 +95,18 @@ func TestShowWhoHoldsAndWhoWaits(t *testing.T) {
 func TestShowSinceWhen(t *testing.T) {
 	server := zktest.NewServer(t)
 	server.SetClock(-3 * time.Hour)
-	first := locked(t, server, t.Context(), "/locks/a", "first", mutex.WithLockDelay(lockDelayOfTests))
-	next := make(chan *lease.Lease)
+	first := locked(t, server, "/locks/a", "first", mutex.WithLockDelay(lockDelayOfTests))
+	second, err := mutex.New(connectClient(t, server), "/locks/a", mutex.WithLockDelay(lockDelayOfTests))
+	require.NoError(t, err)
+	next := make(chan error)
 	go func() {
-		next <- locked(t, server, t.Context(), "/locks/a", "second", mutex.WithLockDelay(lockDelayOfTests))
+		_, err := second.Acquire(t.Context(), time.Minute)
+		next <- err
 	}()
 	until(t, "it waits", func() bool { return len(server.Children("/locks/a")) == 3 })
 	server.SetClock(-2 * time.Hour)
 	require.NoError(t, first.Release())
-	<-next
+	require.NoError(t, <-next)
 	text, s := shown(t, server, "/locks/a")
 	require.WithinDuration(t, time.Now().Add(-3*time.Hour), s.Holders[0].Since, eventTimeout)
 	require.WithinDuration(t, time.Now().Add(-2*time.Hour), *s.Holders[0].Granted, eventTimeout)
@@ -182,7 +184,7 @@ func TestShowEscapesAndFits(t *testing.T) {
 	require.Contains(t, text, "\nleader: ")
 	require.Equal(t, hostile, s.Holders[0].Who)
 	server = zktest.NewServer(t)
-	locked(t, server, t.Context(), "/locks/backup-of-the-database", "nightly-backup")
+	locked(t, server, "/locks/backup-of-the-database", "nightly-backup")
 	text, _ = shown(t, server, "/locks/backup-of-the-database")
 	for line := range strings.Lines(text) {
 		require.LessOrEqual(t, width(strings.TrimSuffix(line, "\n")), usualColumns, line)

@@ -40,6 +40,7 @@ const leastSilence = 2 * time.Second
 // run watches until ctx ends, or a look fails for another reason than that no server
 // answers; the first may not fail for that either.
 func (w *watch) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
 	looks := make(chan look, 1)
 	var began time.Time
 	begin := func() {
@@ -52,7 +53,7 @@ func (w *watch) run(ctx context.Context) error {
 	begin()
 	pending := true
 	defer func() {
-		if pending {
+		if cancel(); pending {
 			<-looks
 		}
 	}()

@@ -155,6 +155,31 @@ func TestEndOfAWatch(t *testing.T) {
 	}
 }
 
+// Nor does the end wait for a look that is not answered.
+func TestEndDoesNotWaitForALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, looked := time.Now(), false
+		err := looking(t, time.Hour, &watch{
+			interval: time.Second,
+			look: func(ctx context.Context) (*listing, error) {
+				if looked {
+					<-ctx.Done()
+				}
+				looked = true
+				return &listing{}, context.Cause(ctx)
+			},
+			show: func(s sight) error {
+				if s.silent {
+					return errFake
+				}
+				return nil
+			},
+		})
+		require.ErrorIs(t, err, errFake)
+		require.Less(t, time.Since(start), 5*time.Second)
+	})
+}
+
 // printed returns what a watch prints to a file for some sights.
 func printed(t *testing.T, f *lsFlags, as format, sights ...sight) string {
 	t.Helper()
