@@ -33,6 +33,21 @@
 // and two for each holder that has ended without a release. It creates nothing and sets
 // no watches. The client needs the permission to read.
 //
+// # All locks in use, and what is left behind
+//
+// [Locks] finds all locks, semaphores and elections in use below a path, with who is at
+// the head of each, how many hold and how many wait. [FindLitter] finds what is left
+// behind there: empty parents, nodes that no session owns, records of holders that have
+// ended, and paths whose sequence numbers end.
+//
+// Both list each node below the path once, except for those of contenders and of
+// records of runs, 16 at a time. Each listing is of another moment. Then Locks reads,
+// of each queue, the head and the first that waits; one more for a lock-delay that has
+// recorded its grant; and the size of each semaphore, with a sync, and of each path of
+// stripes. FindLitter reads the first 16 nodes of each queue, and each empty node. So
+// the cost of a queue does not grow with its length, but for its listing. They create
+// nothing and set no watches.
+//
 // # Clients that wait for each other
 //
 // [Cycles] finds deadlocks, such as that of a client that holds one lock and waits for

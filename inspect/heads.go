@@ -41,7 +41,8 @@ func (w *walk) head(ctx context.Context, p *place) (l LockInUse, err error) {
 		p.dropHead()
 	}
 	l.Queues = 1
-	return l, w.readWaiting(ctx, p, &l)
+	err = w.readWaiting(ctx, p, &l)
+	return l, err
 }
 
 // readSize reads the size of a semaphore, 0 if it is not stored.

@@ -13,6 +13,7 @@ zkrecipes runs commands under ZooKeeper locks.
   ls          list who holds a lock and who waits for it; find deadlocks
   show        say all that is known about one lock
   top         list the locks that most clients wait for, and those held longest
+  litter      list what is left behind of locks
   revoke      request that the holders of a lock release it
   resize      change how many permits or stripes there are
   testserver  run an in-memory ZooKeeper, for trying things out

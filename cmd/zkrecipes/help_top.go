@@ -6,8 +6,8 @@ const helpTop = `usage: zkrecipes top [PATH] [--sort waiting|held] [--limit N] [
 Prints which locks, semaphores and elections at PATH and below (/ if there is no PATH) most clients wait for,
 or which have been held longest. It changes nothing.
 
-  --sort waiting  first those that most clients wait for; of equal ones, that where the first has waited longest
-                  (this is the default)
+  --sort waiting  first those that most clients wait for; of equal ones, that where the first one has waited
+                  longest (this is the default)
   --sort held     first those that have been held longest
   --limit N       print N of them at most (10)
   --json          one object, see below

@@ -96,14 +96,20 @@ func (t *subtree) locks(ctx context.Context) (*recursiveListing, error) {
 		return nil, err
 	}
 	given := givenPaths(t.path, t.full)
-	l := &recursiveListing{Below: t.path, Locks: []lockInUse{}, Unreadable: []string{}}
+	l := &recursiveListing{Below: t.path, Locks: []lockInUse{}, Unreadable: t.given(found.Unreadable)}
 	for i := range found.Locks {
 		l.Locks = append(l.Locks, newLockInUse(&found.Locks[i], given))
 	}
-	for _, path := range found.Unreadable {
-		l.Unreadable = append(l.Unreadable, given(path))
-	}
 	return l, nil
+}
+
+// given leaves the chroot out of some paths.
+func (t *subtree) given(full []string) []string {
+	all, given := []string{}, givenPaths(t.path, t.full)
+	for _, path := range full {
+		all = append(all, given(path))
+	}
+	return all
 }
 
 // givenPaths returns the function that leaves the chroot out of a full path. full is

@@ -24,6 +24,7 @@ func verbs() []verb {
 		{"ls", helpLs, new(lsFlags).flagSet, failing((*program).ls)},
 		{"show", helpShow, new(showFlags).flagSet, failing((*program).show)},
 		{"top", helpTop, new(topFlags).flagSet, failing((*program).top)},
+		{"litter", helpLitter, new(litterFlags).flagSet, (*program).litter},
 		{"revoke", helpRevoke, new(revokeFlags).flagSet, failing((*program).revoke)},
 		{"resize", helpResize, new(resizeFlags).flagSet, failing((*program).resize)},
 		{"testserver", helpTestserver, new(testserverFlags).flagSet, failing((*program).testserver)},

@@ -42,11 +42,10 @@ func policy(self znode.Name, ahead queue.Ahead) (wait []znode.Name) {
 func Holding(names []znode.Name) (n int) {
 	readers := true // all before n are
 	for ; n < len(names); n++ {
-		isReader := names[n].Kind == znode.Reader
-		if n > 0 && !(readers && isReader) && !names[n].SharesPosition(names[0]) {
+		readers = readers && names[n].Kind == znode.Reader
+		if n > 0 && !readers && !names[n].SharesPosition(names[0]) {
 			break
 		}
-		readers = readers && isReader
 	}
 	return n
 }
