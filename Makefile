@@ -27,6 +27,12 @@ try: ## see two commands contend for a lock on a temporary ZooKeeper
 	@$(GO) build -o $(BIN)/throwaway ./integration/cmd/throwaway
 	@$(BIN)/throwaway -- sh .ci/try $(BIN)/zkrecipes
 
+.PHONY: man
+man: ## write the manual pages of the command into bin/man
+	@mkdir -p $(BIN)
+	$(GO) build -o $(BIN)/zkrecipes ./cmd/zkrecipes
+	$(BIN)/zkrecipes man --dir $(BIN)/man/man1
+
 .PHONY: test
 test: ## everything that needs only Go
 	$(GO) test ./...

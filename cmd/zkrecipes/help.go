@@ -18,6 +18,7 @@ zkrecipes runs commands under ZooKeeper locks.
   resize      change how many permits or stripes there are
   testserver  run an in-memory ZooKeeper, for trying things out
   completion  complete verbs, flags and paths in bash, zsh and fish
+  man         print manual pages
   version     print what this program was built from
   help        print this, or the help of one of these verbs
 

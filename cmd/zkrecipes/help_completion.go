@@ -3,16 +3,8 @@ package main
 const helpCompletion = `usage: zkrecipes completion bash|zsh|fish
        zkrecipes completion paths PATH [WORD...]
 
-Prints a script that makes a shell complete verbs, flags, file names, and paths of ZooKeeper. It needs no
-other package.
-
-  bash   in ~/.bashrc:      source <(zkrecipes completion bash)
-         for all users:     zkrecipes completion bash >/etc/bash_completion.d/zkrecipes
-  zsh    in ~/.zshrc, after compinit:
-                            source <(zkrecipes completion zsh)
-         for all users:     zkrecipes completion zsh >/usr/local/share/zsh/site-functions/_zkrecipes
-  fish   in config.fish:    zkrecipes completion fish | source
-         for all users:     zkrecipes completion fish >/etc/fish/completions/zkrecipes.fish
+Prints a script that makes a shell complete verbs, flags, file names, and paths of ZooKeeper. It needs
+no other package.
 
 The scripts contain the verbs and flags of this version: write them again after an update.
 
@@ -25,4 +17,16 @@ a second, and prints nothing, with exit code 0, if it fails, or if there are mor
 verbs do, it begins a session, which the servers write down.
 
 Exit codes: 0; 64 usage.
+
+Examples:
+  For bash, in ~/.bashrc:
+      source <(zkrecipes completion bash)
+  For zsh, in ~/.zshrc, after compinit:
+      source <(zkrecipes completion zsh)
+  For fish, in ~/.config/fish/config.fish:
+      zkrecipes completion fish | source
+  For all users:
+      zkrecipes completion bash >/etc/bash_completion.d/zkrecipes    # needs the package bash-completion
+      zkrecipes completion zsh >/usr/local/share/zsh/site-functions/_zkrecipes
+      zkrecipes completion fish >/etc/fish/completions/zkrecipes.fish
 `

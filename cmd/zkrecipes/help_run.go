@@ -201,8 +201,8 @@ Exit codes:
            command had ended and, with --once, was recorded; after a broken connection it may be recorded
   77       credentials or the client's certificate refused, or not permitted, or clients without the
            credentials may change PATH
-  126      COMMAND cannot be executed          (checked before the lock is taken,
-  127      COMMAND was not found                as far as that is possible)
+  126      COMMAND cannot be executed (checked before the lock is taken, as far as that is possible)
+  127      COMMAND was not found (likewise)
   128+N    signal N ended the wait for the lock
 With --once, 64, 69 and 77 can also mean that COMMAND has ended with 0, and that could not be recorded.
 

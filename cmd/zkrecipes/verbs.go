@@ -29,6 +29,7 @@ func verbs() []verb {
 		{"resize", helpResize, new(resizeFlags).flagSet, failing((*program).resize)},
 		{"testserver", helpTestserver, new(testserverFlags).flagSet, failing((*program).testserver)},
 		{"completion", helpCompletion, noFlags("completion"), failing((*program).completion)},
+		{"man", helpMan, new(manFlags).flagSet, failing((*program).man)},
 		{"version", helpVersion, new(versionFlags).flagSet, failing((*program).version)},
 		{"help", helpOverview, noFlags("help"), failing((*program).help)},
 	}

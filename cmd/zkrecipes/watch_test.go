@@ -180,8 +180,8 @@ func TestEndDoesNotWaitForALook(t *testing.T) {
 	})
 }
 
-// shown returns what a watch prints to a file for some sights.
-func shown(t *testing.T, f *lsFlags, as format, sights ...sight) string {
+// seen returns what a watch prints to a file for some sights.
+func seen(t *testing.T, f *lsFlags, as format, sights ...sight) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "out")
 	out, err := os.Create(name)
@@ -213,7 +213,7 @@ func TestOnlyChangesArePrinted(t *testing.T) {
 	later.now = later.now.Add(time.Minute)
 	sights := []sight{after(0, "held"), after(2, "held"), after(4, "waiting"), silent, later, after(100, "waiting")}
 
-	text := shown(t, &lsFlags{}, asTable, sights...)
+	text := seen(t, &lsFlags{}, asTable, sights...)
 	blocks := strings.Split(strings.TrimSuffix(text, "\n\n"), "\n\n")
 	require.Len(t, blocks, 4, text)
 	require.Contains(t, blocks[0], "2026-01-02T03:04:05Z\nPOS ")
@@ -221,7 +221,7 @@ func TestOnlyChangesArePrinted(t *testing.T) {
 	require.Equal(t, "2026-01-02T03:04:14Z\nno answer since 2026-01-02T03:04:09Z", blocks[2])
 	require.Contains(t, blocks[3], "2026-01-02T03:05:45Z\nPOS ", "it is true again")
 
-	lines := strings.Split(strings.TrimSuffix(shown(t, &lsFlags{}, asJSON, sights...), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(seen(t, &lsFlags{}, asJSON, sights...), "\n"), "\n")
 	require.Len(t, lines, 4)
 	var line watchLine
 	require.NoError(t, json.Unmarshal([]byte(lines[1]), &line))
