@@ -16,8 +16,8 @@ type LockSurvey struct {
 	// Locks are those in use: that have a contender. They are sorted by path.
 	Locks []LockInUse
 	// Unreadable are the paths that the client may not read, sorted. What is below them
-	// was left out. If one is the node of a contender, that is counted, but what it says
-	// is not known.
+	// was left out. If one is the node of a contender, that is counted, but what it
+	// says is not known.
 	Unreadable []string
 }
 

@@ -25,11 +25,11 @@ func TestUsageErrors(t *testing.T) {
 		says string
 	}{
 		{"start", nil, `there is no command "start"`},
-		{"help me", nil, `no help on "me"; there are run, elect, ls`},
+		{"help me", nil, `no help on "me"; there are run, elect, hold, ls`},
 		{"revok", nil, `there is no command "revok"; did you mean "revoke"?`},
 		{"hlep revoke", nil, `did you mean "help"?`},
 		{"help elects", nil, `there is no help on "elects"; did you mean "elect"?`},
-		{"l", nil, `there is no command "l"; there are run, elect, ls`},
+		{"l", nil, `there is no command "l"; there are run, elect, hold, ls`},
 		{"version 2", nil, "takes no arguments"},
 
 		{"run", withServers, "as in: zkrecipes run /locks/backup -- COMMAND"},

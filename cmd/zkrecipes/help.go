@@ -22,9 +22,9 @@ zkrecipes runs commands under ZooKeeper locks.
   version     print what this program was built from
   help        print this, or the help of one of these verbs
 
-Give ZooKeeper's address with --servers zk1:2181,zk2:2181 or ZKRECIPES_SERVERS. Each
-flag can be set in the environment, and in a file of NAME=value lines (--config).
-Flags and PATH may come in any order; COMMAND comes last. For example:
+Give ZooKeeper's address with --servers zk1:2181,zk2:2181 or ZKRECIPES_SERVERS.
+Each flag can be set in the environment, and in a file of NAME=value lines
+(--config). Flags and PATH may come in any order; COMMAND comes last:
 
   export ZKRECIPES_SERVERS=zk1:2181,zk2:2181,zk3:2181
   # one at a time; three at a time; on one of four; beside other readers

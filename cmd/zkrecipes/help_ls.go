@@ -29,7 +29,7 @@ in order. It changes nothing. ("zkrecipes show PATH" says more about each of the
   --limit N        lists N clients at most, and a line says how many more there are; 0 lists all. Without
                    it a terminal gets 50, all else gets all.
 
-On a terminal --output table shortens WHO, HOST and RUN until lines fit; what is cut off is marked with "…".
+On a terminal --output table shortens WHO, HOST and RUN until lines fit, and marks that with an ellipsis.
 Held is green and waiting yellow there, what is closed red, unless NO_COLOR is set or TERM is "dumb".
 To a file or a pipe nothing is shortened or coloured.
 

@@ -268,7 +268,7 @@ func TestHoldWhoseReleaseIsNotConfirmed(t *testing.T) {
 func TestUsageErrorsOfHold(t *testing.T) {
 	for _, test := range []struct{ args, says string }{
 		{"hold", "hold: no path: give that of a lock"},
-		{"hold /", "hold: /: a lock has a node of its own"},
+		{"hold /", "hold: /: that needs a node of its own"},
 		{"hold /l -- true", "hold: it runs no command"},
 		{"hold /l true", "hold: invalid path \"true\": does not begin with a slash"},
 		{"hold /l /m /l", "hold: the path /l is given twice"},

@@ -78,7 +78,8 @@ type subtree struct {
 	full   string // with the chroot
 }
 
-// withSubtree calls do with what is below a path or, without one, with all that there is.
+// withSubtree calls do with what is below a path or, without one, with all that there
+// is.
 func (p *program) withSubtree(fs *flag.FlagSet, conn *connection, path string, do func(ctx context.Context, t *subtree) error) error {
 	path = cmp.Or(path, "/")
 	if err := framework.ValidatePath(path); err != nil {

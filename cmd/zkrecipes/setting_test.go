@@ -94,7 +94,7 @@ func TestFlagsThatContradictEachOther(t *testing.T) {
 		// What is ignored does not make zkrecipes ignore others.
 		{"/l", []string{"ZKRECIPES_ONCE=/j"}, []string{"ZKRECIPES_PERMITS=3"}, "lock=/l permits=3"},
 		// Only what lost its use is ignored with it.
-		{"/l", []string{"ZKRECIPES_KEY=k"}, nil, "--key without --stripes or --once"},
+		{"/l", []string{"ZKRECIPES_KEY=k"}, nil, "--key without --stripes"},
 		{"/l --key k", []string{"ZKRECIPES_STRIPES=4"}, nil, "key=k lock=/l stripes=4"},
 	} {
 		f := &runFlags{}

@@ -85,7 +85,7 @@ func TestEveryFlagIsReadFromTheEnvironment(t *testing.T) {
 			if slices.Contains(commandLineOnly, f.Name) {
 				return
 			}
-			require.True(t, slices.ContainsFunc([]string{"/dev/null", "true", "7", "7s"}, func(value string) bool {
+			require.True(t, slices.ContainsFunc([]string{"/dev/null", "true", "7", "7s", "json"}, func(value string) bool {
 				fs := v.flags()
 				p := &program{env: environ{variableOf(f.Name) + "=" + value}}
 				return p.parse(fs, nil) == nil && settingOf(fs, f.Name).level == inEnvironment

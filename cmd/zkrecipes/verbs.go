@@ -19,8 +19,8 @@ type verb struct {
 func verbs() []verb {
 	return []verb{
 		{"run", helpRun, new(runFlags).flagSet, (*program).run},
-		{"hold", helpHold, new(holdVerbFlags).flagSet, (*program).hold},
 		{"elect", helpElect, new(electFlags).flagSet, (*program).elect},
+		{"hold", helpHold, new(holdVerbFlags).flagSet, (*program).hold},
 		{"ls", helpLs, new(lsFlags).flagSet, failing((*program).ls)},
 		{"show", helpShow, new(showFlags).flagSet, failing((*program).show)},
 		{"top", helpTop, new(topFlags).flagSet, failing((*program).top)},
