@@ -120,7 +120,12 @@ func TestLocksWhoseHeadLeaves(t *testing.T) {
 						_ = a.Delete(t.Context(), path, framework.AnyVersion)
 					}
 				})
-				require.Equal(t, tc.want, locksIn(locksBelow(t, c, "/")))
+				found := locksBelow(t, c, "/")
+				require.Equal(t, tc.want, locksIn(found))
+				for _, l := range found.Locks {
+					waitsForAPermit := l.Recipe == inspect.Semaphore && l.Head.State == inspect.Waiting
+					require.Equal(t, waitsForAPermit || name == "more than are read", l.Head.Token == 0)
+				}
 			})
 		})
 	}

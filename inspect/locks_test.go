@@ -193,8 +193,7 @@ func TestWhenALockWasGranted(t *testing.T) {
 		require.NoError(t, held.Release())
 
 		// The name is another program's.
-		foreign(t, w.Named("a"), path+"/lock-delay/x-lock-")
-		foreign(t, w.Named("a"), path+"/x-lock-")
+		create(t, w.Named("a"), "lock-delay/x-lock-0000000009", "x-lock-0000000009")
 		l = locksBelow(t, w.Named("c"), "/").Locks
 		require.Zero(t, l[0].Granted)
 	})
