@@ -195,3 +195,15 @@ func TestQuiet(t *testing.T) {
 	require.Equal(t, exitUnavailable, code)
 	require.NotEmpty(t, stderr, "why it is not known")
 }
+
+// Clients that come when twice the lock-delay has passed since the end was seen need
+// not wait.
+func TestWhenALockDelayIsOver(t *testing.T) {
+	seen := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	delays := []inspect.LockDelay{{Delay: time.Minute}, {Delay: time.Minute, Ended: []inspect.Ended{{Seen: seen}}}}
+	require.False(t, mayBeClosed(delays[:1], seen))
+	require.True(t, mayBeClosed(delays, seen.Add(2*time.Minute-1)))
+	require.False(t, mayBeClosed(delays, seen.Add(2*time.Minute)))
+	delays[1].Ended = append(delays[1].Ended, inspect.Ended{})
+	require.True(t, mayBeClosed(delays, seen.Add(time.Hour)), "the end of another one was not seen")
+}
