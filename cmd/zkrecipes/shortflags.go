@@ -1,6 +1,9 @@
 package main
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // A shortFlag is a letter that stands for a flag, in each verb that has this flag.
 type shortFlag struct {
@@ -21,7 +24,8 @@ var shortFlags = []shortFlag{
 
 // inSeconds gives a number without a unit that of flock(1).
 func inSeconds(text string) string {
-	if _, err := strconv.ParseFloat(text, 64); err != nil {
+	_, err := strconv.ParseFloat(text, 64)
+	if err != nil || strings.Trim(text, "0123456789.") != "" { // as of 1e3, Inf and -1
 		return text
 	}
 	return text + "s"
