@@ -1,0 +1,81 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A line that is drawn again takes the place of the one before; all others begin behind
+// it. Nothing is drawn after endLine.
+func TestDrawnLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		r := newReporter(&out, "/l", false, false)
+		require.False(t, r.drawsLines())
+		r.foreground = func() bool { return true }
+		require.True(t, r.drawsLines())
+		step := func(do func(), writes string) {
+			t.Helper()
+			out.Reset()
+			do()
+			synctest.Wait()
+			require.Equal(t, writes, out.String())
+		}
+		step(r.endLine, "")
+		step(func() { r.draw("one") }, "\rzkrecipes: one\x1b[K")
+		step(func() { r.draw("two\x1b") }, "\rzkrecipes: two\\x1b\x1b[K")
+		step(func() { r.info(event{}, "news") }, "\nzkrecipes: news\n")
+		step(func() { r.draw("three") }, "\rzkrecipes: three\x1b[K")
+		step(r.endLine, "\n")
+		step(r.endLine, "")
+		r.close()
+	})
+}
+
+// A stoppedTerminal is one that was stopped with Ctrl-S.
+type stoppedTerminal struct {
+	io.Writer
+	resumed chan struct{}
+}
+
+func (b stoppedTerminal) Write(p []byte) (int, error) {
+	<-b.resumed
+	return b.Writer.Write(p)
+}
+
+// A terminal that is stopped delays nobody, and when it goes on, what is out of date is
+// not written: a command may have written there.
+func TestDrawingOnATerminalThatIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		stopped := stoppedTerminal{&out, make(chan struct{})}
+		r := newReporter(stopped, "/l", false, false)
+		begin := time.Now()
+		r.info(event{}, "before")
+		synctest.Wait()
+		for range 2 * reportBacklog {
+			r.draw("waiting")
+		}
+		r.endLine()
+		r.info(event{}, "acquired")
+		require.Equal(t, begin, time.Now())
+		close(stopped.resumed)
+		r.close()
+		require.Equal(t, "zkrecipes: before\nzkrecipes: acquired\n", out.String())
+	})
+}
+
+func TestCutColumns(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"", ""}, {"12345", "12345"}, {"123456", "1234…"}, {"日本", "日本"}, {"日本語", "日本…"}, {"1日本語", "1日…"},
+	} {
+		require.Equal(t, test.want, cutColumns(test.text, 5))
+	}
+}
