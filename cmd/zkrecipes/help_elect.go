@@ -49,6 +49,7 @@ The command:
 Credentials protect the election: clients without them can list it, but neither take part nor delete. A
 PATH that is open to such clients is refused, at every term; see "zkrecipes help run".
 
+` + helpWaiting + `
 ` + helpEnvironment + `Here the token is the number of the term.
 
 With --listen it takes no part, runs no command, and changes nothing: it prints who leads PATH, and each

@@ -52,6 +52,7 @@ The lock, all as for "zkrecipes run":
                           events
   --quiet                 report only failures, and requests for revocation
 ` + helpConnection + `
+` + helpWaiting + `
 What is guaranteed, with the timeline of a loss, several locks, stripes, and how credentials protect PATH: see
 "zkrecipes help run". A "zkrecipes run" that the script starts does not know that the script holds PATH, and
 would wait for it.

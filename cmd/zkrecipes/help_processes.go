@@ -8,6 +8,14 @@ const helpKill = `  --kill-after D          how long the command may take to end
                           killed at once. The command sees a /proc with its own processes only.
 `
 
+// helpWaiting is the part of the help on "run" and "elect" about a wait.
+const helpWaiting = `While it waits, a line on standard error says how many are ahead, and who holds it (or for how long
+--lock-delay keeps it closed). On a terminal it is one line that is written again each second. Elsewhere, and
+with --json, there is another line when the queue or the holder has changed: at most every 10 s, later every
+minute, and more seldom in a queue of more than a thousand. For that zkrecipes lists the queue, while it has a
+connection; --quiet saves that. A wait of less than 50 ms is not reported.
+`
+
 const helpProcesses = `What counts as the command: COMMAND and all processes that it has started and that have not ended, also
 those in other process groups or sessions (timeout, setsid, jobs of a shell) and those whose parent has ended
 (daemons). A guardian watches them: a small process of the same program between zkrecipes and COMMAND,

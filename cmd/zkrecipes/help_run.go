@@ -76,6 +76,7 @@ when no client holds it or waits; one that may create there can then create PATH
 run refuses it. Without credentials every client can do everything.
 
 ` + helpEnvironment + `
+` + helpWaiting + `
 ` + helpProcesses + `
 What is guaranteed:
   While zkrecipes runs and no client deletes the lock's node by hand, the command does not outlive the
