@@ -14,19 +14,19 @@ import (
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
-// A screen keeps what was written to a terminal.
-type screen struct {
+// A typescript keeps what was written to a terminal.
+type typescript struct {
 	mu      sync.Mutex
 	written bytes.Buffer
 }
 
-func (s *screen) Write(p []byte) (int, error) {
+func (s *typescript) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.written.Write(p)
 }
 
-func (s *screen) contains(text string) bool {
+func (s *typescript) contains(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Contains(s.written.String(), text)
@@ -43,7 +43,7 @@ func TestProgressAtATerminal(t *testing.T) {
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, p.Start())
 	program.Close()
-	var s screen
+	var s typescript
 	read := make(chan struct{})
 	go func() {
 		defer close(read)

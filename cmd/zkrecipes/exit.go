@@ -18,7 +18,7 @@ import (
 // use; those from 126 are what shells use. The command's own code is passed on as it
 // is.
 const (
-	exitNoContender = 1  // "revoke" found no client to ask, or no such successor; "ls --quiet" no client at all
+	exitNoContender = 1  // the answer is no: "revoke" found no such client, or was not confirmed; "ls --quiet" no client at all
 	exitUsage       = 64 // wrong flags or arguments
 	exitUnavailable = 69 // no server could be used
 	exitConflict    = 75 // not acquired, or not handed over, in time; --conflict-exit-code changes it
@@ -90,7 +90,7 @@ func classify(err error, conflict int) (cause string, code int) {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return "", 0
-	case errors.Is(err, errNoContender), errors.Is(err, errFree):
+	case errors.Is(err, errNoContender), errors.Is(err, errNotTaken), errors.Is(err, errFree):
 		return causeNoContender, exitNoContender
 	case errors.As(err, &usage):
 		return causeUsage, exitUsage

@@ -250,7 +250,8 @@ func TestHelpIsComplete(t *testing.T) {
 			"  5 s", "7.5 s", "10 s", "15 s"),
 		"elect":  append(job, "--path", "--id"),
 		"ls":     {"--json", "lock_delays", "--cycles [PATH]", "waits_for", "unreadable", lease.KindMutex, lease.KindReader, lease.KindWriter, lease.KindSemaphore, lease.KindLeader},
-		"revoke": {"--node", "--all", "--successor ID", "--json", " 1 no client", " 75 "},
+		"revoke": {"--node", "--all", "--successor ID", "--force", "taken", "--json", " 1 no client", " 75 "},
+		"resize": {"--json", "before", " 75 ", "128+N"},
 	} {
 		_, text, _ := invoke(t, nil, "help", topic)
 		for _, word := range slices.Concat(all, words) {

@@ -22,6 +22,7 @@ type revokeFlags struct {
 	node      string
 	successor option[string] // the id of a candidate
 	all, json bool
+	force     bool // take it away
 }
 
 // A revocation is the output of "revoke --json".
@@ -29,6 +30,11 @@ type revocation struct {
 	Lock      string       `json:"lock"`
 	Requested []queueEntry `json:"asked"`
 	Successor *queueEntry  `json:"successor"` // nil without --successor, or if there is none
+	Taken     []queueEntry `json:"taken"`     // by --force
+}
+
+func newRevocation(path string) revocation {
+	return revocation{Lock: path, Requested: []queueEntry{}, Taken: []queueEntry{}} // arrays, also when they are empty
 }
 
 func (f *revokeFlags) flagSet() *flag.FlagSet {
@@ -37,6 +43,7 @@ func (f *revokeFlags) flagSet() *flag.FlagSet {
 	fs.StringVar(&f.node, "node", "", "")
 	fs.Func("successor", "", f.successor.set(parseText))
 	fs.BoolVar(&f.all, "all", false, "")
+	fs.BoolVar(&f.force, "force", false, "")
 	fs.BoolVar(&f.json, "json", false, "")
 	return fs
 }
@@ -51,6 +58,9 @@ func (p *program) revoke(args []string) error {
 	}
 	if err := f.check(); err != nil {
 		return err
+	}
+	if f.force {
+		return p.takeAway(fs, f)
 	}
 	return p.withClient(fs, &f.connection, f.path, func(ctx context.Context, client *framework.Client, full string) error {
 		if f.successor.given {
@@ -69,6 +79,8 @@ func (f *revokeFlags) check() error {
 	switch chosen := f.node != "" || f.all; {
 	case f.node != "" && f.all:
 		return usageErrorf("revoke: --node and --all contradict each other")
+	case f.force && (f.all || f.successor.given):
+		return usageErrorf("revoke: --force is for one client: it contradicts --all and --successor")
 	case f.successor.given && chosen:
 		return usageErrorf("revoke: --successor and --node or --all contradict each other")
 	case f.successor.given && f.successor.value == "":
@@ -80,7 +92,7 @@ func (f *revokeFlags) check() error {
 // ask requests the revocation of those contenders that the flags choose. If a request
 // fails, it still prints the earlier ones.
 func (p *program) ask(ctx context.Context, client *framework.Client, f *revokeFlags, s *inspect.Survey) error {
-	done := revocation{Lock: f.path, Requested: []queueEntry{}}
+	done := newRevocation(f.path)
 	var failed error
 	for _, queue := range s.Queues {
 		for i, c := range queue.Contenders {

@@ -135,7 +135,7 @@ func TestRevokeWithoutHolders(t *testing.T) {
 	}
 	code, stdout, _ := invoke(t, env, "revoke", testLock, "--json")
 	require.Equal(t, exitNoContender, code)
-	require.JSONEq(t, `{"lock": "`+testLock+`", "asked": [], "successor": null}`, stdout)
+	require.JSONEq(t, `{"lock": "`+testLock+`", "asked": [], "successor": null, "taken": []}`, stdout)
 	_, ok := server.Node("/app")
 	require.False(t, ok, "a request creates nothing")
 }

@@ -35,7 +35,7 @@ func (p *program) handOver(ctx context.Context, client *framework.Client, f *rev
 	}
 	h := &handOver{
 		program: p, revokeFlags: f, client: client, full: full, election: election,
-		done: revocation{Lock: f.path, Requested: []queueEntry{}},
+		done: newRevocation(f.path),
 	}
 	again := true
 	for again && err == nil {

@@ -91,6 +91,7 @@ func (s *session) types(keys string) {
 
 const (
 	ctrlC = "\x03"
+	ctrlD = "\x04"
 	ctrlZ = "\x1a"
 )
 
