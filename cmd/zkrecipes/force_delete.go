@@ -42,7 +42,7 @@ func deleteContender(ctx context.Context, client *framework.Client, c inspect.Co
 		case err == nil:
 			return true, nil
 		case errors.Is(err, errLeft) && unknown != nil:
-			return false, nil
+			return false, nil //nolint:nilerr // it is gone, as was wanted
 		case ctx.Err() != nil:
 		case errors.As(err, &doubt):
 			unknown = err

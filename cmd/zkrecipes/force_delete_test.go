@@ -3,6 +3,9 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -55,31 +58,30 @@ const foreignNode = testLock + "/_c_01234567-89ab-cdef-0123-456789abcdef-lock-00
 
 // What happens between the look and the delete: only the node that was seen is deleted.
 func TestForceDeletesTheNodeThatItHasSeen(t *testing.T) {
-	leaves := func(t *testing.T, c *framework.Client) {
-		require.NoError(t, c.Delete(t.Context(), foreignNode, framework.AnyVersion))
+	leaves := func(ctx context.Context, c *framework.Client) error {
+		return c.Delete(ctx, foreignNode, framework.AnyVersion)
 	}
-	comesBack := func(t *testing.T, c *framework.Client) {
-		leaves(t, c)
-		require.NoError(t, c.Delete(t.Context(), testLock, framework.AnyVersion))
-		require.NoError(t, c.CreateParents(t.Context(), foreignNode))
-		_, err := c.Create(t.Context(), foreignNode, nil, framework.Ephemeral)
-		require.NoError(t, err)
+	comesBack := func(ctx context.Context, c *framework.Client) error {
+		err := errors.Join(leaves(ctx, c), c.Delete(ctx, testLock, framework.AnyVersion), c.CreateParents(ctx, foreignNode))
+		_, failed := c.Create(ctx, foreignNode, nil, framework.Ephemeral)
+		return errors.Join(err, failed)
 	}
 	for name, test := range map[string]struct {
 		op    zktest.Op // before which it happens
-		does  func(t *testing.T, c *framework.Client)
+		does  func(ctx context.Context, c *framework.Client) error
 		stays bool
 	}{
 		"it is released before the guard is made": {zktest.OpCreate, leaves, false},
 		"it is released before the delete":        {zktest.OpMulti, leaves, false},
-		"the path is removed before the guard is made": {zktest.OpCreate, func(t *testing.T, c *framework.Client) {
-			leaves(t, c)
-			require.NoError(t, c.Delete(t.Context(), testLock, framework.AnyVersion))
+		"the path is removed before the guard is made": {zktest.OpCreate, func(ctx context.Context, c *framework.Client) error {
+			return errors.Join(leaves(ctx, c), c.Delete(ctx, testLock, framework.AnyVersion))
 		}, false},
 		"it comes back before the guard is made": {zktest.OpCreate, comesBack, true},
-		"the path cannot be made again before the delete": {zktest.OpMulti, func(t *testing.T, c *framework.Client) {
-			leaves(t, c)
-			require.ErrorIs(t, c.Delete(t.Context(), testLock, framework.AnyVersion), framework.ErrNotEmpty)
+		"the path cannot be made again before the delete": {zktest.OpMulti, func(ctx context.Context, c *framework.Client) error {
+			if err := comesBack(ctx, c); !errors.Is(err, framework.ErrNotEmpty) {
+				return fmt.Errorf("the path is made again: %w", err)
+			}
+			return c.Delete(ctx, foreignNode, framework.AnyVersion) // which no client makes by its whole name
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,8 +91,10 @@ func TestForceDeletesTheNodeThatItHasSeen(t *testing.T) {
 			_, err := client.Create(t.Context(), foreignNode, nil, framework.Ephemeral)
 			require.NoError(t, err)
 			token := listed(t, server, testLock).Queue[0].Token.String()
-			beforeFirst(server, test.op, testLock+"/", func() { test.does(t, client) })
+			result := make(chan error, 1)
+			beforeFirst(server, test.op, testLock+"/", func() { result <- test.does(t.Context(), client) })
 			code, stdout, stderr := force(t, server, "--node", token)
+			require.NoError(t, <-result)
 			require.Equal(t, exitNoContender, code, stderr)
 			require.Empty(t, stdout)
 			require.Contains(t, stderr, "nothing was taken away: it has been released meanwhile")
@@ -107,12 +111,14 @@ func TestForceWithoutItsGuard(t *testing.T) {
 	m, err := mutex.New(client, testLock)
 	require.NoError(t, err)
 	held := acquired(t, m)
+	result := make(chan error, 1)
 	beforeFirst(server, zktest.OpMulti, testLock+"/", func() {
 		children := server.Children(testLock)
 		i := slices.IndexFunc(children, func(child string) bool { return strings.HasSuffix(child, guardName) })
-		require.NoError(t, client.Delete(t.Context(), testLock+"/"+children[i], framework.AnyVersion))
+		result <- client.Delete(t.Context(), testLock+"/"+children[max(i, 0)], framework.AnyVersion)
 	})
 	code, stdout, stderr := force(t, server, "--node", held.Token().String())
+	require.NoError(t, <-result)
 	require.Equal(t, 0, code, stderr)
 	require.Contains(t, stdout, "taken away: ")
 	lostTo(t, held)

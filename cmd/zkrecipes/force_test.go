@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/json"
 	"path"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -95,9 +94,9 @@ func TestForceTakesAway(t *testing.T) {
 				t.Parallel()
 				server := zktest.NewServer(t)
 				first := acquired(t, acquirer(t, connectClient(t, server)))
-				next := make(chan *lease.Lease, 1)
+				waiter, next := acquirer(t, connectClient(t, server)), make(chan *lease.Lease, 1)
 				go func() {
-					held, _ := acquirer(t, connectClient(t, server)).Acquire(t.Context(), eventTimeout)
+					held, _ := waiter.Acquire(t.Context(), eventTimeout)
 					next <- held
 				}()
 				until(t, "the next is in the queue", func() bool { return len(listed(t, server, testLock).Queue) == 2 })
@@ -248,7 +247,7 @@ func TestForceIsOnlyOnTheCommandLine(t *testing.T) {
 	for _, args := range [][]string{{"--all"}, {"--successor", "x"}, {"--node", "x", "--all"}} {
 		code, _, stderr := force(t, server, args...)
 		require.Equal(t, exitUsage, code)
-		require.True(t, strings.Contains(stderr, "contradict"), stderr)
+		require.Contains(t, stderr, "contradict")
 	}
 	require.NoError(t, held.Confirm(t.Context()))
 }

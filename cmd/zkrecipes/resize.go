@@ -178,7 +178,7 @@ func (r *resizing) changeStripes(ctx context.Context, client *framework.Client, 
 	if err != nil {
 		return err
 	}
-	limit := time.Duration(forever)
+	limit := forever
 	if end, ok := ctx.Deadline(); ok { // a part of the time is for the change itself
 		left := time.Until(end)
 		limit = max(left-min(listLimit, left/4), time.Millisecond)
