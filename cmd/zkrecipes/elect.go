@@ -35,7 +35,8 @@ func (p *program) parseElect(args []string) (*electFlags, error) {
 		return nil, err
 	}
 	if f.listen {
-		return f, f.checkListen()
+		err := f.checkListen()
+		return f, err
 	}
 	f.what = "leadership"
 	if err := f.check("elect", "PATH", "election"); err != nil {

@@ -71,10 +71,10 @@ func untilEnd() (context.Context, context.CancelFunc) {
 
 // unlessOver returns err, unless it comes from the end of the context.
 func unlessOver(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		return err
+	if ctx.Err() != nil {
+		err = nil
 	}
-	return nil
+	return err
 }
 
 // A listener prints who leads an election. It takes no part, and writes nothing.

@@ -59,7 +59,7 @@ func TestManPagesHaveAllWordsOfTheHelp(t *testing.T) {
 				require.Regexp(t, `^\.(TH "ZKRECIPES|nr HY 0|nh|ad l|SH [A-Z]|HP 4|PP|TP|IP \\\(bu 2|RS|RE|EX|EE)`, line)
 			}
 			require.NotContains(t, strings.ReplaceAll(line, `\-`, ""), "--", line)
-			require.Less(t, strings.IndexFunc(line, func(r rune) bool { return r > '~' }), 0, line)
+			require.Negative(t, strings.IndexFunc(line, func(r rune) bool { return r > '~' }), line)
 			depth += strings.Count(line, ".RS") - strings.Count(line, ".RE")
 		}
 		require.Zero(t, depth, v.name)
@@ -216,7 +216,7 @@ func TestManFiles(t *testing.T) {
 		"man rum": `no manual page on "rum"; did you mean "run"?`, "man ls me": `no manual page on "ls me"; there are run`,
 		"man --dir /x run": `man: --dir writes all pages: what is "run"?`, "man --dir=": "--dir is empty",
 	} {
-		code, stdout, stderr := invoke(t, nil, strings.Fields(args)...)
+		code, stdout, stderr = invoke(t, nil, strings.Fields(args)...)
 		require.Equal(t, exitUsage, code)
 		require.Empty(t, stdout)
 		require.Contains(t, stderr, says)
