@@ -1,7 +1,7 @@
 package faultsweep
 
-// ForceMutants are bugs in what the command changes by force, and in the numbers that it
-// changes or adopts.
+// ForceMutants are bugs in what the command changes by force, and in the numbers that
+// it changes or adopts.
 func ForceMutants() []Mutant {
 	const deletes, chooses, resizes = "cmd/zkrecipes/force_delete.go", "cmd/zkrecipes/force.go", "cmd/zkrecipes/resize.go"
 	return []Mutant{{
