@@ -158,7 +158,7 @@ var eventFields = []struct{ name, kind, means string }{
 	{"time", "string", "when this was written: RFC 3339, UTC, in milliseconds, like all times here"},
 	{"event", "string", "one of the above"},
 	{"lock", "string", "PATH, as given; of several the first"},
-	{"locks", "array", "with several --lock: each PATH, in the order of the command line"},
+	{"locks", "array", "with several paths: each PATH, in the order of the command line"},
 	{"stripe", "integer or null", "with --stripes: the number of the stripe, from 0 on; null while it waits for any of them"},
 	{"key", "string", "with --once: KEY, or the tick: RFC 3339, UTC"},
 	{"kind", "string", "what is held or waited for: mutex (also a stripe or a run), reader, writer, semaphore or leader"},
@@ -166,10 +166,10 @@ var eventFields = []struct{ name, kind, means string }{
 	{"cause", "string", "held (by another client), closed (by --lock-delay), unreachable (no server answers), denied, usage, command (cannot be started), signal, lost (before it was started) or other"},
 	{"ahead", "integer", "how many hold it or wait ahead, of any of some stripes at all of these; in failed 0 if that was not the reason"},
 	{"holder", "object or null", `the first of them, or in closed, and in failed with that cause, who has ended without releasing it, or in recorded who has finished the run, and when, as it describes itself: {"who", "host", "pid", "since"}, with "", 0 or null for what is missing; null if all is missing`},
-	{"contended", "array", "with several --lock: each PATH at which other clients are ahead, or that is closed; ahead and holder are about the first of these"},
+	{"contended", "array", "with several paths: each PATH at which other clients are ahead, or that is closed; ahead and holder are about the first of these"},
 	{"lock_delay_seconds", "number", "--lock-delay; in failed 0 unless the cause is closed"},
-	{"token", "integer", "the fencing token; with several --lock that of the first; in recorded that of the other run"},
-	{"tokens", "array", "with several --lock: their tokens, in the order of locks"},
+	{"token", "integer", "the fencing token; with several paths that of the first; in recorded that of the other run"},
+	{"tokens", "array", "with several paths: their tokens, in the order of locks"},
 	{"session", "string", "the ZooKeeper session, in hexadecimal"},
 	{"session_timeout_seconds", "number", "how long the servers keep a session that is silent"},
 	{"asked_seconds", "number", "--session-timeout"},
@@ -244,7 +244,7 @@ Mistakes in the flags are reported as plain text, with exit code 64.
 			text += `: "` + strings.Join(k.fields, `", "`) + `"`
 		}
 		if several := fieldsOfSeveral[k.name]; len(several) > 0 {
-			text += `; with several --lock "` + strings.Join(several, `", "`) + `"`
+			text += `; with several paths "` + strings.Join(several, `", "`) + `"`
 		}
 		writeHanging(&out, 19, k.name, text)
 	}

@@ -96,8 +96,8 @@ func (s *setting) isIn(text string) bool {
 func (s *setting) drop() { s.level, s.values, s.dropped = nowhere, nil, true }
 
 // commandLineOnly are the flags that neither the environment nor a file can give: what
-// is run stands where it is started.
-var commandLineOnly = []string{"command"}
+// is run, and whose lock is taken away, stands where that is started.
+var commandLineOnly = []string{"command", "force", "node"}
 
 // exclusive are groups of flags of which one excludes the others. Two of the same level
 // are a mistake, which a verb finds; one of a stronger level makes zkrecipes ignore the
@@ -111,6 +111,7 @@ var exclusive = [][]string{
 	{"key", "tick"},
 	{"once", "min-hold"},
 	{"node", "all", "successor"},
+	{"json", "output"},
 }
 
 // needs are flags that make no sense without one of others. They are ignored with it.

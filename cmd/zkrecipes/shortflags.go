@@ -12,7 +12,8 @@ type shortFlag struct {
 	convert func(value string) string // nil if the flag takes the value as it is
 }
 
-// shortFlags are those of flock(1), with the same meaning. -h is for all verbs.
+// shortFlags are those of flock(1), with the same meaning, and some of ls(1), kubectl,
+// grep(1) and etcdctl. -h is for all verbs.
 var shortFlags = []shortFlag{
 	{letter: 's', name: "shared"},
 	{letter: 'x', name: "exclusive"},
@@ -20,6 +21,10 @@ var shortFlags = []shortFlag{
 	{letter: 'w', name: "timeout", convert: inSeconds},
 	{letter: 'E', name: "conflict-exit-code"},
 	{letter: 'c', name: "command"},
+	{letter: 'r', name: "recursive"},
+	{letter: 'o', name: "output"},
+	{letter: 'q', name: "quiet"},
+	{letter: 'l', name: "listen"},
 }
 
 // inSeconds gives a number without a unit that of flock(1).

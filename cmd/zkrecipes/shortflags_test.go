@@ -59,7 +59,7 @@ func TestMistakesInShortFlags(t *testing.T) {
 		"run -w5 /l -- true":      "there is no flag -w5; the value of -w stands behind a space",
 		"run -confg f /l -- true": "there is no flag -confg; the value of -c stands behind a space",
 		"run -ws 5 /l -- true":    "there is no flag -ws; the value of -w",
-		"run -sq /l -- true":      "there is no flag --sq",
+		"run -sz /l -- true":      "there is no flag --sz",
 		"run -z /l -- true":       "there is no flag -z",
 		"run --s /l -- true":      "there is no flag --s",
 		"run --n /l -- true":      "there is no flag --n",
