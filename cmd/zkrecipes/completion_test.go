@@ -47,7 +47,7 @@ func TestArgumentOfAVerb(t *testing.T) {
 // madeUp is a verb with flags in all the forms that a help may have.
 var madeUp = verb{
 	name: "watch",
-	help: `usage: zkrecipes watch [--json | --color WHEN] [-o wide|json] [--depth N]
+	help: `usage: zkrecipes watch [--json | --color WHEN] [-o wide|json] [--depth N] [--lock PATH]
                       PATH [flags]
        zkrecipes watch --all
 
@@ -81,7 +81,7 @@ func TestFlagHelp(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"json": {"", "one object: its fields"}, "j": {"", "one object: its fields"}, "color": {"WHEN", "when to use colours"},
 		"output": {"wide|json", "how much"}, "o": {"wide|json", "how much"}, "all": {"", "all of them [a:b]"},
-		"depth": {"N", "is how deep, counted from 0 on"}, "everything": {"", ""}, "lock": {"VALUE", ""},
+		"depth": {"N", "is how deep, counted from 0 on"}, "everything": {"", ""}, "lock": {"PATH", ""},
 	} {
 		value, text := madeUp.flagHelp(madeUp.flags().Lookup(name))
 		require.Equal(t, want, [2]string{value, text}, name)

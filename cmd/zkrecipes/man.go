@@ -73,8 +73,8 @@ func (v verb) manPage(b build) string {
 	summary := v.summary()
 	_, body, _ := strings.Cut(v.help, "\n\n")
 	if v.name == "help" {
-		first, _, _ := strings.Cut(body, "\n")
-		_, summary, _ = strings.Cut(strings.TrimSuffix(first, "."), "zkrecipes ")
+		first, _, _ := strings.Cut(body, ".\n")
+		summary = strings.TrimPrefix(first, "zkrecipes ")
 	}
 	r := &roff{}
 	// No word is broken at the end of a line, and no line is stretched: many words are

@@ -59,7 +59,7 @@ func TestManPagesHaveAllWordsOfTheHelp(t *testing.T) {
 				require.Regexp(t, `^\.(TH "ZKRECIPES|nr HY 0|nh|ad l|SH [A-Z]|HP 4|PP|TP|IP \\\(bu 2|RS|RE|EX|EE)`, line)
 			}
 			require.NotContains(t, strings.ReplaceAll(line, `\-`, ""), "--", line)
-			require.Negative(t, strings.IndexFunc(line, func(r rune) bool { return r > '~' }), line)
+			require.NotRegexp(t, `[^ -~\n]`, line)
 			depth += strings.Count(line, ".RS") - strings.Count(line, ".RE")
 		}
 		require.Zero(t, depth, v.name)

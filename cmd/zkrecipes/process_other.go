@@ -52,6 +52,7 @@ func (*process) Running() []processName { return nil }
 func lendTerminal(*process, chan<- os.Signal) terminalLender { return nil }
 
 func inForeground(*os.File) bool { return false }
+
 // isTerminal reports false: what is typed confirms nothing here.
 func isTerminal(*os.File) bool { return false }
 
