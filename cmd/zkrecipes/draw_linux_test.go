@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -13,24 +11,6 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
-
-// A typescript keeps what was written to a terminal.
-type typescript struct {
-	mu      sync.Mutex
-	written bytes.Buffer
-}
-
-func (s *typescript) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.written.Write(p)
-}
-
-func (s *typescript) contains(text string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.Contains(s.written.String(), text)
-}
 
 // On a terminal one line shows the wait, with a clock; what comes next is in a new one.
 func TestProgressAtATerminal(t *testing.T) {
@@ -56,14 +36,15 @@ func TestProgressAtATerminal(t *testing.T) {
 			}
 		}
 	}()
+	has := func(text string) bool { return strings.Contains(s.String(), text) }
 	until(t, "two lines are drawn", func() bool {
-		return s.contains("\rzkrecipes: waiting 0s, 1 ahead, held by first (") && s.contains("\rzkrecipes: waiting 1s, 1 ahead, held by first (")
+		return has("\rzkrecipes: waiting 0s, 1 ahead, held by first (") && has("\rzkrecipes: waiting 1s, 1 ahead, held by first (")
 	})
 	first.signal(syscall.SIGTERM)
 	require.NoError(t, p.Wait())
 	<-read
-	require.Regexp(t, `\x1b\[K\r\nzkrecipes: acquired `+testLock+` after \S+, token \d+\r\n$`, s.written.String())
-	for line := range strings.SplitSeq(strings.ReplaceAll(s.written.String(), "\x1b[K", ""), "\r") {
+	require.Regexp(t, `\x1b\[K\r\nzkrecipes: acquired `+testLock+` after \S+, token \d+\r\n$`, s.String())
+	for line := range strings.SplitSeq(strings.ReplaceAll(s.String(), "\x1b[K", ""), "\r") {
 		require.LessOrEqual(t, width(strings.TrimSpace(line)), 79)
 	}
 }

@@ -5,12 +5,31 @@ package main
 import (
 	"bytes"
 	"io"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// A typescript keeps what was written to it. It is safe for concurrent use.
+type typescript struct {
+	mu      sync.Mutex
+	written bytes.Buffer
+}
+
+func (s *typescript) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.written.Write(p)
+}
+
+func (s *typescript) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.written.String()
+}
 
 // A line that is drawn again takes the place of the one before; all others begin behind
 // it. Nothing is drawn after endLine.

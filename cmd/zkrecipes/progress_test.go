@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,7 +28,7 @@ import (
 type waiter struct {
 	*job
 	t    *testing.T
-	out  *bytes.Buffer
+	out  *typescript
 	done chan error
 
 	mu    sync.Mutex
@@ -40,7 +39,7 @@ type waiter struct {
 func startWaiter(t *testing.T, w *conformance.World, flags ...string) *waiter {
 	t.Helper()
 	j, f := virtual(t, w, "b", append(flags, "--json")...)
-	p := &waiter{job: j, t: t, out: new(bytes.Buffer), done: make(chan error, 1)}
+	p := &waiter{job: j, t: t, out: new(typescript), done: make(chan error, 1)}
 	j.report = newReporter(p.out, testLock, true, false)
 	t.Cleanup(j.report.close)
 	j.cfg.Observers = append(j.cfg.Observers, framework.Observer{RequestEnded: func(_ context.Context, r framework.Request) {
