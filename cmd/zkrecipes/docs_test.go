@@ -110,7 +110,8 @@ func checkInvocation(t *testing.T, at, line string) {
 	makeSettings(fs)
 	for _, word := range words[1:] {
 		if name, _, _ := strings.Cut(strings.TrimRight(word, ".,:;)"), "="); len(name) > 1 && name[0] == '-' {
-			require.NotEmpty(t, findFlags(fs, strings.TrimLeft(name, "-"), name[1] != '-'), "%s: zkrecipes %s has no flag %s", at, v.name, name)
+			flags, _ := findFlags(fs, strings.TrimLeft(name, "-"), name[1] != '-')
+			require.NotEmpty(t, flags, "%s: zkrecipes %s has no flag %s", at, v.name, name)
 		}
 	}
 }

@@ -79,7 +79,10 @@ func readLine(fs *flag.FlagSet, args []string, paths *setting) (*commandLine, er
 		if name == "" || name[0] == '-' {
 			return nil, fmt.Errorf("%q is not a flag", arg)
 		}
-		flags := findFlags(fs, name, arg[1] != '-')
+		flags, number := findFlags(fs, name, arg[1] != '-')
+		if number != "" {
+			value, hasValue = arg[strings.Index(arg, number):], true
+		}
 		switch {
 		case flags != nil:
 		case name == "help" || name == "h":
@@ -114,6 +117,11 @@ func unknownFlag(fs *flag.FlagSet, written string) error {
 		}
 		written = "-" + written // package flag's long flags may have one dash
 	}
+	var names []string
+	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	if nearest := similar(strings.TrimPrefix(written, "--"), names); nearest != "" && written[1] == '-' {
+		return fmt.Errorf("there is no flag %s; did you mean --%s?", written, nearest)
+	}
 	return fmt.Errorf("there is no flag %s", written)
 }
 
@@ -121,6 +129,10 @@ func unknownFlag(fs *flag.FlagSet, written string) error {
 func (l *commandLine) give(f writtenFlag, value string) {
 	if f.convert != nil {
 		value = f.convert(value)
+	}
+	if f.zero != nil && isZero(value) {
+		f.setting, value = f.zero, "true"
+		f.written += " 0"
 	}
 	if f.level == onCommandLine && !f.list() && l.mistake == nil {
 		l.mistake = fmt.Errorf("--%s is given twice", f.name)
@@ -147,18 +159,32 @@ type writtenFlag struct {
 	*setting
 	written string // with its dashes
 	convert func(value string) string
+	zero    *setting // that a time of 0 stands for, nil if there is none
 }
 
 // findFlags returns the flag of that name. With one dash, a name may also be a short
-// flag, or several of which all but the last stand without a value.
-func findFlags(fs *flag.FlagSet, name string, oneDash bool) []writtenFlag {
+// flag, or several of which all but the last stand without a value; the value of the
+// last one follows at once if it begins as a number does, such as -w5.
+func findFlags(fs *flag.FlagSet, name string, oneDash bool) (all []writtenFlag, number string) {
 	if s := settingOf(fs, name); s != nil {
-		return []writtenFlag{{setting: s, written: "--" + name}}
+		return []writtenFlag{{setting: s, written: "--" + name}}, ""
 	}
 	if !oneDash {
-		return nil
+		return nil, ""
 	}
-	var all []writtenFlag
+	letters := name
+	if i := strings.IndexAny(name, ".0123456789"); i > 0 {
+		letters, number = name[:i], name[i:]
+	}
+	all = findLetters(fs, letters)
+	if number != "" && all != nil && all[len(all)-1].IsBoolFlag() {
+		return nil, ""
+	}
+	return all, number
+}
+
+// findLetters returns short flags, nil if one of the letters is none.
+func findLetters(fs *flag.FlagSet, name string) (all []writtenFlag) {
 	for i := range len(name) {
 		f := findShort(fs, name[i])
 		if f == nil || i+1 < len(name) && !f.IsBoolFlag() {
@@ -179,5 +205,5 @@ func findShort(fs *flag.FlagSet, letter byte) *writtenFlag {
 	if s == nil {
 		return nil
 	}
-	return &writtenFlag{setting: s, written: "-" + string(letter), convert: shortFlags[i].convert}
+	return &writtenFlag{setting: s, written: "-" + string(letter), convert: shortFlags[i].convert, zero: settingOf(fs, shortFlags[i].zero)}
 }

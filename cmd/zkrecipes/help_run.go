@@ -37,7 +37,7 @@ The lock:
                           is longer). Give the same to all; it must be longer than COMMAND ever takes.
   -w, --timeout D         wait at most that long, connecting included (default: for ever, with 15 s
                           for connecting). If no server answers, it takes up to two seconds more.
-                          -w takes a number of seconds, too.
+                          -w takes a number of seconds, too; -w 0 is -n.
   -n, --try               do not wait: take the lock only if it is free. Without a server this takes at
                           most two seconds, or three if a server stops answering in the middle.
   --max-hold D            hold it for at most that long: the command gets TERM --grace before that, KILL

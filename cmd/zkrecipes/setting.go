@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,8 +171,22 @@ func (s *setting) lostItsNeed(fs *flag.FlagSet) bool {
 	return lost
 }
 
-// withOrigins is errorText. If it is a usage error, it adds where those flags come from
-// that it is about and that are not on the command line.
+// longFlag finds one in a message.
+var longFlag = regexp.MustCompile(`--[a-z]+(?:-[a-z]+)*`)
+
+// asWritten names flags as the command line does, which may have "-n" for "--try".
+func (p *program) asWritten(text string) string {
+	return longFlag.ReplaceAllStringFunc(text, func(name string) string {
+		if s := settingOf(p.flags, name[2:]); s != nil && s.level == onCommandLine {
+			return s.values[0].as
+		}
+		return name
+	})
+}
+
+// withOrigins is errorText. If it is a usage error, it names flags as they were given,
+// and adds where those flags come from that it is about and that are not on the command
+// line.
 func (p *program) withOrigins(err error) string {
 	text := errorText(err)
 	if usage := (*usageError)(nil); p.flags == nil || !errors.As(err, &usage) {
@@ -184,6 +199,7 @@ func (p *program) withOrigins(err error) string {
 			origins = append(origins, fmt.Sprintf("--%s is from %s", s.name, s.values[0].as))
 		}
 	})
+	text = p.asWritten(text)
 	if len(origins) == 0 {
 		return text
 	}

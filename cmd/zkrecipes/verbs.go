@@ -62,7 +62,7 @@ func findVerb(name string) (verb, bool) {
 
 // unknownVerb is the mistake that there is no such verb.
 func unknownVerb(format, typed string) error {
-	if nearest := similarVerb(typed); nearest != "" {
+	if nearest := similar(typed, verbNames()); nearest != "" {
 		return usageErrorf(format+"; did you mean %q?", typed, nearest)
 	}
 	return usageErrorf(format+"; there are %s", typed, enumerate(verbNames(), "and"))
@@ -76,14 +76,14 @@ func verbNames() (names []string) {
 	return names
 }
 
-// similarVerb returns a verb that may be what is meant by a mistyped one, "" if there
-// is none: the nearest, by the letters to add, to leave out and to change.
-func similarVerb(typed string) (nearest string) {
-	const far = 3
-	least := min(far, len(typed))
-	for _, v := range verbs() {
-		if d := editDistance(typed, v.name); d < least {
-			nearest, least = v.name, d
+// similar returns the name that may be what is meant by a mistyped one, "" if there is
+// none: the nearest, by the letters to add, to leave out and to change. At most half of
+// the letters may be wrong, and two.
+func similar(typed string, names []string) (nearest string) {
+	least := min(2, len(typed)/2) + 1
+	for _, name := range names {
+		if d := editDistance(typed, name); d < least {
+			nearest, least = name, d
 		}
 	}
 	return nearest
