@@ -148,7 +148,7 @@ func (l *commandLine) giveOther(arg string, paths *setting) {
 		l.others = append(l.others, arg)
 		return
 	case paths.level == onCommandLine && !paths.list() && l.mistake == nil:
-		l.mistake = fmt.Errorf("only one path at a time: what is %q?", arg)
+		l.mistake = fmt.Errorf("only one path at a time: what is %q? COMMAND stands behind --", arg)
 	}
 	paths.level = onCommandLine
 	paths.values = append(paths.values, given{arg, "PATH"})

@@ -130,6 +130,7 @@ func TestUsageErrors(t *testing.T) {
 
 		{"elect", withServers, "no election: give PATH, as in: zkrecipes elect /elections/scheduler -- COMMAND"},
 		{"elect --path /e", withServers, "no command"},
+		{"elect /e true", withServers, `what is "true"? COMMAND stands behind --`},
 		{"elect --path /e --id \xff -- true", withServers, "UTF-8"},
 		{"elect --path / -- true", withServers, "a node of its own"},
 		{"elect --path e -- true", withServers, "does not begin with a slash"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,9 @@ func (p *program) parseHold(args []string) (*holdVerbFlags, error) {
 func (f *holdVerbFlags) check() error {
 	if len(f.paths) == 0 {
 		return checkLockPath("hold", "")
+	}
+	if i := slices.IndexFunc(f.paths[1:], func(path string) bool { return !strings.HasPrefix(path, "/") }); i >= 0 {
+		return f.mistake("%q is no path, and hold runs no command; for that, see \"zkrecipes help run\"", f.paths[1+i])
 	}
 	if err := f.checkPaths("hold"); err != nil {
 		return err
