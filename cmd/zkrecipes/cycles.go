@@ -69,7 +69,7 @@ func newContender(c inspect.Contender) contender {
 
 // lsCycles prints which clients wait for each other, below a path or, without one,
 // anywhere.
-func (p *program) lsCycles(fs *flag.FlagSet, conn *connection, path string, asJSON bool) error {
+func (p *program) lsCycles(fs *flag.FlagSet, conn *connection, path string, as format) error {
 	path = cmp.Or(path, "/")
 	if err := framework.ValidatePath(path); err != nil {
 		return usageErrorf("ls: %v", err)
@@ -80,7 +80,7 @@ func (p *program) lsCycles(fs *flag.FlagSet, conn *connection, path string, asJS
 			return err
 		}
 		l := newCycleListing(path, full, found)
-		if asJSON {
+		if as == asJSON {
 			return p.printJSON(l)
 		}
 		_, err = io.WriteString(p.stdout, l.text())

@@ -91,10 +91,10 @@ func TestDrawingOnATerminalThatIsStopped(t *testing.T) {
 	})
 }
 
-func TestCutColumns(t *testing.T) {
+func TestShortenToFive(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"", ""}, {"12345", "12345"}, {"123456", "1234…"}, {"日本", "日本"}, {"日本語", "日本…"}, {"1日本語", "1日…"},
 	} {
-		require.Equal(t, test.want, cutColumns(test.text, 5))
+		require.Equal(t, test.want, shorten(test.text, 5))
 	}
 }

@@ -1,7 +1,7 @@
 package main
 
 var helpElect = `usage: zkrecipes elect PATH [flags] -- COMMAND [ARGS...]
-       zkrecipes elect --listen PATH [--json] [--timeout D] [--servers ...]
+       zkrecipes elect -l|--listen PATH [--json] [--timeout D] [--servers ...]
 
 Takes part in the election PATH, and runs COMMAND whenever it leads. Of all participants, on all machines,
 one runs its command at a time. Start it on every machine that could do the work: the first leads, and the
@@ -44,7 +44,7 @@ The command:
                           without TERM)
 ` + helpKill + `  --ignore-revoke         do not pass a request for revocation on to the command
   --json                  report what happens as JSON, one object per line, on standard error
-  --quiet                 report only failures, and requests for revocation
+  -q, --quiet             report only failures, and requests for revocation
 ` + helpConnection + `
 Credentials protect the election: clients without them can list it, but neither take part nor delete. A
 PATH that is open to such clients is refused, at every term; see "zkrecipes help run".

@@ -50,7 +50,7 @@ The lock, all as for "zkrecipes run":
                           quarter)
   --json                  report what happens as JSON, one object per line; "zkrecipes help run" has the
                           events
-  --quiet                 report only failures, and requests for revocation
+  -q, --quiet             report only failures, and requests for revocation
 ` + helpConnection + `
 ` + helpWaiting + `
 What is guaranteed, with the timeline of a loss, several locks, stripes, and how credentials protect PATH: see

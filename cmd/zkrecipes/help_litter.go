@@ -1,6 +1,6 @@
 package main
 
-const helpLitter = `usage: zkrecipes litter [PATH] [--json] [--timeout D] [--servers ...] [--session-timeout D]
+const helpLitter = `usage: zkrecipes litter [PATH] [-o table|wide|json] [--timeout D] [--servers ...] [--session-timeout D]
                         [--auth-file FILE] [--tls ...]
 
 Prints what programs that use locks have left behind below PATH (/ if there is no PATH), and what soon cannot
@@ -39,6 +39,12 @@ The kinds are these. Nothing of them is in use, except for "not-ephemeral", "rec
 What may not be read is left out, and its paths are named. Each node below PATH is listed, except for those
 of clients: for very many, give a longer --timeout.
 
+  -o, --output table
+               the columns above (the default)
+  -o, --output wide
+               and SINCE, the time of which AGE is the age; in USED the numbers in place of percent
+  -o, --output json
+               the same as --json
   --json       one object, which always has all of these fields. Fields may be added; none is renamed or
                removed, and none changes its type.
                  below        string: PATH
@@ -52,7 +58,8 @@ of clients: for very many, give a longer --timeout.
                    used, max    integers: how many numbers or records are used, of how many; for "ended" the
                                 holders, and max is 0; both are 0 for the others
                  unreadable   array of strings: the paths that may not be read
-  --timeout D  for how long to try, connecting included (15s)
+  -w, --timeout D
+               for how long to try, connecting included (15s)
 ` + helpConnection + `
 Exit codes: 0 nothing is left behind, or only what the servers may still remove; 1 something is; 64 usage; 69
 ZooKeeper cannot be used; 77 credentials or the client's certificate refused, or not permitted.

@@ -1,10 +1,10 @@
 package main
 
-const helpLs = `usage: zkrecipes ls PATH [--output table|wide|json] [--limit N] [--timeout D] [--servers ...]
+const helpLs = `usage: zkrecipes ls PATH [-o table|wide|json] [--limit N] [--timeout D] [--servers ...]
                     [--session-timeout D] [--auth-file FILE] [--tls ...]
-       zkrecipes ls PATH --quiet [...]
+       zkrecipes ls PATH -q|--quiet [...]
        zkrecipes ls PATH --watch [--interval D] [...]
-       zkrecipes ls --recursive [PATH] [--json] [...]
+       zkrecipes ls -r|--recursive [PATH] [-o table|wide|json] [...]
        zkrecipes ls --cycles [PATH] [--json] [...]
 
 Prints the clients that hold the lock, the permits or the leadership of PATH, and those that wait for it,
@@ -21,15 +21,16 @@ in order. It changes nothing. ("zkrecipes show PATH" says more about each of the
   TOKEN    the fencing token that the holder has or will have ("-" for those that wait for a permit:
            not known yet)
 
-  --output table   these columns (the default). They fit 80 columns with ordinary names.
-  --output wide    more columns, in another order: POS KIND STATE TOKEN SESSION WHO HOST PID SINCE AGE.
-                   SESSION is the ZooKeeper session of the client; when it ends, the client holds nothing
-                   and waits no more. SINCE is when it joined the queue, by the server's clock.
-  --output json    one JSON object, described below; --json is the same
-  --limit N        lists N clients at most, and a line says how many more there are; 0 lists all. Without
-                   it a terminal gets 50, all else gets all.
+  -o, --output table  these columns (the default). They fit 80 columns with ordinary names.
+  -o, --output wide   more columns, in another order: POS KIND STATE TOKEN SESSION WHO HOST PID SINCE AGE.
+                      SESSION is the ZooKeeper session of the client; when it ends, the client holds
+                      nothing and waits no more. SINCE is when it joined the queue, by the server's clock.
+  -o, --output json   one JSON object, described below; --json is the same
+  --limit N           lists N clients at most, and a line says how many more there are; 0 lists all.
+                      Without it a terminal gets 50, all else gets all.
 
-On a terminal --output table shortens WHO, HOST and RUN until lines fit, and marks that with an ellipsis.
+On a terminal a table that is not wide has WHO, HOST, RUN and PATH shortened until lines fit, and marks that
+with an ellipsis.
 Held is green and waiting yellow there, what is closed red, unless NO_COLOR is set or TERM is "dumb".
 To a file or a pipe nothing is shortened or coloured.
 
@@ -120,7 +121,7 @@ may be added; none is renamed or removed, and none changes its type.
 
 ` + helpRecursive + `
 ` + helpCycles + `
---timeout D limits how long ls may take, connecting included (15s); with --watch, how long connecting may
+-w, --timeout D limits how long ls may take, connecting included (15s); with --watch, how long connecting may
 take, and each look.
 ` + helpConnection + `
 Exit codes: 0 the queue was printed, even if it is empty, or the locks or the cycles, however many, or --watch

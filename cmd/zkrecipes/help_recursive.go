@@ -14,6 +14,8 @@ of a job.
            holder has been in the queue, waiting included, so it is held no longer than that.
   WHO      the label of that holder, or its host, or its session, if it does not say more
 
+With -o wide, further columns are HOST, PID, TOKEN and SESSION of that holder.
+
 What may not be read is left out, and its paths are named. If the path of a client's node is among these, or
 the client has left meanwhile, AGE and WHO are "-". Each node below PATH is listed, but of the clients only
 the first holder of each lock is read: for very many locks, give a longer --timeout.

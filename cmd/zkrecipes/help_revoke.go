@@ -32,7 +32,8 @@ latch would not notice that the leader has resigned. Then stop the leader.
                "asked" for what --force has taken away. "successor" is null without --successor, or if ID
                neither leads nor is next. With --successor or --force the object is printed also when that
                fails, once there is a connection.
-  --timeout D  for how long to try, connecting included (15s). If candidates have not stepped back by then,
+  -w, --timeout D
+               for how long to try, connecting included (15s). If candidates have not stepped back by then,
                nothing is requested; those that have stay behind ID, and others may still follow. With
                --force it bounds the look and the taking away, not the time for an answer.
 

@@ -64,7 +64,7 @@ The command:
                           without TERM)
 ` + helpKill + `  --ignore-revoke         do not pass a request for revocation on to the command
   --json                  report what happens as JSON, one object per line, on standard error
-  --quiet                 report only failures, and requests for revocation
+  -q, --quiet             report only failures, and requests for revocation
 ` + helpConnection + `
 Credentials (not a client's certificate) protect PATH and what is below it, if zkrecipes creates it: clients
 without them can list the queue, but not join it or delete from it. If PATH exists already, and its ACL lets

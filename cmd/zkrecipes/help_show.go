@@ -1,7 +1,7 @@
 package main
 
-const helpShow = `usage: zkrecipes show PATH [--all] [--json] [--timeout D] [--servers ...] [--session-timeout D]
-                      [--auth-file FILE] [--tls ...]
+const helpShow = `usage: zkrecipes show PATH [--all] [-o table|wide|json] [--timeout D] [--servers ...]
+                      [--session-timeout D] [--auth-file FILE] [--tls ...]
 
 Prints all that is known about the lock, the semaphore or the election of PATH, for a person who wants to
 know who holds it, since when, and who waits. It changes nothing.
@@ -23,6 +23,12 @@ or were requested to release, or that may leave the queue by themselves. Then th
 stripes and of a job, and the lock-delays, as in "zkrecipes ls"; and commands that one may want to run next.
 
   --all        all holders and all that wait; without it the first 10 of each, and how many more there are
+  -o, --output table
+               as above (the default)
+  -o, --output wide
+               those that wait with the columns of "zkrecipes ls -o wide"
+  -o, --output json
+               the same as --json
   --json       one JSON object, which always has all of these fields:
     lock, exists, semaphore, stripes, job, lock_delays, others
                        as in "zkrecipes ls --json"
@@ -37,7 +43,8 @@ stripes and of a job, and the lock-delays, as in "zkrecipes ls"; and commands th
                        Those of whom it is not known whether they hold are in "waiting".
     holders_left_out, waiting_left_out
                        integers: how many more there are; 0 with --all
-  --timeout D  how long it may take, connecting included (15s)
+  -w, --timeout D
+               how long it may take, connecting included (15s)
 ` + helpConnection + `
 Exit codes: 0 printed, even if it is free; 64 usage; 69 ZooKeeper cannot be used; 77 credentials or the
 client's certificate refused, or not permitted.

@@ -88,6 +88,9 @@ func (l *listing) text(as format, on page) string {
 		fmt.Fprintf(&text, "and %d more%s (--limit 0 lists all)\n", l.LeftOut, l.holdersLeftOut())
 	}
 	l.printRest(&text)
+	if l.state() == stateFree && len(l.Others) > 0 {
+		fmt.Fprintf(&text, "what is in use below it: zkrecipes ls --recursive %s\n", quote.Line(shellWord(l.Lock)))
+	}
 	return text.String()
 }
 

@@ -19,13 +19,13 @@ const exitLitter = 1
 // litterFlags is what the command line of "litter" says.
 type litterFlags struct {
 	connection
-	json bool
+	output
 }
 
 func (f *litterFlags) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("litter", flag.ContinueOnError)
-	f.register(fs)
-	fs.BoolVar(&f.json, "json", false, "")
+	f.connection.register(fs)
+	f.output.register(fs)
 	return fs
 }
 
@@ -56,6 +56,10 @@ func (p *program) litter(args []string) (exitCode int) {
 	if err != nil {
 		return p.failed(err)
 	}
+	as, err := f.format("litter")
+	if err != nil {
+		return p.failed(err)
+	}
 	err = p.withSubtree(fs, &f.connection, path, func(ctx context.Context, t *subtree) error {
 		l, err := t.litter(ctx)
 		if err != nil {
@@ -64,10 +68,10 @@ func (p *program) litter(args []string) (exitCode int) {
 		if slices.ContainsFunc(l.Litter, func(of litter) bool { return of.Certain }) {
 			exitCode = exitLitter
 		}
-		if f.json {
+		if as == asJSON {
 			return p.printJSON(l)
 		}
-		_, err = io.WriteString(p.stdout, l.text())
+		_, err = io.WriteString(p.stdout, l.text(as))
 		return err
 	})
 	if err != nil {
@@ -95,14 +99,17 @@ func (t *subtree) litter(ctx context.Context) (*litterListing, error) {
 }
 
 // text is a table for a person, and what to do about each kind.
-func (l *litterListing) text() string {
+func (l *litterListing) text(as format) string {
 	var text strings.Builder
 	if len(l.Litter) == 0 {
 		fmt.Fprintf(&text, "nothing is left behind below %s; nodes that were looked at: %d\n", quote.Line(l.Below), l.Nodes)
 	} else {
 		t := table{{"KIND", "AGE", "USED", "PATH"}}
+		if as == asWide {
+			t = table{{"KIND", "SINCE", "AGE", "USED", "PATH"}}
+		}
 		for i := range l.Litter {
-			t = append(t, l.Litter[i].line())
+			t = append(t, l.Litter[i].line(as))
 		}
 		text.WriteString(t.String())
 	}
@@ -119,21 +126,27 @@ func (l *litterListing) text() string {
 }
 
 // line is that of the table.
-func (of *litter) line() []string {
-	kind, age, used := string(of.Kind), "", ""
+func (of *litter) line(as format) []string {
+	kind, since, age, used := string(of.Kind), "", "", ""
 	if !of.Certain {
 		kind += "?"
 	}
 	if of.Since != nil {
-		age = wholeSeconds(of.Age)
+		since, age = of.Since.Format(time.RFC3339), wholeSeconds(of.Age)
 	}
 	switch {
 	case of.Max > 0:
-		used = fmt.Sprintf("%d%%", of.Used*100/of.Max)
+		if used = fmt.Sprintf("%d%%", of.Used*100/of.Max); as == asWide {
+			used = fmt.Sprintf("%d/%d", of.Used, of.Max)
+		}
 	case of.Used > 0:
 		used = fmt.Sprint(of.Used)
 	}
-	return []string{kind, quote.Cell(age), quote.Cell(used), quote.Cell(of.Path)}
+	line := []string{kind, quote.Cell(age), quote.Cell(used), quote.Cell(of.Path)}
+	if as == asWide {
+		line = slices.Insert(line, 1, quote.Cell(since))
+	}
+	return line
 }
 
 // advice is what to do about each kind.

@@ -90,7 +90,7 @@ func TestAdviceOnLitter(t *testing.T) {
 	}
 	for _, kind := range kinds {
 		l := litterListing{Litter: []litter{{Path: "/a", Kind: kind, Certain: true, Used: 3}}}
-		text := l.text()
+		text := l.text(asTable)
 		require.Contains(t, text, "\n"+string(kind)+": ")
 		require.NotContains(t, text, "?")
 		require.Contains(t, helpLitter, "\n  "+string(kind)+" ")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -47,16 +48,18 @@ func (f *lsFlags) flagSet() *flag.FlagSet {
 // check returns how to print, or an error for flags that make no sense together.
 func (f *lsFlags) check() (format, error) {
 	as, err := f.format("ls")
-	printed := f.json || f.chosen.given || f.limit.given
+	instead := cmp.Or(nameIf(f.recursive, "--recursive"), nameIf(f.cycles, "--cycles"))
+	about := cmp.Or(nameIf(f.watch, "--watch"), nameIf(f.limit.given, "--limit"))
+	printed := cmp.Or(nameIf(f.chosen.given, "--output"), nameIf(f.json, "--json"), about, instead)
 	switch {
 	case err != nil:
 		return "", err
-	case f.quiet && (printed || f.watch || f.cycles || f.recursive):
-		return "", usageErrorf("ls: --quiet prints nothing: it contradicts --output, --json, --limit, --watch, --cycles and --recursive")
+	case f.quiet && printed != "":
+		return "", usageErrorf("ls: --quiet and %s contradict each other: one prints nothing, the other says what", printed)
 	case f.recursive && f.cycles:
 		return "", usageErrorf("ls: --recursive and --cycles print different things: give one of them")
-	case (f.cycles || f.recursive) && (f.watch || f.limit.given || as == asWide):
-		return "", usageErrorf("ls: --cycles and --recursive print no queue: they contradict --watch, --limit and --output %s", asWide)
+	case instead != "" && about != "":
+		return "", usageErrorf("ls: %s and %s contradict each other: only the queue of one lock can be watched or cut", instead, about)
 	case f.interval.given && !f.watch:
 		return "", usageErrorf("ls: --interval is for --watch")
 	case f.interval.value == 0:
@@ -65,6 +68,14 @@ func (f *lsFlags) check() (format, error) {
 		return "", usageErrorf("ls: --limit %d: %v", f.limit.value, errNegative)
 	}
 	return as, nil
+}
+
+// nameIf returns the name of a flag if it is given.
+func nameIf(given bool, name string) string {
+	if given {
+		return name
+	}
+	return ""
 }
 
 // ls prints the holders and the waiting clients below a path.
@@ -77,13 +88,13 @@ func (p *program) ls(args []string) error {
 	}
 	as, err := f.check()
 	if err == nil && f.recursive {
-		return p.lsRecursive(fs, &f.connection, path, as == asJSON)
+		return p.lsRecursive(fs, &f.connection, path, as)
 	}
 	if err == nil && f.cycles {
-		return p.lsCycles(fs, &f.connection, path, as == asJSON)
+		return p.lsCycles(fs, &f.connection, path, as)
 	}
 	if err == nil {
-		err = checkLockPath("ls", path)
+		err = checkListedPath(path)
 	}
 	switch {
 	case err != nil:
@@ -109,6 +120,15 @@ func (p *program) ls(args []string) error {
 		_, err = io.WriteString(p.stdout, l.text(as, on))
 		return err
 	})
+}
+
+// checkListedPath is checkLockPath for "ls", which can list all locks as well.
+func checkListedPath(path string) error {
+	err := checkLockPath("ls", path)
+	if err != nil && (path == "" || path == "/") {
+		return usageErrorf("%v; for all that is in use: zkrecipes ls --recursive", err)
+	}
+	return err
 }
 
 // most returns how many contenders are listed, 0 for all. Programs get all unless they

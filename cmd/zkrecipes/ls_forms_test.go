@@ -99,23 +99,67 @@ func TestOutputFormats(t *testing.T) {
 	require.Equal(t, outputs["--json"], outputs["--output json"])
 	require.Equal(t, outputs["--json"], outputs["--json --output json"])
 	for flags, says := range map[string]string{
-		"--json --output wide":   "--json and --output wide contradict",
-		"--output table --json":  "--json and --output table contradict",
-		"--output yaml":          `--output "yaml": is none of table, wide, json`,
-		"--quiet --json":         "--quiet prints nothing",
-		"--quiet --output table": "--quiet prints nothing",
-		"--quiet --watch":        "--quiet prints nothing",
-		"--quiet --cycles":       "--quiet prints nothing",
-		"--cycles --watch":       "--cycles and --recursive print no queue",
-		"--cycles --output wide": "--cycles and --recursive print no queue",
-		"--interval 1s":          "--interval is for --watch",
-		"--watch --interval 0":   "--interval 0",
-		"--limit -1":             "must not be negative",
+		"--json --output wide":  "--json and --output wide contradict",
+		"--output table --json": "--json and --output table contradict",
+		"--output yaml":         `--output "yaml": is none of table, wide, json`,
+		"--quiet --json":        "--quiet and --json contradict",
+		"-q -o table":           "-q and -o contradict",
+		"--quiet --watch":       "--quiet and --watch contradict",
+		"--quiet --cycles":      "--quiet and --cycles contradict",
+		"-rq":                   "-q and -r contradict",
+		"--cycles --watch":      "--cycles and --watch contradict",
+		"-r --limit 3":          "-r and --limit contradict",
+		"--interval 1s":         "--interval is for --watch",
+		"--watch --interval 0":  "--interval 0",
+		"--limit -1":            "must not be negative",
 	} {
 		code, stdout, stderr := invoke(t, env, append([]string{"ls", testLock}, strings.Fields(flags)...)...)
 		require.Equal(t, exitUsage, code, flags)
 		require.Empty(t, stdout)
 		require.Contains(t, stderr, says)
+	}
+}
+
+// Every verb that only reads takes the same flags for its output.
+func TestOutputOfAllThatRead(t *testing.T) {
+	server := zktest.NewServer(t)
+	client := connectClient(t, server)
+	foreign(t, client, testLock, `{"who":"w","host":"h","pid":7}`)
+	foreign(t, client, testLock, "")
+	env := []string{envServers + "=" + server.Addr()}
+	for _, args := range []string{"ls " + testLock, "show " + testLock, "top", "litter", "ls -r", "ls --cycles"} {
+		output := func(flags string) string {
+			code, stdout, stderr := invoke(t, env, strings.Fields(args+" "+flags)...)
+			require.Equal(t, 0, code, "%s %s: %s", args, flags, stderr)
+			return stdout
+		}
+		require.Equal(t, strings.Split(output(""), "\n")[0], strings.Split(output("-o table"), "\n")[0])
+		require.True(t, json.Valid([]byte(output("-o json"))), args)
+		require.True(t, json.Valid([]byte(output("--json"))), args)
+		require.Equal(t, strings.HasPrefix(args, "ls /") || strings.HasPrefix(args, "show"), strings.Contains(output("-o wide"), "SINCE"), args)
+		code, _, stderr := invoke(t, env, strings.Fields(args+" --json -o wide")...)
+		require.Equal(t, exitUsage, code, args)
+		require.Contains(t, stderr, "--json and -o wide contradict")
+	}
+	l := litterListing{Litter: []litter{{Path: "/a", Kind: inspect.LitterRecords, Since: &time.Time{}, Used: 99, Max: 100}}}
+	require.Regexp(t, `^KIND +SINCE +AGE +USED +PATH\nrecords\? +0001-01-01T00:00:00Z +0s +99/100 +/a\n`, l.text(asWide))
+}
+
+// Who lists a folder of locks is told how to.
+func TestFolderOfLocks(t *testing.T) {
+	server := zktest.NewServer(t)
+	client := connectClient(t, server)
+	foreign(t, client, "/my locks/a", "")
+	env := []string{envServers + "=" + server.Addr()}
+	for _, verb := range []string{"ls", "show"} {
+		_, stdout, _ := invoke(t, env, verb, "/my locks")
+		require.Contains(t, stdout, "\nwhat is in use below it: zkrecipes ls --recursive '/my locks'\n")
+		_, stdout, _ = invoke(t, env, verb, "/my locks/a")
+		require.NotContains(t, stdout, "--recursive")
+	}
+	for _, path := range []string{"", "/"} {
+		_, _, stderr := invoke(t, env, strings.Fields("ls "+path)...)
+		require.Contains(t, stderr, "; for all that is in use: zkrecipes ls --recursive\n")
 	}
 }
 

@@ -57,16 +57,16 @@ func newLockInUse(l *inspect.LockInUse, given func(path string) string) lockInUs
 }
 
 // lsRecursive prints what is in use below a path or, without one, anywhere.
-func (p *program) lsRecursive(fs *flag.FlagSet, conn *connection, path string, asJSON bool) error {
+func (p *program) lsRecursive(fs *flag.FlagSet, conn *connection, path string, as format) error {
 	return p.withSubtree(fs, conn, path, func(ctx context.Context, t *subtree) error {
 		found, err := t.locks(ctx)
 		if err != nil {
 			return err
 		}
-		if asJSON {
+		if as == asJSON {
 			return p.printJSON(found)
 		}
-		_, err = io.WriteString(p.stdout, found.text())
+		_, err = io.WriteString(p.stdout, found.text(as, p.pageOf()))
 		return err
 	})
 }
@@ -121,17 +121,57 @@ func givenPaths(path, full string) func(string) string {
 }
 
 // text is a table for a person.
-func (l *recursiveListing) text() string {
+func (l *recursiveListing) text(as format, on page) string {
 	text := "no locks in use below " + quote.Line(l.Below) + "\n"
 	if len(l.Locks) > 0 {
-		t := table{{"PATH", "KIND", "HOLD", "WAIT", "AGE", "WHO"}}
-		for i := range l.Locks {
-			of := &l.Locks[i]
-			t = append(t, []string{quote.Cell(of.Lock), of.kind(), of.holders(), strconv.Itoa(of.Waiting), of.age(), of.who()})
-		}
-		text = t.String()
+		text = lockTable(l.Locks, as, on, "PATH", "KIND", "HOLD", "WAIT", "AGE", "WHO")
 	}
 	return text + unreadableText(l.Unreadable)
+}
+
+// lockTable has one line for each lock, with these columns, and if it is wide with more
+// about the holder.
+func lockTable(locks []lockInUse, as format, on page, heads ...string) string {
+	if as == asWide {
+		heads = append(heads, "HOST", "PID", "TOKEN", "SESSION")
+	}
+	t := table{heads}
+	for i := range locks {
+		line := make([]string, len(heads))
+		for k, head := range heads {
+			line[k] = locks[i].cell(head)
+		}
+		t = append(t, line)
+	}
+	if as == asTable && on.columns > 0 {
+		t.fit(on.columns, "PATH", "WHO")
+	}
+	return t.String()
+}
+
+// cell returns the text of one column.
+func (l *lockInUse) cell(head string) string {
+	switch head {
+	case "PATH":
+		return quote.Cell(l.Lock)
+	case "KIND":
+		return l.kind()
+	case "HOLD":
+		return l.holders()
+	case "WAIT":
+		return strconv.Itoa(l.Waiting)
+	case "WAITED":
+		return l.waited()
+	case "AGE":
+		return l.age()
+	case "WHO":
+		return l.who()
+	}
+	if l.Holder == nil {
+		return quote.Cell("")
+	}
+	holder := queueEntry{Host: l.Holder.Host, PID: l.Holder.PID, Token: l.Holder.Token, Session: l.Holder.Session}
+	return holder.cell(head, asWide)
 }
 
 // kind says what it is: by what its clients contend for, or by what the path is for.

@@ -104,8 +104,27 @@ func TestRecursiveListingFits80Columns(t *testing.T) {
 		Waited: (59 * time.Minute).Seconds(), Holder: &contender{Who: "import"},
 	}
 	l := recursiveListing{Below: "/", Locks: []lockInUse{long}}
-	top := newTopListing(&topFlags{limit: 1}, &l)
-	for line := range strings.Lines(l.text() + top.text()) {
+	f := &topFlags{limit: option[int]{value: 1}}
+	for line := range strings.Lines(l.text(asTable, page{}) + newTopListing(f, &l).text(asTable, page{})) {
 		require.LessOrEqual(t, len(line), 81, line)
+	}
+	// On a terminal long ones fit as well: the end of a path is left, the beginning of a name.
+	of := &l.Locks[0]
+	of.Lock = "/服务/tenant-4711/eu-central-1/orders/nightly-reconciliation-of-payments"
+	of.Holder.Who, of.Holder.Host = strings.Repeat("备份", 30), "db-1"
+	on := page{columns: usualColumns, rows: usualRows}
+	for _, text := range []string{l.text(asTable, on), newTopListing(f, &l).text(asTable, on)} {
+		require.Regexp(t, `…\S*payments +semaphore`, text)
+		require.Regexp(t, `[备份]…\n$`, text)
+		for line := range strings.Lines(text) {
+			require.LessOrEqual(t, width(strings.TrimSuffix(line, "\n")), usualColumns, line)
+		}
+	}
+	require.Equal(t, "/a/东…", shorten("/a/东京", 6))
+	require.Equal(t, "…/京", shortenPath("/东/京", 4))
+	for _, text := range []string{l.text(asWide, on), newTopListing(f, &l).text(asWide, on)} {
+		require.NotContains(t, text, cutMark)
+		require.Regexp(t, `WHO +HOST +PID +TOKEN +SESSION\n`, text)
+		require.Contains(t, text, "  db-1  ")
 	}
 }

@@ -92,7 +92,7 @@ func (r *reporter) drawsLines() bool { return !r.json && r.foreground != nil && 
 // draw writes a line of a terminal that takes the place of the one before, until
 // another report or endLine. Of several that cannot be written yet, it keeps the last.
 func (r *reporter) draw(text string) {
-	line := cutColumns("zkrecipes: "+quote.Line(text), lineColumns)
+	line := shorten("zkrecipes: "+quote.Line(text), lineColumns)
 	r.line.Store(&line)
 	select {
 	case r.drawn <- struct{}{}:

@@ -49,13 +49,14 @@ type standing struct {
 // showFlags is what the command line of "show" says.
 type showFlags struct {
 	connection
-	json, all bool
+	output
+	all bool
 }
 
 func (f *showFlags) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("show", flag.ContinueOnError)
-	f.register(fs)
-	fs.BoolVar(&f.json, "json", false, "")
+	f.connection.register(fs)
+	f.output.register(fs)
 	fs.BoolVar(&f.all, "all", false, "")
 	return fs
 }
@@ -71,6 +72,10 @@ func (p *program) show(args []string) error {
 	if err != nil {
 		return err
 	}
+	as, err := f.format("show")
+	if err != nil {
+		return err
+	}
 	return p.withClient(fs, &f.connection, path, func(ctx context.Context, client *framework.Client, full string) error {
 		s, err := inspect.Path(ctx, client, full)
 		if err != nil {
@@ -80,10 +85,10 @@ func (p *program) show(args []string) error {
 		if err := all.addDetails(ctx, client); err != nil {
 			return err
 		}
-		if f.json {
+		if as == asJSON {
 			return p.printJSON(all)
 		}
-		_, err = io.WriteString(p.stdout, all.text(p.pageOf()))
+		_, err = io.WriteString(p.stdout, all.text(as, p.pageOf()))
 		return err
 	})
 }

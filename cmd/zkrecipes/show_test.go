@@ -191,6 +191,6 @@ func TestShowEscapesAndFits(t *testing.T) {
 	}
 	s.Holders[0].State = inspect.Held
 	s.listing = &listing{}
-	coloured := s.text(page{columns: usualColumns, colour: true})
-	require.Equal(t, s.text(page{columns: usualColumns}), withoutColours(coloured))
+	coloured := s.text(asTable, page{columns: usualColumns, colour: true})
+	require.Equal(t, s.text(asTable, page{columns: usualColumns}), withoutColours(coloured))
 }

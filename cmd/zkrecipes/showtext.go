@@ -13,17 +13,17 @@ import (
 )
 
 // text describes it for a person.
-func (s *showing) text(on page) string {
+func (s *showing) text(as format, on page) string {
 	var text strings.Builder
 	if s.State != stateInUse {
-		return s.listing.text(asTable, on)
+		return s.listing.text(as, on)
 	}
 	fmt.Fprintf(&text, "%s: %s, %d waiting\n", quote.Line(s.Lock), on.paint(s.colour(), s.held()), len(s.Waiting)+s.WaitingLeftOut)
 	for i := range s.Holders {
 		s.Holders[i].describeHolder(&text, on)
 	}
 	printLeftOut(&text, s.HoldersLeftOut, "more that hold")
-	s.printWaiting(&text, on)
+	s.printWaiting(&text, as, on)
 	var rest strings.Builder
 	s.listing.printRest(&rest)
 	if rest.Len() > 0 {
@@ -117,7 +117,7 @@ func moment(at time.Time) string {
 }
 
 // printWaiting writes those that wait, and below what else is known about some.
-func (s *showing) printWaiting(out io.Writer, on page) {
+func (s *showing) printWaiting(out io.Writer, as format, on page) {
 	if len(s.Waiting) == 0 {
 		return
 	}
@@ -126,7 +126,7 @@ func (s *showing) printWaiting(out io.Writer, on page) {
 	for _, w := range s.Waiting {
 		l.Queue = append(l.Queue, w.queueEntry)
 	}
-	_, _ = fmt.Fprintf(out, "\n%s", l.printed(asTable, on))
+	_, _ = fmt.Fprintf(out, "\n%s", l.printed(as, on))
 	printLeftOut(out, s.WaitingLeftOut, "more")
 	for i := range s.Waiting {
 		s.Waiting[i].describeWaiting(out, on)

@@ -84,7 +84,11 @@ func (t table) fit(widest int, shortened ...string) {
 	}
 	for _, line := range t {
 		for i := range line {
-			line[i] = shorten(line[i], columns[i])
+			if t[0][i] == "PATH" {
+				line[i] = shortenPath(line[i], columns[i])
+			} else {
+				line[i] = shorten(line[i], columns[i])
+			}
 		}
 	}
 }
@@ -101,6 +105,18 @@ func shorten(text string, widest int) string {
 		}
 	}
 	return text
+}
+
+// shortenPath is shorten for a path: its end tells more than its beginning.
+func shortenPath(path string, widest int) string {
+	if width(path) <= widest {
+		return path
+	}
+	rest := []rune(path)
+	for len(rest) > 0 && width(string(rest)) > widest-width(cutMark) {
+		rest = rest[1:]
+	}
+	return cutMark + string(rest)
 }
 
 // width returns how many columns a terminal gives to printable text: none to marks
@@ -121,21 +137,6 @@ func width(text string) int {
 		}
 	}
 	return sum
-}
-
-// cutColumns cuts printable text to that many columns of a terminal, with a mark.
-func cutColumns(text string, columns int) string {
-	if width(text) <= columns {
-		return text
-	}
-	end := 0
-	for i, r := range text {
-		if width(text[:i]+string(r)) >= columns {
-			break
-		}
-		end = i + len(string(r))
-	}
-	return text[:end] + "…"
 }
 
 // among reports whether a rune lies in one of some ranges, which are in order.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zkrecipes/zkrecipes/internal/quote"
@@ -22,16 +21,17 @@ const (
 // topFlags is what the command line of "top" says.
 type topFlags struct {
 	connection
-	json  bool
-	limit int
+	output
+	limit option[int]
 	sort  string
 }
 
 func (f *topFlags) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("top", flag.ContinueOnError)
-	f.register(fs)
-	fs.BoolVar(&f.json, "json", false, "")
-	fs.IntVar(&f.limit, "limit", 10, "")
+	f.connection.register(fs)
+	f.output.register(fs)
+	f.limit.value = 10
+	fs.Func("limit", "", f.limit.set(parseNumber))
 	fs.StringVar(&f.sort, "sort", sortWaiting, "")
 	return fs
 }
@@ -52,9 +52,10 @@ func (p *program) top(args []string) error {
 	f := &topFlags{}
 	fs := f.flagSet()
 	path, err := p.parseWithArgument(fs, args)
-	if err == nil {
-		err = f.check()
+	if err != nil {
+		return err
 	}
+	as, err := f.check()
 	if err != nil {
 		return err
 	}
@@ -64,22 +65,23 @@ func (p *program) top(args []string) error {
 			return err
 		}
 		l := newTopListing(f, found)
-		if f.json {
+		if as == asJSON {
 			return p.printJSON(l)
 		}
-		_, err = io.WriteString(p.stdout, l.text())
+		_, err = io.WriteString(p.stdout, l.text(as, p.pageOf()))
 		return err
 	})
 }
 
-func (f *topFlags) check() error {
+// check returns how to print, or an error for flags that make no sense.
+func (f *topFlags) check() (format, error) {
 	switch {
 	case f.sort != sortWaiting && f.sort != sortHeld:
-		return usageErrorf("top: --sort %s: give %s or %s", f.sort, sortWaiting, sortHeld)
-	case f.limit < 1:
-		return usageErrorf("top: --limit %d: give 1 or more", f.limit)
+		return "", usageErrorf("top: --sort %s: give %s or %s", f.sort, sortWaiting, sortHeld)
+	case f.limit.value < 0:
+		return "", usageErrorf("top: --limit %d: %v", f.limit.value, errNegative)
 	}
-	return nil
+	return f.format("top")
 }
 
 func newTopListing(f *topFlags, found *recursiveListing) *topListing {
@@ -95,7 +97,9 @@ func newTopListing(f *topFlags, found *recursiveListing) *topListing {
 		compare = heldLonger
 	}
 	slices.SortStableFunc(found.Locks, func(a, b lockInUse) int { return compare(&a, &b) })
-	l.Locks = found.Locks[:min(f.limit, len(found.Locks))]
+	if l.Locks = found.Locks; f.limit.value > 0 {
+		l.Locks = l.Locks[:min(f.limit.value, len(l.Locks))]
+	}
 	return l
 }
 
@@ -110,18 +114,11 @@ func heldLonger(a, b *lockInUse) int {
 }
 
 // text is a table for a person.
-func (l *topListing) text() string {
+func (l *topListing) text(as format, on page) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "locks in use below %s: %d, of which %d are waited for, by %d clients\n", quote.Line(l.Below), l.InUse, l.Contended, l.Waiting)
 	if len(l.Locks) > 0 {
-		t := table{{"PATH", "KIND", "HOLD", "WAIT", "WAITED", "AGE", "WHO"}}
-		for i := range l.Locks {
-			of := &l.Locks[i]
-			t = append(t, []string{
-				quote.Cell(of.Lock), of.kind(), of.holders(), strconv.Itoa(of.Waiting), of.waited(), of.age(), of.who(),
-			})
-		}
-		text.WriteString(t.String())
+		text.WriteString(lockTable(l.Locks, as, on, "PATH", "KIND", "HOLD", "WAIT", "WAITED", "AGE", "WHO"))
 	}
 	text.WriteString(unreadableText(l.Unreadable))
 	return text.String()

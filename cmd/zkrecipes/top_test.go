@@ -40,6 +40,8 @@ func TestTop(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(printed(t, server, "top", "/", "--limit", "2", "--json")), &l))
 	require.Equal(t, []string{"/y", "/x"}, locksOf(l.Locks))
 	require.Equal(t, topListing{Below: "/", Sort: "waiting", InUse: 3, Contended: 2, Waiting: 4, Locks: l.Locks, Unreadable: []string{}}, l)
+	require.NoError(t, json.Unmarshal([]byte(printed(t, server, "top", "--limit", "0", "-o", "json")), &l))
+	require.Len(t, l.Locks, 3)
 	require.Equal(t, "locks in use below /none: 0, of which 0 are waited for, by 0 clients\n", printed(t, server, "top", "/none"))
 }
 
@@ -51,14 +53,14 @@ func TestOrderOfTop(t *testing.T) {
 		}}
 	}
 	order := func(by string) string {
-		return strings.Join(locksOf(newTopListing(&topFlags{sort: by, limit: 10}, found()).Locks), "")
+		return strings.Join(locksOf(newTopListing(&topFlags{sort: by, limit: option[int]{value: 10}}, found()).Locks), "")
 	}
 	require.Equal(t, "dcebaf", order(sortWaiting))
 	require.Equal(t, "bcedaf", order(sortHeld))
 }
 
 func TestMistakesInTop(t *testing.T) {
-	for _, args := range []string{"--limit 0", "--limit -1", "--limit x", "--sort size", "--sort", "/a /b", "a"} {
+	for _, args := range []string{"--limit -1", "--limit x", "--sort size", "--sort", "/a /b", "a"} {
 		code, _, stderr := invoke(t, nil, append([]string{"top", "--servers", "x:1"}, strings.Fields(args)...)...)
 		require.Equal(t, exitUsage, code, "%s: %s", args, stderr)
 	}
