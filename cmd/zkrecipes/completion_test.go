@@ -23,6 +23,17 @@ func TestEveryFlagHasALineInTheHelp(t *testing.T) {
 	}
 }
 
+// A letter that a verb takes stands in its help, in front of what it is short for.
+func TestEveryLetterIsInTheHelp(t *testing.T) {
+	for _, v := range verbs() {
+		for _, short := range shortFlags {
+			if v.flags().Lookup(short.name) != nil {
+				require.Regexp(t, fmt.Sprintf(`-%c(?:, |\|)--%s\b`, short.letter, short.name), v.help, v.name)
+			}
+		}
+	}
+}
+
 func TestOverviewListsEveryVerb(t *testing.T) {
 	for _, v := range verbs() {
 		require.NotEmpty(t, v.summary(), "%s: it is not listed in the overview", v.name)

@@ -223,8 +223,8 @@ func (e event) moreFields() (more []string) {
 	return more
 }
 
-// helpEvents is the part of the help on "run" and "elect" about --json. That on "hold"
-// refers to it.
+// helpEvents is the part of the help on "run" about --json. Those on "elect" and "hold"
+// refer to it.
 var helpEvents = describeEvents()
 
 const helpWidth = 108

@@ -246,12 +246,13 @@ func TestHelp(t *testing.T) {
 // The help must name every flag and every exit code, and its timeline must be what the
 // program does.
 func TestHelpIsComplete(t *testing.T) {
-	job := []string{"--grace", "--kill-after", "--pid-namespace", "--max-hold", "--min-hold D", "--lock-delay D", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, envAncestors, envLockCount, numbered(envLockPath, 1), numbered(envLockToken, 2), " 75 ", " 76 ", " 126 ", " 127 ", "128+N",
-		`"cause"`, causeHeld, causeClosed, causeUnreachable, causeDenied, causeUsage, causeCommand, causeSignal, causeLost, causeOther}
+	job := []string{"--grace", "--kill-after", "--pid-namespace", "--max-hold", "--min-hold D", "--lock-delay D", "--ignore-revoke", "--json", "--quiet", envLockPath, envLockToken, envLockSession, envAncestors, " 75 ", " 76 ", " 126 ", " 127 ", "128+N"}
 	all := []string{"--servers", "--session-timeout", "--timeout", "--auth-file", envServers, envAuth, "--tls ", "--tls-ca", "--tls-cert",
 		"--tls-key", "--tls-server-name", "64 ", "69 ", "77 "}
 	for topic, words := range map[string][]string{
-		"run": append(job, "--lock", "--shared", "--write", "--permits", "--stripes N", "--key KEY", envLockStripe, "--once PATH", "--tick D", "--retention D", envLockKey+" ", envLockTick+" ", "--timeout", "--try", "--label", "--conflict-exit-code",
+		"run": append(job, envLockCount, numbered(envLockPath, 1), numbered(envLockToken, 2),
+			`"cause"`, causeHeld, causeClosed, causeUnreachable, causeDenied, causeUsage, causeCommand, causeSignal, causeLost, causeOther,
+			"--lock", "--shared", "--write", "--permits", "--stripes N", "--key KEY", envLockStripe, "--once PATH", "--tick D", "--retention D", envLockKey+" ", envLockTick+" ", "--timeout", "--try", "--label", "--conflict-exit-code",
 			"  5 s", "7.5 s", "10 s", "15 s"),
 		"elect":  append(job, "--path", "--id"),
 		"ls":     {"--json", "lock_delays", "--cycles [PATH]", "waits_for", "unreadable", lease.KindMutex, lease.KindReader, lease.KindWriter, lease.KindSemaphore, lease.KindLeader},

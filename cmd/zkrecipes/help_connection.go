@@ -1,6 +1,16 @@
 package main
 
-// helpConnection is about the flags that all verbs share which ask ZooKeeper.
+// helpConnectionShort is the part of the help of all verbs that ask ZooKeeper, but of
+// "run", which has helpConnection.
+const helpConnectionShort = `
+Reaching ZooKeeper: --servers HOST:PORT[,HOST:PORT...][/CHROOT], --session-timeout D, --auth-file FILE or
+ZKRECIPES_AUTH, --tls with --tls-ca FILE, --tls-cert FILE, --tls-key FILE and --tls-server-name NAME. Each
+flag can also be a variable, such as ZKRECIPES_SERVERS, or a line of a file (--config FILE), such as
+ZKRECIPES_SERVERS=zk1:2181. "zkrecipes help run" says more about all of these.
+`
+
+// helpConnection is about the flags that all verbs share which ask ZooKeeper, and about
+// flags that are not on the command line.
 const helpConnection = `
 Reaching ZooKeeper:
   --servers HOST:PORT[,HOST:PORT...][/CHROOT]
@@ -21,10 +31,7 @@ Reaching ZooKeeper:
   --tls-server-name NAME  the name that the servers' certificates must have (the host in --servers)
                           Each connection reads the files again, so they can be replaced at any time. If
                           one cannot be read, the attempt to connect fails, and zkrecipes tries again.
-` + helpVariables
 
-// helpVariables is about flags that are not on the command line.
-const helpVariables = `
 Flags as variables: each flag can be set in the environment or in a file instead, as ZKRECIPES_ and its name
 in capitals, with _ for each -: ZKRECIPES_SERVERS=zk1:2181, ZKRECIPES_TLS_CA=/etc/zk/ca.pem,
 ZKRECIPES_JSON=true.

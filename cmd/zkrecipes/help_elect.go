@@ -1,6 +1,6 @@
 package main
 
-var helpElect = `usage: zkrecipes elect PATH [flags] -- COMMAND [ARGS...]
+const helpElect = `usage: zkrecipes elect PATH [flags] -- COMMAND [ARGS...]
        zkrecipes elect -l|--listen PATH [--json] [--timeout D] [--servers ...]
 
 Takes part in the election PATH, and runs COMMAND whenever it leads. Of all participants, on all machines,
@@ -45,12 +45,12 @@ The command:
 ` + helpKill + `  --ignore-revoke         do not pass a request for revocation on to the command
   --json                  report what happens as JSON, one object per line, on standard error
   -q, --quiet             report only failures, and requests for revocation
-` + helpConnection + `
+` + helpConnectionShort + `
 Credentials protect the election: clients without them can list it, but neither take part nor delete. A
 PATH that is open to such clients is refused, at every term; see "zkrecipes help run".
 
 ` + helpWaiting + `
-` + helpEnvironment + `Here the token is the number of the term.
+` + helpEnvironment + helpEnvironmentRest + `Here the token is the number of the term.
 
 With --listen it takes no part, runs no command, and changes nothing: it prints who leads PATH, and each
 change of that, until it gets INT or TERM. PATH may be given as an argument or with --path. Leaders that come
@@ -89,7 +89,8 @@ Exit codes:
   127      COMMAND was not found
   128+N    signal N ended the wait for a term
 
-` + helpEvents + `
+The events of --json are those of "zkrecipes run": see "zkrecipes help run".
+
 Examples:
   A scheduler that must run on one of three machines, as a systemd unit on each:
       [Service]

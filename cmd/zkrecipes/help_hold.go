@@ -51,7 +51,7 @@ The lock, all as for "zkrecipes run":
   --json                  report what happens as JSON, one object per line; "zkrecipes help run" has the
                           events
   -q, --quiet             report only failures, and requests for revocation
-` + helpConnection + `
+` + helpConnectionShort + `
 ` + helpWaiting + `
 What is guaranteed, with the timeline of a loss, several locks, stripes, and how credentials protect PATH: see
 "zkrecipes help run". A "zkrecipes run" that the script starts does not know that the script holds PATH, and

@@ -60,7 +60,7 @@ of clients: for very many, give a longer --timeout.
                  unreadable   array of strings: the paths that may not be read
   -w, --timeout D
                for how long to try, connecting included (15s)
-` + helpConnection + `
+` + helpConnectionShort + `
 Exit codes: 0 nothing is left behind, or only what the servers may still remove; 1 something is; 64 usage; 69
 ZooKeeper cannot be used; 77 credentials or the client's certificate refused, or not permitted.
 

@@ -123,7 +123,7 @@ may be added; none is renamed or removed, and none changes its type.
 ` + helpCycles + `
 -w, --timeout D limits how long ls may take, connecting included (15s); with --watch, how long connecting may
 take, and each look.
-` + helpConnection + `
+` + helpConnectionShort + `
 Exit codes: 0 the queue was printed, even if it is empty, or the locks or the cycles, however many, or --watch
 was interrupted; with --quiet 0 in use, 1 free; 64 usage; 69 ZooKeeper cannot be used (the error names the
 addresses and what happened at each); 77 credentials or the client's certificate refused, or not permitted.

@@ -8,7 +8,7 @@ const helpKill = `  --kill-after D          how long the command may take to end
                           killed at once. The command sees a /proc with its own processes only.
 `
 
-// helpWaiting is the part of the help on "run" and "elect" about a wait.
+// helpWaiting is the part of the help on "run", "elect" and "hold" about a wait.
 const helpWaiting = `While it waits, a line on standard error says how many are ahead, and who holds it (or for how long
 --lock-delay keeps it closed). On a terminal it is one line that is written again each second. Elsewhere, and
 with --json, there is another line when the queue or the holder has changed: at most every 10 s, later every

@@ -24,7 +24,7 @@ number of a job that runs once a day, make the node first, as with: zkCli.sh cre
                number that was replaced; and N. Of two changes at the same time each replaces a number.
   -w, --timeout D
                for how long to try, connecting included (15s); for stripes also how long to wait for holders
-` + helpConnection + `
+` + helpConnectionShort + `
 Exit codes: 0 there are N now; 64 usage, or PATH stores no such number: it does not exist, is that of a lock
 or an election, stores other data, or is a semaphore of Java clients that store none; 69 ZooKeeper cannot be
 used, or it is not known whether the number has changed: then try again; 75 not all stripes were free in

@@ -52,7 +52,7 @@ away when its token or the last element of PATH is typed. One of several readers
 named by --node, each with a command of its own. A client that waits is only removed from the queue, if it
 is named: if it is alive, it joins it again, at the end. --force and its --node are read from the command
 line only. Who may delete below PATH may do it; that is why credentials protect PATH.
-` + helpConnection + `
+` + helpConnectionShort + `
 If the lock was taken with credentials, revoke needs the same ones.
 
 Exit codes: 0 a request was made, it was taken away, or ID leads already; 1 no client was there to get a

@@ -75,7 +75,7 @@ are allowed. The nodes above PATH keep their ACLs: a client that may delete ther
 when no client holds it or waits; one that may create there can then create PATH again, open, and the next
 run refuses it. Without credentials every client can do everything.
 
-` + helpEnvironment + `
+` + helpEnvironment + helpEnvironmentRun + helpEnvironmentRest + `
 ` + helpWaiting + `
 ` + helpProcesses + `
 What is guaranteed:
@@ -245,7 +245,10 @@ const helpEnvironment = `Environment of the command (these variables are always 
   ZKRECIPES_LOCK_SESSION  the ZooKeeper session, in hexadecimal
   ZKRECIPES_LOCK_ANCESTORS
                           SESSION:PID of every zkrecipes above it, outermost first, separated by commas
-With several locks, the path and the token above are those of the first on the command line, and there are
+`
+
+// helpEnvironmentRun is what only "run" sets.
+const helpEnvironmentRun = `With several locks, the path and the token above are those of the first on the command line, and there are
 variables for each; with one they are not set:
   ZKRECIPES_LOCK_COUNT    how many locks there are
   ZKRECIPES_LOCK_PATH_1, ZKRECIPES_LOCK_PATH_2, ...
@@ -260,7 +263,10 @@ With --once one of:
   ZKRECIPES_LOCK_KEY      the key, as given
   ZKRECIPES_LOCK_TICK     the tick: RFC 3339, UTC, such as 2026-11-26T03:00:00Z
                           A "zkrecipes run" below passes it on.
-The command inherits everything else, but not the variables of those flags that say what to lock and how,
+`
+
+// helpEnvironmentRest is what "run" and "elect" pass on.
+const helpEnvironmentRest = `The command inherits everything else, but not the variables of those flags that say what to lock and how,
 so that a zkrecipes below does not take them as its own. Those of "Reaching ZooKeeper" stay, ZKRECIPES_AUTH
 included, and ZKRECIPES_CONFIG if the file sets no other. Of --auth-file and --config it sees nothing.
 `

@@ -45,7 +45,7 @@ stripes and of a job, and the lock-delays, as in "zkrecipes ls"; and commands th
                        integers: how many more there are; 0 with --all
   -w, --timeout D
                how long it may take, connecting included (15s)
-` + helpConnection + `
+` + helpConnectionShort + `
 Exit codes: 0 printed, even if it is free; 64 usage; 69 ZooKeeper cannot be used; 77 credentials or the
 client's certificate refused, or not permitted.
 

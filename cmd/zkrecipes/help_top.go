@@ -30,7 +30,7 @@ removed, and none changes its type.
   waiting    integer: how many clients wait, for all of them together
   locks      array of the first ones, of objects as in "zkrecipes ls --recursive --json"
   unreadable array of strings: the paths that may not be read
-` + helpConnection + `
+` + helpConnectionShort + `
 Exit codes: 0 printed, even if nothing is in use; 64 usage; 69 ZooKeeper cannot be used; 77 credentials or
 the client's certificate refused, or not permitted.
 

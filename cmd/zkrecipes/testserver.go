@@ -26,7 +26,10 @@ The first line of output is the address, in the form that --servers takes:
   $ zkrecipes testserver --port 0 &
   127.0.0.1:40123
   $ zkrecipes run --servers 127.0.0.1:40123 /locks/demo -- echo mine
-` + helpVariables + `
+
+Each flag can also be a variable, such as ZKRECIPES_PORT, or a line of a file (--config FILE), such as
+ZKRECIPES_PORT=2182.
+
 Exit codes: 0 interrupted; 64 usage; 69 cannot listen there.
 `
 

@@ -73,16 +73,17 @@ func isSwitch(f *flag.Flag) bool {
 // the flag is for, in one line. It is "" if no line of the help begins with the flag,
 // which then is found in the usage.
 func (v verb) flagHelp(f *flag.Flag) (value, text string) {
+	help := v.help + helpConnection // what all verbs share stands in the help of one
 	const valueName = `(?:[ =]([A-Z][A-Z:-]*|[a-z]+(?:\|[a-z]+)+))`
 	names := `(?:-\S, )?` + regexp.QuoteMeta(dashed(f.Name)) + `(?:, --?[a-z-]+)?`
-	line := regexp.MustCompile(`(?m)^ {0,2}` + names + `(?:` + valueName + `\S*)?(?: +|\n {6,})(.+(?:\n {6,}.+)*)`).FindStringSubmatch(v.help)
+	line := regexp.MustCompile(`(?m)^ {0,2}` + names + `(?:` + valueName + `\S*)?(?: +|\n {6,})(.+(?:\n {6,}.+)*)`).FindStringSubmatch(help)
 	if line != nil {
 		value, text = line[1], firstClause(strings.Join(strings.Fields(line[2]), " "))
 	}
 	if isSwitch(f) {
 		return "", text
 	}
-	if anywhere := regexp.MustCompile(`[\s\[(|]` + names + valueName).FindStringSubmatch(v.help); value == "" && anywhere != nil {
+	if anywhere := regexp.MustCompile(`[\s\[(|]` + names + valueName).FindStringSubmatch(help); value == "" && anywhere != nil {
 		value = anywhere[1]
 	}
 	return cmp.Or(value, "VALUE"), text
