@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A typescript keeps what was written to it. It is safe for concurrent use.
+// A typescript keeps what was written to a terminal, or to a file, and can be read
+// meanwhile.
 type typescript struct {
 	mu      sync.Mutex
 	written bytes.Buffer

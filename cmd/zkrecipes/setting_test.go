@@ -176,7 +176,7 @@ func TestMistakesNameTheirOrigin(t *testing.T) {
 		{"elect --config @ --grace 1s -- true", nil, "does not begin with a slash (--path is from @:4: ZKRECIPES_PATH)"},
 		{"ls /l", []string{envServers + "=http://me:hunter2@zk"}, "an address has no scheme: write HOST:PORT (--servers is from ZKRECIPES_SERVERS)"},
 		{"ls /l", []string{"ZKRECIPES_JSON=ja"}, `ls: ZKRECIPES_JSON "ja": neither true nor false`},
-		{"revoke /l", []string{"ZKRECIPES_ALL=1", "ZKRECIPES_SUCCESSOR=s"}, "(--all is from ZKRECIPES_ALL, --successor is from ZKRECIPES_SUCCESSOR)"},
+		{"revoke /l", []string{"ZKRECIPES_ALL=1", "ZKRECIPES_SUCCESSOR=n"}, "(--all is from ZKRECIPES_ALL, --successor is from ZKRECIPES_SUCCESSOR)"},
 		{"testserver", []string{"ZKRECIPES_PORT=70000"}, "not between 0 and 65535 (--port is from ZKRECIPES_PORT)"},
 		{"ls /l", []string{envAuth + "=hunter2"}, "ls: " + envAuth + " is not SCHEME:SECRET"},
 	} {
