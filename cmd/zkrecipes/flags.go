@@ -81,7 +81,8 @@ func readLine(fs *flag.FlagSet, args []string, paths *setting) (*commandLine, er
 		}
 		flags, number := findFlags(fs, name, arg[1] != '-')
 		if number != "" {
-			value, hasValue = arg[strings.Index(arg, number):], true
+			_, rest, _ := strings.Cut(arg, number)
+			value, hasValue = number+rest, true
 		}
 		switch {
 		case flags != nil:
