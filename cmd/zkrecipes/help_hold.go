@@ -22,7 +22,8 @@ What ends it:
   a loss                    it says so, with the time by which all that relies on it must have ended, and
                             exits with 76. That is --grace before the lock stops being certain, or at once
                             if the lock was taken away. With --max-hold it does the same --grace before
-                            that time.
+                            that time. The next client can have the lock when the session has ended,
+                            after that time and at most one session timeout later.
   Shells start processes in the background (&) with INT and QUIT ignored, hold too: send it TERM. After
   SIGKILL of hold the lock is free one session timeout later, and then closed for --lock-delay. While hold
   is stopped (Ctrl-Z, SIGSTOP, a frozen virtual machine) it reports nothing.

@@ -146,6 +146,7 @@ func (j *job) keep(printed <-chan error) (o outcome, err error) {
 		// First of all: after a pause of this process much is due at once.
 		if d := s.stopReason(time.Now()); d != nil {
 			j.reportHoldLost(*d)
+			j.left = time.Now().Before(d.killAt)
 			return outcome{lost: true}, nil
 		}
 		if o.revoked {
@@ -188,9 +189,17 @@ func (j *job) reportHoldLost(d stopReason) {
 
 // endHold releases what is held, reports how that has ended, and returns the exit code:
 // 0 only if it was held to the end, and the release is confirmed.
+//
+// After a loss nothing may be deleted as long as what relies on it may go on: it learns
+// of the loss by the end of this process, and another client would be granted the lock
+// at that moment. So the nodes are left to the end of the session, which the servers do
+// not end before the lease stops being trusted.
 func (j *job) endHold(o outcome) (code int) {
-	released := j.held.Release() // of a lost lease, the node goes in the background or with the session
-	if released == nil {
+	var released error
+	if !j.left {
+		released = j.held.Release() // of a lost lease, the node goes in the background or with the session
+	}
+	if released == nil && !o.lost {
 		// That says only that it was held until now. A server that answers now has
 		// deleted the node, or closes the session.
 		released = j.probe(context.Background())

@@ -169,6 +169,14 @@ func TestHoldWaitsAsRunDoes(t *testing.T) {
 	require.Regexp(t, `^zkrecipes: nothing is held: `+testLock+`: not acquired in time, 1 ahead, held by hold `, p.said(1)[0])
 }
 
+// endProcess ends a "hold" in virtual time as its process would: nothing that is not closed
+// can reach a server any more.
+func (j *job) endProcess(w *conformance.World) {
+	j.disconnect()
+	w.Server.Partition("a", true)
+	j.client.Close()
+}
+
 // virtualHold prepares a "hold" of testLock in virtual time, and acquires it.
 func virtualHold(t *testing.T, w *conformance.World, flags ...string) *job {
 	t.Helper()
@@ -202,9 +210,10 @@ func TestHoldEndsBeforeAnotherClientCanHold(t *testing.T) {
 		require.NoError(t, j.held.Err(), "the lock is still held")
 		until := j.held.TrustedUntil()
 		require.Equal(t, conformance.SessionTimeout/defaultGraceShare, until.Sub(ended))
-		require.Less(t, until, <-granted)
 		require.Equal(t, exitLost, j.endHold(o))
-		j.disconnect()
+		require.Equal(t, ended, time.Now(), "the script learns it by the end")
+		j.endProcess(w)
+		require.Less(t, until, <-granted)
 		b.giveBack()
 		b.disconnect()
 	})
@@ -214,7 +223,7 @@ func TestHoldEndsBeforeAnotherClientCanHold(t *testing.T) {
 func TestHoldThatWasLostBeforeTheSignal(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		j := virtualHold(t, w)
-		defer j.disconnect()
+		defer j.endProcess(w)
 		w.Server.ExpireSession(j.session.ID())
 		<-j.session.Done()
 		j.signals <- syscall.SIGTERM
@@ -224,16 +233,28 @@ func TestHoldThatWasLostBeforeTheSignal(t *testing.T) {
 	})
 }
 
-// With --max-hold it ends the grace before that.
+// With --max-hold it ends the grace before that, which is for what relies on it: no
+// other client can hold in that time.
 func TestHoldForALimitedTime(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		j := virtualHold(t, w, "--max-hold", "10m", "--grace", "1s")
-		defer j.disconnect()
+		b, f := virtual(t, w, "b")
+		granted := make(chan time.Time, 1)
+		go func() {
+			if b.await(t.Context(), f.begin()) == nil {
+				granted <- time.Now()
+			}
+		}()
 		o, err := j.keep(nil)
 		require.NoError(t, err)
 		require.True(t, o.lost)
 		require.InDelta(t, (10*time.Minute - time.Second).Seconds(), time.Since(j.since).Seconds(), 0.1)
+		until := j.held.TrustedUntil()
 		require.Equal(t, exitLost, j.endHold(o))
+		j.endProcess(w)
+		require.Less(t, until, <-granted)
+		b.giveBack()
+		b.disconnect()
 	})
 }
 

@@ -102,6 +102,7 @@ type job struct {
 	session *framework.Session
 	granted time.Duration // the session timeout that was reported last
 	waited  bool          // another client held the lock
+	left    bool          // the session is left to the servers, which end it later
 	watcher sync.WaitGroup
 	phase   atomic.Int32 // read by watcher
 }
@@ -171,9 +172,12 @@ func (j *job) lookUpCommand() (err error) {
 	return nil
 }
 
-// disconnect ends the session, and with it all its nodes.
+// disconnect ends the session, and with it all its nodes, unless those have to stay.
 func (j *job) disconnect() {
 	j.phase.Store(finished)
+	if j.left {
+		return
+	}
 	if j.client != nil {
 		j.client.Close()
 	}
