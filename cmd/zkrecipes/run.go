@@ -100,6 +100,8 @@ func (f *runFlags) checkLock() error {
 		return f.mistake("--exclusive and --shared contradict each other")
 	case f.exclusive && f.permits.given:
 		return f.mistake("--exclusive and --permits contradict each other")
+	case f.exclusive && f.stripes.given:
+		return f.mistake("--exclusive and --stripes contradict each other: as many hold one at a time as there are stripes")
 	case f.permits.given && !f.permits.value.isValid():
 		return f.mistake("--permits %d: a semaphore has at least one permit, and at most %d", f.permits.value.n, math.MaxInt32)
 	case f.shared && f.write:

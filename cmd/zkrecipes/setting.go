@@ -109,6 +109,7 @@ var exclusive = [][]string{
 	{"shared", "write", "permits", "stripes", "once"},
 	{"exclusive", "shared"},
 	{"exclusive", "permits"},
+	{"exclusive", "stripes"},
 	{"key", "tick"},
 	{"once", "min-hold"},
 	{"node", "all", "successor"},

@@ -82,9 +82,10 @@ func TestFlagsThatContradictEachOther(t *testing.T) {
 		{"/l --permits 2", []string{"ZKRECIPES_SHARED=true"}, nil, "lock=/l permits=2"},
 		{"/l --exclusive", []string{"ZKRECIPES_SHARED=true"}, []string{"ZKRECIPES_PERMITS=2"}, "exclusive lock=/l"},
 		{"/l --exclusive", []string{"ZKRECIPES_WRITE=true"}, nil, "exclusive lock=/l write"},
-		{"/l --exclusive", []string{"ZKRECIPES_STRIPES=2"}, nil, "exclusive lock=/l stripes=2"},
+		{"/l --exclusive", []string{"ZKRECIPES_STRIPES=2", "ZKRECIPES_KEY=k"}, nil, "exclusive lock=/l"},
 		{"/l --exclusive --shared", nil, nil, "--exclusive and --shared contradict each other"},
 		{"/l --exclusive --permits 2", nil, nil, "--exclusive and --permits contradict each other"},
+		{"/l --exclusive --stripes 2", nil, nil, "--exclusive and --stripes contradict each other"},
 
 		// A path is a lock, so it is not that of a job.
 		{"/l", []string{"ZKRECIPES_ONCE=/j", "ZKRECIPES_TICK=5m", "ZKRECIPES_RETENTION=1h"}, nil, "lock=/l"},
@@ -144,6 +145,7 @@ func TestLocksAsVariables(t *testing.T) {
 		{"", []string{"ZKRECIPES_LOCK_10=/c", "ZKRECIPES_LOCK_2=/b", "ZKRECIPES_LOCK_1=/a"}, nil, "/a /b /c"},
 		{"", []string{"ZKRECIPES_LOCK_3=/c", "ZKRECIPES_LOCK=/a"}, []string{"ZKRECIPES_LOCK_4=/d"}, "/a /c"},
 		{"", nil, []string{"ZKRECIPES_LOCK_2=/b", "ZKRECIPES_LOCK_1=/a"}, "/a /b"},
+		{"", []string{"ZKRECIPES_LOCK_1=/b", "ZKRECIPES_LOCK_0=/a"}, nil, "/a /b"},
 		{"/x", []string{"ZKRECIPES_LOCK_1=/a"}, []string{"ZKRECIPES_LOCK_2=/b"}, "/x"},
 		{"/x --lock /y /z", []string{"ZKRECIPES_LOCK=/a"}, nil, "/x /y /z"},
 		// Variables that a zkrecipes above has set are not locks.

@@ -35,7 +35,7 @@ func (e environ) variables() (all []variable) {
 }
 
 // numberFor reports whether a variable is for a flag. That of a list can have a number
-// at its end.
+// at its end, also 0: a lock must not be missing because someone counts from there.
 func (v variable) numberFor(flag string, list bool) (number int, ok bool) {
 	rest, ok := strings.CutPrefix(v.name, variableOf(flag))
 	if !ok || rest == "" {
@@ -43,7 +43,7 @@ func (v variable) numberFor(flag string, list bool) (number int, ok bool) {
 	}
 	digits, ok := strings.CutPrefix(rest, "_")
 	number, err := strconv.Atoi(digits)
-	return number, ok && list && err == nil && number > 0
+	return number, ok && list && err == nil && number >= 0
 }
 
 // takeFrom gives the setting the values that variables have for it, if it has none yet.
