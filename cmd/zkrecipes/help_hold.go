@@ -22,8 +22,8 @@ What ends it:
   a loss                    it says so, with the time by which all that relies on it must have ended, and
                             exits with 76. That is --grace before the lock stops being certain, or at once
                             if the lock was taken away. With --max-hold it does the same --grace before
-                            that time. The next client can have the lock when the session has ended,
-                            after that time and at most one session timeout later.
+                            that time. hold deletes nothing then: the lock is free when its session
+                            has ended, at most one session timeout later, and then closed for --lock-delay.
   Shells start processes in the background (&) with INT and QUIT ignored, hold too: send it TERM. After
   SIGKILL of hold the lock is free one session timeout later, and then closed for --lock-delay. While hold
   is stopped (Ctrl-Z, SIGSTOP, a frozen virtual machine) it reports nothing.
@@ -31,7 +31,7 @@ What ends it:
 The lock, all as for "zkrecipes run":
   --lock PATH             PATH as a flag; ZKRECIPES_LOCK_1, ZKRECIPES_LOCK_2 and so on for several
   -s, --shared            a read lock: hold it beside others with --shared
-  -x, --exclusive         the opposite, which is the default
+  -x, --exclusive         the opposite, which is the default, whatever variables say
   --write                 a write lock, with the nodes of Java's read-write lock
   --permits N             a semaphore: at most N hold a permit at a time. All must give the same N. Only with
                           one PATH.

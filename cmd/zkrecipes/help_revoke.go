@@ -51,7 +51,7 @@ that stays. Without --node there must be one holder, and a terminal: revoke show
 away when its token or the last element of PATH is typed. One of several readers, permits, stripes or runs is
 named by --node, each with a command of its own. A client that waits is only removed from the queue, if it
 is named: if it is alive, it joins it again, at the end. --force and its --node are read from the command
-line only. Who may delete below PATH may do it; that is why credentials protect PATH.
+line only. Who may create and delete below PATH may do it; that is why credentials protect PATH.
 ` + helpConnectionShort + `
 If the lock was taken with credentials, revoke needs the same ones.
 

@@ -13,7 +13,9 @@ The lock:
                           With several PATHs COMMAND runs while all of them are held (see below).
   --lock PATH             the same as a flag; ZKRECIPES_LOCK_1, ZKRECIPES_LOCK_2 and so on for several
   -s, --shared            a read lock: run beside other runs with --shared, never beside one without
-  -x, --exclusive         the opposite, which is the default
+  -x, --exclusive         the opposite, which is the default. It makes zkrecipes ignore ZKRECIPES_SHARED,
+                          ZKRECIPES_PERMITS and ZKRECIPES_STRIPES; without it, where one of these changes
+                          the kind of a PATH that is on the command line, standard error says so.
   --permits N             a semaphore: run beside at most N-1 others. All must give the same N, which is
                           stored at PATH; a run with another N fails with exit code 64. The stored
                           number is removed when PATH has been unused for about a minute;

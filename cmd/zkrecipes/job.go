@@ -119,6 +119,7 @@ func (p *program) runJob(
 		j.report.foreground = func() bool { return inForeground(p.stderr) }
 	}
 	defer j.report.close()
+	j.reportKind()
 	code, err := j.execute(do)
 	if err != nil {
 		return j.reportFailure(err, conflict)

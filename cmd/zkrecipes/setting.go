@@ -172,6 +172,22 @@ func (s *setting) lostItsNeed(fs *flag.FlagSet) bool {
 	return lost
 }
 
+// reportKind says that variables let several hold a lock at a time that the command
+// line names: who reads only that line takes it for an exclusive one.
+func (j *job) reportKind() {
+	if j.flags == nil || j.json { // the event "acquired" has the kind
+		return
+	}
+	if paths := settingOf(j.flags, "lock"); paths == nil || paths.level < onCommandLine {
+		return
+	}
+	for _, name := range []string{"shared", "permits", "stripes"} {
+		if s := settingOf(j.flags, name); s.isOn() && s.level < onCommandLine {
+			j.report.info(event{}, "not an exclusive lock: --%s is from %s, and would be ignored with --exclusive", name, s.values[0].as)
+		}
+	}
+}
+
 // longFlag finds one in a message.
 var longFlag = regexp.MustCompile(`--[a-z]+(?:-[a-z]+)*`)
 

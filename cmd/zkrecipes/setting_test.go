@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // configured writes a file for --config, and returns its name.
@@ -202,4 +204,28 @@ func TestVariablesOfOtherVerbsDoNoHarm(t *testing.T) {
 	p := &program{env: []string{"ZKRECIPES_PERMITS=x", "ZKRECIPES_PORT=tcp://10.0.0.1:80"}}
 	f := &lsFlags{}
 	require.NoError(t, p.parse(f.flagSet(), []string{"/l"}))
+}
+
+// Who reads a command line that names only a path takes it for an exclusive lock.
+func TestKindThatComesFromVariables(t *testing.T) {
+	server := zktest.NewServer(t)
+	for _, test := range []struct{ args, env, says string }{
+		{"run /l", "ZKRECIPES_SHARED=1", "zkrecipes: not an exclusive lock: --shared is from ZKRECIPES_SHARED, and would be ignored with --exclusive\n"},
+		{"run /p", "ZKRECIPES_PERMITS=3", "zkrecipes: not an exclusive lock: --permits is from ZKRECIPES_PERMITS, and would be ignored with --exclusive\n"},
+		{"run /s", "ZKRECIPES_STRIPES=2", "zkrecipes: not an exclusive lock: --stripes is from ZKRECIPES_STRIPES, and would be ignored with --exclusive\n"},
+		{"run /l --exclusive", "ZKRECIPES_SHARED=1", ""},
+		{"run /l --shared", "ZKRECIPES_SHARED=1", ""},
+		{"run /l --quiet", "ZKRECIPES_SHARED=1", ""},
+		{"run /l", "ZKRECIPES_WRITE=1", ""},
+		{"run", "ZKRECIPES_SHARED=1 ZKRECIPES_LOCK=/l", ""},
+	} {
+		args := strings.Fields(test.args)
+		if args[0] == "run" {
+			args = append(args, "--", "true")
+		}
+		env := append(strings.Fields(test.env), envServers+"="+server.Addr())
+		code, _, stderr := invoke(t, env, args...)
+		require.Zero(t, code, stderr)
+		require.Equal(t, test.says, stderr, "%+v", test)
+	}
 }
