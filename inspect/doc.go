@@ -12,9 +12,9 @@
 //	}
 //
 // It finds out which recipe uses the path, and includes clients that use Apache
-// Curator. For a recipe that is known, its method Contenders costs less. It also finds
-// the holders that have ended without a release, after which a lock-delay keeps a lock
-// closed that nobody holds: [Survey.LockDelays].
+// Curator. It also finds the holders that have ended without a release, after which a
+// lock-delay keeps a lock closed that nobody holds: [Survey.LockDelays]. Where a queue
+// may be long, use [Heads].
 //
 // # How exact it is
 //
@@ -27,11 +27,16 @@
 //
 // # What it costs
 //
-// Five small requests one after the other, ten more for a semaphore, and one read for
-// each contender, 16 at a time. For a path of stripes or a job one more, and three for
-// each stripe or run that has a node, 16 of these at a time. For a lock-delay two more,
-// and two for each holder that has ended without a release. It creates nothing and sets
-// no watches. The client needs the permission to read.
+// One sync, one listing of the path, and one read for each contender, 16 at a time. One
+// read more if the path stores something; two listings for a semaphore of two queues,
+// one for each stripe or run that has a node, and one read for the records of a job.
+// For each lock-delay one or two more, and two for each holder that has ended without a
+// release. It creates nothing and sets no watches. The client needs the permission to
+// read.
+//
+// [Heads] reads the first contenders only. Of a lock with 10,000 waiters it reads one
+// holder, and as many of them as it was told, or none. The listing has all names, which
+// is what a long queue costs then: about 600 KB for these.
 //
 // # All locks in use, and what is left behind
 //
@@ -43,10 +48,10 @@
 // Both list each node below the path once, except for those of contenders and of
 // records of runs, 16 at a time. Each listing is of another moment. Then Locks reads,
 // of each queue, the head and the first that waits; one more for a lock-delay that has
-// recorded its grant; and the size of each semaphore, with a sync, and of each path of
-// stripes. FindLitter reads the first 16 nodes of each queue, and each empty node. So
-// the cost of a queue does not grow with its length, but for its listing. They create
-// nothing and set no watches.
+// recorded its grant; and the size of each semaphore and of each path of stripes.
+// FindLitter reads the first 16 nodes of each queue, and each empty node. So the cost
+// of a queue does not grow with its length, but for its listing. They create nothing
+// and set no watches.
 //
 // # Clients that wait for each other
 //
@@ -91,7 +96,8 @@
 // waits is never certain.
 //
 // It costs one listing for each node below the path, except for those of contenders and
-// of records of runs, 16 at a time. Then it reads the queues where one waits, as Path
-// reads those of stripes; and if one may be stuck there, once more, with a read before
-// and after it for each semaphore.
+// of records of runs, 16 at a time. Then it reads the queues where one waits, each with
+// a sync, a listing, or two for a semaphore of two queues, and one read for each
+// contender; and if one may be stuck there, once more, with a read before and after it
+// for each semaphore.
 package inspect

@@ -6,11 +6,9 @@ import (
 	"slices"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/locks"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
-	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
 // headsRead is how many nodes of one queue are read at most, until one exists. Where
@@ -21,7 +19,7 @@ const headsRead = 8
 func (w *walk) head(ctx context.Context, p *place) (l LockInUse, err error) {
 	l = LockInUse{Path: p.path, Recipe: p.recipe}
 	if p.recipe == Semaphore {
-		if err := w.readSize(ctx, p); err != nil {
+		if err := p.readSize(ctx, w.client); err != nil && !w.denied.skips(p.path, err) {
 			return l, err
 		}
 		l.Size = int(p.size)
@@ -45,42 +43,14 @@ func (w *walk) head(ctx context.Context, p *place) (l LockInUse, err error) {
 	return l, err
 }
 
-// readSize reads the size of a semaphore, 0 if it is not stored.
-func (w *walk) readSize(ctx context.Context, p *place) error {
-	var layout []semaphore.Option
-	if p.single {
-		layout = append(layout, semaphore.WithSingleQueue())
-	}
-	of, err := semaphore.New(w.client, p.path, 0, layout...) // of the size that is stored
-	if err != nil {
-		return err
-	}
-	size, err := of.Size(ctx)
-	if errors.Is(err, semaphore.ErrNoSize) || w.denied.skips(p.path, err) {
-		return nil
-	}
-	p.size = int64(size)
-	return err
-}
-
 // count counts those that hold, and those that wait.
 func (p *place) count(l *LockInUse) {
-	n := len(p.names)
-	l.Holding, l.Unknown = 0, 0
-	switch {
-	case p.single && p.size == 0:
-		l.Unknown = n
-	case p.single:
-		l.Holding = fitting(p.names, p.size)
-	case p.recipe == Semaphore:
-		l.Holding = len(p.held)
-		n += l.Holding
-	case p.recipe == Election:
-		l.Holding = 1
-	default:
-		l.Holding = locks.Holding(p.names)
+	n, state := p.holding()
+	others := len(p.names) - n
+	l.Holding, l.Waiting, l.Unknown = len(p.held)+n, others, 0
+	if state == Unknown {
+		l.Waiting, l.Unknown = 0, others
 	}
-	l.Waiting = n - l.Holding - l.Unknown
 }
 
 // fitting returns how many nodes of a single queue hold permits: those that fit into

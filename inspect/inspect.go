@@ -2,15 +2,11 @@ package inspect
 
 import (
 	"context"
-	"errors"
-	"slices"
+	"fmt"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/recipepath"
-	"github.com/zkrecipes/zkrecipes/internal/znode"
-	"github.com/zkrecipes/zkrecipes/recipes/leader"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
-	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 )
 
 // A Survey is what Path found.
@@ -55,7 +51,7 @@ const (
 	Run Recipe = "run"
 )
 
-// A Queue has all contenders of one recipe.
+// A Queue has the contenders of one recipe.
 type Queue struct {
 	// Recipe is what the queue is for.
 	Recipe Recipe
@@ -66,6 +62,9 @@ type Queue struct {
 	Run string
 	// Contenders are in the order of the queue: first those that hold.
 	Contenders []Contender
+	// LeftOut is how many contenders of each state were listed but not read: see Heads.
+	// It is nil after Path.
+	LeftOut map[State]int
 }
 
 // A State says whether a contender holds.
@@ -97,92 +96,31 @@ type Contender struct {
 // for a nil client; and those of the framework, such as framework.ErrNoAuth. On failure
 // there is no Survey, not even of a part.
 func Path(ctx context.Context, client *framework.Client, path string) (*Survey, error) {
+	return take(ctx, client, path, everyone)
+}
+
+// Heads is Path for queues that may be long. It reads the first n contenders that hold,
+// and the first n that do not, of all queues together, in their order. The others are
+// only counted, in Queue.LeftOut, by their names. With 0 it reads none. All numbers and
+// states are those that Path would return, but others that leave during the call count.
+//
+// Errors: those of Path, and framework.ErrInvalidArgument if n is negative.
+func Heads(ctx context.Context, client *framework.Client, path string, n int) (*Survey, error) {
+	if n < 0 {
+		return nil, fmt.Errorf("inspect: %w: the first %d contenders: give 0 or more", framework.ErrInvalidArgument, n)
+	}
+	return take(ctx, client, path, n)
+}
+
+// take surveys the path, and reads the first n contenders.
+func take(ctx context.Context, client *framework.Client, path string, n int) (*Survey, error) {
 	at := recipepath.Intent{Client: client, Path: path, Package: "inspect", What: "a recipe"}
 	if err := at.Check(); err != nil {
 		return nil, err
 	}
-	s := &Survey{}
-	if err := s.take(ctx, client, path); err != nil {
+	s := &survey{client: client, path: path}
+	if err := s.take(ctx, n); err != nil {
 		return nil, err
 	}
-	return s, nil
-}
-
-// take looks for all that there can be. Each listing waits until the server has caught
-// up with the leader.
-func (s *Survey) take(ctx context.Context, client *framework.Client, path string) error {
-	locks, err := mutex.New(client, path) // lists readers and writers as well
-	if err != nil {
-		return err
-	}
-	election, err := leader.New(client, path)
-	if err != nil {
-		return err
-	}
-	found, err := locks.Contenders(ctx)
-	if err != nil {
-		return err
-	}
-	s.add(queueOf(Lock, found))
-	if found, err = election.Contenders(ctx); err != nil {
-		return err
-	}
-	s.add(queueOf(Election, found))
-	children, stat, err := client.Children(ctx, path)
-	if err != nil && !errors.Is(err, framework.ErrNoNode) {
-		return err
-	}
-	s.Exists = err == nil
-	if err := s.addLockDelay(ctx, client, path, children); err != nil {
-		return err
-	}
-	if err := s.addSemaphores(ctx, client, path, children); err != nil {
-		return err
-	}
-	if err := s.addStripes(ctx, client, path, children, stat); err != nil {
-		return err
-	}
-	if err := s.addJob(ctx, client, path, children); err != nil {
-		return err
-	}
-	s.Others = slices.DeleteFunc(children, s.knows)
-	slices.Sort(s.Others)
-	return nil
-}
-
-func queueOf(recipe Recipe, found []lease.Contender) Queue {
-	q := Queue{Recipe: recipe, Contenders: make([]Contender, len(found))}
-	for i, c := range found {
-		q.Contenders[i] = Contender{Contender: c, State: Waiting}
-		if c.Holding {
-			q.Contenders[i].State = Held
-		}
-	}
-	return q
-}
-
-func (s *Survey) add(q Queue) {
-	if len(q.Contenders) > 0 {
-		s.Queues = append(s.Queues, q)
-	}
-}
-
-// knows reports whether a child is a contender, also one that came after the queues
-// were listed, or a part of the semaphore, of the stripes or of the job, or the
-// lock-delay.
-func (s *Survey) knows(child string) bool {
-	if s.Permits != nil && (child == znode.QueueDir || child == znode.PermitsDir) {
-		return true
-	}
-	if child == znode.LockDelayDir {
-		return s.delayOf() != nil
-	}
-	if _, ok := znode.ParseStripeDir(child); ok {
-		return true
-	}
-	if _, _, ok := znode.ParseRun(child); s.Job != nil && (ok || child == znode.RecordsDir) {
-		return true
-	}
-	_, contends := znode.Parse(child, atThePath...)
-	return contends
+	return &s.Survey, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/inspect"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
@@ -118,51 +119,64 @@ func TestWhatASurveyCosts(t *testing.T) {
 		c := w.Client("a")
 		create(t, c, "lock-0000000001", "lock-0000000002", "latch-0000000003")
 		asked := w.Requests(func() { survey(t, c) })
-		require.Equal(t, map[zktest.Op]int{zktest.OpGetChildren2: 3, zktest.OpGetData: 3}, asked)
+		require.Equal(t, map[zktest.Op]int{zktest.OpGetChildren2: 1, zktest.OpGetData: 3}, asked)
+		require.Equal(t, 1, w.Server.Count(zktest.OpSync))
 
 		create(t, c, "locks/lock-0000000001", "leases/lease-0000000000")
+		_, err := c.Set(t.Context(), path, znode.Size(2), framework.AnyVersion)
+		require.NoError(t, err)
 		asked = w.Requests(func() { survey(t, c) })
-		require.LessOrEqual(t, asked[zktest.OpGetChildren2], 3+4)
-		require.LessOrEqual(t, asked[zktest.OpGetData], 5+2)
-		require.Len(t, asked, 2, "reads only")
+		require.Equal(t, map[zktest.Op]int{zktest.OpGetChildren2: 1 + 2, zktest.OpGetData: 5 + 1}, asked)
+		require.Equal(t, 1, w.Server.Count(zktest.OpSync))
 	})
 }
 
 // What comes and goes while a survey is under way.
 func TestSurveyOfAPathThatChanges(t *testing.T) {
+	gone := func(t *testing.T, c *framework.Client, names ...string) {
+		for _, name := range names {
+			require.NoError(t, c.DeleteTree(t.Context(), path+name))
+		}
+	}
 	for name, tc := range map[string]struct {
+		op     zktest.Op
+		at     string
 		change func(t *testing.T, c *framework.Client)
-		want   inspect.Survey
+		states []string
+		others []string
 	}{
-		"a contender joins": {
-			func(t *testing.T, c *framework.Client) { create(t, c, "lock-0000000009") },
-			inspect.Survey{Exists: true, Others: []string{"other"}},
+		"a contender leaves before it is read": {
+			zktest.OpGetData, "/lock-0000000001", func(t *testing.T, c *framework.Client) { gone(t, c, "/lock-0000000001") },
+			[]string{"lock 1 mutex waiting", "semaphore 1 semaphore waiting"}, []string{"other"},
 		},
-		"what is no contender goes": {
-			func(t *testing.T, c *framework.Client) {
-				require.NoError(t, c.Delete(t.Context(), path+"/other", framework.AnyVersion))
+		"all leave before they are read": {
+			zktest.OpGetData, "/", func(t *testing.T, c *framework.Client) { gone(t, c, "") }, nil, []string{"other"},
+		},
+		"the path goes before it is listed": {
+			zktest.OpGetChildren2, "", func(t *testing.T, c *framework.Client) { gone(t, c, "") }, nil, nil,
+		},
+		"the queue of a semaphore goes before it is listed": {
+			zktest.OpGetChildren2, "/locks", func(t *testing.T, c *framework.Client) { gone(t, c, "/locks", "/leases") },
+			[]string{"lock 1 mutex held", "lock 2 mutex waiting"}, []string{"other"},
+		},
+		"who waits gets a permit before it is read": {
+			zktest.OpGetData, "/locks/lock-0000000003", func(t *testing.T, c *framework.Client) {
+				create(t, c, "leases/lease-0000000004")
+				gone(t, c, "/locks/lock-0000000003")
 			},
-			inspect.Survey{Exists: true, Others: []string{}},
-		},
-		"the path goes": {
-			func(t *testing.T, c *framework.Client) { require.NoError(t, c.DeleteTree(t.Context(), path)) },
-			inspect.Survey{},
-		},
-		"a semaphore's queue comes": {
-			func(t *testing.T, c *framework.Client) {
-				require.NoError(t, c.CreateParents(t.Context(), path+"/leases/x"))
-			},
-			inspect.Survey{Exists: true, Permits: &inspect.Permits{}, Others: []string{"other"}},
+			[]string{"lock 1 mutex held", "lock 2 mutex waiting", "semaphore 1 semaphore held"}, []string{"other"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 				c, other := w.Client("a"), w.Client("other")
-				create(t, other, "other")
-				// Locks and elections have been listed; now all children are.
-				w.Server.On(zktest.OpGetChildren2, path).Client("a").Nth(3).Before().Delay(time.Second)
+				create(t, other, "other", "lock-0000000001", "lock-0000000002", "locks/lock-0000000003")
+				require.NoError(t, other.CreateParents(t.Context(), path+"/leases/x"))
+				w.Server.On(tc.op, path+tc.at).Client("a").Before().Delay(time.Second)
 				time.AfterFunc(time.Second/2, func() { tc.change(t, other) })
-				require.Equal(t, &tc.want, survey(t, c))
+				s := survey(t, c)
+				require.Equal(t, tc.states, states(s))
+				require.Equal(t, tc.others, s.Others)
 			})
 		})
 	}

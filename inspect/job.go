@@ -22,32 +22,34 @@ type Job struct {
 // addJob adds the queues of the runs, if the path is that of a job: if it has records,
 // or a node that is named like a run and has contenders or a lock-delay. Others may
 // have that name, such as a "tls.key".
-func (s *Survey) addJob(ctx context.Context, client *framework.Client, path string, children []string) error {
+func (s *survey) addJob(ctx context.Context) error {
 	var runs []string
-	for _, child := range children {
+	for _, child := range s.children {
 		if _, _, ok := znode.ParseRun(child); ok {
 			runs = append(runs, child)
 		}
 	}
 	slices.Sort(runs)
-	if slices.Contains(children, znode.RecordsDir) {
-		if err := s.addRecords(ctx, client, path); err != nil {
+	if slices.Contains(s.children, znode.RecordsDir) {
+		if err := s.addRecords(ctx); err != nil {
 			return err
 		}
 	}
-	return s.addLocks(ctx, client, len(runs), func(i int) (string, Queue) {
-		return path + "/" + runs[i], Queue{Recipe: Run, Run: runText(runs[i])}
-	}, func(q Queue, d *LockDelay) {
-		if (len(q.Contenders) > 0 || d != nil) && s.Job == nil {
-			s.Job = &Job{}
-		}
-	})
+	all := make([]*place, len(runs))
+	for i, run := range runs {
+		all[i] = &place{path: s.path + "/" + run, recipe: Lock, queue: Queue{Recipe: Run, Run: runText(run)}}
+	}
+	err := s.addLocks(ctx, all)
+	if s.Job == nil && slices.ContainsFunc(s.LockDelays, func(d LockDelay) bool { return d.Recipe == Run }) {
+		s.Job = &Job{}
+	}
+	return err
 }
 
 // addRecords reads how many records there are, and up to when they were swept. Another
 // program may have a node of that name.
-func (s *Survey) addRecords(ctx context.Context, client *framework.Client, path string) error {
-	data, stat, err := client.Get(ctx, path+"/"+znode.RecordsDir)
+func (s *survey) addRecords(ctx context.Context) error {
+	data, stat, err := s.client.Get(ctx, s.path+"/"+znode.RecordsDir)
 	if errors.Is(err, framework.ErrNoNode) {
 		return nil
 	}

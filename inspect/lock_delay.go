@@ -47,19 +47,15 @@ type Ended struct {
 	Seen time.Time
 }
 
-// addLockDelay adds that of the path itself, if a listing of that shows one. Another
-// program may have a node of that name.
-func (s *Survey) addLockDelay(ctx context.Context, client *framework.Client, path string, children []string) error {
-	if !slices.Contains(children, znode.LockDelayDir) {
-		return nil
-	}
-	d, err := lockDelayAt(ctx, client, path, children)
+// addLockDelay adds that of the path itself.
+func (s *survey) addLockDelay(ctx context.Context) error {
+	d, err := listedDelay(ctx, s.client, s.path, s.children)
 	s.addDelayOf(Queue{}, d)
 	return err
 }
 
 // addDelayOf adds a lock-delay, nil for none, as that of a queue.
-func (s *Survey) addDelayOf(q Queue, d *LockDelay) {
+func (s *survey) addDelayOf(q Queue, d *LockDelay) {
 	if d != nil {
 		d.Recipe, d.Stripe, d.Run = q.Recipe, q.Stripe, q.Run
 		s.LockDelays = append(s.LockDelays, *d)
@@ -67,13 +63,22 @@ func (s *Survey) addDelayOf(q Queue, d *LockDelay) {
 }
 
 // delayOf returns the lock-delay of the path itself, nil if it stores none.
-func (s *Survey) delayOf() *LockDelay {
+func (s *survey) delayOf() *LockDelay {
 	for i := range s.LockDelays {
 		if s.LockDelays[i].Recipe == "" {
 			return &s.LockDelays[i]
 		}
 	}
 	return nil
+}
+
+// listedDelay is lockDelayAt for the children of a path: only if one has the name of
+// the node that stores it. Another program may have one of that name.
+func listedDelay(ctx context.Context, client *framework.Client, path string, children []string) (*LockDelay, error) {
+	if !slices.Contains(children, znode.LockDelayDir) {
+		return nil, nil
+	}
+	return lockDelayAt(ctx, client, path, children)
 }
 
 // lockDelayAt reads the lock-delay that a queue stores, nil if none. The nodes of the

@@ -5,10 +5,6 @@ import (
 	"slices"
 
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/recipes/leader"
-	"github.com/zkrecipes/zkrecipes/recipes/lease"
-	"github.com/zkrecipes/zkrecipes/recipes/mutex"
-	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
 )
 
 // looks reads the queues of places.
@@ -66,47 +62,21 @@ func (l *looks) each(places []place, do func(p *place) error) error {
 	})
 }
 
-// read reads the queue.
+// read reads the queue, as seen by a server that has caught up with the leader.
 func (p *place) read(ctx context.Context, client *framework.Client) error {
-	if p.recipe == Semaphore {
-		return p.readSemaphore(ctx, client)
-	}
-	var list func(context.Context) ([]lease.Contender, error)
-	if p.recipe == Election {
-		election, err := leader.New(client, p.path)
-		if err != nil {
-			return err
-		}
-		list = election.Contenders
-	} else {
-		locks, err := mutex.New(client, p.path)
-		if err != nil {
-			return err
-		}
-		list = locks.Contenders
-	}
-	found, err := list(ctx)
-	p.queue = queueOf(p.recipe, found)
-	return err
-}
-
-func (p *place) readSemaphore(ctx context.Context, client *framework.Client) error {
-	var layout []semaphore.Option
-	if p.single {
-		layout = append(layout, semaphore.WithSingleQueue())
-	}
-	s := &Survey{}
-	if err := s.addSemaphore(ctx, client, p.path, layout...); err != nil {
+	p.queue = Queue{Recipe: p.recipe}
+	if err := client.Sync(ctx, p.path); err != nil {
 		return err
 	}
-	p.queue, p.size = Queue{Recipe: Semaphore}, 0
-	if len(s.Queues) > 0 {
-		p.queue = s.Queues[0]
+	if err := p.list(ctx, client); err != nil {
+		return err
 	}
-	if s.Permits.SizeKnown {
-		p.size = int64(s.Permits.Size)
+	if p.recipe == Semaphore { // after the listing: then it is not older
+		if err := p.readSize(ctx, client); err != nil {
+			return err
+		}
 	}
-	return nil
+	return readContenders(ctx, client, []*place{p}, everyone)
 }
 
 // knowGranted has those count as holders that another contender says it holds. A slot

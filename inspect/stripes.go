@@ -3,14 +3,12 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
-	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 )
 
 // Stripes are the numbers of a path of stripes.
@@ -23,52 +21,50 @@ type Stripes struct {
 
 // addStripes adds the queues of the stripes, if the path has some or stores how many
 // there are.
-func (s *Survey) addStripes(ctx context.Context, client *framework.Client, path string, children []string, stat framework.Stat) error {
-	size, err := storedStripes(ctx, client, path, stat)
-	if err != nil {
-		return err
-	}
+func (s *survey) addStripes(ctx context.Context) error {
+	size, _ := znode.ParseStripes(s.data)
 	dirs := make(map[int]string)
-	for _, child := range children {
+	for _, child := range s.children {
 		if i, ok := znode.ParseStripeDir(child); ok {
-			dirs[i] = path + "/" + child
+			dirs[i] = child
 		}
 	}
-	if size == 0 && len(dirs) == 0 {
+	if size = max(size, 0); size == 0 && len(dirs) == 0 {
 		return nil
 	}
 	s.Stripes = &Stripes{Size: size, Free: size}
-	numbers := slices.Sorted(maps.Keys(dirs))
-	return s.addLocks(ctx, client, len(numbers), func(k int) (string, Queue) {
-		return dirs[numbers[k]], Queue{Recipe: Stripe, Stripe: numbers[k]}
-	}, func(q Queue, _ *LockDelay) {
-		if len(q.Contenders) > 0 && q.Stripe < size {
-			s.Stripes.Free--
-		}
-	})
+	var all []*place
+	for _, i := range slices.Sorted(maps.Keys(dirs)) {
+		all = append(all, &place{path: s.path + "/" + dirs[i], recipe: Lock, queue: Queue{Recipe: Stripe, Stripe: i}})
+	}
+	return s.addLocks(ctx, all)
 }
 
-// addLocks adds the queues of n locks, each of which is at a path of its own, with
-// their lock-delays. at returns the path of one of them, and its queue without
-// contenders. found is called with each queue, in order.
-func (s *Survey) addLocks(
-	ctx context.Context, client *framework.Client, n int, at func(i int) (path string, of Queue), found func(q Queue, d *LockDelay),
-) error {
-	queues, delays := make([]Queue, n), make([]*LockDelay, n)
-	err := atATime(n, func(i int) (err error) {
-		path, of := at(i)
-		queues[i], delays[i], err = lockAt(ctx, client, path, of)
+// addLocks adds the queues of locks, each of which is at a path of its own, with their
+// lock-delays.
+func (s *survey) addLocks(ctx context.Context, all []*place) error {
+	delays := make([]*LockDelay, len(all))
+	if err := atATime(len(all), func(i int) (err error) {
+		delays[i], err = listLock(ctx, s.client, all[i])
 		return err
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
-	for i, q := range queues {
-		s.add(q)
-		s.addDelayOf(q, delays[i])
-		found(q, delays[i])
+	for i, p := range all {
+		s.addDelayOf(p.queue, delays[i])
 	}
+	s.places = append(s.places, all...)
 	return nil
+}
+
+// listLock lists the contenders of a lock, and reads its lock-delay, if it has one.
+func listLock(ctx context.Context, client *framework.Client, p *place) (*LockDelay, error) {
+	children, _, err := znode.Children(ctx, client, p.path)
+	if err != nil {
+		return nil, err
+	}
+	p.names = znode.Contenders(children, p.kinds()...)
+	return listedDelay(ctx, client, p.path, children)
 }
 
 // sideBySide is how many stripes or runs, or nodes of one queue, are read at a time.
@@ -88,40 +84,4 @@ func atATime(n int, do func(i int) error) error {
 		}
 	}
 	return nil
-}
-
-// lockAt adds the contenders to the queue of a lock, and reads its lock-delay.
-func lockAt(ctx context.Context, client *framework.Client, path string, of Queue) (Queue, *LockDelay, error) {
-	lock, err := mutex.New(client, path)
-	if err != nil {
-		return of, nil, err
-	}
-	found, err := lock.Contenders(ctx)
-	if err != nil {
-		return of, nil, err
-	}
-	of.Contenders = queueOf(of.Recipe, found).Contenders
-	nodes := make([]string, len(found))
-	for i, c := range found {
-		nodes[i] = c.Node
-	}
-	delay, err := lockDelayAt(ctx, client, path, nodes)
-	return of, delay, err
-}
-
-// shortestSize is the length of the shortest text that says how many stripes there are.
-var shortestSize = len(znode.Stripes(1))
-
-// storedStripes returns how many stripes the path stores, 0 if none. Paths that have no
-// data, or less, are not read.
-func storedStripes(ctx context.Context, client *framework.Client, path string, stat framework.Stat) (int, error) {
-	if int(stat.DataLength) < shortestSize {
-		return 0, nil
-	}
-	data, _, err := client.Get(ctx, path)
-	if err != nil && !errors.Is(err, framework.ErrNoNode) {
-		return 0, err
-	}
-	n, _ := znode.ParseStripes(data)
-	return max(n, 0), nil
 }

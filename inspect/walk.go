@@ -21,9 +21,10 @@ type place struct {
 	names []znode.Name // of its contenders, in order; in a semaphore of two queues those that wait
 	held  []znode.Name // the permits of such a semaphore
 
-	queue  Queue
-	size   int64 // of a semaphore; 0 if it is not known
-	sizeAt int64 // the transaction that stored it, or a later one
+	queue     Queue
+	size      int64 // of a semaphore; 0 if it is not known
+	sizeKnown bool
+	sizeAt    int64 // the transaction that stored it, or a later one
 }
 
 // A walk finds all places below a path. It lists each node that is not that of a
@@ -183,15 +184,22 @@ func leaf(dir, child string) bool {
 // addQueues adds those whose contenders are the children of a path. What is that of a
 // stripe or a run is a lock.
 func (w *walk) addQueues(l listed) {
-	for _, q := range []struct {
-		recipe Recipe
-		single bool
-		kinds  []string
-	}{{Lock, false, znode.Locks}, {Election, false, []string{znode.Latch}}, {Semaphore, true, []string{znode.Permits}}} {
-		if names := znode.Contenders(l.children, q.kinds...); len(names) > 0 {
-			w.add(place{path: l.path, recipe: q.recipe, single: q.single, contended: len(names) > 1, names: names})
+	for _, p := range queuesAt(l.path, l.children) {
+		w.add(*p)
+	}
+}
+
+// queuesAt returns the queues whose contenders are the children of a path.
+func queuesAt(path string, children []string) (all []*place) {
+	for _, recipe := range []Recipe{Lock, Election, Semaphore} {
+		p := &place{path: path, recipe: recipe, single: recipe == Semaphore, queue: Queue{Recipe: recipe}}
+		p.names = znode.Contenders(children, p.kinds()...)
+		p.contended = len(p.names) > 1
+		if len(p.names) > 0 {
+			all = append(all, p)
 		}
 	}
+	return all
 }
 
 // contended returns the places where one may wait.
