@@ -39,7 +39,7 @@ type taking struct {
 func (p *program) takeAway(fs *flag.FlagSet, f *revokeFlags) error {
 	t := &taking{program: p, revokeFlags: f, done: newRevocation(f.path)}
 	named := f.node != ""
-	if !named && !isTerminal(p.stdin) {
+	if _, _, typed := windowOf(p.stdin); !named && !typed {
 		return usageErrorf("revoke: --force without a terminal: name the holder with --node TOKEN, as \"zkrecipes ls\" shows it")
 	}
 	err := p.withClient(fs, &f.connection, f.path, func(ctx context.Context, client *framework.Client, full string) error {

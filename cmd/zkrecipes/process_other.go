@@ -53,9 +53,6 @@ func lendTerminal(*process, chan<- os.Signal) terminalLender { return nil }
 
 func inForeground(*os.File) bool { return false }
 
-// isTerminal reports false: what is typed confirms nothing here.
-func isTerminal(*os.File) bool { return false }
-
 // These signals do not exist here.
 const (
 	signalContinue = syscall.Signal(-1)

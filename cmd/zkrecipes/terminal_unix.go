@@ -128,16 +128,6 @@ func (t *terminal) setForeground(group int) {
 	_ = t.control(syscall.TIOCSPGRP, &id)
 }
 
-// isTerminal reports whether a file is the controlling terminal.
-func isTerminal(file *os.File) (is bool) {
-	raw, err := file.SyscallConn()
-	if err != nil {
-		return false
-	}
-	err = raw.Control(func(fd uintptr) { is = (&terminal{fd: int(fd)}).foreground() >= 0 })
-	return is && err == nil
-}
-
 func (t *terminal) control(request uintptr, group *int32) syscall.Errno {
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(t.fd), request, uintptr(unsafe.Pointer(group)))
 	return errno

@@ -31,7 +31,7 @@ func ForceMutants() []Mutant {
 		File: chooses, Old: "err != nil || answer != name", New: "err != nil && answer == \"\" || answer != name",
 	}, {
 		Name: "taking away needs no terminal", Package: command, Tests: "ForceIsOnlyOnTheCommandLine$",
-		File: chooses, Old: "!named && !isTerminal(p.stdin)", New: "false",
+		File: chooses, Old: "!named && !typed", New: "!named && typed && false",
 	}, {
 		Name: "a resize whose number is the same writes", Package: command, Tests: "ResizeOfPermits$",
 		File: resizes, Old: "return next, n != r.After, nil", New: "return next, true, nil",
