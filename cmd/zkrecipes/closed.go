@@ -73,7 +73,7 @@ func (j *job) endedAt(ctx context.Context, c recipe) (ended []endedHolder, err e
 	ctx, cancel := context.WithTimeoutCause(ctx, listLimit, unanswered("no server answered within %v", listLimit))
 	defer cancel()
 	at := c.queuePath()
-	s, err := inspect.Path(ctx, j.client, at)
+	s, err := inspect.Heads(ctx, j.client, at, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,8 @@ in order. It changes nothing. ("zkrecipes show PATH" says more about each of the
                       nothing and waits no more. SINCE is when it joined the queue, by the server's clock.
   -o, --output json   one JSON object, described below; --json is the same
   --limit N           lists N clients at most, and a line says how many more there are; 0 lists all.
-                      Without it a terminal gets 50, all else gets all.
+                      Without it a terminal gets 50, all else gets all. Those that are left out
+                      are not read, only counted.
 
 On a terminal a table that is not wide has WHO, HOST, RUN and PATH shortened until lines fit, and marks that
 with an ellipsis.

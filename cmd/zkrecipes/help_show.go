@@ -22,7 +22,8 @@ Then come those that wait, with the columns of "zkrecipes ls", and lines about t
 or were requested to release, or that may leave the queue by themselves. Then the numbers of a semaphore, of
 stripes and of a job, and the lock-delays, as in "zkrecipes ls"; and commands that one may want to run next.
 
-  --all        all holders and all that wait; without it the first 10 of each, and how many more there are
+  --all        all holders and all that wait; without it the first 10 of each, and how many more there are,
+               who are not read
   -o, --output table
                as above (the default)
   -o, --output wide

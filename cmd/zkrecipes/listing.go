@@ -29,24 +29,34 @@ type listing struct {
 
 // newListing describes what was found at a path, which is given without the chroot.
 func newListing(path string, s *inspect.Survey) *listing {
-	return &listing{
+	l := &listing{
 		Lock: path, Exists: s.Exists, Queue: queueEntries(s), Semaphore: permitsOf(s), Stripes: stripesOf(s), Job: recordsOf(s),
 		Delays: lockDelaysOf(s), Others: append([]string{}, s.Others...), delays: s.LockDelays,
 	}
-}
-
-// cut leaves all but the first n contenders out, unless n is 0.
-func (l *listing) cut(n int) {
-	if n == 0 || len(l.Queue) <= n {
-		return
-	}
-	for _, c := range l.Queue[n:] {
-		if c.State == inspect.Held {
-			l.holders++
+	for _, q := range s.Queues {
+		for state, n := range q.LeftOut {
+			l.leaveOut(state, n)
 		}
 	}
-	l.LeftOut = len(l.Queue) - n
-	l.Queue = l.Queue[:n]
+	return l
+}
+
+// cut leaves all but the first n contenders out. None of these is missing if the survey
+// has the first n holders and the first n others.
+func (l *listing) cut(n int) {
+	for n < len(l.Queue) {
+		last := len(l.Queue) - 1
+		l.leaveOut(l.Queue[last].State, 1)
+		l.Queue = l.Queue[:last]
+	}
+}
+
+// leaveOut counts contenders that are left out.
+func (l *listing) leaveOut(state inspect.State, n int) {
+	l.LeftOut += n
+	if state == inspect.Held {
+		l.holders += n
+	}
 }
 
 // A lockState says whether a client that comes now may have to wait.
@@ -61,7 +71,7 @@ const (
 // state returns that of all queues together.
 func (l *listing) state() lockState {
 	switch {
-	case len(l.Queue) > 0:
+	case len(l.Queue)+l.LeftOut > 0:
 		return stateInUse
 	case mayBeClosed(l.delays, time.Now()):
 		return stateClosed

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"math"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -103,18 +104,16 @@ func (p *program) ls(args []string) error {
 		return p.lsWatch(f, path, as)
 	}
 	return p.withClient(fs, &f.connection, path, func(ctx context.Context, client *framework.Client, full string) error {
-		s, err := inspect.Path(ctx, client, full)
-		if err != nil {
-			return err
-		}
-		l, on := newListing(path, s), p.pageOf()
+		on := p.pageOf()
+		l, err := listingOf(ctx, client, path, full, f.most(as, on))
 		switch {
+		case err != nil:
+			return err
 		case f.quiet && l.state() == stateFree:
 			return errFree
 		case f.quiet:
 			return nil
-		}
-		if l.cut(f.most(as, on)); as == asJSON {
+		case as == asJSON:
 			return p.printJSON(l)
 		}
 		_, err = io.WriteString(p.stdout, l.text(as, on))
@@ -131,11 +130,26 @@ func checkListedPath(path string) error {
 	return err
 }
 
-// most returns how many contenders are listed, 0 for all. Programs get all unless they
-// are told otherwise.
+// listingOf lists the first n contenders at a path, which is given without the chroot
+// and with it.
+func listingOf(ctx context.Context, client *framework.Client, path, full string, n int) (*listing, error) {
+	s, err := inspect.Heads(ctx, client, full, n)
+	if err != nil {
+		return nil, err
+	}
+	l := newListing(path, s)
+	l.cut(n)
+	return l, nil
+}
+
+// most returns how many contenders are listed. Programs get all unless they are told
+// otherwise.
 func (f *lsFlags) most(as format, on page) int {
-	if !f.limit.given && on.columns > 0 && as != asJSON {
+	switch {
+	case f.quiet:
+		return 0 // names are enough
+	case !f.limit.given && on.columns > 0 && as != asJSON:
 		return usualLimit
 	}
-	return f.limit.value
+	return cmp.Or(f.limit.value, math.MaxInt)
 }

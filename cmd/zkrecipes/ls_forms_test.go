@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -186,7 +187,7 @@ func TestLimitOfAListing(t *testing.T) {
 	require.Equal(t, readers-2, l.LeftOut)
 	f := &lsFlags{}
 	require.Equal(t, usualLimit, f.most(asTable, page{columns: 80}))
-	require.Equal(t, 0, f.most(asJSON, page{columns: 80}))
+	require.Equal(t, math.MaxInt, f.most(asJSON, page{columns: 80}))
 }
 
 // The exit code says whether ls would say "is free".

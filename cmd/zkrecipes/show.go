@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -77,11 +78,15 @@ func (p *program) show(args []string) error {
 		return err
 	}
 	return p.withClient(fs, &f.connection, path, func(ctx context.Context, client *framework.Client, full string) error {
-		s, err := inspect.Path(ctx, client, full)
+		most := shownAtOnce
+		if f.all {
+			most = math.MaxInt
+		}
+		found, err := inspect.Heads(ctx, client, full, most)
 		if err != nil {
 			return err
 		}
-		all := newShowing(path, strings.TrimSuffix(full, path), s, f.all)
+		all := newShowing(path, strings.TrimSuffix(full, path), found)
 		if err := all.addDetails(ctx, client); err != nil {
 			return err
 		}
@@ -94,7 +99,7 @@ func (p *program) show(args []string) error {
 }
 
 // newShowing describes what was found at a path, which is given without the chroot.
-func newShowing(path, chroot string, found *inspect.Survey, all bool) *showing {
+func newShowing(path, chroot string, found *inspect.Survey) *showing {
 	l := newListing(path, found)
 	s := &showing{
 		Lock: path, Exists: l.Exists, State: l.state(), Holders: []standing{}, Waiting: []standing{},
@@ -102,17 +107,15 @@ func newShowing(path, chroot string, found *inspect.Survey, all bool) *showing {
 	}
 	for _, q := range found.Queues {
 		for i, c := range q.Contenders {
-			to, leftOut := &s.Waiting, &s.WaitingLeftOut
+			to := &s.Waiting
 			if c.State == inspect.Held {
-				to, leftOut = &s.Holders, &s.HoldersLeftOut
-			}
-			if !all && len(*to) == shownAtOnce {
-				*leftOut++
-				continue
+				to = &s.Holders
 			}
 			*to = append(*to, newStanding(q, i, chroot))
 		}
 	}
+	s.HoldersLeftOut = l.holders
+	s.WaitingLeftOut = l.LeftOut - l.holders
 	return s
 }
 

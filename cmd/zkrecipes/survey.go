@@ -70,9 +70,12 @@ type queueEntry struct {
 }
 
 func newQueueEntry(q inspect.Queue, at int) queueEntry {
-	c := q.Contenders[at]
+	c, position := q.Contenders[at], at+1
+	if c.State != inspect.Held {
+		position += q.LeftOut[inspect.Held]
+	}
 	e := queueEntry{
-		Position: at + 1, Kind: c.Kind, State: c.State, Token: c.Token, Session: hexSession(c.Session),
+		Position: position, Kind: c.Kind, State: c.State, Token: c.Token, Session: hexSession(c.Session),
 		Who: c.Holder.Who, Host: c.Holder.Host, PID: c.Holder.PID,
 		Since: c.Enqueued.UTC(), Age: seconds(age(c.Enqueued)), Node: c.Node,
 	}

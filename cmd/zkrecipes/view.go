@@ -24,19 +24,15 @@ func (p *program) viewer(f *lsFlags, path string, as format) (show func(s sight)
 	if as != asJSON && on.draws {
 		v := &screen{out: p.stdout, page: p.pageOf}
 		v.text = func(s sight, on page) string {
-			l := *s.last.listing
-			l.cut(f.most(as, on))
 			title := fmt.Sprintf("%s, every %v, last look %s\n", quote.Line(path), f.interval.value, s.last.at.Format(time.TimeOnly))
-			return title + s.banner(on) + "\n" + l.text(as, on)
+			return title + s.banner(on) + "\n" + s.last.listing.text(as, on)
 		}
 		v.begin()
 		return v.show, v.end
 	}
 	before := ""
 	return func(s sight) error {
-		l := *s.last.listing
-		l.cut(f.most(as, on))
-		line := watchLine{Time: s.last.at.UTC(), Listing: &l}
+		line := watchLine{Time: s.last.at.UTC(), Listing: s.last.listing}
 		if s.silent {
 			at := s.last.at.UTC()
 			line = watchLine{Time: s.now.UTC(), Silent: &at}

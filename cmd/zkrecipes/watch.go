@@ -6,8 +6,6 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/zkrecipes/zkrecipes/inspect"
 )
 
 // A look is one survey of a path, or why there is none.
@@ -120,16 +118,17 @@ func (p *program) lsWatch(f *lsFlags, path string, as format) error {
 	}
 	defer client.Close()
 	show, end := p.viewer(f, path, as)
+	most := f.most(as, p.pageOf())
 	defer end()
 	w := &watch{interval: f.interval.value, show: show}
 	w.look = func(ctx context.Context) (*listing, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, unanswered("no answer within %v", limit))
 		defer cancel()
-		s, err := inspect.Path(ctx, client, chroot+path)
+		l, err := listingOf(ctx, client, path, chroot+path, most)
 		if err != nil {
 			return nil, fmt.Errorf("ls: %w", err)
 		}
-		return newListing(path, s), nil
+		return l, nil
 	}
 	return w.run(ctx)
 }

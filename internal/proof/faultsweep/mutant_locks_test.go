@@ -66,5 +66,17 @@ func InUseMutants() []Mutant {
 	}, {
 		Name: "locks nobody waits for come first", Package: "./cmd/zkrecipes", Tests: "OrderOfTop",
 		File: "cmd/zkrecipes/top.go", Old: "cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Waited", New: "cmp.Compare(a.Waiting, b.Waiting), cmp.Compare(b.Waited",
+	}, {
+		Name: "ls reads what it does not show", Package: "./cmd/zkrecipes", Tests: "RequestsForALongQueue$",
+		File: "cmd/zkrecipes/ls.go", Old: "inspect.Heads(ctx, client, full, n)", New: "inspect.Heads(ctx, client, full, math.MaxInt)",
+	}, {
+		Name: "who waits has a place among the holders that are left out", Package: "./cmd/zkrecipes", Tests: "LongQueueIsNumbered$",
+		File: "cmd/zkrecipes/survey.go", Old: "position += q.LeftOut[inspect.Held]", New: "_ = q",
+	}, {
+		Name: "a queue of which nothing is listed is free", Package: "./cmd/zkrecipes", Tests: "TestQuiet$",
+		File: "cmd/zkrecipes/listing.go", Old: "len(l.Queue)+l.LeftOut > 0", New: "len(l.Queue) > 0",
+	}, {
+		Name: "holders that are left out count as waiting", Package: "./cmd/zkrecipes", Tests: "LongQueueIsNumbered$",
+		File: "cmd/zkrecipes/listing.go", Old: "l.holders += n", New: "l.holders++",
 	}}
 }
