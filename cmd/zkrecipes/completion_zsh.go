@@ -24,6 +24,7 @@ VERBS		)
 	fi
 	shift words
 	((CURRENT--))
+	local dashes=$words[(ie)--] # where -- is, or more words than there are
 	case $words[1] in
 CASES	esac
 }
@@ -35,11 +36,24 @@ else
 fi
 `
 
+// zshCommand completes what stands behind --, as it is without zkrecipes.
+const zshCommand = `		if ((dashes < CURRENT)); then
+			shift dashes words
+			((CURRENT -= dashes))
+			_normal
+			return
+		fi
+`
+
 func zshCompletion() string {
 	var names, cases strings.Builder
 	for _, v := range verbs() {
 		fmt.Fprintf(&names, "\t\t\t%s\n", shellWord(v.name+":"+v.summary()))
-		fmt.Fprintf(&cases, "\t%s)\n\t\t_arguments -S", v.name)
+		fmt.Fprintf(&cases, "\t%s)\n", v.name)
+		if v.runsCommand() {
+			cases.WriteString(zshCommand)
+		}
+		cases.WriteString("\t\t_arguments -S")
 		for _, f := range v.completedFlags() {
 			spec := f.name
 			if f.value != "" {
@@ -55,10 +69,11 @@ func zshCompletion() string {
 			cases.WriteString(" \\\n\t\t\t" + shellWord(spec))
 		}
 		if argument := v.argument(); argument != "" {
-			cases.WriteString(" \\\n\t\t\t" + shellWord("1:"+zshEscape(argument)+":"+zshAction(argument)))
-		}
-		if v.runsCommand() {
-			cases.WriteString(" \\\n\t\t\t'(-)1:command:_command_names -e' '*::arguments:_normal'")
+			which := "1"
+			if strings.Contains(usage(v.help)[0], " ["+argument+"...]") {
+				which = "*"
+			}
+			cases.WriteString(" \\\n\t\t\t" + shellWord(which+":"+zshEscape(argument)+":"+zshAction(argument)))
 		}
 		cases.WriteString("\n\t\t;;\n")
 	}
