@@ -77,6 +77,9 @@ func TestCompletionInShells(t *testing.T) {
 				"zkrecipes rev\t/locks/ba\t --al\t",
 				"zkrecipes ls /locks/a:\t --cyc\t",
 				"zkrecipes help el\t",
+				"zkrecipes show -o w\t /locks/ba\t",
+				"zkrecipes run /locks/ba\t /oth\t --tr\t -- job-of\t",
+				"zkrecipes elect /oth\t -- cat on\t",
 				"zkrecipes run --perm\t3 --lock /locks/ba\t --tls-ca on\t -- job-of\t",
 				"zkrecipes run --lock=/locks/a:\t --lock-d\t5s -- cat on\t",
 				"zkrecipes run --servers 127.0.0.1:1 --lock /loc\t --tr\t -- job-of\t",
@@ -85,6 +88,9 @@ func TestCompletionInShells(t *testing.T) {
 			assert.Equal(t, `revoke /locks/backup --all
 ls /locks/a:b --cycles
 help elect
+show -o wide /locks/backup
+run /locks/backup /other --try -- job-of-a-test
+elect /other -- cat only.pem
 run --permits 3 --lock /locks/backup --tls-ca only.pem -- job-of-a-test
 run --lock=/locks/a:b --lock-delay 5s -- cat only.pem
 run --servers 127.0.0.1:1 --lock /loc --try -- job-of-a-test

@@ -36,7 +36,7 @@ func (p *program) completion(args []string) error {
 
 // A completedFlag is a flag as the scripts offer it.
 type completedFlag struct {
-	name     string // with its dashes
+	name     string // with its dashes, or its letter with one
 	value    string // what the help calls its value, "" if it has none
 	text     string // what it is for, "" if no line of the help says so
 	repeated bool
@@ -49,6 +49,11 @@ func (v verb) completedFlags() (all []completedFlag) {
 		c.value, c.text = v.flagHelp(f)
 		_, c.repeated = f.Value.(*pathList)
 		all = append(all, c)
+		for _, short := range shortFlags {
+			if c.name = "-" + string(short.letter); short.name == f.Name && v.flags().Lookup(c.name[1:]) == nil {
+				all = append(all, c)
+			}
+		}
 	})
 	return append(all, completedFlag{name: "--help", text: "print the help of " + v.name})
 }

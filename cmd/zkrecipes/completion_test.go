@@ -150,6 +150,11 @@ func TestCompletedFlags(t *testing.T) {
 	require.False(t, all["--output"].repeated)
 	require.Equal(t, completedFlag{name: "-o", value: "wide|json", text: "how much"}, all["-o"])
 	require.Contains(t, all, "--help")
+	v, _ := findVerb("top")
+	shown := v.completedFlags()
+	for _, name := range []string{"-o", "--output"} {
+		require.Contains(t, shown, completedFlag{name: name, value: "table|wide|json", text: "how to print it"})
+	}
 	for value, want := range map[string][3]string{
 		"wide|json": {"wide|json|", "(wide json)", "-x -a 'wide json'"},
 		"FILE":      {"FILE", "_files", "-r -F"},

@@ -39,12 +39,9 @@ The kinds are these. Nothing of them is in use, except for "not-ephemeral", "rec
 What may not be read is left out, and its paths are named. Each node below PATH is listed, except for those
 of clients: for very many, give a longer --timeout.
 
-  -o, --output table
-               the columns above (the default)
-  -o, --output wide
-               and SINCE, the time of which AGE is the age; in USED the numbers in place of percent
-  -o, --output json
-               the same as --json
+  -o, --output table|wide|json
+               how to print it. table is the default; wide has SINCE as well, the time that AGE counts from,
+               and in USED the numbers in place of percent; json is the same as --json.
   --json       one object, which always has all of these fields. Fields may be added; none is renamed or
                removed, and none changes its type.
                  below        string: PATH

@@ -21,11 +21,13 @@ in order. It changes nothing. ("zkrecipes show PATH" says more about each of the
   TOKEN    the fencing token that the holder has or will have ("-" for those that wait for a permit:
            not known yet)
 
-  -o, --output table  these columns (the default). They fit 80 columns with ordinary names.
-  -o, --output wide   more columns, in another order: POS KIND STATE TOKEN SESSION WHO HOST PID SINCE AGE.
-                      SESSION is the ZooKeeper session of the client; when it ends, the client holds
-                      nothing and waits no more. SINCE is when it joined the queue, by the server's clock.
-  -o, --output json   one JSON object, described below; --json is the same
+  -o, --output table|wide|json
+                      how to print it. table is the default, with the columns above: they fit 80 columns
+                      with ordinary names. wide has more, in another order: POS KIND STATE TOKEN SESSION WHO
+                      HOST PID SINCE AGE. SESSION is the ZooKeeper session of the client; when it ends, the
+                      client holds nothing and waits no more. SINCE is when it joined the queue, by the
+                      server's clock.
+  --json              the same as -o json: one JSON object, described below
   --limit N           lists N clients at most, and a line says how many more there are; 0 lists all.
                       Without it a terminal gets 50, all else gets all. Those that are left out
                       are not read, only counted.

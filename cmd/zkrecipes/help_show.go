@@ -24,12 +24,9 @@ stripes and of a job, and the lock-delays, as in "zkrecipes ls"; and commands th
 
   --all        all holders and all that wait; without it the first 10 of each, and how many more there are,
                who are not read
-  -o, --output table
-               as above (the default)
-  -o, --output wide
-               those that wait with the columns of "zkrecipes ls -o wide"
-  -o, --output json
-               the same as --json
+  -o, --output table|wide|json
+               how to print it. table is the default; wide has the columns of "zkrecipes ls -o wide" for
+               those that wait; json is the same as --json.
   --json       one JSON object, which always has all of these fields:
     lock, exists, semaphore, stripes, job, lock_delays, others
                        as in "zkrecipes ls --json"

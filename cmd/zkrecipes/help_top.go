@@ -6,13 +6,13 @@ const helpTop = `usage: zkrecipes top [PATH] [--sort waiting|held] [--limit N] [
 Prints which locks, semaphores and elections at PATH and below (/ if there is no PATH) most clients wait for,
 or which have been held longest. It changes nothing.
 
-  --sort waiting       first those that most clients wait for; of equal ones, that where the first one has
-                       waited longest (this is the default)
-  --sort held          first those that have been held longest
+  --sort waiting|held  which come first: those that most clients wait for, of equal ones that where the first
+                       one has waited longest (the default); or those that have been held longest
   --limit N            print N of them at most (10); 0 prints all
-  -o, --output table   the columns below (the default)
-  -o, --output wide    and HOST, PID, TOKEN and SESSION of the holder; nothing is shortened
-  -o, --output json    one object, see below; --json is the same
+  -o, --output table|wide|json
+                       how to print it. table is the default; wide has HOST, PID, TOKEN and SESSION of the
+                       holder as well, and nothing is shortened.
+  --json               the same as -o json: one object, see below
   -w, --timeout D      for how long to try, connecting included (15s)
 
 The first line says how many there are in all. The columns are those of "zkrecipes ls --recursive" (see
