@@ -147,10 +147,10 @@ func (t *taking) confirm() error {
 		fmt.Sprintf("  in the queue since %s, for %s", c.Enqueued.UTC().Format(time.RFC3339), wholeSeconds(seconds(age(c.Enqueued)))),
 		"",
 		"If it is taken away, the next client can have it " + next + ".",
-		"zkrecipes, and programs with its library, notice that at once, and stop. One that",
-		"is paused or cut off works on until it notices, beside the next holder. Java's",
-		"Curator and other clients do not notice it at all, and work on. Only who compares",
-		"fencing tokens can refuse what they still send.",
+		"zkrecipes, and programs with its library, notice that at once, and stop. One",
+		"that is paused or cut off works on until it notices, beside the next holder.",
+		"Java's Curator and other clients do not notice it at all, and work on. Only who",
+		"compares fencing tokens can refuse what they still send.",
 		"",
 	} {
 		if err := printLine(t.stderr, line); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,7 +41,9 @@ func TestForceIsConfirmedAtATerminal(t *testing.T) {
 			require.Contains(t, s.expect(testLock+" is held by "), "nightly (")
 			s.expect("node _c_")
 			require.Contains(t, s.expect("mutex, token "), held.Token().String()+", session 0x")
-			s.expect("fencing tokens")
+			for line := range strings.Lines(s.expect("fencing tokens")) {
+				require.LessOrEqual(t, width(strings.TrimSpace(line)), usualColumns, line)
+			}
 			require.NoError(t, held.Err(), "not before it is confirmed")
 			s.types(test.types(held))
 			err = s.first.Wait()

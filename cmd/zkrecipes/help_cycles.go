@@ -22,13 +22,13 @@ deadlock; nor is it one if any of some stripes will do (run --stripes), as long 
 
 Where many wait for each other, one of the shortest cycles is shown; there may be another one when that is
 over. A cycle that leads to locks elsewhere than at PATH or below is not found, nor one in which an "elect"
-waits below another zkrecipes. If there is none, one line says how many locks are in use. What may not be
-read is left out, and its paths are named. Each node below PATH is listed: for very many, give a longer
---timeout.
+waits below another zkrecipes. If there is none, one line says how many locks are in use, each stripe and each
+run for itself. What may not be read is left out, and its paths are named. Each node below PATH is listed: for
+very many, give a longer --timeout.
 
 With --json it prints another object than without --cycles, with these fields:
   below      string: PATH
-  locks      integer: how many locks, semaphores and elections are in use
+  locks      integer: how many locks, semaphores and elections are in use, each stripe and each run for itself
   cycles     array, those that are certain first, of objects with
     certain      boolean
     since        string: RFC 3339, UTC: when the last of these began to wait, by the server's clock

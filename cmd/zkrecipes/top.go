@@ -116,7 +116,7 @@ func heldLonger(a, b *lockInUse) int {
 // text is a table for a person.
 func (l *topListing) text(as format, on page) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "locks in use below %s: %d, of which %d are waited for, by %d clients\n", quote.Line(l.Below), l.InUse, l.Contended, l.Waiting)
+	fmt.Fprintf(&text, "locks in use below %s: %d, contended: %d, clients that wait: %d\n", quote.Line(l.Below), l.InUse, l.Contended, l.Waiting)
 	if len(l.Locks) > 0 {
 		text.WriteString(lockTable(l.Locks, as, on, "PATH", "KIND", "HOLD", "WAIT", "WAITED", "AGE", "WHO"))
 	}

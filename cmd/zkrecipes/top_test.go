@@ -29,7 +29,7 @@ func TestTop(t *testing.T) {
 		}
 	}
 	text := printed(t, server, "top")
-	require.Contains(t, text, "locks in use below /: 3, of which 2 are waited for, by 4 clients\nPATH ")
+	require.Contains(t, text, "locks in use below /: 3, contended: 2, clients that wait: 4\nPATH ")
 	lines := strings.Split(text, "\n")
 	require.Regexp(t, `^PATH +KIND +HOLD +WAIT +WAITED +AGE +WHO$`, lines[1])
 	require.Regexp(t, `^/y +mutex +1 +3 +\ds +\ds +0x`, lines[2])
@@ -42,7 +42,7 @@ func TestTop(t *testing.T) {
 	require.Equal(t, topListing{Below: "/", Sort: "waiting", InUse: 3, Contended: 2, Waiting: 4, Locks: l.Locks, Unreadable: []string{}}, l)
 	require.NoError(t, json.Unmarshal([]byte(printed(t, server, "top", "--limit", "0", "-o", "json")), &l))
 	require.Len(t, l.Locks, 3)
-	require.Equal(t, "locks in use below /none: 0, of which 0 are waited for, by 0 clients\n", printed(t, server, "top", "/none"))
+	require.Equal(t, "locks in use below /none: 0, contended: 0, clients that wait: 0\n", printed(t, server, "top", "/none"))
 }
 
 func TestOrderOfTop(t *testing.T) {
