@@ -117,9 +117,10 @@ type search struct {
 	nodes int
 	times times
 
-	empty []listed // had children, and have none
-	jobs  []string // with very many records
-	idle  []string // have a lock-delay and no contenders
+	empty  []listed // had children, and have none
+	unused []listed // never had children, and have no data
+	jobs   []string // with very many records
+	idle   []string // have a lock-delay and no contenders
 }
 
 // see looks at a node that was listed.
@@ -149,8 +150,7 @@ func (s *search) see(l listed) {
 	case isBadName(name):
 		s.found = append(s.found, Litter{Kind: LitterBadName, Path: l.path, Certain: true, Since: l.stat.Ctime})
 	case l.stat.DataLength == 0:
-		since := l.stat.Ctime
-		s.found = append(s.found, Litter{Kind: LitterNeverUsed, Path: l.path, Certain: time.Since(since) >= neverUsedFor, Since: since})
+		s.unused = append(s.unused, l)
 	}
 }
 

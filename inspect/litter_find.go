@@ -91,8 +91,8 @@ func (s *search) findFullJobs(ctx context.Context) error {
 	})
 }
 
-// findEmpty finds nodes that had children, and store nothing but what a recipe stores
-// for others to read that use it at the same time.
+// findEmpty finds nodes that never had children, and those that had, and store nothing
+// but what a recipe stores for others to read that use it at the same time.
 func (s *search) findEmpty(ctx context.Context) error {
 	inUse := map[string]bool{}
 	for _, p := range s.places {
@@ -101,12 +101,18 @@ func (s *search) findEmpty(ctx context.Context) error {
 			inUse[dir] = true
 		}
 	}
+	isUsed := func(l listed) bool {
+		dir, name := split(l.path)
+		return inUse[dir] && isPart(name)
+	}
+	for _, l := range slices.DeleteFunc(s.unused, isUsed) {
+		since := l.stat.Ctime
+		s.found = append(s.found, Litter{Kind: LitterNeverUsed, Path: l.path, Certain: time.Since(since) >= neverUsedFor, Since: since})
+	}
 	var paths []string
 	changed := map[string]int64{}
-	for _, l := range s.empty {
-		if dir, name := split(l.path); !inUse[dir] || !isPart(name) {
-			paths, changed[l.path] = append(paths, l.path), l.stat.Pzxid
-		}
+	for _, l := range slices.DeleteFunc(s.empty, isUsed) {
+		paths, changed[l.path] = append(paths, l.path), l.stat.Pzxid
 	}
 	s.times.sort()
 	var mu sync.Mutex

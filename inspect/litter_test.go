@@ -92,6 +92,11 @@ func TestNodesThatWereNeverUsed(t *testing.T) {
 		require.Equal(t, []string{"never-used /locks/x ?"}, litterBelow(t, c, "/"))
 		w.After(time.Second)
 		require.Equal(t, []string{"never-used /locks/x"}, litterBelow(t, c, "/"))
+		// The first run of a job may last long: until it ends there is no record.
+		foreign(t, c, "/jobs/j/2026-11-26.key/lock-")
+		require.NoError(t, c.CreateParents(t.Context(), "/jobs/j/done/x"))
+		w.After(10 * time.Minute)
+		require.Equal(t, []string{"never-used /locks/x"}, litterBelow(t, c, "/"))
 	})
 }
 

@@ -47,7 +47,7 @@ func InUseMutants() []Mutant {
 		File: "inspect/litter_find.go", Old: " || stat.Pzxid != changed[path]", New: "",
 	}, {
 		Name: "parts of a semaphore in use count as litter", Package: inspecting, Tests: "PartsOfRecipes",
-		File: "inspect/litter_find.go", Old: "!inUse[dir] || ", New: "dir == dir || ",
+		File: "inspect/litter_find.go", Old: "inUse[dir] && isPart", New: "dir != dir && isPart",
 	}, {
 		Name: "the number of deletions counts as sequence number", Package: inspecting, Tests: "NumbersThatEnd",
 		File: "inspect/litter.go", Old: "int64(uint32(l.stat.Cversion+l.stat.NumChildren) >> 1)", New: "int64(l.stat.Cversion)",
