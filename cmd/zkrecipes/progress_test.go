@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,19 +29,19 @@ import (
 type waiter struct {
 	*job
 	t    *testing.T
-	out  *typescript
 	done chan error
 
 	mu    sync.Mutex
-	asked []string // requests about the queue that have ended: operation and name of the node
+	out   bytes.Buffer // what was reported
+	asked []string     // requests about the queue that have ended: operation and name of the node
 }
 
 // startWaiter starts one, named b.
 func startWaiter(t *testing.T, w *conformance.World, flags ...string) *waiter {
 	t.Helper()
 	j, f := virtual(t, w, "b", append(flags, "--json")...)
-	p := &waiter{job: j, t: t, out: new(typescript), done: make(chan error, 1)}
-	j.report = newReporter(p.out, testLock, true, false)
+	p := &waiter{job: j, t: t, done: make(chan error, 1)}
+	j.report = newReporter(p, testLock, true, false)
 	t.Cleanup(j.report.close)
 	j.cfg.Observers = append(j.cfg.Observers, framework.Observer{RequestEnded: func(_ context.Context, r framework.Request) {
 		p.mu.Lock()
@@ -54,10 +55,21 @@ func startWaiter(t *testing.T, w *conformance.World, flags ...string) *waiter {
 	return p
 }
 
+// Write keeps what the reporter writes: in virtual time, nothing else orders that after
+// what a test has read before.
+func (p *waiter) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(text)
+}
+
 // said returns the events so far that are about the wait.
 func (p *waiter) said() (all []event) {
 	synctest.Wait()
-	for line := range strings.Lines(p.out.String()) {
+	p.mu.Lock()
+	reported := p.out.String()
+	p.mu.Unlock()
+	for line := range strings.Lines(reported) {
 		checkEvent(p.t, []byte(line))
 		var e event
 		require.NoError(p.t, json.Unmarshal([]byte(line), &e))
