@@ -194,10 +194,11 @@ var longFlag = regexp.MustCompile(`--[a-z]+(?:-[a-z]+)*`)
 // asWritten names flags as the command line does, which may have "-n" for "--try".
 func (p *program) asWritten(text string) string {
 	return longFlag.ReplaceAllStringFunc(text, func(name string) string {
-		if s := settingOf(p.flags, name[2:]); s != nil && s.level == onCommandLine {
-			return s.values[0].as
+		s := settingOf(p.flags, name[2:])
+		if s == nil || s.level != onCommandLine || slices.ContainsFunc(s.values, func(v given) bool { return v.as == name }) {
+			return name
 		}
-		return name
+		return s.values[0].as
 	})
 }
 
