@@ -82,6 +82,10 @@ func TestCompletionInShells(t *testing.T) {
 				"zkrecipes elect /oth\t -- cat on\t",
 				"zkrecipes run --perm\t3 --lock /locks/ba\t --tls-ca on\t -- job-of\t",
 				"zkrecipes run --lock=/locks/a:\t --lock-d\t5s -- cat on\t",
+				"zkrecipes run /locks/ba\t --perm\t2 /oth\t -- job-of\t on\t",
+				"zkrecipes elect /oth\t --lis\t",
+				"zkrecipes hold /oth\t /locks/ba\t",
+				"zkrecipes ls -o w\t /oth\t",
 				"zkrecipes run --servers 127.0.0.1:1 --lock /loc\t --tr\t -- job-of\t",
 			)
 			calls = strings.NewReplacer("--permits=", "--permits ", "--lock-delay=", "--lock-delay ").Replace(calls) // zsh writes it so
@@ -93,6 +97,10 @@ run /locks/backup /other --try -- job-of-a-test
 elect /other -- cat only.pem
 run --permits 3 --lock /locks/backup --tls-ca only.pem -- job-of-a-test
 run --lock=/locks/a:b --lock-delay 5s -- cat only.pem
+run /locks/backup --permits 2 /other -- job-of-a-test only.pem
+elect /other --listen
+hold /other /locks/backup
+ls -o wide /other
 run --servers 127.0.0.1:1 --lock /loc --try -- job-of-a-test
 `, calls, "%s", shown)
 			assert.NotContains(t, shown, "refused")
