@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // output runs a command, and returns what it prints.
@@ -21,6 +22,14 @@ func output(t *testing.T, server string, args ...string) (out string, code int) 
 	return lines.String(), r.exit(t)
 }
 
+// term waits until the child of a run has printed its process id and its token.
+func term(t *testing.T, r *running) (pid int, token lease.Token) {
+	t.Helper()
+	_, err := fmt.Sscan(r.line(t), &pid, &token)
+	require.NoError(t, err)
+	return pid, token
+}
+
 // kill -9 of the leader: its child dies with it, and the next leads when the session
 // has timed out. When a revocation of that is requested, the third leads.
 func TestElectTakesOver(t *testing.T) {
@@ -30,13 +39,8 @@ func TestElectTakesOver(t *testing.T) {
 		return startCommand(t, server, "elect", "--path", path, "--id", id, "--session-timeout", "10s", "--", "sh", "-c",
 			`echo $$ $ZKRECIPES_LOCK_TOKEN; exec cat`)
 	}
-	term := func(r *running) (pid, token int) {
-		_, err := fmt.Sscan(r.line(t), &pid, &token)
-		require.NoError(t, err)
-		return pid, token
-	}
 	first := candidate("first")
-	pid, token := term(first)
+	pid, token := term(t, first)
 	second := candidate("second")
 	awaitInQueue(t, server, path, "second")
 	third := candidate("third")
@@ -45,17 +49,17 @@ func TestElectTakesOver(t *testing.T) {
 	first.exit(t)
 	gone(t, pid)
 
-	_, next := term(second)
+	_, next := term(t, second)
 	assert.Greater(t, next, token)
 	out, code := output(t, server, "revoke", path)
 	assert.Equal(t, 0, code)
 	assert.Contains(t, out, "(leader, held): second")
-	_, last := term(third)
+	_, last := term(t, third)
 	assert.Greater(t, last, next)
 	awaitInQueue(t, server, path, "second") // again, behind the third
 	require.NoError(t, third.stdin.Close())
 	assert.Equal(t, 0, third.exit(t), "it resigns when its command ends; stderr: %s", &third.stderr)
-	term(second)
+	term(t, second)
 	require.NoError(t, second.stdin.Close())
 	assert.Equal(t, 0, second.exit(t), "%s", &second.stderr)
 	requireEmpty(t, server, path, soon)
