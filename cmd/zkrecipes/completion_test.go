@@ -5,7 +5,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 

@@ -169,8 +169,8 @@ func TestHoldWaitsAsRunDoes(t *testing.T) {
 	require.Regexp(t, `^zkrecipes: nothing is held: `+testLock+`: not acquired in time, 1 ahead, held by hold `, p.said(1)[0])
 }
 
-// endProcess ends a "hold" in virtual time as its process would: nothing that is not closed
-// can reach a server any more.
+// endProcess ends a "hold" in virtual time as its process would: nothing that is not
+// closed can reach a server any more.
 func (j *job) endProcess(w *conformance.World) {
 	j.disconnect()
 	w.Server.Partition("a", true)
