@@ -47,17 +47,24 @@ func (p *program) listen(f *electFlags) error {
 		return err
 	}
 	l := &listener{out: p.stdout, path: f.paths[0], json: f.json, client: client, election: election}
+	return unlessOver(ctx, untilOver(ctx, l.run))
+}
+
+// untilOver runs what prints until its context ends. Then it waits no longer than
+// flushLimit: what is printed may block, as on a terminal that was stopped with Ctrl-S,
+// or in a pipe that nobody reads. So it is for what ends the process.
+func untilOver(ctx context.Context, run func(context.Context) error) (err error) {
 	done := make(chan error, 1)
-	go func() { done <- l.run(ctx) }()
+	go func() { done <- run(ctx) }()
 	select {
 	case err = <-done:
 	case <-ctx.Done():
 		select {
 		case err = <-done:
-		case <-time.After(flushLimit): // nobody reads what it prints
+		case <-time.After(flushLimit):
 		}
 	}
-	return unlessOver(ctx, err)
+	return err
 }
 
 // untilEnd returns a context that INT and TERM end, unless they are ignored.

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/signal"
-	"syscall"
 	"time"
 )
 
@@ -102,7 +100,7 @@ func isUnanswered(err error) bool {
 // lsWatch shows a path until a signal ends it. The client lives on when its session is
 // lost: it has no nodes, so any session will do.
 func (p *program) lsWatch(f *lsFlags, path string, as format) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := untilEnd()
 	defer stop()
 	cfg, chroot, err := f.config(p.auth)
 	if err != nil {
@@ -117,10 +115,8 @@ func (p *program) lsWatch(f *lsFlags, path string, as format) error {
 		return err
 	}
 	defer client.Close()
-	show, end := p.viewer(f, path, as)
 	most := f.most(as, p.pageOf())
-	defer end()
-	w := &watch{interval: f.interval.value, show: show}
+	w := &watch{interval: f.interval.value}
 	w.look = func(ctx context.Context) (*listing, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, unanswered("no answer within %v", limit))
 		defer cancel()
@@ -130,5 +126,10 @@ func (p *program) lsWatch(f *lsFlags, path string, as format) error {
 		}
 		return l, nil
 	}
-	return w.run(ctx)
+	return untilOver(ctx, func(ctx context.Context) error {
+		show, end := p.viewer(f, path, as)
+		defer end()
+		w.show = show
+		return w.run(ctx)
+	})
 }
