@@ -87,7 +87,11 @@ func (g *glance) ahead(ctx context.Context, c recipe) (all []lease.Contender, er
 		}
 		all = append(all, names...)
 	}
-	return g.readHead(ctx, append(all, behind...))
+	all, err = g.readHead(ctx, append(all, behind...))
+	if len(all) > 0 && all[0].Session == g.client.Session().ID() {
+		return nil, err // the job's own: that it has joined is known here a moment later
+	}
+	return all, err
 }
 
 // list lists the contenders in a folder, in order.

@@ -163,6 +163,21 @@ func TestNoProgressOfWhatIsFree(t *testing.T) {
 	require.Len(t, asked[1], len(asked[0]))
 }
 
+// A look may see the job's own node before the job itself knows of it.
+func TestALookKnowsTheNodesOfItsSession(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		p := startWaiter(t, w)
+		require.NoError(t, <-p.done)
+		look := &glance{job: p.job}
+		ahead, err := look.ahead(t.Context(), p.recipe.queues()[0])
+		require.NoError(t, err)
+		require.Equal(t, 1, look.listed)
+		require.Empty(t, ahead)
+		p.giveBack()
+		p.disconnect()
+	})
+}
+
 // However long the queue is, a look lists it once, and reads the data of the head only.
 func TestALookReadsTheHeadOnly(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
