@@ -60,7 +60,6 @@ func TestMistakesInAConfigFile(t *testing.T) {
 		"\nZKRECIPES_AUHT=digest:me:hunter2":        "@:2: ZKRECIPES_AUHT cannot be set in a file",
 		"LANG=hunter2":                              "@:1: LANG cannot be set",
 		"ZKRECIPES_LOCK_PATH=/hunter2":              "@:1: ZKRECIPES_LOCK_PATH cannot be set",
-		"ZKRECIPES_LOCK_0=/hunter2":                 "@:1: ZKRECIPES_LOCK_0 cannot be set",
 		"ZKRECIPES_LOCK_KEY=hunter2":                "@:1: ZKRECIPES_LOCK_KEY cannot be set",
 		"ZKRECIPES_TIMEOUT_1=5s":                    "@:1: ZKRECIPES_TIMEOUT_1 cannot be set",
 		"ZKRECIPES_CONFIG=hunter2":                  "@:1: ZKRECIPES_CONFIG cannot be set",
