@@ -107,13 +107,18 @@ func endedAt(ctx context.Context, client *framework.Client, path string, nodes [
 	if err != nil {
 		return nil, err
 	}
-	var names []znode.Name
+	gone := make(map[string]bool, len(records))
 	for _, node := range records {
-		if !slices.Contains(nodes, node) {
-			name, _ := znode.Parse(node, atThePath...)
-			name.Node = node
-			names = append(names, name)
-		}
+		gone[node] = true
+	}
+	for _, node := range nodes { // of which there may be very many
+		delete(gone, node)
+	}
+	var names []znode.Name
+	for node := range gone {
+		name, _ := znode.Parse(node, atThePath...)
+		name.Node = node
+		names = append(names, name)
 	}
 	slices.SortFunc(names, znode.Compare)
 	found := make([]*Ended, len(names))
