@@ -41,12 +41,16 @@ func TestForceOfUnknownOutcome(t *testing.T) {
 			lostTo(t, held)
 		})
 	}
+}
+
+func TestForceWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
 	server := zktest.NewServer(t)
 	m, err := mutex.New(connectClient(t, server), testLock)
 	require.NoError(t, err)
 	held := acquired(t, m)
 	server.On(zktest.OpMulti, testLock).After().DropReply()
-	code, stdout, stderr := force(t, server, "--node", held.Token().String(), "--timeout", "2s")
+	code, stdout, stderr := force(t, server, "--node", held.Token().String(), "--timeout", "10s")
 	require.Equal(t, exitUnavailable, code)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "it is not known whether it was taken away")

@@ -42,8 +42,8 @@ func TestLitter(t *testing.T) {
 	require.Equal(t, exitLitter, code, stderr)
 	lines := strings.Split(stdout, "\n")
 	require.Regexp(t, `^numbers +- +93% +/o\\x20ne$`, lines[1])
-	require.Regexp(t, `^not-ephemeral +\ds +- +/o\\x20ne/lock-0000000000$`, lines[2])
-	require.Regexp(t, `^empty\? +\ds +- +/used$`, lines[3])
+	require.Regexp(t, `^not-ephemeral +\d+s +- +/o\\x20ne/lock-0000000000$`, lines[2])
+	require.Regexp(t, `^empty\? +\d+s +- +/used$`, lines[3])
 	for _, line := range lines {
 		require.LessOrEqual(t, len(line), 80, "%s", line)
 	}

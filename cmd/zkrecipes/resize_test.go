@@ -125,10 +125,14 @@ func TestResizeOfUnknownOutcome(t *testing.T) {
 		node, _ := server.Node(testLock)
 		require.Equal(t, znode.Size(5), node.Data, name)
 	}
+}
+
+func TestResizeWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
 	server := zktest.NewServer(t)
 	store(t, connectClient(t, server), znode.Size(3))
 	server.On(zktest.OpSetData, testLock).After().DropReply()
-	code, stdout, stderr := resize(t, server, "5", "--timeout", "2s")
+	code, stdout, stderr := resize(t, server, "5", "--timeout", "10s")
 	require.Equal(t, exitUnavailable, code)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "it is not known whether the number has changed, try again")
@@ -184,9 +188,10 @@ func TestResizeNeedsPermission(t *testing.T) {
 
 // The number of stripes changes when nobody holds one.
 func TestResizeOfStripes(t *testing.T) {
+	t.Parallel()
 	server := zktest.NewServer(t)
 	holder := hold(t, server, "--stripes", "3", "--label", "nightly")
-	code, stdout, stderr := resize(t, server, "4", "--timeout", "2s")
+	code, stdout, stderr := resize(t, server, "4", "--timeout", "10s")
 	require.Equal(t, exitConflict, code, stderr)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "held by nightly")

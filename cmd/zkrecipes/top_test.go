@@ -32,9 +32,9 @@ func TestTop(t *testing.T) {
 	require.Contains(t, text, "locks in use below /: 3, contended: 2, clients that wait: 4\nPATH ")
 	lines := strings.Split(text, "\n")
 	require.Regexp(t, `^PATH +KIND +HOLD +WAIT +WAITED +AGE +WHO$`, lines[1])
-	require.Regexp(t, `^/y +mutex +1 +3 +\ds +\ds +0x`, lines[2])
-	require.Regexp(t, `^/x +mutex +1 +1 +\ds +\ds +0x`, lines[3])
-	require.Regexp(t, `^/free +mutex +1 +0 +- +\ds +0x`, lines[4])
+	require.Regexp(t, `^/y +mutex +1 +3 +\d+s +\d+s +0x`, lines[2])
+	require.Regexp(t, `^/x +mutex +1 +1 +\d+s +\d+s +0x`, lines[3])
+	require.Regexp(t, `^/free +mutex +1 +0 +- +\d+s +0x`, lines[4])
 
 	var l topListing
 	require.NoError(t, json.Unmarshal([]byte(printed(t, server, "top", "/", "--limit", "2", "--json")), &l))
