@@ -80,9 +80,11 @@ func readLine(fs *flag.FlagSet, args []string, paths *setting) (*commandLine, er
 			return nil, fmt.Errorf("%q is not a flag", arg)
 		}
 		flags, number := findFlags(fs, name, arg[1] != '-')
+		if hasValue && number != "" {
+			number += "=" + value
+		}
 		if number != "" {
-			_, rest, _ := strings.Cut(arg, number)
-			value, hasValue = number+rest, true
+			value, hasValue = number, true
 		}
 		switch {
 		case flags != nil:

@@ -31,9 +31,6 @@ func TestUsageErrors(t *testing.T) {
 		{"help elects", nil, `there is no help on "elects"; did you mean "elect"?`},
 		{"l", nil, `there is no command "l"; there are run, elect, hold, ls`},
 		{"foo", nil, `there is no command "foo"; there are run, elect`}, // "top" is not near enough
-		{"run /l --tmeout 3s -- true", withServers, "there is no flag --tmeout; did you mean --timeout?"},
-		{"run /l -timout 3s -- true", withServers, "there is no flag --timout; did you mean --timeout?"},
-		{"run /l --verbose -- true", withServers, "there is no flag --verbose (see"},
 		{"version 2", nil, "takes no arguments"},
 
 		{"run", withServers, "as in: zkrecipes run /locks/backup -- COMMAND"},

@@ -41,6 +41,19 @@ func TestFlagGivenTwice(t *testing.T) {
 	}
 }
 
+func TestMistypedFlag(t *testing.T) {
+	for args, says := range map[string]string{
+		"run /l --tmeout 3s -- true": "there is no flag --tmeout; did you mean --timeout?",
+		"run /l -timout 3s -- true":  "there is no flag --timout; did you mean --timeout?",
+		"run /l --verbose -- true":   "there is no flag --verbose (see",
+		"show /l --jsn":              "there is no flag --jsn; did you mean --json?",
+	} {
+		code, _, stderr := invoke(t, []string{envServers + "=127.0.0.1:1"}, strings.Fields(args)...)
+		require.Equal(t, exitUsage, code, args)
+		require.Contains(t, stderr, says, args)
+	}
+}
+
 // Flags of the command are not ours to check.
 func TestFlagOfTheCommandGivenTwice(t *testing.T) {
 	code, _, stderr := invoke(t, []string{envServers + "=127.0.0.1:1"},

@@ -108,8 +108,8 @@ func TestRecursiveListingFits80Columns(t *testing.T) {
 	for line := range strings.Lines(l.text(asTable, page{}) + newTopListing(f, &l).text(asTable, page{})) {
 		require.LessOrEqual(t, len(line), 81, line)
 	}
-	// On a terminal long ones fit as well: the end of a path is left, the beginning of
-	// a name.
+	// On a terminal long ones fit as well: of a path the end is left, of a name the
+	// beginning.
 	of := &l.Locks[0]
 	of.Lock = "/服务/tenant-4711/eu-central-1/orders/nightly-reconciliation-of-payments"
 	of.Holder.Who, of.Holder.Host = strings.Repeat("备份", 30), "db-1"
