@@ -43,6 +43,7 @@ func TestForceOfUnknownOutcome(t *testing.T) {
 	}
 }
 
+// It gives up before the client, which would connect again and ask what has happened.
 func TestForceWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	server := zktest.NewServer(t)
@@ -50,7 +51,7 @@ func TestForceWithoutAnAnswer(t *testing.T) {
 	require.NoError(t, err)
 	held := acquired(t, m)
 	server.On(zktest.OpMulti, testLock).After().DropReply()
-	code, stdout, stderr := force(t, server, "--node", held.Token().String(), "--timeout", "10s")
+	code, stdout, stderr := force(t, server, "--node", held.Token().String(), "--timeout", "5s")
 	require.Equal(t, exitUnavailable, code)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "it is not known whether it was taken away")

@@ -127,12 +127,13 @@ func TestResizeOfUnknownOutcome(t *testing.T) {
 	}
 }
 
+// It gives up before the client, which would connect again and ask what has happened.
 func TestResizeWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	server := zktest.NewServer(t)
 	store(t, connectClient(t, server), znode.Size(3))
 	server.On(zktest.OpSetData, testLock).After().DropReply()
-	code, stdout, stderr := resize(t, server, "5", "--timeout", "10s")
+	code, stdout, stderr := resize(t, server, "5", "--timeout", "5s")
 	require.Equal(t, exitUnavailable, code)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "it is not known whether the number has changed, try again")
