@@ -217,16 +217,23 @@ func (j *job) awaitUnlessSignalled(ctx context.Context, cancel context.CancelCau
 	return untilSignal(ctx, cancel, j.signals, func(ctx context.Context) error { return j.await(ctx, w) })
 }
 
-// untilSignal runs f, and cancels its context when a signal ends the wait.
+// untilSignal is cancelledBySignal for an f that may return before it notices that.
 func untilSignal(ctx context.Context, cancel context.CancelCauseFunc, signals <-chan os.Signal, f func(context.Context) error) error {
+	err := cancelledBySignal(ctx, cancel, signals, f)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// cancelledBySignal runs f, and cancels its context when a signal ends the wait. It
+// returns what f does.
+func cancelledBySignal(ctx context.Context, cancel context.CancelCauseFunc, signals <-chan os.Signal, f func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- f(ctx) }()
 	for {
 		select {
 		case err := <-done:
-			if cause := context.Cause(ctx); cause != nil {
-				return cause // f may have returned before it noticed
-			}
 			return err
 		case sig := <-signals:
 			if number, ok := sig.(syscall.Signal); ok && endsWait(sig) {

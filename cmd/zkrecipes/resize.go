@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
@@ -65,33 +64,23 @@ func (p *program) resize(args []string) error {
 	})
 }
 
-// parse parses flags before, between and after the two arguments.
+// parse parses the flags and the two arguments.
 func (f *resizeFlags) parse(p *program, fs *flag.FlagSet, args []string) (err error) {
-	var given []string
-	for {
-		if err := p.parse(fs, args); err != nil {
-			return err
-		}
-		if fs.NArg() == 0 {
-			break
-		}
-		given, args = append(given, fs.Arg(0)), fs.Args()[1:]
-	}
-	switch len(given) {
-	case 0, 1:
-		return usageErrorf("resize: give the path and the new number, as in: zkrecipes resize /locks/import 5")
-	case 2:
-	default:
-		return usageErrorf("resize: only one path at a time: what is %q?", given[2])
-	}
-	if f.path = given[0]; f.path != "" {
-		err = checkLockPath("resize", f.path)
-	}
-	if err != nil {
+	if err := p.parse(fs, args); err != nil {
 		return err
 	}
-	if f.number, err = parseNumber(given[1]); err != nil {
-		return usageErrorf("resize: %q: %v", given[1], err)
+	switch n := fs.NArg(); {
+	case n < 2:
+		return usageErrorf("resize: give the path and the new number, as in: zkrecipes resize /locks/import 5")
+	case n > 2:
+		return usageErrorf("resize: only one path at a time: what is %q?", fs.Arg(2))
+	}
+	f.path = fs.Arg(0)
+	if err := checkPath("resize", f.path); err != nil {
+		return err
+	}
+	if f.number, err = parseNumber(fs.Arg(1)); err != nil {
+		return usageErrorf("resize: %q: %v", fs.Arg(1), err)
 	}
 	if f.number < 1 || f.number > math.MaxInt32 {
 		return usageErrorf("resize: %d: there is at least one permit or stripe, and there are at most %d permits and %d stripes", f.number, math.MaxInt32, striped.MaxStripes)
@@ -197,18 +186,7 @@ func untilInterrupted(ctx context.Context, f func(ctx context.Context) error) er
 	signals := make(chan os.Signal, 8)
 	watchSignals(signals)
 	defer signal.Stop(signals)
-	done := make(chan error, 1)
-	go func() { done <- f(ctx) }()
-	for {
-		select {
-		case err := <-done:
-			return err
-		case sig := <-signals:
-			if number, ok := sig.(syscall.Signal); ok && endsWait(sig) {
-				cancel(&signalError{number})
-			}
-		}
-	}
+	return cancelledBySignal(ctx, cancel, signals, f)
 }
 
 // explainResize says whether the number may have changed.

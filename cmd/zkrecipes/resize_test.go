@@ -245,3 +245,15 @@ func TestResizeOfStripesIsInterrupted(t *testing.T) {
 	require.Equal(t, 3, listed(t, server, testLock).Stripes.Size)
 	endPolitely(t, holder)
 }
+
+// An empty path, as of a variable of the shell that is not set, is not the chroot.
+func TestResizeOfAnEmptyPath(t *testing.T) {
+	server := zktest.NewServer(t)
+	store(t, connectClient(t, server), znode.Size(3))
+	code, stdout, stderr := invoke(t, []string{envServers + "=" + server.Addr() + testLock}, "resize", "", "5")
+	require.Equal(t, exitUsage, code)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, "resize: a path is empty")
+	node, _ := server.Node(testLock)
+	require.Equal(t, znode.Size(3), node.Data)
+}
