@@ -77,7 +77,7 @@ func (p *place) firstNode() (name znode.Name, path string) {
 }
 
 func (p *place) waitingPath(i int) string {
-	if p.recipe == Semaphore && !p.single {
+	if p.inTwoQueues() {
 		return p.path + "/" + znode.QueueDir + "/" + p.names[i].Node
 	}
 	return join(p.path, p.names[i].Node)
@@ -115,7 +115,7 @@ func (w *walk) readHead(ctx context.Context, p *place, l *LockInUse) (gone bool,
 	l.Head.Contender = queue.Describe(path, name, data, stat)
 	l.Head.Kind, l.Head.Holding = kind, holding
 	switch {
-	case p.recipe != Semaphore || p.single:
+	case !p.inTwoQueues():
 		return false, w.readGranted(ctx, p, l)
 	case holding:
 		l.Granted = stat.Ctime

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -201,9 +202,7 @@ func (l *listener) print(c leaderChange) error {
 	defer l.mu.Unlock()
 	c.Time, c.Election = inMillis(time.Now()), l.path
 	if !l.json {
-		var at string
-		_ = json.Unmarshal(c.Time, &at)
-		return printLine(l.out, at+" "+c.String())
+		return printLine(l.out, strings.Trim(string(c.Time), `"`)+" "+c.String())
 	}
 	line, err := quote.JSON(c, "")
 	if err != nil {

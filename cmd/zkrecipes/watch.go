@@ -108,11 +108,8 @@ func (p *program) lsWatch(f *lsFlags, path string, as format) error {
 	}
 	limit := waitLimit{duration: f.timeout.value}.forConnect()
 	client, err := connect(ctx, cfg, limit)
-	switch {
-	case err != nil && ctx.Err() != nil: // a signal
-		return nil
-	case err != nil:
-		return err
+	if err != nil {
+		return unlessOver(ctx, err)
 	}
 	defer client.Close()
 	most := f.most(as, p.pageOf())
