@@ -87,6 +87,34 @@ func TestWhatLocksMayNotRead(t *testing.T) {
 	})
 }
 
+// Of lists that are asked for side by side, each one may be that which may not be read.
+func TestListsThatMayNotBeRead(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("c")
+		end := inUse(t, w)
+		for path, shown := range map[string]int{
+			"/locks":                     0, // all are below
+			"/locks/Cur":                 3, // without the one in two queues
+			"/locks/Cur/leases":          3, // who holds is not known
+			"/locks/Cur/locks":           4, // who waits is not known
+			"/locks/sin":                 3,
+			"/locks/stripes":             3,
+			"/locks/stripes/stripe-0001": 3,
+		} {
+			rule := w.Server.On(zktest.OpGetChildren2, path).Client("c").Nth(1).Before()
+			rule.Fail(zktest.NoAuth)
+			found := locksBelow(t, c, "/locks")
+			require.Equal(t, []string{path}, found.Unreadable)
+			require.Len(t, found.Locks, shown, path)
+			for _, l := range found.Locks {
+				require.NotZero(t, l.Holding+l.Unknown, "%s without %s", l.Path, path)
+			}
+			rule.Remove()
+		}
+		end()
+	})
+}
+
 // What has left when it is read is left out. The next one is the head then.
 func TestLocksWhoseHeadLeaves(t *testing.T) {
 	for name, tc := range map[string]struct {

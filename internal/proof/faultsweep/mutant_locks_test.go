@@ -31,7 +31,7 @@ func InUseMutants() []Mutant {
 		Name: "a queue of waiters for permits is a lock while there are none", Package: inspecting, Tests: "LocksOfOtherClients",
 		File: "inspect/walk.go", Old: "|| contendersIn(waiting, ", New: "|| false && contendersIn(waiting, ",
 	}, {
-		Name: "a semaphore whose permits may not be read has none", Package: inspecting, Tests: "WhatLocksMayNotRead",
+		Name: "a semaphore whose permits may not be read has none", Package: inspecting, Tests: "ListsThatMayNotBeRead",
 		File: "inspect/walk.go", Old: "if !at[path+\"/\"+znode.PermitsDir].ok {", New: "if false {",
 	}, {
 		Name: "a container that was just used counts as litter", Package: inspecting, Tests: "EmptyParents",
