@@ -115,6 +115,11 @@ type AcquireEnd struct {
 	// before, to the grant. It is 0 if the acquire did not wait for others, re-entered,
 	// or failed.
 	HandOver time.Duration
+	// Ahead is how many contenders were ahead of it at most, of those that its client
+	// has seen: as a rule its position in the queue when it joined. At a semaphore each
+	// permit that is held counts; with a single queue each lease. It is -1 if the
+	// client has not seen the queue, such as after a re-entry, or without a server.
+	Ahead int
 	// Reentered is true if the context owned a hold already, and Acquire entered it.
 	Reentered bool
 	// Err is what Acquire returns: nil, or for example a lease.ErrTimeout.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/kit"
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -18,7 +19,7 @@ type observation struct {
 	requests  context.Context // the caller's, with the values that the observers add
 	start     time.Time
 	ended     func(framework.AcquireEnd) // nil once they were notified
-	notified  time.Time                  // of the last change that was waited for
+	measured  queue.Measured
 	reentered bool
 }
 
@@ -39,7 +40,7 @@ func (r *Recipe) Observed(ctx context.Context, permits int, timeout time.Duratio
 		}
 		return acquire(ctx)
 	}
-	o := &observation{requests: requests, start: time.Now(), ended: ended}
+	o := &observation{requests: requests, start: time.Now(), ended: ended, measured: queue.Measured{Ahead: -1}}
 	o.work = context.WithValue(ctx, observationKey{}, o)
 	held, err := acquire(o.work)
 	o.end(err)
@@ -65,9 +66,9 @@ func (o *observation) end(err error) {
 	if o == nil || o.ended == nil {
 		return
 	}
-	e := framework.AcquireEnd{Waited: time.Since(o.start), Reentered: o.reentered, Err: err}
-	if err == nil && !o.notified.IsZero() {
-		e.HandOver = time.Since(o.notified)
+	e := framework.AcquireEnd{Waited: time.Since(o.start), Ahead: o.measured.Ahead, Reentered: o.reentered, Err: err}
+	if err == nil && !o.measured.Notified.IsZero() {
+		e.HandOver = time.Since(o.measured.Notified)
 	}
 	o.ended(e)
 	o.ended = nil

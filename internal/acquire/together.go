@@ -54,7 +54,7 @@ func Together(ctx context.Context, recipes []*Recipe, ranks []int, timeout time.
 	w := first.begin(ctx, min(first.atOnceLimit(), timeout))
 	defer w.end()
 	for _, r := range recipes {
-		j.positions = append(j.positions, r.Queue.Position(kit.Of(r.Client).Within(session), &queue.Seen{}))
+		j.positions = append(j.positions, r.Queue.Position(kit.Of(r.Client).Within(session), &queue.Seen{Measured: w.seen.Measured}))
 	}
 	if err := queue.JoinTogether(w.ctx, j.positions); err != nil {
 		return nil, err

@@ -154,7 +154,7 @@ func (t *Try) AwaitPosition(ctx context.Context, p *queue.Position, also *queue.
 // JoinFree joins a queue beside the one that the try waits in, and returns a position
 // that is admitted; if it has to wait it leaves, and returns queue.ErrNotFree.
 func (t *Try) JoinFree(ctx context.Context, q *queue.Queue) (*queue.Position, error) {
-	p, err := t.join(ctx, q, &queue.Seen{})
+	p, err := t.join(ctx, q, &queue.Seen{Measured: t.Seen.Measured})
 	if err != nil {
 		return nil, err
 	}

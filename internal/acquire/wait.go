@@ -38,7 +38,7 @@ func (r *Recipe) begin(ctx context.Context, timeout time.Duration) *wait {
 	o := observing(ctx)
 	w := &wait{recipe: r, start: time.Now(), seen: queue.Seen{Ahead: -1}}
 	if o != nil {
-		w.seen.Notified = &o.notified
+		w.seen.Measured = &o.measured
 	}
 	w.try = Try{Work: ctx, Seen: &w.seen, wait: w}
 	w.ctx, w.closing.Closes = context.WithCancelCause(o.forRequests(ctx))
@@ -99,8 +99,8 @@ func (w *wait) run(take Taker) (*lease.Lease, error) {
 
 // tryIn acquires in one session.
 func (w *wait) tryIn(session *framework.Session, take Taker) (*lease.Lease, error) {
-	if w.seen.Notified != nil {
-		*w.seen.Notified = time.Time{}
+	if w.seen.Measured != nil {
+		w.seen.Measured.Notified = time.Time{}
 	}
 	w.try.Client, w.try.Session = kit.Of(w.recipe.Client).Within(session), session
 	w.try.Ask, w.try.Verify, w.try.Slot, w.try.endings.Closed = nil, nil, nil, nil

@@ -12,6 +12,7 @@ func (p *Position) AwaitFront(ctx context.Context) error {
 	}
 	p.standBack()
 	defer p.takePart()
+	p.measureBehind()
 	for p.view.crowd.staysBehind(p) {
 		if closed(p.session.Done()) {
 			return p.session.Err()
@@ -60,6 +61,15 @@ func (p *Position) recordBehind() {
 		v.mu.Unlock()
 	}
 	p.seen.record(p.queue.Path, n, head)
+}
+
+// measureBehind has observers told how many are ahead when the position joins: when it
+// comes to the front they are few.
+func (p *Position) measureBehind() {
+	if p.seen.Measured != nil {
+		n, _ := p.view.crowd.ahead(p)
+		p.seen.measure(n)
+	}
 }
 
 // wakeAtEnd wakes those that stand behind the front when the session ends. To wait for

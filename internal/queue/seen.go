@@ -19,15 +19,22 @@ type Seen struct {
 	Holder *lease.Holder
 	// Waited says that there were contenders ahead.
 	Waited bool
-	// Notified gets the time when a wait for others last ended; nil if nobody asks for
-	// that.
-	Notified *time.Time
+	// Measured gets what observers are told; nil if there are none.
+	Measured *Measured
 }
 
-// Notify records that a wait for others has ended just now.
+// A Measured is what observers are told of an acquire.
+type Measured struct {
+	// Notified is when a wait for others last ended.
+	Notified time.Time
+	// Ahead is the greatest number of contenders ahead; -1 if none is known.
+	Ahead int
+}
+
+// Notify records that a wait has ended just now, if it was for others.
 func (s *Seen) Notify() {
-	if s.Notified != nil {
-		*s.Notified = time.Now()
+	if s.Measured != nil && s.Waited {
+		s.Measured.Notified = time.Now()
 	}
 }
 
@@ -43,8 +50,16 @@ func (s *Seen) Record(dir string, ahead []znode.Name) {
 // record records how many contenders are ahead, and the first of them.
 func (s *Seen) record(dir string, ahead int, head string) {
 	s.Ahead, s.Waited = ahead, s.Waited || ahead > 0
+	s.measure(ahead)
 	if ahead > 0 && head != s.Head {
 		s.Dir, s.Head, s.Holder = dir, head, nil
+	}
+}
+
+// measure has observers told how many contenders are ahead.
+func (s *Seen) measure(ahead int) {
+	if s.Measured != nil {
+		s.Measured.Ahead = max(s.Measured.Ahead, ahead)
 	}
 }
 

@@ -72,6 +72,12 @@ func (r *Relied) End() {
 // IsVouched reports whether a quorum has recently vouched for the session.
 func (g *Guard) IsVouched() bool { return g.trust.isVouched(time.Now()) }
 
+// IsRelied reports whether work relies on nodes of the session.
+func (g *Guard) IsRelied() bool {
+	_, relied := g.trust.vouchIn(time.Now())
+	return relied
+}
+
 // reliedNodes are all nodes of a session that work relies on, ordered by the time of
 // the last check, oldest first.
 type reliedNodes struct {

@@ -102,6 +102,7 @@ func observesWait(t *testing.T, w *World, r Recipe) {
 	})
 	require.Len(t, events, 4)
 	ended := event[framework.AcquireEnd](t, events, 1)
+	require.Positive(t, ended.Ahead)
 	require.GreaterOrEqual(t, ended.HandOver, slow, "a quorum has to vouch for a session that was idle")
 	require.LessOrEqual(t, ended.HandOver, 10*slow)
 	require.Equal(t, ended.HandOver.Round(SessionTimeout/3)+2*SessionTimeout/3, ended.Waited.Round(SessionTimeout/3))
@@ -128,7 +129,9 @@ func observesFailures(t *testing.T, w *World, r Recipe) {
 			w.After(SessionTimeout) // clean-ups end
 		})
 		require.Len(t, events, 2, name)
-		require.ErrorIs(t, event[framework.AcquireEnd](t, events, 1).Err, tc.err, name)
+		ended := event[framework.AcquireEnd](t, events, 1)
+		require.ErrorIs(t, ended.Err, tc.err, name)
+		require.Positive(t, ended.Ahead, name)
 	}
 	release(t, held...)
 }
@@ -178,39 +181,6 @@ func observesNextSession(t *testing.T, w *World, r Recipe) {
 	require.Len(t, events, 4)
 	require.Equal(t, session, event[framework.HoldInfo](t, events, 2).Session)
 	release(t, held[1:]...)
-}
-
-func observesReEntry(t *testing.T, w *World, r Recipe) {
-	if r.NotReentrant {
-		return
-	}
-	events := w.observed("a", func(c *framework.Client) {
-		outer := w.Acquire(r.New(c, path))
-		inner := w.StartWith(outer.Context(), r.New(c, path), 0).Granted()
-		first := w.fork(r, c, outer, time.Minute)
-		second := w.fork(r, c, outer, time.Minute)
-		release(t, inner)
-		pass(time.Second)
-		release(t, first.Granted())
-		release(t, second.Granted(), outer)
-	})
-	var starts, holds, entries int
-	for _, e := range events {
-		switch e := e.(type) {
-		case framework.AcquireInfo:
-			starts++
-		case framework.HoldInfo:
-			holds++
-		case framework.AcquireEnd:
-			require.NoError(t, e.Err)
-			require.Zero(t, e.HandOver)
-			if e.Reentered {
-				entries++
-			}
-		}
-	}
-	require.Equal(t, []int{4, 3, 1}, []int{starts, entries, holds})
-	require.IsType(t, framework.HoldEnd{}, events[len(events)-1], "the hold goes on until its last lease is released")
 }
 
 // observersChangeNothing has an observer return contexts that belong to another lease,

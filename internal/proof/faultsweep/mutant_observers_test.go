@@ -31,6 +31,18 @@ func ObserverMutants() []Mutant {
 		Name: "a semaphore's hand-over is not measured", Package: suites, Tests: "^TestSemaphore$/Curator's_layout/observers_are_notified_of_a_wait",
 		File: "recipes/semaphore/curator_head.go", Old: "\ta.try.Seen.Notify()\n", New: "",
 	}, {
+		Name: "the answer to a listing counts as a hand-over", Package: waits, Tests: "TestWhatIsMeasuredForObservers",
+		File: "internal/queue/seen.go", Old: "if s.Measured != nil && s.Waited {", New: "if s.Measured != nil {",
+	}, {
+		Name: "who is behind the front is not told its place", Package: waits, Tests: "TestWhatIsMeasuredForObservers",
+		File: "internal/queue/behind.go", Old: "\tp.measureBehind()\n", New: "",
+	}, {
+		Name: "the trust deadline of a session without leases counts", Package: "./framework", Tests: "TestTrustOfAClient",
+		File: "framework/trusted_until.go", Old: "!s.guard.IsRelied()", New: "false",
+	}, {
+		Name: "the trust deadline of a further session does not count", Package: "./framework", Tests: "TestTrustOfAClient",
+		File: "framework/trusted_until.go", Old: "append([]*Session{c.core.session}, c.core.further...)", New: "[]*Session{c.core.session}",
+	}, {
 		Name: "a clean-up in the background does not start", Package: suites, Tests: "^TestLeader$/^a_create_is_cancelled",
 		File: "framework/cleanup.go", Old: "range c.core.observers.cleanupStarted {", New: "range c.core.observers.cleanupStarted[:0] {",
 	}}
