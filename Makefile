@@ -48,7 +48,7 @@ RACE_BUT_LIBRARY = $(GO) test -race -count=1 -gcflags=github.com/go-zookeeper/zk
 
 .PHONY: race
 race: ## the same with the race detector
-	$(GO) test -race -count=1 $$($(GO) list ./... | grep -v /zktest$$)
+	$(GO) test -race -count=1 -timeout 30m $$($(GO) list ./... | grep -v /zktest$$)
 	$(RACE_BUT_LIBRARY) ./zktest
 
 .PHONY: lint
