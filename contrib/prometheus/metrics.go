@@ -71,7 +71,7 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	for _, c := range m.collectors() {
 		c.Collect(to)
 	}
-	if left, held := m.trustLeft(); held {
-		to <- prometheus.MustNewConstMetric(trustLeft, prometheus.GaugeValue, left.Seconds())
+	if until := m.trustedUntil(); !until.IsZero() {
+		to <- prometheus.MustNewConstMetric(trustLeft, prometheus.GaugeValue, timeLeft(until).Seconds())
 	}
 }

@@ -32,9 +32,9 @@ func (m *Metrics) forgetClosed() {
 	}
 }
 
-// trustLeft returns the least time for which a tracked client that holds something is
-// trusted. It returns false if none does.
-func (m *Metrics) trustLeft() (least time.Duration, held bool) {
+// trustedUntil returns the earliest trust deadline of the tracked clients that hold
+// something. It is zero if none does.
+func (m *Metrics) trustedUntil() (earliest time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forgetClosed()
@@ -43,9 +43,13 @@ func (m *Metrics) trustLeft() (least time.Duration, held bool) {
 		if until.IsZero() {
 			continue
 		}
-		if left := max(0, time.Until(until)); !held || left < least {
-			least, held = left, true
+		if earliest.IsZero() || until.Before(earliest) {
+			earliest = until
 		}
 	}
-	return least, held
+	return earliest
 }
+
+// timeLeft is not negative: a process that was paused may be scraped before it notices
+// that the deadline has passed.
+func timeLeft(until time.Time) time.Duration { return max(0, time.Until(until)) }
