@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/zkrecipes/zkrecipes/framework"
 )
 

@@ -13,11 +13,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	zkprom "github.com/zkrecipes/zkrecipes/contrib/prometheus"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/zktest"
+
+	zkprom "github.com/zkrecipes/zkrecipes/contrib/prometheus"
 )
 
 // A program serves the metrics of its locks, and loses one of them.

@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	zkprom "github.com/zkrecipes/zkrecipes/contrib/prometheus"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/leader"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+
+	zkprom "github.com/zkrecipes/zkrecipes/contrib/prometheus"
 )
 
 func TestPermitsAreOneHold(t *testing.T) {

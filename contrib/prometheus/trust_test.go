@@ -9,10 +9,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	zkprom "github.com/zkrecipes/zkrecipes/contrib/prometheus"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+
+	zkprom "github.com/zkrecipes/zkrecipes/contrib/prometheus"
 )
 
 func TestTrustIsAbsentWhileNothingIsHeld(t *testing.T) {
@@ -84,6 +84,7 @@ func TestClosedClientsAreForgotten(t *testing.T) {
 				forget(w)
 				runtime.GC()
 				assert.Nil(t, kept.Value())
+				runtime.KeepAlive(w.metrics)
 			})
 		})
 	}

@@ -2,7 +2,6 @@ package zkprom
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/zkrecipes/zkrecipes/labels"
 )
 

@@ -11,13 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
-
-	zkprom "github.com/zkrecipes/zkrecipes/contrib/prometheus"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/zktest"
+	"go.uber.org/goleak"
+
+	zkprom "github.com/zkrecipes/zkrecipes/contrib/prometheus"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -88,7 +88,7 @@ func (w *world) scrape() string {
 	w.T.Helper()
 	answer := httptest.NewRecorder()
 	handler := promhttp.HandlerFor(w.registry, promhttp.HandlerOpts{DisableCompression: true})
-	handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	handler.ServeHTTP(answer, httptest.NewRequestWithContext(w.T.Context(), http.MethodGet, "/metrics", nil))
 	require.Equal(w.T, http.StatusOK, answer.Code, answer.Body)
 	return answer.Body.String()
 }
