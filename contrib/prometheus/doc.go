@@ -2,7 +2,7 @@
 // and held, which leases are lost and why, how requests end, in which states clients
 // are, and how much trust is left.
 //
-//	metrics, err := zkprom.New(zkprom.Config{Paths: []string{"/locks/orders", "/locks/tenants/*"}})
+//	metrics, err := zkprom.New(zkprom.Config{Paths: []string{"/locks/*"}})
 //	…
 //	prometheus.MustRegister(metrics)
 //	client, err := framework.Connect(ctx, framework.Config{

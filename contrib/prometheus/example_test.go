@@ -29,7 +29,7 @@ func Example() {
 	defer server.Close()
 	ctx := context.Background()
 
-	metrics, err := zkprom.New(zkprom.Config{Paths: []string{"/locks/orders", "/locks/tenants/*"}})
+	metrics, err := zkprom.New(zkprom.Config{Paths: []string{"/locks/orders", "/jobs/*"}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,11 +49,11 @@ func Example() {
 	defer client.Close()
 	metrics.Track(client)
 
-	tenant, err := mutex.New(client, "/locks/tenants/42")
+	report, err := mutex.New(client, "/jobs/42")
 	if err != nil {
 		log.Fatal(err)
 	}
-	held, err := tenant.Acquire(ctx, time.Minute)
+	held, err := report.Acquire(ctx, time.Minute)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -65,9 +65,9 @@ func Example() {
 	printSeries(web.URL, "zkrecipes_holds", "zkrecipes_losses_total")
 	// Output:
 	// zkrecipes_clients{state="connected"} 1
-	// zkrecipes_holds{path="/locks/tenants/*",recipe="mutex"} 1
-	// zkrecipes_holds{path="/locks/tenants/*",recipe="mutex"} 0
-	// zkrecipes_losses_total{path="/locks/tenants/*",reason="session-expired",recipe="mutex"} 1
+	// zkrecipes_holds{path="/jobs/*",recipe="mutex"} 1
+	// zkrecipes_holds{path="/jobs/*",recipe="mutex"} 0
+	// zkrecipes_losses_total{path="/jobs/*",reason="session-expired",recipe="mutex"} 1
 }
 
 // printSeries prints the series of metrics that are not 0, and all of holds.
