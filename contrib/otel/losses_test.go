@@ -1,0 +1,94 @@
+package zkotel_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	zkotel "github.com/zkrecipes/zkrecipes/contrib/otel"
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/labels"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// Each loss is the end of the span, with its reason, and is counted. All reasons have a
+// count of 0 from the first hold on.
+func TestLosses(t *testing.T) {
+	for reason, lose := range map[string]func(w *conformance.World, c *framework.Client, held *lease.Lease){
+		"deleted":         func(w *conformance.World, _ *framework.Client, held *lease.Lease) { w.Remove(w.Named("other"), held.Path()) },
+		"max-hold":        func(w *conformance.World, _ *framework.Client, _ *lease.Lease) { w.After(time.Minute) },
+		"session-expired": func(w *conformance.World, c *framework.Client, _ *lease.Lease) { w.Expire(c) },
+		"trust-expired":   func(w *conformance.World, _ *framework.Client, _ *lease.Lease) { w.Server.Partition("a", true) },
+		"closed":          func(_ *conformance.World, c *framework.Client, _ *lease.Lease) { _ = c.Close() },
+	} {
+		t.Run(reason, func(t *testing.T) {
+			inWorld(t, zkotel.Config{}, func(t *testing.T, w *conformance.World, b *backend) {
+				c := b.client(w, "a")
+				ctx, caller := b.tracer.Start(t.Context(), "request")
+				held := w.StartWith(ctx, newMutex(t, c, mutex.WithMaxHold(time.Minute)), 0).Granted()
+				requireLosses(t, b, "")
+				w.After(time.Second)
+				lose(w, c, held)
+				<-held.Done()
+				w.Settle()
+				span := b.one(t, "hold mutex")
+				caller.End()
+				requireChild(t, span, caller.SpanContext())
+				require.Equal(t, sdktrace.Status{Code: codes.Error, Description: held.Err().Error()}, span.Status())
+				got := attributes(span.Attributes())
+				require.Equal(t, reason, got["reason"])
+				require.Equal(t, reason, got["error.type"])
+				require.Len(t, span.Events(), 1)
+				event := span.Events()[0]
+				require.Equal(t, "zkrecipes.lost", event.Name)
+				require.Equal(t, map[string]any{"reason": reason}, attributes(event.Attributes))
+				require.Equal(t, span.EndTime(), event.Time)
+				var loss *lease.LossError
+				require.ErrorAs(t, held.Err(), &loss)
+				require.Equal(t, loss.Held, span.EndTime().Sub(span.StartTime()))
+				requireLosses(t, b, reason)
+			})
+		})
+	}
+}
+
+// requireLosses requires one loss for that reason, none if that is empty.
+func requireLosses(t *testing.T, b *backend, reason string) {
+	t.Helper()
+	want := map[string]float64{}
+	for _, other := range labels.Losses() {
+		want["path_template=other,reason="+other+",recipe=mutex"] = 0
+	}
+	if reason != "" {
+		want["path_template=other,reason="+reason+",recipe=mutex"] = 1
+	}
+	metrics := b.metrics(t)
+	require.Equal(t, want, metrics["losses"])
+	require.Equal(t, map[string]float64{"path_template=other,recipe=mutex": 0}, metrics["release.failures"])
+}
+
+// A release that fails is no loss.
+func TestReleaseThatFails(t *testing.T) {
+	inWorld(t, zkotel.Config{}, func(t *testing.T, w *conformance.World, b *backend) {
+		c := b.client(w, "a")
+		held := w.Acquire(newMutex(t, c))
+		w.Server.On(zktest.OpDelete, path).Always().Fail(zktest.NoAuth)
+		err := held.Release()
+		require.ErrorIs(t, err, framework.ErrNoAuth)
+		span := b.one(t, "hold mutex")
+		require.Equal(t, sdktrace.Status{Code: codes.Error, Description: err.Error()}, span.Status())
+		require.Equal(t, "release-failed", attributes(span.Attributes())["error.type"])
+		require.Empty(t, span.Events())
+		metrics := b.metrics(t)
+		require.Equal(t, map[string]float64{"path_template=other,recipe=mutex": 1}, metrics["release.failures"])
+		for attributes, n := range metrics["losses"] {
+			require.Zero(t, n, attributes)
+		}
+	})
+}
