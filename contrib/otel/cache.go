@@ -21,7 +21,7 @@ func (c *cache[K, V]) of(key K) V {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if v, ok := c.made[key]; ok {
+	if v, ok = c.made[key]; ok {
 		return v
 	}
 	if c.made == nil {

@@ -5,9 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel/metric"
-
 	"github.com/zkrecipes/zkrecipes/framework"
+	"go.opentelemetry.io/otel/metric"
 )
 
 func newChanges(s framework.State) []metric.AddOption {

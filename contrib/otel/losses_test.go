@@ -1,35 +1,41 @@
 package zkotel_test
 
 import (
+	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
-	zkotel "github.com/zkrecipes/zkrecipes/contrib/otel"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/labels"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/zktest"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	zkotel "github.com/zkrecipes/zkrecipes/contrib/otel"
 )
 
 // Each loss is the end of the span, with its reason, and is counted. All reasons have a
 // count of 0 from the first hold on.
 func TestLosses(t *testing.T) {
 	for reason, lose := range map[string]func(w *conformance.World, c *framework.Client, held *lease.Lease){
-		"deleted":         func(w *conformance.World, _ *framework.Client, held *lease.Lease) { w.Remove(w.Named("other"), held.Path()) },
+		"deleted": func(w *conformance.World, _ *framework.Client, held *lease.Lease) {
+			w.Remove(w.Named("other"), held.Path())
+		},
 		"max-hold":        func(w *conformance.World, _ *framework.Client, _ *lease.Lease) { w.After(time.Minute) },
 		"session-expired": func(w *conformance.World, c *framework.Client, _ *lease.Lease) { w.Expire(c) },
 		"trust-expired":   func(w *conformance.World, _ *framework.Client, _ *lease.Lease) { w.Server.Partition("a", true) },
+		"suspended":       func(w *conformance.World, _ *framework.Client, _ *lease.Lease) { w.Server.Partition("a", true) },
 		"closed":          func(_ *conformance.World, c *framework.Client, _ *lease.Lease) { _ = c.Close() },
 	} {
 		t.Run(reason, func(t *testing.T) {
 			inWorld(t, zkotel.Config{}, func(t *testing.T, w *conformance.World, b *backend) {
-				c := b.client(w, "a")
+				c := b.client(w, "a", func(cfg *framework.Config) { cfg.StopOnSuspend = reason == "suspended" })
 				ctx, caller := b.tracer.Start(t.Context(), "request")
 				held := w.StartWith(ctx, newMutex(t, c, mutex.WithMaxHold(time.Minute)), 0).Granted()
 				requireLosses(t, b, "")
@@ -55,6 +61,23 @@ func TestLosses(t *testing.T) {
 				requireLosses(t, b, reason)
 			})
 		})
+	}
+}
+
+// The reasons that a test of one client does not come by are told apart as well.
+func TestReasons(t *testing.T) {
+	reasons := map[string]error{
+		"deleted": lease.ErrDeleted, "max-hold": lease.ErrMaxHold, "suspended": lease.ErrSuspended, "member-lost": lease.ErrMemberLost,
+		"closed": framework.ErrClosed, "no-auth": framework.ErrNoAuth, "session-expired": framework.ErrSessionExpired,
+		"trust-expired": framework.ErrTrustExpired, "session-replaced": framework.ErrSessionReplaced,
+		"session-lost": framework.ErrSessionLost, "other": errors.New("another"),
+	}
+	require.ElementsMatch(t, labels.Losses(), slices.Collect(maps.Keys(reasons)))
+	for reason, err := range reasons {
+		b := newBackend(t, zkotel.Config{})
+		hold(b.Observer(), framework.HoldEnd{HoldInfo: framework.HoldInfo{Path: path, Recipe: "mutex"}, Err: &lease.LossError{Reason: err}})
+		require.Equal(t, reason, attributes(b.one(t, "hold mutex").Attributes())["reason"])
+		requireLosses(t, b, reason)
 	}
 }
 

@@ -7,15 +7,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-
-	zkotel "github.com/zkrecipes/zkrecipes/contrib/otel"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	zkotel "github.com/zkrecipes/zkrecipes/contrib/otel"
 )
 
 // However many paths are locked, there is one series for each template.
@@ -40,6 +38,11 @@ func TestPathTemplates(t *testing.T) {
 // acquire has an observer see an acquire.
 func acquire(o framework.Observer, e framework.AcquireEnd) {
 	o.AcquireEnded(o.AcquireStarted(context.Background(), e.AcquireInfo), e)
+}
+
+// hold has an observer see a hold.
+func hold(o framework.Observer, e framework.HoldEnd) {
+	o.HoldEnded(o.HoldStarted(context.Background(), e.HoldInfo), e)
 }
 
 // What is not known is not measured: the place in a queue that was not seen, and a
@@ -153,24 +156,6 @@ func TestExemplars(t *testing.T) {
 	})
 }
 
-// The zero value has the global providers.
-func TestGlobalProviders(t *testing.T) {
-	telemetry, err := zkotel.New(zkotel.Config{})
-	require.NoError(t, err)
-	spans, reader := tracetest.NewSpanRecorder(), sdkmetric.NewManualReader()
-	o := telemetry.Observer()
-	started := o.AcquireStarted(t.Context(), framework.AcquireInfo{Path: path, Recipe: "mutex"})
-	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)))
-	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
-	b := &backend{Telemetry: telemetry, spans: spans, reader: reader}
-	require.InDelta(t, 1, b.metrics(t)["acquire.waiting"]["path_template=other,recipe=mutex"], 0, "it began before")
-	o.AcquireEnded(started, framework.AcquireEnd{AcquireInfo: framework.AcquireInfo{Path: path, Recipe: "mutex"}})
-	acquire(o, framework.AcquireEnd{AcquireInfo: framework.AcquireInfo{Path: path, Recipe: "mutex"}})
-	require.InDelta(t, 0, b.metrics(t)["acquire.waiting"]["path_template=other,recipe=mutex"], 0)
-	require.Len(t, spans.Ended(), 1)
-	require.Equal(t, "github.com/zkrecipes/zkrecipes/contrib/otel", spans.Ended()[0].InstrumentationScope().Name)
-}
-
 func TestClose(t *testing.T) {
 	b := newBackend(t, zkotel.Config{})
 	require.Contains(t, b.metrics(t), "clients")
@@ -181,6 +166,24 @@ func TestClose(t *testing.T) {
 	require.NotContains(t, metrics, "acquire.waiting")
 	require.Contains(t, metrics, "acquire.wait")
 	require.NoError(t, b.Close())
+}
+
+// What metrics need is made once: an acquire, a hold and a request allocate nothing for
+// them. The rest is for spans.
+func TestAllocations(t *testing.T) {
+	b := newBackend(t, zkotel.Config{TracerProvider: noop.NewTracerProvider()})
+	o, ctx := b.Observer(), t.Context()
+	a, h := framework.AcquireEnd{AcquireInfo: framework.AcquireInfo{Path: path}, Ahead: 1, HandOver: 1}, framework.HoldEnd{HoldInfo: framework.HoldInfo{Path: path}}
+	lost := framework.HoldEnd{HoldInfo: h.HoldInfo, Err: &lease.LossError{Reason: lease.ErrDeleted}}
+	r := framework.Request{Op: "get", Attempt: 2}
+	for name, measured := range map[string]func(){
+		"acquire": func() { o.AcquireEnded(ctx, a) },
+		"hold":    func() { o.HoldEnded(ctx, h) },
+		"loss":    func() { o.HoldEnded(ctx, lost) },
+		"request": func() { o.RequestEnded(ctx, r) },
+	} {
+		require.LessOrEqual(t, testing.AllocsPerRun(100, measured), map[string]float64{"hold": 2, "loss": 2}[name], name)
+	}
 }
 
 func TestBadTemplate(t *testing.T) {

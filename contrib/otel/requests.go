@@ -4,10 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/zkrecipes/zkrecipes/framework"
 )
 
 // A request is what the attributes of a metric tell about one.

@@ -7,18 +7,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/leader"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
+	"github.com/zkrecipes/zkrecipes/recipes/striped"
+	"github.com/zkrecipes/zkrecipes/zktest"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	zkotel "github.com/zkrecipes/zkrecipes/contrib/otel"
-	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
-	"github.com/zkrecipes/zkrecipes/recipes/lease"
-	"github.com/zkrecipes/zkrecipes/recipes/leader"
-	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
-	"github.com/zkrecipes/zkrecipes/recipes/striped"
-	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // The spans of a hold and of its acquire are siblings below the caller's, and that of
@@ -218,7 +218,7 @@ func TestLeaderTerms(t *testing.T) {
 		w.Expire(c)
 		w.After(10 * time.Second)
 		cancel()
-		<-led
+		require.ErrorIs(t, <-led, context.Canceled)
 		caller.End()
 		terms, work := b.ended("hold leader"), b.ended("work")
 		require.Len(t, terms, 2)

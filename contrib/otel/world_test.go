@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -16,9 +19,6 @@ import (
 	"go.uber.org/goleak"
 
 	zkotel "github.com/zkrecipes/zkrecipes/contrib/otel"
-	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
-	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,7 +38,10 @@ func newBackend(t *testing.T, cfg zkotel.Config, opts ...sdktrace.TracerProvider
 	b := &backend{spans: tracetest.NewSpanRecorder(), reader: sdkmetric.NewManualReader()}
 	provider := sdktrace.NewTracerProvider(append(opts, sdktrace.WithSpanProcessor(b.spans))...)
 	b.tracer = provider.Tracer("program")
-	cfg.TracerProvider, cfg.MeterProvider = provider, sdkmetric.NewMeterProvider(sdkmetric.WithReader(b.reader))
+	if cfg.TracerProvider == nil {
+		cfg.TracerProvider = provider
+	}
+	cfg.MeterProvider = sdkmetric.NewMeterProvider(sdkmetric.WithReader(b.reader))
 	var err error
 	b.Telemetry, err = zkotel.New(cfg)
 	require.NoError(t, err)
@@ -66,8 +69,9 @@ func inWorld(t *testing.T, cfg zkotel.Config, test func(t *testing.T, w *conform
 }
 
 // client connects a client that is observed.
-func (b *backend) client(w *conformance.World, name string) *framework.Client {
-	c := w.Client(name, func(cfg *framework.Config) { cfg.Observers = append(cfg.Observers, b.Observer()) })
+func (b *backend) client(w *conformance.World, name string, change ...func(*framework.Config)) *framework.Client {
+	observe := func(cfg *framework.Config) { cfg.Observers = append(cfg.Observers, b.Observer()) }
+	c := w.Client(name, append(change, observe)...)
 	b.Track(c)
 	return c
 }
