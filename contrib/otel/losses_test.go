@@ -12,6 +12,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/labels"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/multilock"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/zktest"
 	"go.opentelemetry.io/otel/codes"
@@ -64,6 +65,32 @@ func TestLosses(t *testing.T) {
 	}
 }
 
+// Of a multi-lock each lock has its spans. If one is lost, so are the others.
+func TestMemberLost(t *testing.T) {
+	inWorld(t, zkotel.Config{}, func(t *testing.T, w *conformance.World, b *backend) {
+		c := b.client(w, "a")
+		var both []lease.Acquirer
+		for _, path := range []string{"/locks/a", "/locks/b"} {
+			m, err := mutex.New(c, path)
+			require.NoError(t, err)
+			both = append(both, m)
+		}
+		all, err := multilock.New(both)
+		require.NoError(t, err)
+		held := w.Acquire(all)
+		w.Remove(w.Named("other"), held.Path())
+		<-held.Done()
+		w.Settle()
+		reasons := map[any]any{}
+		for _, s := range b.ended("hold mutex") {
+			got := attributes(s.Attributes())
+			reasons[got["path"]] = got["reason"]
+		}
+		require.Len(t, b.ended("acquire mutex"), 2)
+		require.Equal(t, map[any]any{"/locks/a": "deleted", "/locks/b": "member-lost"}, reasons)
+	})
+}
+
 // The reasons that a test of one client does not come by are told apart as well.
 func TestReasons(t *testing.T) {
 	reasons := map[string]error{
@@ -75,8 +102,12 @@ func TestReasons(t *testing.T) {
 	require.ElementsMatch(t, labels.Losses(), slices.Collect(maps.Keys(reasons)))
 	for reason, err := range reasons {
 		b := newBackend(t, zkotel.Config{})
-		hold(b.Observer(), framework.HoldEnd{HoldInfo: framework.HoldInfo{Path: path, Recipe: "mutex"}, Err: &lease.LossError{Reason: err}})
-		require.Equal(t, reason, attributes(b.one(t, "hold mutex").Attributes())["reason"])
+		end := framework.HoldEnd{HoldInfo: framework.HoldInfo{Path: path, Recipe: "mutex"}, Held: time.Minute, Err: &lease.LossError{Reason: err}}
+		hold(b.Observer(), end)
+		span := b.one(t, "hold mutex")
+		require.Equal(t, reason, attributes(span.Attributes())["reason"])
+		require.Equal(t, span.StartTime().Add(time.Minute), span.EndTime())
+		require.Equal(t, span.EndTime(), span.Events()[0].Time)
 		requireLosses(t, b, reason)
 	}
 }

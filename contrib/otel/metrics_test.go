@@ -3,6 +3,7 @@ package zkotel_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,7 +11,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/zktest"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	zkotel "github.com/zkrecipes/zkrecipes/contrib/otel"
@@ -97,20 +100,34 @@ func TestTrustLeft(t *testing.T) {
 		require.InDelta(t, time.Until(c.TrustedUntil()).Seconds(), b.metrics(t)["trust_left"][""], 0)
 		w.Server.Partition("c", true)
 		w.After(time.Second)
-		least := b.metrics(t)["trust_left"][""]
-		require.InDelta(t, time.Until(c.TrustedUntil()).Seconds(), least, 0)
-		require.Less(t, least, conformance.SessionTimeout.Seconds()-1)
+		other, err := mutex.New(a, "/locks/other")
+		require.NoError(t, err)
+		theirs := w.Acquire(other)
+		w.After(2 * time.Second)
+		require.Greater(t, a.TrustedUntil(), c.TrustedUntil())
+		for range 20 {
+			require.InDelta(t, time.Until(c.TrustedUntil()).Seconds(), b.metrics(t)["trust_left"][""], 0)
+		}
 		<-held.Done()
+		require.InDelta(t, time.Until(a.TrustedUntil()).Seconds(), b.metrics(t)["trust_left"][""], 0)
+		require.NoError(t, theirs.Release())
+		require.Empty(t, b.metrics(t)["trust_left"])
 		w.Server.Partition("c", false)
 		w.After(time.Minute)
-		require.Empty(t, b.metrics(t)["trust_left"])
 		held = w.Acquire(newMutex(t, a))
 		require.NotEmpty(t, b.metrics(t)["trust_left"])
 		require.NoError(t, a.Close())
-		require.Empty(t, b.metrics(t)["trust_left"], "a closed client is forgotten")
 		<-held.Done()
-		require.Panics(t, func() { b.Track(nil) })
+		require.Equal(t, 2, b.Tracked())
+		require.Empty(t, b.metrics(t)["trust_left"])
+		require.Equal(t, 1, b.Tracked(), "a closed client is forgotten")
 		b.Track(a)
+		require.Equal(t, 1, b.Tracked())
+		require.NoError(t, c.Close())
+		b.Track(a)
+		require.Zero(t, b.Tracked(), "also if nobody collects")
+		require.Panics(t, func() { b.Track(nil) })
+		require.Empty(t, b.metrics(t)["trust_left"])
 	})
 }
 
@@ -184,6 +201,28 @@ func TestAllocations(t *testing.T) {
 	} {
 		require.LessOrEqual(t, testing.AllocsPerRun(100, measured), map[string]float64{"hold": 2, "loss": 2}[name], name)
 	}
+}
+
+// Each histogram has its own buckets, in seconds, or in contenders.
+func TestBuckets(t *testing.T) {
+	b := newBackend(t, zkotel.Config{})
+	everything(t, b)
+	ends := map[string][2]float64{}
+	add := func(name string, bounds []float64) {
+		require.IsIncreasing(t, bounds, name)
+		ends[strings.TrimPrefix(name, "zkrecipes.")] = [2]float64{bounds[0], bounds[len(bounds)-1]}
+	}
+	for _, m := range b.collect(t) {
+		switch data := m.Data.(type) {
+		case metricdata.Histogram[float64]:
+			add(m.Name, data.DataPoints[0].Bounds)
+		case metricdata.Histogram[int64]:
+			add(m.Name, data.DataPoints[0].Bounds)
+		}
+	}
+	require.Equal(t, map[string][2]float64{
+		"acquire.wait": {.001, 1800}, "acquire.ahead": {0, 500}, "hand_over": {.0005, 2}, "hold.duration": {.001, 86400}, "request.duration": {.0005, 10},
+	}, ends)
 }
 
 func TestBadTemplate(t *testing.T) {

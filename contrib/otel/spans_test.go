@@ -232,9 +232,9 @@ func TestLeaderTerms(t *testing.T) {
 	})
 }
 
-// Of a recipe with several locks the spans have the path of both.
+// Of a recipe with several locks the spans have the path of both, and metrics that of the recipe.
 func TestLockOfSeveral(t *testing.T) {
-	inWorld(t, zkotel.Config{}, func(t *testing.T, w *conformance.World, b *backend) {
+	inWorld(t, zkotel.Config{Paths: []string{path}}, func(t *testing.T, w *conformance.World, b *backend) {
 		locks, err := striped.New(b.client(w, "a"), path, 8)
 		require.NoError(t, err)
 		held := w.Acquire(locks.For("key"))
