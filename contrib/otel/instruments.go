@@ -41,7 +41,7 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 	i.request = b.seconds("zkrecipes.request.duration", "How long requests to ZooKeeper took, each attempt counted by itself.", requestBuckets)
 	i.retries = b.count("zkrecipes.request.retries", "{retry}", "Requests that repeated an earlier one.")
 	i.cleanups = b.now("zkrecipes.cleanups.pending", "{cleanup}", "Znodes whose removal was left to the background, and is not confirmed.")
-	i.cleanupFailures = b.count("zkrecipes.cleanup.failures", "{failure}", "Such removals that were given up.")
+	i.cleanupFailures = b.count("zkrecipes.cleanup.failures", "{failure}", "Such removals that were refused, so that the znode stays.")
 	i.clients = b.now("zkrecipes.clients", "{client}", "Clients that are not closed, by state.")
 	i.clientChanges = b.count("zkrecipes.client.state_changes", "{change}", "Transitions of clients to a state.")
 	i.trustLeft = b.gauge("zkrecipes.trust_left", "Time until the first lease is lost if no server answers; absent while nothing is held.")

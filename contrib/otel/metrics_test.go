@@ -3,6 +3,7 @@ package zkotel_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -145,8 +146,12 @@ func TestCleanups(t *testing.T) {
 		o := b.Observer()
 		o.CleanupStarted("/a")
 		o.CleanupStarted("/b")
-		require.InDelta(t, 2, b.metrics(t)["cleanups.pending"][""], 0)
+		o.CleanupStarted("/c")
+		o.CleanupStarted("/d")
+		require.InDelta(t, 4, b.metrics(t)["cleanups.pending"][""], 0)
 		o.CleanupEnded("/a", nil)
+		o.CleanupEnded("/c", fmt.Errorf("the znode went with it: %w", framework.ErrSessionExpired))
+		o.CleanupEnded("/d", framework.ErrClosed)
 		o.CleanupEnded("/b", errors.New("no answer"))
 		metrics := b.metrics(t)
 		require.InDelta(t, 0, metrics["cleanups.pending"][""], 0)

@@ -2,6 +2,7 @@ package zkotel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -115,9 +116,11 @@ func (t *Telemetry) Observer() framework.Observer {
 	}
 }
 
+// cleanupEnded does not count what became pointless as a failure: the znode goes with
+// its session, which is over or is being closed.
 func (t *Telemetry) cleanupEnded(_ string, err error) {
 	t.cleanups.Add(-1)
-	if err != nil {
+	if err != nil && !errors.Is(err, framework.ErrSessionLost) && !errors.Is(err, framework.ErrClosed) {
 		t.instruments.cleanupFailures.Add(context.Background(), 1)
 	}
 }
