@@ -46,7 +46,7 @@ func TestOverviewListsEveryVerb(t *testing.T) {
 
 func TestArgumentOfAVerb(t *testing.T) {
 	for name, want := range map[string]string{
-		"run": "PATH", "elect": "PATH", "hold": "PATH", "ls": "PATH", "show": "PATH", "top": "PATH", "litter": "PATH", "revoke": "PATH", "resize": "PATH", "man": "VERB", "testserver": "", "completion": "bash|zsh|fish", "help": "VERB", "version": "",
+		"run": "PATH", "elect": "PATH", "hold": "PATH", "ls": "PATH", "show": "PATH", "top": "PATH", "litter": "PATH", "exporter": "PATH", "revoke": "PATH", "resize": "PATH", "man": "VERB", "testserver": "", "completion": "bash|zsh|fish", "help": "VERB", "version": "",
 	} {
 		v, ok := findVerb(name)
 		require.True(t, ok)

@@ -14,6 +14,7 @@ zkrecipes runs commands under ZooKeeper locks.
   show        say all that is known about one lock
   top         list the locks that most clients wait for, and those held longest
   litter      list what is left behind of locks
+  exporter    serve metrics of all locks to Prometheus
   revoke      request that the holders of a lock release it
   resize      change how many permits or stripes there are
   testserver  run an in-memory ZooKeeper, for trying things out

@@ -25,6 +25,7 @@ func verbs() []verb {
 		{"show", helpShow, new(showFlags).flagSet, failing((*program).show)},
 		{"top", helpTop, new(topFlags).flagSet, failing((*program).top)},
 		{"litter", helpLitter, new(litterFlags).flagSet, (*program).litter},
+		{"exporter", helpExporter, new(exporterFlags).flagSet, failing((*program).exporter)},
 		{"revoke", helpRevoke, new(revokeFlags).flagSet, failing((*program).revoke)},
 		{"resize", helpResize, new(resizeFlags).flagSet, failing((*program).resize)},
 		{"testserver", helpTestserver, new(testserverFlags).flagSet, failing((*program).testserver)},
