@@ -44,17 +44,11 @@ func (f *exporterFlags) flagSet() *flag.FlagSet {
 
 // exporter serves metrics until a signal ends it.
 func (p *program) exporter(args []string) error {
-	f := &exporterFlags{}
-	fs := f.flagSet()
-	path, err := p.parseWithArgument(fs, args)
+	x, err := p.newExporter(args)
 	if err != nil {
 		return err
 	}
-	x, err := p.newExporter(f, cmp.Or(path, "/"))
-	if err != nil {
-		return err
-	}
-	listener, err := net.Listen("tcp", f.address)
+	listener, err := net.Listen("tcp", x.address)
 	if err != nil {
 		return fmt.Errorf("exporter: %w", err)
 	}
@@ -66,35 +60,51 @@ func (p *program) exporter(args []string) error {
 	})
 }
 
-// newExporter finds the mistakes that show without a server.
-func (p *program) newExporter(f *exporterFlags, path string) (*exporter, error) {
+// newExporter reads the command line, and finds the mistakes that show without a
+// server.
+func (p *program) newExporter(args []string) (*exporter, error) {
+	f := &exporterFlags{}
+	path, err := p.parseWithArgument(f.flagSet(), args)
+	if err != nil {
+		return nil, err
+	}
+	path = cmp.Or(path, "/")
 	if err := framework.ValidatePath(path); err != nil {
 		return nil, usageErrorf("exporter: %v", err)
-	}
-	if f.limit.value < 0 {
-		return nil, usageErrorf("exporter: --limit %d: %v", f.limit.value, errNegative)
 	}
 	if err := checkAddress(f.address); err != nil {
 		return nil, usageErrorf("exporter: --address %q: %v", f.address, err)
 	}
-	view := lockView{label: quote.Path, limit: f.limit.value, holderAfter: f.holderAfter.value}
-	if f.paths.given {
-		label, err := labels.Paths(strings.Split(f.paths.value, ",")...)
-		if err != nil {
-			return nil, usageErrorf("exporter: --paths: %v", err)
-		}
-		view.label = func(path string) string { return quote.Path(label(path)) }
+	view, err := f.view()
+	if err != nil {
+		return nil, err
 	}
 	cfg, chroot, err := f.config(p.auth)
 	if err != nil {
 		return nil, err
 	}
 	x := &exporter{
-		cfg: cfg, path: path, full: cmp.Or(strings.TrimSuffix(chroot+path, "/"), "/"), litter: f.litter, view: view,
+		address: f.address, cfg: cfg, path: path, full: cmp.Or(strings.TrimSuffix(chroot+path, "/"), "/"), litter: f.litter, view: view,
 		limit: waitLimit{duration: f.timeout.value}.forConnect(), log: p.stderr, connected: make(chan struct{}),
 	}
 	x.surveys.take = x.survey
 	return x, nil
+}
+
+// view returns which locks have series.
+func (f *exporterFlags) view() (lockView, error) {
+	view := lockView{label: quote.Path, limit: f.limit.value, holderAfter: f.holderAfter.value}
+	if f.limit.value < 0 {
+		return view, usageErrorf("exporter: --limit %d: %v", f.limit.value, errNegative)
+	}
+	if f.paths.given {
+		label, err := labels.Paths(strings.Split(f.paths.value, ",")...)
+		if err != nil {
+			return view, usageErrorf("exporter: --paths: %v", err)
+		}
+		view.label = func(path string) string { return quote.Path(label(path)) }
+	}
+	return view, nil
 }
 
 // checkAddress finds a mistake in HOST:PORT. The host may be empty, for all of this

@@ -10,8 +10,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/quote"
 )
 
-// exporterMetrics are all metrics of "exporter", with the text of their HELP lines. Each
-// is a gauge.
+// exporterMetrics are all metrics of "exporter", by name, with the text of their HELP
+// lines. Each is a gauge.
 var exporterMetrics = []metric{
 	{"zkrecipes_build_info", "1. The labels say which zkrecipes this is."},
 	{"zkrecipes_exporter_survey_seconds", "How long it took to look at all locks for this scrape."},
@@ -61,6 +61,7 @@ type lockView struct {
 	label       func(path string) string // locks of one label share a series
 	limit       int                      // of series of each metric; 0 for none
 	holderAfter time.Duration
+	heldFor     map[string]time.Duration // at least, by the path of the holder's node
 }
 
 // lockRecipes are the values of the label recipe.
@@ -96,7 +97,10 @@ func (e exposition) addLocks(found []inspect.LockInUse, view lockView) {
 		most = min(view.limit, most)
 	}
 	for _, g := range groups[:most] {
-		e.addGroup(g, view.holderAfter)
+		e.addGroup(g)
+		if l := g.locks[0]; len(g.locks) == 1 && !l.HeldSince().IsZero() && view.heldFor[l.Head.Path] >= view.holderAfter {
+			e.addHolder(g, l.Head)
+		}
 	}
 	e.add("zkrecipes_locks_left_out", 0)
 	for _, g := range groups[most:] {
@@ -146,8 +150,8 @@ func longerHeld(a, b time.Time) int {
 }
 
 // addGroup adds the series of one group.
-func (e exposition) addGroup(g *lockGroup, holderAfter time.Duration) {
-	of := []string{"path", g.path, "recipe", g.recipe}
+func (e exposition) addGroup(g *lockGroup) {
+	of := g.labels()
 	e.add("zkrecipes_lock_holding", float64(g.holding), of...)
 	e.add("zkrecipes_lock_waiting", float64(g.waiting), of...)
 	if g.size > 0 {
@@ -159,15 +163,18 @@ func (e exposition) addGroup(g *lockGroup, holderAfter time.Duration) {
 	if !g.waitingSince.IsZero() {
 		e.add("zkrecipes_lock_waiting_since_timestamp_seconds", unixSeconds(g.waitingSince), of...)
 	}
-	if len(g.locks) > 1 || g.heldSince.IsZero() || age(g.heldSince) < holderAfter {
-		return
-	}
-	head, pid := g.locks[0].Head, ""
+}
+
+// addHolder says who holds, or has held longest.
+func (e exposition) addHolder(g *lockGroup, head inspect.Contender) {
+	pid := ""
 	if head.Holder.PID != 0 {
 		pid = strconv.Itoa(head.Holder.PID)
 	}
 	who := cmp.Or(head.Holder.Who, head.Holder.Host, hexSession(head.Session))
-	e.add("zkrecipes_lock_holder", 1, slices.Concat(of, []string{"holder", quote.Brief(who), "host", quote.Brief(head.Holder.Host), "pid", pid})...)
+	e.add("zkrecipes_lock_holder", 1, append(g.labels(), "holder", quote.Brief(who), "host", quote.Brief(head.Holder.Host), "pid", pid)...)
 }
+
+func (g *lockGroup) labels() []string { return []string{"path", g.path, "recipe", g.recipe} }
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

@@ -19,8 +19,8 @@ import (
 const metricsPath = "/metrics"
 
 const (
-	// reconnectLimit is how long a scrape waits for a connection that is broken, or that
-	// does not exist yet. What is known for longer is said at once.
+	// reconnectLimit is how long a scrape waits for a connection that is broken, or
+	// that does not exist yet.
 	reconnectLimit = time.Second
 	// scrapeMargin is how much earlier a scrape is answered than Prometheus gives up.
 	scrapeMargin = 500 * time.Millisecond
@@ -30,15 +30,17 @@ const (
 
 // An exporter serves metrics about the locks at a path and below.
 type exporter struct {
-	cfg    framework.Config
-	path   string // as given
-	full   string // with the chroot
-	litter bool
-	view   lockView
-	limit  time.Duration // of one survey
-	log    io.Writer
+	address string
+	cfg     framework.Config
+	path    string // as given
+	full    string // with the chroot
+	litter  bool
+	view    lockView
+	limit   time.Duration // of one survey
+	log     io.Writer
 
 	surveys surveys
+	holders holders
 
 	connected chan struct{} // closed when client is set
 	client    *framework.Client
@@ -179,7 +181,7 @@ func (x *exporter) ready(w http.ResponseWriter, _ *http.Request) {
 		err = x.unreachable()
 	}
 	if err != nil {
-		http.Error(w, quote.Line("not connected: "+errorText(err)), http.StatusServiceUnavailable)
+		http.Error(w, quote.Line(errorText(err)), http.StatusServiceUnavailable)
 		return
 	}
 	_, _ = io.WriteString(w, "ready\n")

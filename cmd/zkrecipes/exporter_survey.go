@@ -102,11 +102,13 @@ func (x *exporter) survey(ctx context.Context) (exposition, error) {
 		slices.Sort(unreadable)
 		unreadable = slices.Compact(unreadable)
 	}
+	view := x.view
+	view.heldFor = x.holders.see(locks.Locks, begun)
 	given := givenPaths(x.path, x.full)
 	for i := range locks.Locks {
 		locks.Locks[i].Path = given(locks.Locks[i].Path)
 	}
-	e.addLocks(locks.Locks, x.view)
+	e.addLocks(locks.Locks, view)
 	e.add("zkrecipes_paths_unreadable", float64(len(unreadable)))
 	e.add("zkrecipes_exporter_survey_seconds", time.Since(begun).Seconds())
 	e.addUp(1)

@@ -16,9 +16,11 @@ Prometheus, until a signal. It changes nothing in ZooKeeper. One exporter is eno
   --limit N            for how many locks, or templates, there are series (1000); 0 for all. Those that most
                        clients wait for come first, then those that have been held longest: so series at
                        the limit can come and go. What is beyond counts in zkrecipes_locks_left_out.
-  --holder-after D     how long a lock must have been held until its holder has a series (10s): each holder
-                       makes a new one
-  --litter             look for what is left behind as well, as "zkrecipes litter" does
+  --holder-after D     how long a client must have held a lock until it has a series that names it (10s): each
+                       makes a new one. Where it is not stored since when, it counts from the first scrape
+                       that has seen it.
+  --litter             look for what is left behind as well, as "zkrecipes litter" does. For each lock that is
+                       up to 16 reads more.
   -w, --timeout D      how long a scrape may take (15s); never longer than Prometheus waits for it
 
 Requests:

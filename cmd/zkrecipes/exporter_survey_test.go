@@ -1,0 +1,122 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// surveying runs a test in virtual time, with surveys that take a second each.
+func surveying(t *testing.T, test func(t *testing.T, s *surveys, begun, atATime *atomic.Int32)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var begun, atATime atomic.Int32
+		ctx, end := context.WithCancel(t.Context())
+		s := &surveys{ctx: ctx, take: func(ctx context.Context) (exposition, error) {
+			n := begun.Add(1)
+			atATime.Add(1)
+			defer atATime.Add(-1)
+			select {
+			case <-time.After(time.Second):
+				e := exposition{}
+				e.add("zkrecipes_locks_in_use", float64(n))
+				return e, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}}
+		test(t, s, &begun, &atATime)
+		end()
+		s.running.Wait()
+		require.Nil(t, s.now)
+		require.Zero(t, atATime.Load())
+	})
+}
+
+// Those that come at the same time share one, the next one gets a new one.
+func TestScrapesShareASurvey(t *testing.T) {
+	surveying(t, func(t *testing.T, s *surveys, begun, _ *atomic.Int32) {
+		for round := range 3 {
+			var scrapes sync.WaitGroup
+			for i := range 50 {
+				scrapes.Go(func() {
+					time.Sleep(time.Duration(i) * 19 * time.Millisecond)
+					e, err := s.get(t.Context())
+					require.NoError(t, err)
+					require.EqualValues(t, round+1, e["zkrecipes_locks_in_use"][""])
+				})
+			}
+			scrapes.Wait()
+			require.EqualValues(t, round+1, begun.Load())
+		}
+	})
+}
+
+// A survey ends when the last one that waits for it has left, and not earlier.
+func TestSurveyEndsWithItsScrapes(t *testing.T) {
+	surveying(t, func(t *testing.T, s *surveys, begun, atATime *atomic.Int32) {
+		first, leave := context.WithCancel(t.Context())
+		second, leaveToo := context.WithCancel(t.Context())
+		errs := make(chan error, 2)
+		for _, ctx := range []context.Context{first, second} {
+			go func() { _, err := s.get(ctx); errs <- err }()
+		}
+		synctest.Wait()
+		require.EqualValues(t, 1, begun.Load())
+		leave()
+		require.ErrorIs(t, <-errs, context.Canceled)
+		synctest.Wait()
+		require.EqualValues(t, 1, atATime.Load(), "one still waits for it")
+		leaveToo()
+		require.ErrorIs(t, <-errs, context.Canceled)
+		synctest.Wait()
+		require.Zero(t, atATime.Load())
+		e, err := s.get(t.Context())
+		require.NoError(t, err, "a canceled one is not joined")
+		require.EqualValues(t, 2, e["zkrecipes_locks_in_use"][""])
+	})
+}
+
+// A canceled survey that does not end at once is not joined, and does no harm to the
+// next one.
+func TestSurveyThatIsCanceledLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late, begun := make(chan struct{}), 0
+		s := &surveys{ctx: t.Context(), take: func(context.Context) (exposition, error) {
+			if begun++; begun == 1 {
+				<-late
+				return nil, errors.New("of the first one")
+			}
+			time.Sleep(time.Second)
+			return exposition{}, nil
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, err := s.get(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		go func() { time.Sleep(time.Second / 2); close(late) }()
+		_, err = s.get(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 2, begun)
+		s.running.Wait()
+	})
+}
+
+func TestScrapeLimit(t *testing.T) {
+	const longest = 15 * time.Second
+	for header, want := range map[string]time.Duration{
+		"": longest, "x": longest, "0": longest, "-1": longest, "NaN": longest, "Inf": longest, "1e300": longest, "15.5": longest, "16": longest,
+		"10": 9500 * time.Millisecond, "10.000000": 9500 * time.Millisecond, "15": 14500 * time.Millisecond,
+		"1": 500 * time.Millisecond, "0.5": 250 * time.Millisecond, "0.1": 50 * time.Millisecond,
+	} {
+		require.Equal(t, want, scrapeLimit(header, longest), header)
+	}
+}
