@@ -29,7 +29,7 @@ func exporterIn(t *testing.T, w *conformance.World, args ...string) *exporter {
 	require.NoError(t, err)
 	x.cfg.Dial, x.log = w.Server.Dial("exporter"), new(bytes.Buffer)
 	living, end := context.WithCancel(t.Context())
-	x.surveys.ctx = living
+	x.surveys.during(living)
 	var connecting sync.WaitGroup
 	connecting.Go(func() { _ = x.connect(living) })
 	t.Cleanup(func() {
@@ -44,7 +44,7 @@ func exporterIn(t *testing.T, w *conformance.World, args ...string) *exporter {
 }
 
 // ask sends the exporter a request, and returns the answer, and how long it took.
-func ask(x *exporter, ctx context.Context, path string, header ...string) (*httptest.ResponseRecorder, time.Duration) {
+func ask(ctx context.Context, x *exporter, path string, header ...string) (*httptest.ResponseRecorder, time.Duration) {
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -59,22 +59,22 @@ const timeoutHeader = "X-Prometheus-Scrape-Timeout-Seconds"
 // scrapeOf requires that a scrape finds what it looks for.
 func scrapeOf(t *testing.T, x *exporter) map[string][]scraped {
 	t.Helper()
-	w, _ := ask(x, t.Context(), metricsPath, timeoutHeader, "10")
+	w, _ := ask(t.Context(), x, metricsPath, timeoutHeader, "10")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, "text/plain; version=0.0.4; charset=utf-8", w.Header().Get("Content-Type"))
 	read := parseScrape(t, w.Body.String())
-	require.EqualValues(t, 1, value(t, read, "zkrecipes_exporter_up"), x.log)
+	require.Equal(t, 1, number(t, read, "zkrecipes_exporter_up"), x.log)
 	return read
 }
 
 // requireDown requires that a scrape says that ZooKeeper does not answer, in this time.
 func requireDown(t *testing.T, x *exporter, within time.Duration) {
 	t.Helper()
-	w, took := ask(x, t.Context(), metricsPath, timeoutHeader, "10")
+	w, took := ask(t.Context(), x, metricsPath, timeoutHeader, "10")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.LessOrEqual(t, took, within)
 	read := parseScrape(t, w.Body.String())
-	require.EqualValues(t, 0, value(t, read, "zkrecipes_exporter_up"))
+	require.Equal(t, 0, number(t, read, "zkrecipes_exporter_up"))
 	require.Len(t, read, 2, "nothing that could be taken for the truth")
 	require.Contains(t, read, "zkrecipes_build_info")
 }
@@ -98,7 +98,7 @@ func TestSurveysThatAreInterrupted(t *testing.T) {
 					scrapeOf(t, x)
 					rule := w.Server.On(op, "/").Client("exporter")
 					fault(rule)
-					require.EqualValues(t, 1, value(t, scrapeOf(t, x), "zkrecipes_lock_holding", "path", "/locks/a"))
+					require.Equal(t, 1, number(t, scrapeOf(t, x), "zkrecipes_lock_holding", "path", "/locks/a"))
 					<-rule.Fired()
 					require.Equal(t, []string{""}, logged(x))
 				})
@@ -130,7 +130,7 @@ func TestScrapeOfWhatMayNotBeRead(t *testing.T) {
 		javaNode(t, c, "/locks/closed/lock-")
 		w.Server.On(zktest.OpGetChildren2, "/locks/closed").Client("exporter").Always().Fail(zktest.NoAuth)
 		read := scrapeOf(t, exporterIn(t, w, "--litter"))
-		require.EqualValues(t, 1, value(t, read, "zkrecipes_paths_unreadable"))
+		require.Equal(t, 1, number(t, read, "zkrecipes_paths_unreadable"))
 		require.Len(t, read["zkrecipes_lock_holding"], 1)
 		require.Len(t, read["zkrecipes_litter"], 7)
 	})
@@ -147,10 +147,10 @@ func TestServerThatIsSilent(t *testing.T) {
 		for range 4 {
 			time.Sleep(15 * time.Second)
 			requireDown(t, x, reconnectLimit)
-			w, took := ask(x, t.Context(), "/-/ready")
+			w, took := ask(t.Context(), x, "/-/ready")
 			require.Equal(t, http.StatusServiceUnavailable, w.Code)
 			require.Zero(t, took)
-			w, _ = ask(x, t.Context(), "/-/healthy")
+			w, _ = ask(t.Context(), x, "/-/healthy")
 			require.Equal(t, http.StatusOK, w.Code)
 		}
 		w.Server.Stall("exporter", false)
@@ -171,13 +171,13 @@ func TestExporterBeforeTheServers(t *testing.T) {
 		requireDown(t, x, reconnectLimit)
 		time.Sleep(time.Minute)
 		requireDown(t, x, reconnectLimit)
-		answer, _ := ask(x, t.Context(), "/-/ready")
+		answer, _ := ask(t.Context(), x, "/-/ready")
 		require.Equal(t, http.StatusServiceUnavailable, answer.Code)
 		require.Contains(t, answer.Body.String(), w.Server.Addr(), "which server")
 		w.Server.RefuseConnections("exporter", false)
 		time.Sleep(15 * time.Second)
 		scrapeOf(t, x)
-		answer, _ = ask(x, t.Context(), "/-/ready")
+		answer, _ = ask(t.Context(), x, "/-/ready")
 		require.Equal(t, http.StatusOK, answer.Code)
 		require.Len(t, logged(x), 2)
 	})
@@ -202,7 +202,7 @@ func TestScrapeThatIsCanceled(t *testing.T) {
 		w.Server.Stall("exporter", true)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		answer, took := ask(x, ctx, metricsPath)
+		answer, took := ask(ctx, x, metricsPath)
 		require.Equal(t, 100*time.Millisecond, took)
 		require.Empty(t, answer.Body.String())
 		x.surveys.running.Wait()

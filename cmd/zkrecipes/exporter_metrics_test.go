@@ -59,11 +59,11 @@ func TestLimitOfTheExporter(t *testing.T) {
 	for limit := 1; limit <= 12; limit++ {
 		paths, read := order(limit)
 		require.ElementsMatch(t, want[:min(limit, 11)], paths, limit)
-		require.EqualValues(t, max(11-limit, 0), value(t, read, "zkrecipes_locks_left_out"))
-		require.EqualValues(t, 11, value(t, read, "zkrecipes_locks_in_use", "recipe", "lock"))
-		require.EqualValues(t, 6, value(t, read, "zkrecipes_locks_contended", "recipe", "lock"))
-		require.EqualValues(t, 22, value(t, read, "zkrecipes_locks_waiters", "recipe", "lock"))
-		require.EqualValues(t, 0, value(t, read, "zkrecipes_locks_in_use", "recipe", "election"))
+		require.Equal(t, max(11-limit, 0), number(t, read, "zkrecipes_locks_left_out"))
+		require.Equal(t, 11, number(t, read, "zkrecipes_locks_in_use", "recipe", "lock"))
+		require.Equal(t, 6, number(t, read, "zkrecipes_locks_contended", "recipe", "lock"))
+		require.Equal(t, 22, number(t, read, "zkrecipes_locks_waiters", "recipe", "lock"))
+		require.Equal(t, 0, number(t, read, "zkrecipes_locks_in_use", "recipe", "election"))
 	}
 	e := exposition{}
 	e.addLocks(found, ownPaths)
@@ -86,14 +86,14 @@ func TestTemplatesOfTheExporter(t *testing.T) {
 	read := parseScrape(t, e.String())
 	require.Len(t, read["zkrecipes_lock_holding"], 2)
 	of := []string{"path", "/locks/*", "recipe", "semaphore"}
-	require.EqualValues(t, 5, value(t, read, "zkrecipes_lock_holding", of...))
-	require.EqualValues(t, 3, value(t, read, "zkrecipes_lock_waiting", of...))
-	require.EqualValues(t, 9, value(t, read, "zkrecipes_lock_size", of...))
+	require.Equal(t, 5, number(t, read, "zkrecipes_lock_holding", of...))
+	require.Equal(t, 3, number(t, read, "zkrecipes_lock_waiting", of...))
+	require.Equal(t, 9, number(t, read, "zkrecipes_lock_size", of...))
 	require.InDelta(t, float64(time.Now().Add(-40*time.Second).Unix()), value(t, read, "zkrecipes_lock_held_since_timestamp_seconds", of...), 3)
 	require.InDelta(t, float64(time.Now().Add(-7*time.Second).Unix()), value(t, read, "zkrecipes_lock_waiting_since_timestamp_seconds", of...), 3)
 	require.Len(t, read["zkrecipes_lock_holder"], 1)
-	require.EqualValues(t, 1, value(t, read, "zkrecipes_lock_holder", "path", "/locks/orders", "holder", "0x7"))
-	require.EqualValues(t, 2, value(t, read, "zkrecipes_locks_left_out"), "both others")
+	require.Equal(t, 1, number(t, read, "zkrecipes_lock_holder", "path", "/locks/orders", "holder", "0x7"))
+	require.Equal(t, 2, number(t, read, "zkrecipes_locks_left_out"), "both others")
 }
 
 // What nobody holds, and whose holder is not known, has no holder and no time.

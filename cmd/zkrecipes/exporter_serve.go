@@ -53,7 +53,7 @@ type exporter struct {
 // closes the listener.
 func (x *exporter) serve(ctx context.Context, listener net.Listener) error {
 	living, end := context.WithCancel(context.Background())
-	x.surveys.ctx = living
+	x.surveys.during(living)
 	server := &http.Server{
 		Handler: x.handler(), ErrorLog: log.New(io.Discard, "", 0), MaxHeaderBytes: 1 << 16,
 		ReadHeaderTimeout: 10 * time.Second, WriteTimeout: x.limit + 10*time.Second, IdleTimeout: 5 * time.Minute,
@@ -95,10 +95,8 @@ func (x *exporter) connect(ctx context.Context) error {
 			x.client = client
 			close(x.connected)
 			return nil
-		case ctx.Err() != nil:
-			return nil
-		case !isUnanswered(err):
-			return err
+		case ctx.Err() != nil, !isUnanswered(err):
+			return unlessOver(ctx, err)
 		}
 		x.note(err)
 	}
@@ -111,14 +109,12 @@ func (x *exporter) note(err error) {
 	defer x.mu.Unlock()
 	had := x.failed
 	x.failed = err
-	text := ""
-	switch {
-	case err != nil && had == nil:
-		text = "exporter: no metrics: " + errorText(err)
-	case err == nil && had != nil:
-		text = "exporter: metrics again"
-	default:
+	if (err == nil) == (had == nil) {
 		return
+	}
+	text := "exporter: metrics again"
+	if err != nil {
+		text = "exporter: no metrics: " + errorText(err)
 	}
 	_ = printLine(x.log, strings.Trim(string(inMillis(time.Now())), `"`)+" "+text)
 }

@@ -30,6 +30,9 @@ type sharedSurvey struct {
 	err   error
 }
 
+// during makes a context that of all surveys. It is called once, before there is one.
+func (s *surveys) during(ctx context.Context) { s.ctx = ctx }
+
 // get waits for the survey that is under way, or for a new one, but not longer than ctx
 // lasts.
 func (s *surveys) get(ctx context.Context) (exposition, error) {

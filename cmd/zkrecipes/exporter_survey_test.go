@@ -51,7 +51,7 @@ func TestScrapesShareASurvey(t *testing.T) {
 					time.Sleep(time.Duration(i) * 19 * time.Millisecond)
 					e, err := s.get(t.Context())
 					require.NoError(t, err)
-					require.EqualValues(t, round+1, e["zkrecipes_locks_in_use"][""])
+					require.Equal(t, round+1, int(e["zkrecipes_locks_in_use"][""]))
 				})
 			}
 			scrapes.Wait()
@@ -81,7 +81,7 @@ func TestSurveyEndsWithItsScrapes(t *testing.T) {
 		require.Zero(t, atATime.Load())
 		e, err := s.get(t.Context())
 		require.NoError(t, err, "a canceled one is not joined")
-		require.EqualValues(t, 2, e["zkrecipes_locks_in_use"][""])
+		require.Equal(t, 2, int(e["zkrecipes_locks_in_use"][""]))
 	})
 }
 
@@ -89,9 +89,10 @@ func TestSurveyEndsWithItsScrapes(t *testing.T) {
 // next one.
 func TestSurveyThatIsCanceledLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		late, begun := make(chan struct{}), 0
+		var begun atomic.Int32
+		late := make(chan struct{})
 		s := &surveys{ctx: t.Context(), take: func(context.Context) (exposition, error) {
-			if begun++; begun == 1 {
+			if begun.Add(1) == 1 {
 				<-late
 				return nil, errors.New("of the first one")
 			}
@@ -102,11 +103,32 @@ func TestSurveyThatIsCanceledLate(t *testing.T) {
 		defer cancel()
 		_, err := s.get(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		go func() { time.Sleep(time.Second / 2); close(late) }()
-		_, err = s.get(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, 2, begun)
+		var next sync.WaitGroup
+		for i := range 2 {
+			next.Go(func() {
+				time.Sleep(time.Duration(i) * 700 * time.Millisecond)
+				_, err := s.get(t.Context())
+				require.NoError(t, err)
+			})
+		}
+		time.Sleep(time.Second / 2)
+		close(late)
+		next.Wait()
+		require.EqualValues(t, 2, begun.Load())
 		s.running.Wait()
+	})
+}
+
+// One that has ended is not joined, although somebody has not left it yet.
+func TestSurveyThatHasEnded(t *testing.T) {
+	surveying(t, func(t *testing.T, s *surveys, begun, _ *atomic.Int32) {
+		v := s.join()
+		<-v.done
+		e, err := s.get(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 2, int(e["zkrecipes_locks_in_use"][""]))
+		s.leave(v)
+		require.EqualValues(t, 2, begun.Load())
 	})
 }
 
