@@ -33,67 +33,71 @@ func heldLock(path string, seconds int) inspect.LockInUse {
 // With a limit, the locks with most waiters have series, then those that were held
 // longest, and nothing is lost from the sums.
 func TestLimitOfTheExporter(t *testing.T) {
-	var found []inspect.LockInUse
-	for i := range 10 {
-		l := heldLock(fmt.Sprintf("/l%d", i), i)
-		l.Waiting = []int{0, 0, 0, 5, 5, 0, 9, 1, 1, 0}[i]
-		found = append(found, l)
-	}
-	free := heldLock("/free", 0)
-	free.Head.State, free.Holding, free.Waiting = inspect.Waiting, 0, 1
-	found = append(found, free)
-	order := func(limit int) (paths []string, read map[string][]scraped) {
-		e, view := exposition{}, ownPaths
-		view.limit = limit
-		e.addLocks(found, view)
-		read = parseScrape(t, e.String())
-		for _, name := range []string{"zkrecipes_lock_holding", "zkrecipes_lock_waiting", "zkrecipes_lock_held_since_timestamp_seconds", "zkrecipes_lock_holder"} {
-			require.LessOrEqual(t, len(read[name]), max(limit, 1))
+	synctest.Test(t, func(t *testing.T) { // no time passes
+		var found []inspect.LockInUse
+		for i := range 10 {
+			l := heldLock(fmt.Sprintf("/l%d", i), i)
+			l.Waiting = []int{0, 0, 0, 5, 5, 0, 9, 1, 1, 0}[i]
+			found = append(found, l)
 		}
-		for _, s := range read["zkrecipes_lock_holding"] {
-			paths = append(paths, s.labels["path"])
+		free := heldLock("/free", 0)
+		free.Head.State, free.Holding, free.Waiting = inspect.Waiting, 0, 1
+		found = append(found, free)
+		order := func(limit int) (paths []string, read map[string][]scraped) {
+			e, view := exposition{}, ownPaths
+			view.limit = limit
+			e.addLocks(found, view)
+			read = parseScrape(t, e.String())
+			for _, name := range []string{"zkrecipes_lock_holding", "zkrecipes_lock_waiting", "zkrecipes_lock_held_since_timestamp_seconds", "zkrecipes_lock_holder"} {
+				require.LessOrEqual(t, len(read[name]), max(limit, 1))
+			}
+			for _, s := range read["zkrecipes_lock_holding"] {
+				paths = append(paths, s.labels["path"])
+			}
+			return paths, read
 		}
-		return paths, read
-	}
-	want := []string{"/l6", "/l4", "/l3", "/l8", "/l7", "/free", "/l9", "/l5", "/l2", "/l1", "/l0"}
-	for limit := 1; limit <= 12; limit++ {
-		paths, read := order(limit)
-		require.ElementsMatch(t, want[:min(limit, 11)], paths, limit)
-		require.Equal(t, max(11-limit, 0), number(t, read, "zkrecipes_locks_left_out"))
-		require.Equal(t, 11, number(t, read, "zkrecipes_locks_in_use", "recipe", "lock"))
-		require.Equal(t, 6, number(t, read, "zkrecipes_locks_contended", "recipe", "lock"))
-		require.Equal(t, 22, number(t, read, "zkrecipes_locks_waiters", "recipe", "lock"))
-		require.Equal(t, 0, number(t, read, "zkrecipes_locks_in_use", "recipe", "election"))
-	}
-	e := exposition{}
-	e.addLocks(found, ownPaths)
-	require.Len(t, parseScrape(t, e.String())["zkrecipes_lock_holding"], 11, "0 is no limit")
+		want := []string{"/l6", "/l4", "/l3", "/l8", "/l7", "/free", "/l9", "/l5", "/l2", "/l1", "/l0"}
+		for limit := 1; limit <= 12; limit++ {
+			paths, read := order(limit)
+			require.ElementsMatch(t, want[:min(limit, 11)], paths, limit)
+			require.Equal(t, max(11-limit, 0), number(t, read, "zkrecipes_locks_left_out"))
+			require.Equal(t, 11, number(t, read, "zkrecipes_locks_in_use", "recipe", "lock"))
+			require.Equal(t, 6, number(t, read, "zkrecipes_locks_contended", "recipe", "lock"))
+			require.Equal(t, 22, number(t, read, "zkrecipes_locks_waiters", "recipe", "lock"))
+			require.Equal(t, 0, number(t, read, "zkrecipes_locks_in_use", "recipe", "election"))
+		}
+		e := exposition{}
+		e.addLocks(found, ownPaths)
+		require.Len(t, parseScrape(t, e.String())["zkrecipes_lock_holding"], 11, "0 is no limit")
+	})
 }
 
 // Locks of one template share a series, and nobody is named as the holder of several.
 func TestTemplatesOfTheExporter(t *testing.T) {
-	p := &program{}
-	x, err := p.newExporter(strings.Fields("--servers x:1 --paths /locks/orders,/locks/* --holder-after 0s --limit 2"))
-	require.NoError(t, err)
-	sized := heldLock("/locks/b", 30)
-	sized.Recipe, sized.Size, sized.Holding = inspect.Semaphore, 4, 3
-	other := heldLock("/locks/c", 40)
-	other.Recipe, other.Size, other.Waiting, other.WaitingSince = inspect.Semaphore, 5, 2, time.Now().Add(-7*time.Second)
-	later := heldLock("/locks/d", 1)
-	later.Recipe, later.Waiting, later.WaitingSince = inspect.Semaphore, 1, time.Now().Add(-2*time.Second)
-	e := exposition{}
-	e.addLocks([]inspect.LockInUse{heldLock("/locks/orders", 5), sized, other, later, heldLock("/other", 4), heldLock("/elsewhere/x", 3)}, x.view)
-	read := parseScrape(t, e.String())
-	require.Len(t, read["zkrecipes_lock_holding"], 2)
-	of := []string{"path", "/locks/*", "recipe", "semaphore"}
-	require.Equal(t, 5, number(t, read, "zkrecipes_lock_holding", of...))
-	require.Equal(t, 3, number(t, read, "zkrecipes_lock_waiting", of...))
-	require.Equal(t, 9, number(t, read, "zkrecipes_lock_size", of...))
-	require.InDelta(t, float64(time.Now().Add(-40*time.Second).Unix()), value(t, read, "zkrecipes_lock_held_since_timestamp_seconds", of...), 3)
-	require.InDelta(t, float64(time.Now().Add(-7*time.Second).Unix()), value(t, read, "zkrecipes_lock_waiting_since_timestamp_seconds", of...), 3)
-	require.Len(t, read["zkrecipes_lock_holder"], 1)
-	require.Equal(t, 1, number(t, read, "zkrecipes_lock_holder", "path", "/locks/orders", "holder", "0x7"))
-	require.Equal(t, 2, number(t, read, "zkrecipes_locks_left_out"), "both others")
+	synctest.Test(t, func(t *testing.T) { // no time passes
+		p := &program{}
+		x, err := p.newExporter(strings.Fields("--servers x:1 --paths /locks/orders,/locks/* --holder-after 0s --limit 2"))
+		require.NoError(t, err)
+		sized := heldLock("/locks/b", 30)
+		sized.Recipe, sized.Size, sized.Holding = inspect.Semaphore, 4, 3
+		other := heldLock("/locks/c", 40)
+		other.Recipe, other.Size, other.Waiting, other.WaitingSince = inspect.Semaphore, 5, 2, time.Now().Add(-7*time.Second)
+		later := heldLock("/locks/d", 1)
+		later.Recipe, later.Waiting, later.WaitingSince = inspect.Semaphore, 1, time.Now().Add(-2*time.Second)
+		e := exposition{}
+		e.addLocks([]inspect.LockInUse{heldLock("/locks/orders", 5), sized, other, later, heldLock("/other", 4), heldLock("/elsewhere/x", 3)}, x.view)
+		read := parseScrape(t, e.String())
+		require.Len(t, read["zkrecipes_lock_holding"], 2)
+		of := []string{"path", "/locks/*", "recipe", "semaphore"}
+		require.Equal(t, 5, number(t, read, "zkrecipes_lock_holding", of...))
+		require.Equal(t, 3, number(t, read, "zkrecipes_lock_waiting", of...))
+		require.Equal(t, 9, number(t, read, "zkrecipes_lock_size", of...))
+		require.InDelta(t, float64(time.Now().Add(-40*time.Second).Unix()), value(t, read, "zkrecipes_lock_held_since_timestamp_seconds", of...), 3)
+		require.InDelta(t, float64(time.Now().Add(-7*time.Second).Unix()), value(t, read, "zkrecipes_lock_waiting_since_timestamp_seconds", of...), 3)
+		require.Len(t, read["zkrecipes_lock_holder"], 1)
+		require.Equal(t, 1, number(t, read, "zkrecipes_lock_holder", "path", "/locks/orders", "holder", "0x7"))
+		require.Equal(t, 2, number(t, read, "zkrecipes_locks_left_out"), "both others")
+	})
 }
 
 // What nobody holds, and whose holder is not known, has no holder and no time.

@@ -41,6 +41,13 @@ func fetched(t *testing.T, url string) (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
+// awaitReady waits until an exporter is connected: a scrape does so too, but not for as
+// long as a busy machine may need.
+func awaitReady(t *testing.T, url string) {
+	t.Helper()
+	until(t, "it is connected", func() bool { status, _ := fetched(t, url+"/-/ready"); return status == http.StatusOK })
+}
+
 func TestExporter(t *testing.T) {
 	t.Parallel()
 	server := zktest.NewServer(t)
@@ -50,6 +57,7 @@ func TestExporter(t *testing.T) {
 	foreign(t, c, "/app/elsewhere", "")
 	for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		p, url := exporting(t, server, "/locks", "--servers", server.Addr()+"/app", "--holder-after", "0s", "--litter")
+		awaitReady(t, url)
 		status, body := fetched(t, url+metricsPath)
 		require.Equal(t, http.StatusOK, status)
 		read := parseScrape(t, body)
@@ -83,12 +91,12 @@ func TestExporterThatEndsDuringAScrape(t *testing.T) {
 	for _, stays := range []bool{false, true} {
 		server := zktest.NewServer(t)
 		p, url := exporting(t, server)
-		until(t, "it is connected", func() bool { status, _ := fetched(t, url+"/-/ready"); return status == http.StatusOK })
+		awaitReady(t, url)
 		rule := server.On(zktest.OpGetChildren2, "/").Nth(1).Before()
 		if stays {
 			rule.Mute()
 		} else {
-			rule.Delay(500 * time.Millisecond)
+			rule.Delay(100 * time.Millisecond)
 		}
 		scraped := make(chan string, 1)
 		go func() {
