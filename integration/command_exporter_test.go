@@ -97,7 +97,7 @@ func TestExporterOfARealServer(t *testing.T) {
 	awaitScrape(t, url, "zkrecipes_exporter_up 0\n")
 	asked := time.Now()
 	require.NotContains(t, scraped(t, url), "zkrecipes_locks_in_use")
-	assert.Less(t, time.Since(asked), 5*time.Second)
+	assert.Less(t, time.Since(asked), 9*time.Second, "less than a scrape may take")
 	require.NoError(t, servers.Node(0).Start(within(t, limit)))
 	awaitScrape(t, url, "zkrecipes_exporter_up 1\n")
 	require.NoError(t, exporter.command.Process.Signal(syscall.SIGTERM))

@@ -21,7 +21,7 @@ import (
 )
 
 // limit is how long an expected event may take.
-const limit = time.Minute
+const limit = 2 * time.Minute
 
 // folder has the files that are tested; docs describes them.
 const (

@@ -112,15 +112,15 @@ func (p *prom) firing(name string) (firing []alert) {
 }
 
 // awaitFiring waits until an alert fires, and returns it.
-func (p *prom) awaitFiring(name string) []alert {
+func (p *prom) awaitFiring(name string) (firing []alert) {
 	p.t.Helper()
 	await(p.t, "alert "+name, func() string {
-		if len(p.firing(name)) == 0 {
+		if firing = p.firing(name); len(firing) == 0 {
 			return "it does not fire"
 		}
 		return ""
 	})
-	return p.firing(name)
+	return firing // asked again, it may have ended: a scrape that takes too long ends it
 }
 
 // awaitQuiet waits until an expression has a result and an alert, after that, neither
