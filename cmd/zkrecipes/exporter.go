@@ -93,7 +93,7 @@ func (p *program) newExporter(args []string) (*exporter, error) {
 
 // view returns which locks have series.
 func (f *exporterFlags) view() (lockView, error) {
-	view := lockView{label: quote.Path, limit: f.limit.value, holderAfter: f.holderAfter.value}
+	view := lockView{label: pathLabel, limit: f.limit.value, holderAfter: f.holderAfter.value}
 	if f.limit.value < 0 {
 		return view, usageErrorf("exporter: --limit %d: %v", f.limit.value, errNegative)
 	}

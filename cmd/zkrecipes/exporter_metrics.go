@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/inspect"
@@ -64,16 +65,21 @@ type lockView struct {
 	heldFor     map[string]time.Duration // at least, by the path of the holder's node
 }
 
+// pathLabel is the label of a lock that has its own. Backslashes are doubled, so that a
+// path which is escaped is not taken for one that looks the same.
+func pathLabel(path string) string { return quote.Path(strings.ReplaceAll(path, `\`, `\\`)) }
+
 // lockRecipes are the values of the label recipe.
 var lockRecipes = []inspect.Recipe{inspect.Lock, inspect.Election, inspect.Semaphore, inspect.Stripe, inspect.Run}
 
 // A lockGroup is the locks that share a series.
 type lockGroup struct {
-	path, recipe           string
-	locks                  []*inspect.LockInUse
-	holding, waiting, size int
-	heldSince              time.Time // the earliest; zero for none, as the next
-	waitingSince           time.Time
+	path, recipe     string
+	locks            []*inspect.LockInUse
+	holding, waiting int
+	size             float64   // stripes may be as many as somebody has written
+	heldSince        time.Time // the earliest; zero for none, as the next
+	waitingSince     time.Time
 }
 
 // addLocks adds all that there is about locks.
@@ -122,7 +128,7 @@ func groupLocks(found []inspect.LockInUse, label func(path string) string) []*lo
 			byKey[k], groups = g, append(groups, g)
 		}
 		g.locks = append(g.locks, l)
-		g.holding, g.waiting, g.size = g.holding+l.Holding, g.waiting+l.Waiting, g.size+l.Size
+		g.holding, g.waiting, g.size = g.holding+l.Holding, g.waiting+l.Waiting, g.size+float64(l.Size)
 		g.heldSince = earliest(g.heldSince, l.HeldSince())
 		g.waitingSince = earliest(g.waitingSince, l.WaitingSince)
 	}
@@ -155,7 +161,7 @@ func (e exposition) addGroup(g *lockGroup) {
 	e.add("zkrecipes_lock_holding", float64(g.holding), of...)
 	e.add("zkrecipes_lock_waiting", float64(g.waiting), of...)
 	if g.size > 0 {
-		e.add("zkrecipes_lock_size", float64(g.size), of...)
+		e.add("zkrecipes_lock_size", g.size, of...)
 	}
 	if !g.heldSince.IsZero() {
 		e.add("zkrecipes_lock_held_since_timestamp_seconds", unixSeconds(g.heldSince), of...)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -15,12 +16,11 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/inspect"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
-	"github.com/zkrecipes/zkrecipes/internal/quote"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
 // ownPaths is a view of all locks, with the holder of each.
-var ownPaths = lockView{label: quote.Path}
+var ownPaths = lockView{label: pathLabel}
 
 // heldLock is a lock that somebody has held for as many seconds.
 func heldLock(path string, seconds int) inspect.LockInUse {
@@ -98,6 +98,17 @@ func TestTemplatesOfTheExporter(t *testing.T) {
 		require.Equal(t, 1, number(t, read, "zkrecipes_lock_holder", "path", "/locks/orders", "holder", "0x7"))
 		require.Equal(t, 2, number(t, read, "zkrecipes_locks_left_out"), "both others")
 	})
+}
+
+// A node says how many stripes there are, and anybody may have written it.
+func TestSizesThatAreTooLargeToAdd(t *testing.T) {
+	found := []inspect.LockInUse{heldLock("/a", 1), heldLock("/b", 2)}
+	for i := range found {
+		found[i].Recipe, found[i].Size = inspect.Stripe, math.MaxInt
+	}
+	e := exposition{}
+	e.addLocks(found, lockView{label: func(string) string { return "/*" }})
+	require.InEpsilon(t, 2*float64(math.MaxInt), value(t, parseScrape(t, e.String()), "zkrecipes_lock_size"), 1e-9)
 }
 
 // What nobody holds, and whose holder is not known, has no holder and no time.

@@ -235,6 +235,20 @@ func TestCutPathsShareASeries(t *testing.T) {
 	require.Equal(t, 2, number(t, read, "zkrecipes_lock_holding"))
 }
 
+// Paths that differ only in what is escaped are two locks. An escaped one could look
+// like another that has the escape sequence itself in its name.
+func TestEscapedPathsAreNotMerged(t *testing.T) {
+	paths := []string{"/a\u00a0b", `/a\u00a0b`, `/a\\u00a0b`, "/a\\\u00a0b", "/a\u200bb", `/a\u200bb`, "/a\xffb", `/a\xffb`, "/a\uFFFDb", `/a\b`, `/a\\b`, `/a"b`, `/a\"b`}
+	e, found := exposition{}, []inspect.LockInUse{}
+	for i, path := range paths {
+		found = append(found, heldLock(path, i))
+	}
+	e.addLocks(found, ownPaths)
+	read := parseScrape(t, e.String())
+	require.Len(t, read["zkrecipes_lock_holding"], len(paths))
+	require.Len(t, read["zkrecipes_lock_holder"], len(paths))
+}
+
 func TestNumbersAreWrittenInFull(t *testing.T) {
 	e := exposition{}
 	e.add("zkrecipes_locks_in_use", 1795725956.776)
