@@ -54,7 +54,7 @@ func (p *program) exporter(args []string) error {
 	}
 	ctx, stop := untilEnd()
 	defer stop()
-	return untilOver(ctx, func(ctx context.Context) error {
+	return untilOver(ctx, scrapeGrace+flushLimit, func(ctx context.Context) error {
 		_ = printLine(p.stdout, "http://"+listener.Addr().String()+metricsPath) // a caller that chose the port need not read it
 		return x.serve(ctx, listener)
 	})

@@ -96,7 +96,7 @@ func TestExporterThatEndsDuringAScrape(t *testing.T) {
 		if stays {
 			rule.Mute()
 		} else {
-			rule.Delay(100 * time.Millisecond)
+			rule.Delay(flushLimit + 200*time.Millisecond) // much less than scrapeGrace
 		}
 		scraped := make(chan string, 1)
 		go func() {

@@ -48,13 +48,13 @@ func (p *program) listen(f *electFlags) error {
 		return err
 	}
 	l := &listener{out: p.stdout, path: f.paths[0], json: f.json, client: client, election: election}
-	return unlessOver(ctx, untilOver(ctx, l.run))
+	return unlessOver(ctx, untilOver(ctx, flushLimit, l.run))
 }
 
-// untilOver runs what prints until its context ends. Then it waits no longer than
-// flushLimit: what is printed may block, as on a terminal that was stopped with Ctrl-S,
-// or in a pipe that nobody reads. So it is for what ends the process.
-func untilOver(ctx context.Context, run func(context.Context) error) (err error) {
+// untilOver runs what prints until its context ends. Then it waits no longer than a
+// limit: what is printed may block, as on a terminal that was stopped with Ctrl-S, or in
+// a pipe that nobody reads. So it is for what ends the process.
+func untilOver(ctx context.Context, limit time.Duration, run func(context.Context) error) (err error) {
 	done := make(chan error, 1)
 	go func() { done <- run(ctx) }()
 	select {
@@ -62,7 +62,7 @@ func untilOver(ctx context.Context, run func(context.Context) error) (err error)
 	case <-ctx.Done():
 		select {
 		case err = <-done:
-		case <-time.After(flushLimit):
+		case <-time.After(limit):
 		}
 	}
 	return err

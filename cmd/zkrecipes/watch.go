@@ -123,7 +123,7 @@ func (p *program) lsWatch(f *lsFlags, path string, as format) error {
 		}
 		return l, nil
 	}
-	return untilOver(ctx, func(ctx context.Context) error {
+	return untilOver(ctx, flushLimit, func(ctx context.Context) error {
 		show, end := p.viewer(f, path, as)
 		defer end()
 		w.show = show
