@@ -56,7 +56,7 @@ func (x *exporter) serve(ctx context.Context, listener net.Listener) error {
 	x.surveys.during(living)
 	server := &http.Server{
 		Handler: x.handler(), ErrorLog: log.New(io.Discard, "", 0), MaxHeaderBytes: 1 << 16,
-		ReadHeaderTimeout: 10 * time.Second, WriteTimeout: x.limit + 10*time.Second, IdleTimeout: 5 * time.Minute,
+		ReadTimeout: 10 * time.Second, WriteTimeout: x.limit + 10*time.Second, IdleTimeout: 5 * time.Minute,
 	}
 	over := make(chan error, 2)
 	var running sync.WaitGroup
