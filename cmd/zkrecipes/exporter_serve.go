@@ -189,28 +189,26 @@ func (x *exporter) scrape(w http.ResponseWriter, r *http.Request) {
 	limit := scrapeLimit(r.Header.Get("X-Prometheus-Scrape-Timeout-Seconds"), x.limit)
 	ctx, cancel := context.WithTimeoutCause(r.Context(), limit, unanswered("no answer within %v", limit))
 	defer cancel()
-	found, err := x.metrics(ctx)
+	text, err := x.metrics(ctx)
 	if r.Context().Err() != nil {
 		return // nobody reads it
 	}
 	x.note(err)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = io.WriteString(w, found.String())
+	_, _ = io.WriteString(w, text)
 }
 
 // metrics returns what one scrape gets, also if there is an error.
-func (x *exporter) metrics(ctx context.Context) (exposition, error) {
-	_, err := x.reach(ctx)
-	if err == nil {
-		var found exposition
-		if found, err = x.surveys.get(ctx); err == nil {
-			return found, nil
+func (x *exporter) metrics(ctx context.Context) (text string, err error) {
+	if _, err = x.reach(ctx); err == nil {
+		if text, err = x.surveys.get(ctx); err == nil {
+			return text, nil
 		}
 		if cause := context.Cause(ctx); errors.Is(err, ctx.Err()) {
 			err = cause
 		}
 	}
-	return withoutSurvey(), err
+	return withoutSurvey().String(), err
 }
 
 // scrapeLimit is how long a scrape may take: less than Prometheus waits, which is in a

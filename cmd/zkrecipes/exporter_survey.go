@@ -11,7 +11,7 @@ import (
 
 // surveys lets scrapes that come at the same time share one survey.
 type surveys struct {
-	take func(ctx context.Context) (exposition, error)
+	take func(ctx context.Context) (text string, err error)
 	ctx  context.Context // of all surveys
 
 	running sync.WaitGroup
@@ -25,9 +25,9 @@ type sharedSurvey struct {
 	waiting int // guarded by surveys.mu
 	cancel  context.CancelFunc
 
-	done  chan struct{}
-	found exposition // set before done is closed, and so is err
-	err   error
+	done chan struct{}
+	text string // written once for all; set before done is closed, and so is err
+	err  error
 }
 
 // during makes a context that of all surveys. It is called once, before there is one.
@@ -35,14 +35,14 @@ func (s *surveys) during(ctx context.Context) { s.ctx = ctx }
 
 // get waits for the survey that is under way, or for a new one, but not longer than ctx
 // lasts.
-func (s *surveys) get(ctx context.Context) (exposition, error) {
+func (s *surveys) get(ctx context.Context) (text string, err error) {
 	v := s.join()
 	defer s.leave(v)
 	select {
 	case <-v.done:
-		return v.found, v.err
+		return v.text, v.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return "", ctx.Err()
 	}
 }
 
@@ -73,7 +73,7 @@ func (s *surveys) begin() *sharedSurvey {
 	v := &sharedSurvey{cancel: cancel, done: make(chan struct{})}
 	s.running.Go(func() {
 		defer cancel()
-		v.found, v.err = s.take(ctx)
+		v.text, v.err = s.take(ctx)
 		s.mu.Lock()
 		if s.now == v { // the next scrape must not get what was found before it came
 			s.now = nil
@@ -85,20 +85,20 @@ func (s *surveys) begin() *sharedSurvey {
 }
 
 // survey looks at all locks once.
-func (x *exporter) survey(ctx context.Context) (exposition, error) {
+func (x *exporter) survey(ctx context.Context) (text string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, x.limit, unanswered("no answer within %v", x.limit))
 	defer cancel()
 	begun := time.Now()
 	locks, err := inspect.Locks(ctx, x.client, x.full)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	unreadable := locks.Unreadable
 	e := exposition{}
 	if x.litter {
 		found, err := inspect.FindLitter(ctx, x.client, x.full)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		e.addLitter(found.Litter)
 		unreadable = append(unreadable, found.Unreadable...)
@@ -115,5 +115,5 @@ func (x *exporter) survey(ctx context.Context) (exposition, error) {
 	e.add("zkrecipes_paths_unreadable", float64(len(unreadable)))
 	e.add("zkrecipes_exporter_survey_seconds", time.Since(begun).Seconds())
 	e.addUp(1)
-	return e, nil
+	return e.String(), nil
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,17 +21,15 @@ func surveying(t *testing.T, test func(t *testing.T, s *surveys, begun, atATime 
 	synctest.Test(t, func(t *testing.T) {
 		var begun, atATime atomic.Int32
 		ctx, end := context.WithCancel(t.Context())
-		s := &surveys{ctx: ctx, take: func(ctx context.Context) (exposition, error) {
+		s := &surveys{ctx: ctx, take: func(ctx context.Context) (string, error) {
 			n := begun.Add(1)
 			atATime.Add(1)
 			defer atATime.Add(-1)
 			select {
 			case <-time.After(time.Second):
-				e := exposition{}
-				e.add("zkrecipes_locks_in_use", float64(n))
-				return e, nil
+				return fmt.Sprint(n), nil
 			case <-ctx.Done():
-				return nil, ctx.Err()
+				return "", ctx.Err()
 			}
 		}}
 		test(t, s, &begun, &atATime)
@@ -49,9 +48,9 @@ func TestScrapesShareASurvey(t *testing.T) {
 			for i := range 50 {
 				scrapes.Go(func() {
 					time.Sleep(time.Duration(i) * 19 * time.Millisecond)
-					e, err := s.get(t.Context())
+					text, err := s.get(t.Context())
 					require.NoError(t, err)
-					require.Equal(t, round+1, int(e["zkrecipes_locks_in_use"][""]))
+					require.Equal(t, fmt.Sprint(round+1), text)
 				})
 			}
 			scrapes.Wait()
@@ -79,9 +78,9 @@ func TestSurveyEndsWithItsScrapes(t *testing.T) {
 		require.ErrorIs(t, <-errs, context.Canceled)
 		synctest.Wait()
 		require.Zero(t, atATime.Load())
-		e, err := s.get(t.Context())
+		text, err := s.get(t.Context())
 		require.NoError(t, err, "a canceled one is not joined")
-		require.Equal(t, 2, int(e["zkrecipes_locks_in_use"][""]))
+		require.Equal(t, "2", text)
 	})
 }
 
@@ -91,13 +90,13 @@ func TestSurveyThatIsCanceledLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun atomic.Int32
 		late := make(chan struct{})
-		s := &surveys{ctx: t.Context(), take: func(context.Context) (exposition, error) {
+		s := &surveys{ctx: t.Context(), take: func(context.Context) (string, error) {
 			if begun.Add(1) == 1 {
 				<-late
-				return nil, errors.New("of the first one")
+				return "", errors.New("of the first one")
 			}
 			time.Sleep(time.Second)
-			return exposition{}, nil
+			return "", nil
 		}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -124,9 +123,9 @@ func TestSurveyThatHasEnded(t *testing.T) {
 	surveying(t, func(t *testing.T, s *surveys, begun, _ *atomic.Int32) {
 		v := s.join()
 		<-v.done
-		e, err := s.get(t.Context())
+		text, err := s.get(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, 2, int(e["zkrecipes_locks_in_use"][""]))
+		require.Equal(t, "2", text)
 		s.leave(v)
 		require.EqualValues(t, 2, begun.Load())
 	})
