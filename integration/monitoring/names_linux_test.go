@@ -33,6 +33,11 @@ func TestFilesNameWhatIsMeasured(t *testing.T) {
 	for name := range metricsIn(documentation(t)) {
 		assert.Contains(t, measured, name, docs)
 	}
+	for _, page := range pages {
+		for _, query := range queriesIn(t, page) {
+			measured.check(t, page, query)
+		}
+	}
 	assertAllAreShown(t, d, measured)
 	for _, p := range d.Panels {
 		for _, q := range p.Targets {
@@ -65,7 +70,7 @@ var (
 	// selectorsIn are a metric and what is in the braces behind it.
 	selectorsIn = regexp.MustCompile(`\b(zkrecipes_[a-z_]+)\{([^}]*)\}`)
 	matchersIn  = regexp.MustCompile(`(\w+)(?:=~|!~|!=|=)(?:"|%q)`)
-	groupings   = regexp.MustCompile(`\b(?:by|without|on|ignoring|group_left|group_right) ?\(([^)]*)\)`)
+	groupings   = regexp.MustCompile(`\b(?:by|without|on|ignoring|group_left|group_right) ?\(([^)]+)\)`)
 )
 
 func metricsIn(text string) map[string]bool {
