@@ -24,7 +24,7 @@ func TestMutantsAreFound(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
 	together, passing, names := newPlanting(t, root), map[string]bool{}, namesOf(t, root)
-	for _, m := range slices.Concat(Mutants(), RevocationMutants(), InspectMutants(), CommandMutants(), ForceMutants(), HistoryMutants(), TrustMutants(), ObserverMutants(), RequestMutants(), TransportMutants(), HoldMutants(), ParentMutants(), ViewMutants(), HandOverMutants(), FrameworkHandOverMutants(), HandOverHistoryMutants(), MultiLockHistoryMutants(), AsyncMutants(), GroupMutants(), ListingMutants(), GroupHistoryMutants(), SessionMutants(), UnansweredMutants(), CrowdMutants(), MultiLockMutants(), StripedMutants(), OnceMutants(), SweepMutants(), DelayMutants(), RestMutants(), NextMutants(), OwnedMutants(), LockOrderMutants(), CycleMutants(), InUseMutants()) {
+	for _, m := range slices.Concat(Mutants(), RevocationMutants(), InspectMutants(), CommandMutants(), ForceMutants(), HistoryMutants(), TrustMutants(), ObserverMutants(), RequestMutants(), TransportMutants(), HoldMutants(), ParentMutants(), ViewMutants(), HandOverMutants(), FrameworkHandOverMutants(), HandOverHistoryMutants(), MultiLockHistoryMutants(), AsyncMutants(), GroupMutants(), ListingMutants(), GroupHistoryMutants(), SessionMutants(), UnansweredMutants(), CrowdMutants(), MultiLockMutants(), StripedMutants(), OnceMutants(), SweepMutants(), DelayMutants(), RestMutants(), NextMutants(), OwnedMutants(), LockOrderMutants(), CycleMutants(), InUseMutants(), ExporterMutants()) {
 		t.Run(m.Name, func(t *testing.T) {
 			text, changed := m.change(t, root)
 			m.requireTests(t, names(m.Package))
