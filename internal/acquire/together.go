@@ -54,7 +54,7 @@ func Together(ctx context.Context, recipes []*Recipe, ranks []int, timeout time.
 	w := first.begin(ctx, min(first.atOnceLimit(), timeout))
 	defer w.end()
 	for _, r := range recipes {
-		j.positions = append(j.positions, r.Queue.Position(kit.Of(r.Client).Within(session), &queue.Seen{Measured: w.seen.Measured}))
+		j.positions = append(j.positions, r.Queue.Position(kit.Of(r.Client).Within(session), &queue.Seen{}))
 	}
 	if err := queue.JoinTogether(w.ctx, j.positions); err != nil {
 		return nil, err
@@ -135,6 +135,7 @@ func (j *joint) grantNext(ctx context.Context, i int) (*lease.Lease, error) {
 			return nil, err
 		}
 		w.try.Client, w.try.Session = p.Client(), p.Client().Session()
+		w.seen.Record(r.Queue.Path, nil)
 		return w.try.Grant(p)
 	})
 }
