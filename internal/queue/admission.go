@@ -78,11 +78,21 @@ func (p *Position) await(ctx context.Context, also *Dependency) (again bool, err
 	case <-p.session.Done():
 		return false, p.session.Err()
 	}
-	p.seen.Notify()
+	if p.isKeptOut() {
+		p.seen.Notify()
+	}
 	if !p.takeLookDue() {
 		return false, nil
 	}
 	return also.Changed(ctx), nil
+}
+
+// isKeptOut reports whether others keep the position out, as far as it knows: then what
+// wakes it may be the change that it waits for. It is not an answer that it still needs
+// when that has come. A position of the next session waits for the same change.
+func (p *Position) isKeptOut() bool {
+	m := p.seen.Measured
+	return m != nil && !p.admissible && (len(p.waits) > 0 || m.Waited)
 }
 
 // dependOn has the position woken for slow looks.

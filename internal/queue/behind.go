@@ -25,6 +25,7 @@ func (p *Position) AwaitFront(ctx context.Context) error {
 		}
 	}
 	p.front = true
+	p.seen.Notify()
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/locks"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
@@ -57,5 +58,33 @@ func TestWhatIsMeasuredForObservers(t *testing.T) {
 		require.NoError(t, <-admitted)
 		require.Equal(t, 2, measured[2].Ahead, "when it joined, not when it came to the front")
 		others[1].Leave(t.Context())
+	})
+}
+
+// A reader that nobody keeps out has not waited for the reader ahead of it, although it
+// still needs an answer.
+func TestAnswersAreNoHandOver(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a := w.Client("a")
+		var positions []*queue.Position
+		var last queue.Measured
+		for range 3 {
+			q := locks.Queue(a, path, znode.Reader, queue.Self(""), 0)
+			rule := q.Rule
+			q.Rule = func(ctx context.Context, c *framework.Client) (queue.Policy, error) {
+				if len(positions) == 3 && last.Ahead < 0 {
+					positions[1].Leave(ctx) // behind the listing
+				}
+				return rule(ctx, c)
+			}
+			last = queue.Measured{Ahead: -1}
+			positions = append(positions, q.Position(a.In(a.Session()), &queue.Seen{Ahead: -1, Measured: &last}))
+			p := positions[len(positions)-1]
+			require.NoError(t, p.Join(t.Context()))
+			require.NoError(t, p.AwaitAdmitted(t.Context(), nil, false))
+		}
+		require.Equal(t, queue.Measured{Ahead: 1}, last)
+		positions[0].Leave(t.Context())
+		positions[2].Leave(t.Context())
 	})
 }

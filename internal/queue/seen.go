@@ -25,17 +25,25 @@ type Seen struct {
 
 // A Measured is what observers are told of an acquire.
 type Measured struct {
-	// Notified is when a wait for others last ended.
+	// Notified is when a wait for others last ended, and Waited says that there was one,
+	// maybe in another session.
 	Notified time.Time
+	Waited   bool
 	// Ahead is the greatest number of contenders ahead; -1 if none is known.
 	Ahead int
 }
 
-// Notify records that a wait has ended just now, if it was for others.
+// Notify records that a wait for others has ended just now.
 func (s *Seen) Notify() {
-	if s.Measured != nil && s.Waited {
-		s.Measured.Notified = time.Now()
+	if s.Measured != nil {
+		s.Measured.Notified, s.Measured.Waited = time.Now(), true
 	}
+}
+
+// RecordMore records that there are more contenders ahead, behind those of Record.
+func (s *Seen) RecordMore(ahead int) {
+	s.Ahead += ahead
+	s.measure(s.Ahead)
 }
 
 // Record records the contenders ahead, among the children of a node.

@@ -74,6 +74,7 @@ func (c call) waitAt(ctx context.Context, p *queue.Position, at int) (*lease.Lea
 // which it takes, or else for one to wait at, because the holder here hangs. If it
 // fails, so does the wait.
 func (c call) look(ctx context.Context, at int) (held *lease.Lease, to int, moves bool) {
+	c.try.Seen.Notify() // that this is due
 	order := slices.DeleteFunc(c.known.order(c.try.Session.ID()), func(i int) bool { return i == at })
 	held, to, _ = c.takeFree(ctx, append(order[:min(len(order), width)], at))
 	if held != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // notified returns what observers were notified of, in short.
@@ -45,6 +46,30 @@ func TestObserversAreNotifiedOfADowngrade(t *testing.T) {
 			"writer over after 2s", "reader over after 2s",
 		}, notified(w))
 	})
+}
+
+// A writer that waits for another one lists again when that is gone: so its hand-over
+// begins before that.
+func TestHandOverBeginsWithTheEvent(t *testing.T) {
+	t.Parallel()
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		writing := w.Acquire(newLock(t, w.Client("a")).Write())
+		at := w.Start(newLock(t, w.Client("b")).Write(), lease.Forever)
+		w.After(time.Second)
+		w.Server.On(zktest.OpGetChildren2, path).Client("b").After().Delay(time.Second)
+		require.NoError(t, writing.Release())
+		require.NoError(t, at.Granted().Release())
+		require.Equal(t, []time.Duration{0, time.Second}, handOvers(w))
+	})
+}
+
+func handOvers(w *conformance.World) (all []time.Duration) {
+	for _, e := range w.Observed.Events() {
+		if e, ok := e.(framework.AcquireEnd); ok {
+			all = append(all, e.HandOver)
+		}
+	}
+	return all
 }
 
 // An upgrade is refused, and a reader below a forked writer is part of the writer's

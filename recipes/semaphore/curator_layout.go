@@ -147,5 +147,5 @@ func (a *admission) findHolder(ctx context.Context) {
 		ahead = 0
 	}
 	a.try.Seen.Record(a.s.permitsPath(), holders)
-	a.try.Seen.Ahead += ahead
+	a.try.Seen.RecordMore(ahead)
 }

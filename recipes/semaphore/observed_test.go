@@ -2,6 +2,7 @@ package semaphore_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,5 +40,25 @@ func TestObserversAreNotifiedOfPermits(t *testing.T) {
 		}
 		require.Equal(t, []int{3, 4}, acquired)
 		require.Equal(t, []int{3, 4}, ended)
+	})
+}
+
+// The error of a timeout says no more than observers are told.
+func TestObserversAreToldOfAllWhoAreAhead(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, func(t *testing.T, w *conformance.World, newOne maker) {
+		s, other := newOne(w.Client("a"), 5), newOne(w.Client("b"), 5)
+		held := take(w, s, 5)
+		first := ask(w, other, 1)
+		second := w.Start(other.Weight(1), time.Second)
+		var late *lease.TimeoutError
+		require.ErrorAs(t, second.Failed(), &late)
+		require.NoError(t, held.Release())
+		require.NoError(t, first.Granted().Release())
+		for _, e := range w.Observed.Events() {
+			if e, ok := e.(framework.AcquireEnd); ok && e.Err != nil {
+				require.Equal(t, late.Ahead, e.Ahead)
+			}
+		}
 	})
 }

@@ -32,7 +32,13 @@ func ObserverMutants() []Mutant {
 		File: "recipes/semaphore/curator_head.go", Old: "\ta.try.Seen.Notify()\n", New: "",
 	}, {
 		Name: "the answer to a listing counts as a hand-over", Package: waits, Tests: "TestWhatIsMeasuredForObservers",
-		File: "internal/queue/seen.go", Old: "if s.Measured != nil && s.Waited {", New: "if s.Measured != nil {",
+		File: "internal/queue/admission.go", Old: "if p.isKeptOut() {", New: "if true {",
+	}, {
+		Name: "an answer that follows the event counts as a hand-over", Package: "./recipes/rwlock", Tests: "TestHandOverBeginsWithTheEvent",
+		File: "internal/queue/admission.go", Old: "!p.admissible && (len(p.waits)", New: "(len(p.waits)",
+	}, {
+		Name: "the hand-over of a stripe that a look finds is not measured", Package: "./recipes/striped", Tests: "TestHandOverOfAStripe",
+		File: "internal/shares/call.go", Old: "\tc.try.Seen.Notify() // that this is due\n", New: "",
 	}, {
 		Name: "who is behind the front is not told its place", Package: waits, Tests: "TestWhatIsMeasuredForObservers",
 		File: "internal/queue/behind.go", Old: "\tp.measureBehind()\n", New: "",
