@@ -25,10 +25,10 @@ type Seen struct {
 
 // A Measured is what observers are told of an acquire.
 type Measured struct {
-	// Notified is when a wait for others last ended, and Waited says that there was one,
-	// maybe in another session.
+	// Notified is when a wait for others last ended, in the present session.
 	Notified time.Time
-	Waited   bool
+	// Waited says that there was one, maybe in another session.
+	Waited bool
 	// Ahead is the greatest number of contenders ahead; -1 if none is known.
 	Ahead int
 }

@@ -34,8 +34,8 @@ func ahead(w *conformance.World) (all []int) {
 	return all
 }
 
-// Calls in the context of one lease, which they do not own, are measured apart: the race
-// detector would find out.
+// Calls in the context of one lease, which they do not own, are measured apart: the
+// race detector would find out.
 func TestObserversOfCallsBelowALease(t *testing.T) {
 	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 		c := w.Client("a")
