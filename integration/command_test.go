@@ -26,13 +26,14 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
+var commandDir string
+
 // built is the command, built once.
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "zkrecipes-command")
-	if err != nil {
+var built = sync.OnceValues(func() (path string, err error) {
+	if commandDir, err = os.MkdirTemp("", "zkrecipes-command"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "zkrecipes")
+	path = filepath.Join(commandDir, "zkrecipes")
 	build := exec.Command("go", "build", "-o", path, "../cmd/zkrecipes")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w: %s", err, out)

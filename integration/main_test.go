@@ -36,7 +36,12 @@ func TestMain(m *testing.M) {
 			os.Exit(run(plan))
 		}
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if commandDir != "" {
+			_ = os.RemoveAll(commandDir)
+		}
+		os.Exit(code)
+	}))
 }
 
 // single returns the address of a new server. Like all servers of the tests, it does

@@ -28,7 +28,12 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, becomeFirst(os.Args[2:]))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if commandDir != "" {
+			_ = os.RemoveAll(commandDir)
+		}
+		os.Exit(code)
+	}))
 }
 
 // becomeFirst mounts the namespace's own /proc and becomes a program.
@@ -42,17 +47,18 @@ func becomeFirst(args []string) error {
 	return syscall.Exec(args[0], args, os.Environ())
 }
 
+var commandDir string
+
 // built is the command, built once.
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "zkrecipes-command")
-	if err != nil {
+var built = sync.OnceValues(func() (path string, err error) {
+	if commandDir, err = os.MkdirTemp("", "zkrecipes-command"); err != nil {
 		return "", err
 	}
 	// Users other than root run it, too.
-	if err := os.Chmod(dir, 0o755); err != nil { // #nosec G302 -- it holds a program
+	if err := os.Chmod(commandDir, 0o755); err != nil { // #nosec G302 -- it holds a program
 		return "", err
 	}
-	path := filepath.Join(dir, "zkrecipes")
+	path = filepath.Join(commandDir, "zkrecipes")
 	if out, err := exec.Command("go", "build", "-o", path, "../../cmd/zkrecipes").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w: %s", err, out)
 	}
