@@ -52,8 +52,8 @@ func (p *program) listen(f *electFlags) error {
 }
 
 // untilOver runs what prints until its context ends. Then it waits no longer than a
-// limit: what is printed may block, as on a terminal that was stopped with Ctrl-S, or in
-// a pipe that nobody reads. So it is for what ends the process.
+// limit: what is printed may block, as on a terminal that was stopped with Ctrl-S, or
+// in a pipe that nobody reads. So it is for what ends the process.
 func untilOver(ctx context.Context, limit time.Duration, run func(context.Context) error) (err error) {
 	done := make(chan error, 1)
 	go func() { done <- run(ctx) }()
