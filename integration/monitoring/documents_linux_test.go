@@ -17,7 +17,7 @@ import (
 var pages = []string{docs, "../../docs/exporter.md", "../../contrib/prometheus/README.md", "../../README.md"}
 
 var (
-	blocks      = regexp.MustCompile("(?ms)^ *```(promql|yaml)\n(.*?)^ *```$")
+	blocks      = regexp.MustCompile("(?ms)^ *```(promql|yaml)\n(.*?)\n *```$")
 	inTheTables = regexp.MustCompile("(?m)^\\|.*?\\| `([^`|]*zkrecipes_[^`|]*)`")
 )
 
