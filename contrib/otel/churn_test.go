@@ -43,9 +43,9 @@ func TestTotalsAfterAChurn(t *testing.T) {
 				}
 				require.Greater(t, acquires, holds)
 				require.Positive(t, holds)
-				require.Equal(t, acquires, b.count(t, "acquire.wait"))
-				require.Equal(t, holds, b.count(t, "hold.duration"))
-				require.Equal(t, holds, released+b.count(t, "losses")+b.count(t, "release.failures"))
+				require.InDelta(t, acquires, b.count(t, "acquire.wait"), 0)
+				require.InDelta(t, holds, b.count(t, "hold.duration"), 0)
+				require.InDelta(t, holds, released+b.count(t, "losses")+b.count(t, "release.failures"), 0)
 				require.Len(t, b.spans.Ended(), int(acquires+holds))
 			})
 		})
