@@ -78,7 +78,7 @@ func TestCycleThatEndsBetweenTheLooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 				r := newRing(t, w)
-				// The queues are listed side by side, and neither may be before the change.
+				// They are listed side by side, and neither may be before the change.
 				w.Server.On(zktest.OpGetChildren2, "/locks/y").Client("reader").Nth(secondLook).Before().Delay(time.Second)
 				changed := before(w, "reader", "/locks/x", secondLook, func() { tc.change(t, w, r) })
 				require.Len(t, cycles(t, r.reader, "/").Cycles, tc.want)
