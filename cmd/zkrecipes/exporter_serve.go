@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -122,22 +123,19 @@ func (x *exporter) note(err error) {
 // errNoSession means that there is no connection, and why is not known yet.
 var errNoSession = unanswered("no session yet")
 
-// reach returns the client when it has a session that is attached to a server.
-func (x *exporter) reach(ctx context.Context) (*framework.Client, error) {
+// reach waits until the client has a session that is attached to a server.
+func (x *exporter) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, reconnectLimit, errNoSession)
 	defer cancel()
 	select {
 	case <-x.connected:
 	case <-ctx.Done():
-		return nil, x.unreachable()
+		return x.unreachable()
 	}
 	if _, err := x.client.AwaitSession(ctx); err != nil {
-		if why := x.client.Reachable(); why != nil {
-			return nil, why
-		}
-		return nil, err
+		return cmp.Or(x.client.Reachable(), err)
 	}
-	return x.client, nil
+	return nil
 }
 
 // unreachable is why there is no client.
@@ -200,7 +198,7 @@ func (x *exporter) scrape(w http.ResponseWriter, r *http.Request) {
 
 // metrics returns what one scrape gets, also if there is an error.
 func (x *exporter) metrics(ctx context.Context) (text string, err error) {
-	if _, err = x.reach(ctx); err == nil {
+	if err = x.reach(ctx); err == nil {
 		if text, err = x.surveys.get(ctx); err == nil {
 			return text, nil
 		}
