@@ -2,6 +2,7 @@ package framework_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -26,12 +27,18 @@ func TestTrustOfAClient(t *testing.T) {
 			require.NoError(t, err)
 			return r.End
 		}
+		// A sync is answered in the moment in which a sleep ends: that is awaited, or the
+		// trust grows between two looks at it.
+		after := func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait()
+		}
 		require.Zero(t, c.TrustedUntil(), "nothing is held")
 		end := rely(further, "/further")
-		time.Sleep(timeout)
+		after(timeout)
 		require.Equal(t, further.TrustedUntil(), c.TrustedUntil())
 		endOfMain := rely(main, "/main")
-		time.Sleep(timeout)
+		after(timeout)
 		id := main.ID()
 		s.SetFaults(func(c zktest.Call) zktest.Action { // no leader answers the main one
 			if c.Session == id && (c.Op == zktest.OpSync || c.Op == zktest.OpMulti) {
@@ -39,7 +46,7 @@ func TestTrustOfAClient(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		time.Sleep(timeout / 3)
+		after(timeout / 3)
 		until := main.TrustedUntil()
 		require.Less(t, until, further.TrustedUntil())
 		require.Equal(t, until, c.TrustedUntil())
