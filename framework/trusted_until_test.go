@@ -27,8 +27,8 @@ func TestTrustOfAClient(t *testing.T) {
 			require.NoError(t, err)
 			return r.End
 		}
-		// A sync is answered in the moment in which a sleep ends: that is awaited, or the
-		// trust grows between two looks at it.
+		// A sync is answered in the moment in which a sleep ends: that is awaited, or
+		// the trust grows between two looks at it.
 		after := func(d time.Duration) {
 			time.Sleep(d)
 			synctest.Wait()
