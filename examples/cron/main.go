@@ -18,10 +18,11 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/once"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -40,44 +41,31 @@ const (
 // after the other.
 var plan = [][]act{{kill}, {pause}, {killLate}, {kill, pause}, {pause, killLate}}
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := start(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "cron:", err)
-		os.Exit(1)
-	}
-}
+func main() { program(plan).Main() }
 
-// start runs one of the processes, or all of them and what happens to them, with the
-// server of the command line or one of its own.
-func start(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("cron", flag.ContinueOnError)
-	servers := flags.String("servers", "", "`HOST:PORT` of a ZooKeeper server; by default one of its own")
-	store := flags.String("store", "", "the `URL` of the store, for one of the processes")
-	if err := flags.Parse(args); err != nil {
-		return err
+// program returns one of the processes, or all of them and what happens to them.
+func program(plan [][]act) example.Program {
+	var store string
+	return example.Program{
+		Name: "cron",
+		Flags: func(flags *flag.FlagSet) {
+			flags.StringVar(&store, "store", "", "the `URL` of the store, for one of the processes")
+		},
+		Server: []zktest.Option{zktest.WithTick(sessionTimeout / 2)},
+		Run: func(ctx context.Context, servers []string, out io.Writer) error {
+			if store != "" {
+				return work(ctx, servers, remote(store), os.Stdin)
+			}
+			return run(ctx, servers, plan, out)
+		},
 	}
-	if *store != "" {
-		return work(ctx, *servers, remote(*store), os.Stdin)
-	}
-	if *servers != "" {
-		return run(ctx, *servers, plan, out)
-	}
-	server, err := zktest.Start(zktest.WithTick(sessionTimeout / 2))
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	return run(ctx, server.Addr(), plan, out)
 }
 
 // run plays all rounds, and compares what was done.
-func run(ctx context.Context, server string, plan [][]act, out io.Writer) error {
+func run(ctx context.Context, servers []string, plan [][]act, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(len(plan)+1)*tooLong)
 	defer cancel()
-	client, job, err := connect(ctx, server)
+	client, job, err := connect(ctx, servers)
 	if err != nil {
 		return err
 	}
@@ -96,7 +84,7 @@ func run(ctx context.Context, server string, plan [][]act, out io.Writer) error 
 	defer served.Wait()
 	defer func() { _ = serving.Close() }()
 
-	c.args = []string{"--servers", server, "--store", "http://" + listener.Addr().String()}
+	c.args = []string{"--servers", strings.Join(servers, ","), "--store", "http://" + listener.Addr().String()}
 	began := time.Now()
 	if err := c.play(ctx, plan); err != nil {
 		return err
@@ -112,9 +100,9 @@ func run(ctx context.Context, server string, plan [][]act, out io.Writer) error 
 }
 
 // connect returns a client and the job, as each process has them.
-func connect(ctx context.Context, server string) (*framework.Client, *once.Job, error) {
+func connect(ctx context.Context, servers []string) (*framework.Client, *once.Job, error) {
 	client, err := framework.Connect(ctx, framework.Config{
-		Servers: []string{server}, SessionTimeout: sessionTimeout, Logger: slog.New(slog.DiscardHandler),
+		Servers: servers, SessionTimeout: sessionTimeout, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, nil, err

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 func TestCron(t *testing.T) {
 	server := zktest.NewServer(t, zktest.WithTick(sessionTimeout/2))
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), server.Addr(), [][]act{{kill, pause}, {killLate}}, &out))
+	require.NoError(t, program([][]act{{kill, pause}, {killLate}}).Start(t.Context(), []string{"--servers", server.Addr()}, &out))
 	require.Regexp(t, `^3 processes, 2 rounds in [0-9ms]+: 2 times killed, 1 times paused for longer than a session
 \d+ ticks, \d+ starts: ([2-9]|\d\d+) ticks were begun more than once
 0 ticks were not recorded, and 0 recorded twice
@@ -67,6 +67,6 @@ func TestCheck(t *testing.T) {
 }
 
 func TestNoServer(t *testing.T) {
-	require.ErrorContains(t, start(t.Context(), []string{"--servers", "nonsense:port"}, &bytes.Buffer{}), "config.Servers")
-	require.Error(t, start(t.Context(), []string{"--nonsense"}, &bytes.Buffer{}))
+	require.ErrorContains(t, program(plan).Start(t.Context(), []string{"--servers", "nonsense:port"}, &bytes.Buffer{}), "config.Servers")
+	require.Error(t, program(plan).Start(t.Context(), []string{"--nonsense"}, &bytes.Buffer{}))
 }

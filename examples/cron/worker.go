@@ -23,8 +23,8 @@ const everySecond = "* * * * * *"
 
 // work is one of the processes. It ends when the input does, and so when the process
 // does that has started it.
-func work(ctx context.Context, server string, store remote, in io.Reader) error {
-	client, job, err := connect(ctx, server)
+func work(ctx context.Context, servers []string, store remote, in io.Reader) error {
+	client, job, err := connect(ctx, servers)
 	if err != nil {
 		return err
 	}

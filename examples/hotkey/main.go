@@ -11,18 +11,15 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/signal"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 	"github.com/zkrecipes/zkrecipes/framework"
-	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 const (
@@ -32,39 +29,15 @@ const (
 	atOnce    = 8 // customers that each client serves at the same time
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := start(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "hotkey:", err)
-		os.Exit(1)
-	}
-}
+var program = example.Program{Name: "hotkey", Run: run}
 
-// start runs against the server of the command line, or one of its own.
-func start(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("hotkey", flag.ContinueOnError)
-	servers := flags.String("servers", "", "`HOST:PORT` of a ZooKeeper server; by default one of its own")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if *servers != "" {
-		return run(ctx, *servers, out)
-	}
-	server, err := zktest.Start()
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	return run(ctx, server.Addr(), out)
-}
+func main() { program.Main() }
 
 // run sells all pieces three times.
-func run(ctx context.Context, server string, out io.Writer) error {
+func run(ctx context.Context, servers []string, out io.Writer) error {
 	for _, shares := range []int{1, 4, 16} {
 		s, began := newStock(pieces, shares), time.Now()
-		sold, refused, err := flashSale(ctx, server, s)
+		sold, refused, err := flashSale(ctx, servers, s)
 		if err != nil {
 			return err
 		}
@@ -80,13 +53,13 @@ func run(ctx context.Context, server string, out io.Writer) error {
 
 // flashSale has all customers come at the same time, and returns how many got a piece
 // and how many did not.
-func flashSale(ctx context.Context, server string, s *stock) (sold, refused int, err error) {
+func flashSale(ctx context.Context, servers []string, s *stock) (sold, refused int, err error) {
 	var served, bought atomic.Int64
 	var all sync.WaitGroup
 	errs := make([]error, clients)
 	for i := range errs {
 		all.Go(func() {
-			errs[i] = withShop(ctx, server, s, func(shop *shop) error {
+			errs[i] = withShop(ctx, servers, s, func(shop *shop) error {
 				return together(atOnce, func() error {
 					for served.Add(1) <= customers {
 						ok, err := shop.buy(ctx)
@@ -108,8 +81,8 @@ func flashSale(ctx context.Context, server string, s *stock) (sold, refused int,
 }
 
 // withShop calls do with a shop that has a client of its own.
-func withShop(ctx context.Context, server string, s *stock, do func(*shop) error) error {
-	client, err := framework.Connect(ctx, framework.Config{Servers: []string{server}, Logger: slog.New(slog.DiscardHandler)})
+func withShop(ctx context.Context, servers []string, s *stock, do func(*shop) error) error {
+	client, err := framework.Connect(ctx, framework.Config{Servers: servers, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

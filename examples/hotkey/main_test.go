@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestRun(t *testing.T) {
 	server := zktest.NewServer(t)
 	var out bytes.Buffer
-	require.NoError(t, start(t.Context(), []string{"--servers", server.Addr()}, &out))
+	require.NoError(t, program.Start(t.Context(), []string{"--servers", server.Addr()}, &out))
 	require.Regexp(t, `^160 pieces in 1 shares: 160 sold, 40 refused, \d+ sales a second
 160 pieces in 4 shares: 160 sold, 40 refused, \d+ sales a second
 160 pieces in 16 shares: 160 sold, 40 refused, \d+ sales a second
@@ -25,7 +25,7 @@ no piece was sold twice, and no share had two sellers at once
 $`, out.String())
 	require.Empty(t, server.Sessions())
 	out.Reset()
-	require.NoError(t, start(t.Context(), nil, &out))
+	require.NoError(t, program.Start(t.Context(), nil, &out))
 	require.NotEmpty(t, out.String())
 }
 
@@ -43,7 +43,7 @@ func TestShares(t *testing.T) {
 			s.shares[i].left = n
 			pieces += n
 		}
-		sold, refused, err := flashSale(t.Context(), server.Addr(), s)
+		sold, refused, err := flashSale(t.Context(), []string{server.Addr()}, s)
 		require.NoError(t, err, name)
 		require.Equal(t, min(pieces, customers), sold, name)
 		require.Equal(t, customers-sold, refused, name)
@@ -89,6 +89,6 @@ func TestLateHolderIsRefused(t *testing.T) {
 }
 
 func TestNoServer(t *testing.T) {
-	require.ErrorContains(t, start(t.Context(), []string{"--servers", "nonsense:port"}, &bytes.Buffer{}), "config.Servers")
-	require.Error(t, start(t.Context(), []string{"--nonsense"}, &bytes.Buffer{}))
+	require.ErrorContains(t, program.Start(t.Context(), []string{"--servers", "nonsense:port"}, &bytes.Buffer{}), "config.Servers")
+	require.Error(t, program.Start(t.Context(), []string{"--nonsense"}, &bytes.Buffer{}))
 }

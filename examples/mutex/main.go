@@ -1,9 +1,11 @@
 // Command mutex shows a lock that works across goroutines, processes and machines:
 // several workers book amounts into one account, one at a time.
 //
-//	go run ./examples/mutex 127.0.0.1:2181
+//	go run ./examples/mutex
 //
-// Start it twice at the same time: the two programs exclude each other as well.
+// It starts a ZooKeeper server in its own process. With --servers HOST:PORT it uses
+// that one. Start it twice at the same time so: the two programs exclude each other as
+// well.
 package main
 
 import (
@@ -11,11 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"sync"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
@@ -26,29 +27,15 @@ const (
 	bookings = 4 // of each worker
 )
 
-func main() {
-	servers := os.Getenv("ZKRECIPES_SERVERS")
-	if len(os.Args) > 1 {
-		servers = os.Args[1]
-	}
-	if servers == "" {
-		fmt.Fprintln(os.Stderr, "usage: mutex HOST:PORT[,HOST:PORT...] (or set ZKRECIPES_SERVERS)")
-		os.Exit(64)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, servers, os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+var program = example.Program{Name: "mutex", Run: run}
+
+func main() { program.Main() }
 
 // run connects and runs the workers.
-func run(ctx context.Context, servers string, out io.Writer) error {
+func run(ctx context.Context, servers []string, out io.Writer) error {
 	connecting, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	client, err := framework.Connect(connecting, framework.Config{Servers: []string{servers}})
+	client, err := framework.Connect(connecting, framework.Config{Servers: servers})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestRun(t *testing.T) {
 	server := zktest.NewServer(t)
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), server.Addr(), &out))
+	require.NoError(t, program.Start(t.Context(), []string{"--servers", server.Addr()}, &out))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, workers*bookings+1)
 	last := 0
@@ -36,5 +36,5 @@ func TestRun(t *testing.T) {
 }
 
 func TestNoServer(t *testing.T) {
-	require.ErrorContains(t, run(t.Context(), "nonsense:port", &bytes.Buffer{}), "config.Servers")
+	require.ErrorContains(t, program.Start(t.Context(), []string{"--servers", "nonsense:port"}, &bytes.Buffer{}), "config.Servers")
 }

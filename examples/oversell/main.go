@@ -4,7 +4,8 @@
 //
 //	go run ./examples/oversell
 //
-// It starts a ZooKeeper server in its own process. With HOST:PORT it uses that one.
+// It starts a ZooKeeper server in its own process. With --servers HOST:PORT it uses
+// that one.
 package main
 
 import (
@@ -13,16 +14,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/signal"
 	"sync"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/multilock"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
-	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 const (
@@ -37,31 +36,12 @@ const (
 	stockToken
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := start(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "oversell:", err)
-		os.Exit(1)
-	}
-}
+var program = example.Program{Name: "oversell", Run: run}
 
-// start runs against the server of the command line, or one of its own.
-func start(ctx context.Context, args []string, out io.Writer) error {
-	if len(args) > 0 {
-		return run(ctx, args[0], out)
-	}
-	server, err := zktest.Start()
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	return run(ctx, server.Addr(), out)
-}
+func main() { program.Main() }
 
 // run sells all articles twice.
-func run(ctx context.Context, server string, out io.Writer) error {
+func run(ctx context.Context, servers []string, out io.Writer) error {
 	unlocked := newShop(articles, customers)
 	if err := rush(unlocked.buyWithoutLocks()); err != nil {
 		return err
@@ -69,7 +49,7 @@ func run(ctx context.Context, server string, out io.Writer) error {
 	fmt.Fprintf(out, "%d articles, without locks: %v\n", articles, unlocked)
 
 	locked := newShop(articles, customers)
-	if err := rush(locked.buyWithLocks(ctx, server)); err != nil {
+	if err := rush(locked.buyWithLocks(ctx, servers)); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%d articles, with both locks: %v\n", articles, locked)
@@ -102,9 +82,9 @@ func (s *shop) buyWithoutLocks() func(customer int) error {
 
 // buyWithLocks returns a function that has a client of its own for each device, as if
 // each was served by another machine.
-func (s *shop) buyWithLocks(ctx context.Context, server string) func(customer int) error {
+func (s *shop) buyWithLocks(ctx context.Context, servers []string) func(customer int) error {
 	return func(customer int) error {
-		client, err := framework.Connect(ctx, framework.Config{Servers: []string{server}, Logger: slog.New(slog.DiscardHandler)})
+		client, err := framework.Connect(ctx, framework.Config{Servers: servers, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return err
 		}

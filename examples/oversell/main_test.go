@@ -18,12 +18,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestRun(t *testing.T) {
 	server := zktest.NewServer(t)
 	var out bytes.Buffer
-	require.NoError(t, start(t.Context(), []string{server.Addr()}, &out))
+	require.NoError(t, program.Start(t.Context(), []string{"--servers", server.Addr()}, &out))
 	require.Equal(t, "5 articles, without locks: 12 orders confirmed, 4 articles left, 4 in the carts\n"+
 		"5 articles, with both locks: 5 orders confirmed, 0 articles left, 5 in the carts\n", out.String())
 	require.Empty(t, server.Sessions())
 	out.Reset()
-	require.NoError(t, start(t.Context(), nil, &out))
+	require.NoError(t, program.Start(t.Context(), nil, &out))
 	require.NotEmpty(t, out.String())
 }
 
@@ -40,5 +40,5 @@ func TestLateHolderIsRefused(t *testing.T) {
 }
 
 func TestNoServer(t *testing.T) {
-	require.ErrorContains(t, start(t.Context(), []string{"nonsense:port"}, &bytes.Buffer{}), "config.Servers")
+	require.ErrorContains(t, program.Start(t.Context(), []string{"--servers", "nonsense:port"}, &bytes.Buffer{}), "config.Servers")
 }
