@@ -241,9 +241,9 @@ func TestTimeoutOfLsAndRevoke(t *testing.T) {
 	server := zktest.NewServer(t)
 	for _, verb := range []string{"ls", "revoke"} {
 		rule := server.On(zktest.OpSync, testLock).Do(zktest.Mute)
-		code, _, stderr := invoke(t, []string{envServers + "=" + server.Addr()}, verb, testLock, "--timeout", "500ms")
+		code, _, stderr := invoke(t, []string{envServers + "=" + server.Addr()}, verb, testLock, "--timeout", "2s")
 		require.Equal(t, exitUnavailable, code, stderr)
-		require.Contains(t, stderr, "no answer within 500ms")
+		require.Contains(t, stderr, "no answer within 2s")
 		<-rule.Fired()
 	}
 }

@@ -276,5 +276,5 @@ func TestWatchWithoutAServer(t *testing.T) {
 	code, stdout, stderr := invoke(t, []string{envServers + "=127.0.0.1:1"}, "ls", testLock, "--watch", "--timeout", "50ms")
 	require.Equal(t, exitUnavailable, code)
 	require.Empty(t, stdout)
-	require.Contains(t, stderr, "127.0.0.1:1")
+	require.Contains(t, stderr, "not connected to zookeeper") // the server may not have been tried yet
 }
