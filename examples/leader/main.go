@@ -45,7 +45,7 @@ const (
 	defaultPath = "/examples/leader/by-hand"
 )
 
-// Flags are those of one instance.
+// instanceFlags are those of one instance.
 type instanceFlags struct{ listen, id, path, report string }
 
 func main() { program().Main() }
