@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ func TestOwnServer(t *testing.T) {
 	var timeout time.Duration
 	connects := func(ctx context.Context, servers []string, _ io.Writer) error {
 		used = servers
-		c, err := framework.Connect(ctx, framework.Config{Servers: servers})
+		c, err := framework.Connect(ctx, framework.Config{Servers: servers, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return err
 		}
