@@ -85,6 +85,8 @@ func TestLateHolderIsRefused(t *testing.T) {
 	sold, err = s.shares[0].sell(t.Context(), 6)
 	require.ErrorContains(t, err, "share 0: token 6 is older than 7")
 	require.False(t, sold)
+	require.NoError(t, s.shares[0].accept(8)) // the next holder is about to read
+	require.ErrorContains(t, s.shares[0].write(0, 7), "share 0: token 7 is older than 8")
 	require.Equal(t, 1, s.left())
 }
 

@@ -53,9 +53,10 @@ func (s *stock) most() (most int) {
 }
 
 // A share is a row of the database. The database can read and write, but has no
-// transactions. It refuses a write with an older token than it has seen: that of a
-// holder that was paused, and does not know yet that it lost its lock. Tokens of
-// different shares are not comparable, so each row keeps its own.
+// transactions. It refuses older tokens than it has seen: that of a holder that was
+// paused, and does not know yet that it lost its lock. It sees the token before the
+// holder reads: else a late write could come between that read and the holder's write.
+// Tokens of different shares are not comparable, so each row keeps its own.
 type share struct {
 	name string
 
@@ -77,6 +78,9 @@ func (s *share) read() (left, most int) {
 func (s *share) sell(ctx context.Context, token lease.Token) (sold bool, err error) {
 	s.enter(+1)
 	defer s.enter(-1)
+	if err := s.accept(token); err != nil {
+		return false, err
+	}
 	left, _ := s.read()
 	if left == 0 {
 		return false, nil
@@ -88,13 +92,28 @@ func (s *share) sell(ctx context.Context, token lease.Token) (sold bool, err err
 	return err == nil, err
 }
 
+// accept is part of each request that the holder of the lock sends.
+func (s *share) accept(token lease.Token) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.compare(token)
+}
+
 func (s *share) write(left int, token lease.Token) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.compare(token); err != nil {
+		return err
+	}
+	s.left = left
+	return nil
+}
+
+func (s *share) compare(token lease.Token) error {
 	if token < s.newest {
 		return fmt.Errorf("%s: token %v is older than %v", s.name, token, s.newest)
 	}
-	s.left, s.newest = left, token
+	s.newest = token
 	return nil
 }
 

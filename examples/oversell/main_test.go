@@ -32,11 +32,14 @@ func TestLateHolderIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newShop(articles, 1)
 	err := s.move(0, []lease.Token{5, 6}, func() {
-		require.NoError(t, s.stock.write(articles-1, 7)) // by the next holder
+		left, err := s.stock.read(7) // by the next holder, which has not written yet
+		require.NoError(t, err)
+		require.Equal(t, articles, left)
 	})
 	require.ErrorContains(t, err, "stock: token 6 is older than 7")
-	require.Equal(t, articles-1, s.stock.read())
-	require.Zero(t, s.carts[0].read())
+	require.ErrorContains(t, s.move(0, []lease.Token{5, 6}, t.FailNow), "stock: token 6 is older than 7")
+	require.Equal(t, articles, s.stock.last())
+	require.Zero(t, s.carts[0].last())
 }
 
 func TestNoServer(t *testing.T) {

@@ -9,8 +9,10 @@ import (
 )
 
 // A row is a number in a database that can read and write, but has no transactions. It
-// refuses a write with an older token than it has seen: that of a holder that was
-// paused, and does not know yet that it lost its locks.
+// refuses older tokens than it has seen: that of a holder that was paused, and does not
+// know yet that it lost its locks. The row sees the token with the read already. If it
+// saw it with the write only, a late write could come between the next holder's read
+// and its write, and be overwritten by what takes no account of it.
 type row struct {
 	name string
 
@@ -19,20 +21,36 @@ type row struct {
 	newest lease.Token
 }
 
-func (r *row) read() int {
+func (r *row) read(token lease.Token) (value int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.value
+	return r.value, r.accept(token)
 }
 
 func (r *row) write(value int, token lease.Token) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.accept(token); err != nil {
+		return err
+	}
+	r.value = value
+	return nil
+}
+
+// accept must be called with the mutex locked.
+func (r *row) accept(token lease.Token) error {
 	if token < r.newest {
 		return fmt.Errorf("%s: token %v is older than %v", r.name, token, r.newest)
 	}
-	r.value, r.newest = value, token
+	r.newest = token
 	return nil
+}
+
+// last is the value in the end, when nobody writes any more.
+func (r *row) last() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.value
 }
 
 // A shop has a stock of one article, and a cart for each customer.
@@ -54,9 +72,9 @@ func newShop(stock, customers int) *shop {
 func (s *shop) String() string {
 	inCarts := 0
 	for _, cart := range s.carts {
-		inCarts += cart.read()
+		inCarts += cart.last()
 	}
-	return fmt.Sprintf("%d orders confirmed, %d articles left, %d in the carts", s.sold.Load(), s.stock.read(), inCarts)
+	return fmt.Sprintf("%d orders confirmed, %d articles left, %d in the carts", s.sold.Load(), s.stock.last(), inCarts)
 }
 
 // move moves an article from the stock to a cart, if there is one. Between its reads
@@ -64,7 +82,14 @@ func (s *shop) String() string {
 // device: else both take the same article, or one of two additions to the cart is lost.
 func (s *shop) move(customer int, tokens []lease.Token, meanwhile func()) error {
 	cart := s.carts[customer]
-	left, had := s.stock.read(), cart.read()
+	left, err := s.stock.read(tokens[stockToken])
+	if err != nil {
+		return err
+	}
+	had, err := cart.read(tokens[cartToken])
+	if err != nil {
+		return err
+	}
 	meanwhile()
 	if left == 0 {
 		return nil // sold out

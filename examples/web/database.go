@@ -11,8 +11,9 @@ import (
 )
 
 // A database is what the instances share. It reads and writes, without transactions,
-// but refuses a write with an older token than it has seen for that order: that of a
-// process that was paused, and does not know yet that it lost the lock.
+// but refuses older tokens than it has seen for that order: that of a process that was
+// paused, and does not know yet that it lost the lock. It sees the token with the read
+// already: else a late write could come between the next holder's read and its write.
 type database struct {
 	work time.Duration // between a read and a write
 
@@ -41,19 +42,29 @@ func (db *database) add(ctx context.Context, id, line string, token lease.Token)
 	})
 	defer db.change(id, func(r *row) { r.workers-- })
 	var lines []string
-	db.change(id, func(r *row) { lines = append(lines, r.lines...) })
+	db.change(id, func(r *row) { lines, err = append(lines, r.lines...), r.accept(id, token) })
+	if err != nil {
+		return 0, err
+	}
 	lines = append(lines, line)
 	if err := retry.Sleep(ctx, db.work); err != nil {
 		return 0, err
 	}
 	db.change(id, func(r *row) {
-		if token < r.newest {
-			err = fmt.Errorf("order %s: token %v is older than %v", id, token, r.newest)
-			return
+		if err = r.accept(id, token); err == nil {
+			r.lines = lines
 		}
-		r.lines, r.newest = lines, token
 	})
 	return len(lines), err
+}
+
+// accept refuses a token that is older than one that the order has seen.
+func (r *row) accept(id string, token lease.Token) error {
+	if token < r.newest {
+		return fmt.Errorf("order %s: token %v is older than %v", id, token, r.newest)
+	}
+	r.newest = token
+	return nil
 }
 
 func (db *database) change(id string, f func(*row)) {

@@ -97,5 +97,18 @@ func TestDatabase(t *testing.T) {
 		require.ErrorContains(t, err, "token 4 is older than 5")
 		lines, _ = db.count()
 		require.Equal(t, 1, lines)
+
+		// The next holder has read, and not written yet.
+		late := make(chan error, 1)
+		go func() {
+			_, err := db.add(t.Context(), "4711", "a line", 5)
+			late <- err
+		}()
+		time.Sleep(time.Second / 2)
+		_, err = db.add(t.Context(), "4711", "a line", 6)
+		require.NoError(t, err)
+		require.ErrorContains(t, <-late, "token 5 is older than 6")
+		lines, _ = db.count()
+		require.Equal(t, 2, lines)
 	})
 }

@@ -13,7 +13,9 @@ import (
 // token, for the life of the ensemble, also when the path was deleted and made again:
 // it is the id of the transaction that created the lease's znode. A store that refuses
 // any token smaller than the greatest it has seen is safe even from a holder that was
-// paused and does not know that it lost its lease. Leases on different paths may have
+// paused and does not know that it lost its lease. If what is written depends on what
+// was read, the store has to see the token with the read already: else a late write can
+// come between the next holder's read and its write. Leases on different paths may have
 // equal tokens.
 type Token int64
 
