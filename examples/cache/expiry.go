@@ -10,7 +10,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/retry"
 )
 
-// atOnce is how many readers an instance has, and every how often they read.
+// atOnce is how many readers an instance has, and every is how often they read.
 const (
 	atOnce = 4
 	every  = 5 * time.Millisecond

@@ -18,6 +18,9 @@ const (
 	pause   = 100 * time.Millisecond // after which an instance tries to refresh again
 )
 
+// errNoRates means that the shared cache is empty.
+var errNoRates = errors.New("there are no rates")
+
 // An entry is what the shared cache has.
 type entry struct {
 	rates string
@@ -64,6 +67,9 @@ func (r *rates) get(ctx context.Context) (string, error) {
 		default: // this instance is refreshing, or has just tried
 		}
 	}
+	if e.until.IsZero() {
+		return "", errNoRates // the cache has lost them
+	}
 	return e.rates, nil
 }
 
@@ -72,7 +78,7 @@ func (r *rates) get(ctx context.Context) (string, error) {
 func (r *rates) run(ctx context.Context, ready func()) error {
 	e, err := r.shared.get(ctx)
 	if err == nil && e.until.IsZero() {
-		err = r.refresh(ctx, longest)
+		err = r.refresh(ctx, 2*longest) // also if the one who is at it hangs
 	}
 	if err != nil {
 		return fmt.Errorf("there are no rates yet: %w", err)

@@ -55,10 +55,11 @@ func TestStore(t *testing.T) {
 // What is wrong would be seen.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	right := tally{ticks: 3, starts: 4, again: 1, recorded: 3, sum: 3, changes: 3}
+	right := tally{ticks: 3, starts: 4, again: 1, recorded: 3, sum: 3, changes: 3, refused: 1}
 	require.NoError(t, right.check())
 	for _, spoil := range []func(*tally){
-		func(t *tally) { t.recorded-- }, func(t *tally) { t.sum++ }, func(t *tally) { t.changes++ },
+		func(t *tally) { t.recorded-- }, func(t *tally) { t.sum++ }, func(t *tally) { t.changes-- },
+		func(t *tally) { t.again-- }, func(t *tally) { t.refused-- },
 	} {
 		wrong := right
 		spoil(&wrong)

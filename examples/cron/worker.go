@@ -22,7 +22,8 @@ import (
 const everySecond = "* * * * * *"
 
 // work is one of the processes. It ends when the input does, and so when the process
-// does that has started it.
+// does that has started it. That is only for this program: a service ends with ctx, by
+// a SIGTERM, and its input may be empty from the start.
 func work(ctx context.Context, servers []string, store remote, in io.Reader) error {
 	client, job, err := connect(ctx, servers)
 	if err != nil {

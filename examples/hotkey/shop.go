@@ -29,7 +29,9 @@ func newShop(client *framework.Client, s *stock) (*shop, error) {
 	return &shop{stock: s, locks: locks}, nil
 }
 
-// buy sells a piece to a customer, and returns false if there is none any more.
+// buy sells a piece to a customer, and returns false if there is none any more. After
+// an error it may have sold one: who tries again needs an id of the order, by which the
+// store knows it, as in examples/sql.
 //
 // AcquireAny does not know what a share is worth. A share that is sold out is soon free
 // again, so it would be chosen again and again, while others have pieces left. So the

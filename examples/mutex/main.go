@@ -54,7 +54,13 @@ func run(ctx context.Context, servers []string, out io.Writer) error {
 	}
 	all.Wait()
 	fmt.Fprintf(out, "balance %d\n", account.balance)
-	return errors.Join(failed...)
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	if account.balance != workers*bookings {
+		return fmt.Errorf("balance %d after %d bookings", account.balance, workers*bookings)
+	}
+	return nil
 }
 
 // work books some amounts. Acquire and Release suit work that begins and ends in

@@ -53,6 +53,9 @@ func run(ctx context.Context, servers []string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "%d articles, with both locks: %v\n", articles, locked)
+	if unlocked.sold.Load() <= articles || !locked.soldOnce() {
+		return errors.New("not as it has to be: oversold without locks, and each article sold once with them")
+	}
 	return nil
 }
 

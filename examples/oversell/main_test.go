@@ -40,6 +40,7 @@ func TestLateHolderIsRefused(t *testing.T) {
 	require.ErrorContains(t, s.move(0, []lease.Token{5, 6}, t.FailNow), "stock: token 6 is older than 7")
 	require.Equal(t, articles, s.stock.last())
 	require.Zero(t, s.carts[0].last())
+	require.False(t, s.soldOnce())
 }
 
 func TestNoServer(t *testing.T) {

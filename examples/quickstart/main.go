@@ -107,10 +107,13 @@ func timeOut(ctx context.Context, d *demo) error {
 	d.title("A wait can time out, and then the error says who holds the mutex")
 	return lease.Do(ctx, d.ann, lease.Forever, func(_ context.Context, held *lease.Lease) error {
 		d.say("ann", "holds the mutex, token %v", held.Token())
-		_, err := d.bob.Acquire(ctx, d.work)
+		second, err := d.bob.Acquire(ctx, d.work)
 		d.say("bob", "gets an error: %v", err)
-		if errors.Is(err, lease.ErrTimeout) {
+		switch {
+		case errors.Is(err, lease.ErrTimeout):
 			return nil
+		case err == nil:
+			return errors.Join(errors.New("two hold the mutex"), second.Release())
 		}
 		return err
 	})
@@ -142,5 +145,8 @@ func loseIt(ctx context.Context, d *demo) error {
 	d.say("ann", "stops: %v", stopped)
 	err = held.Release()
 	d.say("ann", "Release returns lease.ErrLost: %t", errors.Is(err, lease.ErrLost))
-	return <-done
+	if next := <-done; !errors.Is(err, lease.ErrLost) || next != nil {
+		return errors.Join(errors.New("ann's release does not tell that the mutex was lost"), err, next)
+	}
+	return nil
 }

@@ -98,7 +98,7 @@ func buyWithoutLock(s shelf) func(ctx context.Context, order string) error {
 	var reads atomic.Int32
 	all := make(chan struct{})
 	return func(ctx context.Context, order string) error {
-		_, err := purchase(ctx, s, 0, order, func(ctx context.Context) error {
+		_, err := purchase(ctx, s, 0, order, func(ctx context.Context, _ string) error {
 			if reads.Add(1) == customers {
 				close(all)
 			}

@@ -10,14 +10,16 @@ import (
 )
 
 // wait is how long a customer waits for the others. It is longer than a session, so
-// that one whose process has died does not stop the sale.
-const wait = time.Minute
+// that one whose process has died does not stop the sale; and than one may hold the
+// lock, so that one whose database or bank does not answer does not either.
+const wait, longest = time.Minute, 20 * time.Second
 
 // A shop sells one article, in one program of several.
 type shop struct {
 	lock  *mutex.Mutex
 	stock shelf
-	pay   func(ctx context.Context) error // reserves the money, elsewhere
+	// pay reserves the money for an order, elsewhere: once, however often it is called.
+	pay func(ctx context.Context, order string) error
 }
 
 // A shelf is a stock, as the shop uses it.
@@ -29,11 +31,11 @@ type shelf interface {
 
 // newShop returns a shop for that article, which has a lock of its own.
 func newShop(client *framework.Client, article string, stock shelf) (*shop, error) {
-	lock, err := mutex.New(client, "/examples/sql/"+article)
+	lock, err := mutex.New(client, "/examples/sql/"+article, mutex.WithMaxHold(longest))
 	if err != nil {
 		return nil, err
 	}
-	return &shop{lock: lock, stock: stock, pay: func(context.Context) error { return nil }}, nil
+	return &shop{lock: lock, stock: stock, pay: func(context.Context, string) error { return nil }}, nil
 }
 
 // buy sells a piece, and returns false if there is none any more. After an error it is
@@ -57,7 +59,7 @@ func (s *shop) buy(ctx context.Context, order string) (sold bool, err error) {
 // sell a piece: else both sell the same. As somebody is asked for money in between,
 // which takes long, this is not a transaction of the database. Where nothing is in
 // between there is no need for a lock: UPDATE … SET pieces = pieces - 1 WHERE pieces > 0.
-func purchase(ctx context.Context, stock shelf, token lease.Token, order string, pay func(context.Context) error) (sold bool, err error) {
+func purchase(ctx context.Context, stock shelf, token lease.Token, order string, pay func(context.Context, string) error) (sold bool, err error) {
 	left, err := stock.read(ctx, token)
 	if err != nil {
 		return false, err
@@ -68,7 +70,7 @@ func purchase(ctx context.Context, stock shelf, token lease.Token, order string,
 	if left == 0 {
 		return false, nil
 	}
-	if err := pay(ctx); err != nil {
+	if err := pay(ctx, order); err != nil {
 		return false, err
 	}
 	err = stock.sell(ctx, token, order, left-1)

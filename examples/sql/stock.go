@@ -45,7 +45,7 @@ const confirm = `INSERT INTO orders (id, article) VALUES ($1, $2)`
 
 // errFenced means that a newer holder of the lock has been at the row. Nothing was
 // changed.
-var errFenced = errors.New("the row has seen a newer token")
+var errFenced = errors.New("the row has seen a newer token, or there is no row")
 
 // A stock is what a database has of one article.
 type stock struct {
@@ -65,7 +65,7 @@ func (s *stock) read(ctx context.Context, token lease.Token) (left int64, err er
 // confirmed tells whether an order was confirmed before. Who has called read before
 // gets an answer that stays true: an older holder can confirm nothing any more.
 func (s *stock) confirmed(ctx context.Context, order string) (yes bool, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT count(*) > 0 FROM orders WHERE id = $1`, order).Scan(&yes)
+	err = s.db.QueryRowContext(ctx, `SELECT count(*) > 0 FROM orders WHERE id = $1 AND article = $2`, order, s.article).Scan(&yes)
 	return yes, err
 }
 

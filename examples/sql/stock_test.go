@@ -82,7 +82,7 @@ func testStock(t *testing.T, db *sql.DB) {
 	t.Run("an order is confirmed once", func(t *testing.T) {
 		ctx, s := t.Context(), newStock(t, db, 3)
 		paid := 0
-		pay := func(context.Context) error { paid++; return nil }
+		pay := func(_ context.Context, order string) error { require.Equal(t, t.Name(), order); paid++; return nil }
 		for token := range lease.Token(2) {
 			sold, err := purchase(ctx, s, token, t.Name(), pay)
 			require.NoError(t, err)
@@ -95,7 +95,7 @@ func testStock(t *testing.T, db *sql.DB) {
 	t.Run("nothing is sold that is not paid, or not there", func(t *testing.T) {
 		ctx, s := t.Context(), newStock(t, db, 1)
 		refusal := errors.New("no credit")
-		sold, err := purchase(ctx, s, 1, t.Name(), func(context.Context) error { return refusal })
+		sold, err := purchase(ctx, s, 1, t.Name(), func(context.Context, string) error { return refusal })
 		require.ErrorIs(t, err, refusal)
 		require.False(t, sold)
 		requireTally(t, s, 0, 1)

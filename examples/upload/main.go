@@ -17,11 +17,15 @@
 //     yet, and else fails with 412: then the artifact is there. UploadPart has no
 //     conditions, so give each lease an upload of its own, or keep to contents that
 //     are the same in all processes.
-//   - Google Cloud Storage: ifGenerationMatch=0 does the same.
+//     A 409 says that two such requests met: upload again.
+//   - Google Cloud Storage: ifGenerationMatch=0 does the same for an upload that is
+//     resumable, or for the compose request that joins parts. The XML API's multipart
+//     uploads take no preconditions.
 //   - An object that is replaced, such as report-latest: store the token in its
 //     metadata, and read it together with the ETag or the generation. If it is greater
 //     than yours give up. Else write with If-Match, or ifGenerationMatch: that fails if
-//     anybody has written since.
+//     anybody has written since. In S3 equal contents have equal ETags, whatever their
+//     metadata: have the token in the content as well.
 //
 // The program starts a ZooKeeper server in its own process. With --servers HOST:PORT it
 // uses that one.

@@ -65,7 +65,9 @@ func TestLatePartIsSeen(t *testing.T) {
 	server := zktest.NewServer(t, zktest.WithTick(sessionTimeout/2))
 	s := newStore()
 	s.ignore = true
-	require.ErrorContains(t, run(t.Context(), []string{server.Addr()}, s, io.Discard), "and 19 parts stored")
+	err := run(t.Context(), []string{server.Addr()}, s, io.Discard)
+	require.Error(t, err)
+	require.Regexp(t, `and (19|[2-9]\d) parts stored`, err.Error()) // more, if a process has lost a lease by itself
 	requireNoSessions(t, server)
 }
 

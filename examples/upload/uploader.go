@@ -5,12 +5,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
+	"time"
 
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/once"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
+
+// longest is how long an uploader may take for an artifact, before another one tries.
+const longest = time.Hour
 
 // An artifact is what has to be in the bucket: here the report of a day.
 type artifact struct {
@@ -27,7 +31,8 @@ type uploader struct {
 }
 
 func newUploader(client *framework.Client, path string, b bucket, logger *slog.Logger) (*uploader, error) {
-	job, err := once.New(client, path)
+	// A bucket that does not answer must not keep all others waiting for ever.
+	job, err := once.New(client, path, once.WithMaxHold(longest))
 	return &uploader{job: job, bucket: b, logger: logger}, err
 }
 

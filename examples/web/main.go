@@ -2,7 +2,7 @@
 // Prometheus. It shows
 //
 //   - an endpoint that waits for a lock, but not for long: then it answers 503 with
-//     Retry-After, and it stops to wait when the client hangs up;
+//     Retry-After, and it stops waiting when the client hangs up;
 //   - which metrics say how the locks do, and that they agree with what clients saw;
 //   - a shutdown that finishes the requests that are under way.
 //

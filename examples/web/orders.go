@@ -38,29 +38,34 @@ func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	id, lines := r.PathValue("id"), 0
+	id, lines, begun := r.PathValue("id"), 0, false
 	err = lease.Do(r.Context(), o.locks.For(id), o.wait, func(ctx context.Context, held *lease.Lease) (err error) {
+		begun = true
 		lines, err = o.db.add(ctx, id, string(line), held.Token()) // ctx ends if the lock is lost
 		return err
 	})
 	if err != nil {
-		o.fail(w, r, id, err)
+		o.fail(w, r, id, begun, err)
 		return
 	}
 	fmt.Fprintf(w, "order %s has %d lines\n", id, lines)
 }
 
-// fail answers a request that has failed.
-func (o *orders) fail(w http.ResponseWriter, r *http.Request, id string, err error) {
+// fail answers a request that has failed. If it was begun it is not known what became
+// of it.
+func (o *orders) fail(w http.ResponseWriter, r *http.Request, id string, begun bool, err error) {
 	switch {
 	case r.Context().Err() != nil: // the client has gone: nobody reads an answer
 		o.log.Info("the client has gone", "order", id, "error", err)
-	case errors.Is(err, lease.ErrTimeout), errors.Is(err, framework.ErrClosed) && !errors.Is(err, lease.ErrLost):
-		// Nothing was done. The error says who has the lock, or that no server answers.
-		// That is for the log: it names machines.
+	case !begun && (errors.Is(err, lease.ErrTimeout) || errors.Is(err, framework.ErrClosed)):
+		// The error says who has the lock, or that no server answers. That is for the
+		// log: it names machines.
 		o.log.Warn("the order is busy", "order", id, "error", err)
 		w.Header().Set("Retry-After", retryAfter)
 		http.Error(w, "the order is busy, try again", http.StatusServiceUnavailable)
+	case !begun:
+		o.log.Error("the order cannot be locked", "order", id, "error", err)
+		http.Error(w, "the order was not changed", http.StatusInternalServerError)
 	default:
 		// If the lock was lost the change may have been made before that, or not at all.
 		// It was not made after another's: the database compares the tokens.

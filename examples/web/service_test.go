@@ -50,7 +50,7 @@ func (s *service) value(t *testing.T, metric, label string) float64 {
 	return parse(s.ask(t.Context(), http.MethodGet, "/metrics").Body.String()).of(metric, label).sum()
 }
 
-// A request whose lock is lost stops to work, and says that its end is not known.
+// A request whose lock is lost stops working, and says that its end is not known.
 func TestLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -46,8 +46,10 @@ func (t *traffic) post(ctx context.Context, id string) {
 		t.changed++
 	case err == nil && status == http.StatusServiceUnavailable && header.Get("Retry-After") != "":
 		t.busy++
+	case t.other == nil && err == nil:
+		t.other = fmt.Errorf("order %s: status %d", id, status)
 	case t.other == nil:
-		t.other = fmt.Errorf("order %s: status %d, %w", id, status, err)
+		t.other = fmt.Errorf("order %s: %w", id, err)
 	}
 }
 

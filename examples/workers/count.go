@@ -26,6 +26,7 @@ func (s *service) end() (ok bool) {
 		if ok = len(s.running) > 0; ok {
 			oldest := s.running[0]
 			delete(s.took, oldest.number)
+			s.done[oldest.number] = true
 			s.remove(func(j *job) bool { return j == oldest })
 		}
 	})

@@ -18,6 +18,7 @@ type service struct {
 	size    int           // how many may run at once
 	queue   []int         // the jobs that no process has taken
 	took    map[int]int   // to the process that has taken a job
+	done    map[int]bool  // the jobs that are
 	running []*job        // the oldest first
 	starts  int           // of jobs
 	asked   int           // how often a worker asked for a job
@@ -31,7 +32,7 @@ type job struct {
 }
 
 func newService(jobs, size int) *service {
-	s := &service{changed: make(chan struct{}), size: size, took: map[int]int{}, gone: map[int]bool{}}
+	s := &service{changed: make(chan struct{}), size: size, took: map[int]int{}, done: map[int]bool{}, gone: map[int]bool{}}
 	for n := range jobs {
 		s.queue = append(s.queue, n)
 	}
@@ -80,8 +81,11 @@ func (s *service) take(w http.ResponseWriter, pid int) (err error) {
 // do does a job until it is told to end, or the request ends: with its lease, or its
 // process.
 func (s *service) do(ctx context.Context, j *job) error {
-	known := false
+	known, done := false, false
 	s.change(func() {
+		if done = s.done[j.number]; done {
+			return // its process has not got the answer
+		}
 		if pid, ok := s.took[j.number]; !ok || pid != j.pid {
 			return
 		}
@@ -92,6 +96,9 @@ func (s *service) do(ctx context.Context, j *job) error {
 			s.failure = fmt.Errorf("%d jobs run at once, and %d may", len(s.running), s.size)
 		}
 	})
+	if done {
+		return nil
+	}
 	if !known {
 		return fmt.Errorf("process %d has not taken job %d", j.pid, j.number)
 	}

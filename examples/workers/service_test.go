@@ -89,9 +89,11 @@ func TestJobsAreDoneAtLeastOnce(t *testing.T) {
 	require.Len(t, s.queue, 2, "it was killed")
 
 	for range 2 {
-		_, done = c.begin(t.Context(), 2)
+		var n int
+		n, done = c.begin(t.Context(), 2)
 		require.True(t, s.end())
 		require.NoError(t, <-done)
+		require.NoError(t, s.do(t.Context(), &job{number: n, pid: 2}), "it is done")
 	}
 	require.False(t, s.end())
 	require.Empty(t, s.queue)

@@ -55,14 +55,20 @@ func (w *worker) run(ctx context.Context) error {
 }
 
 // do does a job, with a permit. It ends when the permit is lost, because ZooKeeper was
-// not reached for too long, and is then begun again with another one. So a job must not
-// mind to be begun twice, as with any queue that gives a job to another process if one
-// was killed.
+// not reached for too long, and is then begun again with another one. So it must be
+// safe to begin a job twice, as with any queue that gives a job to another process if
+// one was killed.
 func (w *worker) do(ctx context.Context, job string) error {
 	for {
+		done := false
 		err := lease.Do(ctx, w.permits, lease.Forever, func(ctx context.Context, _ *lease.Lease) error {
-			return w.service.do(ctx, job)
+			err := w.service.do(ctx, job)
+			done = err == nil
+			return err
 		})
+		if done {
+			return nil // also if the permit was lost after that
+		}
 		if ctx.Err() != nil || !errors.Is(err, lease.ErrLost) {
 			return err
 		}
@@ -70,7 +76,8 @@ func (w *worker) do(ctx context.Context, job string) error {
 }
 
 // work is one of the processes. It ends when there are no jobs, and when its input
-// does, and so when the process does that has started it.
+// does, and so when the process does that has started it. That is only for this
+// program: the input of a service may be empty from the start.
 func work(ctx context.Context, servers []string, path string, b bound, service remote, in io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
