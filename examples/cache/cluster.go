@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/lease/leasetest"
@@ -22,17 +23,15 @@ type cluster struct {
 	instances      []*instance
 	running        sync.WaitGroup
 
-	mu      sync.Mutex
-	changed chan struct{} // closed, and replaced, at each change of what follows
-	failure error         // the first one
-	looked  map[int]bool  // instances that have looked into the shared cache
-	ready   int           // instances that have rates
-	calls   int           // of the origin; it numbers its answers
-	newest  int           // the greatest number that was stored
-	leases  int           // granted; all but those under which the origin was called found fresh rates
-	reads   int           // answered with the old rates
-	under   int           // what is under way: attempts, leases, and delayed writes
-	round   round
+	example.State              // guards what follows
+	looked        map[int]bool // instances that have looked into the shared cache
+	ready         int          // instances that have rates
+	calls         int          // of the origin; it numbers its answers
+	newest        int          // the greatest number that was stored
+	leases        int          // granted; all but those under which the origin was called found fresh rates
+	reads         int          // answered with the old rates
+	under         int          // what is under way: attempts, leases, and delayed writes
+	round         round
 }
 
 // A round is what happens from one expiry to the next.
@@ -47,35 +46,9 @@ type round struct {
 	struck  *instance    // to which the fault happened
 }
 
-// change changes the cluster, and wakes those that wait for that.
-func (c *cluster) change(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f()
-	close(c.changed)
-	c.changed = make(chan struct{})
-}
-
-// await waits until done returns true, which it tries at each change.
-func (c *cluster) await(ctx context.Context, done func() bool) error {
-	for {
-		c.mu.Lock()
-		changed, err, ok := c.changed, c.failure, done()
-		c.mu.Unlock()
-		if ok || err != nil {
-			return err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
 // start starts instances, and waits until all have rates.
 func (c *cluster) start(n int) error {
-	c.changed, c.shared, c.looked = make(chan struct{}), new(redis), map[int]bool{}
+	c.shared, c.looked = new(redis), map[int]bool{}
 	c.round = round{late: -1, noticed: map[int]bool{}}
 	for id := range n {
 		in, err := newInstance(c.ctx, c, id)
@@ -86,7 +59,7 @@ func (c *cluster) start(n int) error {
 	}
 	for _, in := range c.instances {
 		c.running.Go(func() {
-			ready := func() { c.change(func() { c.ready++ }) }
+			ready := func() { c.Change(func() { c.ready++ }) }
 			err := in.rates.run(c.ctx, ready)
 			for errors.Is(err, lease.ErrLost) && c.ctx.Err() == nil {
 				err = in.rates.run(c.ctx, ready) // as a process that ended is started again
@@ -96,7 +69,7 @@ func (c *cluster) start(n int) error {
 			}
 		})
 	}
-	return c.await(c.ctx, func() bool { return c.ready == n && c.under == 0 })
+	return c.Await(c.ctx, func() bool { return c.ready == n && c.under == 0 })
 }
 
 // lock returns the lock of an instance.
@@ -130,9 +103,9 @@ func (c *cluster) fail(in *instance, err error) {
 	if lost && c.sessionTimeout == brief {
 		return
 	}
-	c.change(func() {
-		if c.failure == nil {
-			c.failure = fmt.Errorf("instance %d: %w", in.id, err)
+	c.Change(func() {
+		if c.Failure == nil {
+			c.Failure = fmt.Errorf("instance %d: %w", in.id, err)
 		}
 	})
 }

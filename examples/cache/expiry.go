@@ -29,7 +29,7 @@ const (
 // ones, and nothing is under way any more.
 func (c *cluster) expire(f fault, late int) error {
 	readers := len(c.instances) * atOnce
-	c.change(func() { c.round = round{fault: f, late: late, readers: readers, noticed: map[int]bool{}} })
+	c.Change(func() { c.round = round{fault: f, late: late, readers: readers, noticed: map[int]bool{}} })
 	old := c.shared.expire()
 	errs := make(chan error, readers)
 	var all sync.WaitGroup
@@ -43,12 +43,12 @@ func (c *cluster) expire(f fault, late int) error {
 			return err
 		}
 	}
-	if err := c.await(c.ctx, func() bool { return c.under == 0 }); err != nil {
+	if err := c.Await(c.ctx, func() bool { return c.under == 0 }); err != nil {
 		return err
 	}
-	c.mu.Lock()
+	c.Lock()
 	struck := c.round.struck
-	c.mu.Unlock()
+	c.Unlock()
 	if struck != nil {
 		struck.line.set(false)
 		if _, err := struck.client.AwaitSession(c.ctx); err != nil {
@@ -65,13 +65,13 @@ func (c *cluster) readUntilNew(in *instance, old string) error {
 		if err != nil || now != old {
 			return err
 		}
-		c.change(func() {
+		c.Change(func() {
 			c.reads++
 			if first {
 				c.round.read++
 			}
 		})
-		if err := c.await(c.ctx, func() bool { return true }); err != nil {
+		if err := c.Await(c.ctx, func() bool { return true }); err != nil {
 			return err // of an instance
 		}
 		if err := retry.Sleep(c.ctx, every); err != nil {
@@ -83,29 +83,29 @@ func (c *cluster) readUntilNew(in *instance, old string) error {
 // look is called when an instance has looked into the shared cache, and waits until all
 // have.
 func (c *cluster) look(ctx context.Context, in *instance) error {
-	c.mu.Lock()
+	c.Lock()
 	known := c.looked[in.id]
-	c.mu.Unlock()
+	c.Unlock()
 	if known {
 		return nil
 	}
-	c.change(func() { c.looked[in.id] = true })
-	return c.await(ctx, func() bool { return len(c.looked) == len(c.instances) })
+	c.Change(func() { c.looked[in.id] = true })
+	return c.Await(ctx, func() bool { return len(c.looked) == len(c.instances) })
 }
 
 // try is called before an instance tries to get the lock, and returns for how long. The
 // late one comes when another has the lock, and gets it directly after that.
 func (c *cluster) try(ctx context.Context, in *instance, timeout time.Duration) time.Duration {
 	late := false
-	c.change(func() {
+	c.Change(func() {
 		c.under++
 		if late = in.id == c.round.late; late {
 			c.round.late = -1
 		}
 	})
 	if late {
-		_ = c.await(ctx, func() bool { return c.round.calls > 0 })
-		c.change(func() { c.round.noticed[in.id] = true })
+		_ = c.Await(ctx, func() bool { return c.round.calls > 0 })
+		c.Change(func() { c.round.noticed[in.id] = true })
 		timeout = longest
 	}
 	return timeout
@@ -113,7 +113,7 @@ func (c *cluster) try(ctx context.Context, in *instance, timeout time.Duration) 
 
 // tried is called after that.
 func (c *cluster) tried(in *instance, held *lease.Lease, err error) {
-	c.change(func() {
+	c.Change(func() {
 		if err != nil {
 			c.round.noticed[in.id] = true
 			c.under--
@@ -122,7 +122,7 @@ func (c *cluster) tried(in *instance, held *lease.Lease, err error) {
 		c.leases++
 		c.running.Go(func() {
 			<-held.Done()
-			c.change(func() { c.under-- })
+			c.Change(func() { c.under-- })
 		})
 	})
 }
@@ -135,7 +135,7 @@ func (c *cluster) answer(ctx context.Context, in *instance) (string, error) {
 	}
 	var n int
 	var cut bool
-	c.change(func() {
+	c.Change(func() {
 		c.calls++
 		c.round.calls++
 		c.round.noticed[in.id] = true
@@ -149,7 +149,7 @@ func (c *cluster) answer(ctx context.Context, in *instance) (string, error) {
 		<-ctx.Done() // with the lease
 		return "", context.Cause(ctx)
 	}
-	err := c.await(ctx, func() bool {
+	err := c.Await(ctx, func() bool {
 		return c.round.readers == 0 || c.round.fault != none || (len(c.round.noticed) == len(c.instances) && c.round.read == c.round.readers)
 	})
 	return fmt.Sprint("rates ", n), err
@@ -159,16 +159,16 @@ func (c *cluster) answer(ctx context.Context, in *instance) (string, error) {
 // write comes when another has written: no context ends what is stopped.
 func (c *cluster) put(ctx context.Context, in *instance, e entry) error {
 	pause := false
-	c.change(func() {
+	c.Change(func() {
 		if pause = c.round.fault == paused && c.round.struck == nil; pause {
 			c.round.struck = in
 			c.under++
 		}
 	})
 	if pause {
-		defer c.change(func() { c.under-- })
+		defer c.Change(func() { c.under-- })
 		in.line.set(true)
-		if err := c.await(c.ctx, func() bool { return c.round.stored > 0 }); err != nil {
+		if err := c.Await(c.ctx, func() bool { return c.round.stored > 0 }); err != nil {
 			return err
 		}
 	}
@@ -176,7 +176,7 @@ func (c *cluster) put(ctx context.Context, in *instance, e entry) error {
 		return err
 	}
 	n, err := number(e.rates)
-	c.change(func() {
+	c.Change(func() {
 		c.round.stored++
 		c.newest = max(c.newest, n)
 	})

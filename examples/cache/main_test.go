@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/exampletest"
 	"github.com/zkrecipes/zkrecipes/recipes/lease/leasetest"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -33,15 +34,8 @@ func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, program.Start(t.Context(), []string{"--servers", server.Addr()}, &out))
 	require.Regexp(t, printed, out.String())
-	requireNoSessions(t, server)
+	exampletest.RequireNoSessions(t, server)
 	require.Empty(t, server.Children("/examples/cache"))
-}
-
-// requireNoSessions waits for the end of sessions that were lost and not closed, as on
-// a busy machine.
-func requireNoSessions(t *testing.T, server *zktest.Server) {
-	t.Helper()
-	require.Eventually(t, func() bool { return len(server.Sessions()) == 0 }, time.Minute, 10*time.Millisecond)
 }
 
 func TestOwnServer(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/once"
 )
@@ -25,14 +26,12 @@ type cluster struct {
 	args  []string // of a process
 	ended sync.WaitGroup
 
-	mu       sync.Mutex
-	changed  chan struct{} // closed, and replaced, at each change of what follows
-	failure  error         // the first process that ended by itself
-	live     map[int]*process
-	recorded map[time.Time]bool // which ticks are known to be
-	round    []act              // what is still to do in this round
-	tick     time.Time          // to those that begin this one, zero until it is chosen
-	acted    map[act]int
+	example.State // guards what follows
+	live          map[int]*process
+	recorded      map[time.Time]bool // which ticks are known to be
+	round         []act              // what is still to do in this round
+	tick          time.Time          // to those that begin this one, zero until it is chosen
+	acted         map[act]int
 }
 
 // A process is one of the cluster, from its start to its end.
@@ -48,37 +47,28 @@ type process struct {
 
 func newCluster(job *once.Job) *cluster {
 	return &cluster{
-		store: newStore(), job: job, changed: make(chan struct{}), live: map[int]*process{},
+		store: newStore(), job: job, live: map[int]*process{},
 		recorded: map[time.Time]bool{}, acted: map[act]int{},
 	}
 }
 
-// change changes the cluster, and wakes those that wait for that.
-func (c *cluster) change(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f()
-	close(c.changed)
-	c.changed = make(chan struct{})
-}
-
-// await waits until what does() does is done, which it tries at each change.
+// await waits until what does() does is done, which it tries at each change, after it
+// has found out which ticks are recorded.
 func (c *cluster) await(ctx context.Context, does func() bool) error {
 	for {
 		if err := c.settle(ctx); err != nil {
 			return err
 		}
-		c.mu.Lock()
-		changed, err := c.changed, c.failure
-		done := err == nil && does()
-		c.mu.Unlock()
+		done, looked := false, false
+		err := c.Await(ctx, func() bool {
+			if looked {
+				return true // something has changed: settle first
+			}
+			looked, done = true, does()
+			return done
+		})
 		if done || err != nil {
 			return err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
 	}
 }
@@ -86,9 +76,9 @@ func (c *cluster) await(ctx context.Context, does func() bool) error {
 // settle finds out which ticks are recorded.
 func (c *cluster) settle(ctx context.Context) error {
 	for _, tick := range c.store.known() {
-		c.mu.Lock()
+		c.Lock()
 		known := c.recorded[tick]
-		c.mu.Unlock()
+		c.Unlock()
 		if known {
 			continue
 		}
@@ -97,9 +87,9 @@ func (c *cluster) settle(ctx context.Context) error {
 			return err
 		}
 		if record != nil {
-			c.mu.Lock()
+			c.Lock()
 			c.recorded[tick] = true
-			c.mu.Unlock()
+			c.Unlock()
 		}
 	}
 	return nil
@@ -118,7 +108,7 @@ func (c *cluster) start(ctx context.Context) error {
 		return err
 	}
 	p := &process{cmd: cmd, input: input, seen: map[time.Time]bool{}}
-	c.change(func() {
+	c.Change(func() {
 		if err = cmd.Start(); err == nil {
 			c.live[cmd.Process.Pid] = p
 		}
@@ -128,10 +118,10 @@ func (c *cluster) start(ctx context.Context) error {
 	}
 	c.ended.Go(func() {
 		err := cmd.Wait()
-		c.change(func() {
+		c.Change(func() {
 			delete(c.live, cmd.Process.Pid)
-			if !p.killed && err != nil && c.failure == nil {
-				c.failure = fmt.Errorf("a process ended: %w", err)
+			if !p.killed && err != nil && c.Failure == nil {
+				c.Failure = fmt.Errorf("a process ended: %w", err)
 			}
 		})
 	})
@@ -143,14 +133,14 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	pid, err := strconv.Atoi(r.FormValue("pid"))
 	tick, errTick := time.Parse(time.RFC3339, r.FormValue("tick"))
 	token, errToken := strconv.ParseInt(r.FormValue("token"), 10, 64)
-	c.mu.Lock()
+	c.Lock()
 	p := c.live[pid]
 	if p == nil || p.killed || err != nil || errTick != nil || errToken != nil {
-		c.mu.Unlock()
+		c.Unlock()
 		http.Error(w, "not a report", http.StatusBadRequest)
 		return
 	}
-	c.mu.Unlock()
+	c.Unlock()
 	switch r.URL.Path {
 	case "/seen":
 		c.see(p, tick)
@@ -173,7 +163,7 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // see keeps that a process has seen a tick: unless it is killed, it is its duty now.
 func (c *cluster) see(p *process, tick time.Time) {
-	c.change(func() {
+	c.Change(func() {
 		if !p.killed {
 			c.store.see(tick)
 			p.seen[tick], p.fresh = true, true

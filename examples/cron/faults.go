@@ -31,7 +31,7 @@ func (c *cluster) play(ctx context.Context, plan [][]act) error {
 			return err
 		}
 	}
-	c.change(func() {
+	c.Change(func() {
 		for _, p := range c.live {
 			p.input.Close()
 		}
@@ -42,11 +42,11 @@ func (c *cluster) play(ctx context.Context, plan [][]act) error {
 // playRound does all acts to processes that begin the same tick, and waits until
 // another has recorded it. Then all go on, or are started again.
 func (c *cluster) playRound(ctx context.Context, round []act) error {
-	c.change(func() { c.round, c.tick = round, time.Time{} })
+	c.Change(func() { c.round, c.tick = round, time.Time{} })
 	if err := c.await(ctx, func() bool { return len(c.round) == 0 && c.recorded[c.tick] }); err != nil {
 		return err
 	}
-	c.change(func() {
+	c.Change(func() {
 		for _, p := range c.live {
 			if p.resumed != nil {
 				_ = p.cmd.Process.Signal(syscall.SIGCONT)
@@ -69,9 +69,9 @@ func (c *cluster) fill(ctx context.Context) error {
 		}
 		return n, fresh
 	}
-	c.mu.Lock()
+	c.Lock()
 	n, _ := all()
-	c.mu.Unlock()
+	c.Unlock()
 	for ; n < processes; n++ {
 		if err := c.start(ctx); err != nil {
 			return err
@@ -83,9 +83,9 @@ func (c *cluster) fill(ctx context.Context) error {
 // fault does the next act to a process that has begun a tick, if as many others know
 // of it as there are acts left, so that one will finish it.
 func (c *cluster) fault(ctx context.Context, p *process, tick time.Time) {
-	c.mu.Lock()
+	c.Lock()
 	chosen := c.tick
-	c.mu.Unlock()
+	c.Unlock()
 	wait := ctx
 	if chosen.IsZero() { // else they do: this is not the first act
 		limited, cancel := context.WithTimeout(ctx, patience)
@@ -103,7 +103,7 @@ func (c *cluster) fault(ctx context.Context, p *process, tick time.Time) {
 		c.round, c.tick = c.round[1:], tick
 		return true
 	})
-	c.change(func() {})
+	c.Change(func() {})
 }
 
 // perform does an act, or begins to.
@@ -127,12 +127,12 @@ func (p *process) kill() {
 // delay pauses a process whose change is on its way, if that is to be, and keeps the
 // change until the process goes on.
 func (c *cluster) delay(ctx context.Context, p *process) {
-	c.mu.Lock()
+	c.Lock()
 	resumed := p.resumed
 	if resumed != nil {
 		_ = p.cmd.Process.Signal(syscall.SIGSTOP)
 	}
-	c.mu.Unlock()
+	c.Unlock()
 	if resumed != nil {
 		select {
 		case <-resumed:

@@ -15,11 +15,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/examples/internal/example"
@@ -74,17 +71,13 @@ func run(ctx context.Context, servers []string, plan [][]act, out io.Writer) err
 		return err
 	}
 	c := newCluster(job)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	url, stop, err := example.Serve(c)
 	if err != nil {
 		return err
 	}
-	serving := &http.Server{Handler: c, ReadHeaderTimeout: tooLong}
-	var served sync.WaitGroup
-	served.Go(func() { _ = serving.Serve(listener) }) // until Close
-	defer served.Wait()
-	defer func() { _ = serving.Close() }()
+	defer stop()
 
-	c.args = []string{"--servers", strings.Join(servers, ","), "--store", "http://" + listener.Addr().String()}
+	c.args = []string{"--servers", strings.Join(servers, ","), "--store", url}
 	began := time.Now()
 	if err := c.play(ctx, plan); err != nil {
 		return err

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
 	oncecron "github.com/zkrecipes/zkrecipes/contrib/cron"
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/once"
@@ -98,18 +97,6 @@ type remote string
 // call tells the store what this process does, and returns what it has against that.
 func (r remote) call(ctx context.Context, what string, tick time.Time, token lease.Token) error {
 	url := fmt.Sprintf("%s/%s?pid=%d&tick=%s&token=%d", r, what, os.Getpid(), tick.UTC().Format(time.RFC3339), token)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = errors.New(strings.TrimSpace(string(text)))
-	}
+	_, err := example.Post(ctx, url)
 	return err
 }

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -33,51 +32,21 @@ type term struct {
 // A board is where instances report what they do, and so what they do it to: it refuses
 // those whose token is older than the newest.
 type board struct {
-	mu      sync.Mutex
-	changed chan struct{} // closed, and replaced, at each change of what follows
-	terms   []*term
-	dead    map[string]bool // ids of killed instances
-	failure error           // of the first instance that failed by itself
-	outside int             // jobs of a term that had ended
-	refused int             // what came with an old token
+	example.State // guards what follows
+	terms         []*term
+	dead          map[string]bool // ids of killed instances
+	outside       int             // jobs of a term that had ended
+	refused       int             // what came with an old token
 }
 
-func newBoard() *board { return &board{changed: make(chan struct{}), dead: map[string]bool{}} }
-
-// change changes the board, and wakes those that wait for that.
-func (b *board) change(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	f()
-	close(b.changed)
-	b.changed = make(chan struct{})
-}
-
-// await waits until done returns true, which it calls at each change, or an instance
-// has failed.
-func (b *board) await(ctx context.Context, done func() bool) error {
-	for {
-		b.mu.Lock()
-		changed, err := b.changed, b.failure
-		if err != nil || done() {
-			b.mu.Unlock()
-			return err
-		}
-		b.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
+func newBoard() *board { return &board{dead: map[string]bool{}} }
 
 // ServeHTTP takes the reports.
 func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, err := strconv.ParseInt(r.FormValue("token"), 10, 64)
 	if err == nil {
 		id, token := r.FormValue("id"), lease.Token(n)
-		b.change(func() {
+		b.Change(func() {
 			switch {
 			case b.dead[id]:
 				err = errors.New("this instance was killed")

@@ -48,7 +48,7 @@ func TestBoard(t *testing.T) {
 		b := newBoard()
 		for _, r := range c.reports {
 			report(t, b, r)
-			b.change(func() { b.bury(c.kill) })
+			b.Change(func() { b.bury(c.kill) })
 		}
 		tally := b.count()
 		require.Equal(t, c.right, tally.check() == nil, "%s: %v", name, tally)

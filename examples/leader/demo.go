@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
@@ -52,17 +51,13 @@ func demonstrate(ctx context.Context, servers []string, out io.Writer) error {
 	defer client.Close()
 	// Of its own, as several may be shown at the same time.
 	d := &demo{client: client, path: "/examples/leader/demo-" + rand.Text(), out: out, board: newBoard(), live: map[string]*process{}}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	url, stop, err := example.Serve(d.board)
 	if err != nil {
 		return err
 	}
-	serving := &http.Server{Handler: d.board, ReadHeaderTimeout: tooLong}
-	var served sync.WaitGroup
-	served.Go(func() { _ = serving.Serve(listener) }) // until Close
-	defer served.Wait()
-	defer func() { _ = serving.Close() }()
+	defer stop()
 
-	err = d.play(ctx, "--servers", strings.Join(servers, ","), "--election", d.path, "--report", "http://"+listener.Addr().String())
+	err = d.play(ctx, "--servers", strings.Join(servers, ","), "--election", d.path, "--report", url)
 	for _, p := range d.live { // after a failure
 		p.end()
 	}
@@ -108,16 +103,16 @@ func (d *demo) play(ctx context.Context, args ...string) error {
 // watch notes that a process has failed by itself.
 func (d *demo) watch(p *process) {
 	<-p.ended
-	d.board.change(func() {
-		if p.status != nil && !d.board.dead[p.id] && d.board.failure == nil {
-			d.board.failure = p.await(context.Background())
+	d.board.Change(func() {
+		if p.status != nil && !d.board.dead[p.id] && d.board.Failure == nil {
+			d.board.Failure = p.await(context.Background())
 		}
 	})
 }
 
 // awaitCandidates waits until one leads, and all others wait for that.
 func (d *demo) awaitCandidates(ctx context.Context) error {
-	if err := d.board.await(ctx, func() bool { return d.board.leads() != nil }); err != nil {
+	if err := d.board.Await(ctx, func() bool { return d.board.leads() != nil }); err != nil {
 		return err
 	}
 	for {
@@ -165,7 +160,7 @@ func (d *demo) ask(ctx context.Context) error {
 func (d *demo) strike(ctx context.Context, act func(*process) error) (p *process, handOver string, err error) {
 	var leads *term
 	var struck time.Time
-	if err := d.board.await(ctx, func() bool {
+	if err := d.board.Await(ctx, func() bool {
 		if leads = d.board.leads(); leads != nil && leads.jobs < enough {
 			leads = nil
 		}
@@ -181,7 +176,7 @@ func (d *demo) strike(ctx context.Context, act func(*process) error) (p *process
 		return p, "", err
 	}
 	var next *term
-	if err := d.board.await(ctx, func() bool {
+	if err := d.board.Await(ctx, func() bool {
 		if next = d.board.leads(); next != nil && next.id == p.id {
 			next = nil
 		}

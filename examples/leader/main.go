@@ -92,5 +92,7 @@ func instance(ctx context.Context, servers []string, f instanceFlags, out io.Wri
 	}
 	r := reports{url: f.report, id: f.id}
 	s.work = r.term(every(jobInterval, log, r.job))
-	return s.run(whileOpen(ctx, os.Stdin), listener)
+	ctx, cancel := example.WhileOpen(ctx, os.Stdin)
+	defer cancel()
+	return s.run(ctx, listener)
 }

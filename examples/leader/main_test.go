@@ -5,11 +5,11 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/exampletest"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -36,15 +36,8 @@ SIGTERM to [abc]: it has finished a request, and ended with status 0
 \d+ terms, \d+ jobs: 0 times two led at once, 0 jobs were done after the end of their term
 \d+ leases were lost, and \d+ late reports refused because of their tokens
 $`, out.String())
-	requireNoSessions(t, server)
+	exampletest.RequireNoSessions(t, server)
 	require.Empty(t, server.Children("/examples/leader"))
-}
-
-// requireNoSessions waits for the end of sessions that were lost and not closed, as on
-// a busy machine.
-func requireNoSessions(t *testing.T, server *zktest.Server) {
-	t.Helper()
-	require.Eventually(t, func() bool { return len(server.Sessions()) == 0 }, time.Minute, 10*time.Millisecond)
 }
 
 // It also has a server of its own.

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
 
@@ -44,29 +42,6 @@ func (r reports) send(ctx context.Context, what string, token lease.Token, how s
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tooLong)
 	defer cancel()
 	query := url.Values{"id": {r.id}, "token": {token.String()}, "how": {how}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s/%s?%s", r.url, what, query.Encode()), http.NoBody)
-	if err != nil {
-		return err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = errors.New(strings.TrimSpace(string(text)))
-	}
+	_, err := example.Post(ctx, fmt.Sprintf("%s/%s?%s", r.url, what, query.Encode()))
 	return err
-}
-
-// whileOpen returns a context that ends with ctx, and at the end of an input: when the
-// process does that has started this one.
-func whileOpen(ctx context.Context, in io.Reader) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		cancel()
-	}()
-	return ctx
 }

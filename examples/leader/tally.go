@@ -16,8 +16,8 @@ type tally struct {
 // at once: in a process that stood still for that long, work cannot stop in time, and
 // what it then does is refused.
 func (b *board) count() (t tally) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	t.terms, t.outside, t.refused = len(b.terms), b.outside, b.refused
 	for _, of := range b.terms {
 		t.jobs += of.jobs

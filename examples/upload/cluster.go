@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 )
 
 // A kill is what happens to the process that sends a request: it is killed with
@@ -28,14 +30,12 @@ type cluster struct {
 	args  []string // of a process
 	ended sync.WaitGroup
 
-	mu      sync.Mutex
-	changed chan struct{} // closed, and replaced, at each change of what follows
-	failure error         // of the first process that ended with one
-	started int
-	live    map[int]*process
-	plan    []kill // what is still to do
-	late    int    // requests that are on their way
-	killed  int
+	example.State // guards what follows
+	started       int
+	live          map[int]*process
+	plan          []kill // what is still to do
+	late          int    // requests that are on their way
+	killed        int
 }
 
 // A process is one of the cluster, from its start to its end.
@@ -46,33 +46,7 @@ type process struct {
 }
 
 func newCluster(ctx context.Context, s *store, plan []kill) *cluster {
-	return &cluster{ctx: ctx, store: s, plan: plan, changed: make(chan struct{}), live: map[int]*process{}}
-}
-
-// change changes the cluster, and wakes those that wait for that.
-func (c *cluster) change(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f()
-	close(c.changed)
-	c.changed = make(chan struct{})
-}
-
-// await waits until done returns true, which it tries at each change.
-func (c *cluster) await(done func() bool) error {
-	for {
-		c.mu.Lock()
-		changed, err, ok := c.changed, c.failure, done()
-		c.mu.Unlock()
-		if ok || err != nil {
-			return err
-		}
-		select {
-		case <-changed:
-		case <-c.ctx.Done():
-			return context.Cause(c.ctx)
-		}
-	}
+	return &cluster{ctx: ctx, store: s, plan: plan, live: map[int]*process{}}
 }
 
 // play starts n processes, and waits until all have ended, and so have those that are
@@ -83,7 +57,7 @@ func (c *cluster) play(n int, url string) error {
 			return err
 		}
 	}
-	return c.await(func() bool { return len(c.live) == 0 && c.late == 0 })
+	return c.Await(c.ctx, func() bool { return len(c.live) == 0 && c.late == 0 })
 }
 
 // start starts a process, which the end of the context kills.
@@ -92,17 +66,17 @@ func (c *cluster) start(url string) error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
+	c.Lock()
 	c.started++
 	id := c.started
-	c.mu.Unlock()
+	c.Unlock()
 	args := append([]string{"--bucket", fmt.Sprint(url, "/", id)}, c.args...)
 	p := &process{cmd: exec.CommandContext(c.ctx, program, args...)}
 	p.cmd.Stderr = os.Stderr
 	if p.input, err = p.cmd.StdinPipe(); err != nil {
 		return err
 	}
-	c.change(func() {
+	c.Change(func() {
 		if err = p.cmd.Start(); err == nil {
 			c.live[id] = p
 		}
@@ -112,16 +86,16 @@ func (c *cluster) start(url string) error {
 	}
 	c.ended.Go(func() {
 		err := p.cmd.Wait()
-		c.mu.Lock()
+		c.Lock()
 		killed := p.killed
-		c.mu.Unlock()
+		c.Unlock()
 		if killed {
 			err = c.start(url) // as a supervisor does
 		}
-		c.change(func() {
+		c.Change(func() {
 			delete(c.live, id)
-			if err != nil && c.failure == nil {
-				c.failure = fmt.Errorf("process %d: %w", id, err)
+			if err != nil && c.Failure == nil {
+				c.Failure = fmt.Errorf("process %d: %w", id, err)
 			}
 		})
 	})
@@ -145,16 +119,16 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case planned == nil:
 		c.store.ServeHTTP(w, r)
-		c.change(func() {})
+		c.Change(func() {})
 		if r.Method == http.MethodPost && path == unlockedReport.name {
-			_ = c.await(func() bool { return c.store.begun(path) == processes }) // all see nothing
+			_ = c.Await(c.ctx, func() bool { return c.store.begun(path) == processes }) // all see nothing
 		}
 	case planned.late:
 		c.kill(id)
 		name, _, _ := strings.Cut(path, "/")
-		_ = c.await(func() bool { return c.store.finished(name) })
+		_ = c.Await(c.ctx, func() bool { return c.store.finished(name) })
 		c.store.ServeHTTP(w, r)
-		c.change(func() { c.late-- })
+		c.Change(func() { c.late-- })
 	default:
 		c.store.ServeHTTP(w, r)
 		c.kill(id) // before it gets the answer
@@ -163,8 +137,8 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // next returns what happens to the process that sends a request, nil for nothing.
 func (c *cluster) next(method, path string) *kill {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.Lock()
+	defer c.Unlock()
 	for i, k := range c.plan {
 		if k.method == method && k.path == path {
 			c.plan = append(c.plan[:i:i], c.plan[i+1:]...)
@@ -179,7 +153,7 @@ func (c *cluster) next(method, path string) *kill {
 
 // kill kills a process.
 func (c *cluster) kill(id int) {
-	c.change(func() {
+	c.Change(func() {
 		if p := c.live[id]; p != nil {
 			p.killed = true
 			_ = p.cmd.Process.Kill()

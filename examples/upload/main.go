@@ -40,11 +40,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/examples/internal/example"
@@ -113,12 +111,8 @@ func program() example.Program {
 // work is one of the processes. It ends early when the input does, and so when the
 // process does that has started it.
 func work(ctx context.Context, servers []string, path string, b bucket, in io.Reader) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := example.WhileOpen(ctx, in)
 	defer cancel()
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		cancel()
-	}()
 	client, err := connect(ctx, servers)
 	if err != nil {
 		return err
@@ -161,7 +155,7 @@ func run(ctx context.Context, servers []string, s *store, out io.Writer) (err er
 	c.args = []string{"--servers", strings.Join(servers, ","), "--path", path}
 	defer c.ended.Wait()
 	defer cancel()
-	url, stop, err := serve(c)
+	url, stop, err := example.Serve(c)
 	if err != nil {
 		return err
 	}
@@ -178,20 +172,4 @@ func run(ctx context.Context, servers []string, s *store, out io.Writer) (err er
 	t := count(s)
 	fmt.Fprint(out, t)
 	return t.check()
-}
-
-// serve serves the store, and returns its address, and what stops that.
-func serve(handler http.Handler) (url string, stop func(), err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: tooLong}
-	var served sync.WaitGroup
-	served.Go(func() { _ = server.Serve(listener) }) // until Close
-	return "http://" + listener.Addr().String(), func() {
-		_ = server.Close()
-		served.Wait()
-		http.DefaultClient.CloseIdleConnections()
-	}, nil
 }

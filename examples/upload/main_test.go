@@ -7,11 +7,11 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/exampletest"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -40,15 +40,8 @@ func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, program().Start(t.Context(), []string{"--servers", server.Addr()}, &out))
 	require.Regexp(t, printed, out.String())
-	requireNoSessions(t, server)
+	exampletest.RequireNoSessions(t, server)
 	require.Empty(t, server.Children("/examples/upload"))
-}
-
-// requireNoSessions waits for the end of sessions that were lost and not closed, as on
-// a busy machine.
-func requireNoSessions(t *testing.T, server *zktest.Server) {
-	t.Helper()
-	require.Eventually(t, func() bool { return len(server.Sessions()) == 0 }, time.Minute, 10*time.Millisecond)
 }
 
 func TestOwnServer(t *testing.T) {
@@ -68,7 +61,7 @@ func TestLatePartIsSeen(t *testing.T) {
 	err := run(t.Context(), []string{server.Addr()}, s, io.Discard)
 	require.Error(t, err)
 	require.Regexp(t, `and (19|[2-9]\d) parts stored`, err.Error()) // more, if a process has lost a lease by itself
-	requireNoSessions(t, server)
+	exampletest.RequireNoSessions(t, server)
 }
 
 // The store refuses all that an earlier uploader sends after a later one has begun.

@@ -39,12 +39,12 @@ func (c *cluster) run(ctx context.Context, play func(context.Context) error) err
 	if err := play(ctx); err != nil {
 		return err
 	}
-	c.service.change(func() {
+	c.service.Change(func() {
 		for _, p := range c.live {
 			p.input.Close()
 		}
 	})
-	return c.service.await(ctx, func() bool { return len(c.live) == 0 })
+	return c.service.Await(ctx, func() bool { return len(c.live) == 0 })
 }
 
 // start starts a process, which ctx kills.
@@ -60,7 +60,7 @@ func (c *cluster) start(ctx context.Context) error {
 		return err
 	}
 	p := &process{cmd: cmd, input: input}
-	c.service.change(func() {
+	c.service.Change(func() {
 		if err = cmd.Start(); err == nil {
 			c.live[cmd.Process.Pid] = p
 		}
@@ -70,10 +70,10 @@ func (c *cluster) start(ctx context.Context) error {
 	}
 	c.ended.Go(func() {
 		err := cmd.Wait()
-		c.service.change(func() {
+		c.service.Change(func() {
 			delete(c.live, cmd.Process.Pid)
-			if !p.killed && err != nil && c.service.failure == nil {
-				c.service.failure = fmt.Errorf("a process ended: %w", err)
+			if !p.killed && err != nil && c.service.Failure == nil {
+				c.service.Failure = fmt.Errorf("a process ended: %w", err)
 			}
 		})
 	})
@@ -83,7 +83,7 @@ func (c *cluster) start(ctx context.Context) error {
 // kill kills the process that runs most jobs, as kill -9 does, and returns how many
 // those are. What it had taken returns to the queue.
 func (c *cluster) kill() (jobs int) {
-	c.service.change(func() {
+	c.service.Change(func() {
 		pid := c.service.busiest()
 		if p := c.live[pid]; p != nil { // else it has ended, which is a failure
 			p.killed = true

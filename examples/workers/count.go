@@ -14,15 +14,15 @@ func (s *service) full() bool {
 
 // begun is how many jobs were begun, some of them again.
 func (s *service) begun() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.starts
 }
 
 // end ends the job that has run for longest, which is done then. It returns false if
 // none runs.
 func (s *service) end() (ok bool) {
-	s.change(func() {
+	s.Change(func() {
 		if ok = len(s.running) > 0; ok {
 			oldest := s.running[0]
 			delete(s.took, oldest.number)

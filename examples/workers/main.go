@@ -21,11 +21,8 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/examples/internal/example"
@@ -94,26 +91,11 @@ func run(ctx context.Context, servers []string, out io.Writer) (err error) {
 	}()
 
 	s := newService(jobs, first)
-	address, stop, err := serve(ctx, s)
+	address, stop, err := example.Serve(s)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	c := &cluster{service: s, args: []string{"--servers", strings.Join(servers, ","), "--service", address, "--semaphore", path}}
 	return c.run(ctx, func(ctx context.Context) error { return play(ctx, c, limit, out) })
-}
-
-// serve serves HTTP until stop, on a port of its own.
-func serve(ctx context.Context, handler http.Handler) (address string, stop func(), err error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: tooLong}
-	var served sync.WaitGroup
-	served.Go(func() { _ = server.Serve(listener) }) // until Close
-	return "http://" + listener.Addr().String(), func() {
-		_ = server.Close()
-		served.Wait()
-	}, nil
 }

@@ -6,11 +6,12 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
+	"github.com/zkrecipes/zkrecipes/examples/internal/exampletest"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/lease/leasetest"
@@ -54,16 +55,9 @@ func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, program(shared).Start(t.Context(), []string{"--servers", server.Addr()}, &out))
 	require.Regexp(t, shown, out.String())
-	requireNoSessions(t, server)
+	exampletest.RequireNoSessions(t, server)
 	require.Empty(t, server.Children(root))
 	t.Log(out.String())
-}
-
-// requireNoSessions waits for the end of sessions that were lost and not closed, as on
-// a busy machine.
-func requireNoSessions(t *testing.T, server *zktest.Server) {
-	t.Helper()
-	require.Eventually(t, func() bool { return len(server.Sessions()) == 0 }, time.Minute, 10*time.Millisecond)
 }
 
 func TestRunWithItsOwnServer(t *testing.T) {
@@ -101,14 +95,14 @@ func TestNoService(t *testing.T) {
 // the process that has started it was killed.
 func TestInputEnds(t *testing.T) {
 	s := newService(processes*workers, first)
-	address, stop, err := serve(t.Context(), s)
+	address, stop, err := example.Serve(s)
 	require.NoError(t, err)
 	defer stop()
 	server := zktest.NewServer(t)
 	in, input := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { ended <- work(t.Context(), []string{server.Addr()}, root+"/one", shared, remote(address), in) }()
-	require.NoError(t, s.await(t.Context(), s.full))
+	require.NoError(t, s.Await(t.Context(), s.full))
 	require.NoError(t, input.Close())
 	require.NoError(t, <-ended)
 	require.Empty(t, server.Sessions())

@@ -14,24 +14,24 @@ import (
 // is known that all permits are held. The service notices if ever too many run.
 func play(ctx context.Context, c *cluster, limit *semaphore.Semaphore, out io.Writer) error {
 	s := c.service
-	if err := s.await(ctx, func() bool { return s.taken() == processes*workers && s.full() }); err != nil {
+	if err := s.Await(ctx, func() bool { return s.taken() == processes*workers && s.full() }); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%d processes with %d workers each, and %d permits: %d jobs run at once\n", processes, workers, first, first)
 
 	// Before Resize has returned permits are granted already.
-	s.change(func() { s.size = more })
+	s.Change(func() { s.size = more })
 	if err := limit.Resize(ctx, more); err != nil {
 		return err
 	}
-	if err := s.await(ctx, s.full); err != nil {
+	if err := s.Await(ctx, s.full); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "raised to %d: %d more began beside them, and no process was started again\n", more, more-first)
 
 	began := time.Now()
 	killed := c.kill()
-	if err := s.await(ctx, s.full); err != nil {
+	if err := s.Await(ctx, s.full); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "a process was killed in the middle of %d of these jobs: all its permits came back after %v, and %d run again\n",
@@ -50,18 +50,18 @@ func play(ctx context.Context, c *cluster, limit *semaphore.Semaphore, out io.Wr
 // as may, and returns how many permits are held then.
 func lower(ctx context.Context, s *service, limit *semaphore.Semaphore) (held int, err error) {
 	// All permits are held, so that none is granted while this is under way.
-	s.change(func() { s.size = fewer })
+	s.Change(func() { s.size = fewer })
 	if err := limit.Resize(ctx, fewer); err != nil {
 		return 0, err
 	}
 	asked := 0 // a worker asks for the next job when it has returned its permit
-	s.change(func() { asked = s.asked })
+	s.Change(func() { asked = s.asked })
 	for range more - fewer {
 		if s.end() {
 			asked++
 		}
 	}
-	if err := s.await(ctx, func() bool { return s.asked >= asked }); err != nil {
+	if err := s.Await(ctx, func() bool { return s.asked >= asked }); err != nil {
 		return 0, err
 	}
 	contenders, err := limit.Contenders(ctx)
@@ -79,7 +79,7 @@ func lower(ctx context.Context, s *service, limit *semaphore.Semaphore) (held in
 // finish ends one job after the other, each when as many run as may.
 func finish(ctx context.Context, s *service, out io.Writer) error {
 	for {
-		if err := s.await(ctx, s.full); err != nil {
+		if err := s.Await(ctx, s.full); err != nil {
 			return err
 		}
 		if !s.end() {

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"strconv"
-	"strings"
+
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 )
 
 // remote is the address of the service.
@@ -29,19 +27,5 @@ func (r remote) do(ctx context.Context, job string) error {
 
 func (r remote) call(ctx context.Context, what, job string) (string, error) {
 	address := fmt.Sprintf("%s/%s?%s", r, what, url.Values{"pid": {strconv.Itoa(os.Getpid())}, "job": {job}}.Encode())
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody)
-	if err != nil {
-		return "", err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	text := strings.TrimSpace(string(body))
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = errors.New(text)
-	}
-	return text, err
+	return example.Post(ctx, address)
 }

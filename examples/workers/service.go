@@ -5,24 +5,23 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
+
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 )
 
 // A service has a queue of jobs, does those that it is asked to, and counts how many it
 // does at once. A job is done at least once: those that a process had taken when it was
 // killed return to the queue.
 type service struct {
-	mu      sync.Mutex
-	changed chan struct{} // closed, and replaced, at each change of what follows
-	failure error         // the first thing that went wrong
-	size    int           // how many may run at once
-	queue   []int         // the jobs that no process has taken
-	took    map[int]int   // to the process that has taken a job
-	done    map[int]bool  // the jobs that are
-	running []*job        // the oldest first
-	starts  int           // of jobs
-	asked   int           // how often a worker asked for a job
-	gone    map[int]bool  // processes that were killed
+	example.State              // guards what follows
+	size          int          // how many may run at once
+	queue         []int        // the jobs that no process has taken
+	took          map[int]int  // to the process that has taken a job
+	done          map[int]bool // the jobs that are
+	running       []*job       // the oldest first
+	starts        int          // of jobs
+	asked         int          // how often a worker asked for a job
+	gone          map[int]bool // processes that were killed
 }
 
 // A job is one that runs.
@@ -32,7 +31,7 @@ type job struct {
 }
 
 func newService(jobs, size int) *service {
-	s := &service{changed: make(chan struct{}), size: size, took: map[int]int{}, done: map[int]bool{}, gone: map[int]bool{}}
+	s := &service{size: size, took: map[int]int{}, done: map[int]bool{}, gone: map[int]bool{}}
 	for n := range jobs {
 		s.queue = append(s.queue, n)
 	}
@@ -63,7 +62,7 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) error {
 
 // take gives a process the next job, if there is one.
 func (s *service) take(w http.ResponseWriter, pid int) (err error) {
-	s.change(func() {
+	s.Change(func() {
 		if s.gone[pid] {
 			return
 		}
@@ -82,7 +81,7 @@ func (s *service) take(w http.ResponseWriter, pid int) (err error) {
 // process.
 func (s *service) do(ctx context.Context, j *job) error {
 	known, done := false, false
-	s.change(func() {
+	s.Change(func() {
 		if done = s.done[j.number]; done {
 			return // its process has not got the answer
 		}
@@ -92,8 +91,8 @@ func (s *service) do(ctx context.Context, j *job) error {
 		known = true
 		s.starts++
 		s.running = append(s.running, j)
-		if len(s.running) > s.size && s.failure == nil {
-			s.failure = fmt.Errorf("%d jobs run at once, and %d may", len(s.running), s.size)
+		if len(s.running) > s.size && s.Failure == nil {
+			s.Failure = fmt.Errorf("%d jobs run at once, and %d may", len(s.running), s.size)
 		}
 	})
 	if done {
@@ -106,34 +105,7 @@ func (s *service) do(ctx context.Context, j *job) error {
 	case <-j.ended:
 		return nil
 	case <-ctx.Done():
-		s.change(func() { s.remove(func(other *job) bool { return other == j }) })
+		s.Change(func() { s.remove(func(other *job) bool { return other == j }) })
 		return context.Cause(ctx)
-	}
-}
-
-// change changes the service, and wakes those that wait for that.
-func (s *service) change(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f()
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// await waits until what it is given returns true, which it tries at each change, or
-// something has gone wrong.
-func (s *service) await(ctx context.Context, what func() bool) error {
-	for {
-		s.mu.Lock()
-		changed, err, done := s.changed, s.failure, what()
-		s.mu.Unlock()
-		if done || err != nil {
-			return err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
 	}
 }

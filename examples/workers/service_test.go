@@ -38,11 +38,11 @@ func (c *client) begin(ctx context.Context, pid int) (n int, done <-chan error) 
 	require.NoError(c.t, err)
 	before, ended := c.s.begun(), make(chan error, 1)
 	c.all.Go(func() { ended <- c.s.do(ctx, &job{number: n, pid: pid, ended: make(chan struct{})}) })
-	c.s.mu.Lock()
-	failed := c.s.failure != nil
-	c.s.mu.Unlock()
+	c.s.Lock()
+	failed := c.s.Failure != nil
+	c.s.Unlock()
 	require.False(c.t, failed)
-	_ = c.s.await(ctx, func() bool { return c.s.starts > before })
+	_ = c.s.Await(ctx, func() bool { return c.s.starts > before })
 	return n, ended
 }
 
@@ -56,12 +56,12 @@ func TestTooManyAreSeen(t *testing.T) {
 	for range 3 {
 		c.begin(ctx, 1)
 	}
-	require.NoError(t, s.await(ctx, s.full))
-	s.change(func() { s.size = 2 })
+	require.NoError(t, s.Await(ctx, s.full))
+	s.Change(func() { s.size = 2 })
 	require.True(t, s.end())
-	require.NoError(t, s.await(ctx, s.full), "those who run go on")
+	require.NoError(t, s.Await(ctx, s.full), "those who run go on")
 	c.begin(ctx, 2)
-	require.EqualError(t, s.await(ctx, func() bool { return false }), "3 jobs run at once, and 2 may")
+	require.EqualError(t, s.Await(ctx, func() bool { return false }), "3 jobs run at once, and 2 may")
 }
 
 var errLost = errors.New("as if the lease were lost")
@@ -82,7 +82,7 @@ func TestJobsAreDoneAtLeastOnce(t *testing.T) {
 
 	_, done = c.begin(t.Context(), 1)
 	require.Equal(t, 1, s.busiest())
-	s.change(func() { require.Equal(t, 1, s.lose(1)) })
+	s.Change(func() { require.Equal(t, 1, s.lose(1)) })
 	require.NoError(t, <-done) // nobody reads that
 	require.Len(t, s.queue, 2)
 	require.NoError(t, s.take(httptest.NewRecorder(), 1))

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/examples/internal/example"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/semaphore"
@@ -76,15 +77,10 @@ func (w *worker) do(ctx context.Context, job string) error {
 }
 
 // work is one of the processes. It ends when there are no jobs, and when its input
-// does, and so when the process does that has started it. That is only for this
-// program: the input of a service may be empty from the start.
+// does, and so when the process does that has started it.
 func work(ctx context.Context, servers []string, path string, b bound, service remote, in io.Reader) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := example.WhileOpen(ctx, in)
 	defer cancel()
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		cancel()
-	}()
 	client, err := connect(ctx, servers)
 	if err != nil {
 		return err
