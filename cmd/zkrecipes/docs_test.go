@@ -133,7 +133,7 @@ func exitCodeNumbers() (numbers []string) {
 
 // The tables of exit codes have all of ours, and no other.
 func TestDocumentedExitCodes(t *testing.T) {
-	for name, column := range map[string]int{"README.md": 0, "coming-from-lock-commands.md": 4} {
+	for name, column := range map[string]int{"command.md": 0, "coming-from-lock-commands.md": 4} {
 		_, table, ok := strings.Cut(documents(t)[name], map[int]string{0: "| exit code |", 4: "## Exit codes"}[column])
 		require.True(t, ok, name)
 		table, _, _ = strings.Cut(table, "\n## ")

@@ -52,16 +52,19 @@ var (
 	testName = regexp.MustCompile(`^(Test|Example)([A-Z_][A-Za-z0-9_]*)?$`)
 )
 
-// TestTableOfRecipes checks the README's table of recipes: each row has an answer, each
+// recipesPage has the table of recipes. Its links are relative to its folder.
+const recipesPage = "docs/recipes.md"
+
+// TestTableOfRecipes checks the table of recipes: each row has an answer, each
 // yes a test that exists, and no recipe of the others is missing.
 func TestTableOfRecipes(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(path.Join(root, "README.md"))
+	page, err := os.ReadFile(path.Join(root, recipesPage))
 	require.NoError(t, err)
 	report(t, checkRecipes(string(page), os.DirFS(root), recipesOfOthers))
 }
 
-// checkRecipes checks the table of recipes on a page. Its links are relative to files.
+// checkRecipes checks the table of recipes on a page.
 func checkRecipes(page string, files fs.FS, others [][]string) []violation {
 	c := recipesChecker{files: files, named: make([][]string, cellsOfARow)}
 	inSection := false
@@ -99,7 +102,7 @@ type recipesChecker struct {
 }
 
 func (c *recipesChecker) wrong(what, fix string) {
-	c.found = append(c.found, violation{"README.md", c.line, what, fix})
+	c.found = append(c.found, violation{recipesPage, c.line, what, fix})
 }
 
 func (c *recipesChecker) row(line string) {
@@ -132,6 +135,7 @@ func (c *recipesChecker) link(text, target string) int {
 	if strings.HasPrefix(target, "https://") {
 		return 0
 	}
+	target = path.Join(path.Dir(recipesPage), target)
 	if _, err := fs.Stat(c.files, target); err != nil {
 		c.wrong(target+" does not exist", "link to what shows it")
 		return 0
