@@ -1,8 +1,9 @@
 // Package interop holds tests with other clients: Apache Curator, ZooKeeper's own
 // command line, kazoo and the go-zookeeper library, unchanged, against package zktest
-// and against a real server, with the same results; and Go and Java processes that
-// exclude each other on one path, or with multi-locks on several, also while they are
-// killed and paused.
+// and against a real server, with the same results; the locks of go-zookeeper and kazoo
+// on the path of a mutex, and what that of go-zookeeper does when something goes wrong;
+// and Go and Java processes that exclude each other on one path, or with multi-locks on
+// several, also while they are killed and paused.
 //
 // They need a JDK, and jars and kazoo of Debian's packages, which .ci/install-clients
 // installs. ZKRECIPES_CLIENT_CLASSPATH names other jars: a class path with Curator's
