@@ -7,8 +7,8 @@ import java.util.concurrent.CountDownLatch;
  * Runs one of Curator's recipes against a server: {@code java Interop VERB SERVER PATH [KEY=VALUE...]}.
  *
  * <p>Results go to standard output, one per line; what a script prints does not depend on timing. The exit code is 0
- * unless something failed. The end of standard input tells "hold", "holdrw" and "holdlatch" to release and the
- * contests to end; in every other verb it means that the caller has ended, and ends the program.
+ * unless something failed. The end of standard input tells "hold", "holdrw", "holdlatch" and "holdselector" to
+ * release and the contests to end; in every other verb it means that the caller has ended, and ends the program.
  */
 public final class Interop {
     private Interop() {}
@@ -34,6 +34,7 @@ public final class Interop {
         VERBS.put("contest-multilock", (arguments, input) -> new Contest("multilock", arguments).run(input));
         VERBS.put("revoke", (arguments, input) -> new Revocation(arguments).run());
         VERBS.put("holdlatch", (arguments, input) -> new LatchHolder(arguments).run(input));
+        VERBS.put("holdselector", (arguments, input) -> new SelectorHolder(arguments).run(input));
         VERBS.put("participants", (arguments, input) -> new LatchParticipants(arguments).run());
     }
 
