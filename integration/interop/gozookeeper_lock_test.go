@@ -10,7 +10,9 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
+	"github.com/zkrecipes/zkrecipes/recipes/rwlock"
 )
 
 // theirLock returns the Lock of go-zookeeper, with a session of its own.
@@ -128,5 +130,66 @@ func TestMutexAndLockOfGoZookeeperContend(t *testing.T) {
 		group.Wait()
 		require.Equal(t, int32(2*contenders*turns), done.Load())
 		requireNothingLeft(t, addr, sharedPath)
+	})
+}
+
+// To a read-write lock the Lock of go-zookeeper is a writer.
+func TestLockOfGoZookeeperIsAWriter(t *testing.T) {
+	onBoth(t, func(t *testing.T, addr string) {
+		client := connect(t, addr)
+		l, err := rwlock.New(client, sharedPath)
+		require.NoError(t, err)
+		first, err := l.Read().Acquire(context.Background(), 0)
+		require.NoError(t, err)
+		theirs, _ := theirLock(t, addr)
+		locked := lockLater(theirs)
+		awaitChildren(t, client, sharedPath, 2)
+		granted := acquireLater(t, l.Read())
+		awaitChildren(t, client, sharedPath, 3)
+		select {
+		case err := <-locked:
+			require.Fail(t, "locked beside a reader", "%v", err)
+		default:
+		}
+		require.NoError(t, first.Release())
+		requireLocked(t, locked)
+		select {
+		case <-granted:
+			require.Fail(t, "a reader is granted beside it")
+		default:
+		}
+		require.NoError(t, theirs.Unlock())
+		next := <-granted
+		require.NotNil(t, next)
+		require.NoError(t, next.Release())
+		requireNothingLeft(t, addr, sharedPath)
+	})
+}
+
+// Credentials of ours do not keep the Lock of go-zookeeper from waiting. Where the path
+// belongs to them, it needs them.
+func TestLockOfGoZookeeperBesideCredentials(t *testing.T) {
+	onBoth(t, func(t *testing.T, addr string) {
+		client := ours(t, addr, nil)
+		held, err := newMutex(t, client, sharedPath).Acquire(context.Background(), 0)
+		require.NoError(t, err)
+		theirs, conn := theirLock(t, addr)
+		locked := lockLater(theirs)
+		awaitChildren(t, client, sharedPath, 2)
+		require.NoError(t, held.Release())
+		requireLocked(t, locked)
+		require.NoError(t, theirs.Unlock())
+
+		const closed = sharedPath + "-closed"
+		held, err = newMutex(t, ours(t, addr, framework.OwnedBelow(closed)), closed).Acquire(context.Background(), 0)
+		require.NoError(t, err)
+		theirs = zk.NewLock(conn, closed, zk.WorldACL(zk.PermAll))
+		require.ErrorIs(t, theirs.Lock(), zk.ErrNoAuth)
+		require.NoError(t, conn.AddAuth("digest", []byte("us:hunter2")))
+		locked = lockLater(theirs)
+		awaitChildren(t, client, closed, 2)
+		require.NoError(t, held.Release())
+		requireLocked(t, locked)
+		require.NoError(t, theirs.Unlock())
 	})
 }
