@@ -53,9 +53,11 @@
 // # Interoperability
 //
 // The znodes are those of Apache Curator's LeaderLatch, so Go and Java services elect
-// one leader on the same path, and show each other's ids. Children of the path that are
-// not nodes of candidates are ignored. A path that another recipe of this module is
-// using is refused ([lease.ErrOtherRecipe]).
+// one leader on the same path, and show each other's ids. Its LeaderSelector has the
+// znodes of a mutex: share its path with package mutex. Beside an election it would
+// lead as well. Children of the path that are not nodes of candidates are ignored. A
+// path that another recipe of this module, or a LeaderSelector, is using is refused
+// ([lease.ErrOtherRecipe]).
 //
 // # Cost
 //
