@@ -274,7 +274,7 @@ func (j *job) runLocked() (outcome, time.Duration, error) {
 func (j *job) newSupervisor() *supervisor {
 	s := &supervisor{
 		lock: j.held, signals: j.signals, report: j.report,
-		grace: j.graceNow, sessionTimeout: j.session.Timeout, ignoreRevoke: j.ignoreRevoke, killAfter: j.killAfter.value,
+		grace: j.graceNow, ignoreRevoke: j.ignoreRevoke, killAfter: j.killAfter.value,
 	}
 	if j.maxHold.given {
 		s.sessionTrust = j.session.TrustedUntil

@@ -47,16 +47,15 @@ type terminalLender interface {
 // A supervisor watches over a command that runs under a lock, and over all processes
 // that it has started, until the last of them has ended.
 type supervisor struct {
-	lock           supervisedLease
-	tree           processTree
-	terminal       terminalLender // nil if there is none
-	signals        <-chan os.Signal
-	grace          func() time.Duration // for the present session timeout
-	sessionTimeout func() time.Duration // may get less on a new connection
-	sessionTrust   func() time.Time     // with --max-hold: until when the session is trusted
-	ignoreRevoke   bool
-	killAfter      time.Duration // KILL so long after endSignal; 0: never
-	report         *reporter
+	lock         supervisedLease
+	tree         processTree
+	terminal     terminalLender // nil if there is none
+	signals      <-chan os.Signal
+	grace        func() time.Duration // for the present session timeout
+	sessionTrust func() time.Time     // with --max-hold: until when the session is trusted
+	ignoreRevoke bool
+	killAfter    time.Duration // KILL so long after endSignal; 0: never
+	report       *reporter
 
 	revoked   <-chan struct{}  // a revocation is requested; nil once that was seen
 	to        part             // which part gets signals
@@ -257,9 +256,8 @@ func (s *supervisor) stopReason(now time.Time) *stopReason {
 	if s.sessionTrust != nil && s.sessionTrust().After(until) {
 		return &stopReason{reason: "its maximum hold time (--max-hold) is over at " + clock(until), killAt: until}
 	}
-	silent := now.Sub(until.Add(-s.sessionTimeout() / 3 * 2)).Round(time.Millisecond)
 	return &stopReason{
-		reason: fmt.Sprintf("no server has answered for %v, and without an answer the %s is lost at %s", silent, s.report.what, clock(until)),
+		reason: fmt.Sprintf("no server answers, and without an answer the %s is lost at %s", s.report.what, clock(until)),
 		killAt: until,
 	}
 }

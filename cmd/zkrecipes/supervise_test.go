@@ -167,7 +167,7 @@ func (s *supervision) start() { s.startWith(func(*supervisor) {}) }
 
 func (s *supervision) startWith(change func(*supervisor)) {
 	sup := &supervisor{
-		lock: s.lease, tree: s.tree, signals: s.signals, grace: func() time.Duration { return s.grace }, sessionTimeout: func() time.Duration { return testSession },
+		lock: s.lease, tree: s.tree, signals: s.signals, grace: func() time.Duration { return s.grace },
 		report: newReporter(&s.stderr, "/l", true, false),
 	}
 	change(sup)
