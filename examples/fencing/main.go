@@ -5,11 +5,11 @@
 //
 //	go run ./examples/fencing
 //
-// Files service.go and object.go are to be copied. The rest plays the world around them.
-// For SQL see examples/sql.
+// Files service.go and object.go are to be copied. The rest plays the world around
+// them. For SQL see examples/sql.
 //
-// It starts a ZooKeeper server in its own process. With --servers HOST:PORT it uses that
-// one.
+// It starts a ZooKeeper server in its own process. With --servers HOST:PORT it uses
+// that one.
 package main
 
 import (

@@ -59,8 +59,8 @@ func claim(ctx context.Context, b bucket, key string, token lease.Token) (data j
 }
 
 // replace writes the data, with the version of the claim or of the last replace. After
-// an answer that was lost, call claim again: with an errChanged the object may have been
-// changed by the very request that was repeated.
+// an answer that was lost, call claim again: with an errChanged the object may have
+// been changed by the very request that was repeated.
 func replace(ctx context.Context, b bucket, key string, token lease.Token, data json.RawMessage, version string) (next string, err error) {
 	next, err = putObject(ctx, b, key, object{token, data}, version)
 	if errors.Is(err, errChanged) {
