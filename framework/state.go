@@ -115,11 +115,11 @@ func (c *core) logState(change StateChange) {
 	if change.Err != nil {
 		attrs = append(attrs, "error", change.Err)
 	}
-	log := c.cfg.Logger.Info
 	if change.State == Suspended || change.State == Lost {
-		log = c.cfg.Logger.Warn
+		c.cfg.Logger.Warn("zookeeper session", attrs...)
+		return
 	}
-	log("zookeeper session", attrs...)
+	c.cfg.Logger.Info("zookeeper session", attrs...)
 }
 
 // sessionName writes the id of a session as ZooKeeper does.
