@@ -54,9 +54,13 @@ func TestRollingRestart(t *testing.T) {
 	var last lease.Token
 	more := func() {
 		for range 20 {
-			token := <-took
-			require.Greater(t, token, last)
-			last = token
+			select {
+			case token := <-took:
+				require.Greater(t, token, last)
+				last = token
+			case <-within(t, 2*limit).Done():
+				t.Fatal("nobody takes turns any more")
+			}
 		}
 	}
 	leader, err := servers.Leader(within(t, limit))
