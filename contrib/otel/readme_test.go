@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/internal/proof/doctest"
 	"github.com/zkrecipes/zkrecipes/labels"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"go.opentelemetry.io/otel/attribute"
@@ -172,4 +173,12 @@ func TestReadmeValues(t *testing.T) {
 		states = append(states, s.String())
 	}
 	require.Contains(t, text, "The states are "+strings.Join(states, ", ")+" and, of changes only, "+framework.Closed.String()+".")
+}
+
+// The Go blocks of README.md compile.
+func TestReadmeCompiles(t *testing.T) {
+	found, blocks, err := doctest.GoBlocks(t.Context(), ".", []doctest.Page{doctest.NewPage("README.md", readme(t))})
+	require.NoError(t, err)
+	require.Empty(t, found)
+	require.Positive(t, blocks)
 }

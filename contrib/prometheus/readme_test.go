@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/internal/proof/doctest"
 	"github.com/zkrecipes/zkrecipes/labels"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 )
@@ -153,4 +154,12 @@ func TestMetricsAreConventional(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, problems)
 	})
+}
+
+// The Go blocks of README.md compile.
+func TestReadmeCompiles(t *testing.T) {
+	found, blocks, err := doctest.GoBlocks(t.Context(), ".", []doctest.Page{doctest.NewPage("README.md", readme(t))})
+	require.NoError(t, err)
+	require.Empty(t, found)
+	require.Positive(t, blocks)
 }
