@@ -3,8 +3,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
-	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,81 +14,126 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/proof/doctest"
 )
 
-// documents are the texts for users, by their names.
-func documents(t *testing.T) map[string]string {
+// documents are the pages for users, by their paths: not those for who works on the
+// code, and not the log of what once was.
+func documents(t *testing.T) map[string]doctest.Page {
 	t.Helper()
-	files, err := filepath.Glob("../../docs/*.md")
+	all, err := doctest.Pages(os.DirFS("../.."))
 	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	texts := map[string]string{}
-	for _, file := range append(files, "../../README.md") {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		texts[filepath.Base(file)] = string(text)
-	}
-	return texts
-}
-
-// ours removes the columns about other commands from a table's line, which names ours
-// in its head.
-func ours(lines []string) []string {
-	var kept []string
-	column := 0
-	for _, line := range lines {
-		cells := strings.Split(strings.Trim(line, "|"), "|")
-		switch {
-		case !strings.HasPrefix(line, "|"):
-			column = 0
-		case column == 0:
-			column = 1 + slices.IndexFunc(cells, func(cell string) bool { return strings.HasPrefix(strings.TrimSpace(cell), "zkrecipes") })
+	pages := map[string]doctest.Page{}
+	for _, page := range all {
+		switch page.Path {
+		case "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md", "integration/README.md":
+		default:
+			pages[page.Path] = page
 		}
-		if column > 0 {
-			line = strings.Join(cells[min(column-1, len(cells)):], "|")
-		}
-		kept = append(kept, line)
 	}
-	return kept
+	require.Greater(t, len(pages), 8)
+	return pages
 }
 
 var (
 	longFlags   = regexp.MustCompile(`(?:^|[^-\w])--([a-z][a-z-]*[a-z])`)
 	ourNames    = regexp.MustCompile(`ZKRECIPES_[A-Z_]*[A-Z](?:_\d+)?`)
-	invocations = regexp.MustCompile("(?:^|[ `(])zkrecipes ([^`|]+)")
+	ourselves   = regexp.MustCompile(`(?:^|[ "(/])zkrecipes(?: |$)`)
+	invocations = regexp.MustCompile(`(?:^|[ "(/])zkrecipes ([^` + "`" + `|]+)`)
 	exitCodes   = regexp.MustCompile(`(?:^| )exits? (?:code |with )(\d+)`)
 )
 
-// Every flag, verb, exit code and variable in the documents exists.
+// commandLines returns what a page has in backquotes, and the lines of its blocks, each
+// with those that continue it.
+func commandLines(page doctest.Page) []doctest.Span {
+	all := page.Spans()
+	for _, b := range page.Blocks {
+		if b.Info == "go" || b.Info == "go other" {
+			continue
+		}
+		continued := false
+		for i, line := range strings.Split(b.Text, "\n") {
+			if continued {
+				all[len(all)-1].Text += line
+			} else {
+				all = append(all, doctest.Span{Text: line, Line: b.Line + i})
+			}
+			continued = strings.HasSuffix(line, "\\")
+		}
+	}
+	return all
+}
+
+// flagsOn returns the long flags of zkrecipes on a page: those of its command lines, in
+// front of the command that it runs, and what begins with a flag or a verb.
+func flagsOn(page doctest.Page) (all []doctest.Span) {
+	for _, s := range commandLines(page) {
+		first, _, _ := strings.Cut(strings.TrimSpace(s.Text), " ")
+		_, isVerb := findVerb(first)
+		if !strings.HasPrefix(first, "-") && !isVerb && first != "args:" && !ourselves.MatchString(s.Text) {
+			continue // a command line of another program
+		}
+		mine, _, _ := strings.Cut(s.Text, " -- ")
+		for _, m := range longFlags.FindAllStringSubmatch(mine, -1) {
+			all = append(all, doctest.Span{Text: m[1], Line: s.Line})
+		}
+	}
+	return all
+}
+
+// A wrongName is what a page names and zkrecipes does not have.
+type wrongName struct {
+	line int
+	what string
+}
+
+// wrongNames returns the flags, verbs, variables and exit codes on a page that do not
+// exist, and counts all in found.
+func wrongNames(page doctest.Page, found map[string]int) (all []wrongName) {
+	wrong := func(line int, format string, args ...any) {
+		all = append(all, wrongName{line, fmt.Sprintf(format, args...)})
+	}
+	for _, s := range commandLines(page) {
+		for _, m := range invocations.FindAllStringSubmatch(s.Text, -1) {
+			found["verb"]++
+			for _, what := range wrongInInvocation(m[1]) {
+				wrong(s.Line, "%s", what)
+			}
+		}
+	}
+	for _, flag := range flagsOn(page) {
+		found["flag"]++
+		if flag.Text != "help" && !slices.ContainsFunc(verbs(), func(v verb) bool { return v.flags().Lookup(flag.Text) != nil }) {
+			wrong(flag.Line, "there is no flag --%s", flag.Text)
+		}
+	}
+	for i, line := range page.Lines {
+		for _, variable := range ourNames.FindAllString(line.Ours, -1) {
+			found["variable"]++
+			if !isOurVariable(variable) {
+				wrong(i+1, "there is no variable %s", variable)
+			}
+		}
+		for _, m := range exitCodes.FindAllStringSubmatch(line.Ours, -1) {
+			found["exit code"]++
+			if !slices.Contains(exitCodeNumbers(), m[1]) {
+				wrong(i+1, "there is no exit code %s", m[1])
+			}
+		}
+		for _, what := range wrongEvents(line.Ours) {
+			wrong(i+1, "no event has %s", what)
+		}
+	}
+	return all
+}
+
+// Every flag, verb, exit code, variable and event in the documents exists.
 func TestDocumentsNameWhatExists(t *testing.T) {
 	found := map[string]int{}
-	for name, text := range documents(t) {
-		for i, line := range ours(strings.Split(text, "\n")) {
-			at := name + ":" + strconv.Itoa(i+1)
-			mine := line
-			if fields := strings.Fields(line); len(fields) > 0 && slices.Contains([]string{"flock", "consul", "etcdctl", "docker", "go"}, fields[0]) {
-				continue // a command line of another program
-			}
-			for _, m := range invocations.FindAllStringSubmatch(line, -1) {
-				found["verb"]++
-				checkInvocation(t, at, m[1])
-			}
-			// What stands behind -- is for the command.
-			if _, _, hasCommand := strings.Cut(line, " -- "); hasCommand && strings.HasPrefix(line, "zkrecipes") {
-				mine, _, _ = strings.Cut(line, " -- ")
-			}
-			for _, m := range longFlags.FindAllStringSubmatch(mine, -1) {
-				found["flag"]++
-				require.True(t, slices.ContainsFunc(verbs(), func(v verb) bool { return v.flags().Lookup(m[1]) != nil }), "%s: there is no flag --%s", at, m[1])
-			}
-			for _, variable := range ourNames.FindAllString(line, -1) {
-				found["variable"]++
-				require.True(t, isOurVariable(variable), "%s: there is no variable %s", at, variable)
-			}
-			for _, m := range exitCodes.FindAllStringSubmatch(line, -1) {
-				found["exit code"]++
-				require.Contains(t, exitCodeNumbers(), m[1], at)
-			}
+	for name, page := range documents(t) {
+		for _, w := range wrongNames(page, found) {
+			t.Errorf("%s:%d: %s; name what exists", name, w.line, w.what)
 		}
 	}
 	require.Greater(t, found["verb"], 20)
@@ -96,24 +142,63 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	require.GreaterOrEqual(t, found["exit code"], 1)
 }
 
-// checkInvocation checks the flags of a command line, up to what its command is.
-func checkInvocation(t *testing.T, at, line string) {
-	t.Helper()
+// Mistakes on a page are found where they are.
+func TestMistakesInDocumentsAreFound(t *testing.T) {
+	page := doctest.NewPage("a.md", strings.Join([]string{
+		"zkrecipes is fine, `kubectl --context x`, `zkrecipes run --try /a -- job --fast`, `--permits`, `elect --id`, `zkrecipes help run`", // 1
+		"`zkrecipes runs /a`",                             // 2
+		"`zkrecipes run --permit 3`",                      // 3
+		"`--prmits N` and `elect --idd x`",                // 4
+		"ZKRECIPES_SERVERS, ZKRECIPES_SERV",               // 5
+		"exit code 75, exits with 74",                     // 6
+		"| redis | zkrecipes |",                           // 7
+		"|---|---|",                                       // 8
+		"| `--theirs` | `--ours` |",                       // 9
+		"```sh",                                           // 10
+		"flock --nonblock x",                              // 11
+		"A=1 zkrecipes run --timeout 3s \\",               // 12
+		"  --lebel x -- job --fast",                       // 13
+		`echo '{"event":"sold","lock":"/a","whoever":1}'`, // 14
+		`echo '{"time":"now", "event": "acquired", "lock":"/a", "token":7}'`,
+		"```",
+	}, "\n"))
+	var found []string
+	for _, w := range wrongNames(page, map[string]int{}) {
+		found = append(found, fmt.Sprintf("%d: %s", w.line, w.what))
+	}
+	require.ElementsMatch(t, []string{
+		`2: there is no verb "runs"`, "3: zkrecipes run has no flag --permit", "3: there is no flag --permit", "4: there is no flag --prmits",
+		"4: there is no flag --idd", "5: there is no variable ZKRECIPES_SERV", "6: there is no exit code 74", "9: there is no flag --ours",
+		"12: zkrecipes run has no flag --lebel", "12: there is no flag --lebel", "14: no event has sold", "14: no event has whoever",
+	}, found)
+	tables := exitCodeTables(map[string]doctest.Page{"a.md": doctest.NewPage("a.md", strings.Join([]string{
+		"# A", "| exit code | meaning |", "|---|---|", "| 75, 76 | 3 |", "", "| a | b |", "|---|---|", "| 1 | 2 |", "",
+		"## Exit codes", "| what | flock | zkrecipes |", "|---|---|---|", "| it | 5 | 64 |", "## Next", "| a | b |", "|---|---|", "| 8 | 9 |",
+	}, "\n"))})
+	require.Equal(t, map[string]string{"a.md:2": "---| 75, 76 |", "a.md:11": "---|64|"}, tables)
+}
+
+// wrongInInvocation checks a command line, up to what its command is.
+func wrongInInvocation(line string) (wrong []string) {
 	line, _, _ = strings.Cut(line, " -- ")
 	words := strings.Fields(line)
-	if first := words[0]; !regexp.MustCompile(`^[a-z]+$`).MatchString(first) {
-		return // not a verb, as of "zkrecipes itself"
+	if len(words) == 0 || !regexp.MustCompile(`^[a-z]+[.,:;)]*$`).MatchString(words[0]) {
+		return nil // not a verb, as of "zkrecipes # a comment"
 	}
 	v, ok := findVerb(strings.TrimRight(words[0], ".,:;)"))
-	require.True(t, ok, "%s: there is no verb %q", at, words[0])
+	if !ok {
+		return []string{fmt.Sprintf("there is no verb %q", words[0])}
+	}
 	fs := v.flags()
 	makeSettings(fs)
 	for _, word := range words[1:] {
-		if name, _, _ := strings.Cut(strings.TrimRight(word, ".,:;)"), "="); len(name) > 1 && name[0] == '-' {
-			flags, _ := findFlags(fs, strings.TrimLeft(name, "-"), name[1] != '-')
-			require.NotEmpty(t, flags, "%s: zkrecipes %s has no flag %s", at, v.name, name)
+		if name, _, _ := strings.Cut(strings.TrimRight(word, ".,:;)\\"), "="); len(name) > 1 && name[0] == '-' && name != "--help" {
+			if flags, _ := findFlags(fs, strings.TrimLeft(name, "-"), name[1] != '-'); len(flags) == 0 {
+				wrong = append(wrong, "zkrecipes "+v.name+" has no flag "+name)
+			}
 		}
 	}
+	return wrong
 }
 
 // isOurVariable reports whether zkrecipes reads a variable, or sets it for a command.
@@ -131,31 +216,78 @@ func exitCodeNumbers() (numbers []string) {
 	return numbers
 }
 
-// The tables of exit codes have all of ours, and no other.
-func TestDocumentedExitCodes(t *testing.T) {
-	for name, column := range map[string]int{"command.md": 0, "coming-from-lock-commands.md": 4} {
-		_, table, ok := strings.Cut(documents(t)[name], map[int]string{0: "| exit code |", 4: "## Exit codes"}[column])
-		require.True(t, ok, name)
-		table, _, _ = strings.Cut(table, "\n## ")
-		var cells []string
-		for line := range strings.SplitSeq(table, "\n") {
-			if row := strings.Split(strings.Trim(line, "|"), "|"); strings.HasPrefix(line, "|") {
-				cells = append(cells, row[column])
+// exitCodeTables returns the cells with exit codes of all tables that begin with "exit
+// code", and of those in sections of that name.
+func exitCodeTables(pages map[string]doctest.Page) map[string]string {
+	tables := map[string]string{}
+	for name, page := range pages {
+		section, at := false, ""
+		for i, line := range page.Lines {
+			switch {
+			case strings.HasPrefix(line.Text, "#"):
+				section, at = strings.HasSuffix(line.Text, "# Exit codes"), ""
+			case !strings.HasPrefix(line.Text, "|"):
+				at = ""
+			case at != "" && section:
+				tables[at] += line.Ours + "|"
+			case at != "":
+				tables[at] += strings.Split(line.Text, "|")[1] + "|"
+			case section, strings.HasPrefix(line.Text, "| exit code |"):
+				at = name + ":" + strconv.Itoa(i+1)
 			}
 		}
-		numbers := regexp.MustCompile(`\d+`).FindAllString(strings.Join(cells, " "), -1)
+	}
+	return tables
+}
+
+// The tables of exit codes have none that there is not, and two have all of them: that
+// of the command, and the one beside those of other commands.
+func TestDocumentedExitCodes(t *testing.T) {
+	known := append(exitCodeNumbers(), strconv.Itoa(exitSignal+int(syscall.SIGTERM)))
+	complete := 0
+	for at, table := range exitCodeTables(documents(t)) {
+		numbers := regexp.MustCompile(`\d+`).FindAllString(table, -1)
 		for _, number := range numbers {
-			require.Contains(t, append(exitCodeNumbers(), strconv.Itoa(exitSignal+int(syscall.SIGTERM))), number, name)
+			require.Contains(t, known, number, "%s: a code that zkrecipes does not have", at)
 		}
-		for _, code := range []int{exitUsage, exitUnavailable, exitConflict, exitLost, exitNoPerm, exitCannotRun, exitNotFound} {
-			require.Contains(t, numbers, strconv.Itoa(code), name)
+		missing := slices.ContainsFunc([]int{exitUsage, exitUnavailable, exitConflict, exitLost, exitNoPerm, exitCannotRun, exitNotFound},
+			func(code int) bool { return !slices.Contains(numbers, strconv.Itoa(code)) })
+		if !missing {
+			complete++
 		}
 	}
+	require.GreaterOrEqual(t, complete, 2, "tables of exit codes with all of them")
+}
+
+// wrongEvents returns the kinds and fields that do not exist in a line with the JSON of
+// an event.
+func wrongEvents(line string) (wrong []string) {
+	kind := regexp.MustCompile(`"event": ?"([^"]*)"`).FindStringSubmatch(line)
+	if kind == nil {
+		return nil
+	}
+	if !slices.ContainsFunc(eventKinds, func(k eventKind) bool { return k.name == kind[1] }) {
+		wrong = append(wrong, kind[1])
+	}
+	fields := map[string]bool{}
+	for _, of := range []reflect.Type{reflect.TypeFor[event](), reflect.TypeFor[holderJSON](), reflect.TypeFor[processName]()} {
+		for field := range of.NumField() {
+			fields[of.Field(field).Tag.Get("json")] = true
+		}
+	}
+	for _, field := range regexp.MustCompile(`"(\w+)":`).FindAllStringSubmatch(line, -1) {
+		if !fields[field[1]] {
+			wrong = append(wrong, field[1])
+		}
+	}
+	return wrong
 }
 
 // The table has every short flag.
 func TestDocumentedShortFlags(t *testing.T) {
+	text, err := os.ReadFile("../../docs/coming-from-lock-commands.md")
+	require.NoError(t, err)
 	for _, short := range shortFlags {
-		require.Contains(t, documents(t)["coming-from-lock-commands.md"], "`-"+string(short.letter))
+		require.Contains(t, string(text), "`-"+string(short.letter))
 	}
 }
