@@ -27,6 +27,13 @@ try: ## see two commands contend for a lock on a temporary ZooKeeper
 	@$(GO) build -o $(BIN)/throwaway ./integration/cmd/throwaway
 	@$(BIN)/throwaway -- sh .ci/try $(BIN)/zkrecipes
 
+.PHONY: picture
+picture: ## record docs/terminal.svg again: the picture of a terminal in README.md; asks for root
+	@.ci/install-picture
+	@mkdir -p $(BIN)
+	@$(GO) build -o $(BIN)/zkrecipes ./cmd/zkrecipes
+	@.ci/picture $(BIN)/zkrecipes
+
 .PHONY: man
 man: ## write the manual pages of the command into bin/man
 	@mkdir -p $(BIN)
