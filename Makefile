@@ -28,7 +28,7 @@ try: ## see two commands contend for a lock on a temporary ZooKeeper
 	@$(BIN)/throwaway -- sh .ci/try $(BIN)/zkrecipes
 
 .PHONY: picture
-picture: ## record docs/terminal.svg again: the picture of a terminal in README.md; asks for root
+picture: ## record docs/terminal.svg again: the picture of a terminal in README.md
 	@.ci/install-picture
 	@mkdir -p $(BIN)
 	@$(GO) build -o $(BIN)/zkrecipes ./cmd/zkrecipes

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net"
 	"sync"
 	"testing"
@@ -26,7 +27,8 @@ func newCable(t *testing.T, server string) *cable {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	c := &cable{listener: listener, server: server}
-	c.running.Go(c.accept)
+	ctx := t.Context()
+	c.running.Go(func() { c.accept(ctx) })
 	t.Cleanup(c.close)
 	return c
 }
@@ -50,13 +52,13 @@ func (c *cable) close() {
 	c.running.Wait()
 }
 
-func (c *cable) accept() {
+func (c *cable) accept(ctx context.Context) {
 	for {
 		near, err := c.listener.Accept()
 		if err != nil {
 			return
 		}
-		far, err := net.Dial("tcp", c.server)
+		far, err := new(net.Dialer).DialContext(ctx, "tcp", c.server)
 		if err != nil {
 			_ = near.Close()
 			continue

@@ -30,8 +30,8 @@ type host struct {
 	ended chan struct{} // closed when the last command has ended
 }
 
-// The picture of a terminal in README.md shows what the command really prints: its steps
-// are done here too, and the words compared. Numbers and times are not.
+// The picture of a terminal shows what the command really prints: its steps are done
+// here too, and the words compared. Numbers and times are not.
 func TestPictureOfATerminal(t *testing.T) {
 	t.Parallel()
 	hosts, said := doSteps(t)
