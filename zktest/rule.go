@@ -51,8 +51,8 @@ type Rule struct {
 
 // On makes a rule for requests of kind op, or [AnyOp], whose path begins with
 // pathPrefix. It will fire before the request is applied, unless its methods say
-// otherwise. A request counts whether or not it will succeed: on a new path "/lock/" also
-// matches the first create of a contender, which finds no parent, so the one that
+// otherwise. A request counts whether or not it will succeed: on a new path "/lock/"
+// also matches the first create of a contender, which finds no parent, so the one that
 // succeeds is the second ([Rule.Nth]).
 func (s *Server) On(op Op, pathPrefix string) *Rule {
 	s.mustBeMade()
