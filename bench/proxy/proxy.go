@@ -1,5 +1,6 @@
 // Package proxy stands between clients and a server. It counts requests of the
-// ZooKeeper protocol by kind, or delays what passes.
+// ZooKeeper protocol by kind, delays what passes, lets nothing pass for a while, or changes the
+// server.
 package proxy
 
 import (
@@ -15,10 +16,11 @@ import (
 // A Proxy forwards the connections made to Addr.
 type Proxy struct {
 	listener net.Listener
-	target   string
 	delay    time.Duration
 
 	mu     sync.Mutex
+	target string
+	open   chan struct{} // closed while bytes pass
 	counts map[string]int
 	conns  map[net.Conn]bool
 	closed bool
@@ -32,7 +34,8 @@ func Start(target string, delay time.Duration) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{listener: listener, target: target, delay: delay, counts: map[string]int{}, conns: map[net.Conn]bool{}}
+	p := &Proxy{listener: listener, target: target, delay: delay, counts: map[string]int{}, conns: map[net.Conn]bool{}, open: make(chan struct{})}
+	close(p.open)
 	p.group.Go(p.accept)
 	return p, nil
 }
@@ -50,13 +53,73 @@ func (p *Proxy) Counts() map[string]int {
 	return counts
 }
 
+// Stall lets nothing pass any more, in either direction, not even that a side has
+// closed its connection: to both it is as if the network dropped all packets.
+func (p *Proxy) Stall() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.open = make(chan struct{})
+	}
+}
+
+// Resume ends a Stall. What was sent meanwhile passes, as if it were sent again.
+func (p *Proxy) Resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.resume()
+}
+
+func (p *Proxy) resume() {
+	select {
+	case <-p.open:
+	default:
+		close(p.open)
+	}
+}
+
+// pass returns when bytes may pass, and where to.
+func (p *Proxy) pass() string {
+	p.mu.Lock()
+	open, target := p.open, p.target
+	p.mu.Unlock()
+	<-open
+	return target
+}
+
+// A gate is what is read from one side, when it may pass.
+type gate struct {
+	io.Reader
+	proxy *Proxy
+}
+
+func (g gate) Read(b []byte) (int, error) {
+	n, err := g.Reader.Read(b)
+	g.proxy.pass()
+	return n, err
+}
+
+// Redirect ends all connections; new ones are to another server.
+func (p *Proxy) Redirect(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+	p.disconnect()
+}
+
+func (p *Proxy) disconnect() {
+	for conn := range p.conns {
+		_ = conn.Close()
+	}
+	clear(p.conns)
+}
+
 // Close ends all connections.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.closed = true
-	for conn := range p.conns {
-		_ = conn.Close()
-	}
+	p.resume()
+	p.disconnect()
 	p.mu.Unlock()
 	_ = p.listener.Close()
 	p.group.Wait()
@@ -69,14 +132,14 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := dialer.DialContext(context.Background(), "tcp", p.target)
+		server, err := dialer.DialContext(context.Background(), "tcp", p.pass())
 		if err != nil {
 			_ = client.Close()
 			continue
 		}
 		if p.keep(client, server) {
-			p.group.Go(func() { p.forward(server, io.TeeReader(client, &frames{seen: p.count}), client) })
-			p.group.Go(func() { p.forward(client, server, server) })
+			p.group.Go(func() { p.forward(server, gate{io.TeeReader(client, &frames{seen: p.count}), p}, client) })
+			p.group.Go(func() { p.forward(client, gate{server, p}, server) })
 		}
 	}
 }
