@@ -105,6 +105,11 @@ bench-peers: ## compare with other lock libraries (PEERS="-systems bare,ours -ro
 	.ci/install-peers
 	$(BENCH_PROGRAM) peers $(PEERS)
 
+.PHONY: bench-faults
+bench-faults: ## a holder is killed, cut off or frozen: who holds then, by library (FAULTS="-systems ours,etcd" for less; FAULTS=-h)
+	.ci/install-peers
+	$(BENCH_PROGRAM) faults $(FAULTS)
+
 .PHONY: bench-scale
 bench-scale: ## crowds over processes, and what a held lock takes (SCALE="-waiters 1000" for less; SCALE=-h)
 	.ci/install-peers

@@ -82,6 +82,9 @@ func (c *child) answer(ctx context.Context) (contend.Values, error) {
 // cpu is the processor time that it has taken.
 func (c *child) cpu() time.Duration { return servers.CPU(c.command.Process.Pid) }
 
+// signal sends it a signal.
+func (c *child) signal(s os.Signal) error { return c.command.Process.Signal(s) }
+
 // kill ends it as kill -9 does.
 func (c *child) kill() {
 	_ = c.command.Process.Kill()

@@ -2,6 +2,7 @@
 // with other libraries, each on its own server, side by side.
 //
 //	bench peers [-systems ours,gozk] [-workloads free,path-16] [-rounds 5] [-slice 1s]
+//	bench faults [-systems ours,etcd] [-faults killed,cutoff] [-rounds 5]
 //	bench scale [-systems ours] [-processes 4] [-waiters 5000] [-held 10000] [-busy 0]
 //
 // It starts all servers and stops them. Each system runs in processes of its own, which

@@ -26,17 +26,19 @@ func main() {
 
 func command(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("usage: bench peers|scale [options]; -h lists them")
+		return errors.New("usage: bench peers|scale|faults [options]; -h lists them")
 	}
 	switch verb, rest := args[0], args[1:]; verb {
 	case "peers":
 		return peersCommand(ctx, rest)
 	case "scale":
 		return scaleCommand(ctx, rest)
+	case "faults":
+		return faultsCommand(ctx, rest)
 	case "contend": // how bench starts itself
 		return contendCommand(ctx, rest)
 	default:
-		return fmt.Errorf("no command %q: peers or scale", verb)
+		return fmt.Errorf("no command %q: peers, scale or faults", verb)
 	}
 }
 

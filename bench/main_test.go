@@ -25,11 +25,11 @@ func TestMain(m *testing.M) {
 }
 
 // quick returns a run on a server in this process, which needs nothing installed.
-func quick(t *testing.T) *run {
+func quick(t *testing.T, o ...zktest.Option) *run {
 	t.Helper()
 	r, err := newRun(options{rounds: 2, slice: 50 * time.Millisecond, warmUp: 50 * time.Millisecond, limit: 2 * time.Minute})
 	require.NoError(t, err)
-	r.servers["zookeeper"] = servers.At(zktest.NewServer(t).Addr())
+	r.servers["zookeeper"] = servers.At(zktest.NewServer(t, o...).Addr())
 	t.Cleanup(r.close)
 	return r
 }
@@ -160,7 +160,8 @@ func TestBefore(t *testing.T) {
 
 func TestCommandRefuses(t *testing.T) {
 	for _, args := range [][]string{
-		nil, {"peer"}, {"peers", "-systems", "ours,theirs"}, {"peers", "-workloads", ""}, {"peers", "-systems", "before"}, {"scale", "-systems", "x"}, {"scale", "-processes", "0"}, {"scale", "-processes", "8,"},
+		nil, {"peer"}, {"peers", "-systems", "ours,theirs"}, {"peers", "-workloads", ""}, {"peers", "-systems", "before"}, {"scale", "-systems", "x"},
+		{"faults", "-systems", "bare"}, {"faults", "-faults", "flood"}, {"scale", "-processes", "0"}, {"scale", "-processes", "8,"},
 	} {
 		assert.Error(t, command(t.Context(), args), "%v", args)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -90,7 +91,7 @@ func installed(some []system) error {
 	var missing []error
 	for _, s := range some {
 		missing = append(missing, servers.Check(s.server))
-		if s.name == "curator" {
+		if strings.HasPrefix(s.name, "curator") {
 			_, err := curatorPath()
 			missing = append(missing, err)
 		}
@@ -161,23 +162,27 @@ func (r *run) command(ctx context.Context, at berth) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.program(ctx, at.system, addr, at.session)
+}
+
+// program is the command line of a process whose server has some address.
+func (r *run) program(ctx context.Context, system, addr string, session time.Duration) (_ *exec.Cmd, err error) {
 	slots := filepath.Join(r.own, "slots")
-	if at.system == "curator" {
+	if strings.HasPrefix(system, "curator") {
 		if r.classes == "" {
 			if r.classes, err = compile(ctx, r.own); err != nil {
 				return nil, err
 			}
 		}
 		return exec.Command("java", "-Xmx2g", "-Xss512k", "-XX:+UseParallelGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
-			"-cp", r.classes, "Contender", addr, fmt.Sprint(at.session.Milliseconds()), slots), nil
+			"-cp", r.classes, "Contender", addr, fmt.Sprint(session.Milliseconds()), slots, system), nil
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	name := at.system
-	if name == "before" {
-		self, name = r.before, "ours"
+	if system == "before" {
+		self, system = r.before, "ours"
 	}
-	return exec.Command(self, "contend", "-system", name, "-server", addr, "-session", at.session.String(), "-slots", slots), nil
+	return exec.Command(self, "contend", "-system", system, "-server", addr, "-session", session.String(), "-slots", slots), nil
 }

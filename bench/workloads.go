@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/bench/contend"
+	"github.com/zkrecipes/zkrecipes/bench/servers"
 )
 
 // A system is one library, or one way to use it.
@@ -17,16 +18,24 @@ type system struct {
 
 func (s system) String() string { return s.name }
 
+// kept is a mutex whose holder asks, before each write, whether it still holds: what
+// faults are for.
+const kept = "kept"
+
 // systems are those that can be compared. All are related to "bare".
 var systems = []system{
 	{"bare", "zookeeper", []string{"mutex", "semaphore", "readwrite", "leader"}},
-	{"ours", "zookeeper", []string{"mutex", "semaphore", "readwrite", "leader"}},
+	{"ours", "zookeeper", []string{"mutex", "semaphore", "readwrite", "leader", kept}},
 	{"ours-async", "zookeeper", []string{"mutex", "semaphore", "readwrite"}},
 	{"ours-single", "zookeeper", []string{"semaphore"}},
-	{"gozk", "zookeeper", []string{"mutex", "leader"}},
-	{"curator", "zookeeper", []string{"mutex", "semaphore", "readwrite", "leader"}},
-	{"etcd", "etcd", []string{"mutex", "readwrite", "leader"}},
-	{"redsync", "redis", []string{"mutex"}},
+	{"gozk", "zookeeper", []string{"mutex", "leader", kept}},
+	{"gozk-state", "zookeeper", []string{kept}},
+	{"curator", "zookeeper", []string{"mutex", "semaphore", "readwrite", "leader", kept}},
+	{"curator-listener", "zookeeper", []string{kept}},
+	{"etcd", "etcd", []string{"mutex", "readwrite", "leader", kept}},
+	{"redsync", "redis", []string{"mutex", kept}},
+	{"redislock", "redis", []string{"mutex", kept}},
+	{"postgres", "postgres", []string{"mutex", "readwrite", "leader", kept}},
 }
 
 // before returns what can be compared, with an earlier commit of this project, as a
@@ -76,8 +85,12 @@ var workloads = []workload{
 	{name: "kill", act: "kill", kind: "leader", n: 1},
 }
 
-// by tells whether a system can do the workload.
+// by tells whether a system can do the workload. In PostgreSQL each waiter has a
+// connection.
 func (w workload) by(s system) bool {
+	if s.server == "postgres" && w.act == "drain" && w.n >= servers.Connections {
+		return false
+	}
 	return slices.Contains(s.can, w.kind) && (w.act != "kill" || s.name != "bare")
 }
 

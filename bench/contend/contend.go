@@ -54,6 +54,9 @@ var systems = map[string]func(Config) (system, error){
 	"gozk":        openGozk,
 	"etcd":        openEtcd,
 	"redsync":     openRedsync,
+	"redislock":   openRedislock,
+	"postgres":    openPostgres,
+	"gozk-state":  openGozkState,
 }
 
 // A contender carries out the orders.
@@ -65,6 +68,7 @@ type contender struct {
 	holder locker // of the path of the queue
 	queue  *queue
 	won    chan error // of a campaign
+	job    *job
 }
 
 // Serve carries out orders until its input ends.
@@ -133,6 +137,10 @@ func (c *contender) do(verb string, v Values) (Values, error) {
 		return c.campaign(v)
 	case "elected":
 		return Values{}, <-c.won
+	case "work":
+		return c.work(v)
+	case "stopped":
+		return c.stopped(v)
 	case "memory":
 		return memory()
 	}

@@ -16,6 +16,9 @@
 //	left path                             how many nodes the path has, after a drain
 //	resign n path                         n changes of leader between two sessions
 //	campaign path total, elected          start to campaign; await the election
+//	work path                             acquire as a careful user does, then write until the
+//	                                      library says that it is lost; answered when acquired
+//	stopped limit since                   await that, or the limit; when, and what was written
 //	memory                                what this process takes when that is steady
 //
 // "ops" of an answer are what ended in time, "all" all of them, "ns" the time.

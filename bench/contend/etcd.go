@@ -74,6 +74,23 @@ func (s *etcd) locker(kind, path string, worker int) (locker, error) {
 	return nil, fmt.Errorf("etcd has no %s", kind)
 }
 
+// keep looks at the session.
+func (s *etcd) keep(path string) (held func() bool, err error) {
+	session, err := s.session(0)
+	if err != nil {
+		return nil, err
+	}
+	err = concurrency.NewMutex(session, path).Lock(context.Background())
+	return func() bool {
+		select {
+		case <-session.Done():
+			return false
+		default:
+			return true
+		}
+	}, err
+}
+
 func (s *etcd) queued(path string) (int, error) {
 	response, err := s.client.Get(context.Background(), path+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil {

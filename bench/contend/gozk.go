@@ -11,13 +11,22 @@ import (
 
 // gozk is go-zookeeper's Lock.
 type gozk struct {
-	conn *zk.Conn
+	conn  *zk.Conn
+	state bool // who holds looks at the state of the connection
 	crowd
 }
 
 func openGozk(config Config) (system, error) {
 	conn, err := dial(config.Server, config.Session)
 	return &gozk{conn: conn, crowd: crowd{server: config.Server}}, err
+}
+
+func openGozkState(config Config) (system, error) {
+	s, err := openGozk(config)
+	if err == nil {
+		s.(*gozk).state = true
+	}
+	return s, err
 }
 
 func (s *gozk) close() {
@@ -31,6 +40,16 @@ func (s *gozk) locker(kind, path string, _ int) (locker, error) {
 	}
 	l := zk.NewLock(s.conn, path, zk.WorldACL(zk.PermAll))
 	return functions{l.Lock, l.Unlock}, nil
+}
+
+// keep can ask nothing: a Lock does not tell. Who looks at the connection instead stops
+// when it is not connected, or has another session.
+func (s *gozk) keep(path string) (held func() bool, err error) {
+	session := s.conn.SessionID()
+	err = zk.NewLock(s.conn, path, zk.WorldACL(zk.PermAll)).Lock()
+	return func() bool {
+		return !s.state || s.conn.State() == zk.StateHasSession && s.conn.SessionID() == session
+	}, err
 }
 
 // functions are a locker.

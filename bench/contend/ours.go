@@ -97,6 +97,16 @@ func (s *ours) mutex(path string) (lease.Acquirer, error) {
 	return m, err
 }
 
+// keep asks the lease, which looks at the clock.
+func (s *ours) keep(path string) (held func() bool, err error) {
+	m, err := s.mutex(path)
+	if err != nil {
+		return nil, err
+	}
+	l, err := m.Acquire(context.Background(), lease.Forever)
+	return func() bool { return l.Err() == nil }, err
+}
+
 // leased is a locker of one worker.
 type leased struct {
 	lease.Acquirer

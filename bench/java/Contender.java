@@ -15,7 +15,7 @@ final class Contender {
     public static void main(String[] arguments) throws Exception {
         Slots slots = new Slots(arguments[2]);
         try (Clients clients = new Clients(arguments[0], Integer.parseInt(arguments[1]))) {
-            Orders orders = new Orders(clients, slots);
+            Orders orders = new Orders(clients, slots, arguments[3].equals("curator-listener"));
             System.out.println("ok");
             BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
             for (String line = in.readLine(); line != null; line = in.readLine()) {

@@ -15,16 +15,19 @@ import org.apache.curator.framework.CuratorFramework;
 final class Orders {
     private final Clients clients;
     private final Slots slots;
+    private final boolean listens;
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final List<Taker> takers = new ArrayList<>();
     private final List<Future<?>> queue = new ArrayList<>();
     private final ExecutorService one = Executors.newSingleThreadExecutor(); // what holds and elects
     private Locker holder;
     private Future<?> won;
+    private Job job;
 
-    Orders(Clients clients, Slots slots) {
+    Orders(Clients clients, Slots slots, boolean listens) {
         this.clients = clients;
         this.slots = slots;
+        this.listens = listens;
     }
 
     String carryOut(String verb, Map<String, String> values) throws Exception {
@@ -55,6 +58,11 @@ final class Orders {
             case "elected":
                 won.get();
                 return "";
+            case "work":
+                job = new Job(clients.first, values.get("path"), listens);
+                return job.began();
+            case "stopped":
+                return job.stopped(values);
             case "memory":
                 return memory();
             default:

@@ -1,4 +1,4 @@
 // Package servers starts and stops what the clients of a comparison talk to: a real
-// ZooKeeper, etcd and Redis, each as one process that writes to a disk before it
+// ZooKeeper, etcd, Redis and PostgreSQL, each alone, that writes to a disk before it
 // answers.
 package servers

@@ -16,6 +16,8 @@ type Server struct {
 	Addr  string // for clients
 	pid   int
 	close func() error
+
+	family bool // each connection has a process of its own
 }
 
 // At returns a server that others start and stop.
@@ -27,7 +29,15 @@ func At(addr string) *Server {
 func (s *Server) Close() error { return s.close() }
 
 // CPU returns the processor time that the server has taken.
-func (s *Server) CPU() time.Duration { return CPU(s.pid) }
+func (s *Server) CPU() time.Duration {
+	sum := CPU(s.pid)
+	if s.family && sum > 0 {
+		for _, pid := range children(s.pid) {
+			sum += CPU(pid)
+		}
+	}
+	return sum
+}
 
 // Alive tells whether the server still runs.
 func (s *Server) Alive() bool { return s.CPU() > 0 }
@@ -45,7 +55,9 @@ func CPU(pid int) time.Duration {
 // Launch starts a command that dies with this process. Its goroutine keeps to one
 // thread, because the system kills the command when the thread that started it ends.
 func Launch(command *exec.Cmd) (ended <-chan struct{}, err error) {
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if command.SysProcAttr == nil {
+		command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	}
 	started, done := make(chan error, 1), make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
@@ -88,7 +100,7 @@ func run(command *exec.Cmd, addr, dir string, ready func() error) (*Server, erro
 	}
 	s := &Server{Addr: addr, pid: command.Process.Pid}
 	s.close = func() error {
-		_ = command.Process.Kill()
+		_ = command.Process.Signal(command.SysProcAttr.Pdeathsig)
 		<-ended
 		return os.RemoveAll(dir)
 	}

@@ -23,11 +23,13 @@ func Check(kind string) error {
 		_, err = find("etcd", "etcd-server")
 	case "redis":
 		_, err = find("redis-server", "redis-server")
+	case "postgres":
+		_, err = postgresPrograms()
 	}
 	return err
 }
 
-// Start starts a "zookeeper", "etcd" or "redis" with its data below dir, "" for the
+// Start starts a "zookeeper", "etcd", "redis" or "postgres" with its data below dir, "" for the
 // folder of temporary files.
 func Start(ctx context.Context, kind, dir string) (*Server, error) {
 	switch kind {
@@ -36,7 +38,9 @@ func Start(ctx context.Context, kind, dir string) (*Server, error) {
 	case "etcd":
 		return startEtcd(dir)
 	case "redis":
-		return startRedis(dir)
+		return startRedis(dir, func(addr string) error { return answers(addr, "PING\r\n", "+PONG") })
+	case "postgres":
+		return startPostgres(dir)
 	}
 	return nil, fmt.Errorf("no server %q", kind)
 }
@@ -44,7 +48,7 @@ func Start(ctx context.Context, kind, dir string) (*Server, error) {
 // startZooKeeper lets no container be removed meanwhile: when that happens is not what
 // is compared.
 func startZooKeeper(ctx context.Context, dir string) (*Server, error) {
-	before := children()
+	before := children(os.Getpid())
 	servers, err := ensemble.Start(ctx, ensemble.Options{
 		Backend: ensemble.BackendProcess, FullSpeed: true, DataDir: dir, ReapInterval: 24 * time.Hour,
 	})
@@ -52,7 +56,7 @@ func startZooKeeper(ctx context.Context, dir string) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Addr: servers.Servers()[0], close: servers.Close}
-	for _, pid := range children() {
+	for _, pid := range children(os.Getpid()) {
 		if !slices.Contains(before, pid) {
 			s.pid = pid
 		}
@@ -76,8 +80,22 @@ func startEtcd(dir string) (*Server, error) {
 	return run(command, client, dir, func() error { return answers(client, "GET /health HTTP/1.0\r\n\r\n", `"true"`) })
 }
 
+// StartReplica starts a Redis that has what another one has, and returns when it has it.
+func StartReplica(addr, dir string) (*Server, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	return startRedis(dir, func(own string) error {
+		return answers(own, "INFO replication\r\n", "master_link_status:up")
+	}, "--replicaof", host+" "+port)
+}
+
+// Promote makes a replica a primary, as Sentinel or an operator does.
+func Promote(replica *Server) error { return answers(replica.Addr, "REPLICAOF NO ONE\r\n", "+OK") }
+
 // startRedis makes Redis write to the disk before it answers, as the others do.
-func startRedis(dir string) (*Server, error) {
+func startRedis(dir string, ready func(addr string) error, options ...string) (*Server, error) {
 	program, err := find("redis-server", "redis-server")
 	if err != nil {
 		return nil, err
@@ -87,9 +105,9 @@ func startRedis(dir string) (*Server, error) {
 	}
 	addr := freePort()
 	_, port, _ := net.SplitHostPort(addr)
-	command := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "",
-		"--appendonly", "yes", "--appendfsync", "always")
-	return run(command, addr, dir, func() error { return answers(addr, "PING\r\n", "+PONG") })
+	command := exec.Command(program, append(options, "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "",
+		"--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0")...)
+	return run(command, addr, dir, func() error { return ready(addr) })
 }
 
 // freePort returns an address of this host that nothing listens to at the moment.
@@ -125,8 +143,8 @@ func answers(addr, question, want string) error {
 	return nil
 }
 
-// children returns the processes that this one has started.
-func children() (all []int) {
+// children returns the processes that another has started.
+func children(parent int) (all []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -135,7 +153,7 @@ func children() (all []int) {
 		}
 		text, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
 		_, rest, _ := strings.Cut(string(text), ") ") // the name of the program is in brackets
-		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
 			all = append(all, pid)
 		}
 	}
