@@ -3,6 +3,7 @@ package proxy
 import (
 	"io"
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,4 +62,41 @@ func TestCloseWhileStalled(t *testing.T) {
 	defer client.Close()
 	p.Stall()
 	p.Close()
+}
+
+// After a Redirect the old connections are closed, and new ones are to the other server.
+func TestRedirect(t *testing.T) {
+	old, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer old.Close()
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer other.Close()
+	p, err := Start(old.Addr().String(), 0)
+	require.NoError(t, err)
+	defer p.Close()
+	dial := func() net.Conn {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", p.Addr())
+		require.NoError(t, err)
+		t.Cleanup(func() { conn.Close() })
+		return conn
+	}
+	client := dial()
+	server, err := old.Accept()
+	require.NoError(t, err)
+	defer server.Close()
+	_, err = server.Write([]byte("x"))
+	require.NoError(t, err)
+	_, err = io.ReadFull(client, make([]byte, 1))
+	require.NoError(t, err)
+
+	p.Redirect(other.Addr().String())
+	_, err = io.ReadAll(client)
+	if err != nil { // a reset is an end as well
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+	}
+	dial()
+	server, err = other.Accept()
+	require.NoError(t, err)
+	server.Close()
 }
