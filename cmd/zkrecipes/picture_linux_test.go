@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +18,10 @@ import (
 const (
 	pictureFile = "../../docs/terminal.svg"
 	pictureDir  = "../../docs/terminal"
+
+	// pictureSession is long, so that a busy machine that stands still for seconds does
+	// not break a connection, which would print lines that the picture does not have.
+	pictureSession = 30 * time.Second
 )
 
 // A host of the picture has a terminal, and a cable to the server.
@@ -169,7 +174,7 @@ func (h *host) start(t *testing.T, bin, line string) {
 	shell := exec.Command("sh", "-c", line)
 	shell.Dir = h.dir
 	shell.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "TERM=xterm", "NO_COLOR=1", "FINISH="+h.finished(),
-		envProgram+"=1", envServers+"="+h.cable.addr(), "ZKRECIPES_SESSION_TIMEOUT="+mutedSession.String(), "GORACE=atexit_sleep_ms=0")
+		envProgram+"=1", envServers+"="+h.cable.addr(), "ZKRECIPES_SESSION_TIMEOUT="+pictureSession.String(), "GORACE=atexit_sleep_ms=0")
 	shell.Stdin, shell.Stdout, shell.Stderr = program, program, program
 	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, startUnignored(shell))
