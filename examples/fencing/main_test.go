@@ -80,6 +80,8 @@ func TestFence(t *testing.T) {
 		{"PUT", "/a", "", "x", 428},
 		{"DELETE", "/a", "", "", 428},
 		{"PUT", "/a", "seven", "x", 400},
+		{"PUT", "/a", "0", "x", 400}, // of a lease on several locks
+		{"PUT", "/a", "-1", "x", 400},
 		{"PUT", "/a", "7", strings.Repeat("x", maxBody+1), 400},
 		{"PUT", "/a", "6", "x", 200}, // what was refused has left no token
 		{"GET", "/a", "7", "", 200},
@@ -166,4 +168,30 @@ func TestOnlyTheNewestClaimCounts(t *testing.T) {
 	}
 	_, _, err = claim(context.WithoutCancel(ctx), b, key, holders-1)
 	require.ErrorIs(t, err, errFenced)
+}
+
+// After an answer that was lost, a holder claims again, with the same token, and looks.
+// The request without an answer, which has been under way all the time, changes nothing
+// any more, although the object has what it had before.
+func TestClaimOutrunsARequestOfTheSameHolder(t *testing.T) {
+	b, ctx := newMemory(), t.Context()
+	const key, token = "report", 7
+	_, version, err := claim(ctx, b, key, token)
+	require.NoError(t, err)
+	version, err = replace(ctx, b, key, token, json.RawMessage("1"), version)
+	require.NoError(t, err)
+	late := func() error {
+		_, err := replace(ctx, b, key, token, json.RawMessage("2"), version)
+		return err
+	}
+	data, again, err := claim(ctx, b, key, token)
+	require.NoError(t, err)
+	require.JSONEq(t, "1", string(data))
+	require.ErrorIs(t, late(), errFenced)
+
+	again, err = replace(ctx, b, key, token, json.RawMessage("3"), again)
+	require.NoError(t, err)
+	_, err = replace(ctx, b, key, token, json.RawMessage("1"), again) // as it was
+	require.NoError(t, err)
+	require.ErrorIs(t, late(), errFenced)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,15 +21,18 @@ type bucket interface {
 	put(ctx context.Context, key string, body []byte, version string) (next string, err error)
 }
 
-// errChanged is what a bucket answers with 412.
+// errChanged is what a bucket answers with 412, and S3 also with 409.
 var errChanged = errors.New("the object has another version")
 
 // An object has the token of its newest holder beside the data. In a bucket that cannot
 // compare numbers, it is the version that keeps older holders out, and the token that
 // tells who is older. It must be in the body: an ETag of S3 does not change with the
-// metadata.
+// metadata. Such an ETag is the old one again when the body is, so each write has a text
+// of its own: else a request of the same holder that was under way for long could find
+// the version that it was made for.
 type object struct {
 	Token lease.Token     `json:"token"`
+	Write string          `json:"write"`
 	Data  json.RawMessage `json:"data"`
 }
 
@@ -50,7 +54,7 @@ func claim(ctx context.Context, b bucket, key string, token lease.Token) (data j
 		if o.Token > token {
 			return nil, "", fmt.Errorf("%s, token %v: %w", key, token, errFenced)
 		}
-		version, err = putObject(ctx, b, key, object{token, o.Data}, version)
+		version, err = putObject(ctx, b, key, object{token, rand.Text(), o.Data}, version)
 		if errors.Is(err, errChanged) {
 			continue // an older holder was faster, or a newer one
 		}
@@ -59,10 +63,12 @@ func claim(ctx context.Context, b bucket, key string, token lease.Token) (data j
 }
 
 // replace writes the data, with the version of the claim or of the last replace. After
-// an answer that was lost, call claim again: with an errChanged the object may have
-// been changed by the very request that was repeated.
+// an answer that was lost, call claim again, and look at the data: the request may have
+// been carried out, and from the claim on it cannot be any more. If your client repeats
+// requests by itself, do so after an errFenced, too: the first attempt may have been
+// what changed the object.
 func replace(ctx context.Context, b bucket, key string, token lease.Token, data json.RawMessage, version string) (next string, err error) {
-	next, err = putObject(ctx, b, key, object{token, data}, version)
+	next, err = putObject(ctx, b, key, object{token, rand.Text(), data}, version)
 	if errors.Is(err, errChanged) {
 		err = fmt.Errorf("%s, token %v: %w", key, token, errFenced)
 	}

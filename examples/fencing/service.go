@@ -23,6 +23,12 @@ const (
 // on nothing of an older one is let through. A GET without a token is for those who do
 // not hold the lock, and changes nothing.
 //
+// A resource is a path here. If one lock protects several paths, give them one key in
+// newest: else the read of one leaves the others open to late writes. The handler must
+// be done with its work when it returns, also if the request is cancelled. And set
+// WriteTimeout of the http.Server: a client that stands still in the middle of a long
+// answer keeps the others waiting.
+//
 // It keeps the tokens in memory. A service with several instances, or one that must not
 // forget them when it is restarted, keeps them where the resource is, in the same
 // transaction: see examples/sql.
@@ -48,8 +54,8 @@ func (f *fence) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	token, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		http.Error(w, tokenHeader+" is not a number", http.StatusBadRequest)
+	if err != nil || token <= 0 { // that of a multi-lock's lease is 0: each of its locks has one
+		http.Error(w, tokenHeader+" is not a token", http.StatusBadRequest)
 		return
 	}
 	// Before the lock: a client that is slow must not keep the others waiting.
