@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -113,4 +114,35 @@ func TestBothLocksGuardTheWork(t *testing.T) {
 		})
 		require.ErrorIs(t, err, lease.ErrLost)
 	})
+}
+
+// A row has a column for the tokens of either lock. In each mixture that is allowed it
+// refuses the late write of a holder when the next one has read; and in the one that is
+// not allowed it does not, unless the old column has been closed.
+func TestTokensOfAMove(t *testing.T) {
+	type tokens struct{ old, moved int } // of the old lock, and of that which replaces it
+	accepts := func(row *tokens, stage int, shown tokens) bool {
+		if stage <= 2 && shown.old < row.old || stage >= 2 && shown.moved < row.moved {
+			return false
+		}
+		if stage <= 2 {
+			row.old = shown.old
+		}
+		if stage >= 2 {
+			row.moved = shown.moved
+		}
+		return true
+	}
+	first, second := tokens{10, 7}, tokens{11, 8}
+	for _, stages := range [][2]int{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {2, 3}, {3, 2}, {3, 3}, {1, 3}} {
+		row := new(tokens)
+		require.True(t, accepts(row, stages[0], first), stages)
+		require.True(t, accepts(row, stages[1], second), stages)
+		require.Equal(t, stages == [2]int{1, 3}, accepts(row, stages[0], first), stages)
+		require.True(t, accepts(row, stages[1], second), stages)
+	}
+	closed := &tokens{math.MaxInt, 7}
+	require.False(t, accepts(closed, 1, second))
+	require.False(t, accepts(closed, 2, second))
+	require.True(t, accepts(closed, 3, second))
 }
