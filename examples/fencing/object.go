@@ -27,9 +27,9 @@ var errChanged = errors.New("the object has another version")
 // An object has the token of its newest holder beside the data. In a bucket that cannot
 // compare numbers, it is the version that keeps older holders out, and the token that
 // tells who is older. It must be in the body: an ETag of S3 does not change with the
-// metadata. Such an ETag is the old one again when the body is, so each write has a text
-// of its own: else a request of the same holder that was under way for long could find
-// the version that it was made for.
+// metadata. Such an ETag is the old one again when the body is, so each write has a
+// text of its own: else a request of the same holder that was under way for long could
+// find the version that it was made for.
 type object struct {
 	Token lease.Token     `json:"token"`
 	Write string          `json:"write"`
