@@ -55,7 +55,9 @@ func TestCommandsOfTheAccessPage(t *testing.T) {
 // serverOfThePage starts a server with lines of zoo.cfg and the files in dir.
 func serverOfThePage(t *testing.T, dir, lines string) ensemble.Node {
 	t.Helper()
-	require.NoError(t, os.Chmod(filepath.Join(dir, "zk1.pem"), 0o644)) //nolint:gosec // a container's server is another user
+	for _, name := range []string{"zk1.pem", "ca.pem"} {
+		require.NoError(t, os.Chmod(filepath.Join(dir, name), 0o644)) //nolint:gosec // a container's server is another user
+	}
 	config := map[string]string{}
 	for line := range strings.Lines(strings.ReplaceAll(lines, "/etc/zookeeper", dir)) {
 		key, value, ok := strings.Cut(strings.TrimSpace(line), "=")

@@ -3,6 +3,7 @@ package integration
 import (
 	"crypto/tls"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,7 +20,7 @@ func TestACertificateIsAnIdentity(t *testing.T) {
 	server, _ := secured(t, authority)
 	as := func(name string, acl func(string) []framework.ACL) *framework.Client {
 		return connectWith(t, framework.Config{
-			Servers: []string{server.SecureAddr()}, ACL: acl,
+			Servers: []string{server.SecureAddr()}, ACL: acl, SessionTimeout: time.Minute, // the machine may be busy
 			TLS: &tls.Config{
 				MinVersion: tls.VersionTLS12, ServerName: tlsName, RootCAs: authority.Pool(),
 				Certificates: []tls.Certificate{authority.Issue(name).Certificate(t)},
