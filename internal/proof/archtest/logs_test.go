@@ -62,10 +62,16 @@ func logMessages(t *testing.T, folder string) (all []string) {
 				called[call.Fun] = call
 			}
 			method, ok := node.(*ast.SelectorExpr)
-			if !ok || !isLogger(method.X) {
+			if !ok {
 				return true
 			}
 			at := fset.Position(method.Pos())
+			if !isLogger(method.X) {
+				if call := called[method]; call != nil && len(call.Args) > 0 && logging.MatchString(method.Sel.Name) {
+					t.Errorf("%s: name a logger log or Logger: what %s logs is not seen here", at, types.ExprString(method.X))
+				}
+				return true
+			}
 			switch name := method.Sel.Name; name {
 			case "Debug", "With", "Enabled":
 			case "Info", "Warn", "Error":
@@ -84,6 +90,10 @@ func logMessages(t *testing.T, folder string) (all []string) {
 	}))
 	return all
 }
+
+// logging are the methods, and the functions of slog, that log. Those of other types
+// that have these names take no argument.
+var logging = regexp.MustCompile("^(Debug|Info|Warn|Error)(Context)?$|^LogAttrs$")
 
 // isLogger reports whether an expression is a logger, by its name.
 func isLogger(expr ast.Expr) bool {
