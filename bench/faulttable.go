@@ -30,7 +30,7 @@ func tabulateFault(out io.Writer, f fault, some []system, trials map[string][]tr
 // faultCells are the line of one system.
 func faultCells(f fault, trials []trial) []string {
 	var next, last, both, knew, late []float64
-	var never, goesOn, waited, failed int
+	var never, goesOn, lateOn, waited, failed int
 	var err error
 	for _, t := range trials {
 		if t.err != nil {
@@ -43,6 +43,8 @@ func faultCells(f fault, trials []trial) []string {
 			next = append(next, between(t.fault, t.next))
 			if t.knew != 0 {
 				late = append(late, float64(t.late))
+			} else {
+				lateOn++
 			}
 		}
 		switch {
@@ -52,7 +54,7 @@ func faultCells(f fault, trials []trial) []string {
 		case f == frozen:
 			knew = append(knew, between(t.back, t.knew)*1000)
 		default:
-			if t.last > t.back {
+			if t.knew > t.back { // it may have stood still, in a call to the server
 				waited++
 			}
 			last = append(last, max(0, between(t.fault, t.last)))
@@ -71,7 +73,7 @@ func faultCells(f fault, trials []trial) []string {
 		}
 	case frozen:
 		cells = append(cells, orElse(spread("%.1f ms", knew), goesOn, "never")...)
-		cells = append(cells, orElse(spread("%.0f", late), goesOn-never, "goes on")...)
+		cells = append(cells, orElse(spread("%.0f", late), lateOn, "goes on")...)
 	}
 	if failed > 0 {
 		cells = append(cells, fmt.Sprintf("%d rounds failed: %v", failed, err))
