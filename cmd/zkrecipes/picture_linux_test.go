@@ -43,14 +43,16 @@ func TestPictureOfATerminal(t *testing.T) {
 	frames := readPicture(t)
 	require.Greater(t, len(frames), 50)
 	var shown strings.Builder
+	var bars []string
 	for i, f := range frames {
 		for at, h := range hosts {
 			text := f.panes[at]
 			printed, words := wordsOf(h.text), wordsOf(text)
 			if !strings.Contains(printed, words) {
 				// What has scrolled away may have taken a part of a line with it.
-				_, words, _ = strings.Cut(text, "\n")
-				words = wordsOf(words)
+				if _, below, found := strings.Cut(text, "\n"); found {
+					words = wordsOf(below)
+				}
 			}
 			if !strings.Contains(printed, words) {
 				require.Fail(t, "this is not printed any more: \"make picture\" draws it again", "frame %d, %s:\n%s\nit is:\n%s", i, h.name, text, h.text)
@@ -58,7 +60,9 @@ func TestPictureOfATerminal(t *testing.T) {
 			shown.WriteString(words + "\n")
 		}
 		require.Contains(t, said, f.bar, "frame %d", i)
+		bars = append(bars, f.bar)
 	}
+	require.Subset(t, bars, said[1:], "\"make picture\" draws it again")
 	for _, h := range hosts {
 		for line := range strings.SplitSeq(h.text, "\n") {
 			if !strings.Contains(shown.String(), wordsOf(line)) {
@@ -177,9 +181,20 @@ func (h *host) start(t *testing.T, bin, line string) {
 		envProgram+"=1", envServers+"="+h.cable.addr(), "ZKRECIPES_SESSION_TIMEOUT="+pictureSession.String(), "GORACE=atexit_sleep_ms=0")
 	shell.Stdin, shell.Stdout, shell.Stderr = program, program, program
 	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	require.NoError(t, startUnignored(shell))
+	err := startUnignored(shell)
 	program.Close()
-	t.Cleanup(func() { _ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) })
+	if err != nil {
+		h.hasEnded()
+	}
+	require.NoError(t, err)
+	ended := h.ended
+	t.Cleanup(func() {
+		select {
+		case <-ended: // its number may be another's
+		default:
+			_ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL)
+		}
+	})
 	go func() {
 		buf := make([]byte, 4096)
 		for {
