@@ -54,6 +54,9 @@ func commandLines(page doctest.Page) []doctest.Span {
 		}
 		continued := false
 		for i, line := range strings.Split(b.Text, "\n") {
+			if strings.Contains(line, `["zkrecipes"`) { // in a manifest
+				line = strings.NewReplacer("[", "", `"`, "", ",", "", "]", "").Replace(line)
+			}
 			if continued {
 				all[len(all)-1].Text += line
 			} else {
@@ -161,6 +164,9 @@ func TestMistakesInDocumentsAreFound(t *testing.T) {
 		`echo '{"event":"sold","lock":"/a","whoever":1}'`, // 14
 		`echo '{"time":"now", "event": "acquired", "lock":"/a", "token":7}'`,
 		"```",
+		"```yaml", // 17
+		`command: ["zkrecipes", "run", "/a", "--timeout", "3s", "--kill-afther", "9s", "--", "/job", "--fast"]`,
+		"```",
 	}, "\n"))
 	var found []string
 	for _, w := range wrongNames(page, map[string]int{}) {
@@ -170,6 +176,7 @@ func TestMistakesInDocumentsAreFound(t *testing.T) {
 		`2: there is no verb "runs"`, "3: zkrecipes run has no flag --permit", "3: there is no flag --permit", "4: there is no flag --prmits",
 		"4: there is no flag --idd", "5: there is no variable ZKRECIPES_SERV", "6: there is no exit code 74", "9: there is no flag --ours",
 		"12: zkrecipes run has no flag --lebel", "12: there is no flag --lebel", "14: no event has sold", "14: no event has whoever",
+		"18: zkrecipes run has no flag --kill-afther", "18: there is no flag --kill-afther",
 	}, found)
 	tables := exitCodeTables(map[string]doctest.Page{"a.md": doctest.NewPage("a.md", strings.Join([]string{
 		"# A", "| exit code | meaning |", "|---|---|", "| 75, 76 | 3 |", "", "| a | b |", "|---|---|", "| 1 | 2 |", "",
