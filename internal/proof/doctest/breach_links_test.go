@@ -51,5 +51,13 @@ func TestLinksAreHeld(t *testing.T) {
 		"docs/a.md:20: there is no none.svg",
 		"docs/a.md:21: there is no none.md",
 	)
+	expect(t, checkReferences, small(t, map[string]string{"docs/c.md": strings.Join([]string{
+		"What [r1] says, and [r2]", // 1
+		"and [r3], `[r4]`, [x].",   // 2
+		"",
+		"[r1]: https://example.com/1",
+		"[r3]: https://example.com/3",
+		"[r5]: https://example.com/5", // 6
+	}, "\n")}), "docs/c.md", 3, "docs/c.md:1: [r2] leads nowhere", "docs/c.md:6: nothing refers to [r5]")
 	expectProblems(t, checkOrphans(r), "docs/b.md:1: no reader finds this page")
 }

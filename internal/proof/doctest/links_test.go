@@ -9,11 +9,12 @@ import (
 )
 
 var (
-	inlineLink    = regexp.MustCompile(`\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)(?: "[^"]*")?\)`)
-	reference     = regexp.MustCompile(`(?m)^ *\[([^\]]+)\]: +(\S+)`)
-	elsewhere     = regexp.MustCompile(`^[a-z]+:`)
-	linkedTest    = regexp.MustCompile("^`?((?:Test|Example|Benchmark|Fuzz)(?:[A-Z_]\\w*)?)`?$")
-	notOfAnAnchor = regexp.MustCompile(`[^\p{L}\p{N}\p{M}_ -]`)
+	inlineLink     = regexp.MustCompile(`\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)(?: "[^"]*")?\)`)
+	reference      = regexp.MustCompile(`(?m)^ *\[([^\]]+)\]: +(\S+)`)
+	shortReference = regexp.MustCompile(`\[([a-z]+\d+)\]`)
+	elsewhere      = regexp.MustCompile(`^[a-z]+:`)
+	linkedTest     = regexp.MustCompile("^`?((?:Test|Example|Benchmark|Fuzz)(?:[A-Z_]\\w*)?)`?$")
+	notOfAnAnchor  = regexp.MustCompile(`[^\p{L}\p{N}\p{M}_ -]`)
 )
 
 // A link is one that stays in the repository.
@@ -69,6 +70,35 @@ func checkLinks(r *repository, p Page) (found []Problem, seen int) {
 		code, _ := fs.ReadFile(r.files, l.target)
 		if !strings.Contains(string(code), "\nfunc "+test[1]+"(") {
 			wrong(test[1]+" is not in "+l.target, "link to where it is")
+		}
+	}
+	return found, seen
+}
+
+// checkReferences checks links by reference whose names are letters and a number, as in
+// "[r1]": each has a definition, and each definition is used.
+func checkReferences(_ *repository, p Page) (found []Problem, seen int) {
+	used, defined := map[string]int{}, map[string]int{}
+	for _, par := range p.paragraphs(func(l Line) string { return l.Text }) {
+		text := span.ReplaceAllStringFunc(par.Text, func(code string) string { return strings.Repeat("\n", strings.Count(code, "\n")) })
+		for _, m := range shortReference.FindAllStringSubmatchIndex(text, -1) {
+			name, line := text[m[2]:m[3]], par.Line+strings.Count(text[:m[2]], "\n")
+			if strings.HasPrefix(text[m[3]:], "]:") && strings.HasSuffix("\n"+text[:m[0]], "\n") {
+				defined[name] = line
+				continue
+			}
+			seen++
+			used[name] = line
+		}
+	}
+	for name, line := range used {
+		if len(defined) > 0 && defined[name] == 0 {
+			found = append(found, Problem{p.Path, line, "[" + name + "] leads nowhere", "define it at the end of the page"})
+		}
+	}
+	for name, line := range defined {
+		if used[name] == 0 {
+			found = append(found, Problem{p.Path, line, "nothing refers to [" + name + "]", "remove it"})
 		}
 	}
 	return found, seen

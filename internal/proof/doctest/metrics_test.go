@@ -9,7 +9,6 @@ import (
 // them with what is scraped.
 type metrics struct {
 	prometheus map[string]string // the kind, by the name
-	rules      map[string]bool   // what rules record
 	otel       string            // the page that names those of OpenTelemetry
 }
 
@@ -65,7 +64,7 @@ func checkMetrics(r *repository, p Page) (found []Problem, seen int) {
 }
 
 func (m *metrics) has(name string) bool {
-	if _, exists := m.prometheus[name]; exists || m.rules[name] {
+	if _, exists := m.prometheus[name]; exists {
 		return true
 	}
 	return m.prometheus[ofHistogram.ReplaceAllString(name, "")] == "histogram"

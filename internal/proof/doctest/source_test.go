@@ -93,7 +93,8 @@ func readSource(t *testing.T, files fs.FS) *source {
 
 func (s *source) file(name, text string) {
 	for _, v := range variable.FindAllString(text, -1) {
-		s.variables[v] = true
+		// The tests of these checks name variables that do not exist.
+		s.variables[v] = s.variables[v] || !strings.HasPrefix(name, "internal/proof/doctest/")
 	}
 	switch {
 	case strings.HasSuffix(name, "_test.go"):
