@@ -52,6 +52,7 @@ func TestConfigThatMakesNoSenseIsRefusedByName(t *testing.T) {
 		"negative timeout":    {framework.Config{Servers: []string{"a"}, SessionTimeout: -time.Second}, "SessionTimeout", ""},
 		"empty scheme":        {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{{Secret: []byte("x")}}}, "Auth[0].Scheme", "empty"},
 		"empty secret":        {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{{Scheme: "x"}}}, "Auth[0].Secret", "empty"},
+		"empty password":      {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{framework.DigestAuth(secret, "")}}, "Auth[0].Secret", "password is empty"},
 		"digest without user": {framework.Config{Servers: []string{"a"}, Auth: []framework.Credential{{Scheme: "digest", Secret: []byte(secret)}}}, "Auth[0].Secret", "colon"},
 		"negative grace":      {framework.Config{Servers: []string{"a"}, CloseGrace: -1}, "CloseGrace", "negative"},
 		"negative request":    {framework.Config{Servers: []string{"a"}, RequestTimeout: -1}, "RequestTimeout", "negative"},

@@ -40,6 +40,8 @@ func (c Credential) validate() (field string, err error) {
 		return "Secret", invalid("empty")
 	case c.Scheme == "digest" && !bytes.Contains(c.Secret, []byte(":")): // the server would take it for the name of a user, which is public
 		return "Secret", invalid("a digest secret is a user and a password with a colon between")
+	case c.Scheme == "digest" && bytes.IndexByte(c.Secret, ':') == len(c.Secret)-1: // a variable that was not set, as a rule
+		return "Secret", invalid("the password is empty")
 	}
 	return "", nil
 }

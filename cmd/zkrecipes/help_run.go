@@ -95,7 +95,8 @@ What is guaranteed:
 
   (Each up to 1.25 s earlier, depending on when the servers were asked before; in the first seconds of a
   session up to 2 s later, and KILL always a sixth of the timeout before the last line.) If an answer comes
-  before TERM is sent, nothing happens: the restart of a server or an election does no harm. After TERM,
+  before TERM is sent, nothing happens: the restart of a server or an election does no harm, and no outage
+  does that is over within a sixth of the session timeout. After TERM,
   the command is stopped even if the servers answer again. If the lock is taken away (its node deleted, its
   session ended), TERM is sent at once and KILL after the grace. In each case the exit code is 76, and
   standard error says what happened and when.

@@ -19,8 +19,8 @@
 //	redis.call('HSET', KEYS[1], 'token', ARGV[1], 'until', ARGV[2], 'rates', ARGV[3])
 //	return 1
 //
-// The hash must neither expire nor be evicted: else it forgets the token, and there is
-// nothing to serve.
+// The hash must neither expire nor be evicted or deleted: else it forgets the token,
+// and there is nothing to serve.
 //
 // The program starts a ZooKeeper server in its own process. With --servers HOST:PORT it
 // uses that one.

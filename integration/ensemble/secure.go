@@ -14,7 +14,6 @@ func tlsConfig(folder string, port int) map[string]string {
 	return map[string]string{
 		"secureClientPort":        strconv.Itoa(port),
 		"serverCnxnFactory":       "org.apache.zookeeper.server.NettyServerCnxnFactory",
-		"authProvider.x509":       "org.apache.zookeeper.server.auth.X509AuthenticationProvider",
 		"ssl.clientAuth":          "need",
 		"ssl.keyStore.location":   filepath.Join(folder, ServerFile),
 		"ssl.keyStore.type":       "PEM",
