@@ -16,8 +16,8 @@ import (
 // paused and does not know that it lost its lease. If what is written depends on what
 // was read, the store has to see the token with the read already: else a late write can
 // come between the next holder's read and its write. All requests of one holder have
-// the same token: after an answer that was lost, release, and acquire again, before you
-// look. Leases on different paths may have equal tokens.
+// the same token: after an answer that never came, release, and acquire again, before
+// you look. Leases on different paths may have equal tokens.
 type Token int64
 
 // String returns the token as a decimal number.
