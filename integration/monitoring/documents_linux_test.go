@@ -51,7 +51,9 @@ func TestQueriesInDocumentsAreValid(t *testing.T) {
 	n := 0
 	for _, page := range pages {
 		queries := queriesIn(t, page)
-		assert.NotEmpty(t, queries, page)
+		if page != docs { // which leads to those of the exporter's page, and has the configuration
+			assert.NotEmpty(t, queries, page)
+		}
 		for _, query := range queries {
 			n++
 			fmt.Fprintf(&rules, "      - record: query_%d\n        expr: %q\n", n, query)
