@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -14,36 +13,34 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
-var pageBlock = regexp.MustCompile("(?ms)^```(sh|ini)\n(.*?)\n```$")
-
 // The commands of docs/access.md make certificates, a server runs with the zoo.cfg of
 // the page and these files, and the other commands of the page work with it, in the
 // order of the page.
 func TestCommandsOfTheAccessPage(t *testing.T) {
-	page, err := os.ReadFile("../docs/access.md")
-	require.NoError(t, err)
+	page, _ := readPage(t, "../docs/access.md")
 	binary, err := built()
 	require.NoError(t, err)
 	dir := t.TempDir()
 	replaced := strings.NewReplacer()
 	out := ""
 	var server ensemble.Node
-	for _, block := range pageBlock.FindAllStringSubmatch(string(page), -1) {
-		kind, text := block[1], block[2]
-		if kind == "ini" {
-			server = serverOfThePage(t, dir, text)
+	for _, block := range page.Blocks {
+		if block.Info == "ini" {
+			server = serverOfThePage(t, dir, block.Text)
 			// The page's server has a name, this one only an address.
 			replaced = strings.NewReplacer(
 				"zk1:2281", server.SecureAddr()+" --tls-server-name zk1",
 				"zk1:2181", server.Addr(),
 			)
+		}
+		if block.Info != "sh" {
 			continue
 		}
-		sh := exec.CommandContext(within(t, limit), "sh", "-e", "-c", replaced.Replace(text))
+		sh := exec.CommandContext(within(t, limit), "sh", "-e", "-c", replaced.Replace(block.Text))
 		sh.Dir = dir
 		sh.Env = append(os.Environ(), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
 		said, err := sh.CombinedOutput()
-		require.NoError(t, err, "%s\n%s", text, said)
+		require.NoError(t, err, "%s\n%s", block.Text, said)
 		out += string(said)
 	}
 	require.NotNil(t, server, "the page has no zoo.cfg")

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"cmp"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -83,8 +82,6 @@ type (
 	}
 )
 
-var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)\n```$")
-
 // closeGrace is that of the Go block of the page.
 var closeGrace = regexp.MustCompile(`CloseGrace: +(\d+) \* time\.Second`)
 
@@ -95,21 +92,23 @@ var reference = regexp.MustCompile(`\$\((\w+)\)`)
 // far as this knows them, selectors find their pods, pods have the time that they need
 // to end, and the command's lines are as the command takes them.
 func TestManifestsOfTheKubernetesPage(t *testing.T) {
-	page, err := os.ReadFile("../docs/kubernetes.md")
-	require.NoError(t, err)
+	page, text := readPage(t, "../docs/kubernetes.md")
 	kinds := map[string]string{
 		"Deployment": "apps/v1", "PodDisruptionBudget": "policy/v1", "CronJob": "batch/v1", "Pod": "v1",
 	}
-	grace := closeGrace.FindStringSubmatch(string(page))
+	grace := closeGrace.FindStringSubmatch(text)
 	require.NotNil(t, grace)
 	closing, err := time.ParseDuration(grace[1] + "s")
 	require.NoError(t, err)
 	commands := 0
-	for _, block := range yamlBlock.FindAllStringSubmatch(string(page), -1) {
+	for _, block := range page.Blocks {
+		if block.Info != "yaml" {
+			continue
+		}
 		var object manifest
-		decoder := yaml.NewDecoder(strings.NewReader(block[1]))
+		decoder := yaml.NewDecoder(strings.NewReader(block.Text))
 		decoder.KnownFields(true)
-		require.NoError(t, decoder.Decode(&object), block[1])
+		require.NoError(t, decoder.Decode(&object), block.Text)
 		require.Equal(t, kinds[object.Kind], object.APIVersion, object.Kind)
 		require.NotEmpty(t, object.Metadata.Name)
 		if object.Kind == "Deployment" {

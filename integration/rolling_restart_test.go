@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -89,13 +88,11 @@ func TestRollingRestart(t *testing.T) {
 // places of files and servers.
 func zooCfgOfThePage(t *testing.T) map[string]string {
 	t.Helper()
-	page, err := os.ReadFile("../docs/operations.md")
-	require.NoError(t, err)
-	block := pageBlock.FindStringSubmatch(string(page))
-	require.NotNil(t, block)
-	require.Equal(t, "ini", block[1], "the first block is zoo.cfg")
+	page, _ := readPage(t, "../docs/operations.md")
+	require.NotEmpty(t, page.Blocks)
+	require.Equal(t, "ini", page.Blocks[0].Info, "the first block is zoo.cfg")
 	config := map[string]string{}
-	for line := range strings.Lines(block[2]) {
+	for line := range strings.Lines(page.Blocks[0].Text) {
 		key, value, ok := strings.Cut(strings.TrimSpace(line), "=")
 		switch {
 		case strings.HasPrefix(key, "#"):
