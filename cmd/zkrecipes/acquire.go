@@ -18,6 +18,7 @@ func (j *job) connect(ctx context.Context, limit time.Duration) error {
 	slow := time.AfterFunc(slowConnectNotice, func() {
 		j.report.info(event{Event: "connecting"}, "no server has answered yet; giving up after %v", limit)
 	})
+	j.cfg.Observers = append(j.cfg.Observers, j.cleanups.observer())
 	client, err := connect(ctx, j.cfg, limit)
 	slow.Stop()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 func (j *job) finish(o outcome, lasted time.Duration, more bool) (code int, again bool) {
 	code, ended := o.end.exitCode(), time.Now()
 	recorded, unrecorded := j.record(o)
-	cut, released := j.release(o)
+	cut, released := j.release(o, more)
 	again = more && !cut
 	// A lease that was lost after the record was needed for nothing.
 	lost := o.lost || errors.Is(unrecorded, lease.ErrLost) || errors.Is(released, lease.ErrLost) && !recorded

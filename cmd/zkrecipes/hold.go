@@ -196,13 +196,12 @@ func (j *job) reportHoldLost(d stopReason) {
 // not end before the lease stops being trusted.
 func (j *job) endHold(o outcome) (code int) {
 	var released error
-	if !j.left {
-		released = j.held.Release() // of a lost lease, the node goes in the background or with the session
-	}
-	if released == nil && !o.lost {
-		// That says only that it was held until now. A server that answers now has
-		// deleted the node, or closes the session.
-		released = j.probe(context.Background())
+	switch {
+	case j.left:
+	case o.lost:
+		released = j.held.Release() // the node goes in the background or with the session
+	default:
+		released = j.settle("", j.held.Release)
 	}
 	e := event{Event: "released", Held: seconds(time.Since(j.since)), ExitCode: &code}
 	if released != nil && !o.lost {

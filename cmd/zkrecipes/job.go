@@ -95,16 +95,17 @@ type job struct {
 	newRecipe func(*framework.Client) (recipe, error) // from the flags
 	recipe    recipe
 
-	signals chan os.Signal
-	client  *framework.Client
-	held    heldLease
-	since   time.Time // it was granted, or a moment later
-	session *framework.Session
-	granted time.Duration // the session timeout that was reported last
-	waited  bool          // another client held the lock
-	left    bool          // the session is left to the servers, which end it later
-	watcher sync.WaitGroup
-	phase   atomic.Int32 // read by watcher
+	signals  chan os.Signal
+	client   *framework.Client
+	held     heldLease
+	since    time.Time // it was granted, or a moment later
+	session  *framework.Session
+	granted  time.Duration // the session timeout that was reported last
+	waited   bool          // another client held the lock
+	left     bool          // the session is left to the servers, which end it later
+	cleanups cleanups
+	watcher  sync.WaitGroup
+	phase    atomic.Int32 // read by watcher
 }
 
 // runJob prepares a job, runs it, and returns the exit code. conflict is the exit code

@@ -115,10 +115,11 @@ func TestRecordsThatChangeWhileTheCommandRuns(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server := zktest.NewServer(t)
-			j, err := once.New(connectClient(t, server), testLock)
+			client := connectClient(t, server)
+			j, err := once.New(client, testLock)
 			require.NoError(t, err)
 			run := &recordedRun{Run: j.Tick(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))}
-			code, e := finishAfter(t, run, func() { test.change(t, connectClient(t, server)) })
+			code, e := finishAfter(t, client, run, func() { test.change(t, connectClient(t, server)) })
 			require.Equal(t, test.event, e.Event)
 			require.Equal(t, test.code, code)
 			require.Equal(t, test.code, *e.ExitCode)
@@ -138,13 +139,16 @@ func storeAt(t *testing.T, c *framework.Client, path string, data []byte) {
 
 // finishAfter finishes a run whose command has ended with 0, after a change, and
 // returns the exit code and the event.
-func finishAfter(t *testing.T, run *recordedRun, change func()) (code int, e event) {
+func finishAfter(t *testing.T, client *framework.Client, run *recordedRun, change func()) (code int, e event) {
 	t.Helper()
 	held, err := run.Acquire(t.Context(), time.Minute)
 	require.NoError(t, err)
 	change()
 	var stderr bytes.Buffer
-	j := &job{jobFlags: &jobFlags{paths: pathList{testLock}}, report: newReporter(&stderr, testLock, true, false), held: held, recipe: recipe{run: run}}
+	j := &job{
+		jobFlags: &jobFlags{paths: pathList{testLock}}, report: newReporter(&stderr, testLock, true, false),
+		client: client, session: client.Session(), held: held, recipe: recipe{run: run},
+	}
 	code, _ = j.finish(outcome{}, time.Second, false)
 	j.report.close()
 	checkEvent(t, bytes.TrimSpace(stderr.Bytes()))

@@ -16,23 +16,42 @@ func (j *job) giveBack() {
 
 // release releases the lease when the command has ended, and waits for the rest of
 // --min-hold. cut says that a signal to end has come before, or comes meanwhile: the
-// job has to end then, and so does its session, with which the lock is free. So
-// zkrecipes never outlives such a signal by more than the command does.
-func (j *job) release(o outcome) (cut bool, err error) {
+// job has to end then, and so does its session, with which the lock is free. So while
+// servers answer, zkrecipes never outlives such a signal by more than the command does.
+//
+// more says that the job goes on. Else the release is the last one, and is settled,
+// unless the lease was lost.
+func (j *job) release(o outcome, more bool) (cut bool, err error) {
 	until := j.since.Add(j.minHold.value)
-	if o.lost || !time.Now().Before(until) {
+	switch {
+	case time.Now().Before(until) && !o.lost:
+		return j.releaseLater(o, until, more)
+	case more, o.lost:
 		return false, j.held.Release() // of a lost lease, the node goes in the background or with the session
 	}
+	return false, j.settle(o.end.String(), j.held.Release)
+}
+
+// releaseLater is release before --min-hold is over.
+func (j *job) releaseLater(o outcome, until time.Time, more bool) (cut bool, err error) {
 	if err := j.held.ReleaseAsync(); err != nil { // it is not valid any more, but the lock stays taken
 		return false, err
 	}
-	if o.signalled {
-		return true, nil
+	if cut = o.signalled; !cut {
+		cut = j.keepUntil(until, o.end)
 	}
+	if more && !cut || j.session.Err() != nil {
+		return cut, nil
+	}
+	return cut, j.settle(o.end.String(), func() error { return nil })
+}
+
+// keepUntil waits for the rest of --min-hold, and says so.
+func (j *job) keepUntil(until time.Time, end ending) (cut bool) {
 	kept := until.UTC().Truncate(time.Millisecond)
-	j.report.info(event{Event: "keeping", Command: o.end.String(), KeptUntil: &kept},
-		"%s the command has ended (%v); %s %s kept until %s (--min-hold)", clock(time.Now()), o.end, j.report.name(), j.paths.are(), clock(until))
-	return j.rest(time.Until(until)), nil
+	j.report.info(event{Event: "keeping", Command: end.String(), KeptUntil: &kept},
+		"%s the command has ended (%v); %s %s kept until %s (--min-hold)", clock(time.Now()), end, j.report.name(), j.paths.are(), clock(until))
+	return j.rest(time.Until(until))
 }
 
 // rest waits until the time has passed or the session is over. It returns true if a

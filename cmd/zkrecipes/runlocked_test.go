@@ -27,6 +27,8 @@ func (goneLease) TrustedUntil() time.Time { return time.Now() }
 
 func (goneLease) RevocationRequested() <-chan struct{} { return nil }
 
+func (goneLease) Path() string { return testLock + "/of-a-test" }
+
 func (goneLease) Tokens() []lease.Token { return []lease.Token{1} }
 
 func (goneLease) Release() error { return lease.ErrLost }

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
+	"github.com/zkrecipes/zkrecipes/retry"
+)
+
+const (
+	// settleNotice is how long a release may take before a message says that it does.
+	// Until then a signal does not end it: with a server it takes no time.
+	settleNotice = time.Second
+	// settlePoll is how often to look whether it is confirmed, once servers answer.
+	settlePoll = 250 * time.Millisecond
+)
+
+// An unconfirmedError means that the job ends without knowing that what it held is
+// free.
+type unconfirmedError struct{ text string }
+
+// Error says why, and until when it stays taken.
+func (e *unconfirmedError) Error() string { return e.text }
+
+// settle releases what is held for the last time, when what it was for has ended, and
+// waits until that is confirmed. If no server answers, it waits for one for as long as
+// the session may live: the end of this process would leave the lock taken until then.
+// A signal ends the wait. ended is how the command has ended, "" without one.
+//
+// The release can neither be bounded nor cancelled; the end of the client ends it.
+func (j *job) settle(ended string, release func() error) error {
+	limit := j.session.Timeout()
+	until := time.Now().Add(limit)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit,
+		&unconfirmedError{fmt.Sprintf("no server has answered for %v, the session timeout", limit)})
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- j.confirm(ctx, release) }()
+	notice := time.NewTimer(settleNotice)
+	defer notice.Stop()
+	for said, cut := false, false; ; {
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-notice.C:
+			if said = true; !cut {
+				j.reportSettling(ended, until)
+			}
+		case sig := <-j.signals:
+			cut = cut || endsWait(sig)
+		}
+		if said && cut {
+			return &unconfirmedError{"a signal to end came before a server has answered; that is at about " + clock(until)}
+		}
+	}
+}
+
+// reportSettling reports that no server has confirmed the release yet.
+func (j *job) reportSettling(ended string, until time.Time) {
+	kept := until.UTC().Truncate(time.Millisecond)
+	what := "no server answers"
+	if ended != "" {
+		what = fmt.Sprintf("the command has ended (%s), but %s", ended, what)
+	}
+	j.report.info(event{Event: "releasing", Command: ended, KeptUntil: &kept},
+		"%s %s: waiting for one, without which %s %s taken until about %s; a signal ends the wait",
+		clock(time.Now()), what, j.report.name(), j.paths.are(), clock(until))
+}
+
+// confirm releases, and returns nil when all that was held is free, or will be as soon
+// as the client is closed: a server answers in the session.
+//
+// A release that returns nil is not confirmed if the client was not connected, the
+// connection broke meanwhile, or it took too long; then the client goes on with it.
+func (j *job) confirm(ctx context.Context, release func() error) error {
+	begun := time.Now()
+	if err := release(); err != nil {
+		return err
+	}
+	if time.Since(begun) < settleNotice && j.client.Reachable() == nil && j.cleanups.pending() == 0 {
+		return nil
+	}
+	for !j.isFree(ctx) {
+		if retry.Sleep(ctx, settlePoll) != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// isFree waits for a server, and reports whether nothing remains to be done before the
+// client is closed. When the session is over in this process, it may still live on the
+// servers: then the client closes it there some time later.
+func (j *job) isFree(ctx context.Context) bool {
+	if j.client.Sync(ctx, j.paths[0]) != nil || j.cleanups.pending() > 0 {
+		return false
+	}
+	if j.session.Err() == nil {
+		return true
+	}
+	exists, _, err := j.client.Exists(ctx, j.held.Path())
+	return err == nil && !exists
+}
+
+// cleanups counts what the client has left to the background: of a job the deletion of
+// its nodes, and of its record for a lock-delay, which the end of the session does not
+// delete.
+type cleanups struct{ n atomic.Int64 }
+
+func (c *cleanups) pending() int64 { return c.n.Load() }
+
+// observer returns what counts them.
+func (c *cleanups) observer() framework.Observer {
+	return framework.Observer{
+		CleanupStarted: func(string) { c.n.Add(1) },
+		CleanupEnded:   func(string, error) { c.n.Add(-1) },
+	}
+}
