@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/zkrecipes/zkrecipes/framework"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -146,6 +147,10 @@ func timeToEnd(t *testing.T, c container) (all time.Duration) {
 		pause, err := time.ParseDuration(c.Command[at+1])
 		require.NoError(t, err)
 		all += pause
+	}
+	if len(c.Command) > 0 && c.Command[0] == "zkrecipes" { // its wait for a server that deletes the node
+		require.NotContains(t, c.Command, "--session-timeout", "count it here")
+		all += framework.DefaultSessionTimeout
 	}
 	return all
 }

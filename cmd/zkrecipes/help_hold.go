@@ -16,7 +16,9 @@ With --json it is the event "acquired", which is also on standard error. The lin
 to a pipe. Everything else is on standard error.
 
 What ends it:
-  INT, TERM, HUP, QUIT      it releases, and exits with 0 when the release is confirmed
+  INT, TERM, HUP, QUIT      it releases, and exits with 0 when the release is confirmed. If no server
+                            answers it waits for one, says so after a second, and exits with 69 after one
+                            session timeout, or at another signal.
   a request for revocation  the same ("zkrecipes revoke PATH"): the script may go on no longer. So do not
                             request it of a script that does not wait for hold.
   a loss                    it says so, with the time by which all that relies on it must have ended, and
