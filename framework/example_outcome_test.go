@@ -10,7 +10,9 @@ import (
 )
 
 // A write that failed had no effect. One whose outcome is unknown was sent and never
-// answered: it may have been carried out, so look before you repeat it.
+// answered: it may have been carried out, so look before you repeat it. Under a lease,
+// release and acquire again before you look: the request may still be under way, and
+// only a newer lease keeps it out (docs/fencing.md, "The rule").
 func ExampleOutcomeOf() {
 	server, err := zktest.Start() // in your program: the servers of an ensemble
 	if err != nil {
