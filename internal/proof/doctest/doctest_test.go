@@ -46,6 +46,7 @@ func TestPages(t *testing.T) {
 		{"make targets exist", checkMake, 15},
 		{"files exist", checkFiles, 60},
 		{"variables of tests exist", checkVariables, 15},
+		{"lines wrap", checkWidth, 1500},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
