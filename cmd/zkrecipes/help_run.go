@@ -91,7 +91,7 @@ What is guaranteed:
        1.25 s the next one is sent, and not answered
        5 s    the command and all processes it started get TERM     (1/2 - grace; grace is 1/6)
        7.5 s  those that have not ended get KILL                    (1/2 of the session timeout)
-      10 s    the earliest time at which the servers give the lock to the next client
+      10 s    the earliest time at which the servers give the lock to the next client (as a rule 15 to 18 s)
 
   (Each up to 1.25 s earlier, depending on when the servers were asked before; in the first seconds of a
   session up to 2 s later, and KILL always a sixth of the timeout before the last line.) If an answer comes
@@ -104,8 +104,9 @@ What is guaranteed:
 What is not guaranteed:
   - While zkrecipes itself is stopped (SIGSTOP, a frozen virtual machine) it stops nothing. If it continues
     too late, it kills the command and exits with 76, but meanwhile another may have run. If the command
-    writes to data that two at a time would damage, it should send ZKRECIPES_LOCK_TOKEN along, and the
-    receiver should refuse a token smaller than the greatest it has seen.
+    writes to data that two at a time would damage, it should send ZKRECIPES_LOCK_TOKEN along (with several
+    PATHs, ZKRECIPES_LOCK_TOKEN_N of the one that protects the data), and the receiver should refuse a
+    token smaller than the greatest it has seen. With --permits no token helps: several hold together.
   - If zkrecipes is killed with SIGKILL, the command is killed, but the lock is free only one session
     timeout later, and then closed for --lock-delay.
   - One PATH is for one purpose. Java clients do not check that.
@@ -257,7 +258,9 @@ const helpEnvironment = `Environment of the command (these variables are always 
 `
 
 // helpEnvironmentRun is what only "run" sets.
-const helpEnvironmentRun = `With several locks, the path and the token above are those of the first on the command line, and there are
+const helpEnvironmentRun = `With --permits the token fences nothing: to refuse a smaller one would refuse runs that hold as well. Where
+each needs a token, use --stripes.
+With several locks, the path and the token above are those of the first on the command line, and there are
 variables for each; with one they are not set:
   ZKRECIPES_LOCK_COUNT    how many locks there are
   ZKRECIPES_LOCK_PATH_1, ZKRECIPES_LOCK_PATH_2, ...
