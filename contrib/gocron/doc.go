@@ -1,7 +1,7 @@
 // Package oncegocron lets a job of gocron (github.com/go-co-op/gocron/v2) run once per
-// tick in the whole cluster, although each process has a scheduler of its own. It joins
-// gocron, which decides when a process tries, to package recipes/once, which sees to it
-// that one of them succeeds.
+// tick for all processes, in one of them, although each has a scheduler of its own. It
+// joins gocron, which decides when a process tries, to package recipes/once, which sees
+// to it that one of them succeeds.
 //
 //	report, err := once.New(client, "/jobs/report")
 //	...

@@ -1,6 +1,6 @@
-// Package once has work done once in the whole cluster: once per key, such as an
-// invoice to be sent, or once per tick, such as the report of each night, however many
-// processes try, and although they may be killed while they do.
+// Package once has work done once for all processes, by one of them: once per key, such
+// as an invoice to be sent, or once per tick, such as the report of each night, however
+// many processes try, and although they may be killed while they do.
 //
 //	report, err := once.New(client, "/jobs/report")
 //	if err != nil {
