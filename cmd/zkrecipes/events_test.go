@@ -40,6 +40,7 @@ var promised = map[string]string{
 	"remaining":       "command processes",
 	"killed":          "reason",
 	"keeping":         "command kept_until",
+	"releasing":       "command kept_until",
 	"stopped":         "held_seconds command exit_code",
 	"unprotected":     "reason held_seconds command exit_code",
 	"released":        "reason held_seconds command exit_code",

@@ -372,22 +372,23 @@ func TestWaitForTheReleaseAfterTheMinimumHoldTime(t *testing.T) {
 		ends    time.Duration
 		reason  string
 	}{
-		"to the end":     {nil, 12 * time.Second, 12 * time.Second, ""},
-		"a signal":       {[]time.Duration{9 * time.Second}, 12 * time.Second, 12 * time.Second, "a signal to end came before --min-hold was over"},
-		"second signal":  {[]time.Duration{9 * time.Second, 11 * time.Second}, time.Hour, 11 * time.Second, "a signal to end came before a server has answered"},
-		"servers answer": {[]time.Duration{9 * time.Second}, 0, 9 * time.Second, "a signal to end came before --min-hold was over"},
+		"to the end":     {nil, 11 * time.Second, 11 * time.Second, ""},
+		"a signal":       {[]time.Duration{9500 * time.Millisecond}, 11 * time.Second, 11 * time.Second, "a signal to end came before --min-hold was over"},
+		"second signal":  {[]time.Duration{9500 * time.Millisecond, 10700 * time.Millisecond}, time.Hour, 10700 * time.Millisecond, "a signal to end came before a server has answered"},
+		"servers answer": {[]time.Duration{9500 * time.Millisecond}, 0, 9500 * time.Millisecond, "a signal to end came before --min-hold was over"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
 				j, f := virtual(t, w, "a", "--min-hold", "10s")
 				require.NoError(t, j.await(t.Context(), f.begin()))
 				lines := capture(j, true, false)
+				j.phase.Store(finished)
 				begun := time.Now()
 				for _, at := range test.signals {
 					time.AfterFunc(at, func() { j.signals <- syscall.SIGTERM })
 				}
 				if test.comes > 0 {
-					time.AfterFunc(8*time.Second, func() { outages["closed"].begin(w.Server) })
+					time.AfterFunc(9*time.Second, func() { outages["closed"].begin(w.Server) })
 					time.AfterFunc(test.comes, func() { outages["closed"].end(w.Server) })
 				}
 				code, _ := j.finish(outcome{end: ending{code: 3}}, time.Second, false)
