@@ -37,6 +37,15 @@ func TestWhatPagesNameIsHeld(t *testing.T) {
 	expect(t, checkVariables, r, "CONTRIBUTING.md", 3, "CONTRIBUTING.md:2: nothing reads ZKRECIPES_SHORT")
 }
 
+func TestCommentsInCommandsAreHeld(t *testing.T) {
+	t.Parallel()
+	lines := "```sh\n# x\nmake try # y\necho a#b \"$#\" \\#\n```\n```go\na() # z\n```\n```sh\n\tmake\t#\n```\n"
+	r := small(t, map[string]string{"docs/a.md": lines, "CONTRIBUTING.md": lines})
+	expect(t, checkComments, r, "docs/a.md", 2,
+		"docs/a.md:2: zsh would take", "docs/a.md:3: zsh would take", "docs/a.md:10: zsh would take")
+	expect(t, checkComments, r, "CONTRIBUTING.md", 0)
+}
+
 func TestMetricsAreHeld(t *testing.T) {
 	t.Parallel()
 	r := small(t, map[string]string{

@@ -47,6 +47,7 @@ func TestPages(t *testing.T) {
 		{"files exist", checkFiles, 60},
 		{"variables of tests exist", checkVariables, 15},
 		{"lines wrap", checkWidth, 1500},
+		{"commands have no comments", checkComments, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
