@@ -1,6 +1,7 @@
 package doctest
 
 import (
+	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -10,6 +11,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +34,11 @@ var (
 	variable = regexp.MustCompile(`ZKRECIPES_[A-Z_]*[A-Z]\b`)
 )
 
+// compiled is this module, compiled once for all tests: not with the context of one.
+var compiled = sync.OnceValues(func() (*exportdata.Build, error) {
+	return exportdata.Compile(context.Background(), above, "./...")
+})
+
 // thisRepository reads this repository.
 func thisRepository(t *testing.T) *repository {
 	t.Helper()
@@ -43,16 +50,16 @@ func thisRepository(t *testing.T) *repository {
 		r.pages[p.Path] = p
 	}
 	maps.Copy(r.api, r.source.nested)
-	build, err := exportdata.Compile(t.Context(), above, "./...")
+	build, err := compiled()
 	require.NoError(t, err)
 	read := build.Importer(token.NewFileSet())
 	for _, p := range build.Packages {
 		if !strings.HasPrefix(p.ImportPath, root) || p.Name == "main" || p.Export == "" {
 			continue
 		}
-		compiled, err := read.Import(p.ImportPath)
+		types, err := read.Import(p.ImportPath)
 		require.NoError(t, err)
-		r.api[p.Name] = ofTypes(compiled)
+		r.api[p.Name] = ofTypes(types)
 	}
 	r.metrics = readMetrics(r)
 	return r
