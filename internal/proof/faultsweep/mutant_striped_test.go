@@ -7,6 +7,7 @@ func StripedMutants() []Mutant {
 		sharing   = "./internal/shares"
 		number    = "recipes/striped/number.go"
 		resize    = "recipes/striped/resize.go"
+		takeAny   = "recipes/striped/any.go"
 		entering  = "internal/shares/shares.go"
 		share     = "internal/shares/call.go"
 		keys      = "recipes/striped/striped.go"
@@ -20,6 +21,9 @@ func StripedMutants() []Mutant {
 	}, {
 		Name: "the number of stripes is verified before the admission", Package: stripes, Tests: "^TestNumberChangesWhileOthersWait$",
 		File: number, Old: "\treturn l.compare(data)\n}\n\n// verify", New: "\tif l.agreed.Load() {\n\t\tt.Verify = nil\n\t}\n\treturn l.compare(data)\n}\n\n// verify",
+	}, {
+		Name: "the number of stripes is not verified for a call that takes any", Package: sweeps, Tests: "^TestWithoutFaults$/anyResizedStripe",
+		File: takeAny, Old: "\t\t\t\theld, share, err = l.shares", New: "\t\t\t\tt.Verify = nil\n\t\t\t\theld, share, err = l.shares",
 	}, {
 		Name: "a number of stripes is stored although another one was stored meanwhile", Package: stripes, Tests: "^TestNumberIsStoredOnce$",
 		File: number, Old: "znode.Stripes(len(l.stripes)), stat.Version)", New: "znode.Stripes(len(l.stripes)), framework.AnyVersion*min(1, stat.Version+1))",

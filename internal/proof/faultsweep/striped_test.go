@@ -3,6 +3,7 @@ package faultsweep
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -29,10 +30,14 @@ var (
 	// Clients acquire a key, and change the number back and forth meanwhile. Tokens of
 	// different stripes are not comparable.
 	aResizedStripe = conformance.Recipe{Name: "aResizedStripe", Slots: 1, LockOf: stripeOf, New: func(c *framework.Client, path string) lease.Acquirer {
-		return &resizing{client: c, path: path, values: map[int]*striped.Locks{}, n: sizes[0]}
+		return &resizing{client: c, path: path, values: map[int]*striped.Locks{}, n: sizes[0], acquire: keyOf}
+	}}
+	// The same with any stripe: also a call that has moved to another one by then.
+	anyResizedStripe = conformance.Recipe{Name: "anyResizedStripe", Slots: sizes[1], LockOf: stripeOf, New: func(c *framework.Client, path string) lease.Acquirer {
+		return &resizing{client: c, path: path, values: map[int]*striped.Locks{}, n: sizes[0], acquire: anyOf}
 	}}
 
-	allStripes = []conformance.Recipe{aStripe, anyStripe, aResizedStripe}
+	allStripes = []conformance.Recipe{aStripe, anyStripe, aResizedStripe, anyResizedStripe}
 )
 
 // aKey has a different stripe for each of the sizes.
@@ -58,11 +63,19 @@ func (a anyShare) Acquire(ctx context.Context, timeout time.Duration) (*lease.Le
 	return held, err
 }
 
-// resizing acquires a key of stripes whose number changes. Every other time it changes
-// it first. What it knows of a number it keeps, also when that is not stored any more.
+// keyOf and anyOf are what a resizing acquires.
+func keyOf(l *striped.Locks) lease.Acquirer { return l.For(aKey) }
+func anyOf(l *striped.Locks) lease.Acquirer { return anyShare{l} }
+
+// errOtherNumber means that a lease is valid although another number is stored.
+var errOtherNumber = errors.New("the lease is by a number that is not stored")
+
+// resizing acquires stripes whose number changes. Every other time it changes it first.
+// What it knows of a number it keeps, also when that is not stored any more.
 type resizing struct {
-	client *framework.Client
-	path   string
+	client  *framework.Client
+	path    string
+	acquire func(*striped.Locks) lease.Acquirer
 
 	mu     sync.Mutex
 	values map[int]*striped.Locks // by their numbers
@@ -110,12 +123,25 @@ func (r *resizing) Acquire(ctx context.Context, timeout time.Duration) (*lease.L
 		if timeout > 0 && timeout != lease.Forever {
 			left = max(timeout-time.Since(start), 1)
 		}
-		held, err := l.For(aKey).Acquire(ctx, left)
-		if !errors.Is(err, striped.ErrSizeMismatch) {
-			return held, err
+		held, err := r.acquire(l).Acquire(ctx, left)
+		switch {
+		case err == nil:
+			return r.unlessOtherNumber(ctx, held, n)
+		case !errors.Is(err, striped.ErrSizeMismatch):
+			return nil, err
 		}
 		r.become(other(n), nil)
 	}
+}
+
+// unlessOtherNumber returns a lease by a number, unless another one is stored while it
+// is valid.
+func (r *resizing) unlessOtherNumber(ctx context.Context, held *lease.Lease, n int) (*lease.Lease, error) {
+	data, _, err := r.client.Get(ctx, r.path)
+	if err == nil && string(data) != fmt.Sprintf("%d stripes", n) && held.Err() == nil {
+		return nil, errors.Join(errOtherNumber, held.Release())
+	}
+	return held, nil
 }
 
 // resize changes the number, and need not succeed.

@@ -59,7 +59,8 @@ func TestEveryCallFails(t *testing.T) {
 		"aMixedSemaphore": brief(aMixedSemaphore, false), "aMixedSingleQueue": brief(aMixedSingleQueue, false),
 		"aMultiLock": brief(aMultiLock, false), "aForeignOrder": brief(aForeignOrder, false), "aMixedMultiLock": {Recipe: aMixedMultiLock, Seed: 2, Clients: 3, Impatient: 1, Rounds: 1, Hold: 101 * time.Millisecond},
 		"aStripe": brief(aStripe, false), "anyStripe": brief(anyStripe, false), "aResizedStripe": brief(aResizedStripe, false),
-		"aRun": brief(aRun, false), "aJob": brief(aJob, false),
+		"anyResizedStripe": brief(anyResizedStripe, false),
+		"aRun":             brief(aRun, false), "aJob": brief(aJob, false),
 		"aLeader": brief(aLeader, false), "aLeaderLeading": brief(aLeader, true),
 	} {
 		t.Run(name, func(t *testing.T) {
