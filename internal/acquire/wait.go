@@ -23,6 +23,7 @@ type wait struct {
 	recipe  *Recipe
 	ctx     context.Context   // it also ends with the time, and when Close begins
 	closing kit.CloseListener // whose function ends it
+	besides func()            // forgets the listeners at other clients; nil without them
 	timer   *time.Timer       // that ends it; nil without a timeout
 	start   time.Time
 	failed  error                // why the last position was lost
@@ -43,6 +44,7 @@ func (r *Recipe) begin(ctx context.Context, timeout time.Duration) *wait {
 	w.try = Try{Work: ctx, Seen: &w.seen, wait: w}
 	w.ctx, w.closing.Closes = context.WithCancelCause(o.forRequests(ctx))
 	kit.Of(r.Client).OnClose(&w.closing)
+	w.besides = w.listenBesides(ctx)
 	if timeout <= 0 {
 		w.try.AtOnce, timeout = true, r.atOnceLimit()
 	}
@@ -58,6 +60,9 @@ func (w *wait) cancel(cause error) { w.closing.Closes(cause) }
 // end ends the context of the wait, and what would end it later.
 func (w *wait) end() {
 	kit.Of(w.recipe.Client).OffClose(&w.closing)
+	if w.besides != nil {
+		w.besides()
+	}
 	if w.timer != nil {
 		w.timer.Stop()
 	}

@@ -26,9 +26,10 @@ const Forever = lease.Forever
 type Lock struct {
 	members []member // in the order of their paths
 	limits  retry.Policy
-	ranks   []int             // of the members
-	recipes []*acquire.Recipe // of these, if they can go together
-	apart   atomic.Int32      // how many calls of Acquire do not try that
+	ranks   []int               // of the members
+	recipes []*acquire.Recipe   // of these, if they can go together
+	apart   atomic.Int32        // how many calls of Acquire do not try that
+	clients []*framework.Client // of the members, if there are several
 }
 
 var _ lease.Acquirer = (*Lock)(nil)
@@ -81,7 +82,21 @@ func New(locks []lease.Acquirer, opts ...Option) (*Lock, error) {
 	if bare && acquire.CanGoTogether(recipes) {
 		l.recipes = recipes
 	}
+	l.clients = l.several()
 	return l, nil
+}
+
+// several returns the clients of the members, nil if there is one only.
+func (l *Lock) several() (clients []*framework.Client) {
+	for _, m := range l.members {
+		if !slices.ContainsFunc(clients, kit.Of(m.recipe.Client).SameClient) {
+			clients = append(clients, m.recipe.Client)
+		}
+	}
+	if len(clients) == 1 {
+		return nil
+	}
+	return clients
 }
 
 // add adds a lock, or those of a multi-lock in the order in which that was given them.
@@ -133,13 +148,17 @@ func (l *Lock) check() error {
 // Acquire waits up to timeout for all locks. See lease.Acquirer for everything that all
 // recipes have in common, and the package for what a lease on several locks is. A
 // timeout of 0 or less acquires the locks only if all of them are free now, one after
-// the other. The TimeoutError is that of the lock which Acquire waited for last.
+// the other. The TimeoutError is that of the lock which Acquire waited for last. Close
+// of any of the clients ends the wait, with framework.ErrClosed.
 func (l *Lock) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
 	if acquire.IsInquiry(ctx) {
 		return nil, fmt.Errorf("%w: a multi-lock inside another Acquirer", framework.ErrInvalidArgument)
+	}
+	if l.clients != nil {
+		ctx = acquire.Besides(ctx, l.clients)
 	}
 	w := wait{lock: l, ctx: ctx, timeout: timeout, start: time.Now(), order: slices.Clone(l.members)}
 	return w.run()

@@ -25,6 +25,9 @@ func MultiLockMutants() []Mutant {
 		Name: "a lock that the caller has anyway counts as held for the limit", Package: several, Tests: "^TestNoLimitWhileNothing",
 		File: "recipes/multilock/wait.go", Old: "if first && !keepsOthersOut {", New: "if (first || true) && !keepsOthersOut {",
 	}, {
+		Name: "a wait goes on after another client of its locks was closed", Package: several, Tests: "^TestClientOfAnotherLockIsClosed$",
+		File: "internal/acquire/besides.go", Old: "\t\tkit.Of(c).OnClose(&listeners[i])\n", New: "\t\t_ = c\n",
+	}, {
 		Name: "the other locks are kept when one is lost", Package: several, Tests: "^TestOneOfTheLocksIsLost$",
 		File: "internal/hold/several.go", Old: "if i != which {", New: "if i != which && false {",
 	}, {
