@@ -50,7 +50,10 @@
 // of the servers. A tick is never recorded twice: the path stores up to which moment
 // records were removed, and ticks that are not later are refused with [ErrForgotten],
 // also from a process that was paused for a week. So the retention has to be longer
-// than any run.
+// than any run. One clock that is ahead changes nothing. If those of a process and of
+// the servers were ahead together, as on one machine, that moment is in the future, and
+// all ticks are refused until then. To go on sooner store the present one, by hand, in
+// path/done: "swept up to 2026-11-26T03:00:00Z".
 //
 // The record of a run is the node path/done/NAME, and its lock that of a mutex at
 // path/NAME, where NAME is the escaped key or the tick, with a suffix: "a%2Fb.key",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
 	"github.com/zkrecipes/zkrecipes/internal/znode"
 	"github.com/zkrecipes/zkrecipes/recipes/once"
@@ -119,5 +120,29 @@ func TestServerIsFarBehind(t *testing.T) {
 		neverBack(w, zktest.OpPing, 0, zktest.Pass)
 		do(t, w, j.Key("b"))
 		require.Equal(t, last, swept(t, w))
+	})
+}
+
+// All clocks were ahead for a time, those of the client and of the servers, and records
+// were removed meanwhile: ticks are refused until the moment that is stored has passed,
+// or an operator stores an earlier one. Keys go on.
+func TestAllClocksWereAhead(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		c := w.Client("a")
+		j := newJob(t, c, once.WithRetention(time.Minute))
+		do(t, w, j.Key("a"))
+		_, err := c.Set(t.Context(), done, znode.Swept(time.Now().Add(24*time.Hour)), framework.AnyVersion)
+		require.NoError(t, err)
+		w.After(10 * time.Minute)
+		do(t, w, j.Key("b"))
+		require.ErrorIs(t, j.Tick(time.Now()).Do(t.Context(), nothing), once.ErrForgotten)
+
+		_, err = c.Set(t.Context(), done, []byte("swept up to "+time.Now().UTC().Format(time.RFC3339)), framework.AnyVersion)
+		require.NoError(t, err)
+		do(t, w, j.Tick(time.Now().Add(time.Second)))
+		require.ErrorIs(t, j.Tick(time.Now().Add(-time.Second)).Do(t.Context(), nothing), once.ErrForgotten, "nothing is run again")
+		w.After(2 * time.Minute)
+		do(t, w, j.Tick(time.Now()))
+		require.Len(t, w.Server.Children(done), 1)
 	})
 }
