@@ -142,3 +142,34 @@ func TestRevocationWhileSteppingBack(t *testing.T) {
 		q.release("c", "b")
 	})
 }
+
+// The named candidate is dead, and nobody knows yet. MakeNext cannot know either: the
+// others step back for it. Once its session has ended they lead, all of them.
+func TestNextNamesOneThatHasDied(t *testing.T) {
+	for _, resigns := range []bool{false, true} {
+		conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+			q := newQueued(w, "a", "b", "c", "d")
+			w.Server.Partition("d", true)
+			call := q.makeNext("d")
+			w.After(time.Second)
+			require.True(t, conformance.Closed(call.done))
+			require.NoError(t, call.err)
+			require.Equal(t, []string{"a", "d"}, ids(t, q.operator)[:2])
+			if resigns {
+				require.NoError(t, q.term.Release())
+				w.After(time.Second)
+				require.True(t, q.waiting["b"].Waiting() && q.waiting["c"].Waiting(), "nobody leads beside it")
+			}
+			w.After(2 * conformance.SessionTimeout)
+			require.NotContains(t, ids(t, q.operator), "d")
+			order := ids(t, q.operator)
+			if !resigns {
+				order = order[1:]
+			}
+			require.ElementsMatch(t, []string{"b", "c"}, order)
+			w.Server.Partition("d", false)
+			w.After(time.Second)
+			q.release(append(order, "d")...)
+		})
+	}
+}
