@@ -51,6 +51,19 @@ func TestLinksAreHeld(t *testing.T) {
 		"docs/a.md:20: there is no none.svg",
 		"docs/a.md:21: there is no none.md",
 	)
+	const own = "https://github.com/zkrecipes/zkrecipes/"
+	expect(t, checkLinks, small(t, map[string]string{
+		"docs/a.md": "# One\n",
+		".github/ISSUE_TEMPLATE/a.yml": strings.Join([]string{
+			"value: |", "  [fine](" + own + "blob/main/docs/a.md#one), <" + own + "tree/main/recipes>",
+			"url: " + own + "blob/main/docs/a.md#two", // 3
+			"[gone](" + own + "tree/main/docs/b.md)",  // 4
+			"[out](" + own + "security/advisories/new)",
+		}, "\n"),
+		".github/workflows/no.yml": own + "blob/main/none",
+	}), ".github/ISSUE_TEMPLATE/a.yml", 4,
+		".github/ISSUE_TEMPLATE/a.yml:3: there is no heading for the anchor #two in docs/a.md",
+		".github/ISSUE_TEMPLATE/a.yml:4: there is no "+own+"tree/main/docs/b.md")
 	expect(t, checkReferences, small(t, map[string]string{"docs/c.md": strings.Join([]string{
 		"What [r1] says, and [r2]", // 1
 		"and [r3], `[r4]`, [x].",   // 2

@@ -68,7 +68,7 @@ func TestProblemsReadWell(t *testing.T) {
 
 func TestPagesAreRead(t *testing.T) {
 	t.Parallel()
-	r := small(t, map[string]string{".x/no.md": "", "testdata/no.md": "", "bin/no.md": "", "docs/yes.md": strings.Join([]string{
+	r := small(t, map[string]string{".x/no.md": "", ".github/x/no.yml": "", "testdata/no.md": "", "bin/no.md": "", "docs/yes.md": strings.Join([]string{
 		"# Title with `code`",                            // 1
 		"Text `one",                                      // 2
 		"span` and ``two``.",                             // 3

@@ -1,8 +1,8 @@
 // Package doctest checks the Markdown of this repository against its code, in ordinary
-// tests: links and their anchors, Go blocks, names of the API, metrics, tests, make
-// targets, files, variables, and the width of lines. What the command has is checked
-// beside it, in cmd/zkrecipes: flags, verbs, exit codes. A mistake fails with the page,
-// the line, what is wrong and what to do.
+// tests, also that in the forms of issues: links and their anchors, Go blocks, names of
+// the API, metrics, tests, make targets, files, variables, and the width of lines. What
+// the command has is checked beside it, in cmd/zkrecipes: flags, verbs, exit codes. A
+// mistake fails with the page, the line, what is wrong and what to do.
 //
 // Go blocks are compiled by the module whose packages they are about: those of the root
 // module here, those of a nested module in a test of that module, which calls

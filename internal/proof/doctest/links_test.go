@@ -13,11 +13,13 @@ var (
 	reference      = regexp.MustCompile(`(?m)^ *\[([^\]]+)\]: +(\S+)`)
 	shortReference = regexp.MustCompile(`\[([a-z]+\d+)\]`)
 	elsewhere      = regexp.MustCompile(`^[a-z]+:`)
+	ownAddress     = regexp.MustCompile(`https://` + root + `/(?:blob|tree)/main/([^\s()<>"]+)`)
 	linkedTest     = regexp.MustCompile("^`?((?:Test|Example|Benchmark|Fuzz)(?:[A-Z_]\\w*)?)`?$")
 	notOfAnAnchor  = regexp.MustCompile(`[^\p{L}\p{N}\p{M}_ -]`)
 )
 
-// A link is one that stays in the repository.
+// A link is one that stays in the repository. Where a relative one does not work, as in
+// the form of an issue, it is the address of a file on the branch main, anywhere.
 type link struct {
 	Span
 	text, anchor string
@@ -27,6 +29,11 @@ type link struct {
 // links returns those of a page that stay in the repository.
 func links(p Page) (all []link) {
 	for _, par := range p.paragraphs(func(l Line) string { return l.Text }) {
+		for _, m := range ownAddress.FindAllStringSubmatchIndex(par.Text, -1) {
+			file, anchor, _ := strings.Cut(par.Text[m[2]:m[3]], "#")
+			at := par.Line + strings.Count(par.Text[:m[2]], "\n")
+			all = append(all, link{Span{par.Text[m[0]:m[1]], at}, "", anchor, path.Clean(file)})
+		}
 		// The target of a link in backquotes is no link.
 		text := span.ReplaceAllStringFunc(par.Text, func(code string) string { return strings.ReplaceAll(code, "](", "] ") })
 		for _, m := range append(inlineLink.FindAllStringSubmatchIndex(text, -1), reference.FindAllStringSubmatchIndex(text, -1)...) {

@@ -52,17 +52,18 @@ var (
 	span       = regexp.MustCompile("(`+)([^`]+)(`+)")
 )
 
-// Pages reads all Markdown files.
+// Pages reads all Markdown files, and the forms of issues, which are Markdown in YAML.
 func Pages(files fs.FS) ([]Page, error) {
 	var pages []Page
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || name == "bin") {
+		hidden := strings.HasPrefix(entry.Name(), ".") && name != "." && name != ".github"
+		if entry.IsDir() && (hidden || entry.Name() == "testdata" || name == "bin") {
 			return fs.SkipDir
 		}
-		if entry.IsDir() || path.Ext(name) != ".md" {
+		if entry.IsDir() || path.Ext(name) != ".md" && path.Dir(name) != ".github/ISSUE_TEMPLATE" {
 			return nil
 		}
 		text, err := fs.ReadFile(files, name)
