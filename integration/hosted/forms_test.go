@@ -127,7 +127,7 @@ func TestFormsAreHeld(t *testing.T) {
 		folder+"wrong.yml: element 2 is not valid", folder+"wrong.yml: element 3 is not valid",
 		folder+"wrong.yml: element 4 is not valid", folder+"wrong.yml: element 5 is not valid",
 		folder+"wrong.yml: asks for a log, and does not say: "+privacy)
-	files[folder+"wrong.yml"] = text("name: a", "descripton: b")
+	files[folder+"wrong.yml"] = text("name: a", "summary: b")
 	_, _, err := checkForms(files)
-	require.ErrorContains(t, err, "field descripton not found")
+	require.ErrorContains(t, err, "field summary not found")
 }

@@ -13,7 +13,7 @@ import (
 func scratch(t *testing.T, script string, files map[string]string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	text, err := os.ReadFile(filepath.Join("../..", script))
+	text, err := os.ReadFile("../../" + script)
 	require.NoError(t, err)
 	write(t, dir, script, string(text))
 	for name, text := range files {

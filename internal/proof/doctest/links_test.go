@@ -13,7 +13,7 @@ var (
 	reference      = regexp.MustCompile(`(?m)^ *\[([^\]]+)\]: +(\S+)`)
 	shortReference = regexp.MustCompile(`\[([a-z]+\d+)\]`)
 	elsewhere      = regexp.MustCompile(`^[a-z]+:`)
-	ownAddress     = regexp.MustCompile(`https://` + root + `/(?:blob|tree)/main/([^\s()<>"]+)`)
+	ownAddress     = regexp.MustCompile(`https://` + regexp.QuoteMeta(root) + `/(?:blob|tree)/main/([^\s()<>"]+)`)
 	linkedTest     = regexp.MustCompile("^`?((?:Test|Example|Benchmark|Fuzz)(?:[A-Z_]\\w*)?)`?$")
 	notOfAnAnchor  = regexp.MustCompile(`[^\p{L}\p{N}\p{M}_ -]`)
 )
