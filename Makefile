@@ -9,8 +9,8 @@ LINT                  := $(BIN)/golangci-lint
 # Nested modules are linted and formatted like the main one.
 MODULES := $(patsubst %/,%,$(dir $(wildcard go.mod */go.mod contrib/*/go.mod examples/*/go.mod)))
 
-# These need root: they are not among the other tests of their module.
-ELSEWHERE := $$($(GO) list ./... | grep -v -e /partition$$ -e /pidnamespace$$)
+# These need root, or are of the scripts for releases: they are not among the other tests of their module.
+ELSEWHERE := $$($(GO) list ./... | grep -v -e /partition$$ -e /pidnamespace$$ -e /release$$)
 AS_ROOT   := $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E')
 
 .DEFAULT_GOAL := help
@@ -114,6 +114,18 @@ bench-faults: ## a holder is killed, cut off or frozen: who holds then, by libra
 bench-scale: ## crowds over processes, and what a held lock takes (SCALE="-waiters 1000" for less; SCALE=-h)
 	.ci/install-peers
 	$(BENCH_PROGRAM) scale $(SCALE)
+
+.PHONY: apidiff
+apidiff: ## what has changed in the exported API since the last release; is it in CHANGELOG.md?
+	.ci/apidiff
+
+.PHONY: release
+release: ## make the commit and the tags of a release (VERSION=v0.1.0): docs/releasing.md
+	.ci/release $(VERSION)
+
+.PHONY: release-test
+release-test: ## test the scripts for releases, and get this tree as a user does
+	cd integration && $(GO) test -count=1 -timeout 15m ./release
 
 .PHONY: ci
 ci: ## exactly what the build server runs

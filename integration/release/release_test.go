@@ -30,7 +30,7 @@ func TestFirstRelease(t *testing.T) {
 	require.Zero(t, code, out)
 	r.requireReleased("v0.1.0", before)
 	require.Equal(t, strings.Join(tagsOf("v0.1.0"), "\n"), r.git("tag"))
-	require.Contains(t, out, "git push --atomic origin main v0.1.0 contrib/a/v0.1.0\n")
+	require.Contains(t, out, "git push --atomic origin main v0.1.0 && git push --atomic origin contrib/a/v0.1.0\n")
 	date := time.Now().UTC().Format(time.DateOnly) // a run at midnight may have the day before
 	require.Contains(t, r.read("CHANGELOG.md"), "# Changelog\n\n## Unreleased\n\n## v0.1.0 - "+date[:8])
 	require.True(t, strings.HasSuffix(r.read("CHANGELOG.md"), "\n\n- Everything.\n"))
@@ -81,5 +81,5 @@ func TestPatchOfAnOlderLine(t *testing.T) {
 	out, code := r.run("release", "v0.1.1")
 	require.Zero(t, code, out)
 	r.requireReleased("v0.1.1", before)
-	require.Contains(t, out, "git push --atomic origin release-0.1 v0.1.1 contrib/a/v0.1.1\n")
+	require.Contains(t, out, "git push --atomic origin release-0.1 v0.1.1 && git push --atomic origin contrib/a/v0.1.1\n")
 }
