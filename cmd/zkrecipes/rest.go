@@ -40,8 +40,13 @@ func (j *job) releaseLater(o outcome, until time.Time, more bool) (cut bool, err
 	if cut = o.signalled; !cut {
 		cut = j.keepUntil(until, o.end)
 	}
-	if more && !cut || j.session.Err() != nil {
+	if more && !cut {
 		return cut, nil
+	}
+	select {
+	case <-j.session.Done(): // there is nothing left to release
+		return cut, nil
+	default:
 	}
 	return cut, j.settle(o.end.String(), func() error { return nil })
 }
