@@ -1,6 +1,5 @@
 // Package doctest checks the Markdown of this repository against its code, in ordinary
 // tests, also that in the forms of issues: links and their anchors, Go blocks, names of
-// tests, also that in the forms of issues: links and their anchors, Go blocks, names of
 // the API, metrics, tests, make targets, files, variables, and the width of lines. What
 // the command has is checked beside it, in cmd/zkrecipes: flags, verbs, exit codes. A
 // mistake fails with the page, the line, what is wrong and what to do.
