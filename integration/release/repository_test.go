@@ -70,7 +70,7 @@ func newRepository(t *testing.T) *repository {
 		r.write(name, text)
 	}
 	for _, name := range []string{"release", "apidiff", "set-version", "as-user"} {
-		script, err := os.ReadFile(filepath.Join("../../.ci", name))
+		script, err := os.ReadFile("../../.ci/" + name)
 		require.NoError(t, err)
 		r.write(".ci/"+name, string(script))
 	}

@@ -42,7 +42,7 @@ func (r *repository) copyThisTree() {
 	names, err := list.Output()
 	require.NoError(r.t, err)
 	for _, name := range strings.Split(strings.TrimSuffix(string(names), "\x00"), "\x00") {
-		from := filepath.Join("../..", name)
+		from := "../../" + name
 		info, err := os.Stat(from)
 		if os.IsNotExist(err) {
 			continue // it was removed, and that is not committed yet
@@ -59,7 +59,7 @@ func (r *repository) copyThisTree() {
 // modulesBelowContrib are their folders, such as "contrib/cron".
 func (r *repository) modulesBelowContrib() []string {
 	r.t.Helper()
-	files, err := filepath.Glob(filepath.Join(r.dir, "contrib/*/go.mod"))
+	files, err := filepath.Glob(r.dir + "/contrib/*/go.mod")
 	require.NoError(r.t, err)
 	var modules []string
 	for _, file := range files {
