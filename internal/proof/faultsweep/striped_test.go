@@ -126,22 +126,28 @@ func (r *resizing) Acquire(ctx context.Context, timeout time.Duration) (*lease.L
 		held, err := r.acquire(l).Acquire(ctx, left)
 		switch {
 		case err == nil:
-			return r.unlessOtherNumber(ctx, held, n)
+			if err = r.verify(ctx, held, n); err == nil && held.Err() == nil {
+				return held, nil
+			}
+			released := held.Release() // a lease that is lost meanwhile was granted to nobody
+			if err != nil || ctx.Err() != nil || released != nil && !errors.Is(released, lease.ErrLost) {
+				return nil, errors.Join(err, context.Cause(ctx), released)
+			}
 		case !errors.Is(err, striped.ErrSizeMismatch):
 			return nil, err
+		default:
+			r.become(other(n), nil)
 		}
-		r.become(other(n), nil)
 	}
 }
 
-// unlessOtherNumber returns a lease by a number, unless another one is stored while it
-// is valid.
-func (r *resizing) unlessOtherNumber(ctx context.Context, held *lease.Lease, n int) (*lease.Lease, error) {
+// verify fails if another number is stored than the one by which a lease is valid.
+func (r *resizing) verify(ctx context.Context, held *lease.Lease, n int) error {
 	data, _, err := r.client.Get(ctx, r.path)
 	if err == nil && string(data) != fmt.Sprintf("%d stripes", n) && held.Err() == nil {
-		return nil, errors.Join(errOtherNumber, held.Release())
+		return errOtherNumber
 	}
-	return held, nil
+	return nil
 }
 
 // resize changes the number, and need not succeed.
