@@ -40,6 +40,14 @@ man: ## write the manual pages of the command into bin/man
 	$(GO) build -o $(BIN)/zkrecipes ./cmd/zkrecipes
 	$(BIN)/zkrecipes man --dir $(BIN)/man/man1
 
+.PHONY: dist
+dist: ## build the files of a release from the commit that is checked out, into bin/dist
+	.ci/dist
+
+.PHONY: dist-check
+dist-check: ## the same twice, in two clones, and compare them
+	.ci/dist-check
+
 .PHONY: test
 test: ## everything that needs only Go
 	$(GO) test ./...

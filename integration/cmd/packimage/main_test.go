@@ -15,16 +15,17 @@ import (
 )
 
 func TestSameFolderGivesTheSameImage(t *testing.T) {
-	labels := map[string]string{"a": "b"}
+	i := example()
 	var first, second bytes.Buffer
-	require.NoError(t, pack(&first, folder(t, time.Unix(1, 0)), "x/y:z", labels))
-	require.NoError(t, pack(&second, folder(t, time.Unix(99, 0)), "x/y:z", labels))
+	require.NoError(t, i.pack(&first, folder(t, time.Unix(1, 0))))
+	require.NoError(t, i.pack(&second, folder(t, time.Unix(99, 0))))
 	require.True(t, bytes.Equal(first.Bytes(), second.Bytes()))
 }
 
 func TestImageHoldsTheFolder(t *testing.T) {
+	i := example()
 	var image bytes.Buffer
-	require.NoError(t, pack(&image, folder(t, time.Now()), "x/y:z", nil))
+	require.NoError(t, i.pack(&image, folder(t, time.Now())))
 	_, files := untar(t, &image)
 	var manifest []struct {
 		Config   string
@@ -36,16 +37,37 @@ func TestImageHoldsTheFolder(t *testing.T) {
 	require.Equal(t, []string{"x/y:z"}, manifest[0].RepoTags)
 	require.Contains(t, files, manifest[0].Config)
 
+	var config struct {
+		Created      time.Time
+		Architecture string
+		Config       struct{ User string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(files[manifest[0].Config]), &config))
+	require.Equal(t, i.made, config.Created)
+	require.Equal(t, "arm64", config.Architecture)
+	require.Equal(t, "1:2", config.Config.User)
+
 	headers, content := untar(t, bytes.NewBufferString(files[manifest[0].Layers[0]]))
 	require.Equal(t, "run me", content["bin/tool"])
 	require.EqualValues(t, 0o755, headers["bin/tool"].Mode)
 	require.Equal(t, "tool", headers["bin/alias"].Linkname)
 	require.EqualValues(t, tar.TypeDir, headers["bin/"].Typeflag)
 	require.Zero(t, headers["bin/tool"].Uid)
+	require.Equal(t, i.made, headers["bin/tool"].ModTime.UTC())
+}
+
+func TestConfigurationThatIsNoJSONIsAnError(t *testing.T) {
+	i := example()
+	i.config = []byte(`{"User": `)
+	require.Error(t, i.pack(io.Discard, folder(t, time.Now())))
 }
 
 func TestMissingFolderIsAnError(t *testing.T) {
-	require.ErrorIs(t, pack(io.Discard, filepath.Join(t.TempDir(), "none"), "x", nil), os.ErrNotExist)
+	require.ErrorIs(t, example().pack(io.Discard, filepath.Join(t.TempDir(), "none")), os.ErrNotExist)
+}
+
+func example() *image {
+	return &image{tag: "x/y:z", architecture: "arm64", made: time.Unix(1e9, 0).UTC(), config: []byte(`{"User": "1:2"}`)}
 }
 
 func folder(t *testing.T, changed time.Time) string {
