@@ -9,8 +9,9 @@ LINT                  := $(BIN)/golangci-lint
 # Nested modules are linted and formatted like the main one.
 MODULES := $(patsubst %/,%,$(dir $(wildcard go.mod */go.mod contrib/*/go.mod examples/*/go.mod)))
 
-# These need root, or are of the scripts for releases: they are not among the other tests of their module.
-ELSEWHERE := $$($(GO) list ./... | grep -v -e /partition$$ -e /pidnamespace$$ -e /release$$)
+# These need root, or files of "make dist", or are of the scripts for releases: they are not among the other tests of their
+# module.
+ELSEWHERE := $$($(GO) list ./... | grep -v -e /partition$$ -e /pidnamespace$$ -e /dist$$ -e /release$$)
 AS_ROOT   := $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E')
 
 .DEFAULT_GOAL := help
