@@ -49,6 +49,10 @@ dist: ## build the files of a release from the commit that is checked out, into 
 dist-check: ## the same twice, in two clones, and compare them
 	.ci/dist-check
 
+.PHONY: dist-test
+dist-test: ## install and run what bin/dist has, in containers; needs a container engine (.ci/docker-up) and an image (.ci/mkdebian)
+	cd integration && $(GO) test -count=1 ./dist
+
 .PHONY: test
 test: ## everything that needs only Go
 	$(GO) test ./...

@@ -30,7 +30,7 @@ func BenchmarkMakeNext(b *testing.B) {
 				r.elections = append(r.elections, newElection(b, connect(b, server), fmt.Sprint(i)))
 			}
 			require.NoError(b, r.observer.CreateParents(context.Background(), electionPath+"/x"))
-			for start := time.Now(); time.Since(start) < 4*time.Second; { // the JVM compiles what it does often
+			for start := time.Now(); time.Since(start) < warmUp(); {
 				r.turn(b, false)
 				r.turn(b, true)
 			}

@@ -53,15 +53,15 @@ func BenchmarkLockDelay(b *testing.B) {
 func benchBeside(b *testing.B, first, second []lease.Acquirer, goroutines int) {
 	b.Helper()
 	all := [][]lease.Acquirer{first, second}
-	for start := time.Now(); time.Since(start) < 4*time.Second; { // the JVM compiles what it does often
+	for start := time.Now(); time.Since(start) < warmUp(); {
 		for _, a := range all {
-			contendFor(b, a, goroutines, 0, slice/8)
+			contendFor(b, a, goroutines, 0, slice()/8)
 		}
 	}
 	rates, cpu := make([][]float64, len(all)), make([][]float64, len(all))
 	for b.Loop() {
 		for i, a := range all {
-			rate, each := contendFor(b, a, goroutines, 0, slice)
+			rate, each := contendFor(b, a, goroutines, 0, slice())
 			rates[i], cpu[i] = append(rates[i], rate), append(cpu[i], each)
 		}
 	}

@@ -65,8 +65,13 @@ func BenchmarkAnyStripe(b *testing.B) {
 	}
 }
 
-// slice is for how long one of them is measured before the next.
-const slice = time.Second
+// slice returns for how long one of them is measured before the next.
+func slice() time.Duration {
+	if testing.Short() {
+		return time.Second / 8
+	}
+	return time.Second
+}
 
 func benchAny(b *testing.B, clients, goroutines int, stripes []int, hold time.Duration) {
 	b.Helper()
@@ -80,15 +85,15 @@ func benchAny(b *testing.B, clients, goroutines int, stripes []int, hold time.Du
 		}
 	}
 	all := append([][]lease.Acquirer{single}, striped...)
-	for start := time.Now(); time.Since(start) < 4*time.Second; { // the JVM compiles what it does often
+	for start := time.Now(); time.Since(start) < warmUp(); {
 		for _, a := range all {
-			contendFor(b, a, goroutines, 0, slice/8)
+			contendFor(b, a, goroutines, 0, slice()/8)
 		}
 	}
 	rates, cpu := make([][]float64, len(all)), make([][]float64, len(all))
 	for b.Loop() {
 		for i, a := range all {
-			rate, each := contendFor(b, a, goroutines, hold, slice)
+			rate, each := contendFor(b, a, goroutines, hold, slice())
 			rates[i], cpu[i] = append(rates[i], rate), append(cpu[i], each)
 		}
 	}

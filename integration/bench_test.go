@@ -18,6 +18,15 @@ import (
 // measure both alternately in one run, since machines are noisy: read the ratio. The
 // server is warmed up first, because a JVM's first seconds are slow.
 
+// warmUp is for how long to warm a server up: the JVM compiles what it does often. With
+// -short the benchmarks are only tried, and their figures mean nothing.
+func warmUp() time.Duration {
+	if testing.Short() {
+		return 0
+	}
+	return 4 * time.Second
+}
+
 // benchServer starts a server and warms it up.
 func benchServer(b *testing.B) *framework.Client {
 	b.Helper()
@@ -25,7 +34,7 @@ func benchServer(b *testing.B) *framework.Client {
 	client := connect(b, servers.Servers()[0])
 	require.NoError(b, client.CreateParents(context.Background(), "/raw/x"))
 	m := benchMutex(b, client, "/locks/warm-up")
-	for start := time.Now(); time.Since(start) < 4*time.Second; {
+	for start := time.Now(); time.Since(start) < warmUp(); {
 		rawPair(b, client)
 		cycle(b, m)
 	}

@@ -32,7 +32,7 @@ func BenchmarkServers(b *testing.B) {
 	zookeeper := probe.Connect(b, ensemble.New(b, ensemble.Options{
 		Backend: ensemble.BackendProcess, DataDir: onTmpfs, FullSpeed: true,
 	}).Servers()[0])
-	for start := time.Now(); time.Since(start) < 4*time.Second; { // the JVM compiles what it does often
+	for start := time.Now(); time.Since(start) < warmUp(); {
 		pairs(b, zookeeper, 16, turn)
 		pairs(b, fake, 16, turn)
 	}
