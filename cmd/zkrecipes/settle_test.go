@@ -410,3 +410,36 @@ func TestWaitForTheReleaseAfterTheMinimumHoldTime(t *testing.T) {
 		})
 	}
 }
+
+// While the rest of --min-hold passes no server answers. When the session is over, there
+// is nothing left to wait for; and elect goes on after the rest, without a wait.
+func TestNoWaitForTheReleaseAfterTheMinimumHoldTime(t *testing.T) {
+	for name, test := range map[string]struct {
+		minHold time.Duration
+		more    bool
+		least   time.Duration
+	}{
+		"the session ends": {time.Minute, false, conformance.SessionTimeout / 2},
+		"elect goes on":    {conformance.SessionTimeout / 2, true, conformance.SessionTimeout / 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+				j, f := virtual(t, w, "a", "--min-hold", test.minHold.String())
+				require.NoError(t, j.await(t.Context(), f.begin()))
+				lines := capture(j, true, false)
+				begun := time.Now()
+				outages["closed"].begin(w.Server)
+				_, again := j.finish(outcome{revoked: true}, time.Second, test.more)
+				took := time.Since(begun)
+				require.Equal(t, test.more, again)
+				require.GreaterOrEqual(t, took, test.least)
+				require.LessOrEqual(t, took, min(test.minHold, conformance.SessionTimeout))
+				for _, e := range (settled{said: lines()}).events(t) {
+					require.NotEqual(t, "releasing", e.Event)
+				}
+				w.Heal()
+				j.disconnect()
+			})
+		})
+	}
+}

@@ -96,12 +96,12 @@ func TestKillOfTheCommandInTheContainerEndsIt(t *testing.T) {
 	require.Equal(t, "137", docker(t, "wait", container))
 }
 
-// The init reaps what "docker exec" leaves, which the exporter does not.
+// Under the init as well, what "docker exec" leaves is reaped.
 func TestInitReapsOrphans(t *testing.T) {
 	image := load(t)
 	container := inDebian(t, image, "none", "testserver")
 	logged(t, container, "127.0.0.1:2181")
-	script(t, container, `(sleep 0.1 & echo $! >/tmp/orphan) && [ -e /proc/$(cat /tmp/orphan) ]`)
+	script(t, container, `mkfifo /tmp/end; (bash -c 'read </tmp/end' & echo $! >/tmp/orphan); [ -e /proc/$(cat /tmp/orphan) ] && echo >/tmp/end`)
 	until(t, "the orphan is reaped", func() bool {
 		return exec.Command("docker", "exec", container, "bash", "-c", `[ ! -e /proc/$(cat /tmp/orphan) ]`).Run() == nil // #nosec G204
 	})
