@@ -411,8 +411,8 @@ func TestWaitForTheReleaseAfterTheMinimumHoldTime(t *testing.T) {
 	}
 }
 
-// While the rest of --min-hold passes no server answers. When the session is over, there
-// is nothing left to wait for; and elect goes on after the rest, without a wait.
+// While the rest of --min-hold passes no server answers. When the session is over,
+// there is nothing left to wait for; and elect goes on after the rest, without a wait.
 func TestNoWaitForTheReleaseAfterTheMinimumHoldTime(t *testing.T) {
 	for name, test := range map[string]struct {
 		minHold time.Duration
