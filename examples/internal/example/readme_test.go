@@ -29,7 +29,7 @@ func TestReadme(t *testing.T) {
 	require.True(t, found)
 	block, _, _ = strings.Cut(block, "\n```\n")
 	for line := range strings.Lines(block) {
-		m := regexp.MustCompile(`^(?:go run ./examples/([a-z]+)|\(cd examples/([a-z]+) && GOWORK=off go run \.\) +# .+)\n?$`).FindStringSubmatch(line)
+		m := regexp.MustCompile(`^(?:go run ./examples/([a-z]+)|\(cd examples/([a-z]+) && GOWORK=off go run \.\))\n?$`).FindStringSubmatch(line)
 		require.NotNil(t, m, line)
 		name := m[1] + m[2]
 		commands = append(commands, name)
