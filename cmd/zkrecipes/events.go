@@ -138,7 +138,7 @@ var eventKinds = []eventKind{
 	{"suspended", []string{"reason", "session"}, "no server answers; what is held stays held for now"},
 	{"connected", []string{"session"}, "after that, a server answers"},
 	{"session lost", []string{"reason", "session"}, "while waiting; it waits again in the next session"},
-	{"revoked", []string{"reason"}, `a request to release it; the reason is "ignored" with --ignore-revoke, else ""`},
+	{"revoked", []string{"reason"}, `a request to release it, which hold only reports; the reason is "ignored" with --ignore-revoke, else ""`},
 	{"lost", []string{"reason", "trusted_until", "kill_at"}, "the command is being stopped; hold ends, and what is left is free when its session has ended"},
 	{"unstoppable", []string{"reason"}, "processes of the command cannot be signalled, or not be listed"},
 	{"remaining", []string{"command", "processes"}, "the command has ended, processes that it started have not"},

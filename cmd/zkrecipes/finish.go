@@ -50,7 +50,8 @@ func (j *job) finish(o outcome, lasted time.Duration, more bool) (code int, agai
 	case unrecorded != nil:
 		j.report.warn(e, "%s the command has ended (%v), but another record of its run was made meanwhile: %s", clock(ended), o.end, e.Reason)
 	case released != nil:
-		j.report.warn(e, "%s %s not released yet, and will be free when the session has ended: %s", j.report.name(), j.paths.are(), e.Reason)
+		j.report.warn(e, "%s %s not released yet, and will be free when the session has ended%s: %s",
+			j.report.name(), j.paths.are(), j.thenDelay(), e.Reason)
 	case cut:
 		e.Reason = "a signal to end came before --min-hold was over"
 		j.report.info(e, "%s %s %s released, before --min-hold is over: a signal to end has come", clock(time.Now()), j.report.name(), j.paths.are())

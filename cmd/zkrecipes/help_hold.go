@@ -19,13 +19,13 @@ What ends it:
   INT, TERM, HUP, QUIT      it releases, and exits with 0 when the release is confirmed. If no server
                             answers it waits for one, says so after a second, and exits with 69 after one
                             session timeout, or at another signal.
-  a request for revocation  the same ("zkrecipes revoke PATH"): the script may go on no longer. So do not
-                            request it of a script that does not wait for hold.
   a loss                    it says so, with the time by which all that relies on it must have ended, and
                             exits with 76. That is --grace before the lock stops being certain, or at once
                             if the lock was taken away. With --max-hold it does the same --grace before
                             that time. hold deletes nothing then: the lock is free when its session
                             has ended, at most one session timeout later, and then closed for --lock-delay.
+  A request for revocation ("zkrecipes revoke PATH") does not: hold cannot end the script, so it keeps the
+  lock, and only says that its release is requested. End the script, then hold.
   Shells start processes in the background (&) with INT and QUIT ignored, hold too: send it TERM. After
   SIGKILL of hold the lock is free one session timeout later, and then closed for --lock-delay. While hold
   is stopped (Ctrl-Z, SIGSTOP, a frozen virtual machine) it reports nothing.

@@ -9,6 +9,7 @@ which clients got the request. It does not wait for the release: see "zkrecipes 
 
 Without --force nothing is taken away. "zkrecipes run" and "zkrecipes elect" pass the request on to their
 command as TERM, once, and release when the command has ended; with --ignore-revoke they do not pass it on.
+"zkrecipes hold" cannot end its script, so it only reports the request, and keeps the lock.
 Programs that use the Go library see it in Lease.RevocationRequested, Java programs that use Curator in the
 RevocationListener of an InterProcessMutex. Other programs do not notice.
 

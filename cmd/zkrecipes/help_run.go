@@ -127,11 +127,12 @@ container, zkrecipes reaps orphans. If INT, TERM or QUIT has come while COMMAND 
 for the rest of --min-hold, and while it does, INT, TERM, HUP and QUIT end that. Then the lock is free at
 once, and the exit code is COMMAND's own.
 
-No server answers when COMMAND has ended, as in an election: zkrecipes waits for one, so that the lock is free
-as soon as it answers, and not only when the session has ended. It waits for one session timeout at most;
-after that the servers end the session themselves. After a second it says that it waits (not with --quiet),
-and from then on INT, TERM, HUP and QUIT end that. If no server has answered by then, standard error says that
-the lock is not free yet. The exit code is COMMAND's own in any case. After a loss it waits for no server.
+If no server answers when COMMAND has ended, as while the servers elect a leader, zkrecipes waits for one, so
+that the lock is free as soon as it answers, and not only when the session has ended. It waits for one session
+timeout at most; after that the servers end the session themselves, and --lock-delay keeps the lock closed.
+After a second it says that it waits (not with --quiet), and from then on INT, TERM, HUP and QUIT end that. If
+no server has answered by then, standard error says that the lock is not free yet. The exit code is COMMAND's
+own all the same (with --once, if the run is recorded). After a loss it waits for no server.
 
 Several locks: all of them are held, or none. They are acquired in the order of their paths, whatever their
 order on the command line, so runs that take the same locks never wait for each other for ever. While a run

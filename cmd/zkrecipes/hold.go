@@ -82,8 +82,7 @@ func (f *jobFlags) goesOn() string {
 	return "the command goes on"
 }
 
-// hold acquires once, says so, and holds until a signal, a request for revocation or
-// the loss of what is held.
+// hold acquires once, says so, and holds until a signal or the loss of what is held.
 func (p *program) hold(args []string) int {
 	f, err := p.parseHold(args)
 	if err != nil {
@@ -132,14 +131,16 @@ func (j *job) keep(printed <-chan error) (o outcome, err error) {
 	s := j.newSupervisor()
 	deadline := time.NewTimer(0)
 	defer deadline.Stop()
+	revoked := j.held.RevocationRequested()
 	for err == nil {
+		asked := false
 		deadline.Reset(s.untilLook())
 		select {
 		case err = <-printed:
 		case sig := <-j.signals:
 			o.signalled = endsWait(sig)
-		case <-j.held.RevocationRequested():
-			o.revoked = true
+		case <-revoked:
+			asked, revoked = true, nil
 		case <-j.held.Context().Done():
 		case <-deadline.C:
 		}
@@ -149,10 +150,12 @@ func (j *job) keep(printed <-chan error) (o outcome, err error) {
 			j.left = time.Now().Before(d.killAt)
 			return outcome{lost: true}, nil
 		}
-		if o.revoked {
-			j.report.warn(event{Event: "revoked"}, "%s revocation of %s requested: releasing the %s", clock(time.Now()), j.report.either(), j.what)
+		// What relies on it may go on, and cannot be told to end: so it is only said.
+		if asked {
+			j.report.warn(event{Event: "revoked"}, "%s revocation of %s requested: the %s is kept until hold gets a signal; end what needs it first",
+				clock(time.Now()), j.report.either(), j.what)
 		}
-		if o.revoked || o.signalled {
+		if o.signalled {
 			return o, nil
 		}
 	}
@@ -216,10 +219,8 @@ func (j *job) endHold(o outcome) (code int) {
 		j.report.warn(e, "%s %s %s not held to the end: %s; exit code %d", clock(time.Now()), j.report.name(), j.paths.are(), e.Reason, code)
 	case released != nil:
 		code = exitUnavailable
-		j.report.warn(e, "%s %s %s not released yet, and will be free when the session has ended: %s; exit code %d",
-			clock(time.Now()), j.report.name(), j.paths.are(), e.Reason, code)
-	case o.revoked:
-		j.report.info(e, "%s %s %s released", clock(time.Now()), j.report.name(), j.paths.are())
+		j.report.warn(e, "%s %s %s not released yet, and will be free when the session has ended%s: %s; exit code %d",
+			clock(time.Now()), j.report.name(), j.paths.are(), j.thenDelay(), e.Reason, code)
 	default:
 		j.report.info(e, "")
 	}

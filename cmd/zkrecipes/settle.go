@@ -72,6 +72,14 @@ func (j *job) reportSettling(ended string, until time.Time) {
 		clock(time.Now()), what, j.report.name(), j.paths.are(), clock(until))
 }
 
+// thenDelay is what comes between the end of the session and the next holder.
+func (j *job) thenDelay() string {
+	if j.lockDelay.value == 0 {
+		return ""
+	}
+	return " and --lock-delay is over"
+}
+
 // confirm releases, and returns nil when all that was held is free, or will be as soon
 // as the client is closed: a server answers in the session.
 //
