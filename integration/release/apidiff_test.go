@@ -71,6 +71,18 @@ func TestApidiffBeforeTheFirstRelease(t *testing.T) {
 	require.Contains(t, out, "There is no release")
 }
 
+// With the tag of v0.1.0 alone, v0.1.1 would be free, and all since v0.1.0 be new.
+func TestApidiffWithoutTheLastTag(t *testing.T) {
+	r := releasedRepository(t)
+	r.unreleased("New.")
+	r.commit("Change")
+	r.tagRelease("v0.2.0")
+	r.git("tag", "--delete", "v0.2.0", "contrib/a/v0.2.0")
+	r.unreleased("Fixed.")
+	r.commit("Mend")
+	r.requireRefused("v0.1.1", "CHANGELOG.md has v0.2.0, and that tag is not here: git fetch --tags")
+}
+
 // A clone without the tags, as a build server may have, must not look like that.
 func TestApidiffWithoutTheTags(t *testing.T) {
 	origin := releasedRepository(t)
