@@ -81,9 +81,11 @@ func TestVulnerabilitiesAreFoundInEachModule(t *testing.T) {
 func TestNotesOfARelease(t *testing.T) {
 	t.Parallel()
 	dir := scratch(t, ".ci/release-notes", map[string]string{
-		"CHANGELOG.md": "# Changelog\n\n## Unreleased\n\n- New.\n\n## v0.10.0 - 2026-01-02\n\n- Ten,\n  again.\n\n- More.\n\n## v0.1.0 - 2026-01-01\n\n## v0.0.1\n\n- First.\n",
+		"CHANGELOG.md": "# Changelog\n\n## Unreleased\n\n- New.\n\n## v0.10.0 - 2026-01-02\n\n- Ten ([x](docs/x.md#a), [y](Y.md), [z](https://z)),\n  again.\n\n- More.\n\n## v0.1.0 - 2026-01-01\n\n## v0.0.1\n\n- First.\n",
 	})
-	require.Equal(t, "- Ten,\n  again.\n\n- More.\n\n", run(t, dir, true, ".ci/release-notes", "v0.10.0"))
+	const at = "https://github.com/zkrecipes/zkrecipes/blob/v0.10.0/"
+	require.Equal(t, "- Ten ([x]("+at+"docs/x.md#a), [y]("+at+"Y.md), [z](https://z)),\n  again.\n\n- More.\n\n",
+		run(t, dir, true, ".ci/release-notes", "v0.10.0"))
 	require.Equal(t, "- First.\n", run(t, dir, true, ".ci/release-notes", "v0.0.1"))
 	for _, version := range []string{"v0.1.0", "v0.1", "v1.0.0", "0.0.1", ""} {
 		run(t, dir, false, ".ci/release-notes", version)
