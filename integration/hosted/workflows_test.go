@@ -14,6 +14,7 @@ import (
 )
 
 type workflow struct {
+	On          map[string]any    `yaml:"on"`
 	Permissions map[string]string `yaml:"permissions"`
 	Jobs        map[string]job    `yaml:"jobs"`
 }
@@ -48,6 +49,11 @@ func checkWorkflows(files fs.FS) (found []string, seen int, err error) {
 	for name, w := range all {
 		if !maps.Equal(w.Permissions, map[string]string{"contents": "read"}) {
 			found = append(found, name+": a workflow may only read contents; a job that needs more says so itself")
+		}
+		for _, event := range []string{"pull_request_target", "workflow_run"} {
+			if _, ok := w.On[event]; ok {
+				found = append(found, name+": "+event+" runs what a stranger proposes with the rights of this repository")
+			}
 		}
 		for title, j := range w.Jobs {
 			at := name + ": " + title + ": "
@@ -148,9 +154,11 @@ func TestWorkflowsAreHeld(t *testing.T) {
 		"      - run: .ci/flat x && .ci/none",            // 9
 		"      - run: make dust",                         // 10
 		"      - uses: actions/setup-go"+sha+" # v7.0.0", // 11
-		"        with:", "          go-version: 1.24.x")
+		"        with:", "          go-version: 1.24.x",
+		"on:", "  push:", "  pull_request_target:")
 	expect(t, checkWorkflows, files,
 		".github/workflows/wrong.yml: a workflow may only read contents; a job that needs more says so itself",
+		".github/workflows/wrong.yml: pull_request_target runs what a stranger proposes with the rights of this repository",
 		".github/workflows/wrong.yml: a: no timeout-minutes",
 		".github/workflows/wrong.yml: a: line 7: actions/checkout@v7 is not pinned to a commit, with its release in a comment",
 		".github/workflows/wrong.yml: a: line 7: the checkout leaves its credentials behind",
