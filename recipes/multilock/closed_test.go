@@ -1,6 +1,7 @@
 package multilock_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -118,4 +119,19 @@ func TestClientOfAnotherLockIsClosed(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A context that goes on after its lease, when one of the two clients is closed: the
+// lock of the other one can be had with it.
+func TestContextOfALeaseWhoseClientIsClosedLater(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		a, b := w.Client("a"), w.Client("b")
+		held := w.Acquire(lockOn(t, []lease.Acquirer{newMutex(t, a, cart), newMutex(t, b, stock)}))
+		ctx := context.WithoutCancel(held.Context())
+		require.NoError(t, held.Release())
+		require.NoError(t, b.Close())
+		again, err := newMutex(t, a, cart).Acquire(ctx, time.Second)
+		require.NoError(t, err)
+		require.NoError(t, again.Release())
+	})
 }

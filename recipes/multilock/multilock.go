@@ -158,7 +158,9 @@ func (l *Lock) Acquire(ctx context.Context, timeout time.Duration) (*lease.Lease
 		return nil, fmt.Errorf("%w: a multi-lock inside another Acquirer", framework.ErrInvalidArgument)
 	}
 	if l.clients != nil {
-		ctx = acquire.Besides(ctx, l.clients)
+		several, over := acquire.Besides(ctx, l.clients)
+		defer over()
+		ctx = several
 	}
 	w := wait{lock: l, ctx: ctx, timeout: timeout, start: time.Now(), order: slices.Clone(l.members)}
 	return w.run()
