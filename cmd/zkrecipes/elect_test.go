@@ -248,8 +248,6 @@ type releasableLease struct {
 	released bool
 }
 
-func (h *releasableLease) Path() string { return testLock + "/of-a-test" }
-
 func (h *releasableLease) Tokens() []lease.Token { return []lease.Token{7} }
 
 func (h *releasableLease) Release() error {

@@ -20,7 +20,6 @@ const forever = lease.Forever
 // heldLease is a lease as a job uses it.
 type heldLease interface {
 	supervisedLease
-	Path() string
 	Tokens() []lease.Token
 	Release() error
 	ReleaseAsync() error

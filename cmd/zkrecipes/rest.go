@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"time"
+
+	"github.com/zkrecipes/zkrecipes/framework"
 )
 
 // giveBack releases what was granted if the command was not started. It waits for
@@ -44,11 +47,14 @@ func (j *job) releaseLater(o outcome, until time.Time, more bool) (cut bool, err
 		return cut, nil
 	}
 	select {
-	case <-j.session.Done(): // there is nothing left to release
-		return cut, nil
+	case <-j.session.Done():
+		if errors.Is(j.session.Err(), framework.ErrTrustExpired) { // on the servers it may live on
+			return cut, &unconfirmedError{"no server has answered, so zkrecipes has given the session up"}
+		}
+		return cut, nil // there is nothing left to release
 	default:
 	}
-	return cut, j.settle(o.end.String(), func() error { return nil })
+	return cut, j.settle(o.end.String(), nil)
 }
 
 // keepUntil waits for the rest of --min-hold, and says so.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/internal/proof/conformance"
+	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
@@ -201,7 +202,7 @@ func TestSignalEndsTheWaitForTheRelease(t *testing.T) {
 				require.Equal(t, at > settleNotice, all[0].Event == "releasing")
 				last := all[len(all)-1]
 				require.Equal(t, "released", last.Event)
-				require.Contains(t, last.Reason, "a signal to end came before a server has answered; that is at about ")
+				require.Contains(t, last.Reason, "a signal to end came before a server has answered; the session ends at about ")
 			})
 		})
 	}
@@ -211,7 +212,7 @@ func TestSignalEndsTheWaitForTheRelease(t *testing.T) {
 func TestWaitForTheReleaseIsSaid(t *testing.T) {
 	const (
 		at     = `\d\d:\d\d:\d\d\.\d{3}`
-		waits  = ` no server answers: waiting for one, without which /locks/test is taken until about ` + at + `; a signal ends the wait$`
+		waits  = ` no server has confirmed the release yet: without that /locks/test is taken until about ` + at + `; a signal ends the wait$`
 		vain   = `^zkrecipes: (` + at + ` )?/locks/test is not released yet, and will be free when the session has ended: no server has answered for 6s, the session timeout`
 		after  = `^zkrecipes: ` + at
 		ending = ` the command has ended \(exit code 3\), but`
@@ -277,7 +278,7 @@ func TestSessionThatIsGivenUpBeforeAServerAnswers(t *testing.T) {
 			outages["closed"].begin(w.Server)
 			time.AfterFunc(conformance.SessionTimeout*3/4, func() {
 				require.Error(t, j.session.Err())
-				require.NotEmpty(t, w.Ephemerals(j.held.Path()))
+				require.NotEmpty(t, w.Ephemerals(j.held.(*lease.Lease).Path()))
 				outages["closed"].end(w.Server)
 			})
 		}, true, false)
@@ -285,6 +286,26 @@ func TestSessionThatIsGivenUpBeforeAServerAnswers(t *testing.T) {
 		require.Less(t, s.took, conformance.SessionTimeout*11/12)
 		require.Less(t, s.free, conformance.SessionTimeout*11/12)
 		require.Empty(t, s.events(t)[1].Reason)
+	})
+}
+
+// Of several locks the first may be free already when the session is given up.
+func TestSeveralLocksOfASessionThatIsGivenUp(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		j, f := virtual(t, w, "a", "--lock", "/locks/first")
+		operator := w.Client("operator")
+		require.NoError(t, j.await(t.Context(), f.begin()))
+		w.After(time.Minute)
+		outages["closed"].begin(w.Server)
+		time.AfterFunc(conformance.SessionTimeout*3/4, func() {
+			w.Remove(operator, j.held.(*lease.Lease).Path()) // as a delete does that was not answered
+			outages["closed"].end(w.Server)
+		})
+		code, _ := j.finish(outcome{end: ending{code: 3}}, time.Second, false)
+		require.Equal(t, 3, code)
+		require.Error(t, j.session.Err())
+		require.Empty(t, w.Ephemerals("/locks"))
+		j.disconnect()
 	})
 }
 
@@ -411,6 +432,25 @@ func TestWaitForTheReleaseAfterTheMinimumHoldTime(t *testing.T) {
 	}
 }
 
+// The connection stands when --min-hold is over, but nothing is answered.
+func TestSilenceAtTheEndOfTheMinimumHoldTime(t *testing.T) {
+	conformance.InWorld(t, func(t *testing.T, w *conformance.World) {
+		j, f := virtual(t, w, "a", "--min-hold", "10s")
+		require.NoError(t, j.await(t.Context(), f.begin()))
+		lines := capture(j, true, false)
+		j.phase.Store(finished)
+		time.AfterFunc(9900*time.Millisecond, func() { outages["late"].begin(w.Server) })
+		begun := time.Now()
+		code, _ := j.finish(outcome{end: ending{code: 3}}, time.Second, false)
+		require.Equal(t, 3, code)
+		require.GreaterOrEqual(t, time.Since(begun), 9*time.Second+conformance.SessionTimeout)
+		all := settled{said: lines()}.events(t)
+		require.Equal(t, "no server has answered for 6s, the session timeout", all[len(all)-1].Reason)
+		outages["late"].end(w.Server)
+		j.disconnect()
+	})
+}
+
 // While the rest of --min-hold passes no server answers. When the session is over,
 // there is nothing left to wait for; and elect goes on after the rest, without a wait.
 func TestNoWaitForTheReleaseAfterTheMinimumHoldTime(t *testing.T) {
@@ -434,9 +474,11 @@ func TestNoWaitForTheReleaseAfterTheMinimumHoldTime(t *testing.T) {
 				require.Equal(t, test.more, again)
 				require.GreaterOrEqual(t, took, test.least)
 				require.LessOrEqual(t, took, min(test.minHold, conformance.SessionTimeout))
-				for _, e := range (settled{said: lines()}).events(t) {
+				all := settled{said: lines()}.events(t)
+				for _, e := range all {
 					require.NotEqual(t, "releasing", e.Event)
 				}
+				require.Equal(t, test.more, all[len(all)-1].Reason == "", "if it ends, the servers may still have the session")
 				w.Heal()
 				j.disconnect()
 			})
