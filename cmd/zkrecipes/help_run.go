@@ -117,22 +117,23 @@ until then COMMAND may notify them. They are not killed, except with --kill-afte
 have ended, and the exit code is COMMAND's own: nothing went wrong. A command that does not handle TERM ends
 by it, with exit code 143.
 
-Signals: INT, TERM, HUP, QUIT, USR1, USR2, WINCH, TSTP and CONT go to COMMAND and its process group, and
-when COMMAND has ended to all remaining processes. Processes that have left the group get INT, TERM and QUIT
-when COMMAND has ended, as above. While zkrecipes still waits, INT, TERM, HUP and QUIT end the wait, and
-leave no node. COMMAND gets the terminal as soon as it reads from it. When COMMAND is stopped at a
-terminal, as by Ctrl-Z, all its processes are stopped, even those that ignore Ctrl-Z, and then zkrecipes;
-"fg" continues all of them, or kills them if the lock is not held any more. As the first process of a
-container, zkrecipes reaps orphans. If INT, TERM or QUIT has come while COMMAND ran, zkrecipes does not wait
-for the rest of --min-hold, and while it does, INT, TERM, HUP and QUIT end that. Then the lock is free at
-once, and the exit code is COMMAND's own.
+Signals: INT, TERM, HUP, QUIT, USR1, USR2, WINCH, TSTP and CONT go to COMMAND and its process group, and when
+COMMAND has ended to all remaining processes. Processes that have left the group get INT, TERM and QUIT when
+COMMAND has ended, as above. While zkrecipes still waits, INT, TERM, HUP and QUIT end the wait, and leave no
+node if a server answers. COMMAND gets the terminal as soon as it reads from it. When COMMAND is stopped at a
+terminal, as by Ctrl-Z, all its processes are stopped, even those that ignore Ctrl-Z, and then zkrecipes; "fg"
+continues all of them, or kills them if the lock is not held any more. As the first process of a container,
+zkrecipes reaps orphans. If INT, TERM or QUIT has come while COMMAND ran, zkrecipes does not wait for the rest
+of --min-hold, and while it does, INT, TERM, HUP and QUIT end that. Then the lock is free at once, and the
+exit code is COMMAND's own.
 
 If no server answers when COMMAND has ended, as while the servers elect a leader, zkrecipes waits for one, so
 that the lock is free as soon as it answers, and not only when the session has ended. It waits for one session
-timeout at most; after that the servers end the session themselves, and --lock-delay keeps the lock closed.
-After a second it says that it waits (not with --quiet), and from then on INT, TERM, HUP and QUIT end that. If
-no server has answered by then, standard error says that the lock is not free yet. The exit code is COMMAND's
-own all the same (with --once, if the run is recorded). After a loss it waits for no server.
+timeout at most. By then servers that it only cannot reach have ended the session, and --lock-delay keeps the
+lock closed; servers without a leader end it one session timeout after they have one again. After a second it
+says that it waits (not with --quiet), and from then on INT, TERM, HUP and QUIT end that. If no server has
+answered by then, standard error says that the lock is not free yet. The exit code is COMMAND's own all the
+same (with --once, if the run is recorded). After a loss it waits for no server.
 
 Several locks: all of them are held, or none. They are acquired in the order of their paths, whatever their
 order on the command line, so runs that take the same locks never wait for each other for ever. While a run
