@@ -2,6 +2,7 @@ package dist
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,8 +20,12 @@ const folder = "../../bin/dist"
 // servers is where the in-memory server listens, in the network of its container.
 const servers = "ZKRECIPES_SERVERS=127.0.0.1:2181"
 
-// limit is how long an expected event may take.
-const limit = time.Minute
+// limit is how long an expected event may take, and commandLimit a command of the
+// container engine, which may have to load an image.
+const (
+	limit        = time.Minute
+	commandLimit = 3 * time.Minute
+)
 
 // built returns the only file of a release with this ending.
 func built(t *testing.T, ending string) string {
@@ -38,11 +43,14 @@ func version(t *testing.T) string {
 }
 
 // docker runs a command of the container engine and returns its output, without the
-// space around it.
+// space around it. It does not wait for ever, so that the containers are removed also
+// if one does not end.
 func docker(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.Command("docker", args...)
+	ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "docker", args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	require.NoError(t, cmd.Run(), "docker %s: %s%s", strings.Join(args, " "), &stdout, &stderr)
 	return strings.TrimSpace(stdout.String())
