@@ -9,13 +9,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
 // A command ends while the server is down. The lock is free when that is up again, and
 // not only when the session has ended, which a server that starts keeps for its whole
 // timeout.
 func TestCommandEndsWhileTheServerIsDown(t *testing.T) {
-	servers, server := single(t)
+	// Longer than a server takes to start on a busy machine.
+	servers := ensemble.New(t, ensemble.Options{NoSync: true, Config: map[string]string{"maxSessionTimeout": "40000"}})
+	server := servers.Servers()[0]
 	path, err := built()
 	require.NoError(t, err)
 	run := exec.CommandContext(within(t, 2*limit), path, "run", "/locks/outage", "--json", "--session-timeout", "40s", "--", "sh", "-c", child+"; exit 7")
