@@ -73,7 +73,7 @@ var errWaitedInVain = errors.New("not confirmed")
 // inVain says why a release is not confirmed for as long as the session may live.
 func inVain(limit time.Duration, answered bool) error {
 	if answered {
-		return &unconfirmedError{fmt.Sprintf("servers answer, but have not confirmed that for %v, the session timeout", limit)}
+		return &unconfirmedError{fmt.Sprintf("servers answer, but have not confirmed the release for %v, the session timeout", limit)}
 	}
 	return &unconfirmedError{fmt.Sprintf("no server has answered for %v, the session timeout", limit)}
 }
