@@ -68,7 +68,7 @@ election.
 What is guaranteed, with the timeline of a loss, what is not, what counts as COMMAND (all processes that it
 has started), signals while COMMAND runs, and the wait for a server when elect ends and none answers: as for a
 lock, see "zkrecipes help run". While elect waits for a term, INT, TERM, HUP and QUIT end the wait, and leave
-no node.
+no node if a server answers.
 
 With Java: the nodes are those of Apache Curator's LeaderLatch, whose participants take part in the same
 election, and see the id.
