@@ -3,7 +3,6 @@ package dist
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +23,7 @@ const servers = "ZKRECIPES_SERVERS=127.0.0.1:2181"
 // container engine, which may have to load an image.
 const (
 	limit        = time.Minute
+	tick         = 50 * time.Millisecond // between two looks
 	commandLimit = 3 * time.Minute
 )
 
@@ -93,25 +93,11 @@ func script(t *testing.T, container, text string) string {
 	return docker(t, "exec", container, "bash", "-euo", "pipefail", "-c", text)
 }
 
-// until polls for something that sends no event.
-func until(t *testing.T, what string, true func() bool) {
-	t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.After(limit); !true(); {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			require.Fail(t, "timed out", "until %s", what)
-		}
-	}
-}
-
 // logged waits until a container has printed a text.
 func logged(t *testing.T, container, text string) {
 	t.Helper()
-	until(t, fmt.Sprintf("it prints %q", text), func() bool {
+	require.Eventually(t, func() bool {
 		out, err := exec.Command("docker", "logs", container).CombinedOutput() // #nosec G204
 		return err == nil && bytes.Contains(out, []byte(text))
-	})
+	}, limit, tick, "it prints %q", text)
 }

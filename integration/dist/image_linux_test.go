@@ -65,11 +65,11 @@ func TestImage(t *testing.T) {
 	exporter := start(t, "--network", network, "--read-only", image, "exporter", "/locks")
 	free(t, image, network)
 	getter := start(t, "--network", network, debian(t), "sleep", "infinity")
-	until(t, "the exporter answers", func() bool {
+	require.Eventually(t, func() bool {
 		out, _ := exec.Command("docker", "exec", getter, "bash", "-c", // #nosec G204
 			`exec 3<>/dev/tcp/127.0.0.1/10141; printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3; cat <&3`).Output()
 		return strings.Contains(string(out), "\nzkrecipes_")
-	})
+	}, limit, tick, "the exporter answers")
 	docker(t, "kill", "--signal", "TERM", exporter)
 	require.Equal(t, "0", docker(t, "wait", exporter))
 }
@@ -102,7 +102,7 @@ func TestInitReapsOrphans(t *testing.T) {
 	container := inDebian(t, image, "none", "testserver")
 	logged(t, container, "127.0.0.1:2181")
 	script(t, container, `mkfifo /tmp/end; (bash -c 'read </tmp/end' & echo $! >/tmp/orphan); [ -e /proc/$(cat /tmp/orphan) ] && echo >/tmp/end`)
-	until(t, "the orphan is reaped", func() bool {
+	require.Eventually(t, func() bool {
 		return exec.Command("docker", "exec", container, "bash", "-c", `[ ! -e /proc/$(cat /tmp/orphan) ]`).Run() == nil // #nosec G204
-	})
+	}, limit, tick, "the orphan is reaped")
 }
