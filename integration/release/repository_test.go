@@ -175,6 +175,8 @@ func (r *repository) start(cmd *exec.Cmd) (out string, code int) {
 func (r *repository) state() string {
 	r.t.Helper()
 	return strings.Join([]string{
-		r.git("for-each-ref"), r.git("rev-parse", "HEAD"), r.git("status", "--porcelain"), r.git("stash", "create"), r.git("branch", "--show-current"),
+		r.git("for-each-ref"), r.git("rev-parse", "HEAD"), r.git("branch", "--show-current"), r.git("status", "--porcelain"),
+		// What "git stash create" makes of these would have the time in its hash.
+		r.git("diff", "HEAD"), r.git("diff", "--cached"),
 	}, "\n")
 }
