@@ -148,4 +148,4 @@ ci: ## exactly what the build server runs
 tools: $(LINT) ## install the tools used here into ./bin
 
 $(LINT):
-	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	.ci/go-tool github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION) $(BIN)

@@ -9,13 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scratch is a git repository with these files and a script of ours.
-func scratch(t *testing.T, script string, files map[string]string) (dir string) {
+// scratch is a git repository with these files and scripts of ours.
+func scratch(t *testing.T, files map[string]string, scripts ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	text, err := os.ReadFile("../../" + script)
-	require.NoError(t, err)
-	write(t, dir, script, string(text))
+	for _, script := range scripts {
+		text, err := os.ReadFile("../../" + script)
+		require.NoError(t, err)
+		write(t, dir, script, string(text))
+	}
 	for name, text := range files {
 		write(t, dir, name, text)
 	}
@@ -46,14 +48,14 @@ func run(t *testing.T, dir string, succeeds bool, name string, args ...string) s
 // from day to day, and cannot be reached from everywhere.
 func TestVulnerabilitiesAreFoundInEachModule(t *testing.T) {
 	t.Parallel()
-	dir := scratch(t, ".ci/govulncheck", map[string]string{
+	dir := scratch(t, map[string]string{
 		"go.mod":          "module x\n\ngo 1.25\n",
 		"x.go":            "package x\n\nimport _ \"net/url\"\n",
 		"nested/a/go.mod": "module x/nested/a\n\ngo 1.25\n",
 		"nested/a/a.go":   "package a\n\nimport \"net/url\"\n\nfunc A() { _, _ = url.Parse(\"a\") }\n",
 		"nested/b/go.mod": "module x/nested/b\n\ngo 1.25\n",
 		"nested/b/b.go":   "package b\n",
-	})
+	}, ".ci/govulncheck", ".ci/go-tool")
 	const entry = `"id":"GO-2000-0001","modified":"2000-01-01T00:00:00Z"`
 	database := t.TempDir()
 	for name, text := range map[string]string{
@@ -80,9 +82,9 @@ func TestVulnerabilitiesAreFoundInEachModule(t *testing.T) {
 
 func TestNotesOfARelease(t *testing.T) {
 	t.Parallel()
-	dir := scratch(t, ".ci/release-notes", map[string]string{
+	dir := scratch(t, map[string]string{
 		"CHANGELOG.md": "# Changelog\n\n## Unreleased\n\n- New.\n\n## v0.10.0 - 2026-01-02\n\n- Ten ([x](docs/x.md#a), [y](Y.md), [z](https://z)),\n  again.\n\n- More.\n\n## v0.1.0 - 2026-01-01\n\n## v0.0.1\n\n- First.\n",
-	})
+	}, ".ci/release-notes")
 	const at = "https://github.com/zkrecipes/zkrecipes/blob/v0.10.0/"
 	require.Equal(t, "- Ten ([x]("+at+"docs/x.md#a), [y]("+at+"Y.md), [z](https://z)),\n  again.\n\n- More.\n\n",
 		run(t, dir, true, ".ci/release-notes", "v0.10.0"))
