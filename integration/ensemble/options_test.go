@@ -48,7 +48,7 @@ func TestServersObeyTheOptions(t *testing.T) {
 		NoSync:        true,
 		Publish:       true,
 		Properties:    map[string]string{"znode.container.maxNeverUsedIntervalMs": "1"},
-		Config:        map[string]string{"maxSessionTimeout": "4000"},
+		Config:        map[string]string{"maxSessionTimeout": "9000"},
 	})
 	addr := e.Node(0).Addr()
 	host, _, err := net.SplitHostPort(addr)
@@ -69,7 +69,7 @@ func TestServersObeyTheOptions(t *testing.T) {
 	require.NoError(t, err)
 	for _, c := range conns {
 		if c.Session != 0 {
-			require.Equal(t, "4000", c.Fields["to"], "Config")
+			require.Equal(t, "9000", c.Fields["to"], "Config")
 		}
 	}
 
