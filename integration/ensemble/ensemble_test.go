@@ -101,7 +101,8 @@ func TestAnotherServerLeadsWhileTheLeaderIsPaused(t *testing.T) {
 	require.NoError(t, e.AwaitReady(probe.Deadline(t)))
 	leader, err := e.Leader(probe.Deadline(t))
 	require.NoError(t, err)
-	require.Equal(t, next, leader, "the resumed server follows")
+	// It is not always next: a machine that stops for two seconds has another election.
+	require.NotEqual(t, old, leader, "the resumed server follows")
 }
 
 func TestIsolatedLeaderIsReplaced(t *testing.T) {
