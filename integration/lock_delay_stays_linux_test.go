@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -38,25 +39,33 @@ func (s *stay) excludes(next *stay) bool {
 // conflicts reports whether s takes what next needs.
 func (s *stay) conflicts(next *stay) bool { return !s.Shared || !next.Shared }
 
-// stays are all leases of a test, by their tokens.
+// stays are all leases of a test. Creates on several paths that travel in one group
+// give leases with one token.
 type stays struct {
 	mu  sync.Mutex
-	all map[int64]*stay
+	all map[stayKey]*stay
+}
+
+// A stayKey is that of one lease: a path and a token have no other.
+type stayKey struct {
+	path  string
+	token int64
 }
 
 func (s *stays) add(e stayEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
-		s.all = map[int64]*stay{}
+		s.all = map[stayKey]*stay{}
 	}
+	key := stayKey{e.Path, e.Token}
 	switch e.What {
 	case stayGranted:
-		s.all[e.Token] = &stay{stayEvent: e}
+		s.all[key] = &stay{stayEvent: e}
 	case stayValid:
-		s.all[e.Token].valid = e.At
+		s.all[key].valid = e.At
 	case stayReleases:
-		s.all[e.Token].releases = true
+		s.all[key].releases = true
 	}
 }
 
@@ -75,8 +84,8 @@ func (s *stays) check(t *testing.T, delay time.Duration) tally {
 	defer s.mu.Unlock()
 	found := tally{grants: len(s.all), least: time.Hour}
 	paths := map[string][]*stay{}
-	for _, token := range slices.Sorted(maps.Keys(s.all)) {
-		next := s.all[token]
+	byToken := func(a, b *stay) int { return cmp.Compare(a.Token, b.Token) }
+	for _, next := range slices.SortedFunc(maps.Values(s.all), byToken) {
 		earlier := paths[next.Path]
 		taken := next.Weight
 		for _, other := range earlier {
