@@ -22,10 +22,18 @@ var shells = []struct{ name, command, setup string }{
 }
 
 // recorder stands for zkrecipes in a shell: it prints completions as that does, and
-// records how it was called else.
+// records how it was called else. Paths are asked for again if there are none: it gives
+// up after a second, which the machine may have been too busy for.
 const recorder = `#!/bin/sh
-case $1 in completion) exec "$ZKRECIPES_REAL" "$@" ;; esac
-echo "$@" >>"$ZKRECIPES_CALLS"
+case "$1 $2" in
+"completion paths")
+	paths=$("$ZKRECIPES_REAL" "$@")
+	[ -n "$paths" ] || paths=$("$ZKRECIPES_REAL" "$@")
+	[ -z "$paths" ] || printf '%s\n' "$paths"
+	;;
+completion*) exec "$ZKRECIPES_REAL" "$@" ;;
+*) echo "$@" >>"$ZKRECIPES_CALLS" ;;
+esac
 `
 
 // typed types lines into a shell that has a terminal, with "\t" for the key that
