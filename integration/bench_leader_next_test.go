@@ -24,7 +24,7 @@ import (
 func BenchmarkMakeNext(b *testing.B) {
 	for _, between := range []int{0, 1, 4, 16, 64} {
 		b.Run(fmt.Sprintf("between=%d", between), func(b *testing.B) {
-			server := ensemble.New(b, ensemble.Options{FullSpeed: true}).Servers()[0]
+			server := ensemble.New(b, benchOptions(true)).Servers()[0]
 			r := &nextRace{observer: connect(b, server)}
 			for i := range between + 2 {
 				r.elections = append(r.elections, newElection(b, connect(b, server), fmt.Sprint(i)))

@@ -25,7 +25,7 @@ func BenchmarkLockDelay(b *testing.B) {
 		{"one", 2, 1, false}, {"one", 4, 1, false}, {"one", 1, 2, false}, {"one", 1, 16, false}, {"one", 4, 4, false},
 	} {
 		b.Run(fmt.Sprintf("%s/clients=%d/goroutines=%d", c.name, c.clients, c.goroutines), func(b *testing.B) {
-			servers := ensemble.New(b, ensemble.Options{FullSpeed: true})
+			servers := ensemble.New(b, benchOptions(true))
 			all := make([][]lease.Acquirer, 2) // without, with
 			goroutines := c.goroutines
 			for range c.clients {

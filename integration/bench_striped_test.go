@@ -75,7 +75,7 @@ func slice() time.Duration {
 
 func benchAny(b *testing.B, clients, goroutines int, stripes []int, hold time.Duration) {
 	b.Helper()
-	servers := ensemble.New(b, ensemble.Options{FullSpeed: true})
+	servers := ensemble.New(b, benchOptions(true))
 	single, striped := make([]lease.Acquirer, clients), make([][]lease.Acquirer, len(stripes))
 	for i := range clients {
 		client := connect(b, servers.Servers()[0])

@@ -27,10 +27,16 @@ func warmUp() time.Duration {
 	return 4 * time.Second
 }
 
+// benchOptions are those of a server. With -short it does not wait for the disk, which
+// may take longer than a session timeout on a busy machine.
+func benchOptions(fullSpeed bool) ensemble.Options {
+	return ensemble.Options{FullSpeed: fullSpeed, NoSync: testing.Short()}
+}
+
 // benchServer starts a server and warms it up.
 func benchServer(b *testing.B) *framework.Client {
 	b.Helper()
-	servers := ensemble.New(b, ensemble.Options{})
+	servers := ensemble.New(b, benchOptions(false))
 	client := connect(b, servers.Servers()[0])
 	require.NoError(b, client.CreateParents(context.Background(), "/raw/x"))
 	m := benchMutex(b, client, "/locks/warm-up")
