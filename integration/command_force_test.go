@@ -13,9 +13,10 @@ import (
 // The holder is frozen, and its session lives: revoke --force lets the next one have
 // the lock at once. When the holder goes on, it stops its command and exits with 76.
 func TestForceTakesALockFromAFrozenHolder(t *testing.T) {
-	_, server := single(t)
+	// Longer than the steps take on a busy machine.
+	server := ensemble.New(t, ensemble.Options{NoSync: true, Config: map[string]string{"maxSessionTimeout": "40000"}}).Servers()[0]
 	const path = "/locks/frozen"
-	holder := startCommand(t, server, "run", path, "--session-timeout", "10s", "--", "sh", "-c", `echo $$ $ZKRECIPES_LOCK_TOKEN; exec cat`)
+	holder := startCommand(t, server, "run", path, "--session-timeout", "40s", "--", "sh", "-c", `echo $$ $ZKRECIPES_LOCK_TOKEN; exec cat`)
 	pid, token := term(t, holder)
 	owners, err := ensemble.Dump(within(t, limit), server)
 	require.NoError(t, err)

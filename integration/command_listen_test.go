@@ -4,18 +4,23 @@ import (
 	"encoding/json"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/zkrecipes/zkrecipes/framework"
+
+	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
 // elect --listen outlives a restart of the server: it says that the leader may have
 // changed, prints the one that is there again, and goes on.
 func TestListenOutlivesARestartOfTheServer(t *testing.T) {
-	servers, server := single(t)
+	// Longer than a server takes to start on a busy machine.
+	servers := ensemble.New(t, ensemble.Options{NoSync: true, Config: map[string]string{"maxSessionTimeout": "40000"}})
+	server := servers.Servers()[0]
 	const path = "/elections/heard"
-	client := connect(t, server)
+	client := connectWith(t, framework.Config{Servers: []string{server}, SessionTimeout: 40 * time.Second})
 	require.NoError(t, client.CreateParents(within(t, limit), path+"/x"))
 	join := func(id string) string { // its node is there as long as its session, restart or not
 		created, err := client.CreateProtected(within(t, limit), path+"/latch-", []byte(id), framework.EphemeralSequential)
@@ -23,7 +28,7 @@ func TestListenOutlivesARestartOfTheServer(t *testing.T) {
 		return created.Path
 	}
 	alpha := join("alpha")
-	listener := startCommand(t, server, "elect", "--listen", path, "--json")
+	listener := startCommand(t, server, "elect", "--listen", path, "--json", "--session-timeout", "40s")
 	heard := func(event string) (leader string) {
 		t.Helper()
 		var line struct {

@@ -26,7 +26,7 @@ import (
 const candidateServer = "ZKRECIPES_TEST_CANDIDATE"
 
 // frozenSession is the session timeout of such a candidate.
-const frozenSession = 4 * time.Second
+const frozenSession = sessionTimeout
 
 func init() { programs[candidateServer] = candidateProgram }
 

@@ -6,7 +6,6 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,7 +23,7 @@ func TestOneOfSeveralSessionsIsLost(t *testing.T) {
 	between := proxy.New(t, server)
 	var connected atomic.Bool
 	cfg := framework.Config{
-		Servers: []string{server}, SessionTimeout: 4 * time.Second, MaxEphemeralBytes: 800, Namespace: "several",
+		Servers: []string{server}, SessionTimeout: sessionTimeout, MaxEphemeralBytes: 800, Namespace: "several",
 		Auth: []framework.Credential{framework.DigestAuth("owner", "secret")},
 		ACL:  framework.OwnedBelow("/several"),
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
