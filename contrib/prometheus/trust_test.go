@@ -82,6 +82,7 @@ func TestClosedClientsAreForgotten(t *testing.T) {
 					w.metrics.Track(c)
 				}
 				forget(w)
+				w.Settle() // goroutines that are about to end have the client
 				runtime.GC()
 				assert.Nil(t, kept.Value())
 				runtime.KeepAlive(w.metrics)
