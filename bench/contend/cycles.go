@@ -37,8 +37,9 @@ func (c *contender) cyclers(v Values) ([]cycler, error) {
 	return all, nil
 }
 
-// cycles lets goroutines acquire and release for some time. What ends later counts only
-// for what each cycle costs.
+// cycles lets goroutines acquire and release for some time, but once at least, as the
+// machine may stand still for that time. What ends later counts only for what each
+// cycle costs.
 func (c *contender) cycles(v Values) (Values, error) {
 	all, err := c.cyclers(v)
 	if err != nil {
@@ -48,7 +49,7 @@ func (c *contender) cycles(v Values) (Values, error) {
 	limit := time.Duration(v.Int("for")) * time.Millisecond
 	deadline := time.Now().Add(limit)
 	err = together(len(all), func(i int) error {
-		for turn := 0; time.Now().Before(deadline); turn++ {
+		for turn := 0; turn == 0 || time.Now().Before(deadline); turn++ {
 			if err := c.cycle(all[i], turn, v.dwell()); err != nil {
 				return err
 			}
