@@ -16,8 +16,12 @@ import (
 // path is the znode of the mutex.
 const path = "/locks/orders"
 
-// sessionTimeout is short, so that bob does not wait long in scene 4.
-const sessionTimeout = 2 * time.Second
+const (
+	// sessionTimeout is so long that a busy machine ends no session.
+	sessionTimeout = 20 * time.Second
+	// shortTimeout is that of ann in scene 4, so that bob does not wait long.
+	shortTimeout = 2 * time.Second
+)
 
 // A client is a mutex, as one program sees it.
 type client struct {
@@ -41,14 +45,14 @@ type demo struct {
 
 // newDemo starts the server and connects the clients.
 func newDemo(ctx context.Context, out io.Writer, work time.Duration, opts ...zktest.Option) (*demo, error) {
-	opts = append(opts, zktest.WithSessionTimeouts(sessionTimeout, sessionTimeout))
+	opts = append(opts, zktest.WithSessionTimeouts(shortTimeout, sessionTimeout))
 	server, err := zktest.Start(opts...)
 	if err != nil {
 		return nil, err
 	}
 	d := &demo{server: server, work: work, out: out, start: time.Now()}
 	for name, c := range map[string]*client{"ann": &d.ann, "bob": &d.bob, "carl": &d.carl, "dora": &d.dora} {
-		if *c, err = connect(ctx, server, name); err != nil {
+		if *c, err = connect(ctx, server, name, sessionTimeout); err != nil {
 			d.close()
 			return nil, err
 		}
@@ -61,10 +65,10 @@ func newDemo(ctx context.Context, out io.Writer, work time.Duration, opts ...zkt
 
 // connect is all that a program needs to use a mutex. In a real program, Servers are
 // the addresses of an ensemble.
-func connect(ctx context.Context, server *zktest.Server, name string) (client, error) {
+func connect(ctx context.Context, server *zktest.Server, name string, timeout time.Duration) (client, error) {
 	c, err := framework.Connect(ctx, framework.Config{
 		Servers:        []string{server.Addr()},
-		SessionTimeout: sessionTimeout,
+		SessionTimeout: timeout,
 		Dial:           server.Dial(name),             // only so that scene 4 can cut ann off
 		Logger:         slog.New(slog.DiscardHandler), // the scenes show what happens
 	})

@@ -124,7 +124,12 @@ func timeOut(ctx context.Context, d *demo) error {
 // queue gets the mutex.
 func loseIt(ctx context.Context, d *demo) error {
 	d.title("A mutex can be lost: the holder's context ends before the next client gets it")
-	held, err := d.ann.Acquire(ctx, lease.Forever)
+	ann, err := connect(ctx, d.server, "ann", shortTimeout)
+	if err != nil {
+		return err
+	}
+	defer ann.client.Close()
+	held, err := ann.Acquire(ctx, lease.Forever)
 	if err != nil {
 		return err
 	}
@@ -140,6 +145,7 @@ func loseIt(ctx context.Context, d *demo) error {
 		d.say("network", "cuts ann off from the server")
 		d.server.Partition("ann", true)
 	})
+	defer d.server.Partition("ann", false)
 	defer cut.Stop()
 	stopped := retry.Sleep(held.Context(), time.Hour) // the work
 	d.say("ann", "stops: %v", stopped)
