@@ -181,7 +181,7 @@ func TestKilledHolderFreesTheLock(t *testing.T) {
 func TestStoppedHolderExitsWithLost(t *testing.T) {
 	_, server := single(t)
 	const path = "/locks/stopped"
-	holder := startCommand(t, server, "run", "--lock", path, "--session-timeout", "2s", "--", "sh", "-c", child)
+	holder := startCommand(t, server, "run", "--lock", path, "--session-timeout", "4s", "--", "sh", "-c", child)
 	var pid, token int
 	_, err := fmt.Sscan(holder.line(t), &pid, &token)
 	require.NoError(t, err)
