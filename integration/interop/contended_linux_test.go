@@ -14,11 +14,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/zkrecipes/zkrecipes/framework"
 	"github.com/zkrecipes/zkrecipes/recipes/lease"
 	"github.com/zkrecipes/zkrecipes/recipes/multilock"
 	"github.com/zkrecipes/zkrecipes/recipes/mutex"
 	"github.com/zkrecipes/zkrecipes/retry"
 )
+
+// forLong and javaForLong give clients the longest session.
+func forLong(cfg *framework.Config) { cfg.SessionTimeout = longestSession }
+
+var javaForLong = fmt.Sprintf("session=%d", longestSession.Milliseconds())
 
 // Four Go and four Java contenders, each with its own session, contend for a mutex.
 // Only on Linux can Go and Java read one clock.
@@ -34,9 +40,9 @@ func TestGoAndJavaContend(t *testing.T) {
 			addr := b.start(t)
 			var mutexes []*mutex.Mutex
 			for range 4 {
-				mutexes = append(mutexes, newMutex(t, connect(t, addr), sharedPath))
+				mutexes = append(mutexes, newMutex(t, connect(t, addr, forLong), sharedPath))
 			}
-			p := startCurator(t, "mutex", addr, sharedPath, "threads=4", fmt.Sprintf("seconds=%d", seconds))
+			p := startCurator(t, "mutex", addr, sharedPath, "threads=4", fmt.Sprintf("seconds=%d", seconds), javaForLong)
 			require.Equal(t, "ready", p.line(t))
 			var (
 				lines []string
@@ -60,7 +66,7 @@ func TestGoAndJavaContend(t *testing.T) {
 func TestMultiLocksOfGoAndJavaInOneOrder(t *testing.T) {
 	const rounds = 200
 	onBoth(t, func(t *testing.T, addr string) {
-		p := startCurator(t, "mutex", addr, sharedPath, "locks=2", "threads=2", fmt.Sprintf("grants=%d", rounds))
+		p := startCurator(t, "mutex", addr, sharedPath, "locks=2", "threads=2", fmt.Sprintf("grants=%d", rounds), javaForLong)
 		require.Equal(t, "ready", p.line(t))
 		var (
 			lines   []string
@@ -70,7 +76,7 @@ func TestMultiLocksOfGoAndJavaInOneOrder(t *testing.T) {
 		)
 		group.Go(func() { lines, err = p.rest() }) // read at once: a full pipe would block the program
 		for i := range granted {
-			all, _ := newMultiLock(t, connect(t, addr), multilock.WithWaitLimit(retry.None()))
+			all, _ := newMultiLock(t, connect(t, addr, forLong), multilock.WithWaitLimit(retry.None()))
 			group.Go(func() {
 				for range rounds {
 					g, err := hold(all, fmt.Sprintf("go-%d", i))

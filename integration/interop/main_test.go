@@ -20,12 +20,15 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/ensemble"
 )
 
-// tick of both kinds of servers, which bounds session timeouts to between one and ten
-// seconds.
+// tick of both kinds of servers, whose session timeouts are between one second and
+// longestSession.
 const tick = 500 * time.Millisecond
 
 // sessionTimeout lets no session of a test end because the machine is busy.
 const sessionTimeout = 10 * time.Second
+
+// longestSession is for tests that keep the machine busy themselves.
+const longestSession = time.Minute
 
 // limit is how long an expected event may take.
 const limit = 2 * time.Minute
@@ -57,12 +60,14 @@ var backends = []backend{{"zookeeper", startZooKeeper}, {"zktest", startZktest}}
 
 func startZooKeeper(t *testing.T) string {
 	t.Helper()
-	return ensemble.New(t, ensemble.Options{TickTime: tick, ExtendedTypes: true, NoSync: true}).Servers()[0]
+	return ensemble.New(t, ensemble.Options{
+		TickTime: tick, ExtendedTypes: true, NoSync: true, Config: map[string]string{"maxSessionTimeout": "60000"},
+	}).Servers()[0]
 }
 
 func startZktest(t *testing.T) string {
 	t.Helper()
-	server := zktest.NewServer(t, zktest.WithTick(tick))
+	server := zktest.NewServer(t, zktest.WithTick(tick), zktest.WithSessionTimeouts(2*tick, longestSession))
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(server.Dump())
