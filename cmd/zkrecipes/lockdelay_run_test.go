@@ -138,7 +138,7 @@ func TestLockDelayAfterTheCommandHasEnded(t *testing.T) {
 		server := zktest.NewServer(t)
 		flags := []string{"--grace", "1s"}
 		if lose != "" {
-			flags = append(flags, lose, "2s")
+			flags = append(flags, lose, "5s")
 		}
 		p := start(t, server, withDelay("mutex", "1h", command("polite"), flags...)...)
 		require.Equal(t, "ready", p.line())

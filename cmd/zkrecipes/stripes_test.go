@@ -217,7 +217,7 @@ func TestMaximumHoldTimeOfAStripe(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{nil, {"--key", "k"}} {
 		server := zktest.NewServer(t)
-		p := hold(t, server, append(flags, "--stripes", "2", "--max-hold", "2s", "--grace", "1s")...)
+		p := hold(t, server, append(flags, "--stripes", "2", "--max-hold", "5s", "--grace", "1s")...)
 		require.Contains(t, p.event("lost").Reason, "maximum hold time")
 		require.Equal(t, exitLost, p.end())
 		require.Zero(t, waitersAt(server, 2))
