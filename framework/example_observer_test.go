@@ -88,7 +88,7 @@ func ExampleObserver() {
 	}
 	request := startSpan(ctx, "request")
 	_, _ = ours.Acquire(request, 0) // fails
-	time.AfterFunc(50*time.Millisecond, func() { held.Release() })
+	time.AfterFunc(500*time.Millisecond, func() { held.Release() })
 	err = lease.Do(request, ours, time.Minute, func(ctx context.Context, _ *lease.Lease) error {
 		endSpan(startSpan(ctx, "work"), nil)
 		return nil

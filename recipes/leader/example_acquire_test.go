@@ -41,7 +41,7 @@ func ExampleElection_Acquire() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = second.Acquire(ctx, 100*time.Millisecond)
+	_, err = second.Acquire(ctx, time.Second)
 	var timeout *lease.TimeoutError
 	if errors.As(err, &timeout) {
 		fmt.Println("the leader is", timeout.Holder)
