@@ -59,7 +59,7 @@ func TestWriterThatArrivesDuringTheWaitForAnotherLock(t *testing.T) {
 
 // Without waiting, and after the time that there is, the other lock is a conflict.
 func TestConflictBesideAnAncestor(t *testing.T) {
-	for _, flag := range []string{"--try", "--timeout 1s"} {
+	for _, flag := range []string{"--try", "--timeout 3s"} {
 		server := zktest.NewServer(t)
 		third := start(t, server, flagsFor(command("polite"), "--lock", "/locks/z")...)
 		require.Equal(t, "ready", third.line())

@@ -69,7 +69,7 @@ func TestLockThatIsClosed(t *testing.T) {
 			for _, wait := range []string{"--try", "--timeout"} {
 				args := []string{wait}
 				if wait == "--timeout" {
-					args = []string{wait, "3s"}
+					args = []string{wait, "6s"}
 				} else if kind == "candidate" {
 					continue
 				}

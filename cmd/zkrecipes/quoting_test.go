@@ -120,7 +120,7 @@ func TestHoldersInMessagesAreEscaped(t *testing.T) {
 				code, _, stderr := invoke(t, env, append(append(args, "--try"), command("exit", "0")...)...)
 				require.Equal(t, exitConflict, code)
 				requireLines(t, 1, stderr)
-				code, _, stderr = invoke(t, env, append(append(args, "--timeout", "1s"), command("exit", "0")...)...)
+				code, _, stderr = invoke(t, env, append(append(args, "--timeout", "3s"), command("exit", "0")...)...)
 				require.Equal(t, exitConflict, code)
 				requireLines(t, 2, stderr)
 			}

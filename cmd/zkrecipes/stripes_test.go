@@ -104,7 +104,7 @@ func TestRunsOfOneKeyExcludeEachOther(t *testing.T) {
 
 func TestConflictOverStripes(t *testing.T) {
 	t.Parallel()
-	for _, flags := range []string{"--try", "--timeout 500ms"} {
+	for _, flags := range []string{"--try", "--timeout 2s"} {
 		server := zktest.NewServer(t)
 		runs := holdStripes(t, server, 2, "--label", "a job")
 		conflict := func(more ...string) event {

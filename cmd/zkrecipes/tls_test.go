@@ -109,7 +109,7 @@ func TestTLSMistakesAreExplained(t *testing.T) {
 	}
 	running := map[string]*started{} // at the same time: each takes the whole of --timeout
 	for name, test := range tests {
-		flags := append([]string{"--lock", testLock, "--timeout", "3s", "--servers", test.server}, test.flags...)
+		flags := append([]string{"--lock", testLock, "--timeout", "5s", "--servers", test.server}, test.flags...)
 		running[name] = start(t, server, flagsFor(command("exit", "0"), flags...)...)
 	}
 	for name, test := range tests {

@@ -252,7 +252,7 @@ func TestTimeoutOfLsAndRevoke(t *testing.T) {
 func TestTimeoutOfElect(t *testing.T) {
 	server := zktest.NewServer(t)
 	leads(t, candidate(t, server, "polite", "--id", "alpha"))
-	p := candidate(t, server, "exit", "--timeout", "500ms")
+	p := candidate(t, server, "exit", "--timeout", "3s")
 	require.Equal(t, exitConflict, p.end())
 	failed := p.event("failed")
 	require.Equal(t, causeHeld, failed.Cause)
@@ -271,7 +271,7 @@ func TestCauseOfAFailure(t *testing.T) {
 		code  int
 	}{
 		{"--lock /locks/test --try", causeHeld, exitConflict},
-		{"--lock /locks/test --timeout 500ms", causeHeld, exitConflict},
+		{"--lock /locks/test --timeout 3s", causeHeld, exitConflict},
 		{"--lock /locks/test --try --servers 127.0.0.1:1", causeUnreachable, exitUnavailable},
 		{"--lock /l --timeout 300ms --servers " + mutedServer(t), causeUnreachable, exitUnavailable},
 		{"--lock /l --servers zk1:port", causeUsage, exitUsage},
