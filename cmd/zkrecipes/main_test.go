@@ -37,6 +37,12 @@ const (
 	asOrphaned = "orphaned" // starts others, and becomes zkrecipes
 )
 
+// patientTry is how long "--try" of a process waits for an answer, so that a machine
+// which stands still for some seconds does not end it. The limit that users have is
+// tested in virtual time. It is not so long that the time to connect would not be
+// shared among servers any more.
+const patientTry = 5 * time.Second
+
 // playShell is set where terminals can be tested, playForker where forks can be made.
 var (
 	playShell  func(args []string) int
@@ -52,6 +58,7 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 1 && os.Args[1] == asOrphaned:
 		os.Exit(becomeOrphaned(os.Args[2:]))
 	case os.Getenv(envProgram) != "" || os.Args[0] == guardianName:
+		tryLimit = patientTry
 		os.Exit(runProcess())
 	}
 	manyAtATime()

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-const (
-	// defaultConnectLimit is how long connecting may take without --timeout.
-	defaultConnectLimit = 15 * time.Second
-	// tryLimit is how long "--try" waits for an answer. With start and end of the
-	// process that is less than two seconds if no server can be reached.
-	tryLimit = 1800 * time.Millisecond
-)
+// defaultConnectLimit is how long connecting may take without --timeout.
+const defaultConnectLimit = 15 * time.Second
+
+// tryLimit is how long "--try" waits for an answer. With start and end of the process
+// that is less than two seconds if no server can be reached. Only tests change it.
+var tryLimit = 1800 * time.Millisecond
 
 // errUnanswered means that the time was over before a server had answered.
 var errUnanswered = errors.New("no server answered in time")
