@@ -19,7 +19,7 @@ func TestProgressAtATerminal(t *testing.T) {
 	first := hold(t, server, "--label", "first")
 	user, program := openTerminal(t)
 	p := exec.Command(os.Args[0], "run", "--lock", testLock, "--", os.Args[0], asCommand, "exit", "0")
-	p.Env = append(os.Environ(), "TERM=xterm", envProgram+"=1", envServers+"="+server.Addr(), "GORACE=atexit_sleep_ms=0")
+	p.Env = append(os.Environ(), "TERM=xterm", envProgram+"=1", envServers+"="+server.Addr(), patientSession, "GORACE=atexit_sleep_ms=0")
 	p.Stdin, p.Stdout, p.Stderr = program, program, program
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, p.Start())

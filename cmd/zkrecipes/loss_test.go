@@ -20,7 +20,7 @@ const shortSession = 3 * time.Second
 
 // mutedSession lets a command that must be dead before its session ends be killed in
 // time on a busy machine too: a sixth of it is left for that.
-const mutedSession = 12 * time.Second
+const mutedSession = 24 * time.Second
 
 func shortLived(t *testing.T) *zktest.Server {
 	t.Helper()

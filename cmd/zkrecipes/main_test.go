@@ -94,6 +94,11 @@ func command(part string, args ...string) []string {
 // eventTimeout is how long an event may take that is certain to come.
 const eventTimeout = 2 * time.Minute
 
+// patientSession has processes use long sessions, unless a flag says otherwise: in one
+// of 15 s, the default, a machine that stands still for 3 s can cost the lock. It is
+// the longest timeout that the servers of tests grant.
+const patientSession = "ZKRECIPES_SESSION_TIMEOUT=40s"
+
 // A started program is zkrecipes as a process of its own.
 type started struct {
 	t      *testing.T
@@ -112,7 +117,7 @@ func start(t *testing.T, server *zktest.Server, args ...string) *started {
 	t.Helper()
 	p := &started{t: t, lines: make(chan string, 1000), events: make(chan event, 1000), exit: make(chan int, 1)}
 	p.cmd = exec.Command(os.Args[0], args...)
-	p.cmd.Env = append(os.Environ(), envProgram+"=1", envServers+"="+server.Addr(),
+	p.cmd.Env = append(os.Environ(), envProgram+"=1", envServers+"="+server.Addr(), patientSession,
 		"GORACE=atexit_sleep_ms=0") // else each process takes a second to end under -race
 	var err error
 	p.stdin, err = p.cmd.StdinPipe()

@@ -25,7 +25,7 @@ import (
 // Servers grant what lies within their bounds.
 func TestGrantedSessionTimeoutIsReported(t *testing.T) {
 	server := zktest.NewServer(t, zktest.WithSessionTimeouts(time.Second, 10*time.Second))
-	p := candidate(t, server, "polite")
+	p := candidate(t, server, "polite", "--session-timeout", "15s")
 	granted := p.event("timeout granted")
 	require.InDelta(t, 10, granted.Timeout, 0)
 	require.InDelta(t, 15, granted.Asked, 0)
@@ -48,7 +48,7 @@ func TestGrantedSessionTimeoutIsReported(t *testing.T) {
 		}
 		return p.said(len(p.stderr))
 	}
-	require.Equal(t, []string{"zkrecipes: the servers grant a session timeout of 10s instead of 15s"}, said())
+	require.Equal(t, []string{"zkrecipes: the servers grant a session timeout of 10s instead of 15s"}, said("--session-timeout", "15s"))
 	require.Equal(t, []string{"zkrecipes: the servers grant a session timeout of 1s instead of 500ms"}, said("--session-timeout", "500ms"))
 	require.Empty(t, said("--quiet"))
 	require.Empty(t, said("--session-timeout", "10s"))

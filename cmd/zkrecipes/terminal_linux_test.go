@@ -52,7 +52,7 @@ func startAtTerminal(t *testing.T, server *zktest.Server, args ...string) *sessi
 	t.Helper()
 	user, program := openTerminal(t)
 	s := &session{t: t, user: user, lines: make(chan string, 100), first: exec.Command(os.Args[0], args...)}
-	s.first.Env = append(os.Environ(), envProgram+"=1", envServers+"="+server.Addr(), "GORACE=atexit_sleep_ms=0")
+	s.first.Env = append(os.Environ(), envProgram+"=1", envServers+"="+server.Addr(), patientSession, "GORACE=atexit_sleep_ms=0")
 	s.first.Stdin, s.first.Stdout, s.first.Stderr = program, program, program
 	s.first.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, startUnignored(s.first))
