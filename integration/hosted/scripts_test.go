@@ -93,3 +93,42 @@ func TestNotesOfARelease(t *testing.T) {
 		run(t, dir, false, ".ci/release-notes", version)
 	}
 }
+
+// Files are published of a tag on main or on the branch for its fixes only, and only
+// the newest version becomes the latest.
+func TestPlaceOfARelease(t *testing.T) {
+	t.Parallel()
+	dir := scratch(t, nil, ".ci/release-place")
+	git := func(args ...string) {
+		run(t, dir, true, "git", append([]string{"-c", "user.name=Ann", "-c", "user.email=ann@example.com", "-c", "commit.gpgSign=false"}, args...)...)
+	}
+	tag := func(version string) {
+		git("commit", "--quiet", "--allow-empty", "--message", "Release "+version)
+		git("tag", "--no-sign", version)
+	}
+	push := func(branch string) { git("update-ref", "refs/remotes/origin/"+branch, "HEAD") }
+	place := func(version string) string { return run(t, dir, true, ".ci/release-place", version) }
+	refused := func(version, says string) {
+		require.Contains(t, run(t, dir, false, ".ci/release-place", version), says)
+	}
+
+	tag("v0.1.0")
+	refused("v0.1.0", "neither on main nor on release-0.1")
+	push("main")
+	require.Equal(t, "latest=true\n", place("v0.1.0"))
+	tag("v0.9.0")
+	tag("v0.10.0")
+	push("main")
+	require.Equal(t, "latest=true\n", place("v0.10.0"))
+	refused("v0.1.0", "not the commit that is checked out")
+	git("switch", "--quiet", "--detach", "v0.1.0")
+	require.Equal(t, "latest=false\n", place("v0.1.0"))
+	tag("v0.1.1")
+	push("release-0.2")
+	refused("v0.1.1", "neither on main nor on release-0.1")
+	push("release-0.1")
+	require.Equal(t, "latest=false\n", place("v0.1.1"))
+	for _, version := range []string{"v0.1.2", "main", ""} {
+		run(t, dir, false, ".ci/release-place", version)
+	}
+}
