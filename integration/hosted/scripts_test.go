@@ -83,10 +83,11 @@ func TestVulnerabilitiesAreFoundInEachModule(t *testing.T) {
 func TestNotesOfARelease(t *testing.T) {
 	t.Parallel()
 	dir := scratch(t, map[string]string{
-		"CHANGELOG.md": "# Changelog\n\n## Unreleased\n\n- New.\n\n## v0.10.0 - 2026-01-02\n\n- Ten ([x](docs/x.md#a), [y](Y.md), [z](https://z)),\n  again.\n\n- More.\n\n## v0.1.0 - 2026-01-01\n\n## v0.0.1\n\n- First.\n",
+		"CHANGELOG.md": "# Changelog\n\n## Unreleased\n\n- New.\n\n## v0.10.0 - 2026-01-02\n\n- Ten ([x](docs/x.md#a), [y](Y.md), [z](https://z)),\n  again.\n- More.\n  - Below,\n    in\n    3 lines.\n\nA text\nof two.\n\n    not   one\n    text\n\n```\nnor\nthis\n```\n\n## v0.1.0 - 2026-01-01\n\n## v0.0.1\n\n- First.\n",
 	}, ".ci/release-notes")
 	const at = "https://github.com/zkrecipes/zkrecipes/blob/v0.10.0/"
-	require.Equal(t, "- Ten ([x]("+at+"docs/x.md#a), [y]("+at+"Y.md), [z](https://z)),\n  again.\n\n- More.\n\n",
+	require.Equal(t, "- Ten ([x]("+at+"docs/x.md#a), [y]("+at+"Y.md), [z](https://z)), again.\n- More.\n  - Below, in 3 lines.\n\n"+
+		"A text of two.\n\n    not   one\n    text\n\n```\nnor\nthis\n```\n\n",
 		run(t, dir, true, ".ci/release-notes", "v0.10.0"))
 	require.Equal(t, "- First.\n", run(t, dir, true, ".ci/release-notes", "v0.0.1"))
 	for _, version := range []string{"v0.1.0", "v0.1", "v1.0.0", "0.0.1", ""} {
