@@ -69,7 +69,7 @@ func newRepository(t *testing.T) *repository {
 	for name, text := range smallTree {
 		r.write(name, text)
 	}
-	for _, name := range []string{"release", "apidiff", "set-version", "as-user", "go-tool"} {
+	for _, name := range []string{"release", "apidiff", "set-version", "as-user", "go-tool", "history"} {
 		script, err := os.ReadFile("../../.ci/" + name)
 		require.NoError(t, err)
 		r.write(".ci/"+name, string(script))
