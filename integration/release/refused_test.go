@@ -43,6 +43,10 @@ func TestRefused(t *testing.T) {
 			r.replace("CHANGELOG.md", "- Something.\n", "")
 			r.commit("Say nothing")
 		}, "no entry"},
+		"a page denies it": {"v0.2.0", func(r *repository) {
+			r.write("docs/installing.md", "There is no release yet. Until there is one, wait.\n")
+			r.commit("Deny")
+		}, "take that out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := releasedRepository(t)
