@@ -4,6 +4,7 @@ go 1.25.0
 
 replace (
 	github.com/zkrecipes/zkrecipes => ../
+	github.com/zkrecipes/zkrecipes/contrib/prometheus => ../contrib/prometheus
 	github.com/zkrecipes/zkrecipes/integration => ../integration
 )
 
